@@ -1,0 +1,57 @@
+/* What every troupe header needs: status codes and the error that goes with them.
+ *
+ * Every function that can fail returns a troupe_status and, where it takes one, fills a struct troupe_error with one
+ * line that says what is wrong, where, and what was expected. The library never prints and never exits. */
+#ifndef TROUPE_BASE_H
+#define TROUPE_BASE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TROUPE_API __attribute__((visibility("default")))
+#define TROUPE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define TROUPE_API
+#define TROUPE_PRINTF(f, a)
+#endif
+
+/* X(name, text): the one list of what can go wrong. */
+#define TROUPE_STATUS_LIST(X)                                       \
+	X(OK, "no error")                                           \
+	X(EINVAL, "invalid argument")                               \
+	X(ENOMEM, "out of memory")                                  \
+	X(EIO, "cannot read or write")                              \
+	X(EWORLD, "bad world")                                      \
+	X(ECOMMAND, "bad command")                                  \
+	X(ELIMIT, "limit exceeded")                                 \
+	X(EPROTOCOL, "protocol violated")                           \
+	X(EPEER, "peer lost")                                       \
+	X(EDIVERGED, "a model diverged")                            \
+	X(EINTERNAL, "internal error")
+
+typedef enum troupe_status {
+#define X(name, text) TROUPE_##name,
+	TROUPE_STATUS_LIST(X)
+#undef X
+} troupe_status;
+
+enum { TROUPE_ERROR_TEXT_BYTES = 512 };
+
+/* Filled on failure only. text is one line without a newline, always terminated. */
+struct troupe_error {
+	troupe_status status;
+	char text[TROUPE_ERROR_TEXT_BYTES];
+};
+
+/* A few words for a status; never NULL. */
+TROUPE_API const char *troupe_status_text(troupe_status status);
+
+/* "0.1.0" */
+TROUPE_API const char *troupe_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* Who simulates what: a pure function from the components of a step and the previous assignment to the next one.
+ * No clock, no I/O, no thread, no memory of its own: what it must remember from step to step is in struct assignment.
+ *
+ * Nodes are performers (every dynamic model that is loaded: declared performers, dynamic models without level, and
+ * the dynamic models that a level names) and loaded levels. A component is a set of nodes that must be on one
+ * secondary; the caller found them (performer in level, dynamic model named by level, law 4).
+ *
+ * Policy round-robin, from the specification (spec/000, "Distribution") and DESIGN 4:
+ *  first    When nothing is assigned yet: components that hold a level with a performer in it, ordered by their first
+ *           such level; then components without, ordered by their first mover; dealt to secondaries 1, 2, ... in turn.
+ *  merge    A component whose nodes were on several secondaries goes where most of its movers already are. A tie goes
+ *           to those that were there already: the side with more movers that entered nothing in this step; then where
+ *           most of its performer-holding levels were; then where most of its other dynamic models are; then to the
+ *           secondary of its lowest mover.
+ *  part     While a secondary is idle (simulates no dynamic model at all) and another has two or more components with
+ *           movers, one of those moves there, so that idle secondaries are minimal. Which: one with a mover that
+ *           entered a level in this step; else one that has just parted from others of that secondary, the smaller
+ *           part first; else the smallest of the fullest secondary (fullest: most components, then most movers, then
+ *           lowest number); equal in size: the one with the highest first mover.
+ *  return   A mover that was fetched to another secondary for mere contact remembers its home. When no secondary is idle
+ *           and its component no longer holds any mover but such that share its home, the component goes home. Entering
+ *           a level forgets the home. (The caller keeps contact edges for a while after contact, so nothing flutters.)
+ *  levels   A component without movers (levels that performers are only near, and the dynamic models they name) stays
+ *           with its previous owner, else goes to the runner of the near performer with the lowest index.
+ *  new      A component none of whose nodes was assigned goes to an idle secondary, else to the next in turn.
+ *  pins     A component with a pinned node goes there; of several different pins, the one on the lowest node holds (performers
+ *           count before levels).
+ *
+ * "Movers" are the nodes that count as performers: the declared performers and the dynamic models without level.
+ * Dynamic models that one level names are cargo: they count only where the policy says so. */
+#ifndef ASSIGN_ASSIGN_H
+#define ASSIGN_ASSIGN_H
+
+#include "base/base.h"
+
+enum {
+	ASSIGN_SECONDARIES_MAX = 1024,
+	ASSIGN_NONE = 0, /* secondaries are numbered 1..N, as in the specification; 0 is "nobody" */
+};
+
+/* Models and levels are given as dense arrays over all of the world's; only those with a component take part. */
+struct assign_input {
+	uint32_t secondaries; /* N >= 1 */
+	uint32_t model_count, level_count, component_count;
+	/* [model_count]: component of each model, UINT32_MAX: not loaded */
+	const uint32_t *model_component;
+	/* [level_count]: component of each level, UINT32_MAX: not loaded */
+	const uint32_t *level_component;
+	const bool *model_is_mover;       /* [model_count] */
+	const bool *model_entered;        /* [model_count] entered a level in this step that it was not in before */
+	const bool *level_has_performer;  /* [level_count] a performer is in it */
+	const uint32_t *level_near;       /* [level_count] lowest model near it; UINT32_MAX: none */
+	const uint32_t *model_pin, *level_pin; /* secondary, or ASSIGN_NONE; either may be NULL: no pins */
+};
+
+/* The whole memory of the policy. Arrays are the caller's, sized as the world; zeroed: nothing assigned yet. */
+struct assignment {
+	uint32_t *model, *level; /* secondary of each; ASSIGN_NONE: nobody (not loaded) */
+	uint32_t *home;          /* [model_count] where a mover was fetched from for mere contact; ASSIGN_NONE */
+	uint32_t *component_of;  /* [model_count] component each model was in (UINT32_MAX or nobody's: none): to see parts */
+	uint32_t turn;           /* next secondary in turn, from 0 */
+	bool begun;              /* the first distribution has been made */
+};
+
+/* Scratch that assign_round_robin() needs; grows to fit and is then reused, so that a warm call allocates nothing.
+ * Zeroed is ready. Its content between calls means nothing. */
+struct assign_scratch {
+	void *memory;
+	size_t bytes;
+};
+
+/* Writes the next assignment over *now (in: the previous one). Models that are not loaded lose their secondary, but
+ * keep nothing else. The caller finds moves by comparing with its copy of the previous arrays. */
+void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+
+void assign_scratch_fini(struct assign_scratch *scratch);
+
+#endif

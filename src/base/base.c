@@ -1,0 +1,106 @@
+#include "base/base.h"
+
+#include "config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *troupe_status_text(troupe_status status)
+{
+	static const char *const text[] = {
+#define X(name, words) [TROUPE_##name] = words,
+		TROUPE_STATUS_LIST(X)
+#undef X
+	};
+	return (size_t)status < ARRAY_LEN(text) ? text[status] : "unknown status";
+}
+
+const char *troupe_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+troupe_status fail_v(struct troupe_error *error, troupe_status status, const char *format, va_list args)
+{
+	if (!error)
+		return status;
+	error->status = status;
+	vsnprintf(error->text, sizeof error->text, format, args);
+	for (char *c = error->text; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	return status;
+}
+
+troupe_status fail(struct troupe_error *error, troupe_status status, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fail_v(error, status, format, args);
+	va_end(args);
+	return status;
+}
+
+static void *or_die(void *memory, size_t bytes)
+{
+	if (!memory && bytes) {
+		/* the one place below the command that speaks: there is nobody left to return to */
+		fprintf(stderr, "troupe: out of memory (%zu bytes)\n", bytes);
+		abort();
+	}
+	return memory;
+}
+
+void *mem_alloc(size_t bytes)
+{
+	return or_die(calloc(1, bytes ? bytes : 1), bytes);
+}
+
+void *mem_realloc(void *old, size_t bytes)
+{
+	return or_die(realloc(old, bytes ? bytes : 1), bytes);
+}
+
+char *mem_strdup(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	return memcpy(mem_alloc(bytes), text, bytes);
+}
+
+char *mem_printf(const char *format, ...)
+{
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, format, args);
+	char *text = mem_alloc((size_t)length + 1);
+	vsnprintf(text, (size_t)length + 1, format, again);
+	va_end(again);
+	va_end(args);
+	return text;
+}
+
+void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need)
+{
+	uint32_t wanted = *room < 8 ? 8 : *room;
+	while (wanted < need) {
+		if (wanted > UINT32_MAX / 2)
+			or_die(NULL, SIZE_MAX);
+		wanted *= 2;
+	}
+	*at = mem_realloc(*at, wanted * item_bytes);
+	*room = wanted;
+}
+
+void vec_zero_(void *at, size_t bytes)
+{
+	memset(at, 0, bytes);
+}
+
+void vec_free_(void **at)
+{
+	free(*at);
+	*at = NULL;
+}

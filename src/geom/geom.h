@@ -1,0 +1,175 @@
+/* Vectors, rotations, poses and boxes. Metres, radians. Inline and pure: the same bits from the same input anywhere
+ * (no library call but sqrt, sin and cos; see ../DETERMINISM.md). */
+#ifndef GEOM_GEOM_H
+#define GEOM_GEOM_H
+
+#include <math.h>
+#include <stdbool.h>
+
+struct vec3 {
+	double x, y, z;
+};
+
+struct quat { /* unit length, Hamilton, rotates by v' = q v q* */
+	double w, x, y, z;
+};
+
+struct pose { /* point in parent = p + rotate(q, point) */
+	struct vec3 p;
+	struct quat q;
+};
+
+struct mat3 {
+	double m[3][3]; /* rows */
+};
+
+struct aabb { /* closed: boxes that share a face overlap */
+	struct vec3 lo, hi;
+};
+
+#define QUAT_IDENTITY ((struct quat){1, 0, 0, 0})
+#define POSE_IDENTITY ((struct pose){{0, 0, 0}, {1, 0, 0, 0}})
+
+static inline struct vec3 vec3_add(struct vec3 a, struct vec3 b)
+{
+	return (struct vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static inline struct vec3 vec3_sub(struct vec3 a, struct vec3 b)
+{
+	return (struct vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static inline struct vec3 vec3_scale(struct vec3 a, double s)
+{
+	return (struct vec3){a.x * s, a.y * s, a.z * s};
+}
+
+static inline double vec3_dot(struct vec3 a, struct vec3 b)
+{
+	return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static inline struct vec3 vec3_cross(struct vec3 a, struct vec3 b)
+{
+	return (struct vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static inline double vec3_length(struct vec3 a)
+{
+	return sqrt(vec3_dot(a, a));
+}
+
+/* A vector of no length stays as it is. */
+static inline struct vec3 vec3_unit(struct vec3 a)
+{
+	double length = vec3_length(a);
+	return length > 0 ? vec3_scale(a, 1 / length) : a;
+}
+
+static inline bool vec3_finite(struct vec3 a)
+{
+	return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+
+static inline struct quat quat_mul(struct quat a, struct quat b)
+{
+	return (struct quat){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+		a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+		a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+
+static inline struct quat quat_conj(struct quat q)
+{
+	return (struct quat){q.w, -q.x, -q.y, -q.z};
+}
+
+/* One of no length becomes the identity. */
+static inline struct quat quat_unit(struct quat q)
+{
+	double length = sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+	return length > 0 ? (struct quat){q.w / length, q.x / length, q.y / length, q.z / length} : QUAT_IDENTITY;
+}
+
+static inline struct vec3 quat_rotate(struct quat q, struct vec3 v)
+{
+	struct vec3 u = {q.x, q.y, q.z}, t = vec3_scale(vec3_cross(u, v), 2);
+	return vec3_add(vec3_add(v, vec3_scale(t, q.w)), vec3_cross(u, t));
+}
+
+/* SDF's fixed-axis angles: roll about x, then pitch about y, then yaw about z. */
+static inline struct quat quat_from_rpy(double roll, double pitch, double yaw)
+{
+	double cr = cos(roll / 2), sr = sin(roll / 2), cp = cos(pitch / 2), sp = sin(pitch / 2), cy = cos(yaw / 2),
+	       sy = sin(yaw / 2);
+	return quat_unit((struct quat){cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy,
+		cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy});
+}
+
+static inline struct mat3 quat_matrix(struct quat q)
+{
+	double xx = 2 * q.x * q.x, yy = 2 * q.y * q.y, zz = 2 * q.z * q.z, xy = 2 * q.x * q.y, xz = 2 * q.x * q.z,
+	       yz = 2 * q.y * q.z, wx = 2 * q.w * q.x, wy = 2 * q.w * q.y, wz = 2 * q.w * q.z;
+	return (struct mat3){{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx},
+		{xz - wy, yz + wx, 1 - xx - yy}}};
+}
+
+/* b, given in the frame a, in the frame that a is given in. */
+static inline struct pose pose_mul(struct pose a, struct pose b)
+{
+	return (struct pose){vec3_add(a.p, quat_rotate(a.q, b.p)), quat_mul(a.q, b.q)};
+}
+
+static inline struct pose pose_inverse(struct pose a)
+{
+	struct quat q = quat_conj(a.q);
+	return (struct pose){vec3_scale(quat_rotate(q, a.p), -1), q};
+}
+
+static inline struct vec3 pose_point(struct pose a, struct vec3 v)
+{
+	return vec3_add(a.p, quat_rotate(a.q, v));
+}
+
+static inline bool pose_finite(struct pose a)
+{
+	return vec3_finite(a.p) && isfinite(a.q.w) && isfinite(a.q.x) && isfinite(a.q.y) && isfinite(a.q.z);
+}
+
+/* Contains nothing; the unit of aabb_join. */
+#define AABB_NONE ((struct aabb){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}})
+#define AABB_ALL ((struct aabb){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}})
+
+static inline struct aabb aabb_join(struct aabb a, struct aabb b)
+{
+	return (struct aabb){{a.lo.x < b.lo.x ? a.lo.x : b.lo.x, a.lo.y < b.lo.y ? a.lo.y : b.lo.y,
+				     a.lo.z < b.lo.z ? a.lo.z : b.lo.z},
+		{a.hi.x > b.hi.x ? a.hi.x : b.hi.x, a.hi.y > b.hi.y ? a.hi.y : b.hi.y,
+			a.hi.z > b.hi.z ? a.hi.z : b.hi.z}};
+}
+
+static inline struct aabb aabb_grow(struct aabb a, double by)
+{
+	return (struct aabb){{a.lo.x - by, a.lo.y - by, a.lo.z - by}, {a.hi.x + by, a.hi.y + by, a.hi.z + by}};
+}
+
+static inline struct aabb aabb_around(struct vec3 centre, struct vec3 size)
+{
+	struct vec3 half = vec3_scale(size, 0.5);
+	return (struct aabb){vec3_sub(centre, half), vec3_add(centre, half)};
+}
+
+static inline bool aabb_overlap(const struct aabb *a, const struct aabb *b)
+{
+	return a->lo.x <= b->hi.x && b->lo.x <= a->hi.x && a->lo.y <= b->hi.y && b->lo.y <= a->hi.y &&
+	       a->lo.z <= b->hi.z && b->lo.z <= a->hi.z;
+}
+
+/* inner lies in outer, faces included. */
+static inline bool aabb_within(const struct aabb *inner, const struct aabb *outer)
+{
+	return inner->lo.x >= outer->lo.x && inner->lo.y >= outer->lo.y && inner->lo.z >= outer->lo.z &&
+	       inner->hi.x <= outer->hi.x && inner->hi.y <= outer->hi.y && inner->hi.z <= outer->hi.z;
+}
+
+#endif

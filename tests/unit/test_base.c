@@ -1,0 +1,96 @@
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(base, .timeout = 10);
+
+Test(base, error_is_one_clean_line)
+{
+	struct troupe_error error;
+	cr_assert_eq(fail(&error, TROUPE_EWORLD, "w.sdf:%d: %s", 3, "a\nb\x1b[31m"), TROUPE_EWORLD);
+	cr_assert_str_eq(error.text, "w.sdf:3: a?b?[31m");
+	cr_assert_eq(error.status, TROUPE_EWORLD);
+	cr_assert_str_eq(troupe_status_text((troupe_status)9999), "unknown status");
+}
+
+Test(base, vec_grows_and_keeps)
+{
+	VEC(int) v = {0};
+	for (int i = 0; i < 1000; i++)
+		vec_push(&v, i);
+	int *more = vec_append(&v, 5);
+	cr_assert_eq(v.count, 1005);
+	cr_assert_eq(more[4], 0);
+	for (int i = 0; i < 1000; i++)
+		cr_assert_eq(v.at[i], i);
+	vec_free(&v);
+	cr_assert_eq(v.count, 0);
+}
+
+Test(base, map_finds_what_was_added_once)
+{
+	struct map map = {0};
+	struct arena arena = {0};
+	uint32_t value = 77;
+	cr_assert(!map_find(&map, "x", &value));
+	for (uint32_t i = 0; i < 5000; i++)
+		cr_assert(map_add(&map, arena_printf(&arena, "name%u", i), i));
+	cr_assert(!map_add(&map, "name17", 3));
+	cr_assert(map_find(&map, "name17", &value) && value == 17);
+	cr_assert(!map_find(&map, "name5000", &value));
+	map_fini(&map);
+	arena_fini(&arena);
+}
+
+Test(base, numbers_are_whole_words)
+{
+	double d = 0, several[3];
+	int64_t i = 0;
+	uint64_t u = 0;
+	bool b = false;
+	cr_assert(text_double(" 1.5e3 ", &d) && d == 1500);
+	cr_assert(!text_double("1.5x", &d) && !text_double("", &d) && !text_double("1 2", &d));
+	cr_assert(text_double("nan", &d) && isnan(d));
+	cr_assert(text_int64("-12", &i) && i == -12);
+	cr_assert(!text_int64("99999999999999999999", &i));
+	cr_assert(!text_uint64("-1", &u));
+	cr_assert(text_bool("True", &b) && b && text_bool("0", &b) && !b && !text_bool("yes", &b));
+	cr_assert_eq(text_doubles(" 1 2\n3 ", several, 3), 3);
+	cr_assert_eq(text_doubles("1 2 3 4", several, 3), -1);
+	cr_assert_eq(text_doubles("1 b", several, 3), -1);
+	cr_assert_eq(text_doubles("", several, 3), 0);
+}
+
+Test(base, doubles_print_shortest_and_read_back)
+{
+	struct text text = {0};
+	text_add_double(&text, 0.1);
+	cr_assert_str_eq(text.at, "0.1");
+	text_fini(&text);
+	static const double hard[] = {1.0 / 3, 1e-300, 123456789.123456789, -0.0, 5e-324};
+	for (size_t k = 0; k < ARRAY_LEN(hard); k++) {
+		double back = 1;
+		text_add_double(&text, hard[k]);
+		cr_assert(text_double(text.at, &back) && !memcmp(&back, &hard[k], 8), "%s", text.at);
+		text_fini(&text);
+	}
+	text_add_json(&text, "a\"b\\\n");
+	cr_assert_str_eq(text.at, "\"a\\\"b\\\\\\u000a\"");
+	text_fini(&text);
+}
+
+Test(base, hashes_differ_by_seed_length_and_content)
+{
+	static const uint64_t words[3] = {0, 0, 1};
+	cr_assert_neq(hash_words(1, words, 2), hash_words(2, words, 2));
+	cr_assert_neq(hash_words(1, words, 1), hash_words(1, words, 2));
+	cr_assert_neq(hash_words(1, words, 2), hash_words(1, words + 1, 2));
+	cr_assert_neq(hash_bytes(0, "abcdefgh", 8), hash_bytes(0, "abcdefgi", 8));
+	cr_assert_eq(hash_bytes(0, "abc", 3), hash_bytes(0, "abc", 3));
+}
