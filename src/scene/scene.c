@@ -306,7 +306,7 @@ static troupe_status add_joint(struct compile *c, uint32_t index, const char *fi
 		double inverse = joint.kind == SDF_PRISMATIC ?
 			inverse_mass(c, joint.parent) + inverse_mass(c, joint.child) :
 			inverse_inertia_along(c, joint.parent, axis) + inverse_inertia_along(c, joint.child, axis);
-		joint.inertia[a] = inverse > 0 ? 1 / inverse : INFINITY;
+		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	vec_push(&c->joints, joint);
 	return TROUPE_OK;
@@ -368,6 +368,7 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 		if (status)
 			return status;
 	}
+	c->scene->world_joint_first = c->joints.count;
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &c->sdf->joints.at[i];
 		if (joint->model != SDF_NONE || (to_world(c, joint->parent) && to_world(c, joint->child)))

@@ -102,6 +102,7 @@ struct scene {
 	uint32_t secondaries;    /* what the world asks for; SCENE_NONE: does not say */
 	bool has_levels;         /* false also when told to ignore them */
 	uint32_t model_count, body_count, geom_count, joint_count, link_count, level_count;
+	uint32_t world_joint_first; /* joints from here on are the world's own; they may connect different models */
 	const struct scene_model *models;
 	const struct scene_body *bodies;
 	const struct scene_geom *geoms;
