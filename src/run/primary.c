@@ -232,6 +232,7 @@ static void tell(struct primary *primary, uint64_t k)
 		atomic_store_explicit(&primary->seen_moves, primary->plan.moves, memory_order_relaxed);
 	}
 	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
+	atomic_store_explicit(&primary->seen_moving_steps, primary->moving_steps, memory_order_relaxed);
 }
 
 static const struct step *decide(struct primary *primary)
@@ -279,6 +280,7 @@ const struct step *primary_turn(struct primary *primary, struct ack *const *acks
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
 		primary->end_ns = clock_now_ns();
 		atomic_store(&primary->seen_steps, primary->lockstep.number);
+		atomic_store(&primary->seen_moving_steps, primary->moving_steps);
 		end(primary, TROUPE_OK);
 		return NULL;
 	}

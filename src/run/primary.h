@@ -59,7 +59,7 @@ struct primary {
 	double pace_elapsed_s;
 	_Atomic bool stop;            /* writer: any thread; reader: primary_turn() */
 	/* For whoever watches, at any time: */
-	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
+	_Atomic uint64_t seen_steps, seen_moving_steps, seen_moves, seen_levels;
 };
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
