@@ -57,7 +57,8 @@ static uint32_t vote(struct plan *plan, const struct plan_component *component, 
 		if (!ballot)
 			continue;
 		ballot->movers += i < component->movers;
-		ballot->stayers += i < component->movers && !plan->input->model_entered[model];
+		ballot->residents += i < component->movers && !plan->input->model_entered[model] &&
+				     plan_known(plan, plan->now->home[model]) == ASSIGN_NONE;
 		ballot->cargo += i >= component->movers;
 	}
 	for (uint32_t i = 0; i < component->levels; i++) {
@@ -73,8 +74,8 @@ static bool beats(const struct plan_vote *a, const struct plan_vote *b)
 {
 	if (a->movers != b->movers)
 		return a->movers > b->movers;
-	if (a->stayers != b->stayers)
-		return a->stayers > b->stayers;
+	if (a->residents != b->residents)
+		return a->residents > b->residents;
 	if (a->held_levels != b->held_levels)
 		return a->held_levels > b->held_levels;
 	return a->cargo > b->cargo;
