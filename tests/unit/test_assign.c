@@ -348,7 +348,19 @@ Test(assign, parts_go_to_the_idle)
 		/* two idle, three apart */
 		{"S=3 L1:P1,P2,P3 | P2>L2 P3>L3", "P2:1>3 P3:1>2"},
 		/* merged and parted in one step: the idle one is where most of them were */
-		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2", "P2:2>1"});
+		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2", "P2:2>1"},
+
+		/* of two idle ones too, whichever is lower */
+		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2 P3x", "P2:2>1"},
+		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P3>L2 P1x", "P2:2>3"},
+		/* else home before the lowest */
+		{"S=3 P1 P2 P3 | P2~P3 | P2!P3 P1x", "P3:3>2 | P3:2>3"},
+		/* parted just now goes before a smaller one that was apart */
+		{"S=2 L1:P1,P2,P3,P4 P3~P4 P5 P6 | P3>- P4>- P5x", "P3:1>2 P4:1>2"},
+		/* but only parted from what is still there */
+		{"S=3 L1:P1,P2,P3 L2:P4,P5 L3:P7 P6 | P3>L2 P7x", "P3:1>2 P6:1>3"},
+		/* more components are fuller than more movers */
+		{"S=3 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P1~P9 P4~P10 P4~P11 | P3x P6x P7x", "P8:2>3"});
 }
 
 Test(assign, fetched_for_contact_returns_home)
@@ -370,7 +382,14 @@ Test(assign, fetched_for_contact_returns_home)
 		{"S=3 P1 P2 P3 P4 P5 P6 | P2~P3 | P2!P3 P3~P1 | P3!P1", "P3:3>2 | P3:2>1 | P3:1>3"},
 		/* back at home by another's contact: nothing to remember */
 		{"S=3 P1 P2 P3 P4 P5 P6 | P1~P2 | P1!P2 P2~P5 | P2!P5 P2~P1 | P2!P1 P2=1 | P2=0",
-			"P2:2>1 | P2:1>2 | P2:2>1 |  | "});
+			"P2:2>1 | P2:1>2 | P2:2>1 |  | "},
+
+		/* at home again one is no guest */
+		{"S=3 P1 P2 P3 P4 P5 P6 | P1~P2 | P1!P2 P2~P5 | P5x | P2~P3", "P2:2>1 | P2:1>2 |  | P3:3>2"},
+		/* one's return lets another go */
+		{"S=2 P1 P2 P3 P4 P5 P6 P4~P6 | P1~P2 P3~P4 | P1x P5x P3!P4", "P2:2>1 P3:1>2 | P2:1>2 P3:2>1"},
+		/* gone and there again: no home */
+		{"S=2 P1 P2 P3 P4 | P1~P2 | P1!P2 P2x | P2 ?", "P2:2>1 |  | P1@1 P2@1 P3@1 P4@2"});
 }
 
 Test(assign, pins_hold)
@@ -403,7 +422,10 @@ Test(assign, levels_without_performers)
 		{"S=2 L1:P1 L2:P2 L3:c1 L3~P2 | L3!P2 ? | L3~P1 ?",
 			"P1@1 P2@2 L1@1 L2@2 | P1@1 P2@2 c1@1 L1@1 L2@2 L3@1"},
 		/* an owner with cargo is not idle */
-		{"S=2 L1:P1,c1 L2:P2,P3 | P1>L2 L1~P1 | P3>L3", "P1:1>2 | "});
+		{"S=2 L1:P1,c1 L2:P2,P3 | P1>L2 L1~P1 | P3>L3", "P1:1>2 | "},
+
+		/* two of them that cargo ties together follow the lowest model near either */
+		{"S=3 L1:P1 P2 P3 L2:c1 L3:c2 c1~c2 L2~P1 L3~P3 ?", "P1@1 P2@2 P3@3 c1@1 c2@1 L1@1 L2@1 L3@1"});
 }
 
 Test(assign, what_is_new_goes_to_the_idle_then_in_turn)
@@ -411,7 +433,10 @@ Test(assign, what_is_new_goes_to_the_idle_then_in_turn)
 	CHECK_TALES({"S=3 L1:P1 L2:P2 | P3 ?", "P1@1 P2@2 P3@3 L1@1 L2@2"},
 		{"S=3 L1:P1 L2:P2 | P3 P4 P5 ?", "P1@1 P2@2 P3@3 P4@1 P5@2 L1@1 L2@2"},
 		{"S=2 L1:P1 L2:P2 | P3 L3:P4 ?", "P1@1 P2@2 P3@2 P4@1 L1@1 L2@2 L3@1"},
-		{"S=3 P1 P2 P3 | P2x | P4 ?", " | P1@1 P3@3 P4@2"});
+		{"S=3 P1 P2 P3 | P2x | P4 ?", " | P1@1 P3@3 P4@2"},
+
+		/* the turn goes on from there */
+		{"S=3 P1 P2 P3 | P2x | P4 | P5 ?", " |  | P1@1 P3@3 P4@2 P5@3"});
 }
 
 /* Below: the same world, driven at random. */
