@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,8 +137,18 @@ static int dispatch(int argc, char **argv)
 	return complain_of_command(word);
 }
 
+/* Or the first file that is opened would take the place of a closed standard one. Opened the wrong way round, so that
+ * using them still fails. */
+static void fill_standard_files(void)
+{
+	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+		if (fcntl(file, F_GETFD) < 0)
+			(void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_files();
 	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write() */
 	int status = dispatch(argc, argv);
 	errno = 0;

@@ -94,7 +94,8 @@ static const struct option_spec specs[] = {
 	{OPTION_ABSENT, .name = "physics-engine", .help = "troupe has one physics engine, ODE"},
 	{OPTION_ABSENT, .name = "wait-for-assets", .help = "troupe fetches nothing: there is nothing to wait for"},
 	{OPTION_ABSENT, .name = "network-role", .help = "troupe has no networked mode yet"},
-	{OPTION_ABSENT, .name = "network-secondaries", .help = "troupe has no networked mode yet; --secondaries N runs N threads"},
+	{OPTION_ABSENT, .name = "network-secondaries",
+		.help = "troupe has no networked mode yet; --secondaries N runs N threads"},
 	{OPTION_ABSENT, .name = "record", .help = "troupe does not record yet"},
 	{OPTION_ABSENT, .name = "record-path", .help = "troupe does not record yet"},
 	{OPTION_ABSENT, .name = "record-resources", .help = "troupe does not record yet"},
@@ -188,36 +189,36 @@ static void on_watch(void *ctx)
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
 static _Atomic(struct troupe_server *) interrupted_server; /* set while it runs */
-static struct sigaction before_int, before_term;
 
-/* The second signal finds the handlers that were there before: a run that does not end can still be ended. */
+static void set_handlers(void (*handler)(int), int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	sigemptyset(&action.sa_mask);
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* The second signal kills: a run that does not end can still be ended. */
 static void on_signal(int number)
 {
 	(void)number;
 	struct troupe_server *server = atomic_load(&interrupted_server);
 	if (server)
 		troupe_server_stop(server);
-	sigaction(SIGINT, &before_int, NULL);
-	sigaction(SIGTERM, &before_term, NULL);
+	set_handlers(SIG_DFL, 0);
 }
 
 static void catch_signals(struct troupe_server *server)
 {
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	sigemptyset(&action.sa_mask);
-	sigaddset(&action.sa_mask, SIGINT);
-	sigaddset(&action.sa_mask, SIGTERM);
 	atomic_store(&interrupted_server, server);
-	sigaction(SIGINT, NULL, &before_int);
-	sigaction(SIGTERM, NULL, &before_term);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	set_handlers(on_signal, SA_RESTART);
 }
 
 static void release_signals(void)
 {
-	sigaction(SIGINT, &before_int, NULL);
-	sigaction(SIGTERM, &before_term, NULL);
+	set_handlers(SIG_DFL, 0);
 	atomic_store(&interrupted_server, NULL);
 }
 
@@ -291,7 +292,7 @@ static troupe_status deliver_report(struct run *run, struct troupe_error *error)
 		output_text(&run->output, report);
 	else if (path)
 		status = report_write(path, report, error);
-	else if (run->settings.verbosity >= 1)
+	else if (run->settings.verbosity >= 1 && !output_failed(&run->output))
 		report_summarize(report, stderr);
 	free(report);
 	return status;
@@ -302,7 +303,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	struct troupe_limits limits = {(uint64_t)run->settings.iterations, run->settings.until_s};
 	bool lines = run->settings.trace || run->settings.hash_every;
 	/* lines and a status line on one terminal would write over each other */
-	status_init(&run->status, lines && isatty(STDOUT_FILENO) ? -1 : STDERR_FILENO);
+	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
+	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
 	catch_signals(run->server);
 	troupe_status status = troupe_server_run(run->server, &limits, error);
 	release_signals();

@@ -12,7 +12,7 @@
 void status_init(struct status_line *line, int file)
 {
 	const char *terminal = getenv("TERM");
-	bool capable = isatty(file) && !(terminal && !strcmp(terminal, "dumb"));
+	bool capable = file >= 0 && isatty(file) && !(terminal && !strcmp(terminal, "dumb"));
 	*line = (struct status_line){.file = capable ? file : -1};
 }
 

@@ -20,7 +20,7 @@ struct status_line {
 	struct status_sample sample[STATUS_WINDOW]; /* a ring */
 };
 
-/* Draws only when file is a terminal. */
+/* Draws only when file is a terminal; -1: never. */
 void status_init(struct status_line *line, int file);
 void status_draw(struct status_line *line, struct troupe_server *server);
 void status_clear(struct status_line *line);
