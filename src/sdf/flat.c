@@ -1,14 +1,22 @@
-/* One line per entity, for comparing what two loaders, or two versions of one, make of a file. Joints of the world have
- * no line: the format knows joints of models only. */
+/* One line per entity, for comparing what two loaders, or two versions of one, make of a file. Joints of the world and
+ * sensors of joints have no line: the format does not know them. */
 #include "sdf/sdf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* -0.0000001 must not print as -0.000000 */
+#define HALF_DIGIT 0.5e-6 /* below this a number prints as zero */
+
+/* -0.0000001 must not print as -0.000000; and the format cuts numbers (1e308 is one that users write) after 63 characters. */
 static void add_number(struct text *out, double value)
 {
-	text_add(out, " %.6f", fabs(value) < 0.5e-6 ? 0.0 : value);
+	enum { CUT = 63 };
+	size_t start = out->count;
+	text_add(out, " %.6f", fabs(value) < HALF_DIGIT ? 0.0 : value);
+	if (out->count > start + 1 + CUT) {
+		out->count = start + 1 + CUT;
+		out->at[out->count] = '\0';
+	}
 }
 
 static void add_vec3(struct text *out, struct vec3 v)
@@ -18,12 +26,12 @@ static void add_vec3(struct text *out, struct vec3 v)
 	add_number(out, v.z);
 }
 
-/* The first component that is not zero (but for rounding) is positive. */
+/* The first component that does not print as zero is positive. */
 static struct quat canonical(struct quat q)
 {
 	double parts[4] = {q.w, q.x, q.y, q.z};
 	for (int i = 0; i < 4; i++)
-		if (fabs(parts[i]) > 1e-12)
+		if (fabs(parts[i]) >= HALF_DIGIT)
 			return parts[i] > 0 ? q : (struct quat){-q.w, -q.x, -q.y, -q.z};
 	return q;
 }
@@ -113,9 +121,9 @@ static void add_parts(const struct sdf_world *world, struct text *out)
 	}
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
-		text_add(out, "sensor %s::%s",
-			sensor->link != SDF_NONE ? world->links.at[sensor->link].scoped : world->joints.at[sensor->joint].scoped,
-			sensor->name);
+		if (sensor->link == SDF_NONE)
+			continue;
+		text_add(out, "sensor %s::%s", world->links.at[sensor->link].scoped, sensor->name);
 		add_pose(out, sensor->in_world);
 		text_add(out, " %s rate", sensor->type);
 		add_number(out, sensor->update_rate);

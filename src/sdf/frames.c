@@ -69,11 +69,12 @@ static const char *kind_text(enum frames_kind kind)
 	return text[kind];
 }
 
-static void complain(const struct frames *frames, const struct frames_frame *frame, const char *what, const char *name,
-	frames_report_fn report, void *ctx)
+/* scope: where the name was looked up */
+static void complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
+	const char *name, frames_report_fn report, void *ctx)
 {
 	char text[400];
-	const char *where = frames->scopes.at[frame->scope].model_frame == SDF_NONE ? "the world" : "this model";
+	const char *where = frames->scopes.at[scope].model_frame == SDF_NONE ? "the world" : "this model";
 	snprintf(text, sizeof text, "%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s",
 		kind_text(frame->kind), frame->name, what, name, where);
 	report(ctx, frame->element, text);
@@ -86,7 +87,7 @@ static uint32_t find_or_complain(const struct frames *frames, const struct frame
 	uint32_t found = frames_find(frames, scope, name);
 	if (found != SDF_NONE)
 		return found;
-	complain(frames, frame, what, name, report, ctx);
+	complain(frames, frame, scope, what, name, report, ctx);
 	return frames->scopes.at[scope].root;
 }
 
@@ -160,8 +161,8 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 			continue;
 		}
 		if (before != SDF_NONE)
-			complain(frames, frame, "a pose that depends on itself through", frames->frames.at[before].name,
-				report, ctx);
+			complain(frames, frame, frame->scope, "a pose that depends on itself through",
+				frames->frames.at[before].name, report, ctx);
 		else
 			place(frames, frame);
 		frame->state = DONE;
@@ -244,8 +245,8 @@ void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx)
 			place_with_stack(frames, i, report, ctx);
 	for (uint32_t i = 0; i < frames->frames.count; i++)
 		if (frames->frames.at[i].end_state == NEW && !find_end(frames, i))
-			complain(frames, &frames->frames.at[i], "an attachment that comes back to itself from", frames->frames.at[i].name,
-				report, ctx);
+			complain(frames, &frames->frames.at[i], frames->frames.at[i].scope,
+				"an attachment that comes back to itself from", frames->frames.at[i].name, report, ctx);
 }
 
 bool frames_link(const struct frames *frames, uint32_t frame, uint32_t *ret_link, bool *ret_missing)

@@ -262,6 +262,21 @@ static bool wants_merge(const struct sdf_element *include)
 	return text && text_bool(text, &value) && value;
 }
 
+/* What is merged is read as part of another file's model, so its own includes are expanded here. */
+static void merge(struct load *load, const struct sdf_element *model, struct load_builder *builder)
+{
+	uint32_t file = 0;
+	if (load->depth == SDF_DEPTH_MAX || !map_find(&load->file_names, model->file, &file)) {
+		load_limit(load, model, "includes are nested too deeply: expected at most %d levels", SDF_DEPTH_MAX);
+		return;
+	}
+	load->depth++;
+	load->files.at[file].open = true;
+	rewrite_merge(load, include_expand(load, rewrite_unflatten(load, model)), builder);
+	load->files.at[file].open = false;
+	load->depth--;
+}
+
 const struct sdf_element *include_expand(struct load *load, const struct sdf_element *element)
 {
 	const struct sdf_element *included;
@@ -277,7 +292,7 @@ const struct sdf_element *include_expand(struct load *load, const struct sdf_ele
 		case TAKEN:
 			included = override(load, child, included);
 			if (wants_merge(child) && !strcmp(included->name, "model"))
-				rewrite_merge(load, included, &builder);
+				merge(load, included, &builder);
 			else
 				load_build_add(load, &builder, included);
 			break;

@@ -5,8 +5,8 @@
 #include "sdf/load.h"
 
 /* Returns element with each <include> in it replaced by what it names, with the include's own name, pose, static flag,
- * placement frame and plug-ins. One that is left out stays as an <include> (SDF_INCLUDE_LEFT_OUT tells), and one that is
- * wrong is reported. Returns element itself when it has none. The files that it opened stay marked as open ... */
+ * placement frame and plug-ins; element itself when it has none. One that is left out (it is on another machine) stays
+ * as an <include>; one that is wrong is reported and removed. */
 const struct sdf_element *include_expand(struct load *load, const struct sdf_element *element);
 /* The name that others use for an <include>, also for one that was left out. */
 const char *include_name(struct load *load, const struct sdf_element *include);

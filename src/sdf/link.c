@@ -37,6 +37,18 @@ static void load_visual(struct load *load, const struct sdf_element *element, ui
 	vec_push(&load->world->visuals, visual);
 }
 
+/* Types that have, or had, another name. */
+static const char *current_type(const char *type)
+{
+	static const char *const old[][2] = {{"depth", "depth_camera"}, {"ray", "lidar"}, {"gpu_ray", "gpu_lidar"},
+		{"rgbd", "rgbd_camera"}, {"thermal", "thermal_camera"}, {"segmentation", "segmentation_camera"},
+		{"boundingbox", "boundingbox_camera"}, {"wideanglecamera", "wide_angle_camera"}, {"gps", "navsat"}};
+	for (size_t i = 0; i < ARRAY_LEN(old); i++)
+		if (!strcmp(old[i][0], type))
+			return old[i][1];
+	return type;
+}
+
 void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
 {
 	const char *relative_to, *type = sdf_attribute(element, "type");
@@ -46,7 +58,7 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 		return;
 	if (!type || !*type)
 		load_error(load, element, "sensor \"%.80s\" has no type: expected a type attribute", sensor.name);
-	sensor.type = type ? type : "";
+	sensor.type = type ? current_type(type) : "";
 	sensor.in_parent = load_pose(load, element, &relative_to);
 	load_double(load, element, "update_rate", 0, 1e9, &sensor.update_rate);
 	load_defer(load, (struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element});

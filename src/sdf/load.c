@@ -132,8 +132,8 @@ struct pose load_pose(struct load *load, const struct sdf_element *parent, const
 	if (!ret_relative_to)
 		return pose;
 	*ret_relative_to = element ? load_reference(load, element, "relative_to") : NULL;
-	if (element && !*ret_relative_to && load->version < 107)
-		*ret_relative_to = load_reference(load, element, "frame"); /* its name then */
+	if (element && !*ret_relative_to && sdf_attribute(element, "frame") && load_version_of(load, element) < 107)
+		*ret_relative_to = load_reference(load, element, "frame"); /* its name before 1.7 */
 	return pose;
 }
 
@@ -213,6 +213,12 @@ struct load_builder load_build(struct load *load, const struct sdf_element *elem
 
 void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child)
 {
+	if (load->copies >= LOAD_COPIES_MAX) {
+		if (load->status != TROUPE_ELIMIT)
+			load_limit(load, child, "includes copy too many elements: expected at most %d", LOAD_COPIES_MAX);
+		return;
+	}
+	load->copies++;
 	struct sdf_element *copy = arena_new(&load->sdf->arena, struct sdf_element);
 	*copy = *child;
 	copy->next = NULL;

@@ -10,7 +10,10 @@
 
 #include "sdf/frames.h"
 
-enum { LOAD_FILES_MAX = 100000 };
+enum {
+	LOAD_FILES_MAX = 100000,
+	LOAD_COPIES_MAX = 20000000, /* elements copied for includes: what a bomb of them may grow to */
+};
 
 struct load_file {
 	const char *path;
@@ -40,6 +43,7 @@ struct load {
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
 	uint32_t depth;   /* of models and includes */
+	uint32_t copies;
 
 	/* the world that is being read */
 	struct sdf_world *world;

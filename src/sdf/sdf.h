@@ -122,7 +122,7 @@ struct sdf_visual {
 };
 
 struct sdf_sensor {
-	const char *name, *type;
+	const char *name, *type; /* type by its current name: "lidar" for "ray", "depth_camera" for "depth" */
 	uint32_t link, joint; /* one of them is SDF_NONE */
 	uint32_t line;
 	struct pose in_parent, in_world;
