@@ -119,7 +119,8 @@ static void print_totals(const struct totals *t, const char *path)
 		return;
 	}
 	printf("%s: can be run: worlds: %u, models: %u (static: %u, dynamic: %u), links: %u, joints: %u, bodies: %u, "
-	       "collisions: %u, levels: %u, performers: %u, model plug-ins: %u (known: %u, ignored: %u), warnings: %u\n",
+	       "collisions: %u, levels: %u, performers: %u, model plug-ins: %u (known: %u, ignored: %u), "
+	       "warnings: %u\n",
 		path, t->worlds, t->static_models + t->dynamic_models, t->static_models, t->dynamic_models, t->links,
 		t->joints, t->bodies, t->collisions, t->levels, t->performers, t->plugins, t->systems,
 		t->plugins - MIN(t->plugins, t->systems), t->warnings);

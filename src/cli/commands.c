@@ -45,14 +45,14 @@ static troupe_status parse_line(char *at, const char *path, uint32_t number, str
 	struct command_line line = {.line = number};
 	char *rest, *step = cut_word(at, &rest);
 	if (!all_digits(step) || !text_uint64(step, &line.step))
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%s': expected a whole number of 0 or more", path, number,
-			step);
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%s': expected a whole number of 0 or more", path,
+			number, step);
 	char *topic = cut_word(rest, &rest);
 	if (!*topic)
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: %s", path, number, form);
 	if (*topic != '/')
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected one that begins with '/'", path, number,
-			topic);
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected one that begins with '/'", path,
+			number, topic);
 	if (!*rest)
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: no text after '%s': %s", path, number, topic, form);
 	if (!unquote(&rest))
@@ -77,10 +77,11 @@ static troupe_status parse_lines(struct command_lines *commands, size_t bytes, s
 		char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t count = (size_t)((newline ? newline : end) - at);
 		if (count > COMMANDS_LINE_BYTES_MAX)
-			return fail(error, TROUPE_ELIMIT, "%s:%u: line of %zu bytes: expected at most %d", commands->path, number,
-				count, COMMANDS_LINE_BYTES_MAX);
+			return fail(error, TROUPE_ELIMIT, "%s:%u: line of %zu bytes: expected at most %d",
+				commands->path, number, count, COMMANDS_LINE_BYTES_MAX);
 		if (memchr(at, '\0', count))
-			return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path, number);
+			return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path,
+				number);
 		at[count] = '\0';
 		cut_trailing_blanks(at, count);
 		char *line = skip_blanks(at);
@@ -88,8 +89,8 @@ static troupe_status parse_lines(struct command_lines *commands, size_t bytes, s
 		if (!*line || *line == '#')
 			continue;
 		if (commands->all.count == COMMANDS_MAX)
-			return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d", commands->path, number,
-				COMMANDS_MAX);
+			return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d",
+				commands->path, number, COMMANDS_MAX);
 		struct command_line command;
 		troupe_status status = parse_line(line, commands->path, number, &command, error);
 		if (status)

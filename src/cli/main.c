@@ -109,8 +109,10 @@ static void print_help(void)
 static int complain_of_command(const char *word)
 {
 	struct text names = {0};
-	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
-		text_add(&names, "%s%s", i == 0 ? "" : i + 1 < ARRAY_LEN(subcommands) ? ", " : " or ", subcommands[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++) {
+		const char *joint = i + 1 < ARRAY_LEN(subcommands) ? ", " : " or ";
+		text_add(&names, "%s%s", i ? joint : "", subcommands[i].name);
+	}
 	if (word)
 		cli_complain(NULL, "'%.100s': no such %s: expected %s; see troupe --help", word,
 			*word == '-' ? "option" : "command", names.at);

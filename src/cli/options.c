@@ -217,9 +217,9 @@ static troupe_status take_letters(struct parse *parse, int argc, char **argv, in
 		/* an optional argument must look like one, or "-vr" would not be two letters */
 		bool joined = spec->argument && at[1] && (!spec->bare || isdigit((unsigned char)at[1]));
 		bool last = joined || !at[1];
+		const char *value = joined ? at + 1 : last ? NULL : spec->bare;
 		int here = *index;
-		troupe_status status = take(parse, spec, as, joined ? at + 1 : last || !spec->argument ? NULL : spec->bare,
-			argc, argv, &here);
+		troupe_status status = take(parse, spec, as, value, argc, argv, &here);
 		if (status)
 			return status;
 		*index = here;
@@ -256,7 +256,7 @@ static troupe_status take_words(struct parse *parse, int argc, char **argv)
 		else if (!strcmp(word, "--"))
 			options = false;
 		else
-			status = word[1] == '-' ? take_long(parse, argc, argv, &i) : take_letters(parse, argc, argv, &i);
+			status = (word[1] == '-' ? take_long : take_letters)(parse, argc, argv, &i);
 	}
 	return status;
 }
@@ -301,8 +301,8 @@ static troupe_status unknown_element(struct parse *parse, const struct sdf_eleme
 	for (uint32_t i = 0; i < parse->command->spec_count; i++)
 		if (allowed_in_file(&parse->command->specs[i]))
 			text_add(&names, "%s%s", names.count ? " " : "", parse->command->specs[i].name);
-	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: expected one of %s", element->file, element->line, element->name,
-		names.at ? names.at : "none");
+	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: expected one of %s", element->file, element->line,
+		element->name, names.at ? names.at : "none");
 	text_fini(&names);
 	return TROUPE_EWORLD;
 }
@@ -330,8 +330,8 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 		return unknown_element(parse, element);
 	uint32_t index = (uint32_t)(spec - parse->command->specs), other = excluded(parse->command, index);
 	if (parse->in_file[index] && spec->kind != OPTION_LIST)
-		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file, element->line,
-			element->name);
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file,
+			element->line, element->name);
 	if (other < OPTIONS_MAX && parse->in_file[other])
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s> and <%s>: expected one of them only", element->file,
 			element->line, parse->command->specs[other].name, element->name);

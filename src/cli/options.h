@@ -1,9 +1,9 @@
-/* Options of a sub-command. One table per sub-command drives the command line, --help and the configuration file; a test
- * compares it with the manual page.
+/* Options of a sub-command. One table per sub-command drives the command line, --help and the configuration file; a
+ * test compares it with the manual page.
  *
- * "--name value", "--name=value", "-n value", "-nvalue" and clusters of letters are taken, before and after the operand;
- * "--" ends the options; of an option given twice the last counts. The command line goes before the configuration
- * file, an XML file of elements named like the long options (and like the operand). */
+ * "--name value", "--name=value", "-n value", "-nvalue" and clusters of letters are taken, before and after the
+ * operand; "--" ends the options; of an option given twice the last counts. The command line goes before the
+ * configuration file, an XML file of elements named like the long options (and like the operand). */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

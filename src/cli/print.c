@@ -25,8 +25,8 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "print",
 	.usage = "troupe print [OPTIONS] WORLD.sdf",
-	.about = "Print a world as it is understood: SDF 1.9 with poses resolved, includes expanded and plug-ins kept. It "
-		 "loads to the same world.",
+	.about = "Print a world as it is understood: SDF 1.9 with poses resolved, includes expanded and plug-ins "
+		 "kept. It loads to the same world.",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

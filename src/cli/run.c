@@ -35,7 +35,8 @@ static const struct option_spec specs[] = {
 		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
 			"number, else one per core)"},
 	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
-		.choices = "round-robin", .help = "how performers and levels are shared out: round-robin (the default)"},
+		.choices = "round-robin",
+		.help = "how performers and levels are shared out: round-robin (the default)"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
@@ -78,7 +79,8 @@ static const struct option_spec specs[] = {
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 	{OPTION_HEADING, .help = "For tests"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
-		.help = "force moves of random components to random secondaries at random steps; the state must not change"},
+		.help = "force moves of random components to random secondaries at random steps; the state must "
+			"not change"},
 	{OPTION_CHOICE, .name = "break", .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
@@ -114,8 +116,8 @@ _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each opti
 static const struct options_command command = {
 	.name = "run",
 	.usage = "troupe run [OPTIONS] WORLD.sdf",
-	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on the world, "
-		 "the seed and the commands, not on how many secondaries there are.",
+	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
+		 "the world, the seed and the commands, not on how many secondaries there are.",
 	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
 		 "  move STEP PERFORMER FROM TO\n"
 		 "  load STEP LEVEL SECONDARY\n"
@@ -151,8 +153,12 @@ static void on_event(void *ctx, const struct troupe_event *event)
 	case TROUPE_EVENT_MOVE:
 		output_line(out, "move %" PRIu64 " %s %u %u", event->step, event->name, event->from, event->to);
 		break;
-	case TROUPE_EVENT_LOAD: output_line(out, "load %" PRIu64 " %s %u", event->step, event->name, event->to); break;
-	case TROUPE_EVENT_UNLOAD: output_line(out, "unload %" PRIu64 " %s %u", event->step, event->name, event->to); break;
+	case TROUPE_EVENT_LOAD:
+		output_line(out, "load %" PRIu64 " %s %u", event->step, event->name, event->to);
+		break;
+	case TROUPE_EVENT_UNLOAD:
+		output_line(out, "unload %" PRIu64 " %s %u", event->step, event->name, event->to);
+		break;
 	case TROUPE_EVENT_GHOST_ON:
 		output_line(out, "ghost %" PRIu64 " %s %u on", event->step, event->name, event->to);
 		break;
@@ -232,7 +238,9 @@ static struct troupe_server_def definition(struct run *run)
 	def.resource_paths = settings->resource_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
-	def.pace = settings->rate_hz > 0 ? TROUPE_PACE_RATE : settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
+	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
+	if (settings->rate_hz > 0)
+		def.pace = TROUPE_PACE_RATE;
 	def.rtf = MAX(settings->rtf, 0.0);
 	def.rate_hz = settings->rate_hz;
 	def.paused = settings->paused;

@@ -8,14 +8,14 @@
 static troupe_status check_root(const struct sdf_element *root, const char *name, struct troupe_error *error)
 {
 	if (strcmp(root->name, name))
-		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected <%s> as the root element", root->file, root->line,
-			root->name, name);
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected <%s> as the root element", root->file,
+			root->line, root->name, name);
 	if (*root->text)
-		return fail(error, TROUPE_EWORLD, "%s:%u: '%.60s' in <%s>: expected only elements", root->file, root->line,
-			root->text, name);
+		return fail(error, TROUPE_EWORLD, "%s:%u: '%.60s' in <%s>: expected only elements", root->file,
+			root->line, root->text, name);
 	if (root->attribute_count)
-		return fail(error, TROUPE_EWORLD, "%s:%u: attribute '%s' of <%s>: expected none", root->file, root->line,
-			root->attributes[0].name, name);
+		return fail(error, TROUPE_EWORLD, "%s:%u: attribute '%s' of <%s>: expected none", root->file,
+			root->line, root->attributes[0].name, name);
 	return TROUPE_OK;
 }
 

@@ -297,7 +297,7 @@ for name in INT TERM; do
 	rm -f r.json
 	"$troupe" run --hash-every 1000000 --report r.json w.sdf >out 2>err &
 	sleep 0.5
-	kill -s $name $!
+	kill -s $name $! 2>err
 	wait $!
 	status=$?
 	[ $status = 0 ] && grep -q '"iterations": [1-9]' r.json
