@@ -72,7 +72,7 @@ struct physics {
 	uint64_t step; /* counts physics_step() calls; only for keeping groups */
 
 	struct instance **instances; /* [model_count], NULL: not taken */
-	VEC(uint32_t) taken;         /* models, ascending */
+	physics_models taken;
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
 	VEC(struct physics_pair) pairs; /* those of the last step */
@@ -95,7 +95,6 @@ struct physics {
 };
 
 /* ode.c */
-void ode_thread_begin(void);
 void ode_set_random_broken(bool broken); /* of this thread */
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);

@@ -116,7 +116,7 @@ troupe_status physics_init_process(struct troupe_error *error)
 	return init_status;
 }
 
-void ode_thread_begin(void)
+void physics_thread_begin(void)
 {
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 }

@@ -6,7 +6,7 @@
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
 	const struct physics_options *options)
 {
-	ode_thread_begin();
+	physics_thread_begin();
 	struct physics *physics = mem_alloc(sizeof *physics);
 	physics->scene = scene;
 	physics->state = state;
@@ -83,6 +83,11 @@ void physics_release(struct physics *physics, uint32_t model)
 	physics->regroup = true;
 }
 
+const physics_models *physics_taken(const struct physics *physics)
+{
+	return &physics->taken;
+}
+
 static void free_static_geoms(struct physics *physics, const struct scene_model *model)
 {
 	for (uint32_t g = model->geom_first; g < model->geom_first + model->geom_count; g++) {
@@ -103,6 +108,15 @@ void physics_set_statics(struct physics *physics, const bool *present)
 	}
 	for (uint32_t i = 0; i < physics->taken.count; i++)
 		physics->instances[physics->taken.at[i]]->statics_known = false;
+}
+
+void physics_state_changed(struct physics *physics)
+{
+	for (uint32_t i = 0; i < physics->taken.count; i++) {
+		struct instance *instance = physics->instances[physics->taken.at[i]];
+		instance->boxes_known = false;
+		instance->statics_known = false;
+	}
 }
 
 /* --- the step --------------------------------------------------------------------------------------------------- */

@@ -52,16 +52,25 @@ struct physics_stats {
 
 /* TROUPE_EINTERNAL when this ODE cannot keep the laws: not double precision, or dRandInt() not replaced. */
 troupe_status physics_init_process(struct troupe_error *error);
+/* Once on every thread that steps; physics_create() does it for its own. */
+void physics_thread_begin(void);
 
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
 	const struct physics_options *options);
 void physics_destroy(struct physics *physics);
 
+/* Models without bodies are passed over. */
 void physics_take(struct physics *physics, uint32_t model);
 void physics_release(struct physics *physics, uint32_t model);
+/* The models taken, ascending. */
+typedef VEC(uint32_t) physics_models;
+const physics_models *physics_taken(const struct physics *physics);
 
 /* Static models appeared or went: present[model] says which exist from now on (copied; at first none does). */
 void physics_set_statics(struct physics *physics, const bool *present);
+
+/* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
+void physics_state_changed(struct physics *physics);
 
 /* One step of dt seconds (> 0) of all models taken: reads `now`, writes `next` and *ret_boxes[model] (the boxes of state
  * k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED the
