@@ -79,9 +79,14 @@ static void load_plane(struct load *load, const struct sdf_element *element, str
 	}
 	shape->normal = vec3_unit(shape->normal_raw);
 	shape->size = (struct vec3){1, 1, 0};
-	const char *text = sdf_child_text(element, "size");
-	double size[2];
-	if (text && *text && text_doubles(text, size, 2) == 2)
+	const struct sdf_element *given = sdf_child(element, "size", NULL);
+	double size[2] = {1, 1};
+	if (given && *given->text &&
+		!(text_doubles(given->text, size, 2) == 2 && size[0] >= 0 && size[0] <= SDF_LENGTH_MAX && size[1] >= 0 &&
+			size[1] <= SDF_LENGTH_MAX))
+		load_error(load, given, "<size> of <plane> is \"%.80s\": expected two numbers from 0 to %g", given->text,
+			SDF_LENGTH_MAX);
+	else
 		shape->size = (struct vec3){size[0], size[1], 0};
 }
 

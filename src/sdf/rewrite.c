@@ -70,6 +70,21 @@ static bool can_move(const struct sdf_element *element)
 	return is(element, "link") || is(element, "joint") || is(element, "frame") || is(element, "model");
 }
 
+static bool ends_in(const struct sdf_element *joint, const char *end, const char *model)
+{
+	const char *text = sdf_child_text(joint, end);
+	return !text || !strcmp(text, "world") || behind(text, model);
+}
+
+/* The name inside the flattened model that an element belongs to, or NULL. A joint to something outside stays there. */
+static const char *name_within(const struct sdf_element *element, const char *model)
+{
+	const char *own = can_move(element) ? sdf_attribute(element, "name") : NULL;
+	if (!own || (is(element, "joint") && !(ends_in(element, "parent", model) && ends_in(element, "child", model))))
+		return NULL;
+	return behind(own, model);
+}
+
 
 /* The model that was flattened as `name`, put together from what has "name::" before its own name. */
 static const struct sdf_element *restore(struct load *load, const struct sdf_element *parent,
@@ -88,8 +103,7 @@ static const struct sdf_element *restore(struct load *load, const struct sdf_ele
 	if (pose)
 		load_build_add(load, &model, pose);
 	for (const struct sdf_element *child = parent->child; child; child = child->next) {
-		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
-		const char *rest = own ? behind(own, name) : NULL;
+		const char *rest = name_within(child, name);
 		if (!rest || !strcmp(rest, "__model__"))
 			continue;
 		struct load_builder moved = copy_renamed(load, &rename, child);
@@ -112,13 +126,12 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 		return element;
 	struct load_builder builder = load_build(load, element);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
 		uint32_t i = 0;
-		while (own && i < names.count && !behind(own, names.at[i]))
+		while (i < names.count && !name_within(child, names.at[i]))
 			i++;
-		if (!own || i == names.count)
+		if (i == names.count)
 			load_build_add(load, &builder, child);
-		else if (is(child, "frame") && !strcmp(behind(own, names.at[i]), "__model__"))
+		else if (is(child, "frame") && !strcmp(name_within(child, names.at[i]), "__model__"))
 			load_build_add(load, &builder, restore(load, element, child, names.at[i]));
 	}
 	vec_free(&names);
