@@ -80,6 +80,15 @@ static void complain(const struct frames *frames, const struct frames_frame *fra
 	report(ctx, frame->element, text);
 }
 
+static void complain_circle(const struct frames_frame *frame, const char *what, const char *through,
+	frames_report_fn report, void *ctx)
+{
+	char text[400];
+	snprintf(text, sizeof text, "%s \"%.80s\": its %s on itself through \"%.80s\": expected frames without a circle",
+		kind_text(frame->kind), frame->name, what, through);
+	report(ctx, frame->element, text);
+}
+
 /* Finds a name that stands in the file; the root, with a complaint, when it does not exist. */
 static uint32_t find_or_complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope,
 	const char *what, const char *name, frames_report_fn report, void *ctx)
@@ -161,8 +170,7 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 			continue;
 		}
 		if (before != SDF_NONE)
-			complain(frames, frame, frame->scope, "a pose that depends on itself through",
-				frames->frames.at[before].name, report, ctx);
+			complain_circle(frame, "pose depends", frames->frames.at[before].name, report, ctx);
 		else
 			place(frames, frame);
 		frame->state = DONE;
@@ -245,8 +253,7 @@ void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx)
 			place_with_stack(frames, i, report, ctx);
 	for (uint32_t i = 0; i < frames->frames.count; i++)
 		if (frames->frames.at[i].end_state == NEW && !find_end(frames, i))
-			complain(frames, &frames->frames.at[i], frames->frames.at[i].scope,
-				"an attachment that comes back to itself from", frames->frames.at[i].name, report, ctx);
+			complain_circle(&frames->frames.at[i], "attachment depends", frames->frames.at[i].name, report, ctx);
 }
 
 bool frames_link(const struct frames *frames, uint32_t frame, uint32_t *ret_link, bool *ret_missing)

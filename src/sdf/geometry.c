@@ -51,18 +51,18 @@ static void load_positive(struct load *load, const struct sdf_element *element, 
 {
 	double read = *value;
 	load_double(load, element, name, 0, SDF_LENGTH_MAX, &read);
-	if (read > 0)
+	if (read >= SDF_LENGTH_MIN)
 		*value = read;
 	else
-		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is 0: expected more than 0 m", name,
-			element->name);
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is %g: expected more than 0 m", name,
+			element->name, read);
 }
 
 static void load_positive3(struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
 {
 	struct vec3 read = *value;
 	load_vec3(load, element, name, 0, SDF_LENGTH_MAX, &read);
-	if (read.x > 0 && read.y > 0 && read.z > 0)
+	if (read.x >= SDF_LENGTH_MIN && read.y >= SDF_LENGTH_MIN && read.z >= SDF_LENGTH_MIN)
 		*value = read;
 	else
 		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> has a 0: expected more than 0 m", name,
@@ -73,7 +73,7 @@ static void load_plane(struct load *load, const struct sdf_element *element, str
 {
 	shape->normal_raw = (struct vec3){0, 0, 1};
 	load_vec3(load, element, "normal", -1e100, 1e100, &shape->normal_raw);
-	if (!(vec3_length(shape->normal_raw) > 0)) {
+	if (!(vec3_length(shape->normal_raw) > 1e-100)) {
 		load_error(load, sdf_child(element, "normal", NULL), "<normal> is 0 0 0: expected a direction");
 		shape->normal_raw = (struct vec3){0, 0, 1};
 	}
@@ -151,8 +151,8 @@ static void load_bitmask(struct load *load, const struct sdf_element *contact, c
 static void load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
 {
 	const struct sdf_element *ode = sdf_child(contact, "ode", NULL);
-	load_double(load, ode, "kp", 0, INFINITY, &surface->kp);
-	load_double(load, ode, "kd", 0, INFINITY, &surface->kd);
+	load_double(load, ode, "kp", 0, 1e30, &surface->kp);
+	load_double(load, ode, "kd", 0, 1e30, &surface->kd);
 	load_double(load, ode, "max_vel", -INFINITY, INFINITY, &surface->max_vel);
 	load_double(load, ode, "min_depth", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &surface->min_depth);
 	load_double(load, ode, "soft_cfm", 0, 1e12, &surface->soft_cfm);

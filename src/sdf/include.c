@@ -200,6 +200,12 @@ static enum outcome resolve(struct load *load, const struct sdf_element *include
 		load_error(load, include, "<include> has no <uri>: expected one");
 		return WRONG;
 	}
+	if (load->includes >= LOAD_INCLUDES_MAX) {
+		if (load->status != TROUPE_ELIMIT)
+			load_limit(load, include, "too many includes: expected at most %d", LOAD_INCLUDES_MAX);
+		return WRONG;
+	}
+	load->includes++;
 	if (is_remote(uri)) {
 		load_warn_once(load, "remote include", include,
 			"<include> of \"%.200s\", which is on another machine: such includes are left out", uri);

@@ -44,8 +44,8 @@ static void load_limits(struct load *load, const struct sdf_element *limit, stru
 	load_double(load, limit, "upper", -INFINITY, INFINITY, &axis->upper_raw);
 	load_double(load, limit, "effort", -INFINITY, INFINITY, &effort);
 	load_double(load, limit, "velocity", -INFINITY, INFINITY, &velocity);
-	load_double(load, limit, "stiffness", 0, INFINITY, &axis->stiffness);
-	load_double(load, limit, "dissipation", 0, INFINITY, &axis->dissipation);
+	load_double(load, limit, "stiffness", 0, 1e30, &axis->stiffness);
+	load_double(load, limit, "dissipation", 0, 1e30, &axis->dissipation);
 	axis->lower = axis->lower_raw <= -1e16 ? (double)-INFINITY : axis->lower_raw;
 	axis->upper = axis->upper_raw >= 1e16 ? (double)INFINITY : axis->upper_raw;
 	axis->effort = effort < 0 || effort >= 1e16 ? (double)INFINITY : effort;
@@ -65,13 +65,13 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 	if (!element)
 		return axis;
 	load_vec3(load, element, "xyz", -1e100, 1e100, &axis.xyz_world);
-	if (!(vec3_length(axis.xyz_world) > 0)) {
+	if (!(vec3_length(axis.xyz_world) > 1e-100)) {
 		load_error(load, sdf_child(element, "xyz", NULL), "the direction <xyz> of an axis is 0 0 0: expected a direction");
 		axis.xyz_world = xyz;
 	}
 	axis.xyz_world = vec3_unit(axis.xyz_world);
 	load_double(load, dynamics, "damping", -1e16, 1e16, &axis.damping);
-	load_double(load, dynamics, "friction", -1e16, INFINITY, &axis.friction);
+	load_double(load, dynamics, "friction", -1e16, 1e16, &axis.friction);
 	load_double(load, dynamics, "spring_reference", -1e16, 1e16, &axis.spring_reference);
 	load_double(load, dynamics, "spring_stiffness", -1e16, 1e16, &axis.spring_stiffness);
 	return axis;

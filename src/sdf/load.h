@@ -12,7 +12,8 @@
 
 enum {
 	LOAD_FILES_MAX = 100000,
-	LOAD_COPIES_MAX = 20000000, /* elements copied for includes: what a bomb of them may grow to */
+	LOAD_INCLUDES_MAX = 100000, /* followed, not written: files that include each other twice double at each level */
+	LOAD_COPIES_MAX = 4000000, /* elements copied for that */
 };
 
 struct load_file {
@@ -43,7 +44,7 @@ struct load {
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
 	uint32_t depth;   /* of models and includes */
-	uint32_t copies;
+	uint32_t includes, copies;
 
 	/* the world that is being read */
 	struct sdf_world *world;

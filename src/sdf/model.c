@@ -155,6 +155,16 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 	return scope == FRAMES_WORLD ? in_scope : pose_mul(load->world->models.at[scope - 1].in_world, in_scope);
 }
 
+/* Each pose alone is within bounds, but long chains add up. */
+static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
+{
+	struct vec3 p = pose.p;
+	if (fabs(p.x) <= SDF_LENGTH_MAX && fabs(p.y) <= SDF_LENGTH_MAX && fabs(p.z) <= SDF_LENGTH_MAX)
+		return;
+	load_error(load, element, "<%s> is at %g %g %g in the world: expected from %g to %g m", element->name, p.x, p.y, p.z,
+		-SDF_LENGTH_MAX, SDF_LENGTH_MAX);
+}
+
 static void place_models_and_links(struct load *load)
 {
 	struct sdf_world *world = load->world;
@@ -164,11 +174,13 @@ static void place_models_and_links(struct load *load)
 		model->in_world = model->parent == SDF_NONE ?
 					  model->in_parent :
 					  pose_mul(world->models.at[model->parent].in_world, model->in_parent);
+		check_place(load, model->element, model->in_world);
 	}
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		struct sdf_link *link = &world->links.at[i];
 		link->in_model = load->frames.frames.at[load->link_frames.at[i]].in_scope;
 		link->in_world = pose_mul(world->models.at[link->model].in_world, link->in_model);
+		check_place(load, link->element, link->in_world);
 	}
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
@@ -233,6 +245,7 @@ static void place_parts(struct load *load)
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		struct sdf_collision *collision = &world->collisions.at[i];
 		collision->in_world = pose_mul(world->links.at[collision->link].in_world, collision->in_link);
+		check_place(load, collision->element, collision->in_world);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];

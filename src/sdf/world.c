@@ -74,10 +74,11 @@ static void load_physics(struct load *load, const struct sdf_element *element, s
 		.contact_surface_layer = 0.001, .element = element};
 	double step = physics->max_step_size;
 	load_double(load, element, "max_step_size", 0, 1e6, &step);
-	if (step > 0)
+	if (step >= SDF_STEP_MIN)
 		physics->max_step_size = step;
 	else
-		load_error(load, sdf_child(element, "max_step_size", NULL), "<max_step_size> is 0: expected more than 0 s");
+		load_error(load, sdf_child(element, "max_step_size", NULL), "<max_step_size> is %g: expected more than 0 s",
+			step);
 	load_double(load, element, "real_time_factor", -1e9, 1e9, &physics->real_time_factor);
 	physics->real_time_factor = MAX(physics->real_time_factor, 0);
 	load_double(load, element, "real_time_update_rate", 0, 1e12, &physics->real_time_update_rate);

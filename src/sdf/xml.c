@@ -18,6 +18,8 @@
 
 #include <libxml/parser.h>
 
+enum { ATTRIBUTES_MAX = 1000 }; /* of one element */
+
 struct level {
 	struct sdf_element *element, *last_child;
 	struct text text; /* kept from one element of this depth to the next */
@@ -213,6 +215,34 @@ static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines
 	return at;
 }
 
+/* libxml2 compares each attribute of a tag with all others before it tells us of any, so a tag with a million of them
+ * would take an hour. Where the text is not well-formed the count may be wrong, but then it is refused anyway. */
+static size_t most_attributes(const char *text, const char *end)
+{
+	static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
+	size_t most = 0;
+	while (text < end && (text = memchr(text, '<', (size_t)(end - text)))) {
+		size_t kind = 0, count = 0;
+		while (kind < ARRAY_LEN(spans) &&
+			((size_t)(end - text) < strlen(spans[kind][0]) || memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
+			kind++;
+		if (kind < ARRAY_LEN(spans)) {
+			const char *close = spans[kind][1];
+			text = memmem(text + 2, (size_t)(end - text) - 2, close, strlen(close));
+			if (!text)
+				break;
+			continue;
+		}
+		for (char quote = 0; text < end && (quote || *text != '>'); text++) {
+			count += !quote && *text == '=';
+			if (quote ? *text == quote : *text == '"' || *text == '\'')
+				quote = quote ? '\0' : *text;
+		}
+		most = MAX(most, count);
+	}
+	return most;
+}
+
 static void read_document(struct source *source, const char *text, size_t bytes)
 {
 	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC, .serror = on_error, .startElementNs = on_start,
@@ -241,6 +271,9 @@ troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, con
 	if (bytes > SDF_FILE_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
 	struct source source = {.arena = arena, .file = file, .error = error};
+	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:1: an element has too many attributes: expected at most %d", file,
+			ATTRIBUTES_MAX);
 	size_t skip = skip_odd_start(text, bytes, &source.lines_skipped);
 	read_document(&source, text + skip, bytes - skip);
 	map_fini(&source.names);
