@@ -11,13 +11,13 @@ static bool is_physical(const struct sdf_inertial *in)
 	double trace = in->ixx + in->iyy + in->izz, slack = 1e-6 * trace;
 	double a = trace / 2 - in->ixx + slack, b = trace / 2 - in->iyy + slack, c = trace / 2 - in->izz + slack;
 	double xy = in->ixy, xz = in->ixz, yz = in->iyz;
-	double det_i = in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) +
-		       xz * (xy * yz - in->iyy * xz);
+	double det_i =
+		in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) + xz * (xy * yz - in->iyy * xz);
 	/* the second moments have the negated products off the diagonal */
 	double det_s = a * (b * c - yz * yz) - xy * (xy * c + yz * xz) - xz * (xy * yz + b * xz);
 	/* so small that its inverse is of no use is as bad as 0 */
-	return in->ixx > 1e-24 && in->iyy > 1e-24 && in->izz > 1e-24 && in->ixx * in->iyy - xy * xy > 0 && det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 &&
-	       a * b - xy * xy >= 0 && det_s >= 0;
+	return in->ixx > 1e-24 && in->iyy > 1e-24 && in->izz > 1e-24 && in->ixx * in->iyy - xy * xy > 0 &&
+	       det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 && a * b - xy * xy >= 0 && det_s >= 0;
 }
 
 static bool is_automatic(const struct sdf_element *inertial)
@@ -49,7 +49,8 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected more than 0 kg", out.mass);
 	else if (!is_physical(&out))
 		load_error(load, matrix ? matrix : element,
-			"<inertia> is not that of a body: expected positive principal moments, none larger than the other two together");
+			"<inertia> is not that of a body: expected positive principal moments, none larger than the "
+			"other two together");
 	return out;
 }
 
@@ -60,8 +61,8 @@ struct moments { /* about the origin of the frame they are in */
 };
 
 /* Volume and second moments of volume (integral of x x^T) of a shape about its own centre, and that centre. */
-static bool shape_moments(const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second,
-	struct vec3 *ret_centre)
+static bool shape_moments(
+	const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second, struct vec3 *ret_centre)
 {
 	double r = shape->radius, l = shape->length, v;
 	struct vec3 s = shape->size, d;
@@ -96,7 +97,8 @@ static bool shape_moments(const struct sdf_shape *shape, double *ret_volume, str
 		d.z = cylinder * l * l / 12 + caps * (r * r / 5 + l * l / 4 + 3 * r * l / 8);
 		break;
 	}
-	default: return false;
+	default:
+		return false;
 	}
 	*ret_volume = v;
 	*ret_second = d;
@@ -166,8 +168,8 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	if (sum.mass > 0)
 		set_from_moments(&link->inertial, &sum);
 	else
-		load_warn_once(load, "auto inertia", element, "auto inertia of link \"%.80s\" finds no volume: what is written is used",
-			link->name);
+		load_warn_once(load, "auto inertia", element,
+			"auto inertia of link \"%.80s\" finds no volume: what is written is used", link->name);
 	/* a <mass> beside auto="true" (1.12) keeps the shape and scales it */
 	load_double(load, element, "mass", 0, SDF_MASS_MAX, &wanted);
 	if (sum.mass > 0 && wanted > 0) {
@@ -178,6 +180,8 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	}
 	bool bounded = link->inertial.mass >= SDF_MASS_MIN && link->inertial.mass <= SDF_MASS_MAX;
 	if (!is_static && (!bounded || !is_physical(&link->inertial)))
-		load_error(load, element, "auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a density",
+		load_error(load, element,
+			"auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a "
+			"density",
 			link->name);
 }

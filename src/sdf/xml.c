@@ -57,7 +57,8 @@ static void stop(struct source *source, troupe_status status, uint32_t line, con
 {
 	if (source->status)
 		return;
-	source->status = fail(source->error, status, "%s:%u: %.200s: expected %s", source->file, (unsigned)line, what, expected);
+	source->status =
+		fail(source->error, status, "%s:%u: %.200s: expected %s", source->file, (unsigned)line, what, expected);
 	xmlStopParser(source->ctxt);
 }
 
@@ -76,8 +77,8 @@ static void on_error(void *user, xmlErrorPtr xml_error)
 	stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
 }
 
-static void on_entity_declaration(void *user, const xmlChar *name, int type, const xmlChar *public_id,
-	const xmlChar *system_id, xmlChar *content)
+static void on_entity_declaration(
+	void *user, const xmlChar *name, int type, const xmlChar *public_id, const xmlChar *system_id, xmlChar *content)
 {
 	(void)name, (void)type, (void)public_id, (void)system_id, (void)content;
 	stop(user, TROUPE_EWORLD, line_of(user), "an entity is declared", "none");
@@ -223,8 +224,8 @@ static size_t most_attributes(const char *text, const char *end)
 	size_t most = 0;
 	while (text < end && (text = memchr(text, '<', (size_t)(end - text)))) {
 		size_t kind = 0, count = 0;
-		while (kind < ARRAY_LEN(spans) &&
-			((size_t)(end - text) < strlen(spans[kind][0]) || memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
+		while (kind < ARRAY_LEN(spans) && ((size_t)(end - text) < strlen(spans[kind][0]) ||
+							  memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
 			kind++;
 		if (kind < ARRAY_LEN(spans)) {
 			const char *close = spans[kind][1];
@@ -245,22 +246,30 @@ static size_t most_attributes(const char *text, const char *end)
 
 static void read_document(struct source *source, const char *text, size_t bytes)
 {
-	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC, .serror = on_error, .startElementNs = on_start,
-		.endElementNs = on_end, .characters = on_text, .ignorableWhitespace = on_text, .cdataBlock = on_text,
-		.entityDecl = on_entity_declaration, .getEntity = on_entity};
+	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC,
+		.serror = on_error,
+		.startElementNs = on_start,
+		.endElementNs = on_end,
+		.characters = on_text,
+		.ignorableWhitespace = on_text,
+		.cdataBlock = on_text,
+		.entityDecl = on_entity_declaration,
+		.getEntity = on_entity};
 	source->ctxt = xmlNewParserCtxt();
 	if (!source->ctxt) {
-		source->status = fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
+		source->status =
+			fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
 		return;
 	}
 	*source->ctxt->sax = handler;
 	source->ctxt->userData = source;
 	/* NOENT: that is, "&amp;" and its like are replaced, in attributes too */
-	xmlDocPtr doc = xmlCtxtReadMemory(source->ctxt, text, (int)bytes, NULL, NULL,
-		XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
+	xmlDocPtr doc = xmlCtxtReadMemory(
+		source->ctxt, text, (int)bytes, NULL, NULL, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
 	xmlFreeDoc(doc);
 	if (!source->root && !source->status)
-		source->status = fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
+		source->status =
+			fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
 	xmlFreeParserCtxt(source->ctxt);
 }
 
@@ -290,10 +299,19 @@ void xml_add_escaped(struct text *out, const char *text)
 {
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
 		switch (*c) {
-		case '&': text_add_bytes(out, "&amp;", 5); break;
-		case '<': text_add_bytes(out, "&lt;", 4); break;
-		case '>': text_add_bytes(out, "&gt;", 4); break;
-		case '"': text_add_bytes(out, "&quot;", 6); break;
-		default: text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
+		case '&':
+			text_add_bytes(out, "&amp;", 5);
+			break;
+		case '<':
+			text_add_bytes(out, "&lt;", 4);
+			break;
+		case '>':
+			text_add_bytes(out, "&gt;", 4);
+			break;
+		case '"':
+			text_add_bytes(out, "&quot;", 6);
+			break;
+		default:
+			text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
 		}
 }

@@ -11,26 +11,39 @@
 #include "base/hash.h"
 
 static const char *const texts[] = {
-	"<?xml version=\"1.0\"?><sdf version=\"1.9\"><world name=\"w\"><gravity>0 0 -9.8</gravity><physics><max_step_size>"
-	"0.01</max_step_size></physics><frame name=\"f\" attached_to=\"m\"><pose>1 0 0 0 0 0</pose></frame><model name=\"m\" "
-	"placement_frame=\"a\"><pose relative_to=\"world\">1 2 3 0.1 0.2 0.3</pose><link name=\"a\"><inertial><mass>2</mass>"
+	"<?xml version=\"1.0\"?><sdf version=\"1.9\"><world name=\"w\"><gravity>0 0 "
+	"-9.8</gravity><physics><max_step_size>"
+	"0.01</max_step_size></physics><frame name=\"f\" attached_to=\"m\"><pose>1 0 0 0 0 0</pose></frame><model "
+	"name=\"m\" "
+	"placement_frame=\"a\"><pose relative_to=\"world\">1 2 3 0.1 0.2 0.3</pose><link "
+	"name=\"a\"><inertial><mass>2</mass>"
 	"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz><ixy>0.1</ixy></inertia></inertial><collision name=\"c\"><pose "
-	"relative_to=\"j\"/><geometry><box><size>1 2 3</size></box></geometry><surface><friction><ode><mu>1</mu></ode></friction>"
-	"</surface></collision><sensor name=\"s\" type=\"imu\"><update_rate>10</update_rate></sensor></link><link name=\"b\">"
-	"<pose relative_to=\"a\" rotation_format=\"quat_xyzw\">0 0 1 0 0 0 1</pose><visual name=\"v\"><geometry><plane><normal>"
-	"0 0 1</normal></plane></geometry></visual></link><joint name=\"j\" type=\"revolute\"><parent>a</parent><child>b</child>"
-	"<axis><xyz expressed_in=\"__model__\">0 1 0</xyz><limit><lower>-1</lower><upper>1e16</upper></limit></axis></joint>"
-	"<model name=\"n\"><link name=\"a\"><inertial auto=\"true\"/><collision name=\"c\"><density>5</density><geometry>"
+	"relative_to=\"j\"/><geometry><box><size>1 2 "
+	"3</size></box></geometry><surface><friction><ode><mu>1</mu></ode></friction>"
+	"</surface></collision><sensor name=\"s\" type=\"imu\"><update_rate>10</update_rate></sensor></link><link "
+	"name=\"b\">"
+	"<pose relative_to=\"a\" rotation_format=\"quat_xyzw\">0 0 1 0 0 0 1</pose><visual "
+	"name=\"v\"><geometry><plane><normal>"
+	"0 0 1</normal></plane></geometry></visual></link><joint name=\"j\" "
+	"type=\"revolute\"><parent>a</parent><child>b</child>"
+	"<axis><xyz expressed_in=\"__model__\">0 1 "
+	"0</xyz><limit><lower>-1</lower><upper>1e16</upper></limit></axis></joint>"
+	"<model name=\"n\"><link name=\"a\"><inertial auto=\"true\"/><collision "
+	"name=\"c\"><density>5</density><geometry>"
 	"<capsule><radius>0.5</radius><length>1</length></capsule></geometry></collision></link></model></model>"
 	"<joint name=\"wj\" type=\"fixed\"><parent>world</parent><child>m::n</child></joint></world></sdf>",
-	"<sdf version='1.7'><model name='m'><frame name='i::__model__' attached_to='i::l'><pose relative_to='__model__'>0 0 1 0 0 0"
-	"</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 0</pose></link><link name='o'/><joint "
-	"name='i::j' type='universal'><parent>i::l</parent><child>o</child><axis><xyz expressed_in='i::__model__'>1 0 0</xyz>"
+	"<sdf version='1.7'><model name='m'><frame name='i::__model__' attached_to='i::l'><pose "
+	"relative_to='__model__'>0 0 1 0 0 0"
+	"</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 0</pose></link><link "
+	"name='o'/><joint "
+	"name='i::j' type='universal'><parent>i::l</parent><child>o</child><axis><xyz expressed_in='i::__model__'>1 0 "
+	"0</xyz>"
 	"</axis><axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>",
 };
 
-static const char *const nasty[] = {"nan", "-inf", "inf", "1e308", "-1e308", "1e-320", "0", "-1", "", "1e9", "99999999999999",
-	"x", "__root__", "__model__", "world", "::", "a::b::c", "&amp;", "&#0;", "&lol;", "<", ">", "--", "<![CDATA[", "0x10"};
+static const char *const nasty[] = {"nan", "-inf", "inf", "1e308", "-1e308", "1e-320", "0", "-1", "", "1e9",
+	"99999999999999", "x", "__root__", "__model__", "world", "::", "a::b::c", "&amp;", "&#0;", "&lol;", "<", ">",
+	"--", "<![CDATA[", "0x10"};
 
 static uint64_t state;
 
@@ -66,8 +79,12 @@ static void damage(struct text *text)
 	size_t at = below(text->count), length;
 	const char *word = nasty[below(ARRAY_LEN(nasty))];
 	switch (below(12)) {
-	case 0: text->at[at] = (char)(text->at[at] ^ (1 << below(8))); break;
-	case 1: replace(text, at, below(20), "", 0); break;
+	case 0:
+		text->at[at] = (char)(text->at[at] ^ (1 << below(8)));
+		break;
+	case 1:
+		replace(text, at, below(20), "", 0);
+		break;
 	case 2: {
 		char copy[64];
 		length = below(sizeof copy);
@@ -76,7 +93,9 @@ static void damage(struct text *text)
 		replace(text, below(text->count), 0, copy, length);
 		break;
 	}
-	case 3: replace(text, at, 0, word, strlen(word)); break;
+	case 3:
+		replace(text, at, 0, word, strlen(word));
+		break;
 	default:
 		at = find_number(text, at, &length);
 		replace(text, at, length, word, strlen(word));

@@ -15,9 +15,10 @@ TestSuite(sdf, .timeout = 30);
 #define M(inside) SDF("1.9", "<model name='m'>" inside "</model>")
 #define LINK(name) "<link name='" name "'/>"
 #define TWO LINK("a") LINK("b")
-#define JOINT(type, inside) \
+#define JOINT(type, inside)                                                                                            \
 	M(TWO "<joint name='j' type='" type "'><parent>a</parent><child>b</child>" inside "</joint>")
-#define BOX(inside) M("<link name='a'><collision name='c'><geometry><box>" inside "</box></geometry></collision></link>")
+#define BOX(inside)                                                                                                    \
+	M("<link name='a'><collision name='c'><geometry><box>" inside "</box></geometry></collision></link>")
 #define SHAPE(inside) M("<link name='a'><collision name='c'><geometry>" inside "</geometry></collision></link>")
 #define INERTIAL(inside) M("<link name='a'><inertial>" inside "</inertial></link>")
 
@@ -52,8 +53,8 @@ static bool has_message(const struct sdf *sdf, enum sdf_severity severity, const
 
 static void near3(struct vec3 v, double x, double y, double z)
 {
-	cr_assert(fabs(v.x - x) < 1e-9 && fabs(v.y - y) < 1e-9 && fabs(v.z - z) < 1e-9, "%.12g %.12g %.12g is not %g %g %g",
-		v.x, v.y, v.z, x, y, z);
+	cr_assert(fabs(v.x - x) < 1e-9 && fabs(v.y - y) < 1e-9 && fabs(v.z - z) < 1e-9,
+		"%.12g %.12g %.12g is not %g %g %g", v.x, v.y, v.z, x, y, z);
 }
 
 static const struct sdf_link *find_link(const struct sdf *sdf, const char *scoped)
@@ -92,7 +93,8 @@ static const struct {
 	{W("<include><uri>no/such/thing</uri></include>"), "\"no/such/thing\" is not found", TROUPE_EWORLD},
 	{W("<model><link name='a'/></model>"), "<model> has no name", TROUPE_EWORLD},
 	{W("<model name='m'/>"), "model \"m\" has no link", TROUPE_EWORLD},
-	{W("<model name='m'>" LINK("a") "</model><model name='m'>" LINK("a") "</model>"), "the name is taken", TROUPE_EWORLD},
+	{W("<model name='m'>" LINK("a") "</model><model name='m'>" LINK("a") "</model>"), "the name is taken",
+		TROUPE_EWORLD},
 	{W("<model name='world'>" LINK("a") "</model>"), "\"world\" of <model> is reserved", TROUPE_EWORLD},
 	{W("<model name='__m__'>" LINK("a") "</model>"), "reserved", TROUPE_EWORLD},
 	{W("<model name='a::b'>" LINK("a") "</model>"), "contains \"::\"", TROUPE_EWORLD},
@@ -110,12 +112,16 @@ static const struct {
 	{M("<pose>2e9 0 0 0 0 0</pose>" LINK("a")), "expected from -1e+09 to 1e+09", TROUPE_EWORLD},
 	{M("<pose>inf 0 0 0 0 0</pose>" LINK("a")), "<pose> is \"inf", TROUPE_EWORLD},
 	{M("<pose rotation_format='quat_xyzw'>0 0 0 0 0 0 0</pose>" LINK("a")), "not zero", TROUPE_EWORLD},
-	{M("<pose rotation_format='quat_xyzw' degrees='true'>0 0 0 0 0 0 1</pose>" LINK("a")), "in degrees", TROUPE_EWORLD},
-	{M("<pose rotation_format='matrix'>0 0 0 0 0 0</pose>" LINK("a")), "rotation_format is \"matrix\"", TROUPE_EWORLD},
-	{SDF("1.9", "<model name='m' canonical_link='z'>" LINK("a") "</model>"), "canonical_link of model \"m\" is \"z\"",
+	{M("<pose rotation_format='quat_xyzw' degrees='true'>0 0 0 0 0 0 1</pose>" LINK("a")), "in degrees",
 		TROUPE_EWORLD},
-	{SDF("1.9", "<model name='m' placement_frame='z'>" LINK("a") "</model>"), "placement_frame \"z\"", TROUPE_EWORLD},
-	{M("<link name='a'><velocity_decay><linear>-1</linear></velocity_decay></link>"), "<linear> is \"-1\"", TROUPE_EWORLD},
+	{M("<pose rotation_format='matrix'>0 0 0 0 0 0</pose>" LINK("a")), "rotation_format is \"matrix\"",
+		TROUPE_EWORLD},
+	{SDF("1.9", "<model name='m' canonical_link='z'>" LINK("a") "</model>"),
+		"canonical_link of model \"m\" is \"z\"", TROUPE_EWORLD},
+	{SDF("1.9", "<model name='m' placement_frame='z'>" LINK("a") "</model>"), "placement_frame \"z\"",
+		TROUPE_EWORLD},
+	{M("<link name='a'><velocity_decay><linear>-1</linear></velocity_decay></link>"), "<linear> is \"-1\"",
+		TROUPE_EWORLD},
 	{INERTIAL("<mass>0</mass>"), "<mass> is 0: expected more than 0 kg", TROUPE_EWORLD},
 	{INERTIAL("<mass>-1</mass>"), "<mass> is -1", TROUPE_EWORLD},
 	{INERTIAL("<mass>nan</mass>"), "<mass> is \"nan\"", TROUPE_EWORLD},
@@ -131,34 +137,41 @@ static const struct {
 	{SHAPE("<capsule><radius>1e10</radius></capsule>"), "<radius> is \"1e10\"", TROUPE_EWORLD},
 	{SHAPE("<plane><normal>0 0 0</normal></plane>"), "<normal> is 0 0 0", TROUPE_EWORLD},
 	{SHAPE("<plane><size>1 nan</size></plane>"), "<size> of <plane>", TROUPE_EWORLD},
-	{M("<link name='a'><collision name='c'/><collision name='c'/></link>"), "a second <collision> \"c\"", TROUPE_EWORLD},
+	{M("<link name='a'><collision name='c'/><collision name='c'/></link>"), "a second <collision> \"c\"",
+		TROUPE_EWORLD},
 	{M("<link name='a'><visual name='v'/><visual name='v'/></link>"), "a second <visual> \"v\"", TROUPE_EWORLD},
 	{M("<link name='a'><sensor name='s'/></link>"), "sensor \"s\" has no type", TROUPE_EWORLD},
 	{M("<link name='a'><sensor name='s' type='imu'><update_rate>-3</update_rate></sensor></link>"), "<update_rate>",
 		TROUPE_EWORLD},
-	{M("<link name='a'><visual name='v'><pose relative_to='q'/></visual></link>"), "pose of <visual> is relative_to \"q\"",
-		TROUPE_EWORLD},
-	{M("<link name='a'><collision name='c'><surface><friction><ode><mu>-1</mu></ode></friction></surface></collision></link>"),
+	{M("<link name='a'><visual name='v'><pose relative_to='q'/></visual></link>"),
+		"pose of <visual> is relative_to \"q\"", TROUPE_EWORLD},
+	{M("<link name='a'><collision "
+	   "name='c'><surface><friction><ode><mu>-1</mu></ode></friction></surface></collision></link>"),
 		"<mu> is \"-1\"", TROUPE_EWORLD},
 	{JOINT("hinge", ""), "the type \"hinge\": expected revolute", TROUPE_EWORLD},
 	{JOINT("revolute", "<axis><xyz>0 0 0</xyz></axis>"), "expected a direction", TROUPE_EWORLD},
 	{JOINT("revolute", "<axis><xyz expressed_in='q'>0 0 1</xyz></axis>"), "expressed_in \"q\"", TROUPE_EWORLD},
 	{JOINT("revolute", "<axis><limit><lower>low</lower></limit></axis>"), "<lower> is \"low\"", TROUPE_EWORLD},
 	{JOINT("revolute", "<axis><limit><lower>nan</lower></limit></axis>"), "<lower> is \"nan\"", TROUPE_EWORLD},
-	{JOINT("revolute", "<axis><dynamics><damping>inf</damping></dynamics></axis>"), "<damping> is \"inf\"", TROUPE_EWORLD},
+	{JOINT("revolute", "<axis><dynamics><damping>inf</damping></dynamics></axis>"), "<damping> is \"inf\"",
+		TROUPE_EWORLD},
 	{JOINT("screw", "<screw_thread_pitch>0</screw_thread_pitch>"), "thread pitch", TROUPE_EWORLD},
 	{M(TWO "<joint name='j' type='fixed'><child>b</child></joint>"), "joint has no <parent>", TROUPE_EWORLD},
 	{M(TWO "<joint name='j' type='fixed'><parent>a</parent></joint>"), "joint has no <child>", TROUPE_EWORLD},
-	{M(TWO "<joint name='j' type='fixed'><parent>z</parent><child>b</child></joint>"), "<parent> of joint \"j\" is \"z\"",
+	{M(TWO "<joint name='j' type='fixed'><parent>z</parent><child>b</child></joint>"),
+		"<parent> of joint \"j\" is \"z\"", TROUPE_EWORLD},
+	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>z</child></joint>"),
+		"<child> of joint \"j\" is \"z\"", TROUPE_EWORLD},
+	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>world</child></joint>"), "is the world",
 		TROUPE_EWORLD},
-	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>z</child></joint>"), "<child> of joint \"j\" is \"z\"",
-		TROUPE_EWORLD},
-	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>world</child></joint>"), "is the world", TROUPE_EWORLD},
 	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>a</child></joint>"), "the same link \"a\"",
 		TROUPE_EWORLD},
-	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>j</child></joint>"), "joint \"j\"", TROUPE_EWORLD},
-	{M(TWO "<joint name='j' type='fixed'><parent>__root__</parent><child>a</child></joint>"), "__root__", TROUPE_EWORLD},
-	{M(TWO "<joint name='a' type='fixed'><parent>a</parent><child>b</child></joint>"), "the name is taken", TROUPE_EWORLD},
+	{M(TWO "<joint name='j' type='fixed'><parent>a</parent><child>j</child></joint>"), "joint \"j\"",
+		TROUPE_EWORLD},
+	{M(TWO "<joint name='j' type='fixed'><parent>__root__</parent><child>a</child></joint>"), "__root__",
+		TROUPE_EWORLD},
+	{M(TWO "<joint name='a' type='fixed'><parent>a</parent><child>b</child></joint>"), "the name is taken",
+		TROUPE_EWORLD},
 };
 
 Test(sdf, bad_input_is_refused_with_its_place)
@@ -178,12 +191,56 @@ Test(sdf, bad_input_is_refused_with_its_place)
 	}
 }
 
+Test(sdf, numbers_too_small_or_large_for_physics_are_refused)
+{
+	static const char *const texts[] = {
+		INERTIAL("<mass>1e-320</mass>"),
+		INERTIAL("<mass>1e40</mass>"),
+		INERTIAL("<inertia><ixx>1e-30</ixx><iyy>1e-30</iyy><izz>1e-30</izz></inertia>"),
+		SHAPE("<sphere><radius>1e-320</radius></sphere>"),
+		W("<physics><max_step_size>1e-320</max_step_size></physics>"),
+		JOINT("revolute", "<axis><xyz>1e-160 0 0</xyz></axis>"),
+		/* each within bounds, but not their sum */
+		W("<model name='m'><pose>9e8 0 0 0 0 0</pose><link name='a'><pose>9e8 0 0 0 0 0</pose></link></model>"),
+	};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct troupe_error error = {0};
+		troupe_status status;
+		sdf_free(load(texts[i], &status, &error));
+		cr_expect_eq(status, TROUPE_EWORLD, "%s", texts[i]);
+		cr_expect(strstr(error.text, "expected"), "%s", error.text);
+	}
+	sdf_free(good(INERTIAL("<mass>1e-6</mass><inertia><ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia>")));
+}
+
+Test(sdf, attributes_are_limited)
+{
+	struct text text = {0};
+	troupe_status status;
+	struct troupe_error error;
+	text_add(&text, "<sdf version='1.9'><!-- < = --><![CDATA[<]]><world name='w'><plugin name='=='");
+	for (int i = 0; i < 500; i++)
+		text_add(&text, " a%d='=\"=\">'", i);
+	size_t enough = text.count;
+	text_add(&text, "/></world></sdf>");
+	sdf_free(good(text.at));
+	text.count = enough;
+	for (int i = 500; i < 1001; i++)
+		text_add(&text, " a%d=''", i);
+	text_add(&text, "/></world></sdf>");
+	sdf_free(load(text.at, &status, &error));
+	cr_assert_eq(status, TROUPE_ELIMIT);
+	text_fini(&text);
+}
+
 Test(sdf, several_errors_are_collected_and_bounded)
 {
 	struct troupe_error error;
 	troupe_status status;
-	struct sdf *sdf = load(W("<gravity>x</gravity>\n<model name='m'>\n<pose>y</pose><link name='a'><inertial>\n<mass>0</mass>"
-				 "</inertial></link></model>"), &status, &error);
+	struct sdf *sdf =
+		load(W("<gravity>x</gravity>\n<model name='m'>\n<pose>y</pose><link name='a'><inertial>\n<mass>0</mass>"
+		       "</inertial></link></model>"),
+			&status, &error);
 	cr_assert_eq(sdf->error_count, 3);
 	cr_assert(has_message(sdf, SDF_ERROR, "t.sdf:1: <gravity>") && has_message(sdf, SDF_ERROR, "t.sdf:3: <pose>") &&
 		  has_message(sdf, SDF_ERROR, "t.sdf:4: <mass>"));
@@ -207,23 +264,25 @@ Test(sdf, what_users_files_contain_is_tolerated)
 		" \n<?xml version='1.0'?>\n<sdf version='1.6'><world name='w'/></sdf>",
 		"?xml version='1.0'?>\n<sdf version='1.6'><world name='w'/></sdf>",
 		"<sdf version='1.6'><world name='w'><gz:x gz:y='1'><gz::z/></gz:x><nonsense/></world></sdf>",
-		"<sdf version='1.6'><world name='w'><plugin name='p' filename='f'><link name='a'/><link name='a'/></plugin></world></sdf>",
+		"<sdf version='1.6'><world name='w'><plugin name='p' filename='f'><link name='a'/><link "
+		"name='a'/></plugin></world></sdf>",
 		"<sdf version='1.6'><world name='w'><![CDATA[ words ]]></world></sdf>",
 		SDF("1.9", "<world name='w'><gravity></gravity><physics><max_step_size/></physics></world>"),
 		W("<model name='m'><static>yes</static>" LINK("a") "</model>"), /* false to Gazebo */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		sdf_free(good(texts[i]));
-	struct sdf *sdf = good("\n\n <?xml version='1.0'?>\n<sdf version='1.6'><world name='w'>\n<model name='m'>" LINK("a")
-		"</model></world></sdf>");
+	struct sdf *sdf = good("\n\n <?xml version='1.0'?>\n<sdf version='1.6'><world name='w'>\n<model name='m'>" LINK(
+		"a") "</model></world></sdf>");
 	cr_assert_eq(sdf->worlds.at[0].models.at[0].line, 5);
 	sdf_free(sdf);
 }
 
 Test(sdf, warnings_come_once_per_kind)
 {
-	struct sdf *sdf = good(W("<nonsense/><nonsense/><model name='m'><nonsense/><link name='a'><collision name='c'><geometry>"
-				 "<blob/></geometry></collision></link></model>"));
+	struct sdf *sdf =
+		good(W("<nonsense/><nonsense/><model name='m'><nonsense/><link name='a'><collision name='c'><geometry>"
+		       "<blob/></geometry></collision></link></model>"));
 	cr_assert_eq(sdf->warning_count, 3);
 	cr_assert(has_message(sdf, SDF_WARNING, "t.sdf:1: <nonsense> in <world> is not known"));
 	cr_assert(has_message(sdf, SDF_WARNING, "<blob> is no known shape"));
@@ -233,8 +292,9 @@ Test(sdf, warnings_come_once_per_kind)
 
 Test(sdf, defaults_are_the_specification_s)
 {
-	struct sdf *sdf = good(W("<model name='m'><link name='a'><collision name='c'><geometry><box/></geometry></collision>"
-				 "<visual name='v'/></link></model>"));
+	struct sdf *sdf =
+		good(W("<model name='m'><link name='a'><collision name='c'><geometry><box/></geometry></collision>"
+		       "<visual name='v'/></link></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	near3(world->gravity, 0, 0, -9.8);
 	near(world->physics.max_step_size, 0.001);
@@ -258,13 +318,17 @@ Test(sdf, defaults_are_the_specification_s)
 
 Test(sdf, physics_and_surface_are_read)
 {
-	struct sdf *sdf = good(W(
-		"<physics name='a'><max_step_size>0.5</max_step_size></physics><physics name='b' default='1'><max_step_size>0.25"
-		"</max_step_size><ode><solver><type>world</type><iters>7</iters></solver></ode></physics>"
-		"<model name='m'><self_collide>1</self_collide><link name='a'><collision name='c'><max_contacts>3</max_contacts>"
-		"<surface><bounce><restitution_coefficient>0.5</restitution_coefficient></bounce><friction><ode><mu>inf</mu>"
-		"<fdir1 gz:expressed_in='b'>0 1 0</fdir1></ode></friction><contact><collide_bitmask>0x0f</collide_bitmask><ode>"
-		"<soft_erp>0.1</soft_erp></ode></contact></surface></collision></link><link name='b'/></model>"));
+	struct sdf *sdf = good(
+		W("<physics name='a'><max_step_size>0.5</max_step_size></physics><physics name='b' "
+		  "default='1'><max_step_size>0.25"
+		  "</max_step_size><ode><solver><type>world</type><iters>7</iters></solver></ode></physics>"
+		  "<model name='m'><self_collide>1</self_collide><link name='a'><collision "
+		  "name='c'><max_contacts>3</max_contacts>"
+		  "<surface><bounce><restitution_coefficient>0.5</restitution_coefficient></"
+		  "bounce><friction><ode><mu>inf</mu>"
+		  "<fdir1 gz:expressed_in='b'>0 1 "
+		  "0</fdir1></ode></friction><contact><collide_bitmask>0x0f</collide_bitmask><ode>"
+		  "<soft_erp>0.1</soft_erp></ode></contact></surface></collision></link><link name='b'/></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_surface *surface = &world->collisions.at[0].surface;
 	near(world->physics.max_step_size, 0.25);
@@ -291,7 +355,8 @@ Test(sdf, poses_are_relative_to_what_they_say)
 	struct sdf *sdf = good(W(
 		"<frame name='f'><pose>10 0 0 0 0 1.5707963267948966</pose></frame>"
 		"<model name='m'><pose relative_to='f'>1 0 0 0 0 0</pose>"
-		"<link name='a'><pose>0 0 1 0 0 0</pose><collision name='c'><pose relative_to='b'>0 0 1 0 0 0</pose></collision></link>"
+		"<link name='a'><pose>0 0 1 0 0 0</pose><collision name='c'><pose relative_to='b'>0 0 1 0 0 "
+		"0</pose></collision></link>"
 		"<link name='b'><pose relative_to='j'>1 0 0 0 0 0</pose></link>"
 		"<joint name='j' type='fixed'><pose relative_to='n::x'/><parent>a</parent><child>b</child></joint>"
 		"<model name='n'><pose>0 0 5 0 0 0</pose><link name='x'><pose>0 2 0 0 0 0</pose></link></model></model>"
@@ -311,8 +376,9 @@ Test(sdf, poses_are_relative_to_what_they_say)
 
 Test(sdf, a_placement_frame_is_what_the_pose_places)
 {
-	struct sdf *sdf = good(W("<model name='m' placement_frame='n::b'><pose>0 0 10 0 0 0</pose>" LINK("a")
-		"<model name='n'><pose>1 0 0 0 0 0</pose><link name='b'><pose>0 2 0 0 0 0</pose></link></model></model>"));
+	struct sdf *sdf = good(W("<model name='m' placement_frame='n::b'><pose>0 0 10 0 0 0</pose>" LINK(
+		"a") "<model name='n'><pose>1 0 0 0 0 0</pose><link name='b'><pose>0 2 0 0 0 "
+		     "0</pose></link></model></model>"));
 	near3(find_link(sdf, "m::n::b")->in_world.p, 0, 0, 10);
 	near3(sdf->worlds.at[0].models.at[0].in_world.p, -1, -2, 10);
 	sdf_free(sdf);
@@ -320,10 +386,9 @@ Test(sdf, a_placement_frame_is_what_the_pose_places)
 
 Test(sdf, rotations_in_all_their_forms)
 {
-	struct sdf *sdf = good(M(
-		"<link name='a'><pose degrees='true'>0 0 0 0 0 90</pose></link>"
-		"<link name='b'><pose rotation_format='quat_xyzw'>0 0 0 0 0 2 2</pose></link>"
-		"<link name='c'><pose>0 0 0 0 0 1.5707963267948966</pose></link>"));
+	struct sdf *sdf = good(M("<link name='a'><pose degrees='true'>0 0 0 0 0 90</pose></link>"
+				 "<link name='b'><pose rotation_format='quat_xyzw'>0 0 0 0 0 2 2</pose></link>"
+				 "<link name='c'><pose>0 0 0 0 0 1.5707963267948966</pose></link>"));
 	for (uint32_t i = 0; i < 3; i++)
 		near3(quat_rotate(sdf->worlds.at[0].links.at[i].in_world.q, (struct vec3){1, 0, 0}), 0, 1, 0);
 	sdf_free(sdf);
@@ -331,9 +396,24 @@ Test(sdf, rotations_in_all_their_forms)
 
 Test(sdf, models_are_contiguous_and_static_is_inherited)
 {
-	struct sdf *sdf = good(W("<model name='m'><static>true</static><model name='n'>" LINK("x") "<model name='k'>" LINK("z")
-		"</model></model>" LINK("a") "</model><model name='o' canonical_link='p::y'>" LINK("c") "<model name='p'>" LINK("y")
-		"</model></model>"));
+	struct sdf *sdf =
+		good(W("<model name='m'><static>true</static><model name='n'>" LINK("x") "<model name='k'>" LINK("z") "</model></model>" LINK(
+			"a") "</model><model name='o' canonical_link='p::y'>" LINK("c") "<model name='p'>" LINK("y") "<"
+														     "/"
+														     "m"
+														     "o"
+														     "d"
+														     "e"
+														     "l"
+														     ">"
+														     "<"
+														     "/"
+														     "m"
+														     "o"
+														     "d"
+														     "e"
+														     "l"
+														     ">"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_model *m = &world->models.at[0], *n = &world->models.at[1], *o = &world->models.at[3];
 	cr_assert_str_eq(world->models.at[2].scoped, "m::n::k");
@@ -348,20 +428,23 @@ Test(sdf, models_are_contiguous_and_static_is_inherited)
 
 Test(sdf, joints_know_links_axes_and_limits)
 {
-	struct sdf *sdf = good(W(
-		"<frame name='f'/><model name='m'><pose>0 0 0 0 0 1.5707963267948966</pose>" LINK("a")
-		"<link name='b'><pose>0 0 0 1.5707963267948966 0 0</pose></link><frame name='g' attached_to='n'/>"
-		"<joint name='j' type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 2</xyz><limit><lower>-1e16</lower>"
-		"<upper>2</upper><effort>-1</effort><velocity>3</velocity></limit></axis></joint>"
-		"<joint name='k' type='prismatic'><parent>g</parent><child>a</child><axis><xyz expressed_in='__model__'>1 0 0</xyz></axis>"
-		"</joint><model name='n'>" LINK("x") "</model></model>"
-		"<joint name='w' type='fixed'><parent>f</parent><child>m::n</child></joint>"));
+	struct sdf *sdf = good(W("<frame name='f'/><model name='m'><pose>0 0 0 0 0 1.5707963267948966</pose>" LINK(
+		"a") "<link name='b'><pose>0 0 0 1.5707963267948966 0 0</pose></link><frame name='g' attached_to='n'/>"
+		     "<joint name='j' type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 "
+		     "2</xyz><limit><lower>-1e16</lower>"
+		     "<upper>2</upper><effort>-1</effort><velocity>3</velocity></limit></axis></joint>"
+		     "<joint name='k' type='prismatic'><parent>g</parent><child>a</child><axis><xyz "
+		     "expressed_in='__model__'>1 0 0</xyz></axis>"
+		     "</joint><model name='n'>" LINK(
+			     "x") "</model></model>"
+				  "<joint name='w' type='fixed'><parent>f</parent><child>m::n</child></joint>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_joint *j = &world->joints.at[0], *k = &world->joints.at[1], *w = &world->joints.at[2];
 	cr_assert(j->parent == SDF_NONE && j->child == 1 && j->axis_count == 1);
 	cr_assert_str_eq(j->parent_name, "world");
 	near3(j->axis[0].xyz_world, 1, 0, 0);
-	cr_assert(isinf(j->axis[0].lower) && j->axis[0].upper == 2 && isinf(j->axis[0].effort) && j->axis[0].velocity == 3);
+	cr_assert(isinf(j->axis[0].lower) && j->axis[0].upper == 2 && isinf(j->axis[0].effort) &&
+		  j->axis[0].velocity == 3);
 	near(j->axis[0].lower_raw, -1e16);
 	cr_assert_str_eq(k->parent_name, "n::x");
 	near3(k->axis[0].xyz_world, 0, 1, 0);
@@ -374,9 +457,10 @@ Test(sdf, joints_know_links_axes_and_limits)
 Test(sdf, joint_axes_of_old_versions)
 {
 #define OLD(version, flag)                                                                                             \
-	SDF(version, "<model name='m'>" LINK("a") "<link name='b'><pose>0 0 0 1.5707963267948966 0 0</pose></link>"    \
-		"<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz>" flag        \
-		"</axis></joint></model>")
+	SDF(version, "<model name='m'>" LINK(                                                                          \
+			     "a") "<link name='b'><pose>0 0 0 1.5707963267948966 0 0</pose></link>"                    \
+				  "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 "  \
+				  "1</xyz>" flag "</axis></joint></model>")
 	static const struct {
 		const char *text;
 		bool in_model;
@@ -401,7 +485,8 @@ Test(sdf, joint_axes_of_old_versions)
 Test(sdf, screws_and_missing_axes)
 {
 	struct sdf *sdf = good(M(TWO
-		"<joint name='n' type='screw'><parent>a</parent><child>b</child><screw_thread_pitch>0.5</screw_thread_pitch></joint>"
+		"<joint name='n' "
+		"type='screw'><parent>a</parent><child>b</child><screw_thread_pitch>0.5</screw_thread_pitch></joint>"
 		"<joint name='o' type='screw'><parent>a</parent><child>b</child><thread_pitch>-4</thread_pitch></joint>"
 		"<joint name='u' type='universal'><parent>a</parent><child>b</child></joint>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
@@ -416,9 +501,12 @@ Test(sdf, screws_and_missing_axes)
 
 Test(sdf, a_world_joint_to_itself_is_left_out)
 {
-	struct sdf *sdf = good(W("<model name='m'>" TWO "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint></model>"
-		"<joint name='x' type='fixed'><parent>m::a</parent><child>m</child><sensor name='s' type='force_torque'/></joint>"
-		"<joint name='y' type='fixed'><parent>world</parent><child>m</child><sensor name='t' type='force_torque'/></joint>"));
+	struct sdf *sdf = good(W(
+		"<model name='m'>" TWO "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint></model>"
+		"<joint name='x' type='fixed'><parent>m::a</parent><child>m</child><sensor name='s' "
+		"type='force_torque'/></joint>"
+		"<joint name='y' type='fixed'><parent>world</parent><child>m</child><sensor name='t' "
+		"type='force_torque'/></joint>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->joints.count, 2);
 	cr_assert_str_eq(world->joints.at[1].name, "y");
@@ -431,14 +519,36 @@ Test(sdf, a_world_joint_to_itself_is_left_out)
 /* Closed forms for solids of density 2: box m/12 (y2+z2), sphere 2/5 m r2, cylinder m/12 (3r2+l2), capsule and cone. */
 Test(sdf, auto_inertia_of_each_shape)
 {
-#define AUTO(shape) "<inertial auto='true'><density>2</density></inertial><collision name='c'><geometry>" shape "</geometry></collision>"
-	struct sdf *sdf = good(SDF("1.11", "<model name='m'>"
-		"<link name='box'>" AUTO("<box><size>1 2 3</size></box>") "</link>"
-		"<link name='sphere'>" AUTO("<sphere><radius>0.5</radius></sphere>") "</link>"
-		"<link name='cylinder'>" AUTO("<cylinder><radius>1</radius><length>3</length></cylinder>") "</link>"
-		"<link name='ellipsoid'>" AUTO("<ellipsoid><radii>1 2 3</radii></ellipsoid>") "</link>"
-		"<link name='capsule'>" AUTO("<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
-		"<link name='cone'>" AUTO("<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
+#define AUTO(shape)                                                                                                    \
+	"<inertial auto='true'><density>2</density></inertial><collision name='c'><geometry>" shape                    \
+	"</geometry></collision>"
+	struct sdf *sdf =
+		good(SDF(
+			"1.11", "<model name='m'>"
+				"<link name='box'>" AUTO(
+					"<box><size>1 2 3</size></box>") "</link>"
+									 "<link name='sphere'>" AUTO(
+										 "<sphere><radius>0.5</radius></"
+										 "sphere>") "</link>"
+											    "<link "
+											    "name='cylinder'>" AUTO(
+												    "<cylinder><radius>"
+												    "1</"
+												    "radius><length>3</"
+												    "length></"
+												    "cylinder>") "</"
+														 "link>"
+														 "<link"
+														 " name"
+														 "='"
+														 "ellip"
+														 "soid'"
+														 ">" AUTO(
+															 "<ellipsoid><radii>1 2 3</radii></ellipsoid>") "</link>"
+																					"<link name='capsule'>" AUTO(
+																						"<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
+																													   "<link name='cone'>" AUTO(
+																														   "<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
 	const struct sdf_inertial *in = &find_link(sdf, "m::box")->inertial;
 	near(in->mass, 12);
 	near(in->ixx, 12 * (4.0 + 9) / 12);
@@ -466,11 +576,15 @@ Test(sdf, auto_inertia_of_each_shape)
 
 Test(sdf, auto_inertia_adds_shapes_and_keeps_a_mass)
 {
-	struct sdf *sdf = good(SDF("1.11", "<model name='m'><link name='a'><inertial auto='true'><mass>6</mass></inertial>"
-		"<collision name='u'><pose>1 0 0.5 0 0 1.5707963267948966</pose><geometry><box><size>1 1 1</size></box></geometry></collision>"
-		"<collision name='d'><pose>1 0 -0.5 0 0 0</pose><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
-		"<link name='b'><inertial auto='1'/><collision name='c'><density>4</density><geometry><box/></geometry></collision>"
-		"</link></model>"));
+	struct sdf *sdf = good(
+		SDF("1.11", "<model name='m'><link name='a'><inertial auto='true'><mass>6</mass></inertial>"
+			    "<collision name='u'><pose>1 0 0.5 0 0 1.5707963267948966</pose><geometry><box><size>1 1 "
+			    "1</size></box></geometry></collision>"
+			    "<collision name='d'><pose>1 0 -0.5 0 0 0</pose><geometry><box><size>1 1 "
+			    "1</size></box></geometry></collision></link>"
+			    "<link name='b'><inertial auto='1'/><collision "
+			    "name='c'><density>4</density><geometry><box/></geometry></collision>"
+			    "</link></model>"));
 	const struct sdf_inertial *in = &find_link(sdf, "m::a")->inertial;
 	cr_assert(in->automatic);
 	near(in->mass, 6);
@@ -489,15 +603,19 @@ Test(sdf, physical_inertias_pass)
 	sdf_free(good(INERTIAL("<inertia><ixx>1</ixx><iyy>1</iyy><izz>2</izz></inertia>")));
 	sdf_free(good(INERTIAL("<inertia><ixx>1.5</ixx><iyy>1.5</iyy><izz>2</izz><ixy>0.5</ixy></inertia>")));
 	/* statics never move, so theirs does not matter */
-	sdf_free(good(SDF("1.9", "<model name='m'><static>1</static><link name='a'><inertial><mass>0</mass></inertial></link></model>")));
+	sdf_free(good(SDF("1.9", "<model name='m'><static>1</static><link "
+				 "name='a'><inertial><mass>0</mass></inertial></link></model>")));
 }
 
 Test(sdf, sensors_plugins_lights_actors)
 {
-	struct sdf *sdf = good(W("<plugin name='gz::sim' filename='dummy'><level name='l'/></plugin><light name='sun' type='directional'>"
-		"<pose>0 0 10 0 0 0</pose></light><actor name='walker'/><model name='m'><pose>1 0 0 0 0 0</pose><plugin name='p' filename='q'/>"
-		"<link name='a'><pose>0 1 0 0 0 0</pose><light name='lamp' type='spot'><pose>0 0 1 0 0 0</pose></light><sensor name='s' type='ray'>"
-		"<pose>0 0 2 0 0 0</pose><update_rate>5</update_rate></sensor></link></model>"));
+	struct sdf *sdf = good(W("<plugin name='gz::sim' filename='dummy'><level name='l'/></plugin><light name='sun' "
+				 "type='directional'>"
+				 "<pose>0 0 10 0 0 0</pose></light><actor name='walker'/><model name='m'><pose>1 0 0 0 "
+				 "0 0</pose><plugin name='p' filename='q'/>"
+				 "<link name='a'><pose>0 1 0 0 0 0</pose><light name='lamp' type='spot'><pose>0 0 1 0 "
+				 "0 0</pose></light><sensor name='s' type='ray'>"
+				 "<pose>0 0 2 0 0 0</pose><update_rate>5</update_rate></sensor></link></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->plugins.count, 2);
 	cr_assert_str_eq(world->plugins.at[0].name, "p");
@@ -514,8 +632,9 @@ Test(sdf, sensors_plugins_lights_actors)
 
 Test(sdf, elements_can_be_looked_into)
 {
-	struct sdf *sdf = good(W("<plugin name='p' filename='f' gz:x='&lt;&amp;&#65;'>\n<a> one &amp; <!-- no -->two </a><a>2.5</a>"
-				 "<b>TRUE</b><v>1 2 3 4</v><pose degrees='1'>0 0 0 0 0 180</pose></plugin>"));
+	struct sdf *sdf = good(
+		W("<plugin name='p' filename='f' gz:x='&lt;&amp;&#65;'>\n<a> one &amp; <!-- no -->two </a><a>2.5</a>"
+		  "<b>TRUE</b><v>1 2 3 4</v><pose degrees='1'>0 0 0 0 0 180</pose></plugin>"));
 	const struct sdf_element *plugin = sdf->worlds.at[0].plugins.at[0].element, *a = sdf_child(plugin, "a", NULL);
 	struct troupe_error error;
 	double value = 7;
@@ -547,8 +666,10 @@ Test(sdf, elements_can_be_looked_into)
 
 Test(sdf, flattened_models_are_restored)
 {
-	struct sdf *sdf = good(SDF("1.7", "<model name='m'><frame name='i::__model__' attached_to='i::l'><pose relative_to='__model__'>"
-		"0 0 1 0 0 0</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 0</pose></link><link name='o'/>"
+	struct sdf *sdf = good(SDF("1.7",
+		"<model name='m'><frame name='i::__model__' attached_to='i::l'><pose relative_to='__model__'>"
+		"0 0 1 0 0 0</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 "
+		"0</pose></link><link name='o'/>"
 		"<joint name='i::j' type='fixed'><parent>i::l</parent><child>o</child></joint></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->models.count, 2);
@@ -608,14 +729,18 @@ static const char *first_message(const struct sdf *sdf)
 
 static void add_ball(const struct folder *folder)
 {
-	folder_add(folder, "ball/model.config", "<model><sdf version='1.5'>old.sdf</sdf><sdf version='1.10'>new.sdf</sdf>"
+	folder_add(folder, "ball/model.config",
+		"<model><sdf version='1.5'>old.sdf</sdf><sdf version='1.10'>new.sdf</sdf>"
 		"<sdf version='1.99'>future.sdf</sdf></model>");
 	folder_add(folder, "ball/old.sdf", SDF("1.5", "<model name='old'>" LINK("l") "</model>"));
 	folder_add(folder, "ball/skin.obj", "");
-	folder_add(folder, "ball/new.sdf", SDF("1.10", "<model name='ball'><pose>0 0 1 0 0 0</pose><link name='l'><pose>0 0 1 0 0 0</pose>"
-		"<visual name='v'><geometry><mesh><uri>skin.obj</uri></mesh></geometry></visual>"
-		"<visual name='u'><geometry><mesh><uri>model://ball/skin.obj</uri></mesh></geometry></visual></link>"
-		"<frame name='top'><pose>0 0 3 0 0 0</pose></frame></model>"));
+	folder_add(folder, "ball/new.sdf",
+		SDF("1.10",
+			"<model name='ball'><pose>0 0 1 0 0 0</pose><link name='l'><pose>0 0 1 0 0 0</pose>"
+			"<visual name='v'><geometry><mesh><uri>skin.obj</uri></mesh></geometry></visual>"
+			"<visual "
+			"name='u'><geometry><mesh><uri>model://ball/skin.obj</uri></mesh></geometry></visual></link>"
+			"<frame name='top'><pose>0 0 3 0 0 0</pose></frame></model>"));
 }
 
 Test(sdf, includes_take_the_newest_file_and_are_overridden)
@@ -624,10 +749,13 @@ Test(sdf, includes_take_the_newest_file_and_are_overridden)
 	troupe_status status;
 	folder_make(&folder);
 	add_ball(&folder);
-	folder_add(&folder, "w.sdf", W("<include><uri>model://ball</uri></include><include><uri>ball</uri><name>b2</name><pose>5 0 0 0 0 0</pose>"
-		"<static>1</static><plugin name='p' filename='q'/></include><include><uri>ball/new.sdf</uri><name>b3</name>"
-		"<placement_frame>top</placement_frame><pose relative_to='b2'>0 0 0 0 0 0</pose></include>"
-		"<model name='n'>" LINK("x") "<include><uri>model://ball</uri></include></model>"));
+	folder_add(&folder, "w.sdf",
+		W("<include><uri>model://ball</uri></include><include><uri>ball</uri><name>b2</name><pose>5 0 0 0 0 "
+		  "0</pose>"
+		  "<static>1</static><plugin name='p' "
+		  "filename='q'/></include><include><uri>ball/new.sdf</uri><name>b3</name>"
+		  "<placement_frame>top</placement_frame><pose relative_to='b2'>0 0 0 0 0 0</pose></include>"
+		  "<model name='n'>" LINK("x") "<include><uri>model://ball</uri></include></model>"));
 	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
 	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
 	const struct sdf_world *world = &sdf->worlds.at[0];
@@ -636,7 +764,8 @@ Test(sdf, includes_take_the_newest_file_and_are_overridden)
 	near3(find_link(sdf, "b2::l")->in_world.p, 5, 0, 1);
 	near3(find_link(sdf, "b3::l")->in_world.p, 5, 0, -2);
 	near3(find_link(sdf, "n::ball::l")->in_world.p, 0, 0, 2);
-	cr_assert(world->models.at[1].is_static && world->models.at[1].plugin_count == 1 && !world->models.at[0].is_static);
+	cr_assert(world->models.at[1].is_static && world->models.at[1].plugin_count == 1 &&
+		  !world->models.at[0].is_static);
 	cr_assert_not_null(strstr(world->models.at[0].file, "ball/new.sdf"));
 	for (uint32_t i = 0; i < world->visuals.count; i++)
 		cr_assert(world->visuals.at[i].shape.path && strstr(world->visuals.at[i].shape.path, "ball/skin.obj"));
@@ -649,11 +778,15 @@ Test(sdf, merged_includes_keep_their_places)
 	struct folder folder;
 	troupe_status status;
 	folder_make(&folder);
-	folder_add(&folder, "arm/model.sdf", SDF("1.9", "<model name='arm'>" LINK("l1") "<link name='l2'><pose relative_to='f'/></link>"
-		"<frame name='f'><pose>0 0 2 0 0 0</pose></frame><joint name='j' type='revolute'><parent>l1</parent><child>l2</child>"
-		"<axis><xyz expressed_in='__model__'>0 0 1</xyz></axis></joint></model>"));
-	folder_add(&folder, "w.sdf", M(LINK("base") "<include merge='true'><uri>arm</uri><pose>1 0 0 0 1.5707963267948966 0</pose></include>"
-		"<joint name='k' type='fixed'><parent>base</parent><child>l1</child></joint>"));
+	folder_add(&folder, "arm/model.sdf",
+		SDF("1.9", "<model name='arm'>" LINK(
+				   "l1") "<link name='l2'><pose relative_to='f'/></link>"
+					 "<frame name='f'><pose>0 0 2 0 0 0</pose></frame><joint name='j' "
+					 "type='revolute'><parent>l1</parent><child>l2</child>"
+					 "<axis><xyz expressed_in='__model__'>0 0 1</xyz></axis></joint></model>"));
+	folder_add(&folder, "w.sdf",
+		M(LINK("base") "<include merge='true'><uri>arm</uri><pose>1 0 0 0 1.5707963267948966 0</pose></include>"
+			       "<joint name='k' type='fixed'><parent>base</parent><child>l1</child></joint>"));
 	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
 	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
 	cr_assert_eq(sdf->worlds.at[0].models.count, 1);
@@ -675,7 +808,8 @@ Test(sdf, includes_that_cannot_be_are_refused)
 		{"empty.sdf", W("<include><uri>hollow</uri></include>"), "holds no model"},
 		{"world.sdf", W("<include><uri>world2.sdf</uri></include>"), "holds no model, light or actor"},
 		{"broken.sdf", W("<include><uri>broken2.sdf</uri></include>"), "broken2.sdf:1: "},
-		{"place.sdf", W("<include><uri>ball</uri><placement_frame>top</placement_frame></include>"), "no <pose>"},
+		{"place.sdf", W("<include><uri>ball</uri><placement_frame>top</placement_frame></include>"),
+			"no <pose>"},
 		{"none.sdf", W("<include><uri>model://nothing</uri></include>"), "not found"},
 	};
 	struct folder folder;
@@ -718,13 +852,18 @@ Test(sdf, a_bomb_of_includes_ends_at_a_limit)
 
 Test(sdf, remote_includes_are_left_out_with_one_warning)
 {
-	struct sdf *sdf = good(W("<include><uri>https://example.org/a/Tree</uri></include><include><uri>https://example.org/a/Rock</uri></include>"
-		"<model name='m'>" LINK("a") "</model><model name='o'><include><uri>http://example.org/x</uri></include></model>"
-		"<frame name='f' attached_to='Tree'/><joint name='j' type='fixed'><parent>m</parent><child>Rock::link</child></joint>"));
+	struct sdf *sdf =
+		good(W("<include><uri>https://example.org/a/Tree</uri></include><include><uri>https://example.org/a/"
+		       "Rock</uri></include>"
+		       "<model name='m'>" LINK(
+			       "a") "</model><model name='o'><include><uri>http://example.org/x</uri></include></model>"
+				    "<frame name='f' attached_to='Tree'/><joint name='j' "
+				    "type='fixed'><parent>m</parent><child>Rock::link</child></joint>"));
 	cr_assert_eq(sdf->worlds.at[0].models.count, 2);
 	cr_assert_eq(sdf->worlds.at[0].joints.count, 0);
 	cr_assert_eq(sdf->warning_count, 2);
-	cr_assert(has_message(sdf, SDF_WARNING, "example.org/a/Tree") && has_message(sdf, SDF_WARNING, "so is the joint"));
+	cr_assert(has_message(sdf, SDF_WARNING, "example.org/a/Tree") &&
+		  has_message(sdf, SDF_WARNING, "so is the joint"));
 	sdf_free(sdf);
 }
 
@@ -784,16 +923,20 @@ static void check_round_trip(const struct sdf *sdf, const char *path)
 
 Test(sdf, flat_lines_are_sorted_and_rounded)
 {
-	struct sdf *sdf = good(W("<model name='m'><pose>-1e-9 0 1 0 0 6.283185307179586</pose>" TWO "<joint name='j' type='revolute'><parent>a"
-		"</parent><child>b</child><axis/></joint></model><light name='sun'/>"));
+	struct sdf *sdf = good(W("<model name='m'><pose>-1e-9 0 1 0 0 6.283185307179586</pose>" TWO
+				 "<joint name='j' type='revolute'><parent>a"
+				 "</parent><child>b</child><axis/></joint></model><light name='sun'/>"));
 	char *text = flat(sdf);
 	cr_assert_str_eq(text,
-		"joint m::j revolute parent a child b pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000 axis0 "
+		"joint m::j revolute parent a child b pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 "
+		"0.000000 axis0 "
 		"0.000000 0.000000 1.000000 -10000000000000000.000000 10000000000000000.000000 damping 0.000000\n"
 		"light sun\n"
-		"link m::a pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000 mass 1.000000 com 0.000000 0.000000 "
+		"link m::a pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000 mass 1.000000 com "
+		"0.000000 0.000000 "
 		"0.000000 inertia 1.000000 1.000000 1.000000 0.000000 0.000000 0.000000\n"
-		"link m::b pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000 mass 1.000000 com 0.000000 0.000000 "
+		"link m::b pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000 mass 1.000000 com "
+		"0.000000 0.000000 "
 		"0.000000 inertia 1.000000 1.000000 1.000000 0.000000 0.000000 0.000000\n"
 		"model m static=0 pose 0.000000 0.000000 1.000000 1.000000 0.000000 0.000000 0.000000\n"
 		"world w gravity 0.000000 0.000000 -9.800000 step 0.001000 rtf 1.000000\n");
@@ -803,11 +946,17 @@ Test(sdf, flat_lines_are_sorted_and_rounded)
 
 Test(sdf, what_is_printed_reads_as_the_same)
 {
-	struct sdf *sdf = good(SDF("1.6", "<world name='w &amp; &lt;'><physics><gravity>1 1 1</gravity></physics><plugin name='p' filename='f'><a>x &lt; y</a>"
-		"</plugin><frame name='f'><pose>1 2 3 0.1 0.2 0.3</pose></frame><model name='m' placement_frame='b'><pose relative_to='f'>1 0 0 0 0 1"
-		"</pose>" LINK("a") "<link name='b'><pose relative_to='a'>0 1 0 1 0 0</pose><light name='l'><pose>0 0 1 0 0 0</pose></light></link>"
-		"<model name='n'><link name='z'/></model><joint name='j' type='revolute'><parent>n</parent><child>b</child><axis><xyz>0 1 1</xyz>"
-		"<use_parent_model_frame>1</use_parent_model_frame></axis></joint></model><light name='l' type='spot'/><actor name='q'/></world>"));
+	struct sdf *sdf = good(SDF("1.6",
+		"<world name='w &amp; &lt;'><physics><gravity>1 1 1</gravity></physics><plugin name='p' "
+		"filename='f'><a>x &lt; y</a>"
+		"</plugin><frame name='f'><pose>1 2 3 0.1 0.2 0.3</pose></frame><model name='m' "
+		"placement_frame='b'><pose relative_to='f'>1 0 0 0 0 1"
+		"</pose>" LINK("a") "<link name='b'><pose relative_to='a'>0 1 0 1 0 0</pose><light name='l'><pose>0 0 "
+				    "1 0 0 0</pose></light></link>"
+				    "<model name='n'><link name='z'/></model><joint name='j' "
+				    "type='revolute'><parent>n</parent><child>b</child><axis><xyz>0 1 1</xyz>"
+				    "<use_parent_model_frame>1</use_parent_model_frame></axis></joint></model><light "
+				    "name='l' type='spot'/><actor name='q'/></world>"));
 	check_round_trip(sdf, "t.sdf");
 	sdf_free(sdf);
 	sdf = good(SDF("1.9", "<light name='l' type='point'/>"));
@@ -854,8 +1003,8 @@ static void check_rejected(const char *path, const char *name)
 	struct troupe_error error = {0};
 	struct sdf *sdf;
 	cr_expect_eq(sdf_load_file(path, NULL, &sdf, &error), TROUPE_EWORLD, "%s is accepted", name);
-	cr_expect(!strncmp(error.text, path, strlen(path)) && error.text[strlen(path)] == ':', "%s: no place in \"%s\"", name,
-		error.text);
+	cr_expect(!strncmp(error.text, path, strlen(path)) && error.text[strlen(path)] == ':', "%s: no place in \"%s\"",
+		name, error.text);
 	sdf_free(sdf);
 }
 
