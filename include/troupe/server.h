@@ -129,8 +129,9 @@ struct troupe_snapshot {
 	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
 };
 
-/* Any thread, also while the server runs: fn sees the newest snapshot, without blocking anyone. A snapshot is made at a
- * step boundary after somebody asked for one, so the first call may see one that is as old as the last asking. */
+/* Any thread, also while the server runs: fn sees the newest snapshot, without blocking anyone. While it
+ * runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees the state of about the last
+ * asking; after troupe_server_run() has returned, that of its end. */
 TROUPE_API void troupe_server_snapshot(struct troupe_server *server,
 	void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 

@@ -13,9 +13,10 @@
  *  pins     A component with a pinned node goes there and no rule below moves it; of several different pins, the one on
  *           the lowest node holds (models count before levels). A number that is no secondary is no pin.
  *  merge    A component whose nodes were on several secondaries goes where most of its movers already are. A tie goes
- *           to those that were there already: the side with more movers that entered nothing in this step; then where
- *           most of its performer-holding levels were; then where most of its cargo was; then to the secondary, of
- *           those still tied, of the lowest mover; without such a mover, of the lowest cargo, then level.
+ *           to those that were there already: the side with more movers that entered nothing in this step and have
+ *           no home elsewhere (see "return"); then where most of its performer-holding levels were; then where most of
+ *           its cargo was; then to the secondary, of those still tied, of the lowest mover; without such a mover, of
+ *           the lowest cargo, then level.
  *  first    When nothing is assigned yet: components that hold a level with a performer in it, ordered by their first
  *           such level; then components without, ordered by their first mover; dealt to secondaries 1, 2, ... in turn,
  *           those that pins have taken being passed over while others are idle.
@@ -83,8 +84,8 @@ struct assign_scratch {
 	size_t bytes;
 };
 
-/* Writes the next assignment over *now (in: the previous one). Models that are not loaded lose their secondary, but
- * keep nothing else. The caller finds moves by comparing with its copy of the previous arrays. */
+/* Writes the next assignment over *now (in: the previous one). What is not loaded loses its
+ * secondary and its home. The caller finds moves by comparing with its copy of the previous arrays. */
 void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
 
 void assign_scratch_fini(struct assign_scratch *scratch);

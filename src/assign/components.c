@@ -1,5 +1,4 @@
-/* Union-find. The root of a set is its lowest node, so that the order of the joins leaves no trace; halving the paths
- * on the way keeps them short without a rank to store. */
+/* Union-find, paths halved on the way. Which node is a set's root leaves no trace: numbers are given in node order. */
 #include "assign/components.h"
 
 #include <assert.h>

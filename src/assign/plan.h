@@ -25,7 +25,8 @@ struct plan_secondary {
 
 /* What the nodes of one component say for one secondary. */
 struct plan_vote {
-	uint32_t movers, stayers, held_levels, cargo;
+	uint32_t movers, held_levels, cargo;
+	uint32_t residents; /* movers that entered nothing in this step and have no home elsewhere */
 	bool cast;
 };
 

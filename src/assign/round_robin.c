@@ -57,7 +57,8 @@ static uint32_t vote(struct plan *plan, const struct plan_component *component, 
 		if (!ballot)
 			continue;
 		ballot->movers += i < component->movers;
-		ballot->stayers += i < component->movers && !plan->input->model_entered[model];
+		ballot->residents += i < component->movers && !plan->input->model_entered[model] &&
+				     plan_known(plan, plan->now->home[model]) == ASSIGN_NONE;
 		ballot->cargo += i >= component->movers;
 	}
 	for (uint32_t i = 0; i < component->levels; i++) {
@@ -73,8 +74,8 @@ static bool beats(const struct plan_vote *a, const struct plan_vote *b)
 {
 	if (a->movers != b->movers)
 		return a->movers > b->movers;
-	if (a->stayers != b->stayers)
-		return a->stayers > b->stayers;
+	if (a->residents != b->residents)
+		return a->residents > b->residents;
 	if (a->held_levels != b->held_levels)
 		return a->held_levels > b->held_levels;
 	return a->cargo > b->cargo;
@@ -189,8 +190,6 @@ static void note_homes(struct plan *plan)
 {
 	for (uint32_t c = 0; c < plan->input->component_count; c++) {
 		struct plan_component *component = &plan->components[c];
-		if (component->pinned)
-			forget_homes(plan, component);
 		bool shared = true;
 		for (uint32_t i = 0; i < component->movers; i++) {
 			uint32_t mover = plan->models[component->models_at + i];
@@ -364,10 +363,10 @@ static void return_home(struct plan *plan, uint32_t component, uint32_t *waiting
 	}
 }
 
+/* A secondary that is idle even now, after fill_idle(), means that none has two components of which one is free to
+ * leave; so that return_home() then moves nothing, as the rule wants. */
 static void return_all(struct plan *plan)
 {
-	if (plan->idle)
-		return;
 	uint32_t *waiting = plan->by_secondary_a;
 	memset(waiting, 0xff, ((size_t)plan->input->secondaries + 1) * sizeof *waiting);
 	for (uint32_t c = 0; c < plan->input->component_count; c++)

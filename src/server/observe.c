@@ -1,10 +1,10 @@
-#define RCU_MEMBARRIER
 #include "server/observe.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <urcu-bp.h>
-#include <urcu-call-rcu.h>
+#define URCU_API_MAP
+#include <urcu/urcu-memb.h>
 
 enum { FRAMES = 4 };
 
@@ -49,21 +49,26 @@ bool observe_wanted(const struct observe *observe)
 	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
 }
 
-struct troupe_snapshot *observe_begin(struct observe *observe, struct troupe_model_state **ret_models,
+/* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
 	double **ret_busy)
 {
+	struct frame *frame = NULL;
+	int free_frames = 0;
 	for (int i = 0; i < FRAMES; i++) {
-		struct frame *frame = &observe->frames[i];
 		/* acquire: pairs with the release in frame_back(), so that no reader is left in it */
-		if (atomic_load_explicit(&frame->out, memory_order_acquire))
+		if (atomic_load_explicit(&observe->frames[i].out, memory_order_acquire))
 			continue;
-		*ret_models = frame->models;
-		*ret_busy = frame->busy;
-		frame->snapshot.models = frame->models;
-		frame->snapshot.busy = frame->busy;
-		return &frame->snapshot;
+		frame = &observe->frames[i];
+		free_frames++;
 	}
-	return NULL;
+	if (!frame || (free_frames < 2 && !sure))
+		return NULL;
+	*ret_models = frame->models;
+	*ret_busy = frame->busy;
+	frame->snapshot.models = frame->models;
+	frame->snapshot.busy = frame->busy;
+	return &frame->snapshot;
 }
 
 static void frame_back(struct rcu_head *head)
@@ -72,18 +77,50 @@ static void frame_back(struct rcu_head *head)
 	atomic_store_explicit(&frame->out, false, memory_order_release);
 }
 
-void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot)
+void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait)
 {
 	struct frame *frame = (struct frame *)(void *)snapshot;
 	atomic_store_explicit(&frame->out, true, memory_order_relaxed);
 	atomic_store_explicit(&observe->wanted, false, memory_order_relaxed);
 	struct frame *old = rcu_xchg_pointer(&observe->newest, frame);
-	if (old)
+	if (old && wait) {
+		synchronize_rcu();
+		frame_back(&old->head);
+	} else if (old) {
 		call_rcu(&old->head, frame_back);
+	}
+}
+
+/* --- readers ---------------------------------------------------------------------------------------------------- */
+
+/* liburcu's flavour memb has the cheapest grace periods but must know its readers: each thread is made known when it
+ * first asks, and forgotten when it ends. */
+static pthread_key_t reader_key;
+static pthread_once_t reader_once = PTHREAD_ONCE_INIT;
+
+static void forget_reader(void *unused)
+{
+	(void)unused;
+	rcu_unregister_thread();
+}
+
+static void make_reader_key(void)
+{
+	(void)pthread_key_create(&reader_key, forget_reader);
+}
+
+static void know_reader(void)
+{
+	pthread_once(&reader_once, make_reader_key);
+	if (pthread_getspecific(reader_key))
+		return;
+	rcu_register_thread();
+	(void)pthread_setspecific(reader_key, &reader_key);
 }
 
 void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
+	know_reader();
 	atomic_store_explicit(&observe->wanted, true, memory_order_relaxed);
 	rcu_read_lock();
 	const struct frame *frame = rcu_dereference(observe->newest);

@@ -1,4 +1,4 @@
-/* Snapshots for observers, protected by RCU (liburcu, flavour bp: readers need not register). The only user of liburcu.
+/* Snapshots for observers, protected by RCU. The only user of liburcu (flavour memb).
  *
  * A snapshot is made only when somebody has asked for one since the last, at a step boundary, by whoever has the
  * primary's part; readers never wait for it and it never waits for readers. A frame that was replaced comes back for use
@@ -23,10 +23,13 @@ void observe_destroy(struct observe *observe);
 
 /* Whether somebody has asked since the last publish. One relaxed load. */
 bool observe_wanted(const struct observe *observe);
-/* A frame to fill in, its arrays allocated; NULL when all are out. Then publish it. */
-struct troupe_snapshot *observe_begin(struct observe *observe, struct troupe_model_state **ret_models,
+/* A frame to fill in and publish, its arrays allocated. NULL when too many are out; never with sure, which is for
+ * publishers that wait below. */
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
 	double **ret_busy);
-void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot);
+/* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
+ * else some time after. */
+void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);
 
 /* Any thread. Does nothing before the first publish. */
 void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);

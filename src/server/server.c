@@ -237,11 +237,11 @@ static void fill_busy(struct troupe_server *server, double *busy)
 }
 
 /* Between steps, before the coming turn: state is that of the last merged step. */
-static void publish(struct troupe_server *server)
+static void publish(struct troupe_server *server, bool running)
 {
 	struct troupe_model_state *models;
 	double *busy;
-	struct troupe_snapshot *snapshot = observe_begin(server->observe, &models, &busy);
+	struct troupe_snapshot *snapshot = observe_begin(server->observe, !running, &models, &busy);
 	if (!snapshot)
 		return;
 	fill_models(server, models);
@@ -251,14 +251,14 @@ static void publish(struct troupe_server *server)
 	snapshot->paused = server->primary.paused;
 	snapshot->model_count = server->shown.count;
 	snapshot->secondaries = server->secondaries;
-	observe_publish(server->observe, snapshot);
+	observe_publish(server->observe, snapshot, !running);
 }
 
 static void on_step(void *ctx)
 {
 	struct troupe_server *server = ctx;
 	if (observe_wanted(server->observe))
-		publish(server);
+		publish(server, true);
 }
 
 static void on_watch(void *ctx)
@@ -291,7 +291,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	set_up_primary(server);
 	server->counts.busy_ns = mem_alloc(server->secondaries * sizeof *server->counts.busy_ns);
 	server->observe = observe_create(server->shown.count, server->secondaries);
-	publish(server);
+	publish(server, false);
 	struct crew_watch watch = {on_watch, on_step, server};
 	return crew_create(&server->primary, &server->shared, server->threads, &transport_inproc, &watch, &server->crew,
 		error);
@@ -350,7 +350,7 @@ troupe_status troupe_server_run(struct troupe_server *server, const struct troup
 	primary->ended = false;
 	troupe_status status = crew_run(server->crew, error);
 	atomic_store(&primary->stop, false);
-	publish(server);
+	publish(server, false); /* who asks after a run sees its end */
 	return status;
 }
 

@@ -1,0 +1,3 @@
+#include "system/system.h"
+
+const struct system_ops *const system_builtin[] = {NULL};
