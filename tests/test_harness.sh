@@ -66,10 +66,10 @@ expect 'a hang has a name' 'limit: ./hang was still running after 1 s' "$said"
 "$tests/limit" ./broken
 expect 'a status is handed on' 3 $?
 expect 'the limit can be set' 'limit: sleep was still running after 1 s' "$(TEST_LIMIT_S=1 "$tests/limit" sleep 60)"
-"$tests/each" --smoke smoke broken hang >out
+"$tests/each" broken hang smoke --smoke smoke >out
 expect 'each fails when one fails' 1 $?
-expect 'each counts' '1 passed, 2 failed' "$(tail -n 1 out)"
-expect 'each names' 'PASS: smoke,FAIL: broken (status 3),FAIL: hang (status 1)' \
+expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
+expect 'each names' 'FAIL: broken (status 3),FAIL: hang (status 1),FAIL: smoke (status 1),PASS: smoke' \
 	"$(grep -E '^(PASS|FAIL)' out | paste -sd,)"
 
 echo "$passed passed, $failed failed"
