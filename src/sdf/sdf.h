@@ -23,7 +23,7 @@ enum {
 };
 #define SDF_LENGTH_MAX 1e9 /* m: no coordinate or size beyond this */
 
-enum { SDF_NONE = UINT32_MAX }; /* an index that is not there; in joints: the world */
+#define SDF_NONE UINT32_MAX /* an index that is not there; in joints: the world */
 
 /* A parsed element as it stood in the file; plug-ins, sensors, and whatever else systems read for themselves. */
 struct sdf_attribute {
@@ -45,8 +45,9 @@ const struct sdf_element *sdf_child(const struct sdf_element *parent, const char
 const char *sdf_attribute(const struct sdf_element *element, const char *name); /* NULL if none */
 /* Text of the child of that name, or NULL when there is none or parent is NULL. */
 const char *sdf_child_text(const struct sdf_element *parent, const char *name);
-/* The value of a child, into *value; left alone when there is no such child. Not a number, not finite or out of
- * [lo, hi]: TROUPE_EWORLD with file:line, the element's name, what was read and what was expected. */
+/* The value of a child, into *value; left alone when there is no such child or it is empty. Not a number, nan or out of
+ * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was read
+ * and what was expected. */
 troupe_status sdf_child_double(const struct sdf_element *parent, const char *name, double lo, double hi,
 	double *value, struct troupe_error *error);
 troupe_status sdf_child_bool(const struct sdf_element *parent, const char *name, bool *value,
@@ -85,7 +86,8 @@ struct sdf_shape {
 /* <surface>; the comments name the element and the default. */
 struct sdf_surface {
 	double mu, mu2;         /* friction/ode (or torsional-free bullet), 1 */
-	struct vec3 fdir1;      /* friction/ode/fdir1, 0 0 0: none. In the collision's frame. */
+	struct vec3 fdir1;      /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link. */
+	uint32_t fdir1_link;    /* SDF_NONE: fdir1 is in the collision's frame (a gz:expressed_in names another link) */
 	double slip1, slip2;    /* friction/ode, 0 */
 	double restitution;     /* bounce/restitution_coefficient, 0 */
 	double bounce_threshold; /* bounce/threshold, 100000 m/s */
@@ -107,6 +109,7 @@ struct sdf_collision {
 	struct sdf_surface surface;
 	uint32_t max_contacts; /* 10 */
 	double laser_retro;
+	const struct sdf_element *element;
 };
 
 struct sdf_visual {
@@ -119,7 +122,7 @@ struct sdf_visual {
 };
 
 struct sdf_sensor {
-	const char *name, *type;
+	const char *name, *type; /* type by its current name: "lidar" for "ray", "depth_camera" for "depth" */
 	uint32_t link, joint; /* one of them is SDF_NONE */
 	uint32_t line;
 	struct pose in_parent, in_world;
@@ -131,7 +134,8 @@ struct sdf_inertial {
 	double mass;
 	struct pose in_link;                   /* of the inertial frame; its origin is the centre of mass */
 	double ixx, iyy, izz, ixy, ixz, iyz;   /* in the inertial frame, as written or computed */
-	bool automatic;                        /* auto="true": computed from the collisions and their densities */
+	bool automatic;                        /* auto="true": computed from the collisions and their densities, com as
+						* origin, axes of the link */
 };
 
 struct sdf_link {
@@ -143,6 +147,7 @@ struct sdf_link {
 	bool gravity, self_collide, kinematic; /* self_collide: the link's or, when not given, the model's */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
 	uint32_t collision_first, collision_count, visual_first, visual_count; /* in struct sdf_world's arrays */
+	const struct sdf_element *element;
 };
 
 enum sdf_joint_kind {
@@ -174,9 +179,10 @@ struct sdf_joint {
 	const char *parent_name, *child_name; /* resolved link names scoped by the joint's own model; "world" */
 	uint32_t parent, child; /* links; SDF_NONE as parent (or child): the world */
 	struct pose in_world;   /* the joint's frame; its origin is the anchor */
-	uint32_t axis_count;    /* 0, 1 or 2 */
-	struct sdf_axis axis[2];
-	double thread_pitch;    /* screw: rad/m as SDF's screw_thread_pitch (2 pi / lead) with sign applied */
+	uint32_t axis_count;    /* 0, 1 or 2: as many as the file gives */
+	struct sdf_axis axis[2]; /* beyond axis_count: defaults, so that an axis that the kind needs is always there */
+	double thread_pitch;    /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
+				 * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
 	const struct sdf_element *element; /* <joint>, for what is not listed here */
 };
@@ -200,6 +206,14 @@ struct sdf_model {
 	 * ones nested in it: models [index, index + model_count) are it and its descendants. */
 	uint32_t model_count;
 	uint32_t link_first, link_count, joint_first, joint_count, plugin_first, plugin_count;
+	const struct sdf_element *element; /* with what an <include> changed, and without the <include>s in it */
+};
+
+struct sdf_frame { /* <frame>: nothing simulates it, but sensors and plug-ins may name it */
+	const char *name;
+	uint32_t model; /* SDF_NONE: the world's */
+	struct pose in_model, in_world; /* in_model: in the world when it is the world's */
+	const struct sdf_element *element;
 };
 
 struct sdf_light {
@@ -244,6 +258,7 @@ struct sdf_world {
 	VEC(struct sdf_light) lights;
 	VEC(struct sdf_actor) actors;
 	VEC(struct sdf_plugin) plugins;   /* the models' in model order, then the world's own */
+	VEC(struct sdf_frame) frames;
 	const struct sdf_element *element;
 };
 
@@ -258,7 +273,8 @@ struct sdf {
 	const char *path;
 	const char *version; /* as written, "1.6" */
 	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world, with .bare_model set, around it */
-	bool bare_model;
+	bool bare_model;               /* or a bare light or actor */
+	const struct sdf_element *root; /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */
 	uint32_t warning_count, error_count;
 	struct arena arena; /* owns all that the above points to */

@@ -1,0 +1,213 @@
+/* One line per entity, for comparing what two loaders, or two versions of one, make of a file. Joints of the world and
+ * sensors of joints have no line: the format does not know them. */
+#include "sdf/sdf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HALF_DIGIT 0.5e-6 /* below this a number prints as zero */
+
+/* -0.0000001 must not print as -0.000000; and the format cuts numbers (1e308 is one that users write) after 63 characters. */
+static void add_number(struct text *out, double value)
+{
+	enum { CUT = 63 };
+	size_t start = out->count;
+	text_add(out, " %.6f", fabs(value) < HALF_DIGIT ? 0.0 : value);
+	if (out->count > start + 1 + CUT) {
+		out->count = start + 1 + CUT;
+		out->at[out->count] = '\0';
+	}
+}
+
+static void add_vec3(struct text *out, struct vec3 v)
+{
+	add_number(out, v.x);
+	add_number(out, v.y);
+	add_number(out, v.z);
+}
+
+/* The first component that does not print as zero is positive. */
+static struct quat canonical(struct quat q)
+{
+	double parts[4] = {q.w, q.x, q.y, q.z};
+	for (int i = 0; i < 4; i++)
+		if (fabs(parts[i]) >= HALF_DIGIT)
+			return parts[i] > 0 ? q : (struct quat){-q.w, -q.x, -q.y, -q.z};
+	return q;
+}
+
+static void add_pose(struct text *out, struct pose pose)
+{
+	struct quat q = canonical(pose.q);
+	text_add(out, " pose");
+	add_vec3(out, pose.p);
+	add_number(out, q.w);
+	add_number(out, q.x);
+	add_number(out, q.y);
+	add_number(out, q.z);
+}
+
+static void add_shape(struct text *out, const struct sdf_shape *shape)
+{
+	/* those that the format does not know count as empty */
+	bool known = shape->kind != SDF_CONE && shape->kind != SDF_POLYLINE && shape->kind != SDF_IMAGE;
+	text_add(out, " %s", known ? sdf_shape_kind_text(shape->kind) : "empty");
+	switch (shape->kind) {
+	case SDF_BOX:
+	case SDF_ELLIPSOID:
+	case SDF_MESH: add_vec3(out, shape->size); break;
+	case SDF_SPHERE: add_number(out, shape->radius); break;
+	case SDF_CYLINDER:
+	case SDF_CAPSULE:
+		add_number(out, shape->radius);
+		add_number(out, shape->length);
+		break;
+	case SDF_PLANE: add_vec3(out, shape->normal_raw); break;
+	default: break;
+	}
+	text_add(out, "\n");
+}
+
+/* What is written, also for a link whose inertia is computed. */
+static struct sdf_inertial written(const struct sdf_link *link)
+{
+	if (!link->inertial.automatic)
+		return link->inertial;
+	struct sdf_inertial in = {.mass = 1, .in_link = POSE_IDENTITY, .ixx = 1, .iyy = 1, .izz = 1};
+	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);
+	const struct sdf_element *matrix = sdf_child(element, "inertia", NULL);
+	sdf_child_pose(element, &in.in_link, NULL);
+	sdf_child_double(element, "mass", -INFINITY, INFINITY, &in.mass, NULL);
+	sdf_child_double(matrix, "ixx", -INFINITY, INFINITY, &in.ixx, NULL);
+	sdf_child_double(matrix, "iyy", -INFINITY, INFINITY, &in.iyy, NULL);
+	sdf_child_double(matrix, "izz", -INFINITY, INFINITY, &in.izz, NULL);
+	sdf_child_double(matrix, "ixy", -INFINITY, INFINITY, &in.ixy, NULL);
+	sdf_child_double(matrix, "ixz", -INFINITY, INFINITY, &in.ixz, NULL);
+	sdf_child_double(matrix, "iyz", -INFINITY, INFINITY, &in.iyz, NULL);
+	return in;
+}
+
+static void add_links(const struct sdf_world *world, struct text *out)
+{
+	for (uint32_t i = 0; i < world->links.count; i++) {
+		const struct sdf_link *link = &world->links.at[i];
+		struct sdf_inertial in = written(link);
+		text_add(out, "link %s", link->scoped);
+		add_pose(out, link->in_world);
+		text_add(out, " mass");
+		add_number(out, in.mass);
+		text_add(out, " com");
+		add_vec3(out, in.in_link.p);
+		text_add(out, " inertia");
+		add_vec3(out, (struct vec3){in.ixx, in.iyy, in.izz});
+		add_vec3(out, (struct vec3){in.ixy, in.ixz, in.iyz});
+		text_add(out, "\n");
+	}
+}
+
+static void add_parts(const struct sdf_world *world, struct text *out)
+{
+	for (uint32_t i = 0; i < world->collisions.count; i++) {
+		const struct sdf_collision *collision = &world->collisions.at[i];
+		text_add(out, "collision %s::%s", world->links.at[collision->link].scoped, collision->name);
+		add_pose(out, collision->in_world);
+		add_shape(out, &collision->shape);
+	}
+	for (uint32_t i = 0; i < world->visuals.count; i++) {
+		const struct sdf_visual *visual = &world->visuals.at[i];
+		text_add(out, "visual %s::%s", world->links.at[visual->link].scoped, visual->name);
+		add_pose(out, visual->in_world);
+		add_shape(out, &visual->shape);
+	}
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		const struct sdf_sensor *sensor = &world->sensors.at[i];
+		if (sensor->link == SDF_NONE)
+			continue;
+		text_add(out, "sensor %s::%s", world->links.at[sensor->link].scoped, sensor->name);
+		add_pose(out, sensor->in_world);
+		text_add(out, " %s rate", sensor->type);
+		add_number(out, sensor->update_rate);
+		text_add(out, "\n");
+	}
+}
+
+static void add_joints(const struct sdf_world *world, struct text *out)
+{
+	for (uint32_t i = 0; i < world->joints.count; i++) {
+		const struct sdf_joint *joint = &world->joints.at[i];
+		if (joint->model == SDF_NONE)
+			continue;
+		text_add(out, "joint %s %s parent %s child %s", joint->scoped, sdf_joint_kind_text(joint->kind),
+			joint->parent_name, joint->child_name);
+		add_pose(out, joint->in_world);
+		for (uint32_t a = 0; a < joint->axis_count; a++) {
+			const struct sdf_axis *axis = &joint->axis[a];
+			text_add(out, " axis%u", (unsigned)a);
+			add_vec3(out, axis->xyz_world);
+			add_number(out, axis->lower_raw);
+			add_number(out, axis->upper_raw);
+			text_add(out, " damping");
+			add_number(out, axis->damping);
+		}
+		text_add(out, "\n");
+	}
+}
+
+static void add_models(const struct sdf_world *world, struct text *out)
+{
+	for (uint32_t i = 0; i < world->models.count; i++) {
+		const struct sdf_model *model = &world->models.at[i];
+		text_add(out, "model %s static=%d", model->scoped, model->is_static);
+		add_pose(out, model->in_world);
+		text_add(out, "\n");
+	}
+	for (uint32_t i = 0; i < world->lights.count; i++)
+		if (world->lights.at[i].link == SDF_NONE)
+			text_add(out, "light %s\n", world->lights.at[i].name);
+	for (uint32_t i = 0; i < world->actors.count; i++)
+		text_add(out, "actor %s\n", world->actors.at[i].name);
+}
+
+static void add_world(const struct sdf_world *world, bool bare, struct text *out)
+{
+	if (!bare) {
+		text_add(out, "world %s gravity", world->name);
+		add_vec3(out, world->gravity);
+		text_add(out, " step");
+		add_number(out, world->physics.max_step_size);
+		text_add(out, " rtf");
+		add_number(out, world->physics.real_time_factor);
+		text_add(out, "\n");
+	}
+	add_models(world, out);
+	add_links(world, out);
+	add_parts(world, out);
+	add_joints(world, out);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void sdf_print_flat(const struct sdf *sdf, struct text *out)
+{
+	struct text lines = {0};
+	VEC(char *) starts = {0};
+	for (uint32_t i = 0; i < sdf->worlds.count; i++)
+		add_world(&sdf->worlds.at[i], sdf->bare_model, &lines);
+	for (char *at = lines.at; at && *at;) {
+		char *end = strchr(at, '\n');
+		vec_push(&starts, at);
+		*end = '\0';
+		at = end + 1;
+	}
+	if (starts.count)
+		qsort(starts.at, starts.count, sizeof *starts.at, by_text);
+	for (uint32_t i = 0; i < starts.count; i++) {
+		text_add_bytes(out, starts.at[i], strlen(starts.at[i]));
+		text_add_bytes(out, "\n", 1);
+	}
+	vec_free(&starts);
+	text_fini(&lines);
+}

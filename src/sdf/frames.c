@@ -1,0 +1,267 @@
+/* Two graphs over the same frames. "relative to" gives poses: each frame has at most two edges (its target, and the
+ * placement frame inside a model), followed depth-first with a stack of our own, because a hostile file can make a chain
+ * as long as it likes. "attached to" gives links: each frame has one edge, so it is a walk whose end is then written
+ * into all that were passed. */
+#include "sdf/frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEW, OPEN, DONE };
+enum { END_NONE = 3, END_MISSING = 4 }; /* after NEW, OPEN, DONE in end_state */
+
+uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_frame, const struct sdf_element *element)
+{
+	uint32_t scope = frames->scopes.count;
+	vec_push(&frames->scopes, (struct frames_scope){.parent = parent, .model_frame = model_frame, .canonical = SDF_NONE});
+	uint32_t root;
+	frames_add(frames,
+		(struct frames_frame){.kind = FRAMES_ROOT, .name = model_frame == SDF_NONE ? "world" : "__model__",
+			.element = element, .scope = scope},
+		&root);
+	frames->scopes.at[scope].root = root;
+	if (model_frame != SDF_NONE)
+		frames->frames.at[model_frame].inner = scope;
+	return scope;
+}
+
+bool frames_add(struct frames *frames, struct frames_frame frame, uint32_t *ret_frame)
+{
+	frame.target = frame.placement_target = frame.attached = SDF_NONE;
+	frame.state = frame.end_state = NEW;
+	frame.in_scope = frame.kind == FRAMES_ROOT || frame.kind == FRAMES_MISSING ? POSE_IDENTITY : frame.raw;
+	*ret_frame = frames->frames.count;
+	vec_push(&frames->frames, frame);
+	if (frame.kind == FRAMES_MISSING)
+		for (uint32_t scope = frame.scope; scope != SDF_NONE; scope = frames->scopes.at[scope].parent)
+			frames->scopes.at[scope].missing = true;
+	return map_add(&frames->scopes.at[frame.scope].names, frame.name, *ret_frame);
+}
+
+/* "a::b" may be one name (files before SDF 1.8) or b inside a. */
+uint32_t frames_find(const struct frames *frames, uint32_t scope, const char *name)
+{
+	const struct frames_scope *at = &frames->scopes.at[scope];
+	uint32_t found;
+	if (map_find(&at->names, name, &found))
+		return found;
+	for (const char *colons = strstr(name, "::"); colons; colons = strstr(colons + 1, "::")) {
+		char head[256];
+		size_t length = (size_t)(colons - name);
+		if (length >= sizeof head)
+			break;
+		memcpy(head, name, length);
+		head[length] = '\0';
+		if (!map_find(&at->names, head, &found))
+			continue;
+		if (frames->frames.at[found].kind == FRAMES_MISSING)
+			return found;
+		if (frames->frames.at[found].kind == FRAMES_MODEL)
+			return frames_find(frames, frames->frames.at[found].inner, colons + 2);
+	}
+	return SDF_NONE;
+}
+
+static const char *kind_text(enum frames_kind kind)
+{
+	static const char *const text[] = {"scope", "model", "link", "joint", "frame", "include"};
+	return text[kind];
+}
+
+/* scope: where the name was looked up */
+static void complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
+	const char *name, frames_report_fn report, void *ctx)
+{
+	char text[400];
+	const char *where = frames->scopes.at[scope].model_frame == SDF_NONE ? "the world" : "this model";
+	snprintf(text, sizeof text, "%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s",
+		kind_text(frame->kind), frame->name, what, name, where);
+	report(ctx, frame->element, text);
+}
+
+/* Finds a name that stands in the file; the root, with a complaint, when it does not exist. */
+static uint32_t find_or_complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope,
+	const char *what, const char *name, frames_report_fn report, void *ctx)
+{
+	uint32_t found = frames_find(frames, scope, name);
+	if (found != SDF_NONE)
+		return found;
+	complain(frames, frame, scope, what, name, report, ctx);
+	return frames->scopes.at[scope].root;
+}
+
+static void find_targets(struct frames *frames, struct frames_frame *frame, frames_report_fn report, void *ctx)
+{
+	uint32_t root = frames->scopes.at[frame->scope].root;
+	if (frame->kind == FRAMES_ROOT || frame->kind == FRAMES_MISSING)
+		return;
+	if (frame->kind == FRAMES_JOINT) /* joints complain for themselves about their links */
+		frame->attached = frame->attached_to ? frames_find(frames, frame->scope, frame->attached_to) : SDF_NONE;
+	else if (frame->kind == FRAMES_FRAME)
+		frame->attached = frame->attached_to ? find_or_complain(frames, frame, frame->scope, "attached_to",
+							       frame->attached_to, report, ctx) :
+						       root;
+	frame->target = frame->attached != SDF_NONE ? frame->attached : root;
+	if (frame->relative_to)
+		frame->target =
+			find_or_complain(frames, frame, frame->scope, "pose relative_to", frame->relative_to, report, ctx);
+	if (frame->placement)
+		frame->placement_target = find_or_complain(frames, frame, frame->inner, "placement_frame",
+			frame->placement, report, ctx);
+}
+
+/* A frame that must be placed before target's pose in scope is known; SDF_NONE when it is known. */
+static uint32_t first_unknown(const struct frames *frames, uint32_t target, uint32_t scope)
+{
+	if (target == SDF_NONE)
+		return SDF_NONE;
+	if (frames->frames.at[target].state != DONE)
+		return target;
+	for (uint32_t at = frames->frames.at[target].scope; at != scope; at = frames->scopes.at[at].parent) {
+		uint32_t model = frames->scopes.at[at].model_frame;
+		if (frames->frames.at[model].state != DONE)
+			return model;
+	}
+	return SDF_NONE;
+}
+
+struct pose frames_pose(const struct frames *frames, uint32_t frame, uint32_t scope)
+{
+	struct pose pose = frames->frames.at[frame].in_scope;
+	for (uint32_t at = frames->frames.at[frame].scope; at != scope; at = frames->scopes.at[at].parent)
+		pose = pose_mul(frames->frames.at[frames->scopes.at[at].model_frame].in_scope, pose);
+	return pose;
+}
+
+static void place(struct frames *frames, struct frames_frame *frame)
+{
+	/* what is relative to its own scope keeps the very bits of the file */
+	frame->in_scope = frame->target == frames->scopes.at[frame->scope].root ?
+				  frame->raw :
+				  pose_mul(frames_pose(frames, frame->target, frame->scope), frame->raw);
+	if (frame->placement_target != SDF_NONE)
+		frame->in_scope = pose_mul(frame->in_scope,
+			pose_inverse(frames_pose(frames, frame->placement_target, frame->inner)));
+}
+
+/* Places start and all that it depends on. */
+static void place_with_stack(struct frames *frames, uint32_t start, frames_report_fn report, void *ctx)
+{
+	VEC(uint32_t) stack = {0};
+	vec_push(&stack, start);
+	while (stack.count) {
+		struct frames_frame *frame = &frames->frames.at[stack.at[stack.count - 1]];
+		uint32_t before = first_unknown(frames, frame->target, frame->scope);
+		if (before == SDF_NONE && frame->placement_target != SDF_NONE)
+			before = first_unknown(frames, frame->placement_target, frame->inner);
+		frame->state = OPEN;
+		if (before != SDF_NONE && frames->frames.at[before].state == NEW) {
+			vec_push(&stack, before);
+			continue;
+		}
+		if (before != SDF_NONE)
+			complain(frames, frame, frame->scope, "a pose that depends on itself through",
+				frames->frames.at[before].name, report, ctx);
+		else
+			place(frames, frame);
+		frame->state = DONE;
+		stack.count--;
+	}
+	vec_free(&stack);
+}
+
+/* One step towards the link: SDF_NONE at an end, which is then described by *ret_end and *ret_link. */
+static uint32_t follow(const struct frames *frames, const struct frames_frame *frame, uint8_t *ret_end,
+	uint32_t *ret_link)
+{
+	*ret_end = END_NONE;
+	switch (frame->kind) {
+	case FRAMES_LINK:
+		*ret_end = DONE;
+		*ret_link = frame->link;
+		return SDF_NONE;
+	case FRAMES_MODEL:
+	case FRAMES_ROOT: {
+		const struct frames_scope *scope =
+			&frames->scopes.at[frame->kind == FRAMES_MODEL ? frame->inner : frame->scope];
+		if (scope->canonical != SDF_NONE) {
+			*ret_end = DONE;
+			*ret_link = scope->canonical;
+		} else if (scope->missing && scope->model_frame != SDF_NONE) {
+			*ret_end = END_MISSING;
+		}
+		return SDF_NONE;
+	}
+	case FRAMES_MISSING:
+		*ret_end = END_MISSING;
+		return SDF_NONE;
+	default:
+		return frame->attached;
+	}
+}
+
+/* Walks to the end, then once more to write it down; false when the walk comes back to itself. */
+static bool find_end(struct frames *frames, uint32_t start)
+{
+	uint8_t end = NEW;
+	uint32_t link = SDF_NONE, at = start;
+	bool round = false;
+	while (at != SDF_NONE) {
+		struct frames_frame *frame = &frames->frames.at[at];
+		if (frame->end_state == OPEN) {
+			round = true;
+			end = END_NONE;
+			break;
+		}
+		if (frame->end_state != NEW) {
+			end = frame->end_state;
+			link = frame->end;
+			break;
+		}
+		frame->end_state = OPEN;
+		at = follow(frames, frame, &end, &link);
+	}
+	for (at = start; at != SDF_NONE && frames->frames.at[at].end_state == OPEN;) {
+		struct frames_frame *frame = &frames->frames.at[at];
+		uint8_t ignored_end;
+		uint32_t ignored_link;
+		at = follow(frames, frame, &ignored_end, &ignored_link);
+		frame->end_state = end;
+		frame->end = link;
+	}
+	return !round;
+}
+
+void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx)
+{
+	for (uint32_t i = 0; i < frames->frames.count; i++)
+		find_targets(frames, &frames->frames.at[i], report, ctx);
+	for (uint32_t i = 0; i < frames->frames.count; i++)
+		if (frames->frames.at[i].kind == FRAMES_ROOT || frames->frames.at[i].kind == FRAMES_MISSING)
+			frames->frames.at[i].state = DONE;
+	for (uint32_t i = 0; i < frames->frames.count; i++)
+		if (frames->frames.at[i].state == NEW)
+			place_with_stack(frames, i, report, ctx);
+	for (uint32_t i = 0; i < frames->frames.count; i++)
+		if (frames->frames.at[i].end_state == NEW && !find_end(frames, i))
+			complain(frames, &frames->frames.at[i], frames->frames.at[i].scope,
+				"an attachment that comes back to itself from", frames->frames.at[i].name, report, ctx);
+}
+
+bool frames_link(const struct frames *frames, uint32_t frame, uint32_t *ret_link, bool *ret_missing)
+{
+	*ret_missing = frames->frames.at[frame].end_state == END_MISSING;
+	if (frames->frames.at[frame].end_state != DONE)
+		return false;
+	*ret_link = frames->frames.at[frame].end;
+	return true;
+}
+
+void frames_fini(struct frames *frames)
+{
+	for (uint32_t i = 0; i < frames->scopes.count; i++)
+		map_fini(&frames->scopes.at[i].names);
+	vec_free(&frames->scopes);
+	vec_free(&frames->frames);
+}

@@ -1,0 +1,175 @@
+/* Shapes and surfaces. */
+#include "sdf/include.h"
+#include "sdf/load.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum sdf_shape_kind kind;
+} shapes[] = {
+	{"empty", SDF_EMPTY},
+	{"box", SDF_BOX},
+	{"sphere", SDF_SPHERE},
+	{"cylinder", SDF_CYLINDER},
+	{"capsule", SDF_CAPSULE},
+	{"ellipsoid", SDF_ELLIPSOID},
+	{"cone", SDF_CONE},
+	{"plane", SDF_PLANE},
+	{"mesh", SDF_MESH},
+	{"heightmap", SDF_HEIGHTMAP},
+	{"polyline", SDF_POLYLINE},
+	{"image", SDF_IMAGE},
+};
+
+const char *sdf_shape_kind_text(enum sdf_shape_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+		if (shapes[i].kind == kind)
+			return shapes[i].name;
+	return "unknown";
+}
+
+/* What stands in <geometry>: the first shape that is known. */
+static const struct sdf_element *find_shape(struct load *load, const struct sdf_element *geometry,
+	enum sdf_shape_kind *ret_kind)
+{
+	*ret_kind = SDF_EMPTY;
+	for (const struct sdf_element *child = geometry ? geometry->child : NULL; child; child = child->next) {
+		for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+			if (!strcmp(shapes[i].name, child->name)) {
+				*ret_kind = shapes[i].kind;
+				return child;
+			}
+		if (!strchr(child->name, ':'))
+			load_warn_once(load, child->name, child, "<%.40s> is no known shape: it is taken as empty", child->name);
+	}
+	return NULL;
+}
+
+static void load_positive(struct load *load, const struct sdf_element *element, const char *name, double *value)
+{
+	double read = *value;
+	load_double(load, element, name, 0, SDF_LENGTH_MAX, &read);
+	if (read > 0)
+		*value = read;
+	else
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is 0: expected more than 0 m", name,
+			element->name);
+}
+
+static void load_positive3(struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
+{
+	struct vec3 read = *value;
+	load_vec3(load, element, name, 0, SDF_LENGTH_MAX, &read);
+	if (read.x > 0 && read.y > 0 && read.z > 0)
+		*value = read;
+	else
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> has a 0: expected more than 0 m", name,
+			element->name);
+}
+
+static void load_plane(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+{
+	shape->normal_raw = (struct vec3){0, 0, 1};
+	load_vec3(load, element, "normal", -1e100, 1e100, &shape->normal_raw);
+	if (!(vec3_length(shape->normal_raw) > 0)) {
+		load_error(load, sdf_child(element, "normal", NULL), "<normal> is 0 0 0: expected a direction");
+		shape->normal_raw = (struct vec3){0, 0, 1};
+	}
+	shape->normal = vec3_unit(shape->normal_raw);
+	shape->size = (struct vec3){1, 1, 0};
+	const char *text = sdf_child_text(element, "size");
+	double size[2];
+	if (text && *text && text_doubles(text, size, 2) == 2)
+		shape->size = (struct vec3){size[0], size[1], 0};
+}
+
+static void load_file_shape(struct load *load, const struct sdf_element *element, const char *size_name,
+	struct sdf_shape *shape)
+{
+	const char *uri = sdf_child_text(element, "uri");
+	shape->uri = uri && *uri ? uri : NULL;
+	if (!shape->uri)
+		load_warn(load, element, "<%s> has no uri: nothing is shown or hit there", element->name);
+	else
+		shape->path = include_find_file(load, element, uri);
+	shape->size = (struct vec3){1, 1, 1};
+	load_vec3(load, element, size_name, -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &shape->size);
+}
+
+struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry)
+{
+	struct sdf_shape shape = {.element = geometry, .radius = 1, .length = 1, .size = {1, 1, 1}};
+	const struct sdf_element *element = find_shape(load, geometry, &shape.kind);
+	switch (shape.kind) {
+	case SDF_BOX: load_positive3(load, element, "size", &shape.size); break;
+	case SDF_ELLIPSOID: load_positive3(load, element, "radii", &shape.size); break;
+	case SDF_SPHERE: load_positive(load, element, "radius", &shape.radius); break;
+	case SDF_CYLINDER:
+	case SDF_CAPSULE:
+	case SDF_CONE:
+		load_positive(load, element, "radius", &shape.radius);
+		load_positive(load, element, "length", &shape.length);
+		break;
+	case SDF_PLANE: load_plane(load, element, &shape); break;
+	case SDF_MESH: load_file_shape(load, element, "scale", &shape); break;
+	case SDF_HEIGHTMAP: load_file_shape(load, element, "size", &shape); break;
+	case SDF_IMAGE: load_file_shape(load, element, "", &shape); break;
+	case SDF_EMPTY:
+	case SDF_POLYLINE: break;
+	}
+	return shape;
+}
+
+static void load_friction(struct load *load, const struct sdf_element *friction, struct sdf_surface *surface)
+{
+	const struct sdf_element *ode = sdf_child(friction, "ode", NULL), *bullet = sdf_child(friction, "bullet", NULL);
+	if (ode) {
+		load_double(load, ode, "mu", 0, INFINITY, &surface->mu);
+		load_double(load, ode, "mu2", 0, INFINITY, &surface->mu2);
+		load_vec3(load, ode, "fdir1", -1e100, 1e100, &surface->fdir1);
+		load_double(load, ode, "slip1", 0, 1e12, &surface->slip1);
+		load_double(load, ode, "slip2", 0, 1e12, &surface->slip2);
+	} else if (bullet) {
+		load_double(load, bullet, "friction", 0, INFINITY, &surface->mu);
+		load_double(load, bullet, "friction2", 0, INFINITY, &surface->mu2);
+		load_vec3(load, bullet, "fdir1", -1e100, 1e100, &surface->fdir1);
+	}
+}
+
+static void load_bitmask(struct load *load, const struct sdf_element *contact, const char *name, uint32_t *mask)
+{
+	load_uint(load, contact, name, mask); /* hexadecimal is read as well */
+}
+
+static void load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
+{
+	const struct sdf_element *ode = sdf_child(contact, "ode", NULL);
+	load_double(load, ode, "kp", 0, INFINITY, &surface->kp);
+	load_double(load, ode, "kd", 0, INFINITY, &surface->kd);
+	load_double(load, ode, "max_vel", -INFINITY, INFINITY, &surface->max_vel);
+	load_double(load, ode, "min_depth", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &surface->min_depth);
+	load_double(load, ode, "soft_cfm", 0, 1e12, &surface->soft_cfm);
+	load_double(load, ode, "soft_erp", 0, 1e12, &surface->soft_erp);
+	surface->soft_given = sdf_child(ode, "soft_cfm", NULL) || sdf_child(ode, "soft_erp", NULL);
+	load_bitmask(load, contact, "collide_bitmask", &surface->collide_bitmask);
+	load_bitmask(load, contact, "category_bitmask", &surface->category_bitmask);
+	load_bool(load, contact, "collide_without_contact", &surface->collide_without_contact);
+}
+
+struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts)
+{
+	const struct sdf_element *element = sdf_child(collision, "surface", NULL);
+	const struct sdf_element *bounce = sdf_child(element, "bounce", NULL);
+	struct sdf_surface surface = {.mu = 1, .mu2 = 1, .fdir1_link = SDF_NONE, .bounce_threshold = 100000, .kp = 1e12,
+		.kd = 1, .max_vel = 0.01, .soft_erp = 0.2, .collide_bitmask = 0xffff, .category_bitmask = 0xffff};
+	load_uint(load, collision, "max_contacts", max_contacts);
+	if (!element)
+		return surface;
+	load_friction(load, sdf_child(element, "friction", NULL), &surface);
+	load_double(load, bounce, "restitution_coefficient", 0, 1e6, &surface.restitution);
+	load_double(load, bounce, "threshold", 0, INFINITY, &surface.bounce_threshold);
+	load_contact(load, sdf_child(element, "contact", NULL), &surface);
+	return surface;
+}

@@ -1,0 +1,181 @@
+/* Mass properties: as written, or from the collisions of a link that asks for it (auto="true", SDF 1.11). */
+#include "sdf/load.h"
+
+#include <string.h>
+
+/* Positive definite, and no principal moment larger than the other two together: what a real body can have. By minors,
+ * for I and for the matrix of second moments trace(I)/2 - I, which is positive semidefinite exactly when the triangle
+ * inequalities hold for the principal moments. */
+static bool is_physical(const struct sdf_inertial *in)
+{
+	double trace = in->ixx + in->iyy + in->izz, slack = 1e-6 * trace;
+	double a = trace / 2 - in->ixx + slack, b = trace / 2 - in->iyy + slack, c = trace / 2 - in->izz + slack;
+	double xy = in->ixy, xz = in->ixz, yz = in->iyz;
+	double det_i = in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) +
+		       xz * (xy * yz - in->iyy * xz);
+	/* the second moments have the negated products off the diagonal */
+	double det_s = a * (b * c - yz * yz) - xy * (xy * c + yz * xz) - xz * (xy * yz + b * xz);
+	return in->ixx > 0 && in->ixx * in->iyy - xy * xy > 0 && det_i > 0 && a >= 0 && b >= 0 && c >= 0 &&
+	       a * b - xy * xy >= 0 && det_s >= 0;
+}
+
+static bool is_automatic(const struct sdf_element *inertial)
+{
+	const char *text = sdf_attribute(inertial, "auto");
+	bool value = false;
+	return text && text_bool(text, &value) && value;
+}
+
+struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static)
+{
+	struct sdf_inertial out = {.mass = 1, .in_link = POSE_IDENTITY, .ixx = 1, .iyy = 1, .izz = 1};
+	const struct sdf_element *element = sdf_child(link, "inertial", NULL);
+	const struct sdf_element *matrix = sdf_child(element, "inertia", NULL);
+	if (!element)
+		return out;
+	out.automatic = is_automatic(element);
+	out.in_link = load_pose(load, element, NULL);
+	load_double(load, element, "mass", -SDF_LENGTH_MAX, 1e30, &out.mass);
+	load_double(load, matrix, "ixx", -1e60, 1e60, &out.ixx);
+	load_double(load, matrix, "iyy", -1e60, 1e60, &out.iyy);
+	load_double(load, matrix, "izz", -1e60, 1e60, &out.izz);
+	load_double(load, matrix, "ixy", -1e60, 1e60, &out.ixy);
+	load_double(load, matrix, "ixz", -1e60, 1e60, &out.ixz);
+	load_double(load, matrix, "iyz", -1e60, 1e60, &out.iyz);
+	if (is_static || out.automatic)
+		return out; /* not used, or computed */
+	if (!(out.mass > 0))
+		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected more than 0 kg", out.mass);
+	else if (!is_physical(&out))
+		load_error(load, matrix ? matrix : element,
+			"<inertia> is not that of a body: expected positive principal moments, none larger than the other two together");
+	return out;
+}
+
+struct moments { /* about the origin of the frame they are in */
+	double mass;
+	struct vec3 first; /* mass times centre */
+	struct mat3 second;
+};
+
+/* Volume and second moments of volume (integral of x x^T) of a shape about its own centre, and that centre. */
+static bool shape_moments(const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second,
+	struct vec3 *ret_centre)
+{
+	double r = shape->radius, l = shape->length, v;
+	struct vec3 s = shape->size, d;
+	*ret_centre = (struct vec3){0, 0, 0};
+	switch (shape->kind) {
+	case SDF_BOX:
+		v = s.x * s.y * s.z;
+		d = (struct vec3){v * s.x * s.x / 12, v * s.y * s.y / 12, v * s.z * s.z / 12};
+		break;
+	case SDF_SPHERE:
+		v = 4.0 / 3 * M_PI * r * r * r;
+		d = (struct vec3){v * r * r / 5, v * r * r / 5, v * r * r / 5};
+		break;
+	case SDF_ELLIPSOID:
+		v = 4.0 / 3 * M_PI * s.x * s.y * s.z;
+		d = (struct vec3){v * s.x * s.x / 5, v * s.y * s.y / 5, v * s.z * s.z / 5};
+		break;
+	case SDF_CYLINDER:
+		v = M_PI * r * r * l;
+		d = (struct vec3){v * r * r / 4, v * r * r / 4, v * l * l / 12};
+		break;
+	case SDF_CONE: /* the origin is half-way up; the centre a quarter of the height above the base */
+		v = M_PI * r * r * l / 3;
+		d = (struct vec3){v * 3 * r * r / 20, v * 3 * r * r / 20, v * 3 * l * l / 80};
+		ret_centre->z = -l / 4;
+		break;
+	case SDF_CAPSULE: {
+		double cylinder = M_PI * r * r * l, caps = 4.0 / 3 * M_PI * r * r * r;
+		v = cylinder + caps;
+		d.x = d.y = cylinder * r * r / 4 + caps * r * r / 5;
+		/* half-spheres: r^2/5 about the flat side, moved out by l/2 with their centre at 3r/8 */
+		d.z = cylinder * l * l / 12 + caps * (r * r / 5 + l * l / 4 + 3 * r * l / 8);
+		break;
+	}
+	default: return false;
+	}
+	*ret_volume = v;
+	*ret_second = d;
+	return true;
+}
+
+/* m += density * (q diag(d) q^T + v c c^T) */
+static void add_shape(struct moments *sum, const struct sdf_collision *collision, double density, double volume,
+	struct vec3 second, struct vec3 centre)
+{
+	struct mat3 r = quat_matrix(collision->in_link.q);
+	struct vec3 at = pose_point(collision->in_link, centre);
+	double c[3] = {at.x, at.y, at.z}, d[3] = {second.x, second.y, second.z};
+	double mass = density * volume;
+	sum->mass += mass;
+	sum->first = vec3_add(sum->first, vec3_scale(at, mass));
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++) {
+			for (int k = 0; k < 3; k++)
+				sum->second.m[i][j] += density * r.m[i][k] * d[k] * r.m[j][k];
+			sum->second.m[i][j] += mass * c[i] * c[j];
+		}
+}
+
+static double density_of(struct load *load, const struct sdf_collision *collision, double link_density)
+{
+	double density = link_density;
+	load_double(load, collision->element, "density", 0, 1e30, &density);
+	return density;
+}
+
+static void set_from_moments(struct sdf_inertial *out, const struct moments *sum)
+{
+	struct vec3 com = vec3_scale(sum->first, 1 / sum->mass);
+	double c[3] = {com.x, com.y, com.z}, s[3][3];
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			s[i][j] = sum->second.m[i][j] - sum->mass * c[i] * c[j];
+	out->in_link = (struct pose){com, QUAT_IDENTITY};
+	out->ixx = s[1][1] + s[2][2];
+	out->iyy = s[0][0] + s[2][2];
+	out->izz = s[0][0] + s[1][1];
+	out->ixy = -s[0][1];
+	out->ixz = -s[0][2];
+	out->iyz = -s[1][2];
+	out->mass = sum->mass;
+}
+
+void load_inertial_auto(struct load *load, struct sdf_link *link)
+{
+	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);
+	struct moments sum = {0};
+	double link_density = 1000, wanted = 0;
+	load_double(load, element, "density", 0, 1e30, &link_density);
+	for (uint32_t i = 0; i < link->collision_count; i++) {
+		const struct sdf_collision *collision = &load->world->collisions.at[link->collision_first + i];
+		double volume, density = density_of(load, collision, link_density);
+		struct vec3 second, centre;
+		if (shape_moments(&collision->shape, &volume, &second, &centre))
+			add_shape(&sum, collision, density, volume, second, centre);
+		else
+			load_warn_once(load, sdf_shape_kind_text(collision->shape.kind), element,
+				"auto inertia does not know the volume of a %s: it counts as nothing",
+				sdf_shape_kind_text(collision->shape.kind));
+	}
+	bool is_static = load->world->models.at[link->model].is_static;
+	if (sum.mass > 0)
+		set_from_moments(&link->inertial, &sum);
+	else
+		load_warn_once(load, "auto inertia", element, "auto inertia of link \"%.80s\" finds no volume: what is written is used",
+			link->name);
+	/* a <mass> beside auto="true" (1.12) keeps the shape and scales it */
+	load_double(load, element, "mass", 0, 1e30, &wanted);
+	if (sum.mass > 0 && wanted > 0) {
+		double by = wanted / sum.mass;
+		struct sdf_inertial *in = &link->inertial;
+		in->mass = wanted;
+		in->ixx *= by, in->iyy *= by, in->izz *= by, in->ixy *= by, in->ixz *= by, in->iyz *= by;
+	}
+	if (!is_static && (!(link->inertial.mass > 0) || !is_physical(&link->inertial)))
+		load_error(load, element, "auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a density",
+			link->name);
+}

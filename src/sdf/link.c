@@ -1,0 +1,139 @@
+/* Links and what hangs on them. */
+#include "sdf/load.h"
+
+#include <string.h>
+
+static bool is(const struct sdf_element *element, const char *name)
+{
+	return !strcmp(element->name, name);
+}
+
+static void load_collision(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+{
+	const char *relative_to;
+	struct sdf_collision collision = {.name = load_name(load, element), .link = link, .line = element->line,
+		.max_contacts = 10, .element = element};
+	if (!load_room(load, element, load->world->collisions.count))
+		return;
+	collision.in_link = load_pose(load, element, &relative_to);
+	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
+	collision.surface = load_surface(load, element, &collision.max_contacts);
+	load_double(load, element, "laser_retro", -INFINITY, INFINITY, &collision.laser_retro);
+	load_defer(load,
+		(struct load_placing){LOAD_COLLISION, load->world->collisions.count, scope, relative_to, element});
+	vec_push(&load->world->collisions, collision);
+}
+
+static void load_visual(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+{
+	const char *relative_to;
+	struct sdf_visual visual = {.name = load_name(load, element), .link = link, .line = element->line,
+		.element = element};
+	if (!load_room(load, element, load->world->visuals.count))
+		return;
+	visual.in_link = load_pose(load, element, &relative_to);
+	visual.shape = load_shape(load, sdf_child(element, "geometry", NULL));
+	load_defer(load, (struct load_placing){LOAD_VISUAL, load->world->visuals.count, scope, relative_to, element});
+	vec_push(&load->world->visuals, visual);
+}
+
+/* Types that have, or had, another name. */
+static const char *current_type(const char *type)
+{
+	static const char *const old[][2] = {{"depth", "depth_camera"}, {"ray", "lidar"}, {"gpu_ray", "gpu_lidar"},
+		{"rgbd", "rgbd_camera"}, {"thermal", "thermal_camera"}, {"segmentation", "segmentation_camera"},
+		{"boundingbox", "boundingbox_camera"}, {"wideanglecamera", "wide_angle_camera"}, {"gps", "navsat"}};
+	for (size_t i = 0; i < ARRAY_LEN(old); i++)
+		if (!strcmp(old[i][0], type))
+			return old[i][1];
+	return type;
+}
+
+void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
+{
+	const char *relative_to, *type = sdf_attribute(element, "type");
+	struct sdf_sensor sensor = {.name = load_name(load, element), .link = link, .joint = joint, .line = element->line,
+		.element = element};
+	if (!load_room(load, element, load->world->sensors.count))
+		return;
+	if (!type || !*type)
+		load_error(load, element, "sensor \"%.80s\" has no type: expected a type attribute", sensor.name);
+	sensor.type = type ? current_type(type) : "";
+	sensor.in_parent = load_pose(load, element, &relative_to);
+	load_double(load, element, "update_rate", 0, 1e9, &sensor.update_rate);
+	load_defer(load, (struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element});
+	vec_push(&load->world->sensors, sensor);
+}
+
+/* Two collisions, or two visuals, of one link with the same name: systems could not tell them apart. */
+static void check_unique(struct load *load, const struct sdf_element *link, const char *kind)
+{
+	struct map names = {0};
+	for (const struct sdf_element *at = sdf_child(link, kind, NULL); at; at = sdf_child(link, kind, at)) {
+		const char *name = sdf_attribute(at, "name");
+		if (name && *name && !map_add(&names, name, 0))
+			load_error(load, at, "a second <%s> \"%.80s\" in the same link: expected different names", kind, name);
+	}
+	map_fini(&names);
+}
+
+/* Most links have one of a kind, for which a map would be a waste. */
+static bool has_several(const struct sdf_element *link, const char *kind)
+{
+	const struct sdf_element *first = sdf_child(link, kind, NULL);
+	return first && sdf_child(link, kind, first);
+}
+
+static void load_link_children(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model,
+	uint32_t scope)
+{
+	static const char *const known[] = {"gravity", "enable_wind", "self_collide", "kinematic", "must_be_base_link",
+		"pose", "inertial", "velocity_decay", "collision", "visual", "sensor", "projector", "audio_sink",
+		"audio_source", "battery", "light", "particle_emitter", "plugin", "frame", NULL};
+	load_warn_unknown(load, element, known);
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		if (is(child, "collision"))
+			load_collision(load, child, index, scope);
+		else if (is(child, "visual"))
+			load_visual(load, child, index, scope);
+		else if (is(child, "sensor"))
+			load_sensor(load, child, index, SDF_NONE, scope);
+		else if (is(child, "light"))
+			load_light(load, child, index, scope);
+		else if (is(child, "plugin"))
+			load_plugin(load, child, model, index);
+	}
+	static const char *const kinds[] = {"collision", "visual", "sensor"};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (has_several(element, kinds[i]))
+			check_unique(load, element, kinds[i]);
+}
+
+void load_link(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope)
+{
+	struct sdf_world *world = load->world;
+	const struct sdf_model *owner = &world->models.at[model];
+	const struct sdf_element *decay = sdf_child(element, "velocity_decay", NULL);
+	uint32_t index = world->links.count;
+	const char *relative_to;
+	if (!load_room(load, element, index))
+		return;
+	struct sdf_link link = {.name = load_name(load, element), .model = model, .line = element->line, .gravity = true,
+		.self_collide = owner->self_collide, .collision_first = world->collisions.count,
+		.visual_first = world->visuals.count, .element = element};
+	link.scoped = arena_printf(&load->sdf->arena, "%s::%s", owner->scoped, link.name);
+	struct pose raw = load_pose(load, element, &relative_to);
+	link.inertial = load_inertial(load, element, owner->is_static);
+	load_bool(load, element, "gravity", &link.gravity);
+	load_bool(load, element, "self_collide", &link.self_collide);
+	load_bool(load, element, "kinematic", &link.kinematic);
+	load_double(load, decay, "linear", 0, 1e9, &link.linear_damping);
+	load_double(load, decay, "angular", 0, 1e9, &link.angular_damping);
+	vec_push(&load->link_frames, load_declare(load, (struct frames_frame){.kind = FRAMES_LINK, .name = link.name,
+								.element = element, .scope = scope, .link = index,
+								.relative_to = relative_to, .raw = raw}));
+	vec_push(&world->links, link);
+	load_link_children(load, element, index, model, scope);
+	world->links.at[index].collision_count = world->collisions.count - link.collision_first;
+	world->links.at[index].visual_count = world->visuals.count - link.visual_first;
+}

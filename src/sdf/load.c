@@ -1,0 +1,410 @@
+#include "sdf/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdf/xml.h"
+
+/* Messages are cut and cleaned of control characters as every error is: they quote hostile input. */
+static void add_message(struct load *load, enum sdf_severity severity, troupe_status status,
+	const struct sdf_element *element, const char *format, va_list args)
+{
+	struct sdf *sdf = load->sdf;
+	struct troupe_error what, line;
+	fail_v(&what, status, format, args);
+	fail(&line, status, "%.200s:%u: %s", element ? element->file : sdf->path, element ? element->line : 1, what.text);
+	*(severity == SDF_ERROR ? &sdf->error_count : &sdf->warning_count) += 1;
+	if (severity == SDF_ERROR && !load->status) {
+		load->status = status;
+		load->first = line;
+	}
+	if (sdf->messages.count < SDF_MESSAGES_MAX)
+		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, line.text)});
+}
+
+void load_error(struct load *load, const struct sdf_element *element, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_message(load, SDF_ERROR, TROUPE_EWORLD, element, format, args);
+	va_end(args);
+}
+
+void load_limit(struct load *load, const struct sdf_element *element, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_message(load, SDF_ERROR, TROUPE_ELIMIT, element, format, args);
+	va_end(args);
+}
+
+void load_warn(struct load *load, const struct sdf_element *element, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
+	va_end(args);
+}
+
+void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
+{
+	uint32_t ignored;
+	if (map_find(&load->warned, kind, &ignored))
+		return;
+	map_add(&load->warned, arena_strdup(&load->sdf->arena, kind), 0);
+	va_list args;
+	va_start(args, format);
+	add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
+	va_end(args);
+}
+
+void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known)
+{
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		const char *const *name = known;
+		while (*name && strcmp(*name, child->name))
+			name++;
+		if (*name || strchr(child->name, ':'))
+			continue;
+		char kind[128];
+		size_t length = strlen(element->name) + strlen(child->name);
+		if (length + 2 > sizeof kind) /* nobody's typing error */
+			continue;
+		memcpy(kind, element->name, strlen(element->name) + 1);
+		strcat(strcat(kind, "/"), child->name);
+		load_warn_once(load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
+	}
+}
+
+/* The values' own functions have already put file:line before their text. */
+static void report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity)
+{
+	struct sdf *sdf = load->sdf;
+	*(severity == SDF_ERROR ? &sdf->error_count : &sdf->warning_count) += 1;
+	if (severity == SDF_ERROR && !load->status) {
+		load->status = error->status;
+		load->first = *error;
+	}
+	if (sdf->messages.count < SDF_MESSAGES_MAX)
+		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, error->text)});
+}
+
+void load_double(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
+	double *value)
+{
+	struct troupe_error error;
+	if (sdf_child_double(parent, name, lo, hi, value, &error))
+		report_value(load, &error, SDF_ERROR);
+}
+
+/* Gazebo reads every word but "true" and "1" as false. */
+void load_bool(struct load *load, const struct sdf_element *parent, const char *name, bool *value)
+{
+	struct troupe_error error;
+	if (sdf_child_bool(parent, name, value, &error)) {
+		report_value(load, &error, SDF_WARNING);
+		*value = false;
+	}
+}
+
+void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
+	struct vec3 *value)
+{
+	struct troupe_error error;
+	if (sdf_child_vec3(parent, name, lo, hi, value, &error))
+		report_value(load, &error, SDF_ERROR);
+}
+
+void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value)
+{
+	double read = *value;
+	load_double(load, parent, name, 0, UINT32_MAX, &read);
+	*value = (uint32_t)read;
+}
+
+struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to)
+{
+	struct troupe_error error;
+	struct pose pose = POSE_IDENTITY;
+	const struct sdf_element *element = sdf_child(parent, "pose", NULL);
+	if (sdf_child_pose(parent, &pose, &error))
+		report_value(load, &error, SDF_ERROR);
+	if (!ret_relative_to)
+		return pose;
+	*ret_relative_to = element ? load_reference(load, element, "relative_to") : NULL;
+	if (element && !*ret_relative_to && sdf_attribute(element, "frame") && load_version_of(load, element) < 107)
+		*ret_relative_to = load_reference(load, element, "frame"); /* its name before 1.7 */
+	return pose;
+}
+
+static bool is_reserved(const char *name)
+{
+	size_t length = strlen(name);
+	return !strcmp(name, "world") || (length >= 4 && !strncmp(name, "__", 2) && !strcmp(name + length - 2, "__"));
+}
+
+const char *load_name(struct load *load, const struct sdf_element *element)
+{
+	const char *name = sdf_attribute(element, "name");
+	if (!name || !*name) {
+		load_error(load, element, "<%s> has no name: expected a name attribute", element->name);
+		return "";
+	}
+	/* the model of a world may be called "world" in a flattened file, hence only since the names have a meaning */
+	if (is_reserved(name) && load->version >= 107)
+		load_error(load, element, "the name \"%.80s\" of <%s> is reserved: expected another one", name, element->name);
+	else if (strstr(name, "::") && load->version >= 108)
+		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it", name,
+			element->name);
+	return name;
+}
+
+const char *load_reference(struct load *load, const struct sdf_element *element, const char *attribute)
+{
+	const char *text = sdf_attribute(element, attribute);
+	if (!text || !*text)
+		return NULL;
+	if (strcmp(text, "__root__"))
+		return text;
+	load_error(load, element, "%s of <%s> is __root__: expected a frame of the same scope", attribute, element->name);
+	return NULL;
+}
+
+bool load_room(struct load *load, const struct sdf_element *element, uint32_t count)
+{
+	if (count < SDF_MODELS_MAX)
+		return true;
+	if (load->status != TROUPE_ELIMIT)
+		load_limit(load, element, "too many <%s> elements: expected at most %d", element->name, SDF_MODELS_MAX);
+	return false;
+}
+
+uint32_t load_declare(struct load *load, struct frames_frame frame)
+{
+	uint32_t taken, index;
+	bool known = map_find(&load->frames.scopes.at[frame.scope].names, frame.name, &taken);
+	frames_add(&load->frames, frame, &index);
+	if (!known || !*frame.name)
+		return index;
+	const struct frames_frame *other = &load->frames.frames.at[taken];
+	/* before 1.7 a joint could be called like a link; the first one keeps the name */
+	if (other->kind == frame.kind || load->version >= 107)
+		load_error(load, frame.element, "<%s> \"%.80s\": the name is taken by the <%s> of line %u: expected different names",
+			frame.element->name, frame.name, other->element->name, other->element->line);
+	else
+		load_warn(load, frame.element, "<%s> \"%.80s\" has the name of the <%s> of line %u, which references will mean",
+			frame.element->name, frame.name, other->element->name, other->element->line);
+	return index;
+}
+
+void load_defer(struct load *load, struct load_placing placing)
+{
+	if (placing.relative_to)
+		vec_push(&load->placings, placing);
+}
+
+struct load_builder load_build(struct load *load, const struct sdf_element *element)
+{
+	struct load_builder builder = {.element = arena_new(&load->sdf->arena, struct sdf_element)};
+	*builder.element = *element;
+	builder.element->child = builder.element->next = NULL;
+	return builder;
+}
+
+void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child)
+{
+	if (load->copies >= LOAD_COPIES_MAX) {
+		if (load->status != TROUPE_ELIMIT)
+			load_limit(load, child, "includes copy too many elements: expected at most %d", LOAD_COPIES_MAX);
+		return;
+	}
+	load->copies++;
+	struct sdf_element *copy = arena_new(&load->sdf->arena, struct sdf_element);
+	*copy = *child;
+	copy->next = NULL;
+	*(builder->last ? &builder->last->next : &builder->element->child) = copy;
+	builder->last = copy;
+}
+
+void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value)
+{
+	struct sdf_element *element = builder->element;
+	struct sdf_attribute *all = arena_array(&load->sdf->arena, struct sdf_attribute, element->attribute_count + 1);
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < element->attribute_count; i++)
+		if (strcmp(element->attributes[i].name, name))
+			all[count++] = element->attributes[i];
+	all[count++] = (struct sdf_attribute){name, value};
+	element->attributes = all;
+	element->attribute_count = count;
+}
+
+/* "1.6" -> 106, "1.10" -> 110; 0 when it is no version. */
+static uint32_t version_number(const char *text)
+{
+	uint32_t major = 0, minor = 0;
+	const char *at = text;
+	for (; *at >= '0' && *at <= '9' && major < 1000; at++)
+		major = major * 10 + (uint32_t)(*at - '0');
+	if (at == text || major >= 1000 || (*at && *at != '.'))
+		return 0;
+	if (*at++ == '.')
+		for (; *at >= '0' && *at <= '9' && minor < 100; at++)
+			minor = minor * 10 + (uint32_t)(*at - '0');
+	return *text && minor < 100 ? major * 100 + minor : 0;
+}
+
+static void check_version(struct load *load, struct load_file *file)
+{
+	const char *text = sdf_attribute(file->root, "version");
+	file->version = text ? version_number(text) : 0;
+	if (!text || !*text)
+		load_error(load, file->root, "<sdf> has no version: expected one, such as version=\"1.9\"");
+	else if (!file->version)
+		load_error(load, file->root, "the version \"%.20s\" is no number: expected 1.4 to 1.12", text);
+	else if (file->version > 112 || file->version < 104)
+		load_warn_once(load, "version", file->root,
+			"SDF version %.20s is not one that is known: it is read like the nearest of 1.4 to 1.12", text);
+}
+
+troupe_status load_read(struct load *load, const char *text, size_t bytes, const char *path,
+	const struct sdf_element **ret_root)
+{
+	struct troupe_error error;
+	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
+	troupe_status status = xml_parse(&load->sdf->arena, text, bytes, file.path, &file.root, &error);
+	if (status) {
+		report_value(load, &error, SDF_ERROR);
+	} else if (strcmp(file.root->name, "sdf")) {
+		load_error(load, file.root, "the root element is <%.40s>: expected <sdf>", file.root->name);
+		status = TROUPE_EWORLD;
+		file.root = NULL;
+	} else {
+		check_version(load, &file);
+	}
+	if (map_add(&load->file_names, file.path, load->files.count))
+		vec_push(&load->files, file);
+	*ret_root = file.root;
+	return status;
+}
+
+uint32_t load_version_of(const struct load *load, const struct sdf_element *element)
+{
+	uint32_t index;
+	return map_find(&load->file_names, element->file, &index) ? load->files.at[index].version : load->version;
+}
+
+static void load_root(struct load *load, const struct sdf_element *root)
+{
+	static const char *const known[] = {"world", "model", "light", "actor", NULL};
+	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
+	load_warn_unknown(load, root, known);
+	for (const struct sdf_element *child = root->child; child && !bare; child = child->next)
+		if (!strcmp(child->name, "model") || !strcmp(child->name, "light") || !strcmp(child->name, "actor"))
+			bare = child;
+	if (world && bare)
+		load_warn(load, bare, "<%s> beside <world> is ignored", bare->name);
+	else if (bare)
+		load_bare(load, bare);
+	for (; world; world = sdf_child(root, "world", world)) {
+		if (load->sdf->worlds.count == SDF_WORLDS_MAX) {
+			load_limit(load, world, "too many worlds: expected at most %d", SDF_WORLDS_MAX);
+			return;
+		}
+		load_world(load, world);
+	}
+}
+
+static void world_fini(struct sdf_world *world)
+{
+	vec_free(&world->models);
+	vec_free(&world->links);
+	vec_free(&world->collisions);
+	vec_free(&world->visuals);
+	vec_free(&world->sensors);
+	vec_free(&world->joints);
+	vec_free(&world->lights);
+	vec_free(&world->actors);
+	vec_free(&world->plugins);
+	vec_free(&world->frames);
+}
+
+static void drop_worlds(struct sdf *sdf)
+{
+	for (uint32_t i = 0; i < sdf->worlds.count; i++)
+		world_fini(&sdf->worlds.at[i]);
+	vec_free(&sdf->worlds);
+}
+
+static void load_fini(struct load *load)
+{
+	map_fini(&load->warned);
+	map_fini(&load->file_names);
+	vec_free(&load->files);
+	frames_fini(&load->frames);
+	vec_free(&load->placings);
+	vec_free(&load->model_frames);
+	vec_free(&load->link_frames);
+	vec_free(&load->joint_frames);
+	vec_free(&load->frame_frames);
+	vec_free(&load->joint_dropped);
+}
+
+troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
+	struct sdf **ret_sdf, struct troupe_error *error)
+{
+	static const struct sdf_options defaults = {0};
+	struct sdf *sdf = mem_alloc(sizeof *sdf);
+	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
+	sdf->path = arena_strdup(&sdf->arena, path);
+	sdf->version = "";
+	if (!load_read(&load, text, bytes, path, &sdf->root)) {
+		const char *version = sdf_attribute(sdf->root, "version");
+		sdf->version = version ? version : "";
+		load.version = load.files.at[0].version;
+		load.files.at[0].open = true;
+		load_root(&load, sdf->root);
+	}
+	if (load.status) {
+		drop_worlds(sdf);
+		if (error)
+			*error = load.first;
+	}
+	troupe_status status = load.status;
+	load_fini(&load);
+	*ret_sdf = sdf;
+	return status;
+}
+
+troupe_status sdf_load_file(const char *path, const struct sdf_options *options, struct sdf **ret_sdf,
+	struct troupe_error *error)
+{
+	char *text;
+	size_t bytes;
+	struct troupe_error why;
+	troupe_status status = text_read_file(path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
+	if (!status) {
+		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
+		free(text);
+		return status;
+	}
+	struct sdf *sdf = mem_alloc(sizeof *sdf);
+	sdf->path = arena_strdup(&sdf->arena, path);
+	sdf->version = "";
+	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why.text)});
+	sdf->error_count = 1;
+	if (error)
+		*error = why;
+	*ret_sdf = sdf;
+	return status;
+}
+
+void sdf_free(struct sdf *sdf)
+{
+	if (!sdf)
+		return;
+	drop_worlds(sdf);
+	vec_free(&sdf->messages);
+	arena_fini(&sdf->arena);
+	free(sdf);
+}

@@ -1,0 +1,129 @@
+/* The loader's own header: what the files that read worlds, models, links and joints share.
+ *
+ * Reading goes in three passes over one world, because names may be used before they are declared:
+ *   declare   elements in file order -> arrays of struct sdf_world, and every name into the pose graph
+ *   resolve   the pose graph
+ *   place     what refers to names: poses relative to other frames, joints' links and axes, world poses
+ * A problem is reported and reading goes on with a default, so that one run shows many problems. */
+#ifndef SDF_LOAD_H
+#define SDF_LOAD_H
+
+#include "sdf/frames.h"
+
+enum {
+	LOAD_FILES_MAX = 100000,
+	LOAD_COPIES_MAX = 20000000, /* elements copied for includes: what a bomb of them may grow to */
+};
+
+struct load_file {
+	const char *path;
+	const struct sdf_element *root; /* NULL: could not be read, which has been reported */
+	uint32_t version;               /* 1.6: 106 */
+	bool open;                      /* being read now: an include of it is a circle */
+};
+
+enum load_placed { LOAD_COLLISION, LOAD_VISUAL, LOAD_SENSOR, LOAD_LIGHT, LOAD_ACTOR };
+
+/* A pose that is relative to a frame which may not have been declared yet. */
+struct load_placing {
+	enum load_placed kind;
+	uint32_t index; /* in the world's array of that kind */
+	uint32_t scope;
+	const char *relative_to;
+	const struct sdf_element *element;
+};
+
+struct load {
+	struct sdf *sdf;
+	const struct sdf_options *options;
+	troupe_status status; /* of the first error */
+	struct troupe_error first;
+	struct map warned; /* kinds of warnings that are given once */
+	struct map file_names;
+	VEC(struct load_file) files;
+	uint32_t version; /* of the file that is being read */
+	uint32_t depth;   /* of models and includes */
+	uint32_t copies;
+
+	/* the world that is being read */
+	struct sdf_world *world;
+	struct frames frames;
+	VEC(struct load_placing) placings;
+	VEC(uint32_t) model_frames, link_frames, joint_frames, frame_frames; /* model, link, ... -> frame */
+	VEC(uint8_t) joint_dropped;
+};
+
+/* Adds "file:line: ..." as an error, or a warning, to the messages. */
+void load_error(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
+void load_limit(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
+void load_warn(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
+/* The same unless a warning of that kind was given before. */
+void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
+	TROUPE_PRINTF(4, 5);
+/* One warning for each name of a child that is not in the NULL-terminated list. Names with a prefix are somebody's own. */
+void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known);
+
+/* sdf_child_...() with the problem reported; *value then stays as it was. */
+void load_double(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
+	double *value);
+void load_bool(struct load *load, const struct sdf_element *parent, const char *name, bool *value);
+void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
+	struct vec3 *value);
+void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
+/* The <pose> of parent; *ret_relative_to (may be NULL) is NULL when the pose says nothing. */
+struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to);
+/* The name attribute, never NULL; checked, and with an error when it is missing or reserved. */
+const char *load_name(struct load *load, const struct sdf_element *element);
+/* An attribute that is there and not empty, else NULL; "__root__" is refused. */
+const char *load_reference(struct load *load, const struct sdf_element *element, const char *attribute);
+/* False, with an error, when one more of a kind would be too many. */
+bool load_room(struct load *load, const struct sdf_element *element, uint32_t count);
+
+/* files and includes */
+troupe_status load_read(struct load *load, const char *text, size_t bytes, const char *path,
+	const struct sdf_element **ret_root);
+uint32_t load_version_of(const struct load *load, const struct sdf_element *element);
+
+/* declare */
+void load_world(struct load *load, const struct sdf_element *element);
+/* A world of the element's own around a bare model, light or actor. */
+void load_bare(struct load *load, const struct sdf_element *element);
+void load_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static);
+void load_frame(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope);
+void load_link(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope);
+void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope);
+void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope);
+void load_joint(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope);
+void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link);
+/* Enters a name into the pose graph; a name that is taken is reported. Returns the frame. */
+uint32_t load_declare(struct load *load, struct frames_frame frame);
+/* Notes that a pose is relative to something other than its owner. */
+void load_defer(struct load *load, struct load_placing placing);
+
+/* parts of links */
+struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
+struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
+struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
+/* Mass properties of an auto="true" link, from its collisions. To be called when those are placed. */
+void load_inertial_auto(struct load *load, struct sdf_link *link);
+
+/* place */
+void load_place(struct load *load);
+void load_place_joints(struct load *load);
+/* Where the scope of a model (SDF_NONE: the world) is, and the other way round. */
+static inline uint32_t load_scope_of(uint32_t model)
+{
+	return model == SDF_NONE ? FRAMES_WORLD : model + 1;
+}
+/* The world pose of a frame. */
+struct pose load_world_pose(const struct load *load, uint32_t frame);
+
+/* A copy of element without children, to which children are then added; the shape of an edited tree. */
+struct load_builder {
+	struct sdf_element *element, *last;
+};
+struct load_builder load_build(struct load *load, const struct sdf_element *element);
+void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child);
+void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,195 @@
+/* Both rewrites move elements from one scope to another, so both rename what refers to the scope: the attributes and
+ * the texts of a joint's ends that name frames. Inside a nested model names mean other things; only its own pose is
+ * looked at. */
+#include "sdf/rewrite.h"
+
+#include <string.h>
+
+struct rename {
+	const char *prefix; /* taken off, with the "::" after it; NULL: nothing is */
+	const char *self;   /* what "__model__" becomes; NULL: stays */
+};
+
+static bool is(const struct sdf_element *element, const char *name)
+{
+	return !strcmp(element->name, name);
+}
+
+/* What stands behind "prefix::", or NULL when text does not begin so. */
+static const char *behind(const char *text, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	return !strncmp(text, prefix, length) && !strncmp(text + length, "::", 2) ? text + length + 2 : NULL;
+}
+
+static const char *renamed(const struct rename *rename, const char *text)
+{
+	const char *rest = rename->prefix ? behind(text, rename->prefix) : NULL;
+	if (rest)
+		return rest;
+	return rename->self && !strcmp(text, "__model__") ? rename->self : text;
+}
+
+static void rename_attributes(struct load *load, const struct rename *rename, struct load_builder *builder)
+{
+	static const char *const names[] = {"relative_to", "attached_to", "expressed_in", "gz:expressed_in",
+		"ignition:expressed_in"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *text = sdf_attribute(builder->element, names[i]);
+		const char *other = text ? renamed(rename, text) : NULL;
+		if (other != text)
+			load_build_attribute(load, builder, names[i], other);
+	}
+}
+
+static struct load_builder copy_renamed(struct load *load, const struct rename *rename, const struct sdf_element *element)
+{
+	struct load_builder builder = load_build(load, element);
+	rename_attributes(load, rename, &builder);
+	if (is(element, "parent") || is(element, "child"))
+		builder.element->text = renamed(rename, element->text);
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		bool foreign = is(child, "plugin") || (is(element, "model") && !is(child, "pose"));
+		load_build_add(load, &builder, foreign ? child : copy_renamed(load, rename, child).element);
+	}
+	return builder;
+}
+
+/* The name before "::__model__" of a frame that stands for a flattened model directly in this one, or NULL. */
+static const char *flattened_name(struct load *load, const struct sdf_element *element)
+{
+	const char *name = is(element, "frame") ? sdf_attribute(element, "name") : NULL;
+	const char *colons = name ? strstr(name, "::") : NULL;
+	if (!colons || strcmp(colons, "::__model__"))
+		return NULL;
+	return arena_printf(&load->sdf->arena, "%.*s", (int)(colons - name), name);
+}
+
+static bool can_move(const struct sdf_element *element)
+{
+	return is(element, "link") || is(element, "joint") || is(element, "frame") || is(element, "model");
+}
+
+
+/* The model that was flattened as `name`, put together from what has "name::" before its own name. */
+static const struct sdf_element *restore(struct load *load, const struct sdf_element *parent,
+	const struct sdf_element *frame, const char *name)
+{
+	const struct rename rename = {.prefix = name};
+	const struct sdf_element *pose = sdf_child(frame, "pose", NULL);
+	const char *attached_to = sdf_attribute(frame, "attached_to");
+	struct load_builder model = load_build(load, frame);
+	model.element->name = "model";
+	model.element->attributes = NULL;
+	model.element->attribute_count = 0;
+	load_build_attribute(load, &model, "name", name);
+	if (attached_to && behind(attached_to, name))
+		load_build_attribute(load, &model, "canonical_link", behind(attached_to, name));
+	if (pose)
+		load_build_add(load, &model, pose);
+	for (const struct sdf_element *child = parent->child; child; child = child->next) {
+		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
+		const char *rest = own ? behind(own, name) : NULL;
+		if (!rest || !strcmp(rest, "__model__"))
+			continue;
+		struct load_builder moved = copy_renamed(load, &rename, child);
+		load_build_attribute(load, &moved, "name", rest);
+		load_build_add(load, &model, moved.element);
+	}
+	return model.element;
+}
+
+const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_element *element)
+{
+	VEC(const char *) names = {0};
+	if (load_version_of(load, element) < 108)
+		for (const struct sdf_element *at = sdf_child(element, "frame", NULL); at; at = sdf_child(element, "frame", at)) {
+			const char *name = flattened_name(load, at);
+			if (name && names.count < SDF_DEPTH_MAX)
+				vec_push(&names, name);
+		}
+	if (!names.count)
+		return element;
+	struct load_builder builder = load_build(load, element);
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
+		uint32_t i = 0;
+		while (own && i < names.count && !behind(own, names.at[i]))
+			i++;
+		if (!own || i == names.count)
+			load_build_add(load, &builder, child);
+		else if (is(child, "frame") && !strcmp(behind(own, names.at[i]), "__model__"))
+			load_build_add(load, &builder, restore(load, element, child, names.at[i]));
+	}
+	vec_free(&names);
+	return builder.element;
+}
+
+/* The same element with a pose that is relative to what it says, or else to `to`. */
+static struct load_builder with_pose_relative_to(struct load *load, const struct sdf_element *element, const char *to)
+{
+	const struct sdf_element none = {.name = "pose", .text = "", .file = element->file, .line = element->line};
+	const struct sdf_element *pose = sdf_child(element, "pose", NULL);
+	const char *given = sdf_attribute(pose, "relative_to");
+	struct load_builder builder = load_build(load, element), new_pose = load_build(load, pose ? pose : &none);
+	if (!given || !*given)
+		load_build_attribute(load, &new_pose, "relative_to", to);
+	load_build_add(load, &builder, new_pose.element);
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		if (!is(child, "pose"))
+			load_build_add(load, &builder, child);
+	return builder;
+}
+
+/* What __model__ of the merged model was: a frame, attached to the same link. */
+static void add_proxy(struct load *load, const struct sdf_element *model, const char *name, struct load_builder *parent)
+{
+	const struct sdf_element *body = sdf_child(model, "link", NULL), *pose = sdf_child(model, "pose", NULL);
+	const char *canonical = sdf_attribute(model, "canonical_link");
+	struct load_builder frame = load_build(load, model);
+	body = body ? body : sdf_child(model, "model", NULL);
+	if (!canonical || !*canonical)
+		canonical = body ? sdf_attribute(body, "name") : NULL;
+	frame.element->name = "frame";
+	frame.element->attributes = NULL;
+	frame.element->attribute_count = 0;
+	load_build_attribute(load, &frame, "name", name);
+	if (canonical && *canonical)
+		load_build_attribute(load, &frame, "attached_to", canonical);
+	if (pose)
+		load_build_add(load, &frame, pose);
+	frame = with_pose_relative_to(load, frame.element, is(parent->element, "world") ? "world" : "__model__");
+	load_build_add(load, parent, frame.element);
+}
+
+static void add_merged(struct load *load, const struct sdf_element *child, const char *proxy, struct load_builder *parent)
+{
+	static const char *const dropped[] = {"pose", "static", "self_collide", "allow_auto_disable", "enable_wind"};
+	const struct rename rename = {.self = proxy};
+	struct load_builder copy;
+	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
+		if (is(child, dropped[i]))
+			return;
+	if (!can_move(child)) {
+		load_build_add(load, parent, child);
+		return;
+	}
+	copy = copy_renamed(load, &rename, child);
+	if (is(child, "link") || is(child, "model"))
+		copy = with_pose_relative_to(load, copy.element, proxy);
+	else if (is(child, "frame") && !sdf_attribute(child, "attached_to"))
+		load_build_attribute(load, &copy, "attached_to", proxy);
+	load_build_add(load, parent, copy.element);
+}
+
+void rewrite_merge(struct load *load, const struct sdf_element *model, struct load_builder *parent)
+{
+	const char *name = sdf_attribute(model, "name");
+	const char *proxy = arena_printf(&load->sdf->arena, "_merged__%s__model__", name ? name : "");
+	if (sdf_attribute(model, "placement_frame"))
+		load_error(load, model, "model \"%.80s\" has a placement_frame and is merged: expected one or the other",
+			name ? name : "");
+	add_proxy(load, model, proxy, parent);
+	for (const struct sdf_element *child = model->child; child; child = child->next)
+		add_merged(load, child, proxy, parent);
+}

@@ -1,0 +1,171 @@
+/* Worlds: what belongs to nobody else, and the order of the passes. */
+#include "sdf/include.h"
+#include "sdf/load.h"
+
+#include <string.h>
+
+static bool is(const struct sdf_element *element, const char *name)
+{
+	return !strcmp(element->name, name);
+}
+
+void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+{
+	const char *relative_to, *type = sdf_attribute(element, "type");
+	struct sdf_light light = {.name = load_name(load, element), .line = element->line, .link = link, .element = element};
+	if (!load_room(load, element, load->world->lights.count))
+		return;
+	light.type = type ? type : "point";
+	light.in_world = load_pose(load, element, &relative_to);
+	load_defer(load, (struct load_placing){LOAD_LIGHT, load->world->lights.count, scope, relative_to, element});
+	vec_push(&load->world->lights, light);
+}
+
+static void load_actor(struct load *load, const struct sdf_element *element)
+{
+	const char *relative_to;
+	struct sdf_actor actor = {.name = load_name(load, element), .line = element->line, .element = element};
+	if (!load_room(load, element, load->world->actors.count))
+		return;
+	actor.in_world = load_pose(load, element, &relative_to);
+	load_defer(load, (struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element});
+	vec_push(&load->world->actors, actor);
+}
+
+void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link)
+{
+	const char *name = sdf_attribute(element, "name"), *filename = sdf_attribute(element, "filename");
+	if (!load_room(load, element, load->world->plugins.count))
+		return;
+	vec_push(&load->world->plugins, (struct sdf_plugin){.name = name ? name : "", .filename = filename ? filename : "",
+						.model = model, .link = link, .element = element});
+}
+
+static void load_solver(struct load *load, const struct sdf_element *ode, struct sdf_physics *physics)
+{
+	const struct sdf_element *solver = sdf_child(ode, "solver", NULL);
+	const struct sdf_element *constraints = sdf_child(ode, "constraints", NULL);
+	physics->solver = sdf_child_text(solver, "type");
+	load_uint(load, solver, "iters", &physics->iterations);
+	load_double(load, solver, "sor", 0, 1e6, &physics->sor);
+	load_double(load, constraints, "cfm", 0, 1e6, &physics->cfm);
+	load_double(load, constraints, "erp", 0, 1, &physics->erp);
+	load_double(load, constraints, "contact_max_correcting_vel", 0, INFINITY, &physics->contact_max_correcting_vel);
+	load_double(load, constraints, "contact_surface_layer", 0, SDF_LENGTH_MAX, &physics->contact_surface_layer);
+}
+
+/* The profile marked as default, else the first. */
+static const struct sdf_element *chosen_physics(const struct sdf_element *world)
+{
+	const struct sdf_element *first = sdf_child(world, "physics", NULL);
+	for (const struct sdf_element *at = first; at; at = sdf_child(world, "physics", at)) {
+		const char *text = sdf_attribute(at, "default");
+		bool chosen = false;
+		if (text && text_bool(text, &chosen) && chosen)
+			return at;
+	}
+	return first;
+}
+
+static void load_physics(struct load *load, const struct sdf_element *element, struct sdf_physics *physics)
+{
+	*physics = (struct sdf_physics){.max_step_size = 0.001, .real_time_factor = 1, .real_time_update_rate = 1000,
+		.max_contacts = 20, .iterations = 50, .sor = 1.3, .erp = 0.2, .contact_max_correcting_vel = 100,
+		.contact_surface_layer = 0.001, .element = element};
+	double step = physics->max_step_size;
+	load_double(load, element, "max_step_size", 0, 1e6, &step);
+	if (step > 0)
+		physics->max_step_size = step;
+	else
+		load_error(load, sdf_child(element, "max_step_size", NULL), "<max_step_size> is 0: expected more than 0 s");
+	load_double(load, element, "real_time_factor", -1e9, 1e9, &physics->real_time_factor);
+	physics->real_time_factor = MAX(physics->real_time_factor, 0);
+	load_double(load, element, "real_time_update_rate", 0, 1e12, &physics->real_time_update_rate);
+	load_uint(load, element, "max_contacts", &physics->max_contacts);
+	load_solver(load, sdf_child(element, "ode", NULL), physics);
+}
+
+static void load_world_values(struct load *load, const struct sdf_element *element, struct sdf_world *world)
+{
+	world->gravity = (struct vec3){0, 0, -9.8};
+	const struct sdf_element *physics = chosen_physics(element);
+	load_physics(load, physics, &world->physics);
+	/* before 1.6 gravity was a property of the physics */
+	if (!sdf_child(element, "gravity", NULL) && load->version < 106)
+		load_vec3(load, physics, "gravity", -1e6, 1e6, &world->gravity);
+	load_vec3(load, element, "gravity", -1e6, 1e6, &world->gravity);
+}
+
+static void load_world_children(struct load *load, const struct sdf_element *element)
+{
+	static const char *const known[] = {"include", "audio", "wind", "gravity", "magnetic_field", "atmosphere", "gui",
+		"physics", "scene", "light", "frame", "model", "actor", "joint", "plugin", "road", "spherical_coordinates",
+		"state", "population", "pose", NULL};
+	load_warn_unknown(load, element, known);
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		if (is(child, "model"))
+			load_model(load, child, SDF_NONE, FRAMES_WORLD, false);
+		else if (is(child, "light"))
+			load_light(load, child, SDF_NONE, FRAMES_WORLD);
+		else if (is(child, "actor"))
+			load_actor(load, child);
+		else if (is(child, "frame"))
+			load_frame(load, child, SDF_NONE, FRAMES_WORLD);
+		else if (is(child, "include")) /* left out: an element stands for all that may be in it */
+			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING, .name = include_name(load, child),
+						   .element = child, .scope = FRAMES_WORLD, .raw = POSE_IDENTITY});
+	}
+	/* after the models', so that theirs are contiguous */
+	for (const struct sdf_element *child = element->child; child; child = child->next) {
+		if (is(child, "joint"))
+			load_joint(load, child, SDF_NONE, FRAMES_WORLD);
+		else if (is(child, "plugin"))
+			load_plugin(load, child, SDF_NONE, SDF_NONE);
+	}
+}
+
+static void begin(struct load *load, struct sdf_world *world, const struct sdf_element *element)
+{
+	load->world = world;
+	load->placings.count = 0;
+	load->model_frames.count = load->link_frames.count = load->joint_frames.count = load->frame_frames.count = 0;
+	load->joint_dropped.count = 0;
+	frames_fini(&load->frames);
+	frames_open(&load->frames, SDF_NONE, SDF_NONE, element);
+}
+
+static void finish(struct load *load, struct sdf_world *world)
+{
+	load_place(load);
+	vec_push(&load->sdf->worlds, *world);
+	load->world = NULL;
+}
+
+void load_world(struct load *load, const struct sdf_element *element)
+{
+	struct sdf_world world = {.name = load_name(load, element), .line = element->line};
+	for (uint32_t i = 0; i < load->sdf->worlds.count; i++)
+		if (!strcmp(load->sdf->worlds.at[i].name, world.name))
+			load_error(load, element, "a second <world> \"%.80s\": expected different names", world.name);
+	begin(load, &world, element);
+	element = include_expand(load, element);
+	world.element = element;
+	load_world_values(load, element, &world);
+	load_world_children(load, element);
+	finish(load, &world);
+}
+
+void load_bare(struct load *load, const struct sdf_element *element)
+{
+	struct sdf_world world = {.name = "default", .line = element->line};
+	begin(load, &world, element);
+	load_world_values(load, NULL, &world);
+	load->sdf->bare_model = true;
+	if (is(element, "model"))
+		load_model(load, element, SDF_NONE, FRAMES_WORLD, false);
+	else if (is(element, "light"))
+		load_light(load, element, SDF_NONE, FRAMES_WORLD);
+	else
+		load_actor(load, element);
+	finish(load, &world);
+}

@@ -1,0 +1,266 @@
+/* What users' files contain and a strict parser refuses: "--" in comments (command lines pasted there), prefixes that
+ * nobody declared, "a::b" as a name, a blank before "<?xml", and even a missing first "<". libxml2's recover mode keeps
+ * every element of such files, but it also swallows files that are truly broken; so recover, and then refuse every
+ * error that is not on the short list of harmless ones.
+ *
+ * The tree is built from the parser's events: a document of libxml2's own would cost as much again, and its line
+ * numbers end at 65535.
+ *
+ * Hostile input: entity declarations are refused (so nothing can expand), the network and external subsets are off,
+ * depth is limited. */
+#include "sdf/xml.h"
+
+#include "base/map.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include <libxml/parser.h>
+
+struct level {
+	struct sdf_element *element, *last_child;
+	struct text text; /* kept from one element of this depth to the next */
+};
+
+struct source {
+	struct arena *arena;
+	const char *file;
+	xmlParserCtxtPtr ctxt;
+	uint32_t lines_skipped;
+	struct map names; /* element and attribute names repeat: each is stored once */
+	VEC(const char *) name_texts;
+	struct text scratch;
+	struct level levels[SDF_DEPTH_MAX];
+	uint32_t depth;
+	const struct sdf_element *root;
+	struct troupe_error *error;
+	troupe_status status;
+};
+
+static bool harmless(int code)
+{
+	return code == XML_ERR_HYPHEN_IN_COMMENT || code == XML_ERR_RESERVED_XML_NAME ||
+	       code == XML_NS_ERR_UNDEFINED_NAMESPACE || code == XML_NS_ERR_QNAME;
+}
+
+static uint32_t line_of(const struct source *source)
+{
+	const xmlParserInput *input = source->ctxt->input;
+	return (uint32_t)(input && input->line > 0 ? input->line : 1) + source->lines_skipped;
+}
+
+/* The first problem counts; nothing after it is looked at. */
+static void stop(struct source *source, troupe_status status, uint32_t line, const char *what, const char *expected)
+{
+	if (source->status)
+		return;
+	source->status = fail(source->error, status, "%s:%u: %.200s: expected %s", source->file, (unsigned)line, what, expected);
+	xmlStopParser(source->ctxt);
+}
+
+static void on_error(void *user, xmlErrorPtr xml_error)
+{
+	struct source *source = user;
+	if (source->status || xml_error->level == XML_ERR_WARNING || harmless(xml_error->code))
+		return;
+	char why[200];
+	const char *message = xml_error->message ? xml_error->message : "cannot be read";
+	size_t length = strcspn(message, "\n");
+	length = MIN(length, sizeof why - 1);
+	memcpy(why, message, length);
+	why[length] = '\0';
+	uint32_t line = (uint32_t)(xml_error->line > 0 ? xml_error->line : 1) + source->lines_skipped;
+	stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
+}
+
+static void on_entity_declaration(void *user, const xmlChar *name, int type, const xmlChar *public_id,
+	const xmlChar *system_id, xmlChar *content)
+{
+	(void)name, (void)type, (void)public_id, (void)system_id, (void)content;
+	stop(user, TROUPE_EWORLD, line_of(user), "an entity is declared", "none");
+}
+
+static xmlEntityPtr on_entity(void *user, const xmlChar *name)
+{
+	(void)user;
+	return xmlGetPredefinedEntity(name);
+}
+
+static const char *intern(struct source *source, const xmlChar *prefix, const xmlChar *name)
+{
+	struct text *scratch = &source->scratch;
+	scratch->count = 0;
+	if (prefix) {
+		text_add_bytes(scratch, (const char *)prefix, strlen((const char *)prefix));
+		text_add_bytes(scratch, ":", 1);
+	}
+	text_add_bytes(scratch, (const char *)name, strlen((const char *)name));
+	uint32_t index;
+	if (map_find(&source->names, scratch->at, &index))
+		return source->name_texts.at[index];
+	const char *copy = arena_strdup(source->arena, scratch->at);
+	map_add(&source->names, copy, source->name_texts.count);
+	vec_push(&source->name_texts, copy);
+	return copy;
+}
+
+static const char *copy_text(struct source *source, const char *at, size_t count)
+{
+	char *copy = arena_alloc(source->arena, count + 1);
+	return count ? memcpy(copy, at, count) : copy;
+}
+
+static const char *trimmed(struct source *source, const char *at, size_t count)
+{
+	while (count && isspace((unsigned char)*at))
+		at++, count--;
+	while (count && isspace((unsigned char)at[count - 1]))
+		count--;
+	return count ? copy_text(source, at, count) : "";
+}
+
+/* Declarations of prefixes count as attributes, so that an element can be printed again. libxml2 gives them in pairs
+ * (prefix, URI), and attributes in fives (name, prefix, URI, begin and end of the value). */
+static void add_attributes(struct source *source, struct sdf_element *element, int ns_count, const xmlChar **ns,
+	int attribute_count, const xmlChar **attributes)
+{
+	element->attribute_count = (uint32_t)(ns_count + attribute_count);
+	if (!element->attribute_count)
+		return;
+	struct sdf_attribute *out = arena_array(source->arena, struct sdf_attribute, element->attribute_count);
+	element->attributes = out;
+	for (; ns_count > 0; ns_count--, ns += 2, out++) {
+		const xmlChar *xmlns = (const xmlChar *)"xmlns";
+		out->name = ns[0] ? intern(source, xmlns, ns[0]) : intern(source, NULL, xmlns);
+		out->value = ns[1] ? arena_strdup(source->arena, (const char *)ns[1]) : "";
+	}
+	for (; attribute_count > 0; attribute_count--, attributes += 5, out++) {
+		out->name = intern(source, attributes[1], attributes[0]);
+		out->value = copy_text(source, (const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
+	}
+}
+
+static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int ns_count,
+	const xmlChar **ns, int attribute_count, int defaulted_count, const xmlChar **attributes)
+{
+	struct source *source = user;
+	(void)uri, (void)defaulted_count;
+	if (source->status)
+		return;
+	if (source->depth == SDF_DEPTH_MAX) {
+		stop(source, TROUPE_ELIMIT, line_of(source), "elements are nested too deeply", "at most 64 levels");
+		return;
+	}
+	struct sdf_element *element = arena_new(source->arena, struct sdf_element);
+	element->name = intern(source, prefix, name);
+	element->file = source->file;
+	element->line = line_of(source);
+	element->text = "";
+	add_attributes(source, element, ns_count, ns, attribute_count, attributes);
+	struct level *level = &source->levels[source->depth];
+	level->element = element;
+	level->last_child = NULL;
+	level->text.count = 0;
+	if (source->depth) {
+		struct level *above = level - 1;
+		*(above->last_child ? &above->last_child->next : &above->element->child) = element;
+		above->last_child = element;
+	} else if (!source->root) {
+		source->root = element;
+	}
+	source->depth++;
+}
+
+static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+{
+	struct source *source = user;
+	(void)name, (void)prefix, (void)uri;
+	if (source->status || !source->depth)
+		return;
+	struct level *level = &source->levels[--source->depth];
+	level->element->text = trimmed(source, level->text.at, level->text.count);
+}
+
+/* Most text is the blanks between elements, which nobody wants. */
+static void on_text(void *user, const xmlChar *text, int length)
+{
+	struct source *source = user;
+	if (source->status || !source->depth)
+		return;
+	struct text *out = &source->levels[source->depth - 1].text;
+	while (!out->count && length > 0 && isspace(*text))
+		text++, length--;
+	if (length > 0)
+		text_add_bytes(out, (const char *)text, (size_t)length);
+}
+
+/* Where libxml2 shall start: after a declaration that it would not accept (behind blanks, or without its "<"). */
+static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines)
+{
+	size_t at = 0;
+	while (at < bytes && isspace((unsigned char)text[at]))
+		at++;
+	bool odd = bytes - at >= 4 && !memcmp(text + at, "?xml", 4);
+	odd = odd || (at && bytes - at >= 5 && !memcmp(text + at, "<?xml", 5));
+	if (odd) {
+		while (at + 1 < bytes && memcmp(text + at, "?>", 2))
+			at++;
+		at = at + 1 < bytes ? at + 2 : bytes;
+	}
+	for (size_t i = 0; i < at; i++)
+		*ret_lines += text[i] == '\n';
+	return at;
+}
+
+static void read_document(struct source *source, const char *text, size_t bytes)
+{
+	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC, .serror = on_error, .startElementNs = on_start,
+		.endElementNs = on_end, .characters = on_text, .ignorableWhitespace = on_text, .cdataBlock = on_text,
+		.entityDecl = on_entity_declaration, .getEntity = on_entity};
+	source->ctxt = xmlNewParserCtxt();
+	if (!source->ctxt) {
+		source->status = fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
+		return;
+	}
+	*source->ctxt->sax = handler;
+	source->ctxt->userData = source;
+	/* NOENT: that is, "&amp;" and its like are replaced, in attributes too */
+	xmlDocPtr doc = xmlCtxtReadMemory(source->ctxt, text, (int)bytes, NULL, NULL,
+		XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
+	xmlFreeDoc(doc);
+	if (!source->root && !source->status)
+		source->status = fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
+	xmlFreeParserCtxt(source->ctxt);
+}
+
+troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
+	const struct sdf_element **ret_root, struct troupe_error *error)
+{
+	_Static_assert(SDF_FILE_BYTES_MAX < INT_MAX, "libxml2 counts bytes in an int");
+	if (bytes > SDF_FILE_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
+	struct source source = {.arena = arena, .file = file, .error = error};
+	size_t skip = skip_odd_start(text, bytes, &source.lines_skipped);
+	read_document(&source, text + skip, bytes - skip);
+	map_fini(&source.names);
+	vec_free(&source.name_texts);
+	text_fini(&source.scratch);
+	for (size_t i = 0; i < ARRAY_LEN(source.levels); i++)
+		text_fini(&source.levels[i].text);
+	if (!source.status)
+		*ret_root = source.root;
+	return source.status;
+}
+
+void xml_add_escaped(struct text *out, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		switch (*c) {
+		case '&': text_add_bytes(out, "&amp;", 5); break;
+		case '<': text_add_bytes(out, "&lt;", 4); break;
+		case '>': text_add_bytes(out, "&gt;", 4); break;
+		case '"': text_add_bytes(out, "&quot;", 6); break;
+		default: text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
+		}
+}

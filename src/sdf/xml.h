@@ -1,0 +1,17 @@
+/* XML text -> a tree of struct sdf_element. The only file that sees libxml2.
+ *
+ * Tolerant where Gazebo's parser is (see xml.c); everything else that is not well-formed is refused with file:line.
+ * Never reads another file, never expands an entity of the document's own. */
+#ifndef SDF_XML_H
+#define SDF_XML_H
+
+#include "sdf/sdf.h"
+
+/* The tree hangs on arena; file must live as long. */
+troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
+	const struct sdf_element **ret_root, struct troupe_error *error);
+
+/* Text with what XML reserves escaped; control characters that XML cannot hold become '?'. */
+void xml_add_escaped(struct text *out, const char *text);
+
+#endif
