@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS = 20000 }; /* about 50-100 us of looking: as much as a futex sleep and wake would cost */
+enum { SPINS = 100, LOOKS = 50 }; /* a spin is LOOKS looks, about 1-2 us; SPINS of them cost about what a sleep would */
 
 static void relax(void)
 {
@@ -34,7 +34,7 @@ void gate_open(struct gate *gate)
 
 uint32_t gate_wait(struct gate *gate, uint32_t seen, uint32_t spins, uint64_t timeout_ns)
 {
-	for (uint32_t i = 0; i < spins; i++) {
+	for (uint32_t i = 0; i < spins * LOOKS; i++) {
 		uint32_t now = gate_peek(gate);
 		if (now != seen)
 			return now;
