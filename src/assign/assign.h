@@ -5,29 +5,42 @@
  * the dynamic models that a level names) and loaded levels. A component is a set of nodes that must be on one
  * secondary; the caller found them (performer in level, dynamic model named by level, law 4).
  *
- * Policy round-robin, from the specification (spec/000, "Distribution") and DESIGN 4:
- *  first    When nothing is assigned yet: components that hold a level with a performer in it, ordered by their first
- *           such level; then components without, ordered by their first mover; dealt to secondaries 1, 2, ... in turn.
- *  merge    A component whose nodes were on several secondaries goes where most of its movers already are. A tie goes
- *           to those that were there already: the side with more movers that entered nothing in this step; then where
- *           most of its performer-holding levels were; then where most of its other dynamic models are; then to the
- *           secondary of its lowest mover.
- *  part     While a secondary is idle (simulates no dynamic model at all) and another has two or more components with
- *           movers, one of those moves there, so that idle secondaries are minimal. Which: one with a mover that
- *           entered a level in this step; else one that has just parted from others of that secondary, the smaller
- *           part first; else the smallest of the fullest secondary (fullest: most components, then most movers, then
- *           lowest number); equal in size: the one with the highest first mover.
- *  return   A mover that was fetched to another secondary for mere contact remembers its home. When no secondary is idle
- *           and its component no longer holds any mover but such that share its home, the component goes home. Entering
- *           a level forgets the home. (The caller keeps contact edges for a while after contact, so nothing flutters.)
- *  levels   A component without movers (levels that performers are only near, and the dynamic models they name) stays
- *           with its previous owner, else goes to the runner of the near performer with the lowest index.
- *  new      A component none of whose nodes was assigned goes to an idle secondary, else to the next in turn.
- *  pins     A component with a pinned node goes there; of several different pins, the one on the lowest node holds (performers
- *           count before levels).
- *
  * "Movers" are the nodes that count as performers: the declared performers and the dynamic models without level.
- * Dynamic models that one level names are cargo: they count only where the policy says so. */
+ * Dynamic models that one level names are cargo: they count only where the policy says so. The size of a component is
+ * its number of movers. A secondary is idle when it simulates no dynamic model at all, cargo included.
+ *
+ * Policy round-robin, from the specification (spec/000, "Distribution") and DESIGN 4. Rules, in the order applied:
+ *  pins     A component with a pinned node goes there and no rule below moves it; of several different pins, the one on
+ *           the lowest node holds (models count before levels). A number that is no secondary is no pin.
+ *  merge    A component whose nodes were on several secondaries goes where most of its movers already are. A tie goes
+ *           to those that were there already: the side with more movers that entered nothing in this step and have
+ *           no home elsewhere (see "return"); then where most of its performer-holding levels were; then where most of
+ *           its cargo was; then to the secondary, of those still tied, of the lowest mover; without such a mover, of
+ *           the lowest cargo, then level.
+ *  first    When nothing is assigned yet: components that hold a level with a performer in it, ordered by their first
+ *           such level; then components without, ordered by their first mover; dealt to secondaries 1, 2, ... in turn,
+ *           those that pins have taken being passed over while others are idle.
+ *  new      A component none of whose nodes was assigned is dealt in the same order to the next idle secondary in turn,
+ *           else to the next in turn. (This is the same rule as "first".) Last, in order of number, come components
+ *           without movers that have nobody to follow, see "levels".
+ *  part     While a secondary is idle and another has two or more components with movers, one of those moves there, so
+ *           that idle secondaries are minimal. Which: one with a mover that entered a level in this step; else one that
+ *           has just parted from others that are still on that secondary with it; in both cases the smallest first;
+ *           else the smallest of the fullest secondary (fullest: most components, then most movers, then lowest
+ *           number); equal in size: the one with the highest first mover. Where to, of several idle secondaries: where
+ *           most of its movers were in the previous step, so that the fewest move; then its home; then the lowest.
+ *  return   A mover that was fetched to another secondary by a merge in which nobody entered a level (mere contact)
+ *           remembers its home, the first one if it is fetched again. When no secondary is idle and all movers of its
+ *           component share a home, the component goes there, if its present secondary keeps another component with
+ *           movers. Being back at home, entering a level, being fetched because of somebody who did, and being moved by
+ *           a pin or by "part" forget the home. (The caller keeps contact edges for a while after contact, so nothing
+ *           flutters.)
+ *  levels   A component without movers (levels that performers are only near, and the dynamic models they name) stays
+ *           with its previous owner (chosen as in "merge"), else goes where the lowest model near it is, when that
+ *           model's component has movers, else it is new.
+ *
+ * Calling again with the same components and nothing entered moves nothing: a caller may skip such calls. Cost is
+ * linear in nodes and components, plus secondaries for each component dealt or moved while some are idle. */
 #ifndef ASSIGN_ASSIGN_H
 #define ASSIGN_ASSIGN_H
 
@@ -50,16 +63,18 @@ struct assign_input {
 	const bool *model_entered;        /* [model_count] entered a level in this step that it was not in before */
 	const bool *level_has_performer;  /* [level_count] a performer is in it */
 	const uint32_t *level_near;       /* [level_count] lowest model near it; UINT32_MAX: none */
-	const uint32_t *model_pin, *level_pin; /* secondary, or ASSIGN_NONE; either may be NULL: no pins */
+	/* secondary of each, or ASSIGN_NONE; either may be NULL: no pins */
+	const uint32_t *model_pin, *level_pin;
 };
 
-/* The whole memory of the policy. Arrays are the caller's, sized as the world; zeroed: nothing assigned yet. */
+/* The whole memory of the policy. Arrays are the caller's, sized as the world; zeroed: nothing assigned yet. Values out
+ * of range (a saved run resumed with fewer secondaries) count as not assigned. */
 struct assignment {
 	uint32_t *model, *level; /* secondary of each; ASSIGN_NONE: nobody (not loaded) */
 	uint32_t *home;          /* [model_count] where a mover was fetched from for mere contact; ASSIGN_NONE */
-	uint32_t *component_of;  /* [model_count] component each model was in (UINT32_MAX or nobody's: none): to see parts */
+	uint32_t *component_of;  /* [model_count] component each model was in, to see parts; means nothing where nobody
+				  * had the model */
 	uint32_t turn;           /* next secondary in turn, from 0 */
-	bool begun;              /* the first distribution has been made */
 };
 
 /* Scratch that assign_round_robin() needs; grows to fit and is then reused, so that a warm call allocates nothing.
@@ -69,8 +84,8 @@ struct assign_scratch {
 	size_t bytes;
 };
 
-/* Writes the next assignment over *now (in: the previous one). Models that are not loaded lose their secondary, but
- * keep nothing else. The caller finds moves by comparing with its copy of the previous arrays. */
+/* Writes the next assignment over *now (in: the previous one). What is not loaded loses its
+ * secondary and its home. The caller finds moves by comparing with its copy of the previous arrays. */
 void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
 
 void assign_scratch_fini(struct assign_scratch *scratch);

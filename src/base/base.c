@@ -96,7 +96,8 @@ void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need)
 
 void vec_zero_(void *at, size_t bytes)
 {
-	memset(at, 0, bytes);
+	if (bytes) /* at may be NULL then, which memset() does not allow */
+		memset(at, 0, bytes);
 }
 
 void vec_free_(void **at)

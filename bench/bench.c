@@ -1,0 +1,70 @@
+#include "bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct bench_options bench_parse(int argc, char **argv, const char *about)
+{
+	struct bench_options options = {.repeats = 5};
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--smoke")) {
+			options.smoke = true;
+		} else if (!strcmp(argv[i], "--json")) {
+			options.json = true;
+		} else if (!strcmp(argv[i], "--repeats") && i + 1 < argc && atoi(argv[i + 1]) > 0) {
+			options.repeats = atoi(argv[++i]);
+		} else {
+			fprintf(stderr, "%s: '%s': expected --smoke, --json or --repeats N\n%s\n", argv[0], argv[i], about);
+			exit(2);
+		}
+	}
+	if (options.smoke)
+		options.repeats = 1;
+	if (!options.json)
+		printf("%s\n%-46s %12s %12s %8s  %s\n", about, "", "measured", "baseline", "ratio", "state hash");
+	return options;
+}
+
+uint64_t bench_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof *values, by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+void bench_row(const struct bench_options *options, const char *subject, const char *unit, double value, double baseline,
+	uint64_t hash)
+{
+	if (options->json) {
+		printf("{\"subject\": \"%s\", \"unit\": \"%s\", \"value\": %.6g, \"baseline\": %.6g, \"hash\": \"%016" PRIx64
+		       "\"}\n",
+			subject, unit, value, baseline, hash);
+	} else {
+		char name[80];
+		snprintf(name, sizeof name, "%s, %s", subject, unit);
+		printf("%-46s %12.4g", name, value);
+		if (baseline > 0)
+			printf(" %12.4g %8.3f", baseline, value / baseline);
+		else
+			printf(" %12s %8s", "", "");
+		if (hash)
+			printf("  %016" PRIx64, hash);
+		printf("\n");
+	}
+	fflush(stdout);
+}

@@ -1,0 +1,187 @@
+#include "robots.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <ode/ode.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINEAR 0.6  /* m/s */
+#define ANGULAR 0.1 /* rad/s */
+#define SEPARATION 0.5
+#define RADIUS 0.15
+#define STEP 0.001
+
+static int side(int count)
+{
+	return (int)ceil(sqrt(count));
+}
+
+/* --- SDF -------------------------------------------------------------------------------------------------------- */
+
+static void add_wheel(struct text *out, const char *name, double y)
+{
+	text_add(out,
+		"<link name='%s'><pose>-0.15 %g 0.15 -1.5707963267948966 0 0</pose><inertial><mass>2</mass><inertia>"
+		"<ixx>0.01166667</ixx><iyy>0.01166667</iyy><izz>0.0225</izz></inertia></inertial>"
+		"<collision name='c'><geometry><cylinder><radius>0.15</radius><length>0.05</length></cylinder></geometry>"
+		"</collision></link><joint name='%s_joint' type='revolute'><parent>chassis</parent><child>%s</child><axis>"
+		"<xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>",
+		name, y, name, name);
+}
+
+static void add_robot(struct text *out, int index, double x, double y)
+{
+	text_add(out,
+		"<model name='robot_%d'><pose>%g %g 0 0 0 0</pose><link name='chassis'><pose>0 0 0.25 0 0 0</pose><inertial>"
+		"<mass>10</mass><inertia><ixx>0.16666667</ixx><iyy>0.33333333</iyy><izz>0.43333333</izz></inertia></inertial>"
+		"<collision name='c'><geometry><box><size>0.6 0.4 0.2</size></box></geometry></collision></link>"
+		"<link name='caster'><pose>0.22 0 0.1 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.004</ixx>"
+		"<iyy>0.004</iyy><izz>0.004</izz></inertia></inertial><collision name='c'><geometry><sphere><radius>0.1</radius>"
+		"</sphere></geometry></collision></link>"
+		"<joint name='caster_joint' type='ball'><parent>chassis</parent><child>caster</child></joint>",
+		index, x, y);
+	add_wheel(out, "left", 0.25);
+	add_wheel(out, "right", -0.25);
+	for (int i = 0; i < 2; i++)
+		text_add(out,
+			"<plugin filename='gz-sim-joint-controller-system' name='gz::sim::systems::JointController'>"
+			"<joint_name>%s_joint</joint_name><initial_velocity>%.17g</initial_velocity></plugin>",
+			i ? "right" : "left", (LINEAR + (i ? 1 : -1) * ANGULAR * SEPARATION / 2) / RADIUS);
+	text_add(out, "</model>");
+}
+
+char *robots_world(int count, double spacing)
+{
+	struct text out = {0};
+	text_add(&out, "<sdf version='1.9'><world name='robots'><gravity>0 0 -9.8</gravity><physics name='p' type='ode'>"
+		       "<max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>");
+	if (count)
+		text_add(&out, "<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane>"
+			       "<normal>0 0 1</normal><size>100 100</size></plane></geometry></collision></link></model>");
+	for (int i = 0; i < count; i++)
+		add_robot(&out, i, (i % side(count)) * spacing, (i / side(count)) * spacing);
+	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+/* --- bare ODE --------------------------------------------------------------------------------------------------- */
+
+enum { BODIES = 4, CONTACTS_MAX = 10 };
+
+struct bare_robot {
+	dWorldID world;
+	dThreadingImplementationID threading;
+	dJointGroupID contacts;
+	dBodyID body[BODIES];
+	dGeomID geom[BODIES], plane;
+};
+
+struct bare {
+	int count;
+	struct bare_robot *robots;
+};
+
+static void add_body(struct bare_robot *r, int i, dGeomID geom, double mass, double ixx, double iyy, double izz, double x,
+	double y, double z)
+{
+	dMass m;
+	r->body[i] = dBodyCreate(r->world);
+	dMassSetParameters(&m, mass, 0, 0, 0, ixx, iyy, izz, 0, 0, 0);
+	dBodySetMass(r->body[i], &m);
+	dBodySetPosition(r->body[i], x, y, z);
+	r->geom[i] = geom;
+	dGeomSetBody(geom, r->body[i]);
+}
+
+static void make_robot(struct bare_robot *r, double x, double y)
+{
+	r->world = dWorldCreate();
+	r->threading = dThreadingAllocateSelfThreadedImplementation();
+	r->contacts = dJointGroupCreate(0);
+	dWorldSetStepThreadingImplementation(r->world, dThreadingImplementationGetFunctions(r->threading), r->threading);
+	dWorldSetGravity(r->world, 0, 0, -9.8);
+	r->plane = dCreatePlane(0, 0, 0, 1, 0);
+	add_body(r, 0, dCreateBox(0, 0.6, 0.4, 0.2), 10, 0.16666667, 0.33333333, 0.43333333, x, y, 0.25);
+	add_body(r, 1, dCreateSphere(0, 0.1), 1, 0.004, 0.004, 0.004, x + 0.22, y, 0.1);
+	dJointID ball = dJointCreateBall(r->world, 0);
+	dJointAttach(ball, r->body[1], r->body[0]);
+	dJointSetBallAnchor(ball, x + 0.22, y, 0.1);
+	for (int w = 0; w < 2; w++) {
+		double wy = y + (w ? -0.25 : 0.25);
+		add_body(r, 2 + w, dCreateCylinder(0, RADIUS, 0.05), 2, 0.01166667, 0.01166667, 0.0225, x - 0.15, wy, 0.15);
+		dMatrix3 turn;
+		dRFromAxisAndAngle(turn, 1, 0, 0, -M_PI / 2);
+		dBodySetRotation(r->body[2 + w], turn);
+		dJointID hinge = dJointCreateHinge(r->world, 0);
+		dJointAttach(hinge, r->body[2 + w], r->body[0]);
+		dJointSetHingeAnchor(hinge, x - 0.15, wy, 0.15);
+		dJointSetHingeAxis(hinge, 0, 1, 0);
+		dJointSetHingeParam(hinge, dParamVel, (LINEAR + (w ? 1 : -1) * ANGULAR * SEPARATION / 2) / RADIUS);
+		dJointSetHingeParam(hinge, dParamFMax, dInfinity);
+	}
+}
+
+struct bare *bare_create(int count, double spacing)
+{
+	struct bare *bare = mem_alloc(sizeof *bare);
+	bare->count = count;
+	bare->robots = mem_alloc((size_t)count * sizeof *bare->robots);
+	dInitODE2(0);
+	bare_thread_begin();
+	for (int i = 0; i < count; i++)
+		make_robot(&bare->robots[i], (i % side(count)) * spacing, (i / side(count)) * spacing);
+	return bare;
+}
+
+void bare_thread_begin(void)
+{
+	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+}
+
+void bare_step(struct bare *bare, int first, int last)
+{
+	for (int i = first; i < last; i++) {
+		struct bare_robot *r = &bare->robots[i];
+		for (int g = 0; g < BODIES; g++) {
+			dContactGeom found[CONTACTS_MAX];
+			int count = dCollide(r->geom[g], r->plane, CONTACTS_MAX, found, sizeof found[0]);
+			for (int c = 0; c < count; c++) {
+				dContact contact = {.geom = found[c],
+					.surface = {.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP,
+						.mu = 1,
+						.soft_cfm = 1e-9,
+						.soft_erp = 0.2}};
+				dJointAttach(dJointCreateContact(r->world, r->contacts, &contact), r->body[g], 0);
+			}
+		}
+		dWorldStep(r->world, STEP);
+		dJointGroupEmpty(r->contacts);
+	}
+}
+
+uint64_t bare_hash(const struct bare *bare)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < bare->count; i++)
+		for (int b = 0; b < BODIES; b++)
+			sum += hash_bytes((uint64_t)i, dBodyGetPosition(bare->robots[i].body[b]), 24);
+	return sum;
+}
+
+void bare_destroy(struct bare *bare)
+{
+	for (int i = 0; i < bare->count; i++) {
+		struct bare_robot *r = &bare->robots[i];
+		for (int g = 0; g < BODIES; g++)
+			dGeomDestroy(r->geom[g]);
+		dGeomDestroy(r->plane);
+		dJointGroupDestroy(r->contacts);
+		dWorldDestroy(r->world);
+		dThreadingFreeImplementation(r->threading);
+	}
+	free(bare->robots);
+	free(bare);
+}

@@ -1,0 +1,24 @@
+/* The same two-wheeled robots twice: as an SDF world for troupe, and as a bare ODE loop that does nothing else.
+ *
+ * A robot: a box of 0.6 x 0.4 x 0.2 m and 10 kg, two driven wheels of 0.15 m on hinges, a caster sphere on a ball joint,
+ * on a plane. It drives with constant wheel speeds. */
+#ifndef BENCH_ROBOTS_H
+#define BENCH_ROBOTS_H
+
+#include <stdint.h>
+
+/* An SDF world of robots on a square grid, spacing metres apart; free() it. Its robots drive by themselves. */
+char *robots_world(int count, double spacing);
+
+struct bare;
+/* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no broad
+ * phase is faster. */
+struct bare *bare_create(int count, double spacing);
+/* Steps robots [first, last) once. Different threads may step different robots. */
+void bare_step(struct bare *bare, int first, int last);
+/* On every thread that steps. */
+void bare_thread_begin(void);
+uint64_t bare_hash(const struct bare *bare);
+void bare_destroy(struct bare *bare);
+
+#endif

@@ -1,0 +1,10 @@
+/* The monotonic clock. Nothing that it says may reach the state of a world. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_now_ns(void);
+void clock_sleep_until_ns(uint64_t when_ns); /* returns early on a signal */
+
+#endif

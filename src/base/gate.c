@@ -1,0 +1,62 @@
+#include "base/gate.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SPINS = 20000 }; /* about 50-100 us of looking: as much as a futex sleep and wake would cost */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+	/* every return is followed by another look, so its value does not matter */
+	(void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+void gate_open(struct gate *gate)
+{
+	/* Sequentially consistent, as is the waiter's add below: either the opener sees a sleeper, or the sleeper sees
+	 * the new count. Release at least, so that gate_peek() and gate_wait() see what was written before. */
+	atomic_fetch_add(&gate->count, 1);
+	if (atomic_load(&gate->sleepers))
+		futex(&gate->count, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+uint32_t gate_wait(struct gate *gate, uint32_t seen, uint32_t spins, uint64_t timeout_ns)
+{
+	for (uint32_t i = 0; i < spins; i++) {
+		uint32_t now = gate_peek(gate);
+		if (now != seen)
+			return now;
+		relax();
+	}
+	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+	atomic_fetch_add(&gate->sleepers, 1);
+	uint32_t now;
+	while ((now = atomic_load(&gate->count)) == seen) {
+		futex(&gate->count, FUTEX_WAIT, seen, timeout_ns ? &timeout : NULL);
+		if (timeout_ns) {
+			now = atomic_load(&gate->count);
+			break;
+		}
+	}
+	atomic_fetch_sub(&gate->sleepers, 1);
+	return now;
+}
+
+uint32_t gate_spins(uint32_t threads)
+{
+	cpu_set_t allowed;
+	int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
+	return threads <= (uint32_t)cores ? SPINS : 0;
+}

@@ -1,0 +1,33 @@
+/* The command `troupe`: what its sub-commands share. Only this folder prints, and only main() ends the process. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/base.h"
+#include "sdf/sdf.h"
+
+/* The exit status; part of the promise (manual page). */
+enum cli_exit {
+	CLI_DONE = 0,
+	CLI_BAD_INPUT = 1, /* world, commands, configuration; or output that cannot be written */
+	CLI_BAD_USAGE = 2,
+	CLI_PEER_LOST = 3,
+	CLI_BROKEN = 4,    /* internal error, or a model that diverged */
+};
+
+/* Each takes what follows its name on the command line and returns the exit status. */
+int cli_run(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_print(int argc, char **argv);
+
+int cli_exit_status(troupe_status status);
+
+/* One line on standard error, "troupe COMMAND: ..."; command may be NULL. Control characters become '?'. */
+void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2, 3);
+/* Likewise "error: TEXT" or "warning: TEXT", in colour on a terminal that is not told NO_COLOR. */
+void cli_finding(enum sdf_severity severity, const char *text);
+
+/* Loads a world for check and print. On failure says why and sets *ret_exit; *ret_sdf may be set even so. */
+bool cli_load(const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf,
+	int *ret_exit);
+
+#endif

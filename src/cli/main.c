@@ -1,0 +1,162 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct subcommand {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct subcommand subcommands[] = {
+	{"run", cli_run, "run a world"},
+	{"check", cli_check, "say what is wrong with a world, and what is in it"},
+	{"print", cli_print, "print a world with poses resolved and includes expanded"},
+};
+
+/* --- what the sub-commands share ---------------------------------------------------------------------------------- */
+
+int cli_exit_status(troupe_status status)
+{
+	switch (status) {
+	case TROUPE_OK: return CLI_DONE;
+	case TROUPE_EIO:
+	case TROUPE_EWORLD:
+	case TROUPE_ECOMMAND:
+	case TROUPE_ELIMIT: return CLI_BAD_INPUT;
+	case TROUPE_EPROTOCOL:
+	case TROUPE_EPEER: return CLI_PEER_LOST;
+	case TROUPE_EINVAL: /* options were checked before: it is we who are wrong */
+	case TROUPE_ENOMEM:
+	case TROUPE_EDIVERGED:
+	case TROUPE_EINTERNAL: break;
+	}
+	return CLI_BROKEN;
+}
+
+void cli_complain(const char *command, const char *format, ...)
+{
+	struct troupe_error error;
+	va_list args;
+	va_start(args, format);
+	fail_v(&error, TROUPE_EINVAL, format, args);
+	va_end(args);
+	fflush(stdout); /* so that the two come in order where both go to one place */
+	fprintf(stderr, "troupe%s%s: %s\n", command ? " " : "", command ? command : "", error.text);
+}
+
+static bool coloured(void)
+{
+	const char *refused = getenv("NO_COLOR");
+	return isatty(STDERR_FILENO) && !(refused && *refused);
+}
+
+void cli_finding(enum sdf_severity severity, const char *text)
+{
+	const char *word = severity == SDF_ERROR ? "error:" : "warning:";
+	const char *colour = severity == SDF_ERROR ? "\033[1;31m" : "\033[1;33m";
+	fflush(stdout);
+	if (coloured())
+		fprintf(stderr, "%s%s\033[0m %s\n", colour, word, text);
+	else
+		fprintf(stderr, "%s %s\n", word, text);
+}
+
+bool cli_load(const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf,
+	int *ret_exit)
+{
+	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true};
+	struct troupe_error error;
+	troupe_status status = sdf_load_file(path, &options, ret_sdf, &error);
+	if (!status)
+		return true;
+	uint32_t said = 0;
+	for (uint32_t i = 0; *ret_sdf && i < (*ret_sdf)->messages.count; i++) {
+		if ((*ret_sdf)->messages.at[i].severity != SDF_ERROR)
+			continue;
+		cli_finding(SDF_ERROR, (*ret_sdf)->messages.at[i].text);
+		said++;
+	}
+	if (!said)
+		cli_complain(command, "%s", error.text);
+	*ret_exit = cli_exit_status(status);
+	return false;
+}
+
+/* --- the command itself ------------------------------------------------------------------------------------------- */
+
+static void print_help(void)
+{
+	printf("usage: troupe COMMAND [OPTIONS] WORLD.sdf\n\n"
+	       "Lockstep robot simulator: runs SDF worlds on all cores, with the same bits\n"
+	       "as the result however the work is shared out.\n\nCommands\n");
+	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
+		printf("  %-28s%s\n", subcommands[i].name, subcommands[i].help);
+	printf("\nOptions\n"
+	       "  -h, --help                  print this help; after a command, the command's\n"
+	       "  --version                   print the version\n\n"
+	       "Exit status\n"
+	       "  0 done; 1 bad world or other input, or output that cannot be written;\n"
+	       "  2 wrong usage; 3 a peer was lost; 4 internal error, or a model diverged\n");
+}
+
+static int complain_of_command(const char *word)
+{
+	struct text names = {0};
+	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++) {
+		const char *joint = i + 1 < ARRAY_LEN(subcommands) ? ", " : " or ";
+		text_add(&names, "%s%s", i ? joint : "", subcommands[i].name);
+	}
+	if (word)
+		cli_complain(NULL, "'%.100s': no such %s: expected %s; see troupe --help", word,
+			*word == '-' ? "option" : "command", names.at);
+	else
+		cli_complain(NULL, "no command given: expected %s; see troupe --help", names.at);
+	text_fini(&names);
+	return CLI_BAD_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
+		print_help();
+		return CLI_DONE;
+	}
+	if (word && !strcmp(word, "--version")) {
+		printf("troupe %s\n", troupe_version());
+		return CLI_DONE;
+	}
+	for (size_t i = 0; word && i < ARRAY_LEN(subcommands); i++)
+		if (!strcmp(word, subcommands[i].name))
+			return subcommands[i].run(argc - 2, argv + 2);
+	return complain_of_command(word);
+}
+
+/* Or the first file that is opened would take the place of a closed standard one. Opened the wrong way round, so that
+ * using them still fails. */
+static void fill_standard_files(void)
+{
+	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+		if (fcntl(file, F_GETFD) < 0)
+			(void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_files();
+	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write() */
+	int status = dispatch(argc, argv);
+	errno = 0;
+	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE) {
+		cli_complain(NULL, "standard output: cannot write: %s", errno ? strerror(errno) : "closed");
+		status = CLI_BAD_INPUT;
+	}
+	return status;
+}

@@ -1,0 +1,450 @@
+/* Values are read into a union first and stored afterwards, so that a configuration file is checked whole even where
+ * the command line overrides it. */
+#include "cli/options.h"
+
+#include "cli/cli.h"
+#include "sdf/config.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct parse {
+	const struct options_command *command;
+	void *settings;
+	struct arena *arena;
+	bool on_line[OPTIONS_MAX]; /* given on the command line */
+	bool in_file[OPTIONS_MAX];
+	bool help;
+	struct troupe_error error; /* without the command's name; status EINVAL: wrong usage */
+};
+
+union option_value {
+	bool flag;
+	int64_t whole;
+	double real;
+	const char *text;
+};
+
+static troupe_status usage(struct parse *parse, const char *format, ...) TROUPE_PRINTF(2, 3);
+static troupe_status usage(struct parse *parse, const char *format, ...)
+{
+	struct text text = {0};
+	va_list args;
+	va_start(args, format);
+	struct troupe_error inner;
+	fail_v(&inner, TROUPE_EINVAL, format, args);
+	va_end(args);
+	text_add(&text, "%s; see troupe %s --help", inner.text, parse->command->name);
+	fail(&parse->error, TROUPE_EINVAL, "%s", text.at);
+	text_fini(&text);
+	return TROUPE_EINVAL;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+static bool has_blank(const char *text)
+{
+	for (; *text; text++)
+		if (isspace((unsigned char)*text))
+			return true;
+	return false;
+}
+
+static bool is_choice(const char *choices, const char *word)
+{
+	size_t length = strlen(word);
+	for (const char *at = choices; length && (at = strstr(at, word)); at++)
+		if ((at == choices || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+/* What was expected, as words. */
+static const char *expectation(const struct parse *parse, const struct option_spec *spec)
+{
+	switch (spec->kind) {
+	case OPTION_FLAG:
+	case OPTION_UNFLAG:
+	case OPTION_NOTHING: return "true or false";
+	case OPTION_WHOLE:
+		if (spec->hi > 1e15)
+			return arena_printf(parse->arena, "a whole number of %.0f or more", spec->lo);
+		return arena_printf(parse->arena, "a whole number from %.0f to %.0f", spec->lo, spec->hi);
+	case OPTION_REAL: return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
+	case OPTION_CHOICE: return spec->choices;
+	default: return spec->argument;
+	}
+}
+
+static bool read_value(const struct option_spec *spec, const char *text, union option_value *ret_value)
+{
+	union option_value value = {0};
+	bool good = false;
+	switch (spec->kind) {
+	case OPTION_FLAG:
+	case OPTION_UNFLAG:
+	case OPTION_NOTHING: good = text_bool(text, &value.flag); break;
+	case OPTION_WHOLE:
+		good = !has_blank(text) && text_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
+		       (double)value.whole <= spec->hi;
+		break;
+	case OPTION_REAL:
+		good = !has_blank(text) && text_double(text, &value.real) && isfinite(value.real) &&
+		       value.real >= spec->lo && value.real <= spec->hi;
+		break;
+	case OPTION_CHOICE:
+		value.text = text;
+		good = is_choice(spec->choices, text);
+		break;
+	default:
+		value.text = text;
+		good = *text;
+	}
+	if (good)
+		*ret_value = value;
+	return good;
+}
+
+static troupe_status store(struct parse *parse, const struct option_spec *spec, union option_value value)
+{
+	char *at = (char *)parse->settings + spec->offset;
+	struct option_list *list;
+	switch (spec->kind) {
+	case OPTION_FLAG: *(bool *)(void *)at = value.flag; break;
+	case OPTION_UNFLAG: *(bool *)(void *)at = !value.flag; break;
+	case OPTION_WHOLE: *(int64_t *)(void *)at = value.whole; break;
+	case OPTION_REAL: *(double *)(void *)at = value.real; break;
+	case OPTION_OPERAND:
+	case OPTION_TEXT:
+	case OPTION_CONFIG:
+	case OPTION_CHOICE: *(const char **)(void *)at = value.text; break;
+	case OPTION_LIST:
+		list = (struct option_list *)(void *)at;
+		if (list->count == OPTION_LIST_MAX)
+			return fail(&parse->error, TROUPE_EINVAL, "--%s: given more than %d times", spec->name,
+				OPTION_LIST_MAX);
+		list->at[list->count++] = value.text;
+		break;
+	case OPTION_HELP: parse->help = true; break;
+	case OPTION_NOTHING:
+	case OPTION_HEADING:
+	case OPTION_ABSENT: break;
+	}
+	return TROUPE_OK;
+}
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+static const struct option_spec *find(const struct options_command *command, const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < command->spec_count; i++) {
+		const struct option_spec *spec = &command->specs[i];
+		if (spec->name && spec->kind != OPTION_OPERAND && strlen(spec->name) == length &&
+			!memcmp(spec->name, name, length))
+			return spec;
+	}
+	return NULL;
+}
+
+static const struct option_spec *find_letter(const struct options_command *command, char letter)
+{
+	for (uint32_t i = 0; i < command->spec_count; i++)
+		if (command->specs[i].letter == letter)
+			return &command->specs[i];
+	return NULL;
+}
+
+static bool looks_like_number(const char *word)
+{
+	return isdigit((unsigned char)*word) || ((*word == '-' || *word == '+') && isdigit((unsigned char)word[1]));
+}
+
+static bool looks_like_option(const char *word)
+{
+	return word[0] == '-' && word[1] == '-' && word[2];
+}
+
+/* as: the option as it was given. value: what was joined to it, or NULL. *index is that of the word, moved on when the
+ * next word is the value. */
+static troupe_status take(struct parse *parse, const struct option_spec *spec, const char *as, const char *value,
+	int argc, char **argv, int *index)
+{
+	if (spec->kind == OPTION_ABSENT)
+		return usage(parse, "%s: %s", as, spec->help);
+	if (!spec->argument) {
+		if (value)
+			return usage(parse, "%s: '%s': expected no argument", as, value);
+		value = "true";
+	} else if (!value) {
+		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
+		if (spec->bare && !(next && looks_like_number(next))) {
+			value = spec->bare;
+		} else {
+			if (!next || looks_like_option(next))
+				return usage(parse, "%s: no %s given", as, spec->argument);
+			value = next;
+			++*index;
+		}
+	}
+	union option_value read = {.flag = true};
+	if (spec->kind != OPTION_HELP && !read_value(spec, value, &read))
+		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value, expectation(parse, spec));
+	parse->on_line[spec - parse->command->specs] = true;
+	return store(parse, spec, read);
+}
+
+static troupe_status take_long(struct parse *parse, int argc, char **argv, int *index)
+{
+	const char *word = argv[*index], *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : strlen(word);
+	const struct option_spec *spec = find(parse->command, word + 2, length - 2);
+	const char *as = arena_printf(parse->arena, "%.*s", (int)MIN(length, 200u), word);
+	if (!spec)
+		return usage(parse, "%s: no such option", as);
+	return take(parse, spec, as, equals ? equals + 1 : NULL, argc, argv, index);
+}
+
+static troupe_status take_letters(struct parse *parse, int argc, char **argv, int *index)
+{
+	const char *word = argv[*index];
+	for (const char *at = word + 1; *at; at++) {
+		const struct option_spec *spec = find_letter(parse->command, *at);
+		const char *as = arena_printf(parse->arena, "-%c", *at);
+		if (!spec)
+			return usage(parse, "%s: no such option", as);
+		/* an optional argument must look like one, or "-vr" would not be two letters */
+		bool joined = spec->argument && at[1] && (!spec->bare || isdigit((unsigned char)at[1]));
+		bool last = joined || !at[1];
+		const char *value = joined ? at + 1 : last ? NULL : spec->bare;
+		int here = *index;
+		troupe_status status = take(parse, spec, as, value, argc, argv, &here);
+		if (status)
+			return status;
+		*index = here;
+		if (last)
+			break;
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status take_operand(struct parse *parse, const char *word)
+{
+	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
+		const struct option_spec *spec = &parse->command->specs[i];
+		if (spec->kind != OPTION_OPERAND)
+			continue;
+		if (parse->on_line[i])
+			return usage(parse, "'%s': expected one %s only", word, spec->argument);
+		if (!*word)
+			return usage(parse, "'': expected %s", spec->argument);
+		parse->on_line[i] = true;
+		return store(parse, spec, (union option_value){.text = word});
+	}
+	return usage(parse, "'%s': expected no argument", word);
+}
+
+static troupe_status take_words(struct parse *parse, int argc, char **argv)
+{
+	bool options = true;
+	troupe_status status = TROUPE_OK;
+	for (int i = 0; i < argc && !status && !parse->help; i++) {
+		const char *word = argv[i];
+		if (!options || word[0] != '-' || !word[1])
+			status = take_operand(parse, word);
+		else if (!strcmp(word, "--"))
+			options = false;
+		else
+			status = (word[1] == '-' ? take_long : take_letters)(parse, argc, argv, &i);
+	}
+	return status;
+}
+
+static uint32_t excluded(const struct options_command *command, uint32_t index)
+{
+	const char *other = command->specs[index].excludes;
+	const struct option_spec *spec = other ? find(command, other, strlen(other)) : NULL;
+	return spec ? (uint32_t)(spec - command->specs) : OPTIONS_MAX;
+}
+
+static troupe_status check_excluded(struct parse *parse)
+{
+	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
+		uint32_t other = excluded(parse->command, i);
+		if (parse->on_line[i] && other < OPTIONS_MAX && parse->on_line[other])
+			return usage(parse, "--%s and --%s: expected one of them only", parse->command->specs[i].name,
+				parse->command->specs[other].name);
+	}
+	return TROUPE_OK;
+}
+
+/* --- the configuration file --------------------------------------------------------------------------------------- */
+
+static bool allowed_in_file(const struct option_spec *spec)
+{
+	return spec->name && spec->kind != OPTION_HEADING && spec->kind != OPTION_CONFIG && spec->kind != OPTION_HELP &&
+	       spec->kind != OPTION_ABSENT;
+}
+
+static const struct option_spec *find_element(const struct options_command *command, const char *name)
+{
+	for (uint32_t i = 0; i < command->spec_count; i++)
+		if (allowed_in_file(&command->specs[i]) && !strcmp(command->specs[i].name, name))
+			return &command->specs[i];
+	return NULL;
+}
+
+static troupe_status unknown_element(struct parse *parse, const struct sdf_element *element)
+{
+	struct text names = {0};
+	for (uint32_t i = 0; i < parse->command->spec_count; i++)
+		if (allowed_in_file(&parse->command->specs[i]))
+			text_add(&names, "%s%s", names.count ? " " : "", parse->command->specs[i].name);
+	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: expected one of %s", element->file, element->line,
+		element->name, names.at ? names.at : "none");
+	text_fini(&names);
+	return TROUPE_EWORLD;
+}
+
+/* Whether the command line has said something about the same value. */
+static bool overridden(const struct parse *parse, uint32_t index)
+{
+	const struct option_spec *specs = parse->command->specs;
+	uint32_t other = excluded(parse->command, index);
+	if (parse->on_line[index] || (other < OPTIONS_MAX && parse->on_line[other]))
+		return true;
+	bool flag = specs[index].kind == OPTION_FLAG || specs[index].kind == OPTION_UNFLAG;
+	for (uint32_t i = 0; flag && i < parse->command->spec_count; i++)
+		if (parse->on_line[i] && (specs[i].kind == OPTION_FLAG || specs[i].kind == OPTION_UNFLAG) &&
+			specs[i].offset == specs[index].offset)
+			return true;
+	return false;
+}
+
+static troupe_status take_element(struct parse *parse, const struct sdf_element *element)
+{
+	struct troupe_error *error = &parse->error;
+	const struct option_spec *spec = find_element(parse->command, element->name);
+	if (!spec)
+		return unknown_element(parse, element);
+	uint32_t index = (uint32_t)(spec - parse->command->specs), other = excluded(parse->command, index);
+	if (parse->in_file[index] && spec->kind != OPTION_LIST)
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file,
+			element->line, element->name);
+	if (other < OPTIONS_MAX && parse->in_file[other])
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s> and <%s>: expected one of them only", element->file,
+			element->line, parse->command->specs[other].name, element->name);
+	if (element->child || element->attribute_count)
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected only text in it, no %s", element->file,
+			element->line, element->name, element->child ? "elements" : "attributes");
+	union option_value value;
+	if (!read_value(spec, element->text, &value))
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: '%s': expected %s", element->file, element->line,
+			element->name, element->text, expectation(parse, spec));
+	parse->in_file[index] = true;
+	return overridden(parse, index) ? TROUPE_OK : store(parse, spec, value);
+}
+
+static troupe_status take_file(struct parse *parse)
+{
+	const char *path = NULL;
+	for (uint32_t i = 0; i < parse->command->spec_count; i++)
+		if (parse->command->specs[i].kind == OPTION_CONFIG && parse->on_line[i])
+			path = *(const char **)(void *)((char *)parse->settings + parse->command->specs[i].offset);
+	if (!path)
+		return TROUPE_OK;
+	const struct sdf_element *root;
+	troupe_status status = sdf_read_elements(path, "troupe", parse->arena, &root, &parse->error);
+	if (status)
+		return status;
+	for (const struct sdf_element *e = root->child; e && !status; e = e->next)
+		status = take_element(parse, e);
+	return status;
+}
+
+/* --- help --------------------------------------------------------------------------------------------------------- */
+
+enum { HELP_WIDTH = 79, HELP_COLUMN = 30 };
+
+/* Words from the column on, the cursor being at `at`. */
+static void print_wrapped(const char *text, int at, int column)
+{
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+		if (at > column && at + 1 + length > HELP_WIDTH) {
+			printf("\n");
+			at = 0;
+		}
+		int pad = at > column ? 1 : column - at;
+		printf("%*s%.*s", pad, "", length, text);
+		at += pad + length;
+		text += length;
+		text += *text == ' ';
+	}
+	printf("\n");
+}
+
+static void print_option(const struct option_spec *spec)
+{
+	char letter[8] = "   ", left[64];
+	if (spec->letter)
+		snprintf(letter, sizeof letter, "-%c%s", spec->letter, spec->name ? "," : " ");
+	int at = snprintf(left, sizeof left, "  %s %s%s", letter, spec->name ? "--" : "", spec->name ? spec->name : "");
+	if (spec->argument && at > 0 && at < (int)sizeof left)
+		at += snprintf(left + at, sizeof left - (size_t)at, spec->bare ? " [%s]" : " %s", spec->argument);
+	printf("%s", left);
+	if (at >= HELP_COLUMN - 1) {
+		printf("\n");
+		at = 0;
+	}
+	print_wrapped(spec->help, at, HELP_COLUMN);
+}
+
+static void print_help(const struct options_command *command)
+{
+	printf("usage: %s\n\n", command->usage);
+	print_wrapped(command->about, 0, 0);
+	for (uint32_t i = 0; i < command->spec_count; i++) {
+		const struct option_spec *spec = &command->specs[i];
+		if (spec->kind == OPTION_HEADING)
+			printf("\n%s\n", spec->help);
+		else if (spec->kind != OPTION_ABSENT && spec->kind != OPTION_OPERAND)
+			print_option(spec);
+	}
+	if (command->after)
+		printf("\n%s", command->after);
+}
+
+/* --- all together ------------------------------------------------------------------------------------------------- */
+
+static troupe_status check_operand(struct parse *parse)
+{
+	for (uint32_t i = 0; i < parse->command->spec_count; i++)
+		if (parse->command->specs[i].kind == OPTION_OPERAND && !parse->on_line[i] && !parse->in_file[i])
+			return usage(parse, "no %s given", parse->command->specs[i].argument);
+	return TROUPE_OK;
+}
+
+bool options_parse(const struct options_command *command, int argc, char **argv, void *settings, struct arena *arena,
+	int *ret_exit)
+{
+	struct parse parse = {.command = command, .settings = settings, .arena = arena};
+	troupe_status status = take_words(&parse, argc, argv);
+	if (!status && parse.help) {
+		print_help(command);
+		*ret_exit = CLI_DONE;
+		return false;
+	}
+	if (!status)
+		status = check_excluded(&parse);
+	if (!status)
+		status = take_file(&parse);
+	if (!status)
+		status = check_operand(&parse);
+	if (!status)
+		return true;
+	cli_complain(command->name, "%s", parse.error.text);
+	*ret_exit = status == TROUPE_EINVAL ? CLI_BAD_USAGE : CLI_BAD_INPUT;
+	return false;
+}

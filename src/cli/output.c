@@ -1,0 +1,93 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 16, LINE_BYTES = 2048 };
+
+void output_init(struct output *output, int file)
+{
+	*output = (struct output){.file = file, .buffer = mem_alloc(BUFFER_BYTES)};
+	pthread_mutex_init(&output->guard, NULL);
+}
+
+static void write_all(struct output *output, const char *at, size_t count)
+{
+	while (count && !output->error) {
+		ssize_t written = write(output->file, at, count);
+		if (written < 0) {
+			output->error = errno == EINTR ? 0 : errno;
+			continue;
+		}
+		at += written;
+		count -= (size_t)written;
+	}
+}
+
+/* guard is held in the two below */
+static void flush(struct output *output)
+{
+	write_all(output, output->buffer, output->count);
+	output->count = 0;
+}
+
+static void add(struct output *output, const char *at, size_t count)
+{
+	if (count > BUFFER_BYTES - output->count)
+		flush(output);
+	if (count > BUFFER_BYTES) {
+		write_all(output, at, count);
+		return;
+	}
+	memcpy(output->buffer + output->count, at, count);
+	output->count += count;
+}
+
+void output_line(struct output *output, const char *format, ...)
+{
+	char line[LINE_BYTES];
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	size_t count = length < 0 ? 0 : MIN((size_t)length, sizeof line - 1);
+	for (size_t i = 0; i < count; i++)
+		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+			line[i] = '?';
+	line[count] = '\n';
+	pthread_mutex_lock(&output->guard);
+	add(output, line, count + 1);
+	pthread_mutex_unlock(&output->guard);
+}
+
+void output_text(struct output *output, const char *text)
+{
+	pthread_mutex_lock(&output->guard);
+	add(output, text, strlen(text));
+	pthread_mutex_unlock(&output->guard);
+}
+
+void output_flush(struct output *output)
+{
+	pthread_mutex_lock(&output->guard);
+	flush(output);
+	pthread_mutex_unlock(&output->guard);
+}
+
+int output_failed(struct output *output)
+{
+	pthread_mutex_lock(&output->guard);
+	int error = output->error;
+	pthread_mutex_unlock(&output->guard);
+	return error;
+}
+
+void output_fini(struct output *output)
+{
+	output_flush(output);
+	pthread_mutex_destroy(&output->guard);
+	free(output->buffer);
+}

@@ -1,0 +1,51 @@
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct settings {
+	const char *world;
+	struct option_list resource_paths;
+	bool flat;
+};
+
+#define AT(member) offsetof(struct settings, member)
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_FLAG, .name = "flat", .offset = AT(flat),
+		.help = "one line per entity, with its pose in the world, sorted"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "look there for model:// and relative names; may be repeated"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "print",
+	.usage = "troupe print [OPTIONS] WORLD.sdf",
+	.about = "Print a world as it is understood: SDF 1.9 with poses resolved, includes expanded and plug-ins "
+		 "kept. It loads to the same world.",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+int cli_print(int argc, char **argv)
+{
+	struct settings settings = {0};
+	struct arena arena = {0};
+	struct sdf *sdf = NULL;
+	int status = CLI_DONE;
+	if (options_parse(&command, argc, argv, &settings, &arena, &status) &&
+		cli_load("print", settings.world, settings.resource_paths.at, &sdf, &status)) {
+		struct text text = {0};
+		(settings.flat ? sdf_print_flat : sdf_print)(sdf, &text);
+		if (text.at)
+			fputs(text.at, stdout);
+		text_fini(&text);
+	}
+	sdf_free(sdf);
+	arena_fini(&arena);
+	return status;
+}

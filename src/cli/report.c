@@ -1,0 +1,116 @@
+#include "cli/report.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- to a file ---------------------------------------------------------------------------------------------------- */
+
+/* Not a file that can be replaced: a device, a pipe. Those are written to as they are. */
+static bool is_special(const char *path)
+{
+	struct stat stat_buffer;
+	return !stat(path, &stat_buffer) && !S_ISREG(stat_buffer.st_mode);
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return mem_strdup(".");
+	return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
+}
+
+troupe_status report_check(const char *path, struct troupe_error *error)
+{
+	struct stat stat_buffer;
+	if (!stat(path, &stat_buffer) && S_ISDIR(stat_buffer.st_mode))
+		return fail(error, TROUPE_EIO, "%s: cannot write: is a folder", path);
+	char *folder = is_special(path) ? mem_strdup(path) : folder_of(path);
+	bool good = !access(folder, W_OK);
+	int why = errno;
+	free(folder);
+	return good ? TROUPE_OK : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(why));
+}
+
+static bool put(FILE *file, const char *report)
+{
+	bool good = file && fputs(report, file) >= 0;
+	int why = errno;
+	if (file && fclose(file) && good) {
+		why = errno;
+		good = false;
+	}
+	errno = why;
+	return good;
+}
+
+static FILE *open_temporary(char *name)
+{
+	int file = mkstemp(name);
+	if (file < 0)
+		return NULL;
+	mode_t mask = umask(0);
+	umask(mask);
+	(void)fchmod(file, 0666 & ~mask);
+	return fdopen(file, "w");
+}
+
+troupe_status report_write(const char *path, const char *report, struct troupe_error *error)
+{
+	bool good;
+	if (is_special(path)) {
+		good = put(fopen(path, "w"), report);
+	} else {
+		char *name = mem_printf("%s.XXXXXX", path);
+		FILE *file = open_temporary(name);
+		good = put(file, report) && !rename(name, path);
+		int why = errno;
+		if (file && !good)
+			unlink(name);
+		free(name);
+		errno = why;
+	}
+	return good ? TROUPE_OK : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/* --- for people --------------------------------------------------------------------------------------------------- */
+
+/* The next member of that name; names inside of strings cannot match, as their quotes are escaped. */
+static const char *find_member(const char **cursor, const char *name)
+{
+	char key[64];
+	snprintf(key, sizeof key, "\"%s\": ", name);
+	const char *at = *cursor ? strstr(*cursor, key) : NULL;
+	return *cursor = at ? at + strlen(key) : NULL;
+}
+
+static double number(const char *report, const char *name)
+{
+	const char *at = find_member(&report, name);
+	char word[40] = {0};
+	double value = 0;
+	if (at)
+		memcpy(word, at, strnlen(at, sizeof word - 1));
+	word[strcspn(word, ",}\n")] = '\0';
+	return text_double(word, &value) ? value : 0;
+}
+
+void report_summarize(const char *report, FILE *out)
+{
+	double wall_s = number(report, "wall_time");
+	const char *at = report, *hash = find_member(&at, "state_hash");
+	fprintf(out, "%.0f steps, %.6g s simulated in %.3f s: rtf %.3g, %.0f steps/s\n", number(report, "iterations"),
+		number(report, "sim_time"), wall_s, number(report, "rtf"), number(report, "steps_per_second"));
+	fprintf(out, "state %.*s, %.0f moves, busy", hash ? 16 : 0, hash ? hash + 1 : "", number(report, "moves"));
+	const char *cursor = strstr(report, "\"secondaries\": [");
+	while (find_member(&cursor, "secondary")) {
+		double busy_s = number(cursor, "busy_time");
+		fprintf(out, " %.0f%%", wall_s > 0 ? busy_s / wall_s * 100 : 0);
+	}
+	fprintf(out, "\n");
+}

@@ -1,0 +1,352 @@
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/status.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WARNINGS_SHOWN_MAX = 20 };
+
+struct settings {
+	const char *world, *distribution, *commands, *report, *config, *break_rule;
+	struct option_list resource_paths;
+	int64_t secondaries, iterations, seed, chaos, hash_every, verbosity;
+	double until_s, initial_time_s;
+	double rate_hz; /* 0: not given */
+	double rtf;     /* negative: not given */
+	bool paused, no_levels, trace;
+};
+
+#define AT(member) offsetof(struct settings, member)
+#define WHOLE_MAX 9223372036854775807.0
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+	{OPTION_HEADING, .help = "Who simulates what"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
+			"number, else one per core)"},
+	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
+		.choices = "round-robin",
+		.help = "how performers and levels are shared out: round-robin (the default)"},
+	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
+		.help = "honour the world's levels (the default; takes back --no-levels)"},
+	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
+		.help = "ignore the world's levels: everything is loaded all the time"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "look there for model:// and relative names; may be repeated"},
+	{OPTION_HEADING, .help = "How long and how fast"},
+	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
+		.help = "stop after so many steps; 0: no limit (the default)"},
+	{OPTION_REAL, .name = "until", .argument = "SECONDS", .offset = AT(until_s), .hi = 1e9,
+		.help = "stop when simulated time has come so far; 0: no limit (the default)"},
+	{OPTION_REAL, .name = "rtf", .argument = "X", .offset = AT(rtf), .hi = 1e6, .excludes = "update-rate",
+		.help = "real-time factor; 0: as fast as possible (default: the world's)"},
+	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .lo = 1e-3, .hi = 1e12, .excludes = "rtf",
+		.help = "steps per second of wall time, instead of a real-time factor"},
+	{OPTION_REAL, .name = "initial-sim-time", .argument = "SECONDS", .offset = AT(initial_time_s), .hi = 1e9,
+		.help = "simulated time at the start (default 0)"},
+	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
+		.help = "begin paused; a command to /world/NAME/control goes on"},
+	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "run at the start (the default; takes back --paused)"},
+	{OPTION_NOTHING, 's', .help = "server only, as ever: accepted for those used to Gazebo"},
+	{OPTION_HEADING, .help = "Input"},
+	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
+		.help = "of all random numbers (default 0)"},
+	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
+		.help = "inputs bound to steps, one a line: STEP TOPIC TEXT"},
+	{OPTION_CONFIG, .name = "config", .argument = "FILE", .offset = AT(config),
+		.help = "these settings from an XML file, root <troupe>, elements named like the long options and "
+			"<world>; the command line goes before it"},
+	{OPTION_HEADING, .help = "Output"},
+	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
+		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
+	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
+		.help = "a line on standard output for each move, load, unload and ghost, in step order"},
+	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
+		.help = "what came of it, as JSON, when it ends; \"-\": on standard output"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+		.help = "0: only errors; 1: also a summary and the first 20 warnings (the default); 2: all warnings; "
+			"3 (when no level follows), 4: also what is going to be run"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	{OPTION_HEADING, .help = "For tests"},
+	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
+		.help = "force moves of random components to random secondaries at random steps; the state must "
+			"not change"},
+	{OPTION_CHOICE, .name = "break", .argument = "RULE", .offset = AT(break_rule),
+		.choices = "random pairs rotation reference",
+		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
+
+	{OPTION_ABSENT, 'g', .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, .name = "headless-rendering", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-gui", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-server", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-gui-api-backend", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-server-api-backend", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "physics-engine", .help = "troupe has one physics engine, ODE"},
+	{OPTION_ABSENT, .name = "wait-for-assets", .help = "troupe fetches nothing: there is nothing to wait for"},
+	{OPTION_ABSENT, .name = "network-role", .help = "troupe has no networked mode yet"},
+	{OPTION_ABSENT, .name = "network-secondaries",
+		.help = "troupe has no networked mode yet; --secondaries N runs N threads"},
+	{OPTION_ABSENT, .name = "record", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "record-path", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "record-resources", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "record-topic", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "record-period", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "log-overwrite", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "log-compress", .help = "troupe does not record yet"},
+	{OPTION_ABSENT, .name = "playback", .help = "troupe does not play back yet"},
+	{OPTION_ABSENT, .name = "versions", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "version", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "force-version", .help = "there is one version of troupe, the one installed"},
+};
+_Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each option in an array");
+#undef AT
+
+static const struct options_command command = {
+	.name = "run",
+	.usage = "troupe run [OPTIONS] WORLD.sdf",
+	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
+		 "the world, the seed and the commands, not on how many secondaries there are.",
+	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
+		 "  move STEP PERFORMER FROM TO\n"
+		 "  load STEP LEVEL SECONDARY\n"
+		 "  unload STEP LEVEL SECONDARY\n"
+		 "  ghost STEP PERFORMER SECONDARY on|off\n\n"
+		 "Lines of --commands (blank lines and lines that begin with # are skipped)\n"
+		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
+		 "  200 /world/NAME/control pause: true\n\n"
+		 "Exit status\n"
+		 "  0 done; 1 bad world or other input, or output that cannot be written;\n"
+		 "  2 wrong usage; 3 a peer was lost; 4 internal error, or a model diverged\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+struct run {
+	struct settings settings;
+	struct arena arena;
+	struct command_lines commands;
+	struct troupe_server *server;
+	struct output output;
+	struct status_line status;
+	uint32_t warnings;
+};
+
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
+
+static void on_event(void *ctx, const struct troupe_event *event)
+{
+	struct run *run = ctx;
+	struct output *out = &run->output;
+	switch (event->kind) {
+	case TROUPE_EVENT_MOVE:
+		output_line(out, "move %" PRIu64 " %s %u %u", event->step, event->name, event->from, event->to);
+		break;
+	case TROUPE_EVENT_LOAD:
+		output_line(out, "load %" PRIu64 " %s %u", event->step, event->name, event->to);
+		break;
+	case TROUPE_EVENT_UNLOAD:
+		output_line(out, "unload %" PRIu64 " %s %u", event->step, event->name, event->to);
+		break;
+	case TROUPE_EVENT_GHOST_ON:
+		output_line(out, "ghost %" PRIu64 " %s %u on", event->step, event->name, event->to);
+		break;
+	case TROUPE_EVENT_GHOST_OFF:
+		output_line(out, "ghost %" PRIu64 " %s %u off", event->step, event->name, event->to);
+		break;
+	}
+}
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct run *run = ctx;
+	output_line(&run->output, "hash %" PRIu64 " %016" PRIx64, step, hash);
+}
+
+static void on_warning(void *ctx, const char *text)
+{
+	struct run *run = ctx;
+	int64_t verbosity = run->settings.verbosity;
+	if (verbosity >= 2 || (verbosity == 1 && run->warnings < WARNINGS_SHOWN_MAX))
+		cli_finding(SDF_WARNING, text);
+	run->warnings++;
+}
+
+static void on_watch(void *ctx)
+{
+	struct run *run = ctx;
+	output_flush(&run->output); /* who reads along shall not wait for a full buffer */
+	if (output_failed(&run->output))
+		troupe_server_stop(run->server);
+	status_draw(&run->status, run->server);
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+static _Atomic(struct troupe_server *) interrupted_server; /* set while it runs */
+
+static void set_handlers(void (*handler)(int), int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	sigemptyset(&action.sa_mask);
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* The second signal kills: a run that does not end can still be ended. */
+static void on_signal(int number)
+{
+	(void)number;
+	struct troupe_server *server = atomic_load(&interrupted_server);
+	if (server)
+		troupe_server_stop(server);
+	set_handlers(SIG_DFL, 0);
+}
+
+static void catch_signals(struct troupe_server *server)
+{
+	atomic_store(&interrupted_server, server);
+	set_handlers(on_signal, SA_RESTART);
+}
+
+static void release_signals(void)
+{
+	set_handlers(SIG_DFL, 0);
+	atomic_store(&interrupted_server, NULL);
+}
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+static struct troupe_server_def definition(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct troupe_server_def def = troupe_server_def_default();
+	def.world_path = settings->world;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = (int32_t)settings->secondaries;
+	def.ignore_levels = settings->no_levels;
+	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
+	if (settings->rate_hz > 0)
+		def.pace = TROUPE_PACE_RATE;
+	def.rtf = MAX(settings->rtf, 0.0);
+	def.rate_hz = settings->rate_hz;
+	def.paused = settings->paused;
+	def.seed = (uint64_t)settings->seed;
+	def.initial_time_s = settings->initial_time_s;
+	def.chaos = settings->chaos >= 0;
+	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
+	def.hash_every = (uint64_t)settings->hash_every;
+	def.break_rule = settings->break_rule;
+	def.on_event = settings->trace ? on_event : NULL;
+	def.on_hash = settings->hash_every ? on_hash : NULL;
+	def.on_watch = on_watch;
+	def.on_warning = on_warning;
+	def.ctx = run;
+	return def;
+}
+
+/* All that can be refused before the first step is refused here. */
+static troupe_status prepare(struct run *run, struct troupe_error *error)
+{
+	const struct settings *settings = &run->settings;
+	troupe_status status = TROUPE_OK;
+	if (settings->commands)
+		status = commands_read(settings->commands, &run->commands, error);
+	if (!status && settings->report && strcmp(settings->report, "-"))
+		status = report_check(settings->report, error);
+	if (status)
+		return status;
+	struct troupe_server_def def = definition(run);
+	status = troupe_server_create(&def, &run->server, error);
+	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
+		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
+	if (!status)
+		status = commands_queue(&run->commands, run->server, error);
+	return status;
+}
+
+static void announce(const struct run *run)
+{
+	if (run->settings.verbosity < 3)
+		return;
+	uint32_t secondaries = troupe_server_secondaries(run->server);
+	fprintf(stderr, "world '%s', ", troupe_server_world_name(run->server));
+	if (secondaries)
+		fprintf(stderr, "a primary and %u secondaries", secondaries);
+	else
+		fprintf(stderr, "a single runner");
+	fprintf(stderr, ", %u commands\n", run->commands.all.count);
+}
+
+/* A run that failed has one line to say, but its report is still of use. */
+static troupe_status deliver_report(struct run *run, bool failed, struct troupe_error *error)
+{
+	const char *path = run->settings.report;
+	troupe_status status = TROUPE_OK;
+	char *report = troupe_server_report(run->server);
+	if (path && !strcmp(path, "-"))
+		output_text(&run->output, report);
+	else if (path)
+		status = report_write(path, report, error);
+	else if (run->settings.verbosity >= 1 && !failed && !output_failed(&run->output))
+		report_summarize(report, stderr);
+	free(report);
+	return status;
+}
+
+static troupe_status go(struct run *run, struct troupe_error *error)
+{
+	struct troupe_limits limits = {(uint64_t)run->settings.iterations, run->settings.until_s};
+	bool lines = run->settings.trace || run->settings.hash_every;
+	/* lines and a status line on one terminal would write over each other */
+	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
+	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
+	catch_signals(run->server);
+	troupe_status status = troupe_server_run(run->server, &limits, error);
+	release_signals();
+	status_clear(&run->status);
+	output_flush(&run->output);
+	struct troupe_error late; /* why the run failed goes before why its report did */
+	troupe_status reported = deliver_report(run, status, status ? &late : error);
+	output_flush(&run->output);
+	int why = output_failed(&run->output);
+	if (!status && !reported && why)
+		reported = fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(why));
+	return status ? status : reported;
+}
+
+int cli_run(int argc, char **argv)
+{
+	struct run run = {.settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .rtf = -1, .chaos = -1, .verbosity = 1}};
+	int exit_status;
+	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status)) {
+		struct troupe_error error;
+		output_init(&run.output, STDOUT_FILENO);
+		troupe_status status = prepare(&run, &error);
+		if (!status) {
+			announce(&run);
+			status = go(&run, &error);
+		}
+		if (status)
+			cli_complain("run", "%s", error.text);
+		exit_status = cli_exit_status(status);
+		troupe_server_destroy(run.server);
+		output_fini(&run.output);
+		commands_fini(&run.commands);
+	}
+	arena_fini(&run.arena);
+	return exit_status;
+}

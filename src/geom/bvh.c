@@ -1,0 +1,183 @@
+/* Insertion goes where the sum of surface areas grows least, and each ancestor is rotated when its sides differ by more
+ * than one level, as in an AVL tree. Infinite boxes would spoil every area, so areas are taken of clamped boxes. */
+#include "geom/bvh.h"
+
+#include <assert.h>
+
+#define NIL UINT32_MAX
+#define FAR 1e6 /* m; only the tree's shape depends on it */
+
+static double clamp(double x)
+{
+	return x < -FAR ? -FAR : x > FAR ? FAR : x;
+}
+
+static double area(const struct aabb *b)
+{
+	double x = clamp(b->hi.x) - clamp(b->lo.x), y = clamp(b->hi.y) - clamp(b->lo.y),
+	       z = clamp(b->hi.z) - clamp(b->lo.z);
+	return x * y + y * z + z * x;
+}
+
+static double joined_area(const struct aabb *a, const struct aabb *b)
+{
+	struct aabb joined = aabb_join(*a, *b);
+	return area(&joined);
+}
+
+static bool is_leaf(const struct bvh_node *node)
+{
+	return node->left == NIL;
+}
+
+static uint32_t take_node(struct bvh *tree)
+{
+	if (tree->free1) {
+		uint32_t node = tree->free1 - 1;
+		tree->free1 = tree->nodes.at[node].parent;
+		return node;
+	}
+	vec_push(&tree->nodes, (struct bvh_node){0});
+	return tree->nodes.count - 1;
+}
+
+static void give_node(struct bvh *tree, uint32_t node)
+{
+	tree->nodes.at[node].parent = tree->free1;
+	tree->free1 = node + 1;
+}
+
+static void refit(struct bvh *tree, uint32_t index)
+{
+	struct bvh_node *node = &tree->nodes.at[index], *left = &tree->nodes.at[node->left],
+			*right = &tree->nodes.at[node->right];
+	node->box = aabb_join(left->box, right->box);
+	node->height = 1 + MAX(left->height, right->height);
+}
+
+static void replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint32_t new)
+{
+	if (parent == NIL)
+		tree->root1 = new + 1;
+	else if (tree->nodes.at[parent].left == old)
+		tree->nodes.at[parent].left = new;
+	else
+		tree->nodes.at[parent].right = new;
+	tree->nodes.at[new].parent = parent;
+}
+
+/* The higher child `up` takes the place of `top`; top takes up's lower child in exchange. */
+static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
+{
+	struct bvh_node *n = tree->nodes.at;
+	uint32_t low = n[n[up].left].height < n[n[up].right].height ? n[up].left : n[up].right;
+	uint32_t high = low == n[up].left ? n[up].right : n[up].left;
+	replace_child(tree, n[top].parent, top, up);
+	if (n[top].left == up)
+		n[top].left = low;
+	else
+		n[top].right = low;
+	n[low].parent = top;
+	n[up].left = top;
+	n[up].right = high;
+	n[top].parent = up;
+	refit(tree, top);
+	refit(tree, up);
+	return up;
+}
+
+static void refit_upwards(struct bvh *tree, uint32_t index)
+{
+	while (index != NIL) {
+		struct bvh_node *n = tree->nodes.at;
+		uint32_t left = n[index].left, right = n[index].right;
+		if (n[left].height > n[right].height + 1)
+			index = rotate(tree, index, left);
+		else if (n[right].height > n[left].height + 1)
+			index = rotate(tree, index, right);
+		else
+			refit(tree, index);
+		index = tree->nodes.at[index].parent;
+	}
+}
+
+static uint32_t best_sibling(const struct bvh *tree, const struct aabb *box)
+{
+	const struct bvh_node *n = tree->nodes.at;
+	uint32_t index = tree->root1 - 1;
+	while (!is_leaf(&n[index])) {
+		double here = area(&n[index].box), joined = joined_area(&n[index].box, box);
+		double pushed_down = 2 * (joined - here), cost[2];
+		uint32_t child[2] = {n[index].left, n[index].right};
+		for (int i = 0; i < 2; i++) {
+			cost[i] = pushed_down + joined_area(&n[child[i]].box, box);
+			if (!is_leaf(&n[child[i]]))
+				cost[i] -= area(&n[child[i]].box);
+		}
+		if (2 * joined < cost[0] && 2 * joined < cost[1])
+			break;
+		index = cost[0] <= cost[1] ? child[0] : child[1];
+	}
+	return index;
+}
+
+uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
+{
+	uint32_t leaf = take_node(tree);
+	tree->nodes.at[leaf] = (struct bvh_node){box, NIL, NIL, value, 0};
+	if (!tree->root1) {
+		tree->root1 = leaf + 1;
+		return leaf;
+	}
+	uint32_t sibling = best_sibling(tree, &box);
+	uint32_t joint = take_node(tree);
+	uint32_t parent = tree->nodes.at[sibling].parent;
+	tree->nodes.at[joint] = (struct bvh_node){box, parent, sibling, leaf, 1};
+	replace_child(tree, parent, sibling, joint);
+	tree->nodes.at[sibling].parent = joint;
+	tree->nodes.at[leaf].parent = joint;
+	refit_upwards(tree, joint);
+	return leaf;
+}
+
+void bvh_remove(struct bvh *tree, uint32_t leaf)
+{
+	struct bvh_node *n = tree->nodes.at;
+	uint32_t parent = n[leaf].parent;
+	if (parent == NIL) {
+		tree->root1 = 0;
+	} else {
+		uint32_t sibling = n[parent].left == leaf ? n[parent].right : n[parent].left;
+		uint32_t above = n[parent].parent;
+		replace_child(tree, above, parent, sibling);
+		give_node(tree, parent);
+		refit_upwards(tree, above);
+	}
+	give_node(tree, leaf);
+}
+
+void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values)
+{
+	enum { STACK = 128 }; /* a balanced tree of 2^32 leaves is under 47 high, and each level leaves one behind */
+	uint32_t stack[STACK], depth = 0;
+	if (tree->root1)
+		stack[depth++] = tree->root1 - 1;
+	while (depth) {
+		const struct bvh_node *node = &tree->nodes.at[stack[--depth]];
+		if (!aabb_overlap(&node->box, box))
+			continue;
+		if (is_leaf(node)) {
+			vec_push(values, node->right);
+		} else {
+			assert(depth + 2 <= STACK);
+			stack[depth++] = node->left;
+			stack[depth++] = node->right;
+		}
+	}
+}
+
+void bvh_fini(struct bvh *tree)
+{
+	vec_free(&tree->nodes);
+	*tree = (struct bvh){0};
+}

@@ -1,0 +1,29 @@
+/* A dynamic tree of boxes: insert, remove, query, all O(log n) in a balanced tree. Shape of the tree depends on the
+ * history of insertions, so a query reports in no particular order: whoever needs an order sorts.
+ * Not thread-safe while it changes; queries may run in parallel when nothing does. */
+#ifndef GEOM_BVH_H
+#define GEOM_BVH_H
+
+#include "base/base.h"
+#include "geom/geom.h"
+
+struct bvh_node {
+	struct aabb box;
+	uint32_t parent, left, right; /* left is UINT32_MAX in a leaf, whose value is in right */
+	uint32_t height;              /* 0: leaf */
+};
+
+struct bvh { /* zeroed is empty */
+	VEC(struct bvh_node) nodes;
+	uint32_t root1, free1; /* index plus one; 0: none */
+};
+
+/* A handle for bvh_remove(). Boxes may be infinite. */
+uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
+void bvh_remove(struct bvh *tree, uint32_t leaf);
+/* Appends the values of all leaves whose boxes overlap box. */
+typedef VEC(uint32_t) bvh_values;
+void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values);
+void bvh_fini(struct bvh *tree);
+
+#endif

@@ -1,0 +1,175 @@
+#include "level/touch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void find_joined(struct touch *touch)
+{
+	const struct scene *scene = touch->scene;
+	for (uint32_t j = scene->world_joint_first; j < scene->joint_count; j++) {
+		const struct scene_joint *joint = &scene->joints[j];
+		if (joint->parent == SCENE_NONE || joint->child == SCENE_NONE)
+			continue;
+		uint32_t a = scene->bodies[joint->parent].model, b = scene->bodies[joint->child].model;
+		if (a != b)
+			vec_push(&touch->joined, (struct touch_pair){MIN(a, b), MAX(a, b)});
+	}
+}
+
+void touch_init(struct touch *touch, const struct scene *scene)
+{
+	*touch = (struct touch){.scene = scene};
+	touch->models = mem_alloc(scene->model_count * sizeof *touch->models);
+	find_joined(touch);
+}
+
+void touch_fini(struct touch *touch)
+{
+	for (uint32_t m = 0; m < touch->scene->model_count; m++)
+		vec_free(&touch->models[m].neighbours);
+	free(touch->models);
+	bvh_fini(&touch->tree);
+	vec_free(&touch->crowded);
+	vec_free(&touch->found);
+	vec_free(&touch->joined);
+	vec_free(&touch->pairs);
+	vec_free(&touch->before);
+}
+
+/* --- ascending sets --------------------------------------------------------------------------------------------- */
+
+static uint32_t lower_bound(const bvh_values *values, uint32_t value)
+{
+	uint32_t lo = 0, hi = values->count;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (values->at[mid] < value)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void set_add(bvh_values *values, uint32_t value)
+{
+	uint32_t at = lower_bound(values, value);
+	if (at < values->count && values->at[at] == value)
+		return;
+	vec_push(values, value);
+	memmove(&values->at[at + 1], &values->at[at], (values->count - 1 - at) * sizeof *values->at);
+	values->at[at] = value;
+}
+
+static void set_remove(bvh_values *values, uint32_t value)
+{
+	uint32_t at = lower_bound(values, value);
+	if (at == values->count || values->at[at] != value)
+		return;
+	memmove(&values->at[at], &values->at[at + 1], (values->count - 1 - at) * sizeof *values->at);
+	values->count--;
+}
+
+/* --- neighbours ------------------------------------------------------------------------------------------------- */
+
+static void meet_neighbours(struct touch *touch, uint32_t model)
+{
+	struct touch_model *self = &touch->models[model];
+	touch->found.count = 0;
+	bvh_query(&touch->tree, &self->fat, &touch->found);
+	for (uint32_t i = 0; i < touch->found.count; i++) {
+		uint32_t other = touch->found.at[i];
+		if (other == model)
+			continue;
+		set_add(&self->neighbours, other);
+		set_add(&touch->models[other].neighbours, model);
+		set_add(&touch->crowded, other);
+	}
+	if (self->neighbours.count)
+		set_add(&touch->crowded, model);
+}
+
+static void part_neighbours(struct touch *touch, uint32_t model)
+{
+	struct touch_model *self = &touch->models[model];
+	for (uint32_t i = 0; i < self->neighbours.count; i++) {
+		struct touch_model *other = &touch->models[self->neighbours.at[i]];
+		set_remove(&other->neighbours, model);
+		if (!other->neighbours.count)
+			set_remove(&touch->crowded, self->neighbours.at[i]);
+	}
+	self->neighbours.count = 0;
+	set_remove(&touch->crowded, model);
+}
+
+void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
+{
+	struct touch_model *self = &touch->models[model];
+	self->here = true;
+	self->stay = aabb_grow(*box, TOUCH_STRAY);
+	self->fat = aabb_grow(self->stay, TOUCH_PAD);
+	self->leaf = bvh_insert(&touch->tree, self->fat, model);
+	meet_neighbours(touch, model);
+}
+
+void touch_remove(struct touch *touch, uint32_t model)
+{
+	part_neighbours(touch, model);
+	bvh_remove(&touch->tree, touch->models[model].leaf);
+	touch->models[model].here = false;
+}
+
+void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
+{
+	touch_remove(touch, model);
+	touch_add(touch, model, box);
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------ */
+
+static void add_joined(struct touch *touch)
+{
+	for (uint32_t i = 0; i < touch->joined.count; i++) {
+		struct touch_pair pair = touch->joined.at[i];
+		if (!touch->models[pair.a].here || !touch->models[pair.b].here)
+			continue;
+		uint32_t at = touch->pairs.count;
+		bool known = false;
+		for (uint32_t k = 0; k < touch->pairs.count && !known; k++)
+			known = touch->pairs.at[k].a == pair.a && touch->pairs.at[k].b == pair.b;
+		if (known)
+			continue;
+		vec_push(&touch->pairs, pair);
+		for (; at > 0 && (touch->pairs.at[at - 1].a > pair.a ||
+					 (touch->pairs.at[at - 1].a == pair.a && touch->pairs.at[at - 1].b > pair.b));
+			at--)
+			touch->pairs.at[at] = touch->pairs.at[at - 1];
+		touch->pairs.at[at] = pair;
+	}
+}
+
+static bool padded_overlap(const struct aabb *a, const struct aabb *b)
+{
+	struct aabb padded = aabb_grow(*a, TOUCH_PAD);
+	return aabb_overlap(&padded, b);
+}
+
+bool touch_find(struct touch *touch, const struct aabb *boxes)
+{
+	uint32_t count = touch->pairs.count;
+	touch->before.count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		vec_push(&touch->before, touch->pairs.at[i]);
+	touch->pairs.count = 0;
+	for (uint32_t i = 0; i < touch->crowded.count; i++) {
+		uint32_t a = touch->crowded.at[i];
+		const bvh_values *neighbours = &touch->models[a].neighbours;
+		for (uint32_t k = lower_bound(neighbours, a); k < neighbours->count; k++)
+			if (padded_overlap(&boxes[a], &boxes[neighbours->at[k]]))
+				vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
+	}
+	if (touch->joined.count)
+		add_joined(touch);
+	return touch->pairs.count != count ||
+	       (count && memcmp(touch->pairs.at, touch->before.at, count * sizeof *touch->pairs.at) != 0);
+}

@@ -1,0 +1,143 @@
+#include "level/tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REACH 1.0 /* m: levels farther than this from a performer are not even compared */
+
+void tracker_init(struct tracker *tracker, const struct scene *scene)
+{
+	*tracker = (struct tracker){.scene = scene};
+	tracker->performer_of = mem_alloc(scene->model_count * sizeof *tracker->performer_of);
+	tracker->in_count = mem_alloc(scene->level_count * sizeof *tracker->in_count);
+	tracker->near_count = mem_alloc(scene->level_count * sizeof *tracker->near_count);
+	for (uint32_t l = 0; l < scene->level_count; l++)
+		bvh_insert(&tracker->levels, scene->levels[l].outer, l);
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		tracker->performer_of[m] = SCENE_NONE;
+		if (!scene->models[m].performer)
+			continue;
+		tracker->performer_of[m] = tracker->performers.count;
+		vec_push(&tracker->performers, (struct tracked){.model = m, .slack = -1});
+	}
+}
+
+void tracker_fini(struct tracker *tracker)
+{
+	for (uint32_t p = 0; p < tracker->performers.count; p++) {
+		vec_free(&tracker->performers.at[p].in);
+		vec_free(&tracker->performers.at[p].near);
+	}
+	vec_free(&tracker->performers);
+	bvh_fini(&tracker->levels);
+	vec_free(&tracker->found);
+	vec_free(&tracker->in);
+	vec_free(&tracker->near);
+	free(tracker->performer_of);
+	free(tracker->in_count);
+	free(tracker->near_count);
+}
+
+void tracker_reset(struct tracker *tracker)
+{
+	for (uint32_t p = 0; p < tracker->performers.count; p++) {
+		struct tracked *performer = &tracker->performers.at[p];
+		performer->in.count = performer->near.count = 0;
+		performer->slack = -1;
+		performer->entered = false;
+	}
+	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
+	memset(tracker->near_count, 0, tracker->scene->level_count * sizeof *tracker->near_count);
+}
+
+static double nearest(double slack, double distance)
+{
+	return fabs(distance) < slack ? fabs(distance) : slack;
+}
+
+/* The least distance by which some comparison of the two boxes could turn out otherwise. */
+static double slack_of(double slack, const struct aabb *a, const struct aabb *b)
+{
+	slack = nearest(slack, a->lo.x - b->hi.x);
+	slack = nearest(slack, a->lo.y - b->hi.y);
+	slack = nearest(slack, a->lo.z - b->hi.z);
+	slack = nearest(slack, b->lo.x - a->hi.x);
+	slack = nearest(slack, b->lo.y - a->hi.y);
+	return nearest(slack, b->lo.z - a->hi.z);
+}
+
+static void insert_sorted(bvh_values *values, uint32_t value)
+{
+	vec_push(values, value);
+	uint32_t i = values->count - 1;
+	for (; i > 0 && values->at[i - 1] > value; i--)
+		values->at[i] = values->at[i - 1];
+	values->at[i] = value;
+}
+
+static bool contains(const bvh_values *values, uint32_t value)
+{
+	for (uint32_t i = 0; i < values->count; i++)
+		if (values->at[i] == value)
+			return true;
+	return false;
+}
+
+static bool same(const bvh_values *a, const bvh_values *b)
+{
+	return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count * sizeof *a->at));
+}
+
+static void count(uint32_t *counts, const bvh_values *levels, uint32_t by)
+{
+	for (uint32_t i = 0; i < levels->count; i++)
+		counts[levels->at[i]] += by; /* by may be -1: unsigned arithmetic wraps back */
+}
+
+static void keep(bvh_values *to, const bvh_values *from)
+{
+	to->count = 0;
+	for (uint32_t i = 0; i < from->count; i++)
+		vec_push(to, from->at[i]);
+}
+
+bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
+{
+	struct tracked *performer = &tracker->performers.at[index];
+	struct aabb volume = aabb_around(origin, tracker->scene->models[performer->model].volume);
+	struct aabb reach = aabb_grow(volume, REACH);
+	tracker->found.count = tracker->in.count = tracker->near.count = 0;
+	bvh_query(&tracker->levels, &reach, &tracker->found);
+	double slack = REACH;
+	for (uint32_t i = 0; i < tracker->found.count; i++) {
+		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
+		slack = slack_of(slack, &volume, &level->box);
+		slack = slack_of(slack, &volume, &level->outer);
+		if (aabb_overlap(&volume, &level->outer))
+			insert_sorted(&tracker->near, tracker->found.at[i]);
+		if (aabb_overlap(&volume, &level->box))
+			insert_sorted(&tracker->in, tracker->found.at[i]);
+	}
+	performer->looked_at = origin;
+	performer->slack = slack;
+	performer->entered = false;
+	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
+		return false;
+	for (uint32_t i = 0; i < tracker->in.count; i++)
+		performer->entered |= !contains(&performer->in, tracker->in.at[i]);
+	count(tracker->in_count, &performer->in, UINT32_MAX);
+	count(tracker->near_count, &performer->near, UINT32_MAX);
+	count(tracker->in_count, &tracker->in, 1);
+	count(tracker->near_count, &tracker->near, 1);
+	keep(&performer->in, &tracker->in);
+	keep(&performer->near, &tracker->near);
+	return true;
+}
+
+uint32_t tracker_lowest_near(const struct tracker *tracker, uint32_t level)
+{
+	for (uint32_t p = 0; p < tracker->performers.count; p++)
+		if (contains(&tracker->performers.at[p].near, level))
+			return tracker->performers.at[p].model;
+	return SCENE_NONE;
+}

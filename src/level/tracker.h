@@ -1,0 +1,51 @@
+/* Which performers are in which levels, and near which: DESIGN 4. Pure: positions in, sets out.
+ *
+ * In a level: the performer's volume (its declared box about the model's origin, axis-aligned) meets the level's box.
+ * Near: it meets the level's box grown by its buffer. Boxes are closed: touching counts. The sets are functions of the
+ * positions alone; what is remembered only saves work: after each look, how far a performer may move before any set can
+ * change.
+ *
+ * Not thread-safe, but tracker_must_look() may be called by the one runner that simulates the performer while nobody
+ * else touches it. */
+#ifndef LEVEL_TRACKER_H
+#define LEVEL_TRACKER_H
+
+#include "scene/scene.h"
+
+struct tracked {
+	uint32_t model;
+	struct vec3 looked_at; /* origin at the last look */
+	double slack;          /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
+	bvh_values in, near;   /* levels, ascending; `near` holds those of `in` as well */
+	bool entered;          /* the last look put it in a level that it was not in before */
+};
+
+struct tracker {
+	const struct scene *scene;
+	struct bvh levels; /* by their outer boxes */
+	VEC(struct tracked) performers; /* by model, ascending */
+	uint32_t *performer_of; /* [model_count] index in performers, SCENE_NONE */
+	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
+	bvh_values found, in, near; /* scratch */
+};
+
+void tracker_init(struct tracker *tracker, const struct scene *scene);
+void tracker_fini(struct tracker *tracker);
+
+static inline bool tracker_must_look(const struct tracked *performer, struct vec3 origin)
+{
+	return !(fabs(origin.x - performer->looked_at.x) < performer->slack &&
+		 fabs(origin.y - performer->looked_at.y) < performer->slack &&
+		 fabs(origin.z - performer->looked_at.z) < performer->slack);
+}
+
+/* Looks at one performer; true when one of its sets changed. */
+bool tracker_look(struct tracker *tracker, uint32_t performer, struct vec3 origin);
+
+/* The lowest performer's model near a level; SCENE_NONE if none. */
+uint32_t tracker_lowest_near(const struct tracker *tracker, uint32_t level);
+
+/* Forgets all, as if no performer had ever been looked at. */
+void tracker_reset(struct tracker *tracker);
+
+#endif

@@ -1,0 +1,338 @@
+/* Contacts of one group: which geoms may touch, where they do, and how their surfaces meet.
+ *
+ * Pairs are sorted by geom index before any contact is made: the order of contact joints decides the solver's, and the
+ * order in which pairs are found depends on who is asked.
+ *
+ * Friction. ODE limits it in two directions separately (a pyramid), so that a block whose edges happen to lie at 45
+ * degrees to the slope would hold beyond the friction angle. Here the first direction is that of the slip which this
+ * step would bring without friction, so that the pyramid's face, not its edge, is met.
+ *
+ * Depth. ODE corrects penetration at up to one speed for the whole world; SDF gives each surface its own (max_vel) and a
+ * depth that is left alone (min_depth), so depth and error reduction are set contact by contact. */
+#include "physics/internal.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* --- pairs ------------------------------------------------------------------------------------------------------ */
+
+static dGeomID geom_id(struct physics *physics, uint32_t geom)
+{
+	const struct scene_geom *g = &physics->scene->geoms[geom];
+	if (g->body == SCENE_NONE)
+		return physics->statics[geom].geom;
+	return physics->instances[g->model]->geoms[geom - physics->scene->models[g->model].geom_first];
+}
+
+static bool masks_allow(const struct scene_geom *a, const struct scene_geom *b)
+{
+	return (a->surface->collide_bitmask & b->surface->collide_bitmask) != 0;
+}
+
+static void add_pair(struct physics *physics, uint32_t a, uint32_t b)
+{
+	if (!masks_allow(&physics->scene->geoms[a], &physics->scene->geoms[b]))
+		return;
+	uint32_t low = MIN(a, b), high = MAX(a, b);
+	uint64_t key = (uint64_t)low << 32 | high;
+	if (physics->options.rule == PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
+		key = hash_mix((uintptr_t)geom_id(physics, low), (uintptr_t)geom_id(physics, high));
+	vec_push(&physics->contact_pairs, (struct contact_pair){key, low, high});
+}
+
+static bool below_plane(const struct static_geom *plane, const struct aabb *box)
+{
+	double depth = plane->offset;
+	depth -= plane->normal.x * (plane->normal.x > 0 ? box->lo.x : box->hi.x);
+	depth -= plane->normal.y * (plane->normal.y > 0 ? box->lo.y : box->hi.y);
+	depth -= plane->normal.z * (plane->normal.z > 0 ? box->lo.z : box->hi.z);
+	return depth >= 0;
+}
+
+static void sort_values(bvh_values *values)
+{
+	for (uint32_t i = 1; i < values->count; i++) {
+		uint32_t v = values->at[i], k = i;
+		for (; k > 0 && values->at[k - 1] > v; k--)
+			values->at[k] = values->at[k - 1];
+		values->at[k] = v;
+	}
+}
+
+static void find_statics(struct physics *physics, struct instance *instance)
+{
+	if (instance->statics_known && aabb_within(&instance->box, &instance->near))
+		return;
+	instance->near = aabb_grow(instance->box, PHYSICS_STATIC_MARGIN);
+	instance->statics.count = 0;
+	bvh_query(&physics->scene->static_tree, &instance->near, &instance->statics);
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < instance->statics.count; i++) {
+		uint32_t g = instance->statics.at[i];
+		if (!physics->present[physics->scene->geoms[g].model])
+			continue;
+		instance_static_geom(physics, g);
+		if (physics->scene->geoms[g].kind == SCENE_PLANE && !below_plane(&physics->statics[g], &instance->near))
+			continue;
+		instance->statics.at[kept++] = g;
+	}
+	instance->statics.count = kept;
+	sort_values(&instance->statics);
+	instance->statics_known = true;
+}
+
+static void pair_with_statics(struct physics *physics, struct instance *instance)
+{
+	const struct scene *scene = physics->scene;
+	const struct scene_model *m = &scene->models[instance->model];
+	find_statics(physics, instance);
+	for (uint32_t i = 0; i < instance->statics.count; i++) {
+		uint32_t s = instance->statics.at[i];
+		const struct scene_geom *fixed = &scene->geoms[s];
+		for (uint32_t g = 0; g < m->geom_count; g++) {
+			const struct aabb *box = &instance->boxes[g];
+			if (!aabb_overlap(box, &fixed->box) || scene->bodies[scene->geoms[m->geom_first + g].body].kinematic)
+				continue;
+			if (fixed->kind != SCENE_PLANE || below_plane(&physics->statics[s], box))
+				add_pair(physics, m->geom_first + g, s);
+		}
+	}
+}
+
+static bool bodies_may_touch(const struct physics *physics, uint32_t a, uint32_t b)
+{
+	if (a == b || (physics->scene->bodies[a].kinematic && physics->scene->bodies[b].kinematic))
+		return false;
+	return !dAreConnectedExcluding(instance_body(physics, a), instance_body(physics, b), dJointTypeContact);
+}
+
+static void pair_within(struct physics *physics, struct instance *instance)
+{
+	const struct scene *scene = physics->scene;
+	const struct scene_model *m = &scene->models[instance->model];
+	for (uint32_t g = 0; g < m->geom_count; g++)
+		for (uint32_t h = g + 1; h < m->geom_count; h++) {
+			const struct scene_geom *a = &scene->geoms[m->geom_first + g], *b = &scene->geoms[m->geom_first + h];
+			if (scene->links[a->link].self_collide && scene->links[b->link].self_collide &&
+				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
+				bodies_may_touch(physics, a->body, b->body))
+				add_pair(physics, m->geom_first + g, m->geom_first + h);
+		}
+}
+
+static void pair_models(struct physics *physics, uint32_t model_a, uint32_t model_b)
+{
+	const struct scene *scene = physics->scene;
+	const struct instance *a = physics->instances[model_a], *b = physics->instances[model_b];
+	const struct scene_model *ma = &scene->models[model_a], *mb = &scene->models[model_b];
+	for (uint32_t g = 0; g < ma->geom_count; g++) {
+		if (!aabb_overlap(&a->boxes[g], &b->box))
+			continue;
+		for (uint32_t h = 0; h < mb->geom_count; h++)
+			if (aabb_overlap(&a->boxes[g], &b->boxes[h]) &&
+				bodies_may_touch(physics, scene->geoms[ma->geom_first + g].body,
+					scene->geoms[mb->geom_first + h].body))
+				add_pair(physics, ma->geom_first + g, mb->geom_first + h);
+	}
+}
+
+/* Bottom-up merge sort after short insertions: qsort() may allocate, and the step must not. */
+static void sort_pairs(struct physics *physics)
+{
+	enum { RUN = 16 };
+	uint32_t count = physics->contact_pairs.count;
+	struct contact_pair *from = physics->contact_pairs.at;
+	for (uint32_t lo = 0; lo < count; lo += RUN) {
+		uint32_t hi = MIN(lo + RUN, count);
+		for (uint32_t i = lo + 1; i < hi; i++) {
+			struct contact_pair pair = from[i];
+			uint32_t k = i;
+			for (; k > lo && from[k - 1].key > pair.key; k--)
+				from[k] = from[k - 1];
+			from[k] = pair;
+		}
+	}
+	if (count <= RUN)
+		return;
+	physics->sort_space.count = 0;
+	struct contact_pair *to = vec_append(&physics->sort_space, count);
+	for (uint32_t width = RUN; width < count; width *= 2) {
+		for (uint32_t lo = 0; lo < count; lo += 2 * width) {
+			uint32_t mid = MIN(lo + width, count), hi = MIN(lo + 2 * width, count), i = lo, j = mid;
+			for (uint32_t k = lo; k < hi; k++)
+				to[k] = j >= hi || (i < mid && from[i].key <= from[j].key) ? from[i++] : from[j++];
+		}
+		struct contact_pair *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != physics->contact_pairs.at)
+		memcpy(physics->contact_pairs.at, from, count * sizeof *from);
+}
+
+/* --- surfaces --------------------------------------------------------------------------------------------------- */
+
+struct meeting { /* two surfaces, combined */
+	double mu, mu2, slip1, slip2, restitution, bounce_threshold, erp, cfm, min_depth, max_vel;
+	struct vec3 direction; /* first friction direction, world; zero: none given */
+};
+
+static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
+{
+	struct vec3 d = geom->surface->fdir1;
+	if (d.x == 0 && d.y == 0 && d.z == 0)
+		return d;
+	dQuaternion q;
+	dGeomGetQuaternion(id, q);
+	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
+}
+
+static struct meeting meet(const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b,
+	double dt)
+{
+	struct meeting m = {
+		.mu = MIN(a->mu, b->mu),
+		.mu2 = MIN(a->mu2, b->mu2),
+		.slip1 = MIN(a->slip1, b->slip1),
+		.slip2 = MIN(a->slip2, b->slip2),
+		.restitution = MIN(a->restitution, b->restitution),
+		.bounce_threshold = MIN(a->bounce_threshold, b->bounce_threshold),
+		.min_depth = MAX(MAX(a->min_depth, b->min_depth), world->contact_surface_layer),
+		.max_vel = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel),
+	};
+	if (a->soft_given || b->soft_given) {
+		m.erp = MIN(a->soft_erp, b->soft_erp);
+		m.cfm = MAX(a->soft_cfm, b->soft_cfm);
+	} else {
+		double kp = 1 / (1 / a->kp + 1 / b->kp), kd = a->kd + b->kd;
+		m.erp = dt * kp / (dt * kp + kd);
+		m.cfm = 1 / (dt * kp + kd);
+	}
+	return m;
+}
+
+static struct vec3 across(struct vec3 v, struct vec3 normal)
+{
+	return vec3_sub(v, vec3_scale(normal, vec3_dot(v, normal)));
+}
+
+static struct vec3 point_velocity(dBodyID body, const dReal *at)
+{
+	dVector3 v = {0, 0, 0};
+	if (body)
+		dBodyGetPointVel(body, at[0], at[1], at[2], v);
+	return (struct vec3){v[0], v[1], v[2]};
+}
+
+static struct vec3 pull(dBodyID body, struct vec3 gravity)
+{
+	bool falls = body && !dBodyIsKinematic(body) && dBodyGetGravityMode(body);
+	return falls ? gravity : (struct vec3){0, 0, 0};
+}
+
+/* The slip that this step would bring without friction: that of now and what gravity adds. */
+static struct vec3 coming_slip(const struct physics *physics, dBodyID a, dBodyID b, const dContactGeom *contact, double dt)
+{
+	struct vec3 normal = {contact->normal[0], contact->normal[1], contact->normal[2]};
+	struct vec3 now = vec3_sub(point_velocity(a, contact->pos), point_velocity(b, contact->pos));
+	struct vec3 gained = vec3_sub(pull(a, physics->scene->gravity), pull(b, physics->scene->gravity));
+	return across(vec3_add(now, vec3_scale(gained, dt)), normal);
+}
+
+static void set_friction(const struct physics *physics, const struct meeting *m, dBodyID a, dBodyID b, double dt,
+	dContact *contact)
+{
+	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
+	struct vec3 first = across(m->direction, normal);
+	if (vec3_dot(first, first) < 1e-12)
+		first = coming_slip(physics, a, b, &contact->geom, dt);
+	contact->surface.mode |= dContactApprox1 | dContactMu2;
+	contact->surface.mu = m->mu;
+	contact->surface.mu2 = m->mu2;
+	if (m->slip1 > 0 || m->slip2 > 0) {
+		contact->surface.mode |= dContactSlip1 | dContactSlip2;
+		contact->surface.slip1 = m->slip1;
+		contact->surface.slip2 = m->slip2;
+	}
+	double length = vec3_length(first);
+	if (length > 1e-12) { /* else any direction is as good: ODE picks one from the normal */
+		contact->surface.mode |= dContactFDir1;
+		contact->fdir1[0] = first.x / length;
+		contact->fdir1[1] = first.y / length;
+		contact->fdir1[2] = first.z / length;
+	}
+}
+
+static void set_depth(const struct meeting *m, double dt, dContact *contact)
+{
+	double depth = MAX(contact->geom.depth - m->min_depth, 0.0);
+	contact->geom.depth = depth;
+	contact->surface.mode |= dContactSoftERP | dContactSoftCFM;
+	contact->surface.soft_cfm = m->cfm;
+	contact->surface.soft_erp = depth * m->erp > m->max_vel * dt ? m->max_vel * dt / depth : m->erp;
+}
+
+static bool usable(const dContactGeom *found)
+{
+	double sum = found->depth;
+	for (int i = 0; i < 3; i++)
+		sum += found->pos[i] + found->normal[i];
+	return isfinite(sum);
+}
+
+/* --- making them ------------------------------------------------------------------------------------------------ */
+
+static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
+{
+	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
+	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
+	dContactGeom found[PHYSICS_CONTACTS_MAX];
+	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
+	int count = most ? dCollide(ga, gb, (int)most, found, sizeof found[0]) : 0;
+	if (!count)
+		return;
+	struct meeting m = meet(&physics->scene->sdf->physics, a->surface, b->surface, dt);
+	m.direction = given_direction(a, ga);
+	if (vec3_dot(m.direction, m.direction) == 0)
+		m.direction = given_direction(b, gb);
+	for (int i = 0; i < count; i++) {
+		if (!usable(&found[i]))
+			continue;
+		dBodyID ba = dGeomGetBody(found[i].g1), bb = dGeomGetBody(found[i].g2);
+		dContact contact;
+		memset(&contact, 0, sizeof contact);
+		contact.geom = found[i];
+		set_friction(physics, &m, ba, bb, dt, &contact);
+		set_depth(&m, dt, &contact);
+		if (m.restitution > 0) {
+			contact.surface.mode |= dContactBounce;
+			contact.surface.bounce = m.restitution;
+			contact.surface.bounce_vel = m.bounce_threshold;
+		}
+		dJointAttach(dJointCreateContact(group->world, group->contacts, &contact), ba, bb);
+		solver_join(physics, a->body, b->body, 3);
+		physics->stats.contacts++;
+	}
+}
+
+static void find_pairs(struct physics *physics, const struct group *group)
+{
+	physics->contact_pairs.count = 0;
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = physics->instances[group->members.at[i]];
+		pair_with_statics(physics, instance);
+		if (instance->self_collides)
+			pair_within(physics, instance);
+	}
+	for (uint32_t i = group->pair_first; i < group->pair_first + group->pair_count; i++)
+		pair_models(physics, physics->grouped.at[i].a, physics->grouped.at[i].b);
+}
+
+void contact_make(struct physics *physics, struct group *group, double dt)
+{
+	find_pairs(physics, group);
+	sort_pairs(physics);
+	for (uint32_t i = 0; i < physics->contact_pairs.count; i++)
+		collide(physics, group, &physics->contact_pairs.at[i], dt);
+}

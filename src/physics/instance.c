@@ -1,0 +1,268 @@
+/* One model's ODE objects: made from the scene, loaded from state k, stored to state k+1. */
+#include "physics/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dGeomID make_shape(const struct scene_geom *geom)
+{
+	switch (geom->kind) {
+	case SCENE_BOX:
+		return dCreateBox(0, geom->size.x * 2, geom->size.y * 2, geom->size.z * 2);
+	case SCENE_SPHERE:
+		return dCreateSphere(0, geom->size.x);
+	case SCENE_CYLINDER:
+		return dCreateCylinder(0, geom->size.x, geom->size.z * 2);
+	case SCENE_CAPSULE:
+		return dCreateCapsule(0, geom->size.x, geom->size.z * 2);
+	case SCENE_PLANE: {
+		struct vec3 n = quat_rotate(geom->in_body.q, geom->size);
+		return dCreatePlane(0, n.x, n.y, n.z, vec3_dot(n, geom->in_body.p));
+	}
+	}
+	return 0;
+}
+
+static void to_ode(struct quat q, dQuaternion ret)
+{
+	ret[0] = q.w;
+	ret[1] = q.x;
+	ret[2] = q.y;
+	ret[3] = q.z;
+}
+
+dGeomID instance_static_geom(struct physics *physics, uint32_t index)
+{
+	struct static_geom *entry = &physics->statics[index];
+	if (entry->geom)
+		return entry->geom;
+	const struct scene_geom *geom = &physics->scene->geoms[index];
+	entry->geom = make_shape(geom);
+	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
+	if (geom->kind == SCENE_PLANE) {
+		entry->normal = quat_rotate(geom->in_body.q, geom->size);
+		entry->offset = vec3_dot(entry->normal, geom->in_body.p);
+	} else {
+		dQuaternion q;
+		to_ode(geom->in_body.q, q);
+		dGeomSetPosition(entry->geom, geom->in_body.p.x, geom->in_body.p.y, geom->in_body.p.z);
+		dGeomSetQuaternion(entry->geom, q);
+	}
+	return entry->geom;
+}
+
+static bool model_self_collides(const struct scene *scene, const struct scene_model *model)
+{
+	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
+		if (scene->links[l].self_collide)
+			return true;
+	return false;
+}
+
+struct instance *instance_create(struct physics *physics, uint32_t model)
+{
+	const struct scene_model *m = &physics->scene->models[model];
+	struct instance *instance = mem_alloc(sizeof *instance);
+	instance->model = model;
+	instance->group = SCENE_NONE;
+	instance->bodies = mem_alloc(m->body_count * sizeof *instance->bodies);
+	instance->geoms = mem_alloc(m->geom_count * sizeof *instance->geoms);
+	instance->joints = mem_alloc(m->joint_count * sizeof *instance->joints);
+	instance->settings = mem_alloc(m->joint_count * sizeof *instance->settings);
+	instance->boxes = mem_alloc(m->geom_count * sizeof *instance->boxes);
+	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
+	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++) {
+		instance->geoms[i] = make_shape(&physics->scene->geoms[m->geom_first + i]);
+		dGeomSetData(instance->geoms[i], (void *)(uintptr_t)(m->geom_first + i));
+	}
+	return instance;
+}
+
+void instance_drop(struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	for (uint32_t i = 0; i < m->joint_count; i++)
+		if (instance->joints[i])
+			dJointDestroy(instance->joints[i]);
+	for (uint32_t i = 0; i < m->body_count; i++)
+		if (instance->bodies[i])
+			dBodyDestroy(instance->bodies[i]);
+	memset(instance->joints, 0, m->joint_count * sizeof *instance->joints);
+	memset(instance->bodies, 0, m->body_count * sizeof *instance->bodies);
+	instance->group = SCENE_NONE;
+}
+
+void instance_destroy(struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	instance_drop(physics, instance);
+	for (uint32_t i = 0; i < m->geom_count; i++)
+		if (instance->geoms[i])
+			dGeomDestroy(instance->geoms[i]);
+	free(instance->bodies);
+	free(instance->geoms);
+	free(instance->joints);
+	free(instance->settings);
+	free(instance->boxes);
+	vec_free(&instance->statics);
+	free(instance);
+}
+
+static void place_body(dBodyID body, const struct body_state *state)
+{
+	dQuaternion q;
+	to_ode(state->q, q);
+	dBodySetPosition(body, state->p.x, state->p.y, state->p.z);
+	dBodySetQuaternion(body, q);
+}
+
+/* The pose at which joints are attached: always that in the file, or a joint's anchors would carry the last bits of
+ * whatever pose the model had when it was taken over. */
+static void place_for_joints(struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		struct body_state at = {0};
+		at.p = physics->scene->bodies[m->body_first + i].reference.p;
+		at.q = physics->scene->bodies[m->body_first + i].reference.q;
+		place_body(instance->bodies[i], physics->options.rule == PHYSICS_BREAK_REFERENCE ? &now[i] : &at);
+	}
+}
+
+static dBodyID make_body(const struct scene_body *from, dWorldID world)
+{
+	dBodyID body = dBodyCreate(world);
+	dMass mass;
+	dMassSetParameters(&mass, from->mass, 0, 0, 0, from->ixx, from->iyy, from->izz, from->ixy, from->ixz, from->iyz);
+	dBodySetMass(body, &mass);
+	dBodySetGravityMode(body, from->gravity);
+	if (from->kinematic)
+		dBodySetKinematic(body);
+	if (from->linear_damping > 0)
+		dBodySetLinearDamping(body, from->linear_damping);
+	if (from->angular_damping > 0)
+		dBodySetAngularDamping(body, from->angular_damping);
+	return body;
+}
+
+void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID world)
+{
+	const struct scene *scene = physics->scene;
+	const struct scene_model *m = &scene->models[instance->model];
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		const struct scene_body *from = &scene->bodies[m->body_first + i];
+		dBodyID body = instance->bodies[i] = make_body(from, world);
+		for (uint32_t g = from->geom_first; g < from->geom_first + from->geom_count; g++) {
+			dGeomID geom = instance->geoms[g - m->geom_first];
+			struct pose offset = scene->geoms[g].in_body;
+			dQuaternion q;
+			to_ode(offset.q, q);
+			dGeomSetBody(geom, body);
+			dGeomSetOffsetPosition(geom, offset.p.x, offset.p.y, offset.p.z);
+			dGeomSetOffsetQuaternion(geom, q);
+		}
+	}
+	place_for_joints(physics, instance);
+	instance_load(physics, instance);
+}
+
+void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID world)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	place_for_joints(physics, instance);
+	for (uint32_t i = 0; i < m->joint_count; i++) {
+		instance->joints[i] = joint_make(physics, m->joint_first + i, world);
+		instance->settings[i] = (struct joint_setting){NAN, NAN, NAN, NAN};
+	}
+}
+
+dBodyID instance_body(const struct physics *physics, uint32_t body)
+{
+	if (body == SCENE_NONE)
+		return 0;
+	uint32_t model = physics->scene->bodies[body].model;
+	return physics->instances[model]->bodies[body - physics->scene->models[model].body_first];
+}
+
+static void load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
+{
+	if (control->drive && !from->kinematic) {
+		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
+		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
+	}
+	if (control->force.x != 0 || control->force.y != 0 || control->force.z != 0)
+		dBodyAddForce(body, control->force.x, control->force.y, control->force.z);
+	if (control->torque.x != 0 || control->torque.y != 0 || control->torque.z != 0)
+		dBodyAddTorque(body, control->torque.x, control->torque.y, control->torque.z);
+}
+
+void instance_load(struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		dBodyID body = instance->bodies[i];
+		if (physics->options.rule == PHYSICS_BREAK_ROTATION && instance->boxes_known)
+			dBodySetPosition(body, now[i].p.x, now[i].p.y, now[i].p.z);
+		else
+			place_body(body, &now[i]);
+		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
+		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
+		load_control(&physics->scene->bodies[m->body_first + i],
+			&physics->control->bodies[m->body_first + i], body);
+	}
+}
+
+static struct vec3 from_ode(const dReal *v)
+{
+	return (struct vec3){v[0], v[1], v[2]};
+}
+
+static bool bounded(struct vec3 v, double max)
+{
+	return fabs(v.x) <= max && fabs(v.y) <= max && fabs(v.z) <= max; /* false for NaN too */
+}
+
+bool instance_store(struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	struct body_state *next = state_bodies(physics->state, instance->model, true);
+	bool sane = true;
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		dBodyID body = instance->bodies[i];
+		const dReal *q = dBodyGetQuaternion(body);
+		next[i].p = from_ode(dBodyGetPosition(body));
+		next[i].q = (struct quat){q[0], q[1], q[2], q[3]};
+		next[i].v = from_ode(dBodyGetLinearVel(body));
+		next[i].w = from_ode(dBodyGetAngularVel(body));
+		double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+		sane = sane && bounded(next[i].p, PHYSICS_POSITION_MAX) && bounded(next[i].v, PHYSICS_VELOCITY_MAX) &&
+		       bounded(next[i].w, PHYSICS_SPIN_MAX) && norm > 0.5 && norm < 2;
+	}
+	if (!sane)
+		return false;
+	for (uint32_t i = 0; i < m->joint_count; i++)
+		joint_store(physics, m->joint_first + i, instance->joints[i]);
+	return true;
+}
+
+void instance_measure(struct physics *physics, struct instance *instance, bool next)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *bodies = state_bodies(physics->state, instance->model, next);
+	struct aabb all = AABB_NONE;
+	for (uint32_t i = 0; i < m->geom_count; i++) {
+		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
+		instance->boxes[i] = m->body_count ?
+			scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first])) :
+			geom->box;
+		all = aabb_join(all, instance->boxes[i]);
+	}
+	if (!m->geom_count) {
+		struct vec3 origin = state_model_pose(physics->state, instance->model, next).p;
+		all = (struct aabb){origin, origin};
+	}
+	instance->box = all;
+	instance->boxes_known = true;
+}

@@ -1,0 +1,133 @@
+/* What the files of this folder share. */
+#ifndef PHYSICS_INTERNAL_H
+#define PHYSICS_INTERNAL_H
+
+#include "physics/physics.h"
+
+#include <ode/ode.h>
+
+enum {
+	PHYSICS_EXACT_ROWS = 96,  /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Solver" */
+	PHYSICS_KEEP_STEPS = 500, /* a group whose models have parted is kept together so long */
+	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
+};
+#define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
+
+/* The ODE objects of one model that this runner simulates. Geoms live as long as the instance; bodies and joints are
+ * made anew whenever its group is. */
+struct instance {
+	uint32_t model;
+	uint32_t group;          /* SCENE_NONE until the next step */
+	dBodyID *bodies;         /* [model's body_count] */
+	dGeomID *geoms;          /* [model's geom_count] */
+	dJointID *joints;        /* [model's joint_count] */
+	struct joint_setting *settings; /* [model's joint_count] what ODE's motors are set to */
+	struct aabb *boxes;      /* [model's geom_count] of state k */
+	struct aabb box;         /* of the model in state k */
+	bool boxes_known;
+	struct aabb near;        /* statics holds all present static geoms that reach into this box */
+	bool statics_known;
+	bvh_values statics;      /* geom indices, ascending */
+	bool self_collides;
+};
+
+struct joint_setting {
+	double velocity, force_max, low, high; /* of axis 0; NaN: not set yet */
+};
+
+struct world_joint { /* one of the world's own joints; both its bodies are in the group */
+	uint32_t index;
+	dJointID id;
+	struct joint_setting setting;
+};
+
+/* Models that may touch, in one ODE world. */
+struct group {
+	dWorldID world; /* NULL: this slot is free and has never been used */
+	dThreadingImplementationID threading;
+	dJointGroupID contacts;
+	VEC(uint32_t) members;   /* models, ascending; empty: the slot is free */
+	VEC(struct world_joint) world_joints;
+	uint32_t pair_first, pair_count; /* its pairs of this step, in physics.grouped */
+	uint64_t loose_since;    /* step at which it was first found to be more than one set; 0: it is one */
+};
+
+struct static_geom {
+	dGeomID geom;            /* NULL: not made yet */
+	struct vec3 normal;      /* planes */
+	double offset;
+};
+
+struct contact_pair {
+	uint64_t key;
+	uint32_t a, b; /* geoms, a < b */
+};
+
+struct physics {
+	const struct scene *scene;
+	struct state *state;
+	const struct control *control;
+	struct physics_options options;
+	struct physics_stats stats;
+	uint64_t step; /* counts physics_step() calls; only for keeping groups */
+
+	struct instance **instances; /* [model_count], NULL: not taken */
+	physics_models taken;
+	VEC(struct group) groups;
+	VEC(uint32_t) free_groups;
+	VEC(struct physics_pair) pairs; /* those of the last step */
+	VEC(struct physics_pair) grouped; /* the same, group by group */
+	bool regroup;                /* models were taken or released */
+	uint32_t loose_groups;
+	dWorldID memory;             /* lends its working memory to all groups */
+
+	bool *present;               /* [model_count] static models that exist */
+	struct static_geom *statics; /* [geom_count] */
+
+	/* scratch */
+	uint32_t *set;               /* [model_count] union-find over models */
+	uint32_t *place;             /* [model_count] */
+	uint32_t *island;            /* [body_count] union-find over bodies */
+	uint32_t *island_rows;       /* [body_count] at roots */
+	VEC(struct contact_pair) contact_pairs;
+	VEC(struct contact_pair) sort_space;
+	VEC(uint32_t) order;         /* taken models, by set */
+};
+
+/* ode.c */
+void ode_set_random_broken(bool broken); /* of this thread */
+/* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
+bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
+
+/* instance.c */
+struct instance *instance_create(struct physics *physics, uint32_t model);
+void instance_destroy(struct physics *physics, struct instance *instance);
+void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID world);
+void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID world);
+void instance_drop(struct physics *physics, struct instance *instance); /* bodies and joints; geoms stay */
+void instance_load(struct physics *physics, struct instance *instance);
+bool instance_store(struct physics *physics, struct instance *instance); /* false: diverged */
+void instance_measure(struct physics *physics, struct instance *instance, bool next);
+dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for SCENE_NONE */
+dGeomID instance_static_geom(struct physics *physics, uint32_t geom);
+
+/* joint.c */
+dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID world);
+void joint_control(struct physics *physics, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
+void joint_store(struct physics *physics, uint32_t joint, dJointID id);
+uint32_t joint_rows(const struct physics *physics, uint32_t joint);
+
+/* group.c */
+void group_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count);
+void group_remove(struct physics *physics, uint32_t model);
+void group_fini(struct group *group);
+
+/* contact.c */
+void contact_make(struct physics *physics, struct group *group, double dt);
+
+/* solver.c */
+void solver_begin(struct physics *physics, const struct group *group);
+void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows);
+void solver_step(struct physics *physics, struct group *group, double dt);
+
+#endif

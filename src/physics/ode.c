@@ -1,0 +1,122 @@
+/* ODE and the process: start-up, the replaced random numbers, and a net under its fatal errors. */
+#include "physics/internal.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+
+static _Thread_local bool random_broken;
+static _Thread_local uint64_t random_calls;
+static _Atomic uint32_t shared_seed = 1;
+
+/* Takes the place of libode's own, which draws from one seed for the whole process: QuickStep reorders its rows with it,
+ * so a world's result would depend on what else steps. A stateless function of n instead. */
+TROUPE_API int dRandInt(int n);
+int dRandInt(int n)
+{
+	random_calls++;
+	if (n <= 0)
+		return 0;
+	if (random_broken) {
+		uint32_t seed = atomic_load(&shared_seed) * 1664525u + 1013904223u;
+		atomic_store(&shared_seed, seed);
+		return (int)(seed % (uint32_t)n);
+	}
+	return (int)(((uint64_t)((uint32_t)n * 2654435761u) * (uint64_t)n) >> 32);
+}
+
+void ode_set_random_broken(bool broken)
+{
+	random_broken = broken;
+}
+
+/* --- fatal errors ----------------------------------------------------------------------------------------------- */
+
+static _Thread_local jmp_buf *guard;
+static _Thread_local char guard_message[256];
+
+static void on_fatal(int number, const char *format, va_list args)
+{
+	(void)number;
+	vsnprintf(guard_message, sizeof guard_message, format, args);
+	if (guard)
+		longjmp(*guard, 1);
+	abort(); /* outside a step: a programmer's error */
+}
+
+/* ODE reports a badly conditioned LCP this way and goes on; the bounds check after the step says if it mattered. */
+static void on_message(int number, const char *format, va_list args)
+{
+	(void)number, (void)format, (void)args;
+}
+
+bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes)
+{
+	jmp_buf here;
+	jmp_buf *volatile before = guard;
+	if (setjmp(here)) {
+		guard = before;
+		snprintf(ret_message, bytes, "%s", guard_message);
+		return false;
+	}
+	guard = &here;
+	fn(ctx);
+	guard = before;
+	return true;
+}
+
+/* --- start-up --------------------------------------------------------------------------------------------------- */
+
+/* Two bodies on two hinges give QuickStep rows to reorder; it must come to our dRandInt() for it. */
+static bool random_is_replaced(void)
+{
+	uint64_t before = random_calls;
+	dWorldID world = dWorldCreate();
+	dThreadingImplementationID threading = dThreadingAllocateSelfThreadedImplementation();
+	dWorldSetStepThreadingImplementation(world, dThreadingImplementationGetFunctions(threading), threading);
+	dBodyID a = dBodyCreate(world), b = dBodyCreate(world);
+	dBodySetPosition(b, 1, 0, 0);
+	dJointID j = dJointCreateHinge(world, 0);
+	dJointAttach(j, a, b);
+	dJointID k = dJointCreateBall(world, 0);
+	dJointAttach(k, a, 0);
+	dWorldQuickStep(world, 0.001);
+	dWorldDestroy(world);
+	dThreadingFreeImplementation(threading);
+	return random_calls != before;
+}
+
+static troupe_status init_status;
+static struct troupe_error init_error;
+
+static void init_once(void)
+{
+	dInitODE2(0);
+	dSetErrorHandler(on_fatal);
+	dSetDebugHandler(on_fatal);
+	dSetMessageHandler(on_message);
+	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+	if (!dCheckConfiguration("ODE_double_precision"))
+		init_status = fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
+	else if (!random_is_replaced())
+		init_status = fail(&init_error, TROUPE_EINTERNAL,
+			"libode's dRandInt() has not been replaced (is libode loaded before libtroupe?): results would "
+			"depend on what else runs; link libtroupe first");
+}
+
+troupe_status physics_init_process(struct troupe_error *error)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, init_once);
+	if (init_status && error)
+		*error = init_error;
+	return init_status;
+}
+
+void physics_thread_begin(void)
+{
+	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+}

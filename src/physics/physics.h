@@ -1,0 +1,83 @@
+/* Rigid bodies for the models that one runner simulates: groups, contacts, the step. The only user of ODE.
+ *
+ * Models that may touch share a group, and each group has an ODE world of its own. Groups are made from the pairs of
+ * models whose boxes overlap in state k and kept for a while after; results do not depend on them (rules in
+ * ../DETERMINISM.md, shown by tests with one rule broken at a time). Every step starts by loading state k into ODE, so
+ * nothing that matters hides there, and a model can be taken over from its state alone.
+ *
+ * Thread: physics_init_process() once per process from any thread; a struct physics belongs to the thread that made it
+ * and is destroyed there. Allocates: when groups change or grow; a warm step does not.
+ * Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the two, stiffness in series,
+ * damping added, correcting velocity the smaller, minimum depth the larger. */
+#ifndef PHYSICS_PHYSICS_H
+#define PHYSICS_PHYSICS_H
+
+#include "scene/control.h"
+#include "scene/state.h"
+
+/* Rules that can be switched off one at a time, to see the tests fail (--break). */
+enum physics_break {
+	PHYSICS_BREAK_NOTHING,
+	PHYSICS_BREAK_RANDOM,    /* QuickStep draws from ODE's process-wide generator */
+	PHYSICS_BREAK_PAIRS,     /* contacts are made in the order in which pairs were found */
+	PHYSICS_BREAK_ROTATION,  /* rotations carry on in ODE instead of being set from the state */
+	PHYSICS_BREAK_REFERENCE, /* joints are attached at the current pose instead of the pose in the file */
+};
+
+enum physics_solver {
+	PHYSICS_SOLVER_AUTO,  /* per island: exact when small, else iterative */
+	PHYSICS_SOLVER_WORLD, /* dWorldStep, exact */
+	PHYSICS_SOLVER_QUICK, /* dWorldQuickStep, iterative */
+};
+
+/* Beyond these a model has diverged; ODE never sees more. */
+#define PHYSICS_POSITION_MAX 1e7 /* m */
+#define PHYSICS_VELOCITY_MAX 1e5 /* m/s */
+#define PHYSICS_SPIN_MAX 1e5     /* rad/s */
+
+struct physics_options {
+	enum physics_solver solver;
+	uint32_t exact_rows_max; /* 0: PHYSICS_EXACT_ROWS */
+	enum physics_break rule;
+};
+
+struct physics_pair {
+	uint32_t a, b; /* models, a < b */
+};
+
+struct physics_stats {
+	uint64_t contacts, regroups; /* since the start */
+	uint32_t groups;
+};
+
+/* TROUPE_EINTERNAL when this ODE cannot keep the laws: not double precision, or dRandInt() not replaced. */
+troupe_status physics_init_process(struct troupe_error *error);
+/* Once on every thread that steps; physics_create() does it for its own. */
+void physics_thread_begin(void);
+
+struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
+	const struct physics_options *options);
+void physics_destroy(struct physics *physics);
+
+/* Models without bodies are passed over. */
+void physics_take(struct physics *physics, uint32_t model);
+void physics_release(struct physics *physics, uint32_t model);
+/* The models taken, ascending. */
+typedef VEC(uint32_t) physics_models;
+const physics_models *physics_taken(const struct physics *physics);
+
+/* Static models appeared or went: present[model] says which exist from now on (copied; at first none does). */
+void physics_set_statics(struct physics *physics, const bool *present);
+
+/* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
+void physics_state_changed(struct physics *physics);
+
+/* One step of dt seconds (> 0) of all models taken: reads `now`, writes `next` and *ret_boxes[model] (the boxes of state
+ * k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED the
+ * error names the model and `next` is worth nothing. */
+troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count,
+	double dt, struct aabb *ret_boxes, struct troupe_error *error);
+
+struct physics_stats physics_stats(const struct physics *physics);
+
+#endif

@@ -1,0 +1,513 @@
+/* The order of things in plan_step(), each step only if what it depends on has changed:
+ *
+ *   levels      loaded while some performer is near; with them come static models and the dynamic ones that they name
+ *   strays      a level's dynamic model that outlives it while it overlaps a performer or a loaded level's box
+ *   pairs       whose padded boxes overlap in state k (law 4); remembered for a while for the assignment's sake
+ *   components  performer in level, model named by level, pair
+ *   assignment  the policy's; then chaos, if asked for
+ *   changes     what that means for each secondary, and what the trace says
+ */
+#include "run/plan.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- set-up ----------------------------------------------------------------------------------------------------- */
+
+static void assignment_alloc(struct assignment *assignment, const struct scene *scene)
+{
+	assignment->model = mem_alloc(scene->model_count * sizeof *assignment->model);
+	assignment->level = mem_alloc(scene->level_count * sizeof *assignment->level);
+	assignment->home = mem_alloc(scene->model_count * sizeof *assignment->home);
+	assignment->component_of = mem_alloc(scene->model_count * sizeof *assignment->component_of);
+}
+
+static void assignment_free(struct assignment *assignment)
+{
+	free(assignment->model);
+	free(assignment->level);
+	free(assignment->home);
+	free(assignment->component_of);
+}
+
+static void find_fixed_inputs(struct plan *plan)
+{
+	const struct scene *scene = plan->scene;
+	for (uint32_t l = 0; l < scene->level_count; l++) {
+		plan->level_pin[l] = scene->levels[l].pin <= plan->secondaries ? scene->levels[l].pin : ASSIGN_NONE;
+		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
+			plan->named[scene->levels[l].models[i]] = true;
+	}
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		plan->model_pin[m] = model->pin <= plan->secondaries ? model->pin : ASSIGN_NONE;
+		plan->is_mover[m] = model->performer || (!model->is_static && model->level == SCENE_NONE);
+		plan->statics[m] = model->is_static && (!plan->named[m] || model->performer);
+	}
+}
+
+void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries)
+{
+	const struct scene *scene = shared->scene;
+	uint32_t models = scene->model_count, levels = scene->level_count;
+	*plan = (struct plan){.shared = shared, .scene = scene, .secondaries = secondaries};
+	plan->loaded = mem_alloc(levels * sizeof *plan->loaded);
+	plan->active = mem_alloc(models * sizeof *plan->active);
+	plan->statics = mem_alloc(models * sizeof *plan->statics);
+	plan->static_uses = mem_alloc(models * sizeof *plan->static_uses);
+	plan->named = mem_alloc(models * sizeof *plan->named);
+	plan->is_mover = mem_alloc(models * sizeof *plan->is_mover);
+	plan->entered = mem_alloc(models * sizeof *plan->entered);
+	plan->has_performer = mem_alloc(levels * sizeof *plan->has_performer);
+	plan->level_near = mem_alloc(levels * sizeof *plan->level_near);
+	plan->model_pin = mem_alloc(models * sizeof *plan->model_pin);
+	plan->level_pin = mem_alloc(levels * sizeof *plan->level_pin);
+	plan->parts = mem_alloc(secondaries * sizeof *plan->parts);
+	assignment_alloc(&plan->now, scene);
+	assignment_alloc(&plan->before, scene);
+	find_fixed_inputs(plan);
+	plan_reset(plan);
+}
+
+void plan_fini(struct plan *plan)
+{
+	free(plan->loaded);
+	free(plan->active);
+	free(plan->statics);
+	free(plan->static_uses);
+	free(plan->named);
+	free(plan->is_mover);
+	free(plan->entered);
+	free(plan->has_performer);
+	free(plan->level_near);
+	free(plan->model_pin);
+	free(plan->level_pin);
+	free(plan->parts);
+	assignment_free(&plan->now);
+	assignment_free(&plan->before);
+	assign_scratch_fini(&plan->scratch);
+	components_fini(&plan->components);
+	vec_free(&plan->strays);
+	vec_free(&plan->contacts);
+	vec_free(&plan->contacts_next);
+	vec_free(&plan->ghosts);
+	vec_free(&plan->ghosts_next);
+	vec_free(&plan->changes);
+	vec_free(&plan->events);
+	vec_free(&plan->pairs);
+}
+
+/* --- existing --------------------------------------------------------------------------------------------------- */
+
+static void activate(struct plan *plan, uint32_t model)
+{
+	if (plan->active[model])
+		return;
+	plan->active[model] = true;
+	if (plan->scene->models[model].body_count)
+		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model]);
+	plan->assignment_dirty = true;
+}
+
+static void deactivate(struct plan *plan, uint32_t model)
+{
+	if (!plan->active[model])
+		return;
+	plan->active[model] = false;
+	if (plan->scene->models[model].body_count)
+		touch_remove(&plan->shared->touch, model);
+	plan->assignment_dirty = true;
+}
+
+static void look(struct plan *plan, uint32_t performer)
+{
+	uint32_t model = plan->shared->tracker.performers.at[performer].model;
+	if (!tracker_look(&plan->shared->tracker, performer, state_model_pose(plan->shared->state, model, false).p))
+		return;
+	plan->entered[model] = plan->shared->tracker.performers.at[performer].entered;
+	plan->levels_dirty = plan->assignment_dirty = true;
+}
+
+void plan_strayed(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	if (plan->active[model] && touch_strayed(&shared->touch, model, &shared->boxes[model]))
+		touch_move(&shared->touch, model, &shared->boxes[model]);
+	if (shared->tracker.performer_of[model] != SCENE_NONE)
+		look(plan, shared->tracker.performer_of[model]);
+}
+
+void plan_reset(struct plan *plan)
+{
+	const struct scene *scene = plan->scene;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		plan->shared->boxes[m] = state_model_box(plan->shared->state, m, false);
+		deactivate(plan, m);
+	}
+	tracker_reset(&plan->shared->tracker);
+	plan->strays.count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (plan->is_mover[m])
+			activate(plan, m);
+	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
+		look(plan, p);
+	/* the cargo of levels that stay loaded is made to exist again by update_levels() */
+	for (uint32_t l = 0; l < scene->level_count; l++)
+		for (uint32_t i = 0; plan->loaded[l] && i < scene->levels[l].model_count; i++)
+			if (scene->models[scene->levels[l].models[i]].level == l)
+				activate(plan, scene->levels[l].models[i]);
+	plan->contacts.count = 0;
+	plan->levels_dirty = plan->assignment_dirty = plan->pairs_dirty = true;
+}
+
+/* --- levels ----------------------------------------------------------------------------------------------------- */
+
+static void use_static(struct plan *plan, uint32_t model, bool on)
+{
+	plan->static_uses[model] += on ? 1u : UINT32_MAX;
+	bool exists = plan->static_uses[model] > 0 || plan->scene->models[model].performer;
+	if (exists == plan->statics[model])
+		return;
+	plan->statics[model] = exists;
+	plan->statics_changed = true;
+}
+
+static void forget_stray(struct plan *plan, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < plan->strays.count; i++)
+		if (plan->strays.at[i] != model)
+			plan->strays.at[kept++] = plan->strays.at[i];
+	plan->strays.count = kept;
+}
+
+static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
+{
+	const struct scene_level *l = &plan->scene->levels[level];
+	plan->loaded[level] = loaded;
+	plan->assignment_dirty = true;
+	for (uint32_t i = 0; i < l->model_count; i++) {
+		uint32_t model = l->models[i];
+		const struct scene_model *m = &plan->scene->models[model];
+		if (m->is_static) {
+			use_static(plan, model, loaded);
+		} else if (m->level == level && loaded) {
+			forget_stray(plan, model);
+			activate(plan, model);
+		} else if (m->level == level) {
+			vec_push(&plan->strays, model); /* goes unless it must stay: see update_strays() */
+		}
+	}
+}
+
+static void update_levels(struct plan *plan)
+{
+	if (!plan->levels_dirty)
+		return;
+	plan->levels_dirty = false;
+	for (uint32_t l = 0; l < plan->scene->level_count; l++) {
+		bool loaded = plan->shared->tracker.near_count[l] > 0;
+		if (loaded != plan->loaded[l])
+			set_loaded(plan, l, loaded);
+	}
+}
+
+static bool must_stay(const struct plan *plan, uint32_t model)
+{
+	const struct shared *shared = plan->shared;
+	const struct aabb *box = &shared->boxes[model];
+	for (uint32_t p = 0; p < shared->tracker.performers.count; p++) {
+		uint32_t performer = shared->tracker.performers.at[p].model;
+		struct aabb volume = aabb_around(state_model_pose(shared->state, performer, false).p,
+			plan->scene->models[performer].volume);
+		if (aabb_overlap(box, &volume) || aabb_overlap(box, &shared->boxes[performer]))
+			return true;
+	}
+	for (uint32_t l = 0; l < plan->scene->level_count; l++)
+		if (plan->loaded[l] && aabb_overlap(box, &plan->scene->levels[l].box))
+			return true;
+	return false;
+}
+
+static void update_strays(struct plan *plan)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < plan->strays.count; i++) {
+		if (must_stay(plan, plan->strays.at[i]))
+			plan->strays.at[kept++] = plan->strays.at[i];
+		else
+			deactivate(plan, plan->strays.at[i]);
+	}
+	plan->strays.count = kept;
+}
+
+/* --- contacts --------------------------------------------------------------------------------------------------- */
+
+static int compare_pair(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	return a != c ? (a < c ? -1 : 1) : b != d ? (b < d ? -1 : 1) : 0;
+}
+
+/* Contacts of now and those of late, merged in order. */
+static void merge_contacts(struct plan *plan, uint64_t k)
+{
+	const struct touch *touch = &plan->shared->touch;
+	plan->contacts_next.count = 0;
+	plan->contacts_due = UINT64_MAX;
+	for (uint32_t i = 0, j = 0; i < touch->pairs.count || j < plan->contacts.count;) {
+		struct plan_contact old = j < plan->contacts.count ? plan->contacts.at[j] :
+								     (struct plan_contact){UINT32_MAX, UINT32_MAX, 0};
+		struct touch_pair pair = i < touch->pairs.count ? touch->pairs.at[i] :
+								  (struct touch_pair){UINT32_MAX, UINT32_MAX};
+		int order = compare_pair(pair.a, pair.b, old.a, old.b);
+		j += order >= 0;
+		if (order <= 0) {
+			i++;
+			vec_push(&plan->contacts_next, (struct plan_contact){pair.a, pair.b, UINT64_MAX});
+			continue;
+		}
+		if (old.until == UINT64_MAX)
+			old.until = k + PLAN_KEEP_STEPS;
+		if (old.until <= k || !plan->active[old.a] || !plan->active[old.b])
+			continue;
+		plan->contacts_due = MIN(plan->contacts_due, old.until);
+		vec_push(&plan->contacts_next, old);
+	}
+}
+
+static void update_contacts(struct plan *plan, uint64_t k)
+{
+	bool changed = touch_find(&plan->shared->touch, plan->shared->boxes);
+	plan->pairs_dirty |= changed;
+	if (!changed && plan->contacts_due > k)
+		return;
+	merge_contacts(plan, k);
+	bool same = plan->contacts_next.count == plan->contacts.count;
+	for (uint32_t i = 0; same && i < plan->contacts.count; i++)
+		same = plan->contacts.at[i].a == plan->contacts_next.at[i].a &&
+		       plan->contacts.at[i].b == plan->contacts_next.at[i].b;
+	plan->assignment_dirty |= !same;
+	plan->contacts.count = 0;
+	for (uint32_t i = 0; i < plan->contacts_next.count; i++)
+		vec_push(&plan->contacts, plan->contacts_next.at[i]);
+}
+
+/* --- assignment ------------------------------------------------------------------------------------------------- */
+
+static uint32_t find_components(struct plan *plan)
+{
+	const struct scene *scene = plan->scene;
+	components_begin(&plan->components, scene->model_count, scene->level_count);
+	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
+		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
+		for (uint32_t i = 0; i < performer->in.count; i++)
+			components_join_level(&plan->components, performer->model, performer->in.at[i]);
+	}
+	for (uint32_t l = 0; l < scene->level_count; l++) {
+		plan->has_performer[l] = plan->shared->tracker.in_count[l] > 0;
+		plan->level_near[l] = SCENE_NONE;
+		if (!plan->loaded[l])
+			continue;
+		if (!plan->has_performer[l])
+			plan->level_near[l] = tracker_lowest_near(&plan->shared->tracker, l);
+		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
+			if (scene->models[scene->levels[l].models[i]].level == l)
+				components_join_level(&plan->components, scene->levels[l].models[i], l);
+	}
+	for (uint32_t i = 0; i < plan->contacts.count; i++)
+		components_join_models(&plan->components, plan->contacts.at[i].a, plan->contacts.at[i].b);
+	return components_finish(&plan->components, plan->active, plan->loaded);
+}
+
+/* Moves one component anywhere, and has its models taken over again even where it stays. Returns the component. */
+static uint32_t make_chaos(struct plan *plan, uint64_t k, uint32_t component_count)
+{
+	uint64_t random = hash_mix(plan->chaos_seed, k + 1);
+	if (!component_count || random % 4)
+		return UINT32_MAX;
+	uint32_t component = (uint32_t)(hash_mix(random, 1) % component_count);
+	uint32_t to = (uint32_t)(hash_mix(random, 2) % plan->secondaries) + 1;
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (plan->components.model_component[m] == component)
+			plan->now.model[m] = to;
+	for (uint32_t l = 0; l < plan->scene->level_count; l++)
+		if (plan->components.level_component[l] == component)
+			plan->now.level[l] = to;
+	return component;
+}
+
+static void change(struct plan *plan, enum change_kind kind, uint32_t runner, uint32_t id)
+{
+	vec_push(&plan->changes, (struct change){kind, runner, id});
+}
+
+static void event(struct plan *plan, enum plan_event_kind kind, uint32_t id, uint32_t from, uint32_t to)
+{
+	vec_push(&plan->events, (struct plan_event){kind, id, from, to});
+}
+
+static bool is_stray(const struct plan *plan, uint32_t model)
+{
+	uint32_t level = plan->scene->models[model].level;
+	return level != SCENE_NONE && !plan->loaded[level];
+}
+
+static void change_models(struct plan *plan, uint32_t shaken)
+{
+	for (uint32_t m = 0; m < plan->scene->model_count; m++) {
+		uint32_t from = plan->before.model[m], to = plan->now.model[m];
+		bool again = shaken != UINT32_MAX && plan->components.model_component[m] == shaken;
+		if (from == to && !again)
+			continue;
+		if (from)
+			change(plan, CHANGE_RELEASE, from, m);
+		if (to)
+			change(plan, CHANGE_TAKE, to, m);
+		if (from && to && from != to && (plan->is_mover[m] || is_stray(plan, m))) {
+			event(plan, PLAN_MOVE, m, from, to);
+			plan->moves++;
+		}
+	}
+}
+
+static void change_levels(struct plan *plan)
+{
+	for (uint32_t l = 0; l < plan->scene->level_count; l++) {
+		uint32_t from = plan->before.level[l], to = plan->now.level[l];
+		if (from == to)
+			continue;
+		if (from) {
+			change(plan, CHANGE_UNLOAD, from, l);
+			event(plan, PLAN_UNLOAD, l, 0, from);
+		}
+		if (to) {
+			change(plan, CHANGE_LOAD, to, l);
+			event(plan, PLAN_LOAD, l, 0, to);
+		}
+	}
+}
+
+static void add_ghost(struct plan *plan, uint32_t model, uint32_t secondary)
+{
+	uint32_t i = plan->ghosts_next.count;
+	while (i > 0 && plan->ghosts_next.at[i - 1].model == model && plan->ghosts_next.at[i - 1].secondary >= secondary) {
+		if (plan->ghosts_next.at[i - 1].secondary == secondary)
+			return;
+		i--;
+	}
+	vec_push(&plan->ghosts_next, (struct plan_ghost){model, secondary});
+	for (uint32_t k = plan->ghosts_next.count - 1; k > i; k--)
+		plan->ghosts_next.at[k] = plan->ghosts_next.at[k - 1];
+	plan->ghosts_next.at[i] = (struct plan_ghost){model, secondary};
+}
+
+/* A performer near a level that another secondary simulates is known there. */
+static void change_ghosts(struct plan *plan)
+{
+	plan->ghosts_next.count = 0;
+	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
+		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
+		for (uint32_t i = 0; i < performer->near.count; i++) {
+			uint32_t owner = plan->now.level[performer->near.at[i]];
+			if (owner && owner != plan->now.model[performer->model])
+				add_ghost(plan, performer->model, owner);
+		}
+	}
+	for (uint32_t i = 0, j = 0; i < plan->ghosts.count || j < plan->ghosts_next.count;) {
+		struct plan_ghost none = {UINT32_MAX, UINT32_MAX};
+		struct plan_ghost old = i < plan->ghosts.count ? plan->ghosts.at[i] : none;
+		struct plan_ghost new = j < plan->ghosts_next.count ? plan->ghosts_next.at[j] : none;
+		int order = compare_pair(old.model, old.secondary, new.model, new.secondary);
+		i += order <= 0;
+		j += order >= 0;
+		if (order < 0) {
+			change(plan, CHANGE_GHOST_OFF, old.secondary, old.model);
+			event(plan, PLAN_GHOST_OFF, old.model, 0, old.secondary);
+		} else if (order > 0) {
+			change(plan, CHANGE_GHOST_ON, new.secondary, new.model);
+			event(plan, PLAN_GHOST_ON, new.model, 0, new.secondary);
+		}
+	}
+	plan->ghosts.count = 0;
+	for (uint32_t i = 0; i < plan->ghosts_next.count; i++)
+		vec_push(&plan->ghosts, plan->ghosts_next.at[i]);
+}
+
+static void assign(struct plan *plan, uint64_t k)
+{
+	const struct scene *scene = plan->scene;
+	struct assign_input input = {
+		.secondaries = plan->secondaries,
+		.model_count = scene->model_count,
+		.level_count = scene->level_count,
+		.component_count = find_components(plan),
+		.model_component = plan->components.model_component,
+		.level_component = plan->components.level_component,
+		.model_is_mover = plan->is_mover,
+		.model_entered = plan->entered,
+		.level_has_performer = plan->has_performer,
+		.level_near = plan->level_near,
+		.model_pin = plan->model_pin,
+		.level_pin = plan->level_pin,
+	};
+	memcpy(plan->before.model, plan->now.model, scene->model_count * sizeof *plan->now.model);
+	memcpy(plan->before.level, plan->now.level, scene->level_count * sizeof *plan->now.level);
+	assign_round_robin(&input, &plan->now, &plan->scratch);
+	uint32_t shaken = plan->chaos ? make_chaos(plan, k, input.component_count) : UINT32_MAX;
+	change_models(plan, shaken);
+	change_levels(plan);
+	change_ghosts(plan);
+	plan->assignment_dirty = false;
+	plan->pairs_dirty |= plan->changes.count > 0;
+	memset(plan->entered, 0, scene->model_count * sizeof *plan->entered);
+}
+
+/* Each secondary's pairs; both models of a pair are on one secondary, because they are in one component. */
+static void deal_pairs(struct plan *plan)
+{
+	const struct touch *touch = &plan->shared->touch;
+	for (uint32_t s = 0; s < plan->secondaries; s++)
+		plan->parts[s].pair_count = 0;
+	for (uint32_t i = 0; i < touch->pairs.count; i++)
+		plan->parts[plan->now.model[touch->pairs.at[i].a] - 1].pair_count++;
+	plan->pairs.count = 0;
+	struct physics_pair *at = vec_append(&plan->pairs, touch->pairs.count);
+	struct physics_pair *first = at;
+	for (uint32_t s = 0; s < plan->secondaries; s++) {
+		plan->parts[s].pairs = at;
+		at += plan->parts[s].pair_count;
+		plan->parts[s].pair_count = 0;
+	}
+	for (uint32_t i = 0; i < touch->pairs.count; i++) {
+		struct step_part *part = &plan->parts[plan->now.model[touch->pairs.at[i].a] - 1];
+		first[part->pairs - first + part->pair_count++] =
+			(struct physics_pair){touch->pairs.at[i].a, touch->pairs.at[i].b};
+	}
+	plan->pairs_dirty = false;
+}
+
+void plan_step(struct plan *plan, uint64_t k)
+{
+	plan->changes.count = plan->events.count = 0;
+	plan->statics_changed = k == 0;
+	update_levels(plan);
+	update_strays(plan);
+	update_contacts(plan, k);
+	if (plan->assignment_dirty || plan->chaos)
+		assign(plan, k);
+	if (plan->pairs_dirty)
+		deal_pairs(plan);
+}
+
+uint64_t plan_hash(const struct plan *plan)
+{
+	uint64_t sum = 0;
+	for (uint32_t l = 0; l < plan->scene->level_count; l++)
+		if (plan->loaded[l])
+			sum += hash_mix(UINT64_C(0x6c6576656c), l + 1); /* "level" */
+	for (uint32_t i = 0; i < plan->strays.count; i++)
+		sum += hash_mix(UINT64_C(0x7374726179), plan->strays.at[i] + 1u); /* "stray" */
+	return sum;
+}

@@ -1,0 +1,83 @@
+/* What must be where in the coming step, from state k: which levels are loaded, which models exist, which of them may
+ * touch, which secondary gets what, and what changes for whom. Decides by calling the tracker, touch and the assignment
+ * policy; has no effect but on its own arrays.
+ *
+ * Thread: the primary's, between steps. Allocates only when something changes. */
+#ifndef RUN_PLAN_H
+#define RUN_PLAN_H
+
+#include "assign/assign.h"
+#include "assign/components.h"
+#include "run/step.h"
+
+enum {
+	PLAN_KEEP_STEPS = 500, /* models that have touched count as touching so long after, for the assignment */
+};
+
+enum plan_event_kind { PLAN_MOVE, PLAN_LOAD, PLAN_UNLOAD, PLAN_GHOST_ON, PLAN_GHOST_OFF };
+
+struct plan_event {
+	enum plan_event_kind kind;
+	uint32_t id;       /* model; of LOAD and UNLOAD: level */
+	uint32_t from, to; /* secondaries; LOAD, UNLOAD and GHOST: to */
+};
+
+struct plan_contact {
+	uint32_t a, b;
+	uint64_t until; /* step from which it counts no more; UINT64_MAX: touching now */
+};
+
+struct plan_ghost {
+	uint32_t model, secondary;
+};
+
+struct plan {
+	struct shared *shared;
+	const struct scene *scene;
+	uint32_t secondaries;
+	bool chaos;
+	uint64_t chaos_seed;
+
+	/* state: functions of the states so far, whoever simulates what */
+	bool *loaded;  /* [level_count] */
+	bool *active;  /* [model_count] dynamic models and performers that exist */
+	bool *statics; /* [model_count] static models that exist */
+	uint32_t *static_uses; /* [model_count] loaded levels that name it */
+	bool *named;   /* [model_count] by some level */
+	VEC(uint32_t) strays; /* active models whose level is not loaded */
+
+	/* assignment */
+	struct components components;
+	struct assignment now, before;
+	struct assign_scratch scratch;
+	VEC(struct plan_contact) contacts, contacts_next; /* by (a, b) */
+	uint64_t contacts_due; /* the first of them to run out */
+	VEC(struct plan_ghost) ghosts, ghosts_next; /* by (model, secondary) */
+	bool *is_mover, *entered, *has_performer; /* inputs of the policy, whole world */
+	uint32_t *level_near, *model_pin, *level_pin;
+
+	/* answers of the last plan_step() */
+	VEC(struct change) changes;
+	VEC(struct plan_event) events;
+	bool statics_changed;
+	VEC(struct physics_pair) pairs;   /* by secondary, then (a, b) */
+	struct step_part *parts;          /* [secondaries]; commands are the primary's to fill in */
+	uint64_t moves;                   /* of movers, so far */
+
+	bool levels_dirty, assignment_dirty, pairs_dirty;
+};
+
+void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries);
+void plan_fini(struct plan *plan);
+
+/* Something about this model may have changed: it strayed, or was put elsewhere. */
+void plan_strayed(struct plan *plan, uint32_t model);
+/* State k was written from outside: everything is looked at again. */
+void plan_reset(struct plan *plan);
+/* Decides step k. */
+void plan_step(struct plan *plan, uint64_t k);
+
+/* Part of the state hash: which levels are loaded, and which models outlived theirs. */
+uint64_t plan_hash(const struct plan *plan);
+
+#endif

@@ -1,0 +1,288 @@
+#include "run/primary.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define NAP_NS 20000000u          /* how soon a sleeping primary notices that it should stop */
+#define PACE_LAG_MAX_NS 500000000u /* what it is behind by more than this is not caught up */
+
+void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
+{
+	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
+	primary->lockstep.secondaries = options->secondaries;
+	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
+	plan_init(&primary->plan, shared, options->secondaries);
+	primary->plan.chaos = options->chaos;
+	primary->plan.chaos_seed = options->chaos_seed;
+}
+
+void primary_fini(struct primary *primary)
+{
+	plan_fini(&primary->plan);
+	schedule_fini(&primary->schedule);
+	vec_free(&primary->commands);
+	vec_free(&primary->due);
+	free(primary->runners);
+}
+
+double primary_time_s(const struct primary *primary)
+{
+	return primary->options.initial_time_s + (double)primary->moving_steps * primary->shared->scene->step_s;
+}
+
+uint64_t primary_hash(struct primary *primary)
+{
+	return state_hash(primary->shared->state) + plan_hash(&primary->plan);
+}
+
+static void end(struct primary *primary, troupe_status status)
+{
+	primary->ended = true;
+	primary->status = status;
+}
+
+/* --- merge ------------------------------------------------------------------------------------------------------ */
+
+static void count_time(struct primary *primary, struct ack *const *acks)
+{
+	uint32_t slowest = 0;
+	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+		struct runner_stats *runner = &primary->runners[i];
+		runner->steps++;
+		runner->busy_ns += acks[i]->busy_ns;
+		runner->waited_ns += acks[i]->waited_ns;
+		if (acks[i]->busy_ns > acks[slowest]->busy_ns)
+			slowest = i;
+	}
+	primary->runners[slowest].critical_ns += acks[slowest]->busy_ns;
+}
+
+/* State k becomes state k+1 for all that moved. */
+static void advance(struct primary *primary)
+{
+	const struct plan *plan = &primary->plan;
+	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
+		if (plan->active[m] && primary->shared->scene->models[m].body_count)
+			state_advance(primary->shared->state, m);
+	primary->moving_steps++;
+	if (primary->multi_steps && !--primary->multi_steps)
+		primary->paused = true;
+}
+
+static troupe_status merge(struct primary *primary, struct ack *const *acks)
+{
+	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+		troupe_status status = lockstep_ack(&primary->lockstep, acks[i]->runner, acks[i]->number, &primary->error);
+		if (status)
+			return status;
+	}
+	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+		if (acks[i]->status) { /* nobody advances: state k stays the last good one */
+			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
+				acks[i]->error.text);
+			return acks[i]->status;
+		}
+	count_time(primary, acks);
+	if (primary->step.paused)
+		return TROUPE_OK;
+	advance(primary);
+	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
+			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
+	return TROUPE_OK;
+}
+
+static void report_hash(struct primary *primary)
+{
+	uint64_t steps = primary->lockstep.number;
+	if (primary->options.hash_every && steps && steps % primary->options.hash_every == 0 && primary->options.on_hash)
+		primary->options.on_hash(primary->options.ctx, steps, primary_hash(primary));
+}
+
+/* --- commands --------------------------------------------------------------------------------------------------- */
+
+enum { CONTROL_PAUSE, CONTROL_STEP, CONTROL_MULTI_STEP, CONTROL_RESET_ALL, CONTROL_RESET_TIME, CONTROL_RESET_MODELS };
+
+static bool asks(const struct message *message, uint32_t slot)
+{
+	return (message->given >> slot & 1) && message->value[slot] != 0;
+}
+
+static void control_world(struct primary *primary, const struct message *message)
+{
+	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_MODELS)) {
+		state_reset(primary->shared->state);
+		plan_reset(&primary->plan);
+		primary->step.state_changed = true;
+	}
+	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_TIME)) {
+		primary->moving_steps = 0;
+		primary->pace_ns = 0;
+	}
+	if (message->given >> CONTROL_PAUSE & 1) {
+		primary->paused = message->value[CONTROL_PAUSE] != 0;
+		primary->multi_steps = 0;
+	}
+	uint64_t steps = asks(message, CONTROL_MULTI_STEP) ? (uint64_t)message->value[CONTROL_MULTI_STEP] :
+							     asks(message, CONTROL_STEP);
+	if (steps) {
+		primary->multi_steps = steps;
+		primary->paused = false;
+	}
+}
+
+static void take_commands(struct primary *primary, uint64_t k)
+{
+	const struct command *command;
+	primary->due.count = 0;
+	while ((command = schedule_due(&primary->schedule, k))) {
+		if (command->kind == COMMAND_WORLD_CONTROL)
+			control_world(primary, &command->message);
+		else
+			vec_push(&primary->due, (struct due_command){
+				primary->shared->systems->all.at[command->to.system].model, command->to, command->message});
+	}
+}
+
+/* Commands go to the secondary that simulates the model; of a model that nobody simulates, the primary sees to them. */
+static void deal_commands(struct primary *primary)
+{
+	struct plan *plan = &primary->plan;
+	primary->commands.count = 0;
+	for (uint32_t s = 0; s < primary->options.secondaries; s++)
+		plan->parts[s].command_count = 0;
+	if (!primary->due.count)
+		return;
+	(void)vec_append(&primary->commands, primary->due.count);
+	uint32_t at = 0;
+	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
+		plan->parts[s].commands = primary->commands.at + at;
+		for (uint32_t i = 0; i < primary->due.count; i++)
+			if (plan->now.model[primary->due.at[i].model] == s + 1) {
+				primary->commands.at[at++] = primary->due.at[i];
+				plan->parts[s].command_count++;
+			}
+	}
+	for (uint32_t i = 0; i < primary->due.count; i++)
+		if (plan->now.model[primary->due.at[i].model] == ASSIGN_NONE)
+			systems_command(primary->shared->systems, &primary->due.at[i].to, &primary->due.at[i].message,
+				primary->shared->state);
+}
+
+/* --- time ------------------------------------------------------------------------------------------------------- */
+
+static bool limit_reached(const struct primary *primary)
+{
+	const struct primary_options *o = &primary->options;
+	if (o->iterations && primary->lockstep.number >= o->iterations)
+		return true;
+	return o->until_s > 0 && primary_time_s(primary) >= o->until_s - primary->shared->scene->step_s * 1e-6;
+}
+
+/* Real seconds that a step should take; 0: as few as possible. */
+static double step_real_s(const struct primary *primary)
+{
+	if (primary->options.rate_hz > 0)
+		return 1 / primary->options.rate_hz;
+	return primary->options.rtf > 0 ? primary->shared->scene->step_s / primary->options.rtf : 0;
+}
+
+static void sleep_until(const struct primary *primary, uint64_t when_ns)
+{
+	for (uint64_t now; (now = clock_now_ns()) < when_ns && !atomic_load(&primary->stop);)
+		clock_sleep_until_ns(MIN(when_ns, now + NAP_NS));
+}
+
+/* Each step has its time; a step that comes late is followed at once until the delay is caught up. */
+static void pace(struct primary *primary)
+{
+	double real_s = step_real_s(primary);
+	if (real_s <= 0)
+		return;
+	uint64_t now = clock_now_ns();
+	if (!primary->pace_ns || primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9) + PACE_LAG_MAX_NS < now) {
+		primary->pace_ns = now;
+		primary->pace_elapsed_s = 0;
+	}
+	sleep_until(primary, primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9));
+	primary->pace_elapsed_s += real_s;
+}
+
+/* Paused, with nothing to come and no limit on steps: sleeps until a command is posted or it is told to stop. */
+static void wait_while_idle(struct primary *primary)
+{
+	while (primary->paused && !primary->options.iterations && !schedule_pending(&primary->schedule) &&
+		!atomic_load(&primary->stop))
+		clock_sleep_until_ns(clock_now_ns() + NAP_NS);
+}
+
+/* --- the turn --------------------------------------------------------------------------------------------------- */
+
+static void tell(struct primary *primary, uint64_t k)
+{
+	uint64_t loaded = 0;
+	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.events.count; i++)
+		primary->options.on_event(primary->options.ctx, k, &primary->plan.events.at[i]);
+	if (primary->plan.events.count || !k) {
+		for (uint32_t l = 0; l < primary->shared->scene->level_count; l++)
+			loaded += primary->plan.loaded[l];
+		atomic_store_explicit(&primary->seen_levels, loaded, memory_order_relaxed);
+		atomic_store_explicit(&primary->seen_moves, primary->plan.moves, memory_order_relaxed);
+	}
+	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
+	atomic_store_explicit(&primary->seen_moving_steps, primary->moving_steps, memory_order_relaxed);
+}
+
+static const struct step *decide(struct primary *primary)
+{
+	uint64_t k = primary->lockstep.number;
+	struct step *step = &primary->step;
+	step->state_changed = false;
+	take_commands(primary, k);
+	plan_step(&primary->plan, k);
+	deal_commands(primary);
+	tell(primary, k);
+	step->number = k;
+	step->time_s = primary_time_s(primary);
+	step->dt = primary->shared->scene->step_s;
+	step->paused = primary->paused;
+	step->statics_changed = primary->plan.statics_changed;
+	step->statics = primary->plan.statics;
+	step->changes = primary->plan.changes.at;
+	step->change_count = primary->plan.changes.count;
+	step->parts = primary->plan.parts;
+	troupe_status status = lockstep_publish(&primary->lockstep, k, &primary->error);
+	if (status) {
+		end(primary, status);
+		return NULL;
+	}
+	return step;
+}
+
+const struct step *primary_turn(struct primary *primary, struct ack *const *acks)
+{
+	if (!primary->begin_ns)
+		primary->begin_ns = clock_now_ns();
+	if (!lockstep_complete(&primary->lockstep)) {
+		troupe_status status = merge(primary, acks);
+		if (status) {
+			primary->end_ns = clock_now_ns();
+			end(primary, status);
+			return NULL;
+		}
+		report_hash(primary);
+	}
+	wait_while_idle(primary);
+	if (!limit_reached(primary))
+		pace(primary);
+	if (limit_reached(primary) || atomic_load(&primary->stop)) {
+		primary->end_ns = clock_now_ns();
+		atomic_store(&primary->seen_steps, primary->lockstep.number);
+		atomic_store(&primary->seen_moving_steps, primary->moving_steps);
+		end(primary, TROUPE_OK);
+		return NULL;
+	}
+	return decide(primary);
+}

@@ -1,0 +1,75 @@
+/* The primary: keeps time, hands out work, merges what comes back. Does no physics.
+ *
+ * primary_turn() is the whole of its part in a step: merge the acks of step k-1, decide whether to go on, wait for real
+ * time if it is ahead, decide step k. Who calls it, and how the step gets to the secondaries, is the transport's matter.
+ * Thread: one at a time, whichever; results of a turn are seen by the next through the transport's ordering. */
+#ifndef RUN_PRIMARY_H
+#define RUN_PRIMARY_H
+
+#include "run/lockstep.h"
+#include "run/plan.h"
+#include "run/schedule.h"
+
+#include <stdatomic.h>
+
+struct primary_options {
+	uint32_t secondaries;      /* >= 1 */
+	uint64_t iterations;       /* stop before this step; 0: no limit */
+	double until_s;            /* stop at this simulated time; 0: no limit */
+	double rtf;                /* simulated seconds per second; 0: as fast as possible */
+	double rate_hz;            /* steps per second instead, when > 0 */
+	double initial_time_s;
+	bool paused;
+	bool chaos;
+	uint64_t chaos_seed;
+	uint64_t hash_every;       /* 0: never */
+	/* Both may be NULL; called in step order, between steps. */
+	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
+	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
+	void *ctx;
+};
+
+struct runner_stats { /* of one secondary */
+	uint64_t steps, busy_ns, waited_ns;
+	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
+};
+
+struct primary {
+	struct primary_options options;
+	struct shared *shared;
+	struct plan plan;
+	struct schedule schedule;
+	struct lockstep lockstep;
+	struct step step;               /* the one that is out */
+	VEC(struct due_command) commands; /* by secondary */
+	VEC(struct due_command) due;      /* in the order given */
+
+	/* state */
+	uint64_t moving_steps; /* steps not paused since the last reset */
+	bool paused;
+	uint64_t multi_steps;  /* to take before pausing again */
+
+	/* what came of it */
+	bool ended;            /* no further step */
+	troupe_status status;
+	struct troupe_error error;
+	struct runner_stats *runners; /* [secondaries] */
+	uint64_t begin_ns, end_ns;    /* first step out; last merged */
+	uint64_t pace_ns;             /* when the step of pace_at was due */
+	double pace_elapsed_s;
+	_Atomic bool stop;            /* writer: any thread; reader: primary_turn() */
+	/* For whoever watches, at any time: */
+	_Atomic uint64_t seen_steps, seen_moving_steps, seen_moves, seen_levels;
+};
+
+void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
+void primary_fini(struct primary *primary);
+
+/* Merges the acks (acks[i]: of secondary i+1; none before the first step) and decides the next step: NULL when there is
+ * none, and primary->ended, ->status and ->error say why. May sleep, to keep to real time. */
+const struct step *primary_turn(struct primary *primary, struct ack *const *acks);
+
+double primary_time_s(const struct primary *primary);
+uint64_t primary_hash(struct primary *primary);
+
+#endif

@@ -1,0 +1,504 @@
+/* Compiling: every top-level model in file order; its links, welded by fixed joints into bodies; its collisions as
+ * geoms, body by body; its joints between different bodies. Then the levels (levels.c). */
+#include "scene/compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void scene_warn(struct compile *c, const char *kind, const char *format, ...)
+{
+	if (kind && !map_add(&c->warned, kind, 0))
+		return;
+	va_list args;
+	char text[512];
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	vec_push(&c->scene->warnings, arena_strdup(&c->scene->arena, text));
+}
+
+/* --- welding ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t weld_root(struct compile *c, uint32_t link)
+{
+	while (c->weld[link] != link)
+		link = c->weld[link] = c->weld[c->weld[link]];
+	return link;
+}
+
+static void weld(struct compile *c, uint32_t a, uint32_t b)
+{
+	uint32_t ra = weld_root(c, a), rb = weld_root(c, b);
+	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root: it names the body */
+}
+
+static bool to_world(const struct compile *c, uint32_t link)
+{
+	return link == SDF_NONE || c->link_static[link];
+}
+
+static uint32_t top_model(const struct compile *c, uint32_t link)
+{
+	return c->top[c->sdf->links.at[link].model];
+}
+
+/* Fixed joints inside one top-level model weld; one to the world holds its body still. Between different models a
+ * fixed joint stays a joint, since models come and go separately. */
+static void weld_links(struct compile *c)
+{
+	const struct sdf_world *sdf = c->sdf;
+	for (uint32_t i = 0; i < sdf->links.count; i++) {
+		c->weld[i] = i;
+		const struct sdf_model *model = &sdf->models.at[sdf->links.at[i].model];
+		c->link_static[i] = sdf->models.at[c->top[sdf->links.at[i].model]].is_static;
+		c->link_held[i] = model->is_static || sdf->links.at[i].kinematic;
+	}
+	for (uint32_t i = 0; i < sdf->joints.count; i++) {
+		const struct sdf_joint *joint = &sdf->joints.at[i];
+		if (joint->kind != SDF_FIXED)
+			continue;
+		bool parent_world = to_world(c, joint->parent), child_world = to_world(c, joint->child);
+		if (parent_world && child_world)
+			continue;
+		if (parent_world || child_world)
+			c->link_held[parent_world ? joint->child : joint->parent] = true;
+		else if (top_model(c, joint->parent) == top_model(c, joint->child))
+			weld(c, joint->parent, joint->child);
+	}
+	for (uint32_t i = 0; i < sdf->links.count; i++)
+		if (c->link_held[i])
+			c->link_held[weld_root(c, i)] = true;
+}
+
+/* --- bodies ----------------------------------------------------------------------------------------------------- */
+
+static struct mat3 rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
+{
+	double i[3][3] = {{in->ixx, in->ixy, in->ixz}, {in->ixy, in->iyy, in->iyz}, {in->ixz, in->iyz, in->izz}};
+	struct mat3 half, whole;
+	for (int a = 0; a < 3; a++)
+		for (int b = 0; b < 3; b++)
+			half.m[a][b] = r.m[a][0] * i[0][b] + r.m[a][1] * i[1][b] + r.m[a][2] * i[2][b];
+	for (int a = 0; a < 3; a++)
+		for (int b = 0; b < 3; b++)
+			whole.m[a][b] = half.m[a][0] * r.m[b][0] + half.m[a][1] * r.m[b][1] + half.m[a][2] * r.m[b][2];
+	return whole;
+}
+
+/* Adds one link's inertia, moved from its own centre of mass to `about` (both in the body's axes). */
+static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, struct pose in_axes, struct vec3 about)
+{
+	struct mat3 i = rotate_inertia(quat_matrix(in_axes.q), in);
+	struct vec3 d = vec3_sub(in_axes.p, about);
+	body->ixx += i.m[0][0] + in->mass * (d.y * d.y + d.z * d.z);
+	body->iyy += i.m[1][1] + in->mass * (d.x * d.x + d.z * d.z);
+	body->izz += i.m[2][2] + in->mass * (d.x * d.x + d.y * d.y);
+	body->ixy += i.m[0][1] - in->mass * d.x * d.y;
+	body->ixz += i.m[0][2] - in->mass * d.x * d.z;
+	body->iyz += i.m[1][2] - in->mass * d.y * d.z;
+}
+
+static void measure_body(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
+{
+	const struct sdf_link *links = c->sdf->links.at;
+	struct pose axes = links[root].in_world;
+	struct vec3 moment = {0, 0, 0};
+	for (uint32_t i = first; i < first + count; i++) {
+		if (weld_root(c, i) != root)
+			continue;
+		struct pose com = pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link);
+		body->mass += links[i].inertial.mass;
+		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial.mass));
+		body->gravity |= links[i].gravity;
+		body->linear_damping = MAX(body->linear_damping, links[i].linear_damping);
+		body->angular_damping = MAX(body->angular_damping, links[i].angular_damping);
+	}
+	struct vec3 com = vec3_scale(moment, 1 / body->mass);
+	for (uint32_t i = first; i < first + count; i++)
+		if (weld_root(c, i) == root)
+			add_inertia(body, &links[i].inertial,
+				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link), com);
+	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
+}
+
+static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		if (weld_root(c, i) != i)
+			continue;
+		struct scene_body *body = vec_append(&c->bodies, 1);
+		body->name = c->sdf->links.at[i].scoped;
+		body->model = model;
+		body->kinematic = c->link_held[i];
+		c->body_of_root[i] = c->bodies.count - 1;
+		measure_body(c, body, i, first, count);
+	}
+}
+
+static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct sdf_link *from = &c->sdf->links.at[i];
+		struct scene_link link = {from->name, from->scoped, model, SCENE_NONE, from->in_world, from->self_collide};
+		if (!is_static) {
+			link.body = c->body_of_root[weld_root(c, i)];
+			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
+		}
+		c->link_index[i] = c->links.count;
+		vec_push(&c->links, link);
+	}
+}
+
+/* --- geoms ------------------------------------------------------------------------------------------------------ */
+
+static bool shape_of(struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom *geom)
+{
+	const struct sdf_shape *shape = &from->shape;
+	const char *file = c->sdf->models.at[c->sdf->links.at[from->link].model].file;
+	switch (shape->kind) {
+	case SDF_BOX:
+		geom->kind = SCENE_BOX;
+		geom->size = vec3_scale(shape->size, 0.5);
+		return true;
+	case SDF_SPHERE:
+		geom->kind = SCENE_SPHERE;
+		geom->size.x = shape->radius;
+		return true;
+	case SDF_CYLINDER:
+	case SDF_CAPSULE:
+		geom->kind = shape->kind == SDF_CYLINDER ? SCENE_CYLINDER : SCENE_CAPSULE;
+		geom->size.x = shape->radius;
+		geom->size.z = shape->length / 2;
+		return true;
+	case SDF_PLANE:
+		geom->kind = SCENE_PLANE;
+		geom->size = shape->normal;
+		if (is_static)
+			return true;
+		scene_warn(c, "plane on a dynamic model",
+			"%s:%u: collision '%s': a plane on a model that is not static is left out", file, from->line,
+			from->name);
+		return false;
+	case SDF_EMPTY:
+		return false;
+	default:
+		scene_warn(c, sdf_shape_kind_text(shape->kind),
+			"%s:%u: collision '%s': no contact with shapes of kind '%s' yet; they are left out", file,
+			from->line, from->name, sdf_shape_kind_text(shape->kind));
+		return false;
+	}
+}
+
+static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
+{
+	const struct sdf_link *link = &c->sdf->links.at[sdf_link];
+	for (uint32_t i = link->collision_first; i < link->collision_first + link->collision_count; i++) {
+		const struct sdf_collision *from = &c->sdf->collisions.at[i];
+		struct scene_geom geom = {
+			.name = from->name,
+			.model = model,
+			.link = c->link_index[sdf_link],
+			.body = body,
+			.surface = &from->surface,
+			.max_contacts = from->max_contacts,
+		};
+		if (!shape_of(c, from, body == SCENE_NONE, &geom))
+			continue;
+		if (body == SCENE_NONE) {
+			geom.in_body = from->in_world;
+			geom.box = scene_geom_box(&geom, POSE_IDENTITY);
+			bvh_insert(&c->scene->static_tree, geom.box, c->geoms.count);
+		} else {
+			geom.in_body = pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		}
+		vec_push(&c->geoms, geom);
+	}
+}
+
+/* Body by body, so that a body's geoms are contiguous. */
+static void add_geoms(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count,
+	uint32_t body_first)
+{
+	if (is_static) {
+		for (uint32_t i = first; i < first + count; i++)
+			add_link_geoms(c, model, i, SCENE_NONE);
+		return;
+	}
+	for (uint32_t b = body_first; b < c->bodies.count; b++) {
+		c->bodies.at[b].geom_first = c->geoms.count;
+		for (uint32_t i = first; i < first + count; i++)
+			if (c->links.at[c->link_index[i]].body == b)
+				add_link_geoms(c, model, i, b);
+		c->bodies.at[b].geom_count = c->geoms.count - c->bodies.at[b].geom_first;
+	}
+}
+
+/* --- joints ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t body_of(const struct compile *c, uint32_t link)
+{
+	return to_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
+}
+
+static double inverse_inertia_along(const struct compile *c, uint32_t body, struct vec3 axis)
+{
+	if (body == SCENE_NONE || c->bodies.at[body].kinematic)
+		return 0;
+	const struct scene_body *b = &c->bodies.at[body];
+	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
+	double along = b->ixx * a.x * a.x + b->iyy * a.y * a.y + b->izz * a.z * a.z +
+		       2 * (b->ixy * a.x * a.y + b->ixz * a.x * a.z + b->iyz * a.y * a.z);
+	return 1 / along;
+}
+
+static double inverse_mass(const struct compile *c, uint32_t body)
+{
+	return body == SCENE_NONE || c->bodies.at[body].kinematic ? 0 : 1 / c->bodies.at[body].mass;
+}
+
+static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
+{
+	switch (from->kind) {
+	case SDF_REVOLUTE:
+	case SDF_CONTINUOUS:
+		joint->kind = SDF_REVOLUTE;
+		joint->axis_count = 1;
+		return true;
+	case SDF_PRISMATIC:
+		joint->kind = SDF_PRISMATIC;
+		joint->axis_count = 1;
+		return true;
+	case SDF_UNIVERSAL:
+	case SDF_REVOLUTE2:
+		joint->kind = from->kind;
+		joint->axis_count = 2;
+		return true;
+	case SDF_BALL:
+	case SDF_FIXED:
+		joint->kind = from->kind;
+		return true;
+	default:
+		scene_warn(c, sdf_joint_kind_text(from->kind),
+			"%s:%u: joint '%s': no joints of type '%s' yet; they are left out", file, from->line, from->name,
+			sdf_joint_kind_text(from->kind));
+		return false;
+	}
+}
+
+static troupe_status add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model,
+	struct troupe_error *error)
+{
+	const struct sdf_joint *from = &c->sdf->joints.at[index];
+	struct scene_joint joint = {.name = from->name, .scoped = from->scoped, .model = model, .axis = from->axis};
+	joint.parent = body_of(c, from->parent);
+	joint.child = body_of(c, from->child);
+	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
+		return TROUPE_OK; /* inside one body: welded, or wholly static */
+	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
+		return TROUPE_OK; /* the body is held */
+	if (from->axis_count < joint.axis_count)
+		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s': a %s joint needs %u axes, found %u", file, from->line,
+			from->name, sdf_joint_kind_text(from->kind), joint.axis_count, from->axis_count);
+	joint.anchor = from->in_world.p;
+	for (uint32_t a = 0; a < joint.axis_count; a++) {
+		struct vec3 axis = from->axis[a].xyz_world;
+		double inverse = joint.kind == SDF_PRISMATIC ?
+			inverse_mass(c, joint.parent) + inverse_mass(c, joint.child) :
+			inverse_inertia_along(c, joint.parent, axis) + inverse_inertia_along(c, joint.child, axis);
+		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
+	}
+	vec_push(&c->joints, joint);
+	return TROUPE_OK;
+}
+
+/* --- models ----------------------------------------------------------------------------------------------------- */
+
+static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_error *error)
+{
+	const struct sdf_model *from = &c->sdf->models.at[index];
+	struct scene_model model = {
+		.name = from->name,
+		.line = from->line,
+		.is_static = from->is_static,
+		.level = SCENE_NONE,
+		.body_first = c->bodies.count,
+		.geom_first = c->geoms.count,
+		.joint_first = c->joints.count,
+		.link_first = c->links.count,
+		.link_count = from->link_count,
+		.in_body = from->in_world,
+		.sdf = index,
+	};
+	uint32_t self = c->models.count;
+	if (!from->is_static)
+		add_bodies(c, self, from->link_first, from->link_count);
+	add_links(c, self, from->is_static, from->link_first, from->link_count);
+	add_geoms(c, self, from->is_static, from->link_first, from->link_count, model.body_first);
+	if (!from->is_static)
+		for (uint32_t i = from->joint_first; i < from->joint_first + from->joint_count; i++)
+			if (add_joint(c, i, from->file, self, error))
+				return error ? error->status : TROUPE_EWORLD;
+	model.body_count = c->bodies.count - model.body_first;
+	model.geom_count = c->geoms.count - model.geom_first;
+	model.joint_count = c->joints.count - model.joint_first;
+	if (model.body_count)
+		model.in_body = pose_mul(pose_inverse(c->bodies.at[model.body_first].reference), from->in_world);
+	else
+		model.is_static = true; /* nothing that could move */
+	map_add(&c->scene->model_by_name, model.name, self);
+	vec_push(&c->models, model);
+	return TROUPE_OK;
+}
+
+static void find_top_models(struct compile *c)
+{
+	for (uint32_t i = 0; i < c->sdf->models.count; i++) {
+		uint32_t parent = c->sdf->models.at[i].parent;
+		c->top[i] = parent == SDF_NONE ? i : c->top[parent];
+	}
+}
+
+static troupe_status add_models(struct compile *c, struct troupe_error *error)
+{
+	find_top_models(c);
+	weld_links(c);
+	for (uint32_t i = 0; i < c->sdf->models.count; i += c->sdf->models.at[i].model_count) {
+		troupe_status status = add_model(c, i, error);
+		if (status)
+			return status;
+	}
+	c->scene->world_joint_first = c->joints.count;
+	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
+		const struct sdf_joint *joint = &c->sdf->joints.at[i];
+		if (joint->model != SDF_NONE || (to_world(c, joint->parent) && to_world(c, joint->child)))
+			continue;
+		uint32_t link = to_world(c, joint->child) ? joint->parent : joint->child;
+		uint32_t model = c->links.at[c->link_index[link]].model;
+		if (body_of(c, joint->parent) == SCENE_NONE || body_of(c, joint->child) == SCENE_NONE ||
+			top_model(c, joint->parent) != top_model(c, joint->child)) {
+			troupe_status status = add_joint(c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model,
+				error);
+			if (status)
+				return status;
+		}
+	}
+	return TROUPE_OK;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene)
+{
+	uint32_t links = world->links.count;
+	*c = (struct compile){.scene = scene, .sdf = world};
+	c->top = arena_array(&c->scratch, uint32_t, world->models.count);
+	c->weld = arena_array(&c->scratch, uint32_t, links);
+	c->body_of_root = arena_array(&c->scratch, uint32_t, links);
+	c->link_index = arena_array(&c->scratch, uint32_t, links);
+	c->link_static = arena_array(&c->scratch, bool, links);
+	c->link_held = arena_array(&c->scratch, bool, links);
+}
+
+/* The arrays grow while compiling; the scene keeps them. */
+static void hand_over(struct compile *c)
+{
+	struct scene *scene = c->scene;
+	scene->models = c->models.at;
+	scene->model_count = c->models.count;
+	scene->bodies = c->bodies.at;
+	scene->body_count = c->bodies.count;
+	scene->geoms = c->geoms.at;
+	scene->geom_count = c->geoms.count;
+	scene->joints = c->joints.at;
+	scene->joint_count = c->joints.count;
+	scene->links = c->links.at;
+	scene->link_count = c->links.count;
+	scene->levels = c->levels.at;
+	scene->level_count = c->levels.count;
+}
+
+troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options,
+	struct scene **ret_scene, struct troupe_error *error)
+{
+	struct scene *scene = mem_alloc(sizeof *scene);
+	scene->sdf = world;
+	scene->name = world->name;
+	scene->gravity = world->gravity;
+	scene->step_s = world->physics.max_step_size;
+	scene->real_time_factor = world->physics.real_time_factor;
+	scene->secondaries = SCENE_NONE;
+	struct compile c;
+	compile_init(&c, world, scene);
+	troupe_status status = add_models(&c, error);
+	if (!status)
+		status = scene_add_levels(&c, options, error);
+	hand_over(&c);
+	map_fini(&c.warned);
+	arena_fini(&c.scratch);
+	if (status) {
+		scene_destroy(scene);
+		return status;
+	}
+	*ret_scene = scene;
+	return TROUPE_OK;
+}
+
+static void free_const(const void *memory)
+{
+	void *plain;
+	memcpy(&plain, &memory, sizeof plain);
+	free(plain);
+}
+
+void scene_destroy(struct scene *scene)
+{
+	if (!scene)
+		return;
+	free_const(scene->models);
+	free_const(scene->bodies);
+	free_const(scene->geoms);
+	free_const(scene->joints);
+	free_const(scene->links);
+	free_const(scene->levels);
+	bvh_fini(&scene->static_tree);
+	map_fini(&scene->model_by_name);
+	vec_free(&scene->warnings);
+	arena_fini(&scene->arena);
+	free(scene);
+}
+
+uint32_t scene_find_model(const struct scene *scene, const char *name)
+{
+	uint32_t index = SCENE_NONE;
+	map_find(&scene->model_by_name, name, &index);
+	return index;
+}
+
+/* "J", "nested::J" and "model::nested::J" all name joint J of `model`. */
+static bool names(const char *scoped, const char *model, const char *name)
+{
+	if (!strcmp(scoped, name))
+		return true;
+	size_t length = strlen(model);
+	return !strncmp(scoped, model, length) && !strncmp(scoped + length, "::", 2) &&
+	       !strcmp(scoped + length + 2, name);
+}
+
+uint32_t scene_find_link(const struct scene *scene, uint32_t model, const char *name)
+{
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t i = m->link_first; i < m->link_first + m->link_count; i++)
+		if (names(scene->links[i].scoped, m->name, name))
+			return i;
+	return SCENE_NONE;
+}
+
+uint32_t scene_find_joint(const struct scene *scene, uint32_t model, const char *name)
+{
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t i = m->joint_first; i < m->joint_first + m->joint_count; i++)
+		if (names(scene->joints[i].scoped, m->name, name))
+			return i;
+	return SCENE_NONE;
+}

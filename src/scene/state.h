@@ -1,0 +1,105 @@
+/* The explicit state: all that the future of every model depends on, in one place, as 64-bit words that can be stored,
+ * sent, hashed and put back. State k is a function of world, seed, commands and k; who computed it leaves no trace.
+ *
+ * A model's words, in this order:
+ *   bodies   struct body_state each, in body order
+ *   joints   struct joint_state each: the model's own, then the world's joints that it is the child of
+ *   systems  whatever its systems keep (commands in force, odometry, integrals), each from its own offset
+ * Two copies of each: `now` is state k and read by anyone during step k; `next` is written during step k by the runner
+ * that simulates the model, and by nobody else. state_advance() makes next the new now; a model that no runner stepped
+ * simply keeps its words.
+ *
+ * Thread: see above; everything else is the primary's, between steps. */
+#ifndef SCENE_STATE_H
+#define SCENE_STATE_H
+
+#include "scene/scene.h"
+
+struct body_state {
+	struct vec3 p; /* centre of mass, world */
+	struct quat q; /* as the physics stored it: not normalised again on the way */
+	struct vec3 v; /* of the centre of mass, m/s */
+	struct vec3 w; /* rad/s, world axes */
+};
+
+struct joint_state {
+	double position[2]; /* rad (turns counted) or m, from the pose in the file */
+};
+
+struct state_model {
+	uint32_t offset;      /* first word in each copy */
+	uint32_t words;       /* all of it */
+	uint32_t system_first; /* first word of the systems, from the model's first */
+	uint32_t copy;        /* which copy is now: 0 or 1 */
+	bool hashed;          /* hash is that of now */
+	uint64_t hash;
+};
+
+struct state {
+	const struct scene *scene;
+	struct state_model *models; /* [scene->model_count] */
+	uint32_t *joint_offset;     /* [scene->joint_count] first word, from its model's first */
+	uint64_t *words[2];
+	uint64_t *initial;          /* state 0, for resets */
+	uint32_t word_count;
+};
+
+/* system_words[model]: how many words its systems want. They start as zero. */
+struct state *state_create(const struct scene *scene, const uint32_t *system_words);
+void state_destroy(struct state *state);
+
+static inline uint64_t *state_words(const struct state *state, uint32_t model, bool next)
+{
+	const struct state_model *m = &state->models[model];
+	return state->words[m->copy ^ (next ? 1u : 0u)] + m->offset;
+}
+
+static inline struct body_state *state_bodies(const struct state *state, uint32_t model, bool next)
+{
+	return (struct body_state *)(void *)state_words(state, model, next);
+}
+
+static inline struct joint_state *state_joint(const struct state *state, uint32_t joint, bool next)
+{
+	uint64_t *words = state_words(state, state->scene->joints[joint].model, next);
+	return (struct joint_state *)(void *)(words + state->joint_offset[joint]);
+}
+
+static inline uint64_t *state_systems(const struct state *state, uint32_t model, bool next)
+{
+	return state_words(state, model, next) + state->models[model].system_first;
+}
+
+/* next becomes now. */
+static inline void state_advance(struct state *state, uint32_t model)
+{
+	state->models[model].copy ^= 1;
+	state->models[model].hashed = false;
+}
+
+/* now was written in place (a command, a reset). */
+static inline void state_touched(struct state *state, uint32_t model)
+{
+	state->models[model].hashed = false;
+}
+
+/* Remembers now as what state_reset() goes back to; called once, after the systems have filled in their words. */
+void state_set_initial(struct state *state);
+void state_reset(struct state *state);
+
+/* The sum, mod 2^64, of one hash per model that can change, over its id (index + 1) and its words of now. Models that
+ * did not change since the last call are not hashed again. */
+uint64_t state_hash(struct state *state);
+
+/* The model's own frame in the world. */
+struct pose state_model_pose(const struct state *state, uint32_t model, bool next);
+/* The box of all its geoms; of a model without, its origin. */
+struct aabb state_model_box(const struct state *state, uint32_t model, bool next);
+struct pose state_link_pose(const struct state *state, uint32_t link, bool next);
+
+static inline struct pose body_pose(const struct body_state *body)
+{
+	return (struct pose){body->p, body->q};
+}
+
+#endif

@@ -1,0 +1,130 @@
+#include "server/observe.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#define URCU_API_MAP
+#include <urcu/urcu-memb.h>
+
+enum { FRAMES = 4 };
+
+struct frame {
+	struct troupe_snapshot snapshot; /* first: a snapshot is its frame */
+	struct rcu_head head;
+	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
+	struct troupe_model_state *models;
+	double *busy;
+};
+
+struct observe {
+	struct frame *newest; /* written by rcu_xchg_pointer(), read under rcu_read_lock() */
+	_Atomic bool wanted;  /* set by any reader, cleared by the publisher */
+	struct frame frames[FRAMES];
+};
+
+struct observe *observe_create(uint32_t models, uint32_t secondaries)
+{
+	struct observe *observe = mem_alloc(sizeof *observe);
+	for (int i = 0; i < FRAMES; i++) {
+		observe->frames[i].models = mem_alloc(models * sizeof *observe->frames[i].models);
+		observe->frames[i].busy = mem_alloc(secondaries * sizeof *observe->frames[i].busy);
+	}
+	return observe;
+}
+
+void observe_destroy(struct observe *observe)
+{
+	if (!observe)
+		return;
+	rcu_barrier(); /* no frame is still on its way back */
+	for (int i = 0; i < FRAMES; i++) {
+		free(observe->frames[i].models);
+		free(observe->frames[i].busy);
+	}
+	free(observe);
+}
+
+bool observe_wanted(const struct observe *observe)
+{
+	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
+}
+
+/* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
+	double **ret_busy)
+{
+	struct frame *frame = NULL;
+	int free_frames = 0;
+	for (int i = 0; i < FRAMES; i++) {
+		/* acquire: pairs with the release in frame_back(), so that no reader is left in it */
+		if (atomic_load_explicit(&observe->frames[i].out, memory_order_acquire))
+			continue;
+		frame = &observe->frames[i];
+		free_frames++;
+	}
+	if (!frame || (free_frames < 2 && !sure))
+		return NULL;
+	*ret_models = frame->models;
+	*ret_busy = frame->busy;
+	frame->snapshot.models = frame->models;
+	frame->snapshot.busy = frame->busy;
+	return &frame->snapshot;
+}
+
+static void frame_back(struct rcu_head *head)
+{
+	struct frame *frame = caa_container_of(head, struct frame, head);
+	atomic_store_explicit(&frame->out, false, memory_order_release);
+}
+
+void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait)
+{
+	struct frame *frame = (struct frame *)(void *)snapshot;
+	atomic_store_explicit(&frame->out, true, memory_order_relaxed);
+	atomic_store_explicit(&observe->wanted, false, memory_order_relaxed);
+	struct frame *old = rcu_xchg_pointer(&observe->newest, frame);
+	if (old && wait) {
+		synchronize_rcu();
+		frame_back(&old->head);
+	} else if (old) {
+		call_rcu(&old->head, frame_back);
+	}
+}
+
+/* --- readers ---------------------------------------------------------------------------------------------------- */
+
+/* liburcu's flavour memb has the cheapest grace periods but must know its readers: each thread is made known when it
+ * first asks, and forgotten when it ends. */
+static pthread_key_t reader_key;
+static pthread_once_t reader_once = PTHREAD_ONCE_INIT;
+
+static void forget_reader(void *unused)
+{
+	(void)unused;
+	rcu_unregister_thread();
+}
+
+static void make_reader_key(void)
+{
+	(void)pthread_key_create(&reader_key, forget_reader);
+}
+
+static void know_reader(void)
+{
+	pthread_once(&reader_once, make_reader_key);
+	if (pthread_getspecific(reader_key))
+		return;
+	rcu_register_thread();
+	(void)pthread_setspecific(reader_key, &reader_key);
+}
+
+void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
+{
+	know_reader();
+	atomic_store_explicit(&observe->wanted, true, memory_order_relaxed);
+	rcu_read_lock();
+	const struct frame *frame = rcu_dereference(observe->newest);
+	if (frame)
+		fn(ctx, &frame->snapshot);
+	rcu_read_unlock();
+}

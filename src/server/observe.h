@@ -1,0 +1,37 @@
+/* Snapshots for observers, protected by RCU. The only user of liburcu (flavour memb).
+ *
+ * A snapshot is made only when somebody has asked for one since the last, at a step boundary, by whoever has the
+ * primary's part; readers never wait for it and it never waits for readers. A frame that was replaced comes back for use
+ * after a grace period, through call_rcu(); while all frames are out, no new snapshot is made.
+ *
+ *              publish  ask/read      X needs outside exclusion (one publisher)
+ *  publish        X        -
+ *  ask/read       -        -
+ */
+#ifndef SERVER_OBSERVE_H
+#define SERVER_OBSERVE_H
+
+#include "base/base.h"
+
+#include <troupe/server.h>
+
+struct observe;
+
+/* Frames with room for so many models and secondaries. */
+struct observe *observe_create(uint32_t models, uint32_t secondaries);
+void observe_destroy(struct observe *observe);
+
+/* Whether somebody has asked since the last publish. One relaxed load. */
+bool observe_wanted(const struct observe *observe);
+/* A frame to fill in and publish, its arrays allocated. NULL when too many are out; never with sure, which is for
+ * publishers that wait below. */
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
+	double **ret_busy);
+/* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
+ * else some time after. */
+void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);
+
+/* Any thread. Does nothing before the first publish. */
+void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+
+#endif

@@ -1,0 +1,92 @@
+/* Systems: what drives models from inside. Each <plugin> of a model whose name is known becomes a system; its parameters
+ * are constant, its memory is words of the model's explicit state, so it moves, resets and resumes with the model.
+ *
+ * A step of a model's systems, on the runner that simulates it:
+ *   command()      for each command due, in the order given, on the words of state k
+ *   pre_update()   words of state k+1 (a copy of k's to begin with), reads bodies and joints of state k, writes control
+ *   physics
+ *   post_update()  words of state k+1, reads bodies and joints of state k+1
+ * Paused steps run command() only. No system may keep anything that matters outside its words, look at the clock, or
+ * read another model's state. */
+#ifndef SYSTEM_SYSTEM_H
+#define SYSTEM_SYSTEM_H
+
+#include "base/text.h"
+#include "scene/control.h"
+#include "scene/state.h"
+#include "system/message.h"
+
+enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
+
+struct system_topic {
+	const char *name; /* "/model/vehicle_blue/cmd_vel" */
+	const struct message_schema *schema;
+	uint32_t tag; /* the system's own number for it */
+};
+
+struct system {
+	const struct system_ops *ops;
+	const struct scene *scene;
+	uint32_t model;
+	uint32_t word_first, words; /* in the model's system words; words is set by configure() */
+	void *config;               /* owned by the system; from the arena given to configure() */
+	VEC(struct system_topic) topics;
+};
+
+struct system_step {
+	const struct state *state;
+	const struct control *control;
+	uint64_t number; /* k */
+	double time_s;   /* simulated time of state k */
+	double dt;
+};
+
+struct system_ops {
+	const char *const *names; /* plugin names that mean this system, NULL-terminated; Gazebo's own among them */
+	/* Reads its parameters; sets words, config and topics. Bad parameters: TROUPE_EWORLD with file:line. */
+	troupe_status (*configure)(struct system *system, const struct sdf_element *plugin, struct arena *arena,
+		struct troupe_error *error);
+	/* Optional: the words of state 0, if not all zero. */
+	void (*init)(const struct system *system, uint64_t *words);
+	/* Optional (with topics: required). */
+	void (*command)(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words);
+	/* Optional. */
+	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
+	/* Optional. state k+1 is the `next` copy. */
+	void (*post_update)(const struct system *system, const struct system_step *step, uint64_t *words);
+	/* Optional: what it has to say in a report, as members of a JSON object: "odometry": {...} */
+	void (*report)(const struct system *system, const uint64_t *words, struct text *out);
+};
+
+struct system_address { /* whom a topic speaks to */
+	uint32_t system, topic;
+};
+
+/* All systems of a world. */
+struct systems {
+	VEC(struct system) all;   /* by model */
+	uint32_t *first, *count;  /* [model_count] in all */
+	uint32_t *words;          /* [model_count] for state_create() */
+	struct map topic_by_name; /* value: index in topics */
+	VEC(struct system_address) topics;
+	VEC(const char *) warnings; /* file:line: plug-ins of models that are not known, once per name */
+	struct arena arena;
+};
+
+
+troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
+void systems_destroy(struct systems *systems);
+/* Fills the systems' words of state 0. */
+void systems_init_state(const struct systems *systems, struct state *state);
+/* NULL when no system listens to topic. */
+const struct system_address *systems_find_topic(const struct systems *systems, const char *topic);
+
+void systems_command(const struct systems *systems, const struct system_address *address, const struct message *message,
+	struct state *state);
+void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
+void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
+
+/* The built-in systems, NULL-terminated. Listed by hand: no constructors. */
+extern const struct system_ops *const system_builtin[];
+
+#endif

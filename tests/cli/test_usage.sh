@@ -1,0 +1,354 @@
+#!/bin/sh
+# test limit: 120
+# What the command accepts and what it refuses: the exit status, and what the one line says.
+set -u
+troupe=${TROUPE:-./troupe}
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
+source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
+passed=0
+failed=0
+report()
+{
+	if [ "$1" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: $2"
+		sed 's/^/    out: /' out | head -n 5
+		sed 's/^/    err: /' err | head -n 5
+	fi
+}
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+# bad STATUS PATTERN ARGUMENTS...: that status, nothing on standard output, one line on standard error with the pattern
+bad()
+{
+	want=$1 pattern=$2
+	shift 2
+	timeout 20 "$troupe" "$@" >out 2>err
+	status=$?
+	[ $status = "$want" ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE -e "$pattern" err
+	report $? "status $status, not $want with one line /$pattern/: troupe $*"
+}
+
+# good PATTERN ARGUMENTS...: status 0, the pattern on standard output or standard error
+good()
+{
+	pattern=$1
+	shift
+	timeout 20 "$troupe" "$@" >out 2>err
+	status=$?
+	[ $status = 0 ] && cat out err | grep -qE -e "$pattern"
+	report $? "status $status, not 0 with /$pattern/: troupe $*"
+}
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics type="ode"><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>
+  <model name="ball one"><pose>0 0 1 0 0 0</pose><link name="l">
+    <inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link></model>
+  <model name="ball two"><pose>0 5 1 0 0 0</pose><link name="l">
+    <inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link></model>
+  <plugin name="gz::sim" filename="">
+    <performer name="p1"><ref>ball one</ref><geometry><box><size>1 1 1</size></box></geometry></performer>
+    <performer name="p2"><ref>ball two</ref><geometry><box><size>1 1 1</size></box></geometry></performer>
+    <level name="the level"><pose>0 0 1 0 0 0</pose><geometry><box><size>2 2 2</size></box></geometry>
+      <buffer>1</buffer></level>
+  </plugin>
+</world></sdf>
+END
+echo '<sdf version="1.9"><world name="w">' >broken.sdf
+echo 'not XML' >text.sdf
+: >empty.sdf
+echo '<robot name="x"/>' >robot.sdf
+echo '<sdf version="1.9"/>' >none.sdf
+sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
+sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
+
+# --- wrong usage ---------------------------------------------------------------------------------------------------
+bad 2 'no command given: expected run, check or print; see troupe --help'
+bad 2 "'fly': no such command: expected run, check or print" fly
+bad 2 "'--fly': no such option" --fly
+bad 2 "'': no such command" ''
+bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
+bad 2 'troupe check: no WORLD.sdf given; see troupe check --help' check
+bad 2 'troupe print: no WORLD.sdf given' print --flat
+bad 2 "troupe run: 'x.sdf': expected one WORLD.sdf only" run w.sdf x.sdf
+bad 2 "troupe run: '': expected WORLD.sdf" run ''
+bad 2 "troupe run: --fly: no such option; see troupe run --help" run --fly w.sdf
+bad 2 "troupe run: --fly: no such option" run --fly=3 w.sdf
+bad 2 "troupe run: -q: no such option" run -q w.sdf
+bad 2 "troupe run: -q: no such option" run -rq w.sdf
+bad 2 "troupe run: --iterations: no N given" run w.sdf --iterations
+bad 2 "troupe run: --iterations: no N given" run --iterations --paused w.sdf
+bad 2 "troupe run: --report: no FILE given" run w.sdf --report
+bad 2 "troupe run: --report: '': expected FILE" run w.sdf --report=
+bad 2 "troupe run: -z: no HZ given" run w.sdf -z
+bad 2 "troupe run: --paused: 'yes': expected no argument" run w.sdf --paused=yes
+for value in -1 1e3 abc '' ' 5' '5 ' 5x 0x10 1.0 99999999999999999999; do
+	bad 2 "^troupe run: --iterations: '$value': expected a whole number of 0 or more$" run w.sdf --iterations "$value"
+done
+bad 2 "troupe run: --iterations: 'abc': expected" run --iterations=abc w.sdf
+for value in -1 257 abc; do
+	bad 2 "troupe run: --secondaries: '$value': expected a whole number from 0 to 256" run --secondaries $value w.sdf
+done
+for value in -1 nan inf 1e7 abc ''; do
+	bad 2 "troupe run: --rtf: '$value': expected a number from 0 to 1e\+06" run --rtf "$value" w.sdf
+done
+for value in 0 -5 nan abc 1,5; do
+	bad 2 "troupe run: -z: '$value': expected a number from 0.001 to 1e\+12" run -z $value w.sdf
+done
+bad 2 "troupe run: --until: '-1': expected a number from 0" run --until -1 w.sdf
+bad 2 "troupe run: --initial-sim-time: 'x': expected a number" run --initial-sim-time x w.sdf
+bad 2 "troupe run: --seed: '1.5': expected a whole number" run --seed 1.5 w.sdf
+bad 2 "troupe run: --chaos: 'x': expected a whole number" run --chaos x w.sdf
+bad 2 "troupe run: --hash-every: '-1': expected a whole number" run --hash-every -1 w.sdf
+bad 2 "troupe run: -v: '5': expected a whole number from 0 to 4" run -v5 w.sdf
+bad 2 "troupe run: -v: '-1': expected a whole number from 0 to 4" run -v -1 w.sdf
+bad 2 "troupe run: --distribution: 'random': expected round-robin" run --distribution random w.sdf
+bad 2 "troupe run: --distribution: 'round': expected round-robin" run --distribution round w.sdf
+bad 2 "troupe run: --break: 'all': expected random pairs rotation reference" run --break all w.sdf
+bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
+bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
+bad 2 "troupe run: --record: troupe does not record yet" run --record w.sdf
+bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
+bad 2 "troupe run: --playback: " run --playback x
+bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
+bad 2 "troupe run: --network-role: " run --network-role primary w.sdf
+bad 2 "troupe run: --headless-rendering: " run --headless-rendering w.sdf
+bad 2 "troupe check: --iterations: no such option" check --iterations 5 w.sdf
+bad 2 "troupe print: --flat: '1': expected no argument" print --flat=1 w.sdf
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+for command in run print; do
+	bad 1 'missing.sdf: ' $command missing.sdf
+	bad 1 'broken.sdf:[0-9]+: ' $command broken.sdf
+	bad 1 'text.sdf:1: ' $command text.sdf
+	bad 1 'empty.sdf' $command empty.sdf
+	bad 1 'robot.sdf:1: ' $command robot.sdf
+	bad 1 "$folder: " $command "$folder"
+	bad 1 '--help' $command -- --help
+done
+bad 1 'none.sdf: no <world>' run none.sdf
+bad 1 'mass.sdf:[45]: ' run mass.sdf
+bad 1 'radius.sdf:[56]: .*abc' run radius.sdf
+for world in missing broken text empty robot none mass radius; do
+	timeout 20 "$troupe" check $world.sdf >out 2>err
+	status=$?
+	[ $status = 1 ] && grep -q "^error: .*$world.sdf" err && grep -q "^$world.sdf: cannot be run: errors: [1-9]" out
+	report $? "status $status: troupe check $world.sdf"
+done
+
+# --- files of commands ---------------------------------------------------------------------------------------------
+# commands TEXT STATUS PATTERN: a file of commands of that text (printf's escapes)
+commands()
+{
+	# a format is meant
+	# shellcheck disable=SC2059
+	printf "$1" >c.txt
+	shift
+	bad "$@" run --iterations 5 --rtf 0 w.sdf --commands c.txt
+}
+commands 'abc /world/w/control pause: true\n' 1 "c.txt:1: step 'abc': expected a whole number"
+commands '\n# x\n-1 /world/w/control pause: true\n' 1 "c.txt:3: step '-1': expected"
+commands '99999999999999999999 /world/w/control pause: true\n' 1 "c.txt:1: step '9+': expected"
+commands '1\n' 1 'c.txt:1: no topic: expected STEP TOPIC TEXT'
+commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected one that begins with '/'"
+commands '1 /world/w/control\n' 1 "c.txt:1: no text after '/world/w/control'"
+commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
+commands '1 /world/w/control pause: maybe\n' 1 'c.txt:1: '
+commands '1 /world/w/control no_such: 1\n' 1 'c.txt:1: .*no_such'
+commands '1 /world/w/control pause: true\n2 /no/such/topic x: 1\n' 1 'c.txt:2: .*/no/such/topic'
+commands '1 /world/other/control pause: true\n' 1 'c.txt:1: '
+commands '1 /world/w/control pause: \000true\n' 1 'c.txt:1: a zero byte'
+{ printf '1 /world/w/control '; head -c 70000 /dev/zero | tr '\0' x; echo; } >c.txt
+bad 1 'c.txt:1: line of 70019 bytes: expected at most 65536' run --iterations 5 w.sdf --commands c.txt
+bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
+bad 1 'cannot read' run --iterations 5 w.sdf --commands "$folder"
+
+# --- configuration files -------------------------------------------------------------------------------------------
+# config TEXT STATUS PATTERN [ARGUMENTS]: a configuration file of that text
+config()
+{
+	printf '%s\n' "$1" >c.xml
+	shift
+	want=$1 pattern=$2
+	shift 2
+	bad "$want" "$pattern" run --config c.xml --iterations 5 "$@"
+}
+config '<troupe>' 1 'c.xml:[12]: ' w.sdf
+config '' 1 'c.xml' w.sdf
+config '<settings/>' 1 'c.xml:1: <settings>: expected <troupe>' w.sdf
+config '<troupe a="1"/>' 1 "c.xml:1: attribute 'a' of <troupe>: expected none" w.sdf
+config '<troupe>hello</troupe>' 1 "c.xml:1: 'hello' in <troupe>: expected only elements" w.sdf
+config '<troupe>
+<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: expected one of world secondaries distribution' w.sdf
+config '<troupe><config>x</config></troupe>' 1 'c.xml:1: <config>: expected one of' w.sdf
+config '<troupe><help>true</help></troupe>' 1 'c.xml:1: <help>: expected one of' w.sdf
+config '<troupe>
+ <seed>1</seed>
+
+ <seed>2</seed></troupe>' 1 'c.xml:4: <seed>: given twice' w.sdf
+config '<troupe><rtf>fast</rtf></troupe>' 1 "c.xml:1: <rtf>: 'fast': expected a number" w.sdf
+config '<troupe><iterations>abc</iterations></troupe>' 1 "c.xml:1: <iterations>: 'abc': expected a whole number" w.sdf
+config '<troupe><trace>maybe</trace></troupe>' 1 "c.xml:1: <trace>: 'maybe': expected true or false" w.sdf
+config '<troupe><trace/></troupe>' 1 "c.xml:1: <trace>: '': expected true or false" w.sdf
+config '<troupe><distribution>x</distribution></troupe>' 1 "c.xml:1: <distribution>: 'x': expected round-robin" w.sdf
+config '<troupe><rtf><x/></rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no elements' w.sdf
+config '<troupe><rtf a="1">0</rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no attributes' w.sdf
+config '<troupe><rtf>1</rtf>
+<update-rate>5</update-rate></troupe>' 1 'c.xml:2: <rtf> and <update-rate>: expected one of them only' w.sdf
+config '<troupe><seed>1</seed></troupe>' 2 'no WORLD.sdf given'
+config '<!DOCTYPE troupe [<!ENTITY x "0">]><troupe><rtf>&x;</rtf></troupe>' 1 'c.xml:1: ' w.sdf
+bad 1 'missing.xml: cannot open' run --config missing.xml w.sdf
+
+# --- output that cannot be written ---------------------------------------------------------------------------------
+bad 1 '/nowhere/report: cannot write' run --iterations 5 w.sdf --report /nowhere/report
+bad 1 'is a folder' run --iterations 5 w.sdf --report "$folder"
+if [ -e /dev/full ]; then
+	"$troupe" run --iterations 5 --hash-every 1 w.sdf >/dev/full 2>err
+	[ $? = 1 ] && grep -q 'standard output: cannot write' err && [ "$(wc -l <err)" = 1 ]
+	report $? 'run into a full device'
+	"$troupe" --help >/dev/full 2>err
+	[ $? = 1 ] && grep -q 'standard output: cannot write' err
+	report $? 'help into a full device'
+fi
+"$troupe" run --iterations 5 --hash-every 1 w.sdf >&- 2>err
+[ $? = 1 ] && grep -q 'standard output: cannot write' err
+report $? 'run with standard output closed'
+# no limit: ends because its reader goes
+{ timeout 20 "$troupe" run --hash-every 1 w.sdf 2>err; echo $? >status; } | head -n 1 >out
+[ "$(cat status)" = 1 ] && grep -q 'standard output: cannot write' err
+report $? 'run into a pipe whose reader goes'
+
+# --- what is good --------------------------------------------------------------------------------------------------
+good '^usage: troupe COMMAND' --help
+good '^usage: troupe COMMAND' -h
+good '^troupe [0-9]+\.[0-9]+' --version
+good '^usage: troupe run' run --help
+good '^usage: troupe run' run w.sdf -h
+good '^usage: troupe check' check --help
+good '^usage: troupe print' print --help
+good '^5 steps, 0.005 s simulated' run w.sdf --iterations 5
+good '^5 steps' run --iterations=5 w.sdf
+good '^5 steps' run --iterations 7 w.sdf --iterations 5
+good '^5 steps' run --iterations 5 -- w.sdf
+good '^5 steps' run -r -s -v 4 --levels --iterations 5 w.sdf
+good '^5 steps' run -rs -v4 --iterations 5 w.sdf
+good 'a primary and 2 secondaries' run --secondaries 2 --iterations 5 -v w.sdf
+good 'a primary and 2 secondaries' run --secondaries 2 --iterations 5 -vr w.sdf
+good 'a single runner' run --secondaries 0 --iterations 5 --verbose=3 w.sdf
+good '^5 steps' run -z 100000000 --iterations 5 w.sdf
+good '^5 steps' run -z100000000 --iterations 5 w.sdf
+good '^5 steps' run --update-rate 1e9 --iterations 5 w.sdf
+good '^5 steps' run --paused -r --iterations 5 w.sdf
+good '^5 steps' run --distribution round-robin --iterations 5 w.sdf
+good '^20 steps, 0.02 s' run --until 0.02 w.sdf
+good '^20 steps, 3.02 s' run --initial-sim-time 3 --until 3.02 w.sdf
+good '^load 0 the level [12]$' run --trace --secondaries 2 --iterations 5 w.sdf
+good '^unload [0-9]+ the level 0$' run --trace --secondaries 0 --iterations 1200 w.sdf
+good '^hash 10 [0-9a-f]{16}$' run --hash-every 5 --iterations 10 w.sdf
+good '^5 steps' run --chaos 3 --secondaries 2 --iterations 5 w.sdf
+good '"state_hash": "[0-9a-f]{16}"' run --iterations 5 --report - w.sdf
+good 'w.sdf: can be run: worlds: 1, models: 2 \(static: 0, dynamic: 2\), links: 2, joints: 0, bodies: 2,' check w.sdf
+good ' collisions: 2, levels: 1, performers: 2, model plug-ins: 0 ' check w.sdf
+good '^model ball one ' print --flat w.sdf
+good '<sdf version' print w.sdf
+
+"$troupe" run --iterations 5 -v 0 w.sdf >out 2>err && [ ! -s out ] && [ ! -s err ]
+report $? 'run -v 0 says something'
+"$troupe" run --no-levels --trace --secondaries 2 --iterations 5 w.sdf >out 2>err && ! grep -q level out
+report $? 'run --no-levels still has levels'
+"$troupe" run --iterations 5 --hash-every 5 w.sdf >hash 2>err && "$troupe" print w.sdf >copy.sdf 2>err &&
+	"$troupe" run --iterations 5 --hash-every 5 copy.sdf >out 2>err && cmp -s hash out
+report $? 'what print prints does not run to the same hash'
+echo '1 /world/w/control pause: true' >c.txt
+good '^5 steps, 0.001 s' run --iterations 5 --commands c.txt w.sdf
+printf "# a note\r\n\r\n  3 /world/w/control 'pause: false'  \r\n\t1   /world/w/control\tpause: true\r\n" >c.txt
+good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
+
+umask 022
+"$troupe" run --iterations 5 --report r.json w.sdf >out 2>err && grep -q '"iterations": 5' r.json && [ ! -s out ] &&
+	[ "$(ls -l r.json | cut -c1-10)" = -rw-r--r-- ] && ! ls r.json.* 2>err
+report $? 'run --report FILE'
+"$troupe" run --iterations 6 --report r.json w.sdf >out 2>err && grep -q '"iterations": 6' r.json
+report $? 'run --report over an old file'
+"$troupe" run --iterations 5 --report /dev/null w.sdf >out 2>err && [ -c /dev/null ]
+report $? 'run --report /dev/null'
+"$troupe" run --iterations 5 --hash-every 5 --report - w.sdf >out 2>err && head -n 1 out | grep -q '^hash 5 ' &&
+	sed -n 2p out | grep -qx '{'
+report $? 'the report comes after the lines'
+
+printf '<?xml version="1.0"?>\n<!-- mine -->\n<troupe>\n <world>w.sdf</world> <iterations>7</iterations>\n
+ <rtf>0.5</rtf><paused>true</paused> <hash-every>7</hash-every>\n</troupe>\n' >c.xml
+good '^hash 7 ' run --config c.xml -r --rtf 0
+good '^8 steps, 0 s' run --config c.xml --iterations 8
+good '^7 steps' run --config c.xml -z 1e9
+cp w.sdf x.sdf
+good "^7 steps" run x.sdf --config c.xml
+
+{
+	echo '<sdf version="1.9"><world name="w">'
+	for i in $(seq 25); do
+		echo "<model name='m$i'><static>1</static><link name='l'/><plugin name='p$i' filename='x'/></model>"
+	done
+	echo '</world></sdf>'
+} >many.sdf
+good '^and 5 more warnings' run --iterations 1 many.sdf
+[ "$(grep -c '^warning: many.sdf:[0-9]*: ' err)" = 20 ]
+report $? 'not 20 warnings'
+good "^warning: many.sdf:26: plugin 'p25'" run -v 2 --iterations 1 many.sdf
+[ "$(grep -c '^warning: ' err)" = 25 ]
+report $? 'not 25 warnings with -v 2'
+good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
+
+sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
+bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
+grep -q '"iterations": [1-9]' r.json
+report $? 'no report of a run that failed'
+
+# --- signals -------------------------------------------------------------------------------------------------------
+for name in INT TERM; do
+	rm -f r.json
+	"$troupe" run --hash-every 1000000 --report r.json w.sdf >out 2>err &
+	sleep 0.5
+	kill -s $name $! 2>err
+	wait $!
+	status=$?
+	[ $status = 0 ] && grep -q '"iterations": [1-9]' r.json
+	report $? "SIG$name: status $status"
+done
+
+# --- the status line -----------------------------------------------------------------------------------------------
+: >out
+if command -v script >/dev/null; then
+	TERM=xterm script -qec "$troupe run --until 0.5 --rtf 1 w.sdf" /dev/null </dev/null >err 2>&1 &&
+		grep -q 'sim 0\.[0-9]* s  rtf' err
+	report $? 'no status line on a terminal'
+	NO_COLOR=1 TERM=xterm script -qec "$troupe check mass.sdf" /dev/null </dev/null >err 2>&1
+	! grep -q '\[1;3' err && grep -q 'error: ' err
+	report $? 'colour in spite of NO_COLOR'
+	TERM=xterm script -qec "$troupe check mass.sdf" /dev/null </dev/null >err 2>&1
+	grep -q '\[1;31merror:' err
+	report $? 'no colour on a terminal'
+fi
+"$troupe" run --until 0.3 --rtf 1 w.sdf >out 2>err && ! grep -q 'sim ' err
+report $? 'a status line in a pipe'
+
+# --- the manual page -----------------------------------------------------------------------------------------------
+for command in run check print; do
+	"$troupe" $command --help | cut -c1-29 | grep -E '^ +-' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
+done | sort -u >in_help
+sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' | sed 's/\\-/-/g' |
+	grep -oE -e '(^|[ ",])--?[a-z][a-z-]*' | tr -d ' ",' | sort -u >in_man
+diff in_help in_man >out 2>err && [ "$(wc -l <in_man)" -gt 20 ]
+report $? 'options in --help (<) and in the manual page (>)'
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,76 @@
+#!/bin/sh
+# The test tools themselves: a hang, a crash and a silent end must not pass for success.
+set -u
+tests=$SOURCE_DIR/tests
+passed=0
+failed=0
+# expect WHAT WANTED GOT
+expect()
+{
+	if [ "$2" = "$3" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		printf 'FAILED: %s\n  wanted: %s\n  got:    %s\n' "$1" "$2" "$3"
+	fi
+}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+# result NAME RESULT LOG-TEXT: what automake leaves of a test
+result() { printf ':test-result: %s\n' "$2" >"$1.trs"; printf '%s\n' "$3" >"$1.log"; }
+# totals NAME...: last line and exit status of the summary over these
+totals()
+{
+	"$tests/summary" "$@" >out
+	status=$?
+	echo "$(tail -n 1 out) / $status"
+}
+result good PASS '[====] Synthesis: Tested: 6 | Passing: 6 | Failing: 0 | Crashing: 0 '
+result bad FAIL '[====] Synthesis: Tested: 6 | Passing: 4 | Failing: 2 | Crashing: 1 '
+result script PASS "3 passed, 0 failed, 1 skipped"
+result dead FAIL 'Segmentation fault'
+result silent PASS 'all is well'
+result empty PASS '[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0 '
+result late FAIL '2 passed, 0 failed'
+result absent SKIP 'no tool'
+expect 'Criterion' '6 passed, 0 failed / 0' "$(totals good.log)"
+expect 'Criterion, a crash counted once' '4 passed, 2 failed / 1' "$(totals bad.log)"
+expect 'script with skips' '9 passed, 0 failed, 1 skipped / 0' "$(totals good.log script.log)"
+expect 'died without totals' '6 passed, 1 failed / 1' "$(totals good.log dead.log)"
+expect 'ended early, quietly' '0 passed, 1 failed / 1' "$(totals silent.log)"
+expect 'ran nothing' '0 passed, 1 failed / 1' "$(totals empty.log)"
+expect 'failed after its totals' '2 passed, 1 failed / 1' "$(totals late.log)"
+expect 'never started' '6 passed, 1 failed / 1' "$(totals good.log nowhere.log)"
+expect 'skipped whole' '6 passed, 0 failed, 1 skipped / 0' "$(totals good.log absent.log)"
+expect 'no tests at all' '0 passed, 0 failed / 1' "$(totals)"
+
+cat >hang <<'EOF'
+#!/bin/sh
+# test limit: 1
+sleep 60
+EOF
+cat >smoke <<'EOF'
+#!/bin/sh
+[ "$*" = --smoke ]
+EOF
+cat >broken <<'EOF'
+#!/bin/sh
+exit 3
+EOF
+chmod +x hang smoke broken
+said=$("$tests/limit" ./hang)
+expect 'a hang is a failure' 1 $?
+expect 'a hang has a name' 'limit: ./hang was still running after 1 s' "$said"
+"$tests/limit" ./broken
+expect 'a status is handed on' 3 $?
+expect 'the limit can be set' 'limit: sleep was still running after 1 s' "$(TEST_LIMIT_S=1 "$tests/limit" sleep 60)"
+"$tests/each" broken hang smoke --smoke smoke >out
+expect 'each fails when one fails' 1 $?
+expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
+expect 'each names' 'FAIL: broken (status 3),FAIL: hang (status 1),FAIL: smoke (status 1),PASS: smoke' \
+	"$(grep -E '^(PASS|FAIL)' out | paste -sd,)"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

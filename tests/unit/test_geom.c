@@ -1,0 +1,107 @@
+#include "base/hash.h"
+#include "geom/bvh.h"
+#include "scene/scene.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+TestSuite(geom, .timeout = 20);
+
+static void near(struct vec3 a, struct vec3 b)
+{
+	struct vec3 d = vec3_sub(a, b);
+	cr_assert(vec3_length(d) < 1e-12, "(%g %g %g) is not (%g %g %g)", a.x, a.y, a.z, b.x, b.y, b.z);
+}
+
+Test(geom, rotations_compose_and_invert)
+{
+	struct pose a = {{1, 2, 3}, quat_from_rpy(0.3, -0.7, 2.1)}, b = {{-4, 0.5, 2}, quat_from_rpy(-1, 0.2, 0.1)};
+	struct vec3 v = {0.3, -5, 2};
+	near(pose_point(pose_mul(a, b), v), pose_point(a, pose_point(b, v)));
+	near(pose_point(pose_inverse(a), pose_point(a, v)), v);
+	near(quat_rotate(quat_from_rpy(0, 0, M_PI / 2), (struct vec3){1, 0, 0}), (struct vec3){0, 1, 0});
+	near(quat_rotate(quat_from_rpy(M_PI / 2, 0, 0), (struct vec3){0, 1, 0}), (struct vec3){0, 0, 1});
+	struct mat3 m = quat_matrix(a.q);
+	near((struct vec3){m.m[0][0] * v.x + m.m[0][1] * v.y + m.m[0][2] * v.z,
+		     m.m[1][0] * v.x + m.m[1][1] * v.y + m.m[1][2] * v.z,
+		     m.m[2][0] * v.x + m.m[2][1] * v.y + m.m[2][2] * v.z},
+		quat_rotate(a.q, v));
+}
+
+static double uniform(uint64_t *seed)
+{
+	*seed = hash_mix(*seed, 77);
+	return (double)(*seed >> 11) / 9007199254740992.0;
+}
+
+static struct aabb random_box(uint64_t *seed)
+{
+	struct vec3 centre = {uniform(seed) * 100, uniform(seed) * 100, uniform(seed) * 10};
+	return aabb_around(centre, (struct vec3){uniform(seed) * 8, uniform(seed) * 8, uniform(seed) * 8});
+}
+
+/* Whatever was inserted, moved and removed: a query reports exactly what an exhaustive search finds. */
+Test(geom, tree_agrees_with_exhaustive_search)
+{
+	enum { COUNT = 600 };
+	static struct aabb boxes[COUNT];
+	static uint32_t leaves[COUNT];
+	static bool here[COUNT];
+	struct bvh tree = {0};
+	bvh_values found = {0};
+	uint64_t seed = 4;
+	for (int round = 0; round < 6000; round++) {
+		uint32_t i = (uint32_t)(uniform(&seed) * COUNT);
+		if (here[i])
+			bvh_remove(&tree, leaves[i]);
+		else
+			leaves[i] = bvh_insert(&tree, boxes[i] = i == 7 ? AABB_ALL : random_box(&seed), i);
+		here[i] = !here[i];
+		if (round % 50)
+			continue;
+		struct aabb probe = random_box(&seed);
+		uint32_t expected = 0;
+		for (uint32_t k = 0; k < COUNT; k++)
+			expected += here[k] && aabb_overlap(&boxes[k], &probe);
+		found.count = 0;
+		bvh_query(&tree, &probe, &found);
+		cr_assert_eq(found.count, expected);
+		for (uint32_t k = 0; k < found.count; k++)
+			cr_assert(here[found.at[k]] && aabb_overlap(&boxes[found.at[k]], &probe));
+	}
+	vec_free(&found);
+	bvh_fini(&tree);
+}
+
+/* The box of a shape holds the shape, and touches it on every side: compared with points on its surface. */
+Test(geom, shape_boxes_are_tight)
+{
+	uint64_t seed = 9;
+	for (int kind = SCENE_BOX; kind <= SCENE_CAPSULE; kind++)
+		for (int trial = 0; trial < 20; trial++) {
+			struct scene_geom geom = {.kind = (enum scene_shape_kind)kind,
+				.size = {0.5, kind == SCENE_BOX ? 0.2 : 0, 0.8},
+				.in_body = {{0.1, 0.2, 0.3}, quat_from_rpy(uniform(&seed), 1, 2)}};
+			struct pose body = {{5, -3, 1}, quat_from_rpy(uniform(&seed) * 6, uniform(&seed) * 3, uniform(&seed) * 6)};
+			struct aabb box = scene_geom_box(&geom, body), grown = AABB_NONE;
+			struct pose pose = pose_mul(body, geom.in_body);
+			for (int i = 0; i < 20000; i++) {
+				double u = uniform(&seed) * 2 - 1, phi = uniform(&seed) * 2 * M_PI, s = sqrt(1 - u * u);
+				struct vec3 unit = {s * cos(phi), s * sin(phi), u}, p = {0, 0, 0};
+				if (kind == SCENE_BOX)
+					p = (struct vec3){copysign(0.5, unit.x), copysign(0.2, unit.y), copysign(0.8, unit.z)};
+				else if (kind == SCENE_SPHERE)
+					p = vec3_scale(unit, 0.5);
+				else if (kind == SCENE_CYLINDER)
+					p = (struct vec3){0.5 * cos(phi), 0.5 * sin(phi), copysign(0.8, u)};
+				else
+					p = vec3_add(vec3_scale(unit, 0.5), (struct vec3){0, 0, copysign(0.8, u)});
+				struct vec3 at = pose_point(pose, p);
+				grown = aabb_join(grown, (struct aabb){at, at});
+			}
+			struct aabb slack = aabb_grow(box, 1e-9);
+			cr_assert(aabb_within(&grown, &slack), "kind %d sticks out", kind);
+			slack = aabb_grow(grown, 0.02);
+			cr_assert(aabb_within(&box, &slack), "kind %d: box is too large", kind);
+		}
+}

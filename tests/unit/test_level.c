@@ -1,0 +1,145 @@
+#include "base/hash.h"
+#include "level/touch.h"
+#include "level/tracker.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(level, .timeout = 20);
+
+static double uniform(uint64_t *seed)
+{
+	*seed = hash_mix(*seed, 33);
+	return (double)(*seed >> 11) / 9007199254740992.0;
+}
+
+/* --- tracker ---------------------------------------------------------------------------------------------------- */
+
+enum { LEVELS = 30, PERFORMERS = 3 };
+
+static struct scene_model models[PERFORMERS];
+static struct scene_level levels[LEVELS];
+static struct scene scene;
+
+static void make_levels(uint64_t seed)
+{
+	for (uint32_t m = 0; m < PERFORMERS; m++)
+		models[m] = (struct scene_model){.performer = true, .volume = {2, 1, 1}};
+	for (uint32_t l = 0; l < LEVELS; l++) {
+		levels[l].box = aabb_around((struct vec3){uniform(&seed) * 60, uniform(&seed) * 20, 0},
+			(struct vec3){uniform(&seed) * 12, 8, 4});
+		levels[l].outer = aabb_grow(levels[l].box, l % 3 ? uniform(&seed) * 3 : 0);
+	}
+	scene = (struct scene){.models = models, .model_count = PERFORMERS, .levels = levels, .level_count = LEVELS};
+}
+
+static bool holds(const bvh_values *values, uint32_t level)
+{
+	for (uint32_t i = 0; i < values->count; i++)
+		if (values->at[i] == level)
+			return true;
+	return false;
+}
+
+/* However few looks are taken, the sets are those of an exhaustive comparison at every step. */
+Test(level, tracker_agrees_with_exhaustive_search)
+{
+	for (uint64_t seed = 1; seed < 6; seed++) {
+		make_levels(seed);
+		struct tracker tracker;
+		tracker_init(&tracker, &scene);
+		struct vec3 at[PERFORMERS] = {{0, 0, 0}, {30, 10, 0}, {60, 20, 0}};
+		uint32_t looks = 0, changes = 0;
+		uint64_t walk = seed * 99;
+		for (int step = 0; step < 20000; step++)
+			for (uint32_t p = 0; p < PERFORMERS; p++) {
+				at[p].x += (uniform(&walk) - 0.5) * 0.05 + 0.003 * (p == 0 ? 1 : -1);
+				at[p].y += (uniform(&walk) - 0.5) * 0.05;
+				if (tracker_must_look(&tracker.performers.at[p], at[p])) {
+					looks++;
+					changes += tracker_look(&tracker, p, at[p]);
+				}
+				struct aabb volume = aabb_around(at[p], models[p].volume);
+				for (uint32_t l = 0; l < LEVELS; l++) {
+					cr_assert_eq(holds(&tracker.performers.at[p].in, l), aabb_overlap(&volume, &levels[l].box));
+					cr_assert_eq(holds(&tracker.performers.at[p].near, l),
+						aabb_overlap(&volume, &levels[l].outer));
+				}
+			}
+		cr_assert(changes > 10, "only %u changes: the walk crosses too little", changes);
+		cr_assert(looks < 20000, "%u looks in 60000: the slack saves too little", looks);
+		tracker_fini(&tracker);
+	}
+}
+
+Test(level, touching_counts_and_entering_is_told)
+{
+	make_levels(1);
+	levels[0].box = (struct aabb){{10, -1, -1}, {12, 1, 1}};
+	levels[0].outer = aabb_grow(levels[0].box, 1);
+	scene.level_count = 1;
+	struct tracker tracker;
+	tracker_init(&tracker, &scene);
+	cr_assert(!tracker_look(&tracker, 0, (struct vec3){7.5, 0, 0}));
+	cr_assert_eq(tracker_lowest_near(&tracker, 0), SCENE_NONE);
+	cr_assert(tracker_look(&tracker, 0, (struct vec3){8, 0, 0}));
+	cr_assert_eq(tracker.near_count[0], 1);
+	cr_assert_eq(tracker.in_count[0], 0);
+	cr_assert(!tracker.performers.at[0].entered);
+	cr_assert(tracker_look(&tracker, 0, (struct vec3){9, 0, 0}));
+	cr_assert_eq(tracker.in_count[0], 1);
+	cr_assert(tracker.performers.at[0].entered);
+	cr_assert(tracker_look(&tracker, 0, (struct vec3){13.5, 0, 0}));
+	cr_assert_eq(tracker.in_count[0], 0);
+	cr_assert_eq(tracker_lowest_near(&tracker, 0), 0);
+	cr_assert(!tracker.performers.at[0].entered);
+	tracker_reset(&tracker);
+	cr_assert_eq(tracker.near_count[0], 0);
+	tracker_fini(&tracker);
+}
+
+/* --- touch ------------------------------------------------------------------------------------------------------ */
+
+Test(level, touch_agrees_with_exhaustive_search)
+{
+	enum { COUNT = 60 };
+	static struct aabb boxes[COUNT];
+	struct scene crowd = {.model_count = COUNT};
+	struct touch touch;
+	touch_init(&touch, &crowd);
+	uint64_t seed = 5;
+	uint32_t moves = 0, changes = 0;
+	for (uint32_t m = 0; m < COUNT; m++) {
+		boxes[m] = aabb_around((struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
+		touch_add(&touch, m, &boxes[m]);
+	}
+	for (int step = 0; step < 4000; step++) {
+		for (uint32_t m = 0; m < COUNT; m++) {
+			struct vec3 by = {(uniform(&seed) - 0.5) * 0.04, (uniform(&seed) - 0.5) * 0.04, 0};
+			boxes[m] = (struct aabb){vec3_add(boxes[m].lo, by), vec3_add(boxes[m].hi, by)};
+			if (!touch.models[m].here) {
+				if (step % 7 == 0)
+					touch_add(&touch, m, &boxes[m]);
+			} else if (step % 500 == (int)m) {
+				touch_remove(&touch, m);
+			} else if (touch_strayed(&touch, m, &boxes[m])) {
+				touch_move(&touch, m, &boxes[m]);
+				moves++;
+			}
+		}
+		changes += touch_find(&touch, boxes);
+		uint32_t at = 0;
+		for (uint32_t a = 0; a < COUNT; a++)
+			for (uint32_t b = a + 1; b < COUNT; b++) {
+				struct aabb padded = aabb_grow(boxes[a], TOUCH_PAD);
+				if (!touch.models[a].here || !touch.models[b].here || !aabb_overlap(&padded, &boxes[b]))
+					continue;
+				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a && touch.pairs.at[at].b == b,
+					"step %d: pair (%u, %u) is missing or out of order", step, a, b);
+				at++;
+			}
+		cr_assert_eq(at, touch.pairs.count);
+	}
+	cr_assert(changes > 100 && moves < 4000 * COUNT / 5, "%u changes, %u moves", changes, moves);
+	touch_fini(&touch);
+}
