@@ -50,8 +50,8 @@ const char *sdf_attribute(const struct sdf_element *element, const char *name); 
 /* Text of the child of that name, or NULL when there is none or parent is NULL. */
 const char *sdf_child_text(const struct sdf_element *parent, const char *name);
 /* The value of a child, into *value; left alone when there is no such child or it is empty. Not a number, nan or out of
- * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was read
- * and what was expected. */
+ * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was
+ * read and what was expected. */
 troupe_status sdf_child_double(const struct sdf_element *parent, const char *name, double lo, double hi,
 	double *value, struct troupe_error *error);
 troupe_status sdf_child_bool(const struct sdf_element *parent, const char *name, bool *value,
@@ -276,7 +276,7 @@ struct sdf_message {
 struct sdf {
 	const char *path;
 	const char *version; /* as written, "1.6" */
-	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world, with .bare_model set, around it */
+	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world around it, and .bare_model set */
 	bool bare_model;               /* or a bare light or actor */
 	const struct sdf_element *root; /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */

@@ -685,7 +685,7 @@ struct folder {
 
 static void folder_make(struct folder *folder)
 {
-	strcpy(folder->path, "/tmp/test_sdf.XXXXXX");
+	strcpy(folder->path, "test_sdf.XXXXXX");
 	cr_assert_not_null(mkdtemp(folder->path));
 }
 
