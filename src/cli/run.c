@@ -291,7 +291,8 @@ static void announce(const struct run *run)
 	fprintf(stderr, ", %u commands\n", run->commands.all.count);
 }
 
-static troupe_status deliver_report(struct run *run, struct troupe_error *error)
+/* A run that failed has one line to say, but its report is still of use. */
+static troupe_status deliver_report(struct run *run, bool failed, struct troupe_error *error)
 {
 	const char *path = run->settings.report;
 	troupe_status status = TROUPE_OK;
@@ -300,7 +301,7 @@ static troupe_status deliver_report(struct run *run, struct troupe_error *error)
 		output_text(&run->output, report);
 	else if (path)
 		status = report_write(path, report, error);
-	else if (run->settings.verbosity >= 1 && !output_failed(&run->output))
+	else if (run->settings.verbosity >= 1 && !failed && !output_failed(&run->output))
 		report_summarize(report, stderr);
 	free(report);
 	return status;
@@ -319,7 +320,7 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	status_clear(&run->status);
 	output_flush(&run->output);
 	struct troupe_error late; /* why the run failed goes before why its report did */
-	troupe_status reported = deliver_report(run, status ? &late : error);
+	troupe_status reported = deliver_report(run, status, status ? &late : error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
 	if (!status && !reported && why)

@@ -69,7 +69,8 @@ troupe_status sdf_child_double(const struct sdf_element *parent, const char *nam
 	return TROUPE_OK;
 }
 
-troupe_status sdf_child_bool(const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error)
+troupe_status sdf_child_bool(
+	const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error)
 {
 	const struct sdf_element *child = said(parent, name);
 	if (child && !text_bool(child->text, value))
@@ -109,14 +110,17 @@ static troupe_status pose_of(const struct sdf_element *element, struct pose *val
 	int want = quaternion ? 7 : 6;
 	double read[7];
 	if (format && *format && !quaternion && strcmp(format, "euler_rpy"))
-		return fail(error, TROUPE_EWORLD, "%s:%u: rotation_format is \"%.40s\": expected euler_rpy or quat_xyzw",
-			element->file, element->line, format);
+		return fail(error, TROUPE_EWORLD,
+			"%s:%u: rotation_format is \"%.40s\": expected euler_rpy or quat_xyzw", element->file,
+			element->line, format);
 	if (quaternion && degrees)
-		return fail(error, TROUPE_EWORLD, "%s:%u: a quaternion in degrees: expected degrees=\"false\" with quat_xyzw",
-			element->file, element->line);
+		return fail(error, TROUPE_EWORLD,
+			"%s:%u: a quaternion in degrees: expected degrees=\"false\" with quat_xyzw", element->file,
+			element->line);
 	if (text_doubles(element->text, read, 7) != want)
 		return refuse(element, error,
-			quaternion ? "seven numbers: x y z and a quaternion x y z w" : "six numbers: x y z roll pitch yaw");
+			quaternion ? "seven numbers: x y z and a quaternion x y z w"
+				   : "six numbers: x y z roll pitch yaw");
 	for (int i = 0; i < want; i++)
 		if (!within(read[i], -SDF_LENGTH_MAX, SDF_LENGTH_MAX))
 			return refuse_range(element, -SDF_LENGTH_MAX, SDF_LENGTH_MAX, error);

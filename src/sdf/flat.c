@@ -7,7 +7,8 @@
 
 #define HALF_DIGIT 0.5e-6 /* below this a number prints as zero */
 
-/* -0.0000001 must not print as -0.000000; and the format cuts numbers (1e308 is one that users write) after 63 characters. */
+/* -0.0000001 must not print as -0.000000; and the format cuts numbers (1e308 is one that users write) after 63
+ * characters. */
 static void add_number(struct text *out, double value)
 {
 	enum { CUT = 63 };
@@ -55,15 +56,22 @@ static void add_shape(struct text *out, const struct sdf_shape *shape)
 	switch (shape->kind) {
 	case SDF_BOX:
 	case SDF_ELLIPSOID:
-	case SDF_MESH: add_vec3(out, shape->size); break;
-	case SDF_SPHERE: add_number(out, shape->radius); break;
+	case SDF_MESH:
+		add_vec3(out, shape->size);
+		break;
+	case SDF_SPHERE:
+		add_number(out, shape->radius);
+		break;
 	case SDF_CYLINDER:
 	case SDF_CAPSULE:
 		add_number(out, shape->radius);
 		add_number(out, shape->length);
 		break;
-	case SDF_PLANE: add_vec3(out, shape->normal_raw); break;
-	default: break;
+	case SDF_PLANE:
+		add_vec3(out, shape->normal_raw);
+		break;
+	default:
+		break;
 	}
 	text_add(out, "\n");
 }

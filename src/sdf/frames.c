@@ -1,7 +1,7 @@
 /* Two graphs over the same frames. "relative to" gives poses: each frame has at most two edges (its target, and the
- * placement frame inside a model), followed depth-first with a stack of our own, because a hostile file can make a chain
- * as long as it likes. "attached to" gives links: each frame has one edge, so it is a walk whose end is then written
- * into all that were passed. */
+ * placement frame inside a model), followed depth-first with a stack of our own, because a hostile file can make a
+ * chain as long as it likes. "attached to" gives links: each frame has one edge, so it is a walk whose end is then
+ * written into all that were passed. */
 #include "sdf/frames.h"
 
 #include <stdio.h>
@@ -14,11 +14,14 @@ enum { END_NONE = 3, END_MISSING = 4 }; /* after NEW, OPEN, DONE in end_state */
 uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_frame, const struct sdf_element *element)
 {
 	uint32_t scope = frames->scopes.count;
-	vec_push(&frames->scopes, (struct frames_scope){.parent = parent, .model_frame = model_frame, .canonical = SDF_NONE});
+	vec_push(&frames->scopes,
+		(struct frames_scope){.parent = parent, .model_frame = model_frame, .canonical = SDF_NONE});
 	uint32_t root;
 	frames_add(frames,
-		(struct frames_frame){.kind = FRAMES_ROOT, .name = model_frame == SDF_NONE ? "world" : "__model__",
-			.element = element, .scope = scope},
+		(struct frames_frame){.kind = FRAMES_ROOT,
+			.name = model_frame == SDF_NONE ? "world" : "__model__",
+			.element = element,
+			.scope = scope},
 		&root);
 	frames->scopes.at[scope].root = root;
 	if (model_frame != SDF_NONE)
@@ -75,8 +78,19 @@ static void complain(const struct frames *frames, const struct frames_frame *fra
 {
 	char text[400];
 	const char *where = frames->scopes.at[scope].model_frame == SDF_NONE ? "the world" : "this model";
-	snprintf(text, sizeof text, "%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s",
+	snprintf(text, sizeof text,
+		"%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s",
 		kind_text(frame->kind), frame->name, what, name, where);
+	report(ctx, frame->element, text);
+}
+
+static void complain_circle(
+	const struct frames_frame *frame, const char *what, const char *through, frames_report_fn report, void *ctx)
+{
+	char text[400];
+	snprintf(text, sizeof text,
+		"%s \"%.80s\": its %s on itself through \"%.80s\": expected frames without a circle",
+		kind_text(frame->kind), frame->name, what, through);
 	report(ctx, frame->element, text);
 }
 
@@ -100,15 +114,15 @@ static void find_targets(struct frames *frames, struct frames_frame *frame, fram
 		frame->attached = frame->attached_to ? frames_find(frames, frame->scope, frame->attached_to) : SDF_NONE;
 	else if (frame->kind == FRAMES_FRAME)
 		frame->attached = frame->attached_to ? find_or_complain(frames, frame, frame->scope, "attached_to",
-							       frame->attached_to, report, ctx) :
-						       root;
+							       frame->attached_to, report, ctx)
+						     : root;
 	frame->target = frame->attached != SDF_NONE ? frame->attached : root;
 	if (frame->relative_to)
-		frame->target =
-			find_or_complain(frames, frame, frame->scope, "pose relative_to", frame->relative_to, report, ctx);
+		frame->target = find_or_complain(
+			frames, frame, frame->scope, "pose relative_to", frame->relative_to, report, ctx);
 	if (frame->placement)
-		frame->placement_target = find_or_complain(frames, frame, frame->inner, "placement_frame",
-			frame->placement, report, ctx);
+		frame->placement_target =
+			find_or_complain(frames, frame, frame->inner, "placement_frame", frame->placement, report, ctx);
 }
 
 /* A frame that must be placed before target's pose in scope is known; SDF_NONE when it is known. */
@@ -137,12 +151,12 @@ struct pose frames_pose(const struct frames *frames, uint32_t frame, uint32_t sc
 static void place(struct frames *frames, struct frames_frame *frame)
 {
 	/* what is relative to its own scope keeps the very bits of the file */
-	frame->in_scope = frame->target == frames->scopes.at[frame->scope].root ?
-				  frame->raw :
-				  pose_mul(frames_pose(frames, frame->target, frame->scope), frame->raw);
+	frame->in_scope = frame->target == frames->scopes.at[frame->scope].root
+				  ? frame->raw
+				  : pose_mul(frames_pose(frames, frame->target, frame->scope), frame->raw);
 	if (frame->placement_target != SDF_NONE)
-		frame->in_scope = pose_mul(frame->in_scope,
-			pose_inverse(frames_pose(frames, frame->placement_target, frame->inner)));
+		frame->in_scope = pose_mul(
+			frame->in_scope, pose_inverse(frames_pose(frames, frame->placement_target, frame->inner)));
 }
 
 /* Places start and all that it depends on. */
@@ -161,8 +175,7 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 			continue;
 		}
 		if (before != SDF_NONE)
-			complain(frames, frame, frame->scope, "a pose that depends on itself through",
-				frames->frames.at[before].name, report, ctx);
+			complain_circle(frame, "pose depends", frames->frames.at[before].name, report, ctx);
 		else
 			place(frames, frame);
 		frame->state = DONE;
@@ -172,8 +185,8 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 }
 
 /* One step towards the link: SDF_NONE at an end, which is then described by *ret_end and *ret_link. */
-static uint32_t follow(const struct frames *frames, const struct frames_frame *frame, uint8_t *ret_end,
-	uint32_t *ret_link)
+static uint32_t follow(
+	const struct frames *frames, const struct frames_frame *frame, uint8_t *ret_end, uint32_t *ret_link)
 {
 	*ret_end = END_NONE;
 	switch (frame->kind) {
@@ -245,8 +258,8 @@ void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx)
 			place_with_stack(frames, i, report, ctx);
 	for (uint32_t i = 0; i < frames->frames.count; i++)
 		if (frames->frames.at[i].end_state == NEW && !find_end(frames, i))
-			complain(frames, &frames->frames.at[i], frames->frames.at[i].scope,
-				"an attachment that comes back to itself from", frames->frames.at[i].name, report, ctx);
+			complain_circle(
+				&frames->frames.at[i], "attachment depends", frames->frames.at[i].name, report, ctx);
 }
 
 bool frames_link(const struct frames *frames, uint32_t frame, uint32_t *ret_link, bool *ret_missing)

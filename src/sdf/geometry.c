@@ -31,8 +31,8 @@ const char *sdf_shape_kind_text(enum sdf_shape_kind kind)
 }
 
 /* What stands in <geometry>: the first shape that is known. */
-static const struct sdf_element *find_shape(struct load *load, const struct sdf_element *geometry,
-	enum sdf_shape_kind *ret_kind)
+static const struct sdf_element *find_shape(
+	struct load *load, const struct sdf_element *geometry, enum sdf_shape_kind *ret_kind)
 {
 	*ret_kind = SDF_EMPTY;
 	for (const struct sdf_element *child = geometry ? geometry->child : NULL; child; child = child->next) {
@@ -42,7 +42,8 @@ static const struct sdf_element *find_shape(struct load *load, const struct sdf_
 				return child;
 			}
 		if (!strchr(child->name, ':'))
-			load_warn_once(load, child->name, child, "<%.40s> is no known shape: it is taken as empty", child->name);
+			load_warn_once(load, child->name, child, "<%.40s> is no known shape: it is taken as empty",
+				child->name);
 	}
 	return NULL;
 }
@@ -51,18 +52,18 @@ static void load_positive(struct load *load, const struct sdf_element *element, 
 {
 	double read = *value;
 	load_double(load, element, name, 0, SDF_LENGTH_MAX, &read);
-	if (read > 0)
+	if (read >= SDF_LENGTH_MIN)
 		*value = read;
 	else
-		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is 0: expected more than 0 m", name,
-			element->name);
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is %g: expected more than 0 m", name,
+			element->name, read);
 }
 
 static void load_positive3(struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
 {
 	struct vec3 read = *value;
 	load_vec3(load, element, name, 0, SDF_LENGTH_MAX, &read);
-	if (read.x > 0 && read.y > 0 && read.z > 0)
+	if (read.x >= SDF_LENGTH_MIN && read.y >= SDF_LENGTH_MIN && read.z >= SDF_LENGTH_MIN)
 		*value = read;
 	else
 		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> has a 0: expected more than 0 m", name,
@@ -73,20 +74,25 @@ static void load_plane(struct load *load, const struct sdf_element *element, str
 {
 	shape->normal_raw = (struct vec3){0, 0, 1};
 	load_vec3(load, element, "normal", -1e100, 1e100, &shape->normal_raw);
-	if (!(vec3_length(shape->normal_raw) > 0)) {
+	if (!(vec3_length(shape->normal_raw) > 1e-100)) {
 		load_error(load, sdf_child(element, "normal", NULL), "<normal> is 0 0 0: expected a direction");
 		shape->normal_raw = (struct vec3){0, 0, 1};
 	}
 	shape->normal = vec3_unit(shape->normal_raw);
 	shape->size = (struct vec3){1, 1, 0};
-	const char *text = sdf_child_text(element, "size");
-	double size[2];
-	if (text && *text && text_doubles(text, size, 2) == 2)
+	const struct sdf_element *given = sdf_child(element, "size", NULL);
+	double size[2] = {1, 1};
+	if (given && *given->text &&
+		!(text_doubles(given->text, size, 2) == 2 && size[0] >= 0 && size[0] <= SDF_LENGTH_MAX &&
+			size[1] >= 0 && size[1] <= SDF_LENGTH_MAX))
+		load_error(load, given, "<size> of <plane> is \"%.80s\": expected two numbers from 0 to %g",
+			given->text, SDF_LENGTH_MAX);
+	else
 		shape->size = (struct vec3){size[0], size[1], 0};
 }
 
-static void load_file_shape(struct load *load, const struct sdf_element *element, const char *size_name,
-	struct sdf_shape *shape)
+static void load_file_shape(
+	struct load *load, const struct sdf_element *element, const char *size_name, struct sdf_shape *shape)
 {
 	const char *uri = sdf_child_text(element, "uri");
 	shape->uri = uri && *uri ? uri : NULL;
@@ -103,21 +109,36 @@ struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometr
 	struct sdf_shape shape = {.element = geometry, .radius = 1, .length = 1, .size = {1, 1, 1}};
 	const struct sdf_element *element = find_shape(load, geometry, &shape.kind);
 	switch (shape.kind) {
-	case SDF_BOX: load_positive3(load, element, "size", &shape.size); break;
-	case SDF_ELLIPSOID: load_positive3(load, element, "radii", &shape.size); break;
-	case SDF_SPHERE: load_positive(load, element, "radius", &shape.radius); break;
+	case SDF_BOX:
+		load_positive3(load, element, "size", &shape.size);
+		break;
+	case SDF_ELLIPSOID:
+		load_positive3(load, element, "radii", &shape.size);
+		break;
+	case SDF_SPHERE:
+		load_positive(load, element, "radius", &shape.radius);
+		break;
 	case SDF_CYLINDER:
 	case SDF_CAPSULE:
 	case SDF_CONE:
 		load_positive(load, element, "radius", &shape.radius);
 		load_positive(load, element, "length", &shape.length);
 		break;
-	case SDF_PLANE: load_plane(load, element, &shape); break;
-	case SDF_MESH: load_file_shape(load, element, "scale", &shape); break;
-	case SDF_HEIGHTMAP: load_file_shape(load, element, "size", &shape); break;
-	case SDF_IMAGE: load_file_shape(load, element, "", &shape); break;
+	case SDF_PLANE:
+		load_plane(load, element, &shape);
+		break;
+	case SDF_MESH:
+		load_file_shape(load, element, "scale", &shape);
+		break;
+	case SDF_HEIGHTMAP:
+		load_file_shape(load, element, "size", &shape);
+		break;
+	case SDF_IMAGE:
+		load_file_shape(load, element, "", &shape);
+		break;
 	case SDF_EMPTY:
-	case SDF_POLYLINE: break;
+	case SDF_POLYLINE:
+		break;
 	}
 	return shape;
 }
@@ -138,23 +159,18 @@ static void load_friction(struct load *load, const struct sdf_element *friction,
 	}
 }
 
-static void load_bitmask(struct load *load, const struct sdf_element *contact, const char *name, uint32_t *mask)
-{
-	load_uint(load, contact, name, mask); /* hexadecimal is read as well */
-}
-
 static void load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
 {
 	const struct sdf_element *ode = sdf_child(contact, "ode", NULL);
-	load_double(load, ode, "kp", 0, INFINITY, &surface->kp);
-	load_double(load, ode, "kd", 0, INFINITY, &surface->kd);
+	load_double(load, ode, "kp", 0, 1e30, &surface->kp);
+	load_double(load, ode, "kd", 0, 1e30, &surface->kd);
 	load_double(load, ode, "max_vel", -INFINITY, INFINITY, &surface->max_vel);
 	load_double(load, ode, "min_depth", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &surface->min_depth);
 	load_double(load, ode, "soft_cfm", 0, 1e12, &surface->soft_cfm);
 	load_double(load, ode, "soft_erp", 0, 1e12, &surface->soft_erp);
 	surface->soft_given = sdf_child(ode, "soft_cfm", NULL) || sdf_child(ode, "soft_erp", NULL);
-	load_bitmask(load, contact, "collide_bitmask", &surface->collide_bitmask);
-	load_bitmask(load, contact, "category_bitmask", &surface->category_bitmask);
+	load_uint(load, contact, "collide_bitmask", &surface->collide_bitmask);
+	load_uint(load, contact, "category_bitmask", &surface->category_bitmask);
 	load_bool(load, contact, "collide_without_contact", &surface->collide_without_contact);
 }
 
@@ -162,8 +178,16 @@ struct sdf_surface load_surface(struct load *load, const struct sdf_element *col
 {
 	const struct sdf_element *element = sdf_child(collision, "surface", NULL);
 	const struct sdf_element *bounce = sdf_child(element, "bounce", NULL);
-	struct sdf_surface surface = {.mu = 1, .mu2 = 1, .fdir1_link = SDF_NONE, .bounce_threshold = 100000, .kp = 1e12,
-		.kd = 1, .max_vel = 0.01, .soft_erp = 0.2, .collide_bitmask = 0xffff, .category_bitmask = 0xffff};
+	struct sdf_surface surface = {.mu = 1,
+		.mu2 = 1,
+		.fdir1_link = SDF_NONE,
+		.bounce_threshold = 100000,
+		.kp = 1e12,
+		.kd = 1,
+		.max_vel = 0.01,
+		.soft_erp = 0.2,
+		.collide_bitmask = 0xffff,
+		.category_bitmask = 0xffff};
 	load_uint(load, collision, "max_contacts", max_contacts);
 	if (!element)
 		return surface;

@@ -1,6 +1,6 @@
-/* An include is resolved when the model or world around it is read, not before: so limits on models and depth hold while
- * a bomb of includes unfolds, and each file is parsed once however often it is included. Between parsing and reading,
- * a file that is being read is marked as open, which finds circles. */
+/* An include is resolved when the model or world around it is read, not before: so limits on models and depth hold
+ * while a bomb of includes unfolds, and each file is parsed once however often it is included. Between parsing and
+ * reading, a file that is being read is marked as open, which finds circles. */
 #include "sdf/include.h"
 
 #include "sdf/rewrite.h"
@@ -34,8 +34,7 @@ static const char *local_part(const char *uri)
 
 static enum found try(struct load *load, const char *folder, size_t length, const char *name, const char **ret_path)
 {
-	const char *path = !length ? name :
-				     arena_printf(&load->sdf->arena, "%.*s/%s", (int)length, folder, name);
+	const char *path = !length ? name : arena_printf(&load->sdf->arena, "%.*s/%s", (int)length, folder, name);
 	enum found found = look(path);
 	if (found)
 		*ret_path = path;
@@ -88,10 +87,12 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 {
 	const char *path = NULL;
 	if (is_remote(uri)) {
-		load_warn_once(load, "remote file", element, "\"%.200s\" is on another machine: such files are not fetched", uri);
+		load_warn_once(load, "remote file", element,
+			"\"%.200s\" is on another machine: such files are not fetched", uri);
 		return NULL;
 	}
-	if (strstr(uri, "://") && strncmp(uri, "model://", 8) && strncmp(uri, "file://", 7) && strncmp(uri, "package://", 10))
+	if (strstr(uri, "://") && strncmp(uri, "model://", 8) && strncmp(uri, "file://", 7) &&
+		strncmp(uri, "package://", 10))
 		return NULL; /* names of shapes that are made, not read */
 	if (find(load, element->file, uri, &path) == FOUND_FILE)
 		return path;
@@ -162,7 +163,8 @@ static const char *file_of_folder(struct load *load, const struct sdf_element *i
 	}
 	if (look(path) == FOUND_FILE)
 		return path;
-	load_error(load, include, "the folder \"%.200s\" holds no model: expected a model.config that names a file, or model.sdf",
+	load_error(load, include,
+		"the folder \"%.200s\" holds no model: expected a model.config that names a file, or model.sdf",
 		folder);
 	return NULL;
 }
@@ -193,13 +195,20 @@ static uint32_t open_file(struct load *load, const struct sdf_element *include, 
 enum outcome { TAKEN, LEFT_OUT, WRONG };
 
 /* The model, light or actor that an include names. */
-static enum outcome resolve(struct load *load, const struct sdf_element *include, const struct sdf_element **ret_element)
+static enum outcome resolve(
+	struct load *load, const struct sdf_element *include, const struct sdf_element **ret_element)
 {
 	const char *uri = sdf_child_text(include, "uri"), *path = NULL;
 	if (!uri || !*uri) {
 		load_error(load, include, "<include> has no <uri>: expected one");
 		return WRONG;
 	}
+	if (load->includes >= LOAD_INCLUDES_MAX) {
+		if (load->status != TROUPE_ELIMIT)
+			load_limit(load, include, "too many includes: expected at most %d", LOAD_INCLUDES_MAX);
+		return WRONG;
+	}
+	load->includes++;
 	if (is_remote(uri)) {
 		load_warn_once(load, "remote include", include,
 			"<include> of \"%.200s\", which is on another machine: such includes are left out", uri);
@@ -207,7 +216,9 @@ static enum outcome resolve(struct load *load, const struct sdf_element *include
 	}
 	enum found found = find(load, include->file, uri, &path);
 	if (!found) {
-		load_error(load, include, "<include> of \"%.200s\" is not found: expected a file or folder beside this file or in a resource path",
+		load_error(load, include,
+			"<include> of \"%.200s\" is not found: expected a file or folder beside this file or in a "
+			"resource path",
 			uri);
 		return LEFT_OUT;
 	}
@@ -230,8 +241,8 @@ static enum outcome resolve(struct load *load, const struct sdf_element *include
 }
 
 /* What was included, with what the include says about it. */
-static const struct sdf_element *override(struct load *load, const struct sdf_element *include,
-	const struct sdf_element *element)
+static const struct sdf_element * override(
+	struct load *load, const struct sdf_element *include, const struct sdf_element *element)
 {
 	const struct sdf_element *pose = sdf_child(include, "pose", NULL), *flag = sdf_child(include, "static", NULL);
 	const char *name = sdf_child_text(include, "name"), *placement = sdf_child_text(include, "placement_frame");
@@ -250,7 +261,8 @@ static const struct sdf_element *override(struct load *load, const struct sdf_el
 		load_build_add(load, &builder, pose);
 	if (flag)
 		load_build_add(load, &builder, flag);
-	for (const struct sdf_element *at = sdf_child(include, "plugin", NULL); at; at = sdf_child(include, "plugin", at))
+	for (const struct sdf_element *at = sdf_child(include, "plugin", NULL); at;
+		at = sdf_child(include, "plugin", at))
 		load_build_add(load, &builder, at);
 	return builder.element;
 }
@@ -296,8 +308,11 @@ const struct sdf_element *include_expand(struct load *load, const struct sdf_ele
 			else
 				load_build_add(load, &builder, included);
 			break;
-		case LEFT_OUT: load_build_add(load, &builder, child); break;
-		case WRONG: break;
+		case LEFT_OUT:
+			load_build_add(load, &builder, child);
+			break;
+		case WRONG:
+			break;
 		}
 	}
 	return builder.element;

@@ -11,12 +11,13 @@ static bool is_physical(const struct sdf_inertial *in)
 	double trace = in->ixx + in->iyy + in->izz, slack = 1e-6 * trace;
 	double a = trace / 2 - in->ixx + slack, b = trace / 2 - in->iyy + slack, c = trace / 2 - in->izz + slack;
 	double xy = in->ixy, xz = in->ixz, yz = in->iyz;
-	double det_i = in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) +
-		       xz * (xy * yz - in->iyy * xz);
+	double det_i =
+		in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) + xz * (xy * yz - in->iyy * xz);
 	/* the second moments have the negated products off the diagonal */
 	double det_s = a * (b * c - yz * yz) - xy * (xy * c + yz * xz) - xz * (xy * yz + b * xz);
-	return in->ixx > 0 && in->ixx * in->iyy - xy * xy > 0 && det_i > 0 && a >= 0 && b >= 0 && c >= 0 &&
-	       a * b - xy * xy >= 0 && det_s >= 0;
+	/* so small that its inverse is of no use is as bad as 0 */
+	return in->ixx > 1e-24 && in->iyy > 1e-24 && in->izz > 1e-24 && in->ixx * in->iyy - xy * xy > 0 &&
+	       det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 && a * b - xy * xy >= 0 && det_s >= 0;
 }
 
 static bool is_automatic(const struct sdf_element *inertial)
@@ -35,20 +36,21 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 		return out;
 	out.automatic = is_automatic(element);
 	out.in_link = load_pose(load, element, NULL);
-	load_double(load, element, "mass", -SDF_LENGTH_MAX, 1e30, &out.mass);
-	load_double(load, matrix, "ixx", -1e60, 1e60, &out.ixx);
-	load_double(load, matrix, "iyy", -1e60, 1e60, &out.iyy);
-	load_double(load, matrix, "izz", -1e60, 1e60, &out.izz);
-	load_double(load, matrix, "ixy", -1e60, 1e60, &out.ixy);
-	load_double(load, matrix, "ixz", -1e60, 1e60, &out.ixz);
-	load_double(load, matrix, "iyz", -1e60, 1e60, &out.iyz);
+	load_double(load, element, "mass", -SDF_MASS_MAX, SDF_MASS_MAX, &out.mass);
+	load_double(load, matrix, "ixx", -1e48, 1e48, &out.ixx);
+	load_double(load, matrix, "iyy", -1e48, 1e48, &out.iyy);
+	load_double(load, matrix, "izz", -1e48, 1e48, &out.izz);
+	load_double(load, matrix, "ixy", -1e48, 1e48, &out.ixy);
+	load_double(load, matrix, "ixz", -1e48, 1e48, &out.ixz);
+	load_double(load, matrix, "iyz", -1e48, 1e48, &out.iyz);
 	if (is_static || out.automatic)
 		return out; /* not used, or computed */
-	if (!(out.mass > 0))
+	if (!(out.mass >= SDF_MASS_MIN))
 		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected more than 0 kg", out.mass);
 	else if (!is_physical(&out))
 		load_error(load, matrix ? matrix : element,
-			"<inertia> is not that of a body: expected positive principal moments, none larger than the other two together");
+			"<inertia> is not that of a body: expected positive principal moments, none larger than the "
+			"other two together");
 	return out;
 }
 
@@ -59,8 +61,8 @@ struct moments { /* about the origin of the frame they are in */
 };
 
 /* Volume and second moments of volume (integral of x x^T) of a shape about its own centre, and that centre. */
-static bool shape_moments(const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second,
-	struct vec3 *ret_centre)
+static bool shape_moments(
+	const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second, struct vec3 *ret_centre)
 {
 	double r = shape->radius, l = shape->length, v;
 	struct vec3 s = shape->size, d;
@@ -95,7 +97,8 @@ static bool shape_moments(const struct sdf_shape *shape, double *ret_volume, str
 		d.z = cylinder * l * l / 12 + caps * (r * r / 5 + l * l / 4 + 3 * r * l / 8);
 		break;
 	}
-	default: return false;
+	default:
+		return false;
 	}
 	*ret_volume = v;
 	*ret_second = d;
@@ -123,7 +126,7 @@ static void add_shape(struct moments *sum, const struct sdf_collision *collision
 static double density_of(struct load *load, const struct sdf_collision *collision, double link_density)
 {
 	double density = link_density;
-	load_double(load, collision->element, "density", 0, 1e30, &density);
+	load_double(load, collision->element, "density", 0, SDF_MASS_MAX, &density);
 	return density;
 }
 
@@ -149,7 +152,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);
 	struct moments sum = {0};
 	double link_density = 1000, wanted = 0;
-	load_double(load, element, "density", 0, 1e30, &link_density);
+	load_double(load, element, "density", 0, SDF_MASS_MAX, &link_density);
 	for (uint32_t i = 0; i < link->collision_count; i++) {
 		const struct sdf_collision *collision = &load->world->collisions.at[link->collision_first + i];
 		double volume, density = density_of(load, collision, link_density);
@@ -165,17 +168,20 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 	if (sum.mass > 0)
 		set_from_moments(&link->inertial, &sum);
 	else
-		load_warn_once(load, "auto inertia", element, "auto inertia of link \"%.80s\" finds no volume: what is written is used",
-			link->name);
+		load_warn_once(load, "auto inertia", element,
+			"auto inertia of link \"%.80s\" finds no volume: what is written is used", link->name);
 	/* a <mass> beside auto="true" (1.12) keeps the shape and scales it */
-	load_double(load, element, "mass", 0, 1e30, &wanted);
+	load_double(load, element, "mass", 0, SDF_MASS_MAX, &wanted);
 	if (sum.mass > 0 && wanted > 0) {
 		double by = wanted / sum.mass;
 		struct sdf_inertial *in = &link->inertial;
 		in->mass = wanted;
 		in->ixx *= by, in->iyy *= by, in->izz *= by, in->ixy *= by, in->ixz *= by, in->iyz *= by;
 	}
-	if (!is_static && (!(link->inertial.mass > 0) || !is_physical(&link->inertial)))
-		load_error(load, element, "auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a density",
+	bool bounded = link->inertial.mass >= SDF_MASS_MIN && link->inertial.mass <= SDF_MASS_MAX;
+	if (!is_static && (!bounded || !is_physical(&link->inertial)))
+		load_error(load, element,
+			"auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a "
+			"density",
 			link->name);
 }

@@ -1,6 +1,7 @@
 /* Joints: kinds, axes, and in the last pass the links and directions that their names mean. */
 #include "sdf/load.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -32,7 +33,9 @@ static enum sdf_joint_kind load_kind(struct load *load, const struct sdf_element
 	for (size_t i = 0; type && i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].name, type))
 			return kinds[i].kind;
-	load_error(load, element, "joint \"%.80s\" has the type \"%.40s\": expected revolute, continuous, prismatic, fixed, ball, universal, revolute2, screw or gearbox",
+	load_error(load, element,
+		"joint \"%.80s\" has the type \"%.40s\": expected revolute, continuous, prismatic, fixed, ball, "
+		"universal, revolute2, screw or gearbox",
 		name, type ? type : "");
 	return SDF_FIXED;
 }
@@ -44,34 +47,35 @@ static void load_limits(struct load *load, const struct sdf_element *limit, stru
 	load_double(load, limit, "upper", -INFINITY, INFINITY, &axis->upper_raw);
 	load_double(load, limit, "effort", -INFINITY, INFINITY, &effort);
 	load_double(load, limit, "velocity", -INFINITY, INFINITY, &velocity);
-	load_double(load, limit, "stiffness", 0, INFINITY, &axis->stiffness);
-	load_double(load, limit, "dissipation", 0, INFINITY, &axis->dissipation);
+	load_double(load, limit, "stiffness", 0, 1e30, &axis->stiffness);
+	load_double(load, limit, "dissipation", 0, 1e30, &axis->dissipation);
 	axis->lower = axis->lower_raw <= -1e16 ? (double)-INFINITY : axis->lower_raw;
 	axis->upper = axis->upper_raw >= 1e16 ? (double)INFINITY : axis->upper_raw;
 	axis->effort = effort < 0 || effort >= 1e16 ? (double)INFINITY : effort;
 	axis->velocity = velocity < 0 || velocity >= 1e16 ? (double)INFINITY : velocity;
 	if (axis->lower > axis->upper)
-		load_warn(load, limit, "<lower> %g is above <upper> %g: the joint has no limits that can be kept", axis->lower,
-			axis->upper);
+		load_warn(load, limit, "<lower> %g is above <upper> %g: the joint has no limits that can be kept",
+			axis->lower, axis->upper);
 }
 
 /* The direction is still in its own frame; load_place_joints() turns it. */
 static struct sdf_axis load_axis(struct load *load, const struct sdf_element *element, struct vec3 xyz)
 {
-	struct sdf_axis axis = {.xyz_world = xyz, .lower_raw = -1e16, .upper_raw = 1e16, .stiffness = 1e8,
-		.dissipation = 1};
+	struct sdf_axis axis = {
+		.xyz_world = xyz, .lower_raw = -1e16, .upper_raw = 1e16, .stiffness = 1e8, .dissipation = 1};
 	const struct sdf_element *dynamics = sdf_child(element, "dynamics", NULL);
 	load_limits(load, sdf_child(element, "limit", NULL), &axis);
 	if (!element)
 		return axis;
 	load_vec3(load, element, "xyz", -1e100, 1e100, &axis.xyz_world);
-	if (!(vec3_length(axis.xyz_world) > 0)) {
-		load_error(load, sdf_child(element, "xyz", NULL), "the direction <xyz> of an axis is 0 0 0: expected a direction");
+	if (!(vec3_length(axis.xyz_world) > 1e-100)) {
+		load_error(load, sdf_child(element, "xyz", NULL),
+			"the direction <xyz> of an axis is 0 0 0: expected a direction");
 		axis.xyz_world = xyz;
 	}
 	axis.xyz_world = vec3_unit(axis.xyz_world);
 	load_double(load, dynamics, "damping", -1e16, 1e16, &axis.damping);
-	load_double(load, dynamics, "friction", -1e16, INFINITY, &axis.friction);
+	load_double(load, dynamics, "friction", -1e16, 1e16, &axis.friction);
 	load_double(load, dynamics, "spring_reference", -1e16, 1e16, &axis.spring_reference);
 	load_double(load, dynamics, "spring_stiffness", -1e16, 1e16, &axis.spring_stiffness);
 	return axis;
@@ -79,8 +83,13 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 
 static void load_axes(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
 {
-	static const unsigned needed[] = {[SDF_REVOLUTE] = 1, [SDF_CONTINUOUS] = 1, [SDF_PRISMATIC] = 1, [SDF_UNIVERSAL] = 2,
-		[SDF_REVOLUTE2] = 2, [SDF_SCREW] = 1, [SDF_GEARBOX] = 2};
+	static const unsigned needed[] = {[SDF_REVOLUTE] = 1,
+		[SDF_CONTINUOUS] = 1,
+		[SDF_PRISMATIC] = 1,
+		[SDF_UNIVERSAL] = 2,
+		[SDF_REVOLUTE2] = 2,
+		[SDF_SCREW] = 1,
+		[SDF_GEARBOX] = 2};
 	const struct sdf_element *first = sdf_child(element, "axis", NULL), *second = sdf_child(element, "axis2", NULL);
 	joint->axis_count = second ? 2 : first ? 1 : 0;
 	joint->axis[0] = load_axis(load, first, (struct vec3){0, 0, 1});
@@ -124,33 +133,43 @@ static const char *load_end(struct load *load, const struct sdf_element *element
 
 static void load_joint_sensors(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
 {
-	for (const struct sdf_element *at = sdf_child(element, "sensor", NULL); at; at = sdf_child(element, "sensor", at))
+	for (const struct sdf_element *at = sdf_child(element, "sensor", NULL); at;
+		at = sdf_child(element, "sensor", at))
 		load_sensor(load, at, SDF_NONE, index, scope);
 }
 
 void load_joint(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope)
 {
-	static const char *const known[] = {"parent", "child", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
-		"screw_thread_pitch", "axis", "axis2", "physics", "sensor", "pose", "frame", NULL};
+	static const char *const known[] = {"parent", "child", "gearbox_ratio", "gearbox_reference_body",
+		"thread_pitch", "screw_thread_pitch", "axis", "axis2", "physics", "sensor", "pose", "frame", NULL};
 	struct sdf_world *world = load->world;
 	uint32_t index = world->joints.count;
 	const char *relative_to;
 	if (!load_room(load, element, index))
 		return;
-	struct sdf_joint joint = {.name = load_name(load, element), .model = model, .line = element->line,
-		.element = element, .parent = SDF_NONE, .child = SDF_NONE};
+	struct sdf_joint joint = {.name = load_name(load, element),
+		.model = model,
+		.line = element->line,
+		.element = element,
+		.parent = SDF_NONE,
+		.child = SDF_NONE};
 	load_warn_unknown(load, element, known);
-	joint.scoped = model == SDF_NONE ? joint.name :
-					   arena_printf(&load->sdf->arena, "%s::%s", world->models.at[model].scoped, joint.name);
+	joint.scoped = model == SDF_NONE
+			       ? joint.name
+			       : arena_printf(&load->sdf->arena, "%s::%s", world->models.at[model].scoped, joint.name);
 	joint.kind = load_kind(load, element, joint.name);
 	joint.parent_name = load_end(load, element, "parent");
 	joint.child_name = load_end(load, element, "child");
 	load_axes(load, element, &joint);
 	load_gears(load, element, &joint);
 	struct pose raw = load_pose(load, element, &relative_to);
-	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_JOINT, .name = joint.name,
-						    .element = element, .scope = scope, .relative_to = relative_to,
-						    .attached_to = *joint.child_name ? joint.child_name : NULL, .raw = raw});
+	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_JOINT,
+						    .name = joint.name,
+						    .element = element,
+						    .scope = scope,
+						    .relative_to = relative_to,
+						    .attached_to = *joint.child_name ? joint.child_name : NULL,
+						    .raw = raw});
 	vec_push(&load->joint_frames, frame);
 	vec_push(&load->joint_dropped, 0);
 	vec_push(&world->joints, joint);
@@ -158,8 +177,8 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 }
 
 /* Turns an axis from the frame it is expressed in to the world. */
-static void place_axis(struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which,
-	struct sdf_axis *axis)
+static void place_axis(
+	struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which, struct sdf_axis *axis)
 {
 	const struct sdf_element *element = sdf_child(joint->element, which, NULL);
 	const struct sdf_element *xyz = sdf_child(element, "xyz", NULL);
@@ -172,7 +191,9 @@ static void place_axis(struct load *load, const struct sdf_joint *joint, uint32_
 	if (in) {
 		uint32_t frame = frames_find(&load->frames, scope, in);
 		if (frame == SDF_NONE)
-			load_error(load, xyz, "<xyz> is expressed_in \"%.80s\": expected the name of a link, joint, frame or model", in);
+			load_error(load, xyz,
+				"<xyz> is expressed_in \"%.80s\": expected the name of a link, joint, frame or model",
+				in);
 		else
 			q = load_world_pose(load, frame).q;
 	} else if (in_model && joint->model != SDF_NONE) {
@@ -204,26 +225,29 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 	if (!strcmp(name, "world") && is_parent)
 		return END_WORLD;
 	if (!strcmp(name, "world")) {
-		load_error(load, element, "<child> of joint \"%.80s\" is the world: expected a link, and the world as <parent>",
+		load_error(load, element,
+			"<child> of joint \"%.80s\" is the world: expected a link, and the world as <parent>",
 			joint->name);
 		return END_BAD;
 	}
 	if (frame == SDF_NONE || (ends_with_model_frame(name) && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
-		load_error(load, element, "<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s",
-			which, joint->name, name, frame == SDF_NONE ? "" : " (a model's frame goes by the model's name)");
+		load_error(load, element,
+			"<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s", which,
+			joint->name, name, frame == SDF_NONE ? "" : " (a model's frame goes by the model's name)");
 		return END_BAD;
 	}
 	if (frames_link(&load->frames, frame, ret_link, &missing))
 		return END_LINK;
 	if (missing) {
-		load_warn(load, element, "<%s> of joint \"%.80s\" is in an include that was left out: so is the joint", which,
-			joint->name);
+		load_warn(load, element, "<%s> of joint \"%.80s\" is in an include that was left out: so is the joint",
+			which, joint->name);
 		return END_DROP;
 	}
 	if (is_parent && scope == FRAMES_WORLD)
 		return END_WORLD; /* a frame of the world */
-	load_error(load, element, "<%s> of joint \"%.80s\" is \"%.80s\", which is attached to no link: expected one that is",
-		which, joint->name, name);
+	load_error(load, element,
+		"<%s> of joint \"%.80s\" is \"%.80s\", which is attached to no link: expected one that is", which,
+		joint->name, name);
 	return END_BAD;
 }
 
@@ -248,13 +272,14 @@ static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scop
 		return false;
 	if (parent == child && joint->model == SDF_NONE) {
 		/* Gazebo reads worlds whose joints it cannot make */
-		load_warn(load, joint->element, "joint \"%.80s\" connects \"%.80s\" with itself: it is left out", joint->name,
-			name_from(load, joint, child));
+		load_warn(load, joint->element, "joint \"%.80s\" connects \"%.80s\" with itself: it is left out",
+			joint->name, name_from(load, joint, child));
 		return false;
 	}
 	if (parent == child)
-		load_error(load, joint->element, "parent and child of joint \"%.80s\" are the same link \"%.80s\": expected two",
-			joint->name, name_from(load, joint, child));
+		load_error(load, joint->element,
+			"parent and child of joint \"%.80s\" are the same link \"%.80s\": expected two", joint->name,
+			name_from(load, joint, child));
 	joint->parent = parent;
 	joint->child = child;
 	joint->parent_name = parent_end == END_WORLD ? "world" : name_from(load, joint, parent);
@@ -297,7 +322,7 @@ static void drop_joints(struct load *load)
 		model->joint_count = end - model->joint_first;
 	}
 	drop_sensors(world, number);
-	vec_free_((void **)&number);
+	free(number);
 }
 
 void load_place_joints(struct load *load)

@@ -1,18 +1,17 @@
 /* Links and what hangs on them. */
 #include "sdf/load.h"
+#include "sdf/xml.h"
 
 #include <string.h>
-
-static bool is(const struct sdf_element *element, const char *name)
-{
-	return !strcmp(element->name, name);
-}
 
 static void load_collision(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
 {
 	const char *relative_to;
-	struct sdf_collision collision = {.name = load_name(load, element), .link = link, .line = element->line,
-		.max_contacts = 10, .element = element};
+	struct sdf_collision collision = {.name = load_name(load, element),
+		.link = link,
+		.line = element->line,
+		.max_contacts = 10,
+		.element = element};
 	if (!load_room(load, element, load->world->collisions.count))
 		return;
 	collision.in_link = load_pose(load, element, &relative_to);
@@ -27,8 +26,8 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 static void load_visual(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
 {
 	const char *relative_to;
-	struct sdf_visual visual = {.name = load_name(load, element), .link = link, .line = element->line,
-		.element = element};
+	struct sdf_visual visual = {
+		.name = load_name(load, element), .link = link, .line = element->line, .element = element};
 	if (!load_room(load, element, load->world->visuals.count))
 		return;
 	visual.in_link = load_pose(load, element, &relative_to);
@@ -52,7 +51,10 @@ static const char *current_type(const char *type)
 void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
 {
 	const char *relative_to, *type = sdf_attribute(element, "type");
-	struct sdf_sensor sensor = {.name = load_name(load, element), .link = link, .joint = joint, .line = element->line,
+	struct sdf_sensor sensor = {.name = load_name(load, element),
+		.link = link,
+		.joint = joint,
+		.line = element->line,
 		.element = element};
 	if (!load_room(load, element, load->world->sensors.count))
 		return;
@@ -72,7 +74,8 @@ static void check_unique(struct load *load, const struct sdf_element *link, cons
 	for (const struct sdf_element *at = sdf_child(link, kind, NULL); at; at = sdf_child(link, kind, at)) {
 		const char *name = sdf_attribute(at, "name");
 		if (name && *name && !map_add(&names, name, 0))
-			load_error(load, at, "a second <%s> \"%.80s\" in the same link: expected different names", kind, name);
+			load_error(load, at, "a second <%s> \"%.80s\" in the same link: expected different names", kind,
+				name);
 	}
 	map_fini(&names);
 }
@@ -84,23 +87,23 @@ static bool has_several(const struct sdf_element *link, const char *kind)
 	return first && sdf_child(link, kind, first);
 }
 
-static void load_link_children(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model,
-	uint32_t scope)
+static void load_link_children(
+	struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model, uint32_t scope)
 {
 	static const char *const known[] = {"gravity", "enable_wind", "self_collide", "kinematic", "must_be_base_link",
 		"pose", "inertial", "velocity_decay", "collision", "visual", "sensor", "projector", "audio_sink",
 		"audio_source", "battery", "light", "particle_emitter", "plugin", "frame", NULL};
 	load_warn_unknown(load, element, known);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "collision"))
+		if (xml_is(child, "collision"))
 			load_collision(load, child, index, scope);
-		else if (is(child, "visual"))
+		else if (xml_is(child, "visual"))
 			load_visual(load, child, index, scope);
-		else if (is(child, "sensor"))
+		else if (xml_is(child, "sensor"))
 			load_sensor(load, child, index, SDF_NONE, scope);
-		else if (is(child, "light"))
+		else if (xml_is(child, "light"))
 			load_light(load, child, index, scope);
-		else if (is(child, "plugin"))
+		else if (xml_is(child, "plugin"))
 			load_plugin(load, child, model, index);
 	}
 	static const char *const kinds[] = {"collision", "visual", "sensor"};
@@ -118,9 +121,14 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 	const char *relative_to;
 	if (!load_room(load, element, index))
 		return;
-	struct sdf_link link = {.name = load_name(load, element), .model = model, .line = element->line, .gravity = true,
-		.self_collide = owner->self_collide, .collision_first = world->collisions.count,
-		.visual_first = world->visuals.count, .element = element};
+	struct sdf_link link = {.name = load_name(load, element),
+		.model = model,
+		.line = element->line,
+		.gravity = true,
+		.self_collide = owner->self_collide,
+		.collision_first = world->collisions.count,
+		.visual_first = world->visuals.count,
+		.element = element};
 	link.scoped = arena_printf(&load->sdf->arena, "%s::%s", owner->scoped, link.name);
 	struct pose raw = load_pose(load, element, &relative_to);
 	link.inertial = load_inertial(load, element, owner->is_static);
@@ -129,9 +137,13 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 	load_bool(load, element, "kinematic", &link.kinematic);
 	load_double(load, decay, "linear", 0, 1e9, &link.linear_damping);
 	load_double(load, decay, "angular", 0, 1e9, &link.angular_damping);
-	vec_push(&load->link_frames, load_declare(load, (struct frames_frame){.kind = FRAMES_LINK, .name = link.name,
-								.element = element, .scope = scope, .link = index,
-								.relative_to = relative_to, .raw = raw}));
+	vec_push(&load->link_frames, load_declare(load, (struct frames_frame){.kind = FRAMES_LINK,
+								.name = link.name,
+								.element = element,
+								.scope = scope,
+								.link = index,
+								.relative_to = relative_to,
+								.raw = raw}));
 	vec_push(&world->links, link);
 	load_link_children(load, element, index, model, scope);
 	world->links.at[index].collision_count = world->collisions.count - link.collision_first;

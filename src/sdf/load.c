@@ -12,7 +12,8 @@ static void add_message(struct load *load, enum sdf_severity severity, troupe_st
 	struct sdf *sdf = load->sdf;
 	struct troupe_error what, line;
 	fail_v(&what, status, format, args);
-	fail(&line, status, "%.200s:%u: %s", element ? element->file : sdf->path, element ? element->line : 1, what.text);
+	fail(&line, status, "%.200s:%u: %s", element ? element->file : sdf->path, element ? element->line : 1,
+		what.text);
 	*(severity == SDF_ERROR ? &sdf->error_count : &sdf->warning_count) += 1;
 	if (severity == SDF_ERROR && !load->status) {
 		load->status = status;
@@ -72,7 +73,8 @@ void load_warn_unknown(struct load *load, const struct sdf_element *element, con
 			continue;
 		memcpy(kind, element->name, strlen(element->name) + 1);
 		strcat(strcat(kind, "/"), child->name);
-		load_warn_once(load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
+		load_warn_once(
+			load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
 	}
 }
 
@@ -89,8 +91,8 @@ static void report_value(struct load *load, const struct troupe_error *error, en
 		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, error->text)});
 }
 
-void load_double(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
-	double *value)
+void load_double(
+	struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi, double *value)
 {
 	struct troupe_error error;
 	if (sdf_child_double(parent, name, lo, hi, value, &error))
@@ -107,8 +109,8 @@ void load_bool(struct load *load, const struct sdf_element *parent, const char *
 	}
 }
 
-void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
-	struct vec3 *value)
+void load_vec3(
+	struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi, struct vec3 *value)
 {
 	struct troupe_error error;
 	if (sdf_child_vec3(parent, name, lo, hi, value, &error))
@@ -152,10 +154,11 @@ const char *load_name(struct load *load, const struct sdf_element *element)
 	}
 	/* the model of a world may be called "world" in a flattened file, hence only since the names have a meaning */
 	if (is_reserved(name) && load->version >= 107)
-		load_error(load, element, "the name \"%.80s\" of <%s> is reserved: expected another one", name, element->name);
-	else if (strstr(name, "::") && load->version >= 108)
-		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it", name,
+		load_error(load, element, "the name \"%.80s\" of <%s> is reserved: expected another one", name,
 			element->name);
+	else if (strstr(name, "::") && load->version >= 108)
+		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it",
+			name, element->name);
 	return name;
 }
 
@@ -166,7 +169,8 @@ const char *load_reference(struct load *load, const struct sdf_element *element,
 		return NULL;
 	if (strcmp(text, "__root__"))
 		return text;
-	load_error(load, element, "%s of <%s> is __root__: expected a frame of the same scope", attribute, element->name);
+	load_error(
+		load, element, "%s of <%s> is __root__: expected a frame of the same scope", attribute, element->name);
 	return NULL;
 }
 
@@ -189,10 +193,12 @@ uint32_t load_declare(struct load *load, struct frames_frame frame)
 	const struct frames_frame *other = &load->frames.frames.at[taken];
 	/* before 1.7 a joint could be called like a link; the first one keeps the name */
 	if (other->kind == frame.kind || load->version >= 107)
-		load_error(load, frame.element, "<%s> \"%.80s\": the name is taken by the <%s> of line %u: expected different names",
+		load_error(load, frame.element,
+			"<%s> \"%.80s\": the name is taken by the <%s> of line %u: expected different names",
 			frame.element->name, frame.name, other->element->name, other->element->line);
 	else
-		load_warn(load, frame.element, "<%s> \"%.80s\" has the name of the <%s> of line %u, which references will mean",
+		load_warn(load, frame.element,
+			"<%s> \"%.80s\" has the name of the <%s> of line %u, which references will mean",
 			frame.element->name, frame.name, other->element->name, other->element->line);
 	return index;
 }
@@ -215,7 +221,8 @@ void load_build_add(struct load *load, struct load_builder *builder, const struc
 {
 	if (load->copies >= LOAD_COPIES_MAX) {
 		if (load->status != TROUPE_ELIMIT)
-			load_limit(load, child, "includes copy too many elements: expected at most %d", LOAD_COPIES_MAX);
+			load_limit(
+				load, child, "includes copy too many elements: expected at most %d", LOAD_COPIES_MAX);
 		return;
 	}
 	load->copies++;
@@ -267,8 +274,8 @@ static void check_version(struct load *load, struct load_file *file)
 			"SDF version %.20s is not one that is known: it is read like the nearest of 1.4 to 1.12", text);
 }
 
-troupe_status load_read(struct load *load, const char *text, size_t bytes, const char *path,
-	const struct sdf_element **ret_root)
+troupe_status load_read(
+	struct load *load, const char *text, size_t bytes, const char *path, const struct sdf_element **ret_root)
 {
 	struct troupe_error error;
 	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
@@ -376,8 +383,8 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	return status;
 }
 
-troupe_status sdf_load_file(const char *path, const struct sdf_options *options, struct sdf **ret_sdf,
-	struct troupe_error *error)
+troupe_status sdf_load_file(
+	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
 {
 	char *text;
 	size_t bytes;

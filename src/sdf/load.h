@@ -12,7 +12,9 @@
 
 enum {
 	LOAD_FILES_MAX = 100000,
-	LOAD_COPIES_MAX = 20000000, /* elements copied for includes: what a bomb of them may grow to */
+	LOAD_INCLUDES_MAX =
+		100000,            /* followed, not written: files that include each other twice double at each level */
+	LOAD_COPIES_MAX = 4000000, /* elements copied for that */
 };
 
 struct load_file {
@@ -43,7 +45,7 @@ struct load {
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
 	uint32_t depth;   /* of models and includes */
-	uint32_t copies;
+	uint32_t includes, copies;
 
 	/* the world that is being read */
 	struct sdf_world *world;
@@ -60,15 +62,17 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 /* The same unless a warning of that kind was given before. */
 void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
-/* One warning for each name of a child that is not in the NULL-terminated list. Names with a prefix are somebody's own. */
+/* One warning for each name of a child that is not in the NULL-terminated list. Names with a prefix are somebody's own.
+ */
 void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known);
 
 /* sdf_child_...() with the problem reported; *value then stays as it was. */
-void load_double(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
-	double *value);
+void load_double(
+	struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi, double *value);
 void load_bool(struct load *load, const struct sdf_element *parent, const char *name, bool *value);
 void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value);
+/* Hexadecimal is read as well. */
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
 /* The <pose> of parent; *ret_relative_to (may be NULL) is NULL when the pose says nothing. */
 struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to);
@@ -80,8 +84,8 @@ const char *load_reference(struct load *load, const struct sdf_element *element,
 bool load_room(struct load *load, const struct sdf_element *element, uint32_t count);
 
 /* files and includes */
-troupe_status load_read(struct load *load, const char *text, size_t bytes, const char *path,
-	const struct sdf_element **ret_root);
+troupe_status load_read(
+	struct load *load, const char *text, size_t bytes, const char *path, const struct sdf_element **ret_root);
 uint32_t load_version_of(const struct load *load, const struct sdf_element *element);
 
 /* declare */

@@ -1,14 +1,10 @@
 /* Models and their frames, and the last pass: world poses of everything. */
 #include "sdf/include.h"
 #include "sdf/load.h"
+#include "sdf/xml.h"
 #include "sdf/rewrite.h"
 
 #include <string.h>
-
-static bool is(const struct sdf_element *element, const char *name)
-{
-	return !strcmp(element->name, name);
-}
 
 void load_frame(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope)
 {
@@ -17,9 +13,13 @@ void load_frame(struct load *load, const struct sdf_element *element, uint32_t m
 	if (!load_room(load, element, load->world->frames.count))
 		return;
 	struct pose raw = load_pose(load, element, &relative_to);
-	uint32_t index = load_declare(load, (struct frames_frame){.kind = FRAMES_FRAME, .name = frame.name,
-						    .element = element, .scope = scope, .relative_to = relative_to,
-						    .attached_to = load_reference(load, element, "attached_to"), .raw = raw});
+	uint32_t index = load_declare(load, (struct frames_frame){.kind = FRAMES_FRAME,
+						    .name = frame.name,
+						    .element = element,
+						    .scope = scope,
+						    .relative_to = relative_to,
+						    .attached_to = load_reference(load, element, "attached_to"),
+						    .raw = raw});
 	vec_push(&load->world->frames, frame);
 	vec_push(&load->frame_frames, index);
 }
@@ -31,20 +31,23 @@ static void load_model_children(struct load *load, const struct sdf_element *ele
 	bool is_static = load->world->models.at[index].is_static;
 	load_warn_unknown(load, element, known);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "link"))
+		if (xml_is(child, "link"))
 			load_link(load, child, index, scope);
-		else if (is(child, "joint"))
+		else if (xml_is(child, "joint"))
 			load_joint(load, child, index, scope);
-		else if (is(child, "frame"))
+		else if (xml_is(child, "frame"))
 			load_frame(load, child, index, scope);
-		else if (is(child, "plugin"))
+		else if (xml_is(child, "plugin"))
 			load_plugin(load, child, index, SDF_NONE);
-		else if (is(child, "include"))
-			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING, .name = include_name(load, child),
-						   .element = child, .scope = scope, .raw = POSE_IDENTITY});
+		else if (xml_is(child, "include"))
+			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING,
+						   .name = include_name(load, child),
+						   .element = child,
+						   .scope = scope,
+						   .raw = POSE_IDENTITY});
 	}
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (is(child, "model"))
+		if (xml_is(child, "model"))
 			load_model(load, child, index, scope, is_static);
 }
 
@@ -56,11 +59,16 @@ static const char *scoped_name(struct load *load, uint32_t parent, const char *n
 }
 
 /* The model's own entry, and its name in the scope around it. */
-static uint32_t declare_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope,
-	bool is_static)
+static uint32_t declare_model(
+	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
-	struct sdf_model model = {.name = load_name(load, element), .parent = parent, .line = element->line,
-		.file = element->file, .allow_auto_disable = true, .canonical_link = SDF_NONE, .element = element};
+	struct sdf_model model = {.name = load_name(load, element),
+		.parent = parent,
+		.line = element->line,
+		.file = element->file,
+		.allow_auto_disable = true,
+		.canonical_link = SDF_NONE,
+		.element = element};
 	const char *relative_to;
 	struct pose raw = load_pose(load, element, &relative_to);
 	load_bool(load, element, "static", &model.is_static);
@@ -71,17 +79,21 @@ static uint32_t declare_model(struct load *load, const struct sdf_element *eleme
 	model.link_first = load->world->links.count;
 	model.joint_first = load->world->joints.count;
 	model.plugin_first = load->world->plugins.count;
-	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_MODEL, .name = model.name,
-						    .element = element, .scope = scope, .relative_to = relative_to,
-						    .placement = load_reference(load, element, "placement_frame"), .raw = raw});
+	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_MODEL,
+						    .name = model.name,
+						    .element = element,
+						    .scope = scope,
+						    .relative_to = relative_to,
+						    .placement = load_reference(load, element, "placement_frame"),
+						    .raw = raw});
 	vec_push(&load->world->models, model);
 	vec_push(&load->model_frames, frame);
 	frames_open(&load->frames, scope, frame, element);
 	return load->world->models.count - 1;
 }
 
-static void read_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope,
-	bool is_static)
+static void read_model(
+	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
 	element = include_expand(load, rewrite_unflatten(load, element));
 	uint32_t index = declare_model(load, element, parent, scope, is_static);
@@ -93,8 +105,8 @@ static void read_model(struct load *load, const struct sdf_element *element, uin
 	model->joint_count = world->joints.count - model->joint_first;
 	model->plugin_count = world->plugins.count - model->plugin_first;
 	if (!model->link_count && !model->is_static && !load->frames.scopes.at[load_scope_of(index)].missing)
-		load_error(load, element, "model \"%.80s\" has no link: expected at least one, or <static>true</static>",
-			model->name);
+		load_error(load, element,
+			"model \"%.80s\" has no link: expected at least one, or <static>true</static>", model->name);
 }
 
 void load_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
@@ -132,7 +144,8 @@ static uint32_t canonical_link(struct load *load, uint32_t index)
 		if (frame != SDF_NONE && load->frames.frames.at[frame].kind == FRAMES_LINK)
 			return load->frames.frames.at[frame].link;
 		if (frame == SDF_NONE || load->frames.frames.at[frame].kind != FRAMES_MISSING)
-			load_error(load, model->element, "canonical_link of model \"%.80s\" is \"%.80s\": expected the name of a link",
+			load_error(load, model->element,
+				"canonical_link of model \"%.80s\" is \"%.80s\": expected the name of a link",
 				model->name, name);
 	}
 	if (model->link_count && world->links.at[model->link_first].model == index)
@@ -155,20 +168,32 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 	return scope == FRAMES_WORLD ? in_scope : pose_mul(load->world->models.at[scope - 1].in_world, in_scope);
 }
 
+/* Each pose alone is within bounds, but long chains add up. */
+static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
+{
+	struct vec3 p = pose.p;
+	if (fabs(p.x) <= SDF_LENGTH_MAX && fabs(p.y) <= SDF_LENGTH_MAX && fabs(p.z) <= SDF_LENGTH_MAX)
+		return;
+	load_error(load, element, "<%s> is at %g %g %g in the world: expected from %g to %g m", element->name, p.x, p.y,
+		p.z, -SDF_LENGTH_MAX, SDF_LENGTH_MAX);
+}
+
 static void place_models_and_links(struct load *load)
 {
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->models.count; i++) {
 		struct sdf_model *model = &world->models.at[i];
 		model->in_parent = load->frames.frames.at[load->model_frames.at[i]].in_scope;
-		model->in_world = model->parent == SDF_NONE ?
-					  model->in_parent :
-					  pose_mul(world->models.at[model->parent].in_world, model->in_parent);
+		model->in_world = model->parent == SDF_NONE
+					  ? model->in_parent
+					  : pose_mul(world->models.at[model->parent].in_world, model->in_parent);
+		check_place(load, model->element, model->in_world);
 	}
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		struct sdf_link *link = &world->links.at[i];
 		link->in_model = load->frames.frames.at[load->link_frames.at[i]].in_scope;
 		link->in_world = pose_mul(world->models.at[link->model].in_world, link->in_model);
+		check_place(load, link->element, link->in_world);
 	}
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
@@ -182,14 +207,21 @@ static struct pose owner_in_scope(const struct load *load, const struct load_pla
 	const struct sdf_world *world = load->world;
 	uint32_t link = SDF_NONE, joint = SDF_NONE;
 	switch (placing->kind) {
-	case LOAD_COLLISION: link = world->collisions.at[placing->index].link; break;
-	case LOAD_VISUAL: link = world->visuals.at[placing->index].link; break;
-	case LOAD_LIGHT: link = world->lights.at[placing->index].link; break;
+	case LOAD_COLLISION:
+		link = world->collisions.at[placing->index].link;
+		break;
+	case LOAD_VISUAL:
+		link = world->visuals.at[placing->index].link;
+		break;
+	case LOAD_LIGHT:
+		link = world->lights.at[placing->index].link;
+		break;
 	case LOAD_SENSOR:
 		link = world->sensors.at[placing->index].link;
 		joint = world->sensors.at[placing->index].joint;
 		break;
-	case LOAD_ACTOR: break;
+	case LOAD_ACTOR:
+		break;
 	}
 	if (link != SDF_NONE)
 		return load->frames.frames.at[load->link_frames.at[link]].in_scope;
@@ -202,11 +234,16 @@ static struct pose *placed_pose(struct load *load, const struct load_placing *pl
 {
 	struct sdf_world *world = load->world;
 	switch (placing->kind) {
-	case LOAD_COLLISION: return &world->collisions.at[placing->index].in_link;
-	case LOAD_VISUAL: return &world->visuals.at[placing->index].in_link;
-	case LOAD_SENSOR: return &world->sensors.at[placing->index].in_parent;
-	case LOAD_LIGHT: return &world->lights.at[placing->index].in_world;
-	default: return &world->actors.at[placing->index].in_world;
+	case LOAD_COLLISION:
+		return &world->collisions.at[placing->index].in_link;
+	case LOAD_VISUAL:
+		return &world->visuals.at[placing->index].in_link;
+	case LOAD_SENSOR:
+		return &world->sensors.at[placing->index].in_parent;
+	case LOAD_LIGHT:
+		return &world->lights.at[placing->index].in_world;
+	default:
+		return &world->actors.at[placing->index].in_world;
 	}
 }
 
@@ -217,7 +254,8 @@ static void place_deferred(struct load *load)
 		uint32_t target = frames_find(&load->frames, placing->scope, placing->relative_to);
 		if (target == SDF_NONE) {
 			load_error(load, placing->element,
-				"pose of <%s> is relative_to \"%.80s\": expected the name of a link, joint, frame or model",
+				"pose of <%s> is relative_to \"%.80s\": expected the name of a link, joint, frame or "
+				"model",
 				placing->element->name, placing->relative_to);
 			continue;
 		}
@@ -233,6 +271,7 @@ static void place_parts(struct load *load)
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		struct sdf_collision *collision = &world->collisions.at[i];
 		collision->in_world = pose_mul(world->links.at[collision->link].in_world, collision->in_link);
+		check_place(load, collision->element, collision->in_world);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];
@@ -253,8 +292,8 @@ static void place_sensors(struct load *load)
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		struct sdf_sensor *sensor = &world->sensors.at[i];
-		struct pose parent = sensor->link != SDF_NONE ? world->links.at[sensor->link].in_world :
-								world->joints.at[sensor->joint].in_world;
+		struct pose parent = sensor->link != SDF_NONE ? world->links.at[sensor->link].in_world
+							      : world->joints.at[sensor->joint].in_world;
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
 	}
 }
@@ -265,8 +304,8 @@ static void place_friction(struct load *load)
 	struct sdf_world *world = load->world;
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		struct sdf_collision *collision = &world->collisions.at[i];
-		const struct sdf_element *ode = sdf_child(sdf_child(sdf_child(collision->element, "surface", NULL),
-								  "friction", NULL), "ode", NULL);
+		const struct sdf_element *ode = sdf_child(
+			sdf_child(sdf_child(collision->element, "surface", NULL), "friction", NULL), "ode", NULL);
 		const struct sdf_element *fdir1 = sdf_child(ode, "fdir1", NULL);
 		const char *name = sdf_attribute(fdir1, "gz:expressed_in");
 		name = name ? name : sdf_attribute(fdir1, "ignition:expressed_in");
@@ -276,13 +315,15 @@ static void place_friction(struct load *load)
 		uint32_t frame = frames_find(&load->frames, scope, name);
 		bool missing;
 		if (frame == SDF_NONE || !frames_link(&load->frames, frame, &link, &missing)) {
-			load_warn(load, fdir1, "<fdir1> is expressed in \"%.80s\", which is no frame of this model: the collision's is used",
+			load_warn(load, fdir1,
+				"<fdir1> is expressed in \"%.80s\", which is no frame of this model: the collision's "
+				"is used",
 				name);
 			continue;
 		}
 		struct quat in_world = load_world_pose(load, frame).q;
-		collision->surface.fdir1 = quat_rotate(quat_mul(quat_conj(world->links.at[link].in_world.q), in_world),
-			collision->surface.fdir1);
+		collision->surface.fdir1 = quat_rotate(
+			quat_mul(quat_conj(world->links.at[link].in_world.q), in_world), collision->surface.fdir1);
 		collision->surface.fdir1_link = link;
 	}
 }

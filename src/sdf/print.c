@@ -1,6 +1,6 @@
 /* SDF again: elements as they stood in the file, but for those that the loader resolves (poses, joints' ends and axes,
- * includes), which are printed as resolved. Elements and the loader's arrays are walked in the order in which the loader
- * walked them, so one cursor per array finds what belongs to an element. */
+ * includes), which are printed as resolved. Elements and the loader's arrays are walked in the order in which the
+ * loader walked them, so one cursor per array finds what belongs to an element. */
 #include "sdf/xml.h"
 
 #include <string.h>
@@ -13,11 +13,6 @@ struct print {
 	const char *uri; /* takes the place of an <uri> in what is printed as it stood; NULL: nothing does */
 	int depth;
 };
-
-static bool is(const struct sdf_element *element, const char *name)
-{
-	return !strcmp(element->name, name);
-}
 
 static void indent(struct print *print)
 {
@@ -56,7 +51,7 @@ static void close(struct print *print, const char *name)
 
 static void add_element(struct print *print, const struct sdf_element *element)
 {
-	const char *text = print->uri && is(element, "uri") ? print->uri : element->text;
+	const char *text = print->uri && xml_is(element, "uri") ? print->uri : element->text;
 	begin(print, element, NULL);
 	if (!element->child && !*text) {
 		text_add(print->out, "/>\n");
@@ -116,14 +111,14 @@ static void add_posed(struct print *print, const struct sdf_element *element, st
 	open(print);
 	add_pose(print, pose, relative_to);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!is(child, "pose"))
+		if (!xml_is(child, "pose"))
 			add_element(print, child);
 	close(print, element->name);
 }
 
 /* Files of other folders name their meshes in their own way. */
-static void add_shaped(struct print *print, const struct sdf_element *element, struct pose pose,
-	const struct sdf_shape *shape)
+static void add_shaped(
+	struct print *print, const struct sdf_element *element, struct pose pose, const struct sdf_shape *shape)
 {
 	bool elsewhere = shape->path && strcmp(element->file, print->sdf->path);
 	print->uri = elsewhere ? shape->path : NULL;
@@ -154,17 +149,17 @@ static void add_link(struct print *print, const struct sdf_element *element)
 	open(print);
 	add_pose(print, world->links.at[print->link++].in_model, NULL);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "pose"))
+		if (xml_is(child, "pose"))
 			continue;
-		if (is(child, "collision")) {
+		if (xml_is(child, "collision")) {
 			const struct sdf_collision *collision = &world->collisions.at[print->collision++];
 			add_shaped(print, child, collision->in_link, &collision->shape);
-		} else if (is(child, "visual")) {
+		} else if (xml_is(child, "visual")) {
 			const struct sdf_visual *visual = &world->visuals.at[print->visual++];
 			add_shaped(print, child, visual->in_link, &visual->shape);
-		} else if (is(child, "sensor")) {
+		} else if (xml_is(child, "sensor")) {
 			add_sensor(print, child);
-		} else if (is(child, "light")) {
+		} else if (xml_is(child, "light")) {
 			add_light(print, child);
 		} else {
 			add_element(print, child);
@@ -188,7 +183,7 @@ static void add_axis(struct print *print, const struct sdf_element *element, str
 	add_vec3(print, xyz);
 	text_add(print->out, "</xyz>\n");
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!is(child, "xyz") && !is(child, "use_parent_model_frame"))
+		if (!xml_is(child, "xyz") && !xml_is(child, "use_parent_model_frame"))
 			add_element(print, child);
 	close(print, element->name);
 }
@@ -216,13 +211,13 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 	add_end(print, "parent", joint->parent_name);
 	add_end(print, "child", joint->child_name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "pose") || is(child, "parent") || is(child, "child"))
+		if (xml_is(child, "pose") || xml_is(child, "parent") || xml_is(child, "child"))
 			continue;
-		if (is(child, "axis"))
+		if (xml_is(child, "axis"))
 			add_axis(print, child, quat_rotate(from_world.q, joint->axis[0].xyz_world), frame);
-		else if (is(child, "axis2"))
+		else if (xml_is(child, "axis2"))
 			add_axis(print, child, quat_rotate(from_world.q, joint->axis[1].xyz_world), frame);
-		else if (is(child, "sensor"))
+		else if (xml_is(child, "sensor"))
 			add_sensor(print, child);
 		else
 			add_element(print, child);
@@ -237,19 +232,19 @@ static void add_model(struct print *print)
 	open(print);
 	add_pose(print, model->in_parent, NULL);
 	for (const struct sdf_element *child = model->element->child; child; child = child->next) {
-		if (is(child, "pose") || is(child, "model"))
+		if (xml_is(child, "pose") || xml_is(child, "model"))
 			continue;
-		if (is(child, "link"))
+		if (xml_is(child, "link"))
 			add_link(print, child);
-		else if (is(child, "joint"))
+		else if (xml_is(child, "joint"))
 			add_joint(print, child);
-		else if (is(child, "frame"))
+		else if (xml_is(child, "frame"))
 			add_frame(print, child);
 		else
 			add_element(print, child);
 	}
 	for (const struct sdf_element *child = model->element->child; child; child = child->next)
-		if (is(child, "model"))
+		if (xml_is(child, "model"))
 			add_model(print);
 	close(print, "model");
 }
@@ -257,13 +252,13 @@ static void add_model(struct print *print)
 /* False when it is none of those that have a place. */
 static bool add_placed(struct print *print, const struct sdf_element *element)
 {
-	if (is(element, "model"))
+	if (xml_is(element, "model"))
 		add_model(print);
-	else if (is(element, "light"))
+	else if (xml_is(element, "light"))
 		add_light(print, element);
-	else if (is(element, "actor"))
+	else if (xml_is(element, "actor"))
 		add_posed(print, element, print->world->actors.at[print->actor++].in_world, NULL);
-	else if (is(element, "frame"))
+	else if (xml_is(element, "frame"))
 		add_frame(print, element);
 	else
 		return false;
@@ -280,10 +275,10 @@ static void add_world(struct print *print)
 	add_vec3(print, print->world->gravity);
 	text_add(print->out, "</gravity>\n");
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!add_placed(print, child) && !is(child, "joint") && !is(child, "gravity"))
+		if (!add_placed(print, child) && !xml_is(child, "joint") && !xml_is(child, "gravity"))
 			add_element(print, child);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (is(child, "joint"))
+		if (xml_is(child, "joint"))
 			add_joint(print, child);
 	close(print, element->name);
 }

@@ -2,6 +2,7 @@
  * the texts of a joint's ends that name frames. Inside a nested model names mean other things; only its own pose is
  * looked at. */
 #include "sdf/rewrite.h"
+#include "sdf/xml.h"
 
 #include <string.h>
 
@@ -9,11 +10,6 @@ struct rename {
 	const char *prefix; /* taken off, with the "::" after it; NULL: nothing is */
 	const char *self;   /* what "__model__" becomes; NULL: stays */
 };
-
-static bool is(const struct sdf_element *element, const char *name)
-{
-	return !strcmp(element->name, name);
-}
 
 /* What stands behind "prefix::", or NULL when text does not begin so. */
 static const char *behind(const char *text, const char *prefix)
@@ -32,8 +28,8 @@ static const char *renamed(const struct rename *rename, const char *text)
 
 static void rename_attributes(struct load *load, const struct rename *rename, struct load_builder *builder)
 {
-	static const char *const names[] = {"relative_to", "attached_to", "expressed_in", "gz:expressed_in",
-		"ignition:expressed_in"};
+	static const char *const names[] = {
+		"relative_to", "attached_to", "expressed_in", "gz:expressed_in", "ignition:expressed_in"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *text = sdf_attribute(builder->element, names[i]);
 		const char *other = text ? renamed(rename, text) : NULL;
@@ -42,14 +38,15 @@ static void rename_attributes(struct load *load, const struct rename *rename, st
 	}
 }
 
-static struct load_builder copy_renamed(struct load *load, const struct rename *rename, const struct sdf_element *element)
+static struct load_builder copy_renamed(
+	struct load *load, const struct rename *rename, const struct sdf_element *element)
 {
 	struct load_builder builder = load_build(load, element);
 	rename_attributes(load, rename, &builder);
-	if (is(element, "parent") || is(element, "child"))
+	if (xml_is(element, "parent") || xml_is(element, "child"))
 		builder.element->text = renamed(rename, element->text);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		bool foreign = is(child, "plugin") || (is(element, "model") && !is(child, "pose"));
+		bool foreign = xml_is(child, "plugin") || (xml_is(element, "model") && !xml_is(child, "pose"));
 		load_build_add(load, &builder, foreign ? child : copy_renamed(load, rename, child).element);
 	}
 	return builder;
@@ -58,7 +55,7 @@ static struct load_builder copy_renamed(struct load *load, const struct rename *
 /* The name before "::__model__" of a frame that stands for a flattened model directly in this one, or NULL. */
 static const char *flattened_name(struct load *load, const struct sdf_element *element)
 {
-	const char *name = is(element, "frame") ? sdf_attribute(element, "name") : NULL;
+	const char *name = xml_is(element, "frame") ? sdf_attribute(element, "name") : NULL;
 	const char *colons = name ? strstr(name, "::") : NULL;
 	if (!colons || strcmp(colons, "::__model__"))
 		return NULL;
@@ -67,13 +64,27 @@ static const char *flattened_name(struct load *load, const struct sdf_element *e
 
 static bool can_move(const struct sdf_element *element)
 {
-	return is(element, "link") || is(element, "joint") || is(element, "frame") || is(element, "model");
+	return xml_is(element, "link") || xml_is(element, "joint") || xml_is(element, "frame") || xml_is(element, "model");
 }
 
+static bool ends_in(const struct sdf_element *joint, const char *end, const char *model)
+{
+	const char *text = sdf_child_text(joint, end);
+	return !text || !strcmp(text, "world") || behind(text, model);
+}
+
+/* The name inside the flattened model that an element belongs to, or NULL. A joint to something outside stays there. */
+static const char *name_within(const struct sdf_element *element, const char *model)
+{
+	const char *own = can_move(element) ? sdf_attribute(element, "name") : NULL;
+	if (!own || (xml_is(element, "joint") && !(ends_in(element, "parent", model) && ends_in(element, "child", model))))
+		return NULL;
+	return behind(own, model);
+}
 
 /* The model that was flattened as `name`, put together from what has "name::" before its own name. */
-static const struct sdf_element *restore(struct load *load, const struct sdf_element *parent,
-	const struct sdf_element *frame, const char *name)
+static const struct sdf_element *restore(
+	struct load *load, const struct sdf_element *parent, const struct sdf_element *frame, const char *name)
 {
 	const struct rename rename = {.prefix = name};
 	const struct sdf_element *pose = sdf_child(frame, "pose", NULL);
@@ -88,8 +99,7 @@ static const struct sdf_element *restore(struct load *load, const struct sdf_ele
 	if (pose)
 		load_build_add(load, &model, pose);
 	for (const struct sdf_element *child = parent->child; child; child = child->next) {
-		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
-		const char *rest = own ? behind(own, name) : NULL;
+		const char *rest = name_within(child, name);
 		if (!rest || !strcmp(rest, "__model__"))
 			continue;
 		struct load_builder moved = copy_renamed(load, &rename, child);
@@ -103,7 +113,8 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 {
 	VEC(const char *) names = {0};
 	if (load_version_of(load, element) < 108)
-		for (const struct sdf_element *at = sdf_child(element, "frame", NULL); at; at = sdf_child(element, "frame", at)) {
+		for (const struct sdf_element *at = sdf_child(element, "frame", NULL); at;
+			at = sdf_child(element, "frame", at)) {
 			const char *name = flattened_name(load, at);
 			if (name && names.count < SDF_DEPTH_MAX)
 				vec_push(&names, name);
@@ -112,13 +123,12 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 		return element;
 	struct load_builder builder = load_build(load, element);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		const char *own = can_move(child) ? sdf_attribute(child, "name") : NULL;
 		uint32_t i = 0;
-		while (own && i < names.count && !behind(own, names.at[i]))
+		while (i < names.count && !name_within(child, names.at[i]))
 			i++;
-		if (!own || i == names.count)
+		if (i == names.count)
 			load_build_add(load, &builder, child);
-		else if (is(child, "frame") && !strcmp(behind(own, names.at[i]), "__model__"))
+		else if (xml_is(child, "frame") && !strcmp(name_within(child, names.at[i]), "__model__"))
 			load_build_add(load, &builder, restore(load, element, child, names.at[i]));
 	}
 	vec_free(&names);
@@ -136,7 +146,7 @@ static struct load_builder with_pose_relative_to(struct load *load, const struct
 		load_build_attribute(load, &new_pose, "relative_to", to);
 	load_build_add(load, &builder, new_pose.element);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!is(child, "pose"))
+		if (!xml_is(child, "pose"))
 			load_build_add(load, &builder, child);
 	return builder;
 }
@@ -158,26 +168,27 @@ static void add_proxy(struct load *load, const struct sdf_element *model, const 
 		load_build_attribute(load, &frame, "attached_to", canonical);
 	if (pose)
 		load_build_add(load, &frame, pose);
-	frame = with_pose_relative_to(load, frame.element, is(parent->element, "world") ? "world" : "__model__");
+	frame = with_pose_relative_to(load, frame.element, xml_is(parent->element, "world") ? "world" : "__model__");
 	load_build_add(load, parent, frame.element);
 }
 
-static void add_merged(struct load *load, const struct sdf_element *child, const char *proxy, struct load_builder *parent)
+static void add_merged(
+	struct load *load, const struct sdf_element *child, const char *proxy, struct load_builder *parent)
 {
 	static const char *const dropped[] = {"pose", "static", "self_collide", "allow_auto_disable", "enable_wind"};
 	const struct rename rename = {.self = proxy};
 	struct load_builder copy;
 	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
-		if (is(child, dropped[i]))
+		if (xml_is(child, dropped[i]))
 			return;
 	if (!can_move(child)) {
 		load_build_add(load, parent, child);
 		return;
 	}
 	copy = copy_renamed(load, &rename, child);
-	if (is(child, "link") || is(child, "model"))
+	if (xml_is(child, "link") || xml_is(child, "model"))
 		copy = with_pose_relative_to(load, copy.element, proxy);
-	else if (is(child, "frame") && !sdf_attribute(child, "attached_to"))
+	else if (xml_is(child, "frame") && !sdf_attribute(child, "attached_to"))
 		load_build_attribute(load, &copy, "attached_to", proxy);
 	load_build_add(load, parent, copy.element);
 }
@@ -187,7 +198,8 @@ void rewrite_merge(struct load *load, const struct sdf_element *model, struct lo
 	const char *name = sdf_attribute(model, "name");
 	const char *proxy = arena_printf(&load->sdf->arena, "_merged__%s__model__", name ? name : "");
 	if (sdf_attribute(model, "placement_frame"))
-		load_error(load, model, "model \"%.80s\" has a placement_frame and is merged: expected one or the other",
+		load_error(load, model,
+			"model \"%.80s\" has a placement_frame and is merged: expected one or the other",
 			name ? name : "");
 	add_proxy(load, model, proxy, parent);
 	for (const struct sdf_element *child = model->child; child; child = child->next)

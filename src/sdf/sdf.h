@@ -21,7 +21,11 @@ enum {
 	SDF_WORLDS_MAX = 64,
 	SDF_MESSAGES_MAX = 200,      /* warnings and errors kept; the rest are counted */
 };
-#define SDF_LENGTH_MAX 1e9 /* m: no coordinate or size beyond this */
+#define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
+#define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
+#define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
+#define SDF_MASS_MIN 1e-12
+#define SDF_STEP_MIN 1e-9   /* s */
 
 #define SDF_NONE UINT32_MAX /* an index that is not there; in joints: the world */
 

@@ -1,18 +1,15 @@
 /* Worlds: what belongs to nobody else, and the order of the passes. */
 #include "sdf/include.h"
 #include "sdf/load.h"
+#include "sdf/xml.h"
 
 #include <string.h>
-
-static bool is(const struct sdf_element *element, const char *name)
-{
-	return !strcmp(element->name, name);
-}
 
 void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
 {
 	const char *relative_to, *type = sdf_attribute(element, "type");
-	struct sdf_light light = {.name = load_name(load, element), .line = element->line, .link = link, .element = element};
+	struct sdf_light light = {
+		.name = load_name(load, element), .line = element->line, .link = link, .element = element};
 	if (!load_room(load, element, load->world->lights.count))
 		return;
 	light.type = type ? type : "point";
@@ -28,7 +25,8 @@ static void load_actor(struct load *load, const struct sdf_element *element)
 	if (!load_room(load, element, load->world->actors.count))
 		return;
 	actor.in_world = load_pose(load, element, &relative_to);
-	load_defer(load, (struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element});
+	load_defer(
+		load, (struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element});
 	vec_push(&load->world->actors, actor);
 }
 
@@ -37,8 +35,11 @@ void load_plugin(struct load *load, const struct sdf_element *element, uint32_t 
 	const char *name = sdf_attribute(element, "name"), *filename = sdf_attribute(element, "filename");
 	if (!load_room(load, element, load->world->plugins.count))
 		return;
-	vec_push(&load->world->plugins, (struct sdf_plugin){.name = name ? name : "", .filename = filename ? filename : "",
-						.model = model, .link = link, .element = element});
+	vec_push(&load->world->plugins, (struct sdf_plugin){.name = name ? name : "",
+						.filename = filename ? filename : "",
+						.model = model,
+						.link = link,
+						.element = element});
 }
 
 static void load_solver(struct load *load, const struct sdf_element *ode, struct sdf_physics *physics)
@@ -69,15 +70,23 @@ static const struct sdf_element *chosen_physics(const struct sdf_element *world)
 
 static void load_physics(struct load *load, const struct sdf_element *element, struct sdf_physics *physics)
 {
-	*physics = (struct sdf_physics){.max_step_size = 0.001, .real_time_factor = 1, .real_time_update_rate = 1000,
-		.max_contacts = 20, .iterations = 50, .sor = 1.3, .erp = 0.2, .contact_max_correcting_vel = 100,
-		.contact_surface_layer = 0.001, .element = element};
+	*physics = (struct sdf_physics){.max_step_size = 0.001,
+		.real_time_factor = 1,
+		.real_time_update_rate = 1000,
+		.max_contacts = 20,
+		.iterations = 50,
+		.sor = 1.3,
+		.erp = 0.2,
+		.contact_max_correcting_vel = 100,
+		.contact_surface_layer = 0.001,
+		.element = element};
 	double step = physics->max_step_size;
 	load_double(load, element, "max_step_size", 0, 1e6, &step);
-	if (step > 0)
+	if (step >= SDF_STEP_MIN)
 		physics->max_step_size = step;
 	else
-		load_error(load, sdf_child(element, "max_step_size", NULL), "<max_step_size> is 0: expected more than 0 s");
+		load_error(load, sdf_child(element, "max_step_size", NULL),
+			"<max_step_size> is %g: expected more than 0 s", step);
 	load_double(load, element, "real_time_factor", -1e9, 1e9, &physics->real_time_factor);
 	physics->real_time_factor = MAX(physics->real_time_factor, 0);
 	load_double(load, element, "real_time_update_rate", 0, 1e12, &physics->real_time_update_rate);
@@ -98,28 +107,31 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 
 static void load_world_children(struct load *load, const struct sdf_element *element)
 {
-	static const char *const known[] = {"include", "audio", "wind", "gravity", "magnetic_field", "atmosphere", "gui",
-		"physics", "scene", "light", "frame", "model", "actor", "joint", "plugin", "road", "spherical_coordinates",
-		"state", "population", "pose", NULL};
+	static const char *const known[] = {"include", "audio", "wind", "gravity", "magnetic_field", "atmosphere",
+		"gui", "physics", "scene", "light", "frame", "model", "actor", "joint", "plugin", "road",
+		"spherical_coordinates", "state", "population", "pose", NULL};
 	load_warn_unknown(load, element, known);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "model"))
+		if (xml_is(child, "model"))
 			load_model(load, child, SDF_NONE, FRAMES_WORLD, false);
-		else if (is(child, "light"))
+		else if (xml_is(child, "light"))
 			load_light(load, child, SDF_NONE, FRAMES_WORLD);
-		else if (is(child, "actor"))
+		else if (xml_is(child, "actor"))
 			load_actor(load, child);
-		else if (is(child, "frame"))
+		else if (xml_is(child, "frame"))
 			load_frame(load, child, SDF_NONE, FRAMES_WORLD);
-		else if (is(child, "include")) /* left out: an element stands for all that may be in it */
-			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING, .name = include_name(load, child),
-						   .element = child, .scope = FRAMES_WORLD, .raw = POSE_IDENTITY});
+		else if (xml_is(child, "include")) /* left out: an element stands for all that may be in it */
+			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING,
+						   .name = include_name(load, child),
+						   .element = child,
+						   .scope = FRAMES_WORLD,
+						   .raw = POSE_IDENTITY});
 	}
 	/* after the models', so that theirs are contiguous */
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (is(child, "joint"))
+		if (xml_is(child, "joint"))
 			load_joint(load, child, SDF_NONE, FRAMES_WORLD);
-		else if (is(child, "plugin"))
+		else if (xml_is(child, "plugin"))
 			load_plugin(load, child, SDF_NONE, SDF_NONE);
 	}
 }
@@ -161,9 +173,9 @@ void load_bare(struct load *load, const struct sdf_element *element)
 	begin(load, &world, element);
 	load_world_values(load, NULL, &world);
 	load->sdf->bare_model = true;
-	if (is(element, "model"))
+	if (xml_is(element, "model"))
 		load_model(load, element, SDF_NONE, FRAMES_WORLD, false);
-	else if (is(element, "light"))
+	else if (xml_is(element, "light"))
 		load_light(load, element, SDF_NONE, FRAMES_WORLD);
 	else
 		load_actor(load, element);

@@ -18,6 +18,8 @@
 
 #include <libxml/parser.h>
 
+enum { ATTRIBUTES_MAX = 1000 }; /* of one element */
+
 struct level {
 	struct sdf_element *element, *last_child;
 	struct text text; /* kept from one element of this depth to the next */
@@ -55,7 +57,8 @@ static void stop(struct source *source, troupe_status status, uint32_t line, con
 {
 	if (source->status)
 		return;
-	source->status = fail(source->error, status, "%s:%u: %.200s: expected %s", source->file, (unsigned)line, what, expected);
+	source->status =
+		fail(source->error, status, "%s:%u: %.200s: expected %s", source->file, (unsigned)line, what, expected);
 	xmlStopParser(source->ctxt);
 }
 
@@ -74,8 +77,8 @@ static void on_error(void *user, xmlErrorPtr xml_error)
 	stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
 }
 
-static void on_entity_declaration(void *user, const xmlChar *name, int type, const xmlChar *public_id,
-	const xmlChar *system_id, xmlChar *content)
+static void on_entity_declaration(
+	void *user, const xmlChar *name, int type, const xmlChar *public_id, const xmlChar *system_id, xmlChar *content)
 {
 	(void)name, (void)type, (void)public_id, (void)system_id, (void)content;
 	stop(user, TROUPE_EWORLD, line_of(user), "an entity is declared", "none");
@@ -213,24 +216,60 @@ static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines
 	return at;
 }
 
+/* libxml2 compares each attribute of a tag with all others before it tells us of any, so a tag with a million of them
+ * would take an hour. Where the text is not well-formed the count may be wrong, but then it is refused anyway. */
+static size_t most_attributes(const char *text, const char *end)
+{
+	static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
+	size_t most = 0;
+	while (text < end && (text = memchr(text, '<', (size_t)(end - text)))) {
+		size_t kind = 0, count = 0;
+		while (kind < ARRAY_LEN(spans) && ((size_t)(end - text) < strlen(spans[kind][0]) ||
+							  memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
+			kind++;
+		if (kind < ARRAY_LEN(spans)) {
+			const char *close = spans[kind][1];
+			text = memmem(text + 2, (size_t)(end - text) - 2, close, strlen(close));
+			if (!text)
+				break;
+			continue;
+		}
+		for (char quote = 0; text < end && (quote || *text != '>'); text++) {
+			count += !quote && *text == '=';
+			if (quote ? *text == quote : *text == '"' || *text == '\'')
+				quote = quote ? '\0' : *text;
+		}
+		most = MAX(most, count);
+	}
+	return most;
+}
+
 static void read_document(struct source *source, const char *text, size_t bytes)
 {
-	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC, .serror = on_error, .startElementNs = on_start,
-		.endElementNs = on_end, .characters = on_text, .ignorableWhitespace = on_text, .cdataBlock = on_text,
-		.entityDecl = on_entity_declaration, .getEntity = on_entity};
+	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC,
+		.serror = on_error,
+		.startElementNs = on_start,
+		.endElementNs = on_end,
+		.characters = on_text,
+		.ignorableWhitespace = on_text,
+		.cdataBlock = on_text,
+		.entityDecl = on_entity_declaration,
+		.getEntity = on_entity};
 	source->ctxt = xmlNewParserCtxt();
 	if (!source->ctxt) {
-		source->status = fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
+		source->status =
+			fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
 		return;
 	}
 	*source->ctxt->sax = handler;
 	source->ctxt->userData = source;
 	/* NOENT: that is, "&amp;" and its like are replaced, in attributes too */
-	xmlDocPtr doc = xmlCtxtReadMemory(source->ctxt, text, (int)bytes, NULL, NULL,
-		XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
+	xmlDocPtr doc = xmlCtxtReadMemory(
+		source->ctxt, text, (int)bytes, NULL, NULL, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
 	xmlFreeDoc(doc);
 	if (!source->root && !source->status)
-		source->status = fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
+		source->status =
+			fail(source->error, TROUPE_EWORLD, "%s:1: no element: expected an <sdf> element", source->file);
 	xmlFreeParserCtxt(source->ctxt);
 }
 
@@ -241,6 +280,9 @@ troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, con
 	if (bytes > SDF_FILE_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
 	struct source source = {.arena = arena, .file = file, .error = error};
+	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:1: an element has too many attributes: expected at most %d", file,
+			ATTRIBUTES_MAX);
 	size_t skip = skip_odd_start(text, bytes, &source.lines_skipped);
 	read_document(&source, text + skip, bytes - skip);
 	map_fini(&source.names);
@@ -257,10 +299,19 @@ void xml_add_escaped(struct text *out, const char *text)
 {
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
 		switch (*c) {
-		case '&': text_add_bytes(out, "&amp;", 5); break;
-		case '<': text_add_bytes(out, "&lt;", 4); break;
-		case '>': text_add_bytes(out, "&gt;", 4); break;
-		case '"': text_add_bytes(out, "&quot;", 6); break;
-		default: text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
+		case '&':
+			text_add_bytes(out, "&amp;", 5);
+			break;
+		case '<':
+			text_add_bytes(out, "&lt;", 4);
+			break;
+		case '>':
+			text_add_bytes(out, "&gt;", 4);
+			break;
+		case '"':
+			text_add_bytes(out, "&quot;", 6);
+			break;
+		default:
+			text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
 		}
 }

@@ -7,9 +7,16 @@
 
 #include "sdf/sdf.h"
 
+#include <string.h>
+
 /* The tree hangs on arena; file must live as long. */
 troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
 	const struct sdf_element **ret_root, struct troupe_error *error);
+
+static inline bool xml_is(const struct sdf_element *element, const char *name)
+{
+	return !strcmp(element->name, name);
+}
 
 /* Text with what XML reserves escaped; control characters that XML cannot hold become '?'. */
 void xml_add_escaped(struct text *out, const char *text);

@@ -1,3 +1,252 @@
-#include "system/system.h"
+#include "system/builtin.h"
 
-const struct system_ops *const system_builtin[] = {NULL};
+#include <math.h>
+#include <string.h>
+
+enum { TOPIC_BYTES_MAX = 255, NAMES_LISTED_MAX = 8 };
+
+const struct system_ops *const system_builtin[] = {
+	&diff_drive_ops,
+	&velocity_control_ops,
+	&joint_position_controller_ops,
+	&joint_controller_ops,
+	&apply_joint_force_ops,
+	NULL,
+};
+
+const struct sdf_model *builtin_owner(const struct system *system, const struct sdf_element *plugin)
+{
+	const struct sdf_world *world = system->scene->sdf;
+	const struct sdf_model *top = &world->models.at[system->scene->models[system->model].sdf];
+	for (uint32_t i = top->plugin_first; i < top->plugin_first + top->plugin_count; i++)
+		if (world->plugins.at[i].element == plugin && world->plugins.at[i].model != SDF_NONE)
+			return &world->models.at[world->plugins.at[i].model];
+	return top;
+}
+
+/* --- joints and links ---------------------------------------------------------------------------------------------- */
+
+troupe_status builtin_require_moving(const struct system *system, const struct sdf_element *plugin,
+	struct troupe_error *error)
+{
+	const struct scene_model *model = &system->scene->models[system->model];
+	if (!model->is_static)
+		return TROUPE_OK;
+	return fail(error, TROUPE_EWORLD, "%s:%u: model '%s' is static: expected a model that this plugin can move",
+		plugin->file, plugin->line, model->name);
+}
+
+static const struct sdf_joint *find_in_file(const struct system *system, const char *scoped)
+{
+	const struct sdf_world *world = system->scene->sdf;
+	const struct sdf_model *top = &world->models.at[system->scene->models[system->model].sdf];
+	for (uint32_t i = top->joint_first; i < top->joint_first + top->joint_count; i++)
+		if (!strcmp(world->joints.at[i].scoped, scoped))
+			return &world->joints.at[i];
+	return NULL;
+}
+
+/* Why a joint cannot be driven: it is not there, or has no axis in the scene (fixed, ball, or a kind left out). */
+static troupe_status refuse_joint(const struct system *system, const struct sdf_element *name, const char *scoped,
+	struct troupe_error *error)
+{
+	const struct scene_model *model = &system->scene->models[system->model];
+	const struct sdf_joint *joint = find_in_file(system, scoped);
+	if (joint)
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: joint '%s' is of type %s: expected one that can be driven",
+			name->file, name->line, name->name, name->text, sdf_joint_kind_text(joint->kind));
+	struct text list = {0};
+	for (uint32_t i = 0; i < MIN(model->joint_count, (uint32_t)NAMES_LISTED_MAX); i++)
+		text_add(&list, "%s%s", i ? ", " : "", system->scene->joints[model->joint_first + i].name);
+	troupe_status status = fail(error, TROUPE_EWORLD, "%s:%u: <%s>: there is no joint '%s' in model '%s': expected %s%s",
+		name->file, name->line, name->name, name->text, model->name, list.count ? "one of " : "it to have joints",
+		list.count ? list.at : "");
+	text_fini(&list);
+	return status;
+}
+
+static troupe_status find_joint(const struct system *system, const struct sdf_element *plugin,
+	const struct sdf_element *name, struct arena *arena, uint32_t *ret_joint, struct troupe_error *error)
+{
+	const char *scoped = arena_printf(arena, "%s::%s", builtin_owner(system, plugin)->scoped, name->text);
+	*ret_joint = scene_find_joint(system->scene, system->model, scoped);
+	if (*ret_joint == SCENE_NONE || !system->scene->joints[*ret_joint].axis_count)
+		return refuse_joint(system, name, scoped, error);
+	return TROUPE_OK;
+}
+
+troupe_status builtin_find_joints(const struct system *system, const struct sdf_element *plugin, const char *child,
+	struct arena *arena, struct builtin_joints *ret_joints, struct troupe_error *error)
+{
+	const struct sdf_element *name;
+	uint32_t count = 0;
+	troupe_status status = builtin_require_moving(system, plugin, error);
+	if (status)
+		return status;
+	for (name = sdf_child(plugin, child, NULL); name; name = sdf_child(plugin, child, name))
+		count++;
+	if (!count)
+		return fail(error, TROUPE_EWORLD, "%s:%u: the plugin has no <%s>: expected the name of a joint",
+			plugin->file, plugin->line, child);
+	uint32_t *joints = arena_array(arena, uint32_t, count);
+	*ret_joints = (struct builtin_joints){joints, sdf_child_text(plugin, child), count};
+	name = NULL;
+	for (uint32_t i = 0; i < count && !status; i++) {
+		name = sdf_child(plugin, child, name);
+		status = find_joint(system, plugin, name, arena, &joints[i], error);
+	}
+	return status;
+}
+
+double builtin_joint_position(const struct system_step *step, uint32_t joint)
+{
+	return state_joint(step->state, joint, false)->position[0];
+}
+
+static struct body_state body_now(const struct state *state, uint32_t body)
+{
+	if (body == SCENE_NONE)
+		return (struct body_state){.q = QUAT_IDENTITY};
+	uint32_t model = state->scene->bodies[body].model;
+	return state_bodies(state, model, false)[body - state->scene->models[model].body_first];
+}
+
+/* Where a vector or point of the reference pose has gone with a body. */
+static struct vec3 turned(const struct state *state, uint32_t body, struct vec3 v)
+{
+	if (body == SCENE_NONE)
+		return v;
+	struct quat turn = quat_mul(body_now(state, body).q, quat_conj(state->scene->bodies[body].reference.q));
+	return quat_rotate(turn, v);
+}
+
+static struct vec3 velocity_at(const struct body_state *body, struct vec3 point)
+{
+	return vec3_add(body->v, vec3_cross(body->w, vec3_sub(point, body->p)));
+}
+
+double builtin_joint_velocity(const struct system_step *step, uint32_t index)
+{
+	const struct scene_joint *joint = &step->state->scene->joints[index];
+	struct body_state parent = body_now(step->state, joint->parent), child = body_now(step->state, joint->child);
+	/* the first axis goes with the parent; that of a joint with one axis goes with both */
+	uint32_t carrier = joint->parent == SCENE_NONE && joint->axis_count == 1 ? joint->child : joint->parent;
+	struct vec3 axis = turned(step->state, carrier, joint->axis[0].xyz_world);
+	if (joint->kind != SDF_PRISMATIC)
+		return vec3_dot(axis, vec3_sub(child.w, parent.w));
+	return vec3_dot(axis, vec3_sub(child.v, velocity_at(&parent, child.p)));
+}
+
+void builtin_drive(const struct builtin_joints *joints, double velocity, const struct control *control)
+{
+	velocity = builtin_clamp(velocity, -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX);
+	for (uint32_t i = 0; i < joints->count; i++) {
+		control->joints[joints->at[i]].drive = true;
+		control->joints[joints->at[i]].velocity = velocity;
+	}
+}
+
+void builtin_push(const struct builtin_joints *joints, double force, const struct control *control)
+{
+	for (uint32_t i = 0; i < joints->count; i++)
+		control->joints[joints->at[i]].force += force;
+}
+
+troupe_status builtin_find_link(const struct system *system, const struct sdf_element *plugin,
+	const struct sdf_element *name, struct arena *arena, uint32_t *ret_link, struct troupe_error *error)
+{
+	const struct sdf_model *owner = builtin_owner(system, plugin);
+	const char *scoped = arena_printf(arena, "%s::%s", owner->scoped, name->text);
+	*ret_link = scene_find_link(system->scene, system->model, scoped);
+	if (*ret_link == SCENE_NONE)
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: there is no link '%s' in model '%s'", name->file,
+			name->line, name->name, name->text, owner->name);
+	return TROUPE_OK;
+}
+
+/* --- topics -------------------------------------------------------------------------------------------------------- */
+
+/* Gazebo's rules: blanks become '_', and what means something else in a topic is left out. */
+static void clean_topic(char *topic)
+{
+	char *to = topic;
+	for (const char *from = topic; *from; from++) {
+		bool skip = *from == '@' || *from == '~' || (*from == '/' && to > topic && to[-1] == '/') ||
+			    (*from == ':' && from[1] == '=');
+		if (*from == ':' && skip)
+			from++;
+		else if (!skip)
+			*to++ = (unsigned char)*from <= ' ' ? '_' : *from;
+	}
+	*to = '\0';
+}
+
+troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
+	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
+	struct troupe_error *error)
+{
+	const struct sdf_element *given = child ? sdf_child(plugin, child, NULL) : NULL;
+	const struct sdf_element *from = given && *given->text ? given : plugin;
+	char *name = from == plugin ?
+			     arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual) :
+			     arena_printf(arena, "/%s", given->text);
+	clean_topic(name);
+	if (!name[1] || strlen(name) > TOPIC_BYTES_MAX)
+		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%.40s' has %zu bytes: expected 2 to %d", from->file,
+			from->line, name, strlen(name), TOPIC_BYTES_MAX);
+	if (system->topics.count == SYSTEM_TOPICS_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file, plugin->line,
+			SYSTEM_TOPICS_MAX);
+	vec_push(&system->topics, (struct system_topic){name, schema, tag});
+	return TROUPE_OK;
+}
+
+troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,
+	const char *usual, struct arena *arena, struct troupe_error *error)
+{
+	const char *sub = sdf_child_text(plugin, "sub_topic");
+	const char *rest = sub && *sub ? sub : arena_printf(arena, "joint/%s/%s", joint, usual);
+	return builtin_add_topic(system, plugin, "topic", rest, &message_double, 0, arena, error);
+}
+
+/* --- numbers ------------------------------------------------------------------------------------------------------- */
+
+troupe_status builtin_read_numbers(const struct sdf_element *plugin, const struct builtin_number *numbers,
+	size_t count, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	for (size_t i = 0; i < count && !status; i++)
+		status = sdf_child_double(plugin, numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].value, error);
+	return status;
+}
+
+troupe_status builtin_read_pid(const struct sdf_element *plugin, struct builtin_pid *pid, struct troupe_error *error)
+{
+	const double most = BUILTIN_NUMBER_MAX;
+	const struct builtin_number numbers[] = {
+		{"p_gain", &pid->p, -most, most},
+		{"i_gain", &pid->i, -most, most},
+		{"d_gain", &pid->d, -most, most},
+		{"i_max", &pid->i_max, -most, most},
+		{"i_min", &pid->i_min, -most, most},
+		{"cmd_max", &pid->cmd_max, -most, most},
+		{"cmd_min", &pid->cmd_min, -most, most},
+		{"cmd_offset", &pid->cmd_offset, -most, most},
+	};
+	return builtin_read_numbers(plugin, numbers, ARRAY_LEN(numbers), error);
+}
+
+double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt)
+{
+	const double most = BUILTIN_NUMBER_MAX;
+	double rate = (error - words->last_error) / dt;
+	words->last_error = error;
+	/* the gain is inside the integral, so that its limits are in the output's unit; bounded even without limits */
+	words->integral = builtin_clamp(words->integral + pid->i * error * dt, -most, most);
+	if (pid->i_max >= pid->i_min)
+		words->integral = builtin_clamp(words->integral, pid->i_min, pid->i_max);
+	double out = pid->cmd_offset - pid->p * error - words->integral - pid->d * rate;
+	if (pid->cmd_max >= pid->cmd_min)
+		out = builtin_clamp(out, pid->cmd_min, pid->cmd_max);
+	return builtin_clamp(out, -most, most);
+}

@@ -4,6 +4,7 @@
 set -u
 troupe=${TROUPE:-./troupe}
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
 source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
 passed=0
 failed=0
@@ -291,6 +292,26 @@ good '^8 steps, 0 s' run --config c.xml --iterations 8
 good '^7 steps' run --config c.xml -z 1e9
 cp w.sdf x.sdf
 good "^7 steps" run x.sdf --config c.xml
+
+{
+	echo '<sdf version="1.9"><world name="w">'
+	for i in $(seq 25); do
+		echo "<model name='m$i'><static>1</static><link name='l'/><plugin name='p$i' filename='x'/></model>"
+	done
+	echo '</world></sdf>'
+} >many.sdf
+good '^and 5 more warnings' run --iterations 1 many.sdf
+[ "$(grep -c '^warning: many.sdf:[0-9]*: ' err)" = 20 ]
+report $? 'not 20 warnings'
+good "^warning: many.sdf:26: plugin 'p25'" run -v 2 --iterations 1 many.sdf
+[ "$(grep -c '^warning: ' err)" = 25 ]
+report $? 'not 25 warnings with -v 2'
+good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
+
+sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
+bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
+grep -q '"iterations": [1-9]' r.json
+report $? 'no report of a run that failed'
 
 # --- signals -------------------------------------------------------------------------------------------------------
 for name in INT TERM; do

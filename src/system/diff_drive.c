@@ -1,0 +1,220 @@
+/* Two sides of wheels from a Twist: linear.x forward, angular.z to the left. What a command asks for is limited in jerk,
+ * then acceleration, then velocity, in that order and against the last two steps, as Gazebo does it. Odometry is dead
+ * reckoning from the first wheel of each side. Where and how often it is published (<odom_topic>, <frame_id>,
+ * <odom_publish_frequency> and the like) is not the robot's business: it is known at every step. */
+#include "system/builtin.h"
+
+#include <math.h>
+
+enum topic { TOPIC_VELOCITY, TOPIC_ENABLE };
+
+struct limits {
+	double velocity_min, velocity_max, acceleration_min, acceleration_max, jerk_min, jerk_max;
+};
+
+struct config {
+	struct builtin_joints left, right;
+	double separation, radius;
+	struct limits linear, angular;
+};
+
+struct speed {
+	double linear, angular;
+};
+
+struct drive_words {
+	struct speed target;       /* the command in force */
+	struct speed last, before; /* what was asked of the wheels in the last step and the one before it */
+	uint64_t disabled;
+	double x, y, yaw; /* odometry, from where the model began; yaw counts turns */
+	struct speed measured;
+};
+
+enum { DRIVE_WORDS = 12 };
+_Static_assert(sizeof(struct drive_words) == DRIVE_WORDS * 8, "words without padding");
+
+static const struct limits unlimited = {-INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY};
+
+/* The older names limit both ways of moving; the newer ones, read after them, win. */
+static troupe_status read_limits(const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
+{
+	const double most = BUILTIN_NUMBER_MAX;
+	struct limits both = unlimited, *l = &config->linear, *a = &config->angular;
+	const struct builtin_number older[] = {
+		{"min_velocity", &both.velocity_min, -most, most},
+		{"max_velocity", &both.velocity_max, -most, most},
+		{"min_acceleration", &both.acceleration_min, -most, 0},
+		{"max_acceleration", &both.acceleration_max, 0, most},
+		{"min_jerk", &both.jerk_min, -most, 0},
+		{"max_jerk", &both.jerk_max, 0, most},
+	};
+	const struct builtin_number newer[] = {
+		{"min_linear_velocity", &l->velocity_min, -most, most},
+		{"max_linear_velocity", &l->velocity_max, -most, most},
+		{"min_linear_acceleration", &l->acceleration_min, -most, 0},
+		{"max_linear_acceleration", &l->acceleration_max, 0, most},
+		{"min_linear_jerk", &l->jerk_min, -most, 0},
+		{"max_linear_jerk", &l->jerk_max, 0, most},
+		{"min_angular_velocity", &a->velocity_min, -most, most},
+		{"max_angular_velocity", &a->velocity_max, -most, most},
+		{"min_angular_acceleration", &a->acceleration_min, -most, 0},
+		{"max_angular_acceleration", &a->acceleration_max, 0, most},
+		{"min_angular_jerk", &a->jerk_min, -most, 0},
+		{"max_angular_jerk", &a->jerk_max, 0, most},
+	};
+	troupe_status status = builtin_read_numbers(plugin, older, ARRAY_LEN(older), error);
+	if (status)
+		return status;
+	*l = *a = both;
+	return builtin_read_numbers(plugin, newer, ARRAY_LEN(newer), error);
+}
+
+static troupe_status check_limits(const struct sdf_element *plugin, const struct limits *limits, const char *what,
+	struct troupe_error *error)
+{
+	if (limits->velocity_min <= limits->velocity_max)
+		return TROUPE_OK;
+	return fail(error, TROUPE_EWORLD, "%s:%u: the least %s velocity, %g, is above the greatest: expected at most %g",
+		plugin->file, plugin->line, what, limits->velocity_min, limits->velocity_max);
+}
+
+static troupe_status read_numbers(const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
+{
+	const struct builtin_number sizes[] = {
+		{"wheel_separation", &config->separation, 1e-6, 1e6},
+		{"wheel_radius", &config->radius, 1e-6, 1e6},
+	};
+	troupe_status status = builtin_read_numbers(plugin, sizes, ARRAY_LEN(sizes), error);
+	if (!status)
+		status = read_limits(plugin, config, error);
+	if (!status)
+		status = check_limits(plugin, &config->linear, "linear", error);
+	if (!status)
+		status = check_limits(plugin, &config->angular, "angular", error);
+	return status;
+}
+
+static troupe_status read_wheels(const struct system *system, const struct sdf_element *plugin, struct arena *arena,
+	struct config *config, struct troupe_error *error)
+{
+	troupe_status status = builtin_find_joints(system, plugin, "left_joint", arena, &config->left, error);
+	if (!status)
+		status = builtin_find_joints(system, plugin, "right_joint", arena, &config->right, error);
+	if (!status && config->left.at[0] == config->right.at[0])
+		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s' is a left and a right joint: expected two joints",
+			plugin->file, plugin->line, config->left.first_name);
+	return status;
+}
+
+static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
+	struct troupe_error *error)
+{
+	struct config *config = system->config = arena_new(arena, struct config);
+	*config = (struct config){.separation = 1.0, .radius = 0.2};
+	system->words = DRIVE_WORDS;
+	troupe_status status = read_wheels(system, plugin, arena, config, error);
+	if (!status)
+		status = read_numbers(plugin, config, error);
+	if (!status)
+		status = builtin_add_topic(system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
+	if (!status)
+		status = builtin_add_topic(system, plugin, NULL, "enable", &message_bool, TOPIC_ENABLE, arena, error);
+	return status;
+}
+
+static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
+{
+	struct drive_words *w = (void *)words;
+	(void)system;
+	if (tag == TOPIC_ENABLE) {
+		w->disabled = message->value[0] == 0;
+		if (w->disabled)
+			w->target = (struct speed){0, 0};
+	} else if (!w->disabled) {
+		w->target = (struct speed){message->value[0], message->value[5]};
+	}
+}
+
+/* Cuts `value` only when it is out of bounds, so that what needs no limit keeps its bits. */
+static double limit(double value, const struct limits *limits, double last, double before, double dt)
+{
+	double was = (last - before) / dt, jerk = ((value - last) / dt - was) / dt;
+	if (jerk < limits->jerk_min || jerk > limits->jerk_max)
+		value = last + (was + builtin_clamp(jerk, limits->jerk_min, limits->jerk_max) * dt) * dt;
+	double acceleration = (value - last) / dt;
+	if (acceleration < limits->acceleration_min || acceleration > limits->acceleration_max)
+		value = last + builtin_clamp(acceleration, limits->acceleration_min, limits->acceleration_max) * dt;
+	return builtin_clamp(value, limits->velocity_min, limits->velocity_max);
+}
+
+static void pre_update(const struct system *system, const struct system_step *step, uint64_t *words)
+{
+	const struct config *config = system->config;
+	struct drive_words *w = (void *)words;
+	struct speed now = {
+		limit(w->target.linear, &config->linear, w->last.linear, w->before.linear, step->dt),
+		limit(w->target.angular, &config->angular, w->last.angular, w->before.angular, step->dt),
+	};
+	w->before = w->last;
+	w->last = now;
+	double turn = now.angular * config->separation / 2;
+	builtin_drive(&config->left, (now.linear - turn) / config->radius, step->control);
+	builtin_drive(&config->right, (now.linear + turn) / config->radius, step->control);
+}
+
+/* How far the first wheel of a side rolled in the step. */
+static double rolled(const struct builtin_joints *wheels, double radius, const struct state *state)
+{
+	const struct joint_state *now = state_joint(state, wheels->at[0], false);
+	const struct joint_state *next = state_joint(state, wheels->at[0], true);
+	return (next->position[0] - now->position[0]) * radius;
+}
+
+static void post_update(const struct system *system, const struct system_step *step, uint64_t *words)
+{
+	const struct config *config = system->config;
+	struct drive_words *w = (void *)words;
+	double left = rolled(&config->left, config->radius, step->state);
+	double right = rolled(&config->right, config->radius, step->state);
+	double ahead = (left + right) / 2, turn = (right - left) / config->separation, yaw = w->yaw + turn;
+	if (fabs(turn) < 1e-6) { /* the arc's radius would be lost in rounding: half the turn first, then straight */
+		w->x += ahead * cos(w->yaw + turn / 2);
+		w->y += ahead * sin(w->yaw + turn / 2);
+	} else {
+		w->x += ahead / turn * (sin(yaw) - sin(w->yaw));
+		w->y -= ahead / turn * (cos(yaw) - cos(w->yaw));
+	}
+	w->yaw = yaw;
+	w->measured = (struct speed){ahead / step->dt, turn / step->dt};
+}
+
+static void report(const struct system *system, const uint64_t *words, struct text *out)
+{
+	const struct drive_words *w = (const void *)words;
+	const struct {
+		const char *name;
+		double value;
+	} members[] = {
+		{"x", w->x},
+		{"y", w->y},
+		{"yaw", remainder(w->yaw, 2 * M_PI)},
+		{"linear", w->measured.linear},
+		{"angular", w->measured.angular},
+	};
+	(void)system;
+	text_add(out, "\"odometry\": {");
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		text_add(out, "%s\"%s\": ", i ? ", " : "", members[i].name);
+		text_add_double(out, members[i].value);
+	}
+	text_add(out, "}");
+}
+
+const struct system_ops diff_drive_ops = {
+	.names = BUILTIN_NAMES("DiffDrive"),
+	.configure = configure,
+	.command = command,
+	.pre_update = pre_update,
+	.post_update = post_update,
+	.report = report,
+};
