@@ -110,8 +110,8 @@ static inline struct mat3 quat_matrix(struct quat q)
 {
 	double xx = 2 * q.x * q.x, yy = 2 * q.y * q.y, zz = 2 * q.z * q.z, xy = 2 * q.x * q.y, xz = 2 * q.x * q.z,
 	       yz = 2 * q.y * q.z, wx = 2 * q.w * q.x, wy = 2 * q.w * q.y, wz = 2 * q.w * q.z;
-	return (struct mat3){{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx},
-		{xz - wy, yz + wx, 1 - xx - yy}}};
+	return (struct mat3){
+		{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx}, {xz - wy, yz + wx, 1 - xx - yy}}};
 }
 
 /* b, given in the frame a, in the frame that a is given in. */

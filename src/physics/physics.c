@@ -181,9 +181,10 @@ static troupe_status store(struct physics *physics, struct aabb *ret_boxes, stru
 		struct instance *instance = physics->instances[physics->taken.at[i]];
 		if (!instance_store(physics, instance))
 			return fail(error, TROUPE_EDIVERGED,
-				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
-				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
-				PHYSICS_SPIN_MAX);
+				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, "
+				"%g rad/s",
+				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX,
+				PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
 		instance_measure(physics, instance, true);
 		ret_boxes[instance->model] = instance->box;
 	}

@@ -76,13 +76,15 @@ void state_destroy(struct state *state)
 void state_set_initial(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++)
-		memcpy(state->initial + state->models[m].offset, state_words(state, m, false), state->models[m].words * 8);
+		memcpy(state->initial + state->models[m].offset, state_words(state, m, false),
+			state->models[m].words * 8);
 }
 
 void state_reset(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
-		memcpy(state_words(state, m, false), state->initial + state->models[m].offset, state->models[m].words * 8);
+		memcpy(state_words(state, m, false), state->initial + state->models[m].offset,
+			state->models[m].words * 8);
 		state_touched(state, m);
 	}
 }
@@ -125,9 +127,9 @@ struct aabb state_model_box(const struct state *state, uint32_t model, bool next
 	struct aabb box = AABB_NONE;
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 		const struct scene_geom *geom = &state->scene->geoms[g];
-		struct aabb one = geom->body == SCENE_NONE ?
-			geom->box :
-			scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
+		struct aabb one = geom->body == SCENE_NONE
+					  ? geom->box
+					  : scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		box = aabb_join(box, one);
 	}
 	if (!m->geom_count) {

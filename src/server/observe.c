@@ -50,8 +50,8 @@ bool observe_wanted(const struct observe *observe)
 }
 
 /* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
-struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
-	double **ret_busy)
+struct troupe_snapshot *observe_begin(
+	struct observe *observe, bool sure, struct troupe_model_state **ret_models, double **ret_busy)
 {
 	struct frame *frame = NULL;
 	int free_frames = 0;

@@ -61,7 +61,8 @@ Test(level, tracker_agrees_with_exhaustive_search)
 				}
 				struct aabb volume = aabb_around(at[p], models[p].volume);
 				for (uint32_t l = 0; l < LEVELS; l++) {
-					cr_assert_eq(holds(&tracker.performers.at[p].in, l), aabb_overlap(&volume, &levels[l].box));
+					cr_assert_eq(holds(&tracker.performers.at[p].in, l),
+						aabb_overlap(&volume, &levels[l].box));
 					cr_assert_eq(holds(&tracker.performers.at[p].near, l),
 						aabb_overlap(&volume, &levels[l].outer));
 				}
@@ -110,7 +111,8 @@ Test(level, touch_agrees_with_exhaustive_search)
 	uint64_t seed = 5;
 	uint32_t moves = 0, changes = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
-		boxes[m] = aabb_around((struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
+		boxes[m] = aabb_around(
+			(struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
 		touch_add(&touch, m, &boxes[m]);
 	}
 	for (int step = 0; step < 4000; step++) {
@@ -134,7 +136,8 @@ Test(level, touch_agrees_with_exhaustive_search)
 				struct aabb padded = aabb_grow(boxes[a], TOUCH_PAD);
 				if (!touch.models[a].here || !touch.models[b].here || !aabb_overlap(&padded, &boxes[b]))
 					continue;
-				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a && touch.pairs.at[at].b == b,
+				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a &&
+						  touch.pairs.at[at].b == b,
 					"step %d: pair (%u, %u) is missing or out of order", step, a, b);
 				at++;
 			}
