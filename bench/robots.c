@@ -13,6 +13,8 @@
 #define SEPARATION 0.5
 #define RADIUS 0.15
 #define STEP 0.001
+#define KP 5e11 /* N/m: two surfaces of SDF's default 1e12 in series */
+#define KD 2.0  /* N s/m: and their damping of 1 each */
 
 static int side(int count)
 {
@@ -111,6 +113,9 @@ static void make_robot(struct bare_robot *r, double x, double y)
 	dWorldSetStepThreadingImplementation(
 		r->world, dThreadingImplementationGetFunctions(r->threading), r->threading);
 	dWorldSetGravity(r->world, 0, 0, -9.8);
+	/* SDF's defaults for contacts, as near as ODE's own settings come to them */
+	dWorldSetContactMaxCorrectingVel(r->world, 0.01);
+	dWorldSetContactSurfaceLayer(r->world, 0.001);
 	r->plane = dCreatePlane(0, 0, 0, 1, 0);
 	add_body(r, 0, dCreateBox(0, 0.6, 0.4, 0.2), 10, 0.16666667, 0.33333333, 0.43333333, x, y, 0.25);
 	add_body(r, 1, dCreateSphere(0, 0.1), 1, 0.004, 0.004, 0.004, x + 0.22, y, 0.1);
@@ -161,8 +166,8 @@ void bare_step(struct bare *bare, int first, int last)
 				dContact contact = {.geom = found[c],
 					.surface = {.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP,
 						.mu = 1,
-						.soft_cfm = 1e-9,
-						.soft_erp = 0.2}};
+						.soft_cfm = 1 / (STEP * KP + KD),
+						.soft_erp = STEP * KP / (STEP * KP + KD)}};
 				dJointAttach(dJointCreateContact(r->world, r->contacts, &contact), r->body[g], 0);
 			}
 		}

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#define SLIP_MIN 1e-5 /* m/s: slower than this is noise, and its direction too */
+
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
 static dGeomID geom_id(struct physics *physics, uint32_t geom)
@@ -260,7 +262,7 @@ static void set_friction(
 		contact->surface.slip2 = m->slip2;
 	}
 	double length = vec3_length(first);
-	if (length > 1e-12) { /* else any direction is as good: ODE picks one from the normal */
+	if (length > SLIP_MIN) { /* else any direction is as good: ODE picks one from the normal */
 		contact->surface.mode |= dContactFDir1;
 		contact->fdir1[0] = first.x / length;
 		contact->fdir1[1] = first.y / length;
