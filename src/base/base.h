@@ -20,6 +20,7 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 
 /* Memory. Running out of it is not survivable half-way through a step, so these end the process with a message. */
 void *mem_alloc(size_t bytes);              /* zeroed */
+void *mem_alloc_lines(size_t bytes);        /* zeroed, on a cache line's boundary; free() it */
 void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);

@@ -136,6 +136,11 @@ static inline bool pose_finite(struct pose a)
 	return vec3_finite(a.p) && isfinite(a.q.w) && isfinite(a.q.x) && isfinite(a.q.y) && isfinite(a.q.z);
 }
 
+/* One on a cache line of its own: neighbours in an array are written by different threads. */
+struct aabb_line {
+	_Alignas(64) struct aabb box;
+};
+
 /* Contains nothing; the unit of aabb_join. */
 #define AABB_NONE ((struct aabb){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}})
 #define AABB_ALL ((struct aabb){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}})

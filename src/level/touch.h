@@ -48,6 +48,6 @@ static inline bool touch_strayed(const struct touch *touch, uint32_t model, cons
 
 /* All pairs of models here whose padded boxes overlap, or that a joint connects, ordered by (a, b), into touch->pairs.
  * False when they are those of the last call. */
-bool touch_find(struct touch *touch, const struct aabb *boxes);
+bool touch_find(struct touch *touch, const struct aabb_line *boxes);
 
 #endif

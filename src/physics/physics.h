@@ -76,7 +76,7 @@ void physics_state_changed(struct physics *physics);
  * state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED
  * the error names the model and `next` is worth nothing. */
 troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
-	struct aabb *ret_boxes, struct troupe_error *error);
+	struct aabb_line *ret_boxes, struct troupe_error *error);
 
 struct physics_stats physics_stats(const struct physics *physics);
 

@@ -101,7 +101,7 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 
 static bool strayed(const struct shared *shared, uint32_t model)
 {
-	if (touch_strayed(&shared->touch, model, &shared->boxes[model]))
+	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
 		return true;
 	uint32_t performer = shared->tracker.performer_of[model];
 	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],

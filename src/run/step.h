@@ -68,7 +68,8 @@ struct shared {
 	const struct systems *systems;
 	struct state *state;
 	struct control control;
-	struct aabb *boxes; /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
+	struct aabb_line
+		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
 	struct touch touch; /* primary's; secondaries read .models[].stay */
 	struct tracker tracker; /* primary's; secondaries read .performers */
 	struct physics_options physics;

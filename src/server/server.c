@@ -152,9 +152,9 @@ static void set_up_shared(struct troupe_server *server, enum physics_break rule)
 	shared->state = state_create(scene, server->systems->words);
 	systems_init_state(server->systems, shared->state);
 	state_set_initial(shared->state);
-	shared->control.joints = mem_alloc(scene->joint_count * sizeof *shared->control.joints);
-	shared->control.bodies = mem_alloc(scene->body_count * sizeof *shared->control.bodies);
-	shared->boxes = mem_alloc(scene->model_count * sizeof *shared->boxes);
+	shared->control.joints = mem_alloc_lines(scene->joint_count * sizeof *shared->control.joints);
+	shared->control.bodies = mem_alloc_lines(scene->body_count * sizeof *shared->control.bodies);
+	shared->boxes = mem_alloc_lines(scene->model_count * sizeof *shared->boxes);
 	shared->physics = (struct physics_options){.solver = choose_solver(scene), .rule = rule};
 	touch_init(&shared->touch, scene);
 	tracker_init(&shared->tracker, scene);
