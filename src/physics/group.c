@@ -46,7 +46,7 @@ static void set_up_world(struct physics *physics, struct group *group)
 	dWorldUseSharedWorkingMemory(group->world, physics->memory);
 	dWorldSetGravity(group->world, g.x, g.y, g.z);
 	dWorldSetERP(group->world, profile->erp);
-	dWorldSetCFM(group->world, MAX(profile->cfm, 1e-10)); /* 0 leaves redundant constraints singular */
+	dWorldSetCFM(group->world, MAX(profile->cfm, PHYSICS_CFM_MIN));
 	dWorldSetQuickStepNumIterations(group->world, (int)profile->iterations);
 	dWorldSetQuickStepW(group->world, profile->sor);
 	dWorldSetContactSurfaceLayer(group->world, 0); /* contact.c sees to depth and correcting velocity itself */
@@ -85,8 +85,8 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 	for (uint32_t j = physics->scene->world_joint_first; j < physics->scene->joint_count; j++) {
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index))
-			vec_push(&group->world_joints,
-				(struct world_joint){j, joint_make(physics, j, group->world), {NAN, NAN, NAN, NAN}});
+			vec_push(&group->world_joints, (struct world_joint){j, joint_make(physics, j, group->world),
+							       {NAN, NAN, NAN, NAN, NAN}});
 	}
 }
 

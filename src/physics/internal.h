@@ -12,6 +12,7 @@ enum {
 	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
 };
+#define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
 
 /* The ODE objects of one model that this runner simulates. Geoms live as long as the instance; bodies and joints are
@@ -33,7 +34,7 @@ struct instance {
 };
 
 struct joint_setting {
-	double velocity, force_max, low, high; /* of axis 0; NaN: not set yet */
+	double velocity, force_max, softness, low, high; /* of axis 0; NaN: not set yet */
 };
 
 struct world_joint { /* one of the world's own joints; both its bodies are in the group */

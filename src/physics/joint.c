@@ -1,11 +1,14 @@
 /* Joints: made at the reference pose, driven every step, their unwrapped positions kept in the state.
  *
  * ODE's first body is the child and its second the parent, so that positions and rates have SDF's sign (child relative
- * to parent). A universal joint has its first axis on the parent instead, so there the order is turned round and both
- * axes are negated, which gives the same sign.
+ * to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs to the parent: so
+ * there SDF's axis 0 is ODE's second and axis 1 its first.
  *
- * Damping and springs are not ODE's: a force -k (q - q0) - d q' is taken at the end of the step as well as the joint's
- * own inertia lets it be foreseen (the divisor below), which is stable however stiff they are. */
+ * Axis 0 has one row in the solver beside its stops, and what it is used for depends on the moment (motor_of()): the
+ * commanded velocity; the velocity limit; a spring and damper, which ODE's softness makes exact and stable however
+ * stiff they are; dry friction. What does not get the row acts as a force, its part that grows with velocity divided by
+ * what keeps it from overshooting. At a stop ODE would turn the motor's greatest force loose on the bodies; so there
+ * either the motor rests or, when it pulls away, the stop does. */
 #include "physics/internal.h"
 
 static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t axis)
@@ -15,11 +18,11 @@ static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t 
 
 static void make_universal(const struct scene_joint *from, dJointID id, dBodyID child, dBodyID parent)
 {
-	struct vec3 a = vec3_scale(axis_of(from, 0)->xyz_world, -1), b = vec3_scale(axis_of(from, 1)->xyz_world, -1);
-	dJointAttach(id, parent, child);
+	struct vec3 first = axis_of(from, 1)->xyz_world, second = axis_of(from, 0)->xyz_world;
+	dJointAttach(id, child, parent);
 	dJointSetUniversalAnchor(id, from->anchor.x, from->anchor.y, from->anchor.z);
-	dJointSetUniversalAxis1(id, a.x, a.y, a.z);
-	dJointSetUniversalAxis2(id, b.x, b.y, b.z);
+	dJointSetUniversalAxis1(id, first.x, first.y, first.z);
+	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
 }
 
 dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
@@ -69,7 +72,7 @@ static double ode_position(const struct scene_joint *joint, dJointID id, uint32_
 	case SDF_PRISMATIC:
 		return dJointGetSliderPosition(id);
 	default:
-		return axis ? dJointGetUniversalAngle2(id) : dJointGetUniversalAngle1(id);
+		return axis ? dJointGetUniversalAngle1(id) : dJointGetUniversalAngle2(id);
 	}
 }
 
@@ -81,13 +84,13 @@ static double ode_rate(const struct scene_joint *joint, dJointID id, uint32_t ax
 	case SDF_PRISMATIC:
 		return dJointGetSliderPositionRate(id);
 	default:
-		return axis ? dJointGetUniversalAngle2Rate(id) : dJointGetUniversalAngle1Rate(id);
+		return axis ? dJointGetUniversalAngle1Rate(id) : dJointGetUniversalAngle2Rate(id);
 	}
 }
 
 static void ode_set(const struct scene_joint *joint, dJointID id, uint32_t axis, int parameter, double value)
 {
-	int group = axis ? dParamGroup2 : dParamGroup1;
+	int group = axis ? dParamGroup1 : dParamGroup2;
 	switch (joint->kind) {
 	case SDF_REVOLUTE:
 		dJointSetHingeParam(id, parameter, value);
@@ -111,7 +114,7 @@ static void ode_add_force(const struct scene_joint *joint, dJointID id, uint32_t
 		dJointAddSliderForce(id, force);
 		break;
 	default:
-		dJointAddUniversalTorques(id, axis ? 0 : force, axis ? force : 0);
+		dJointAddUniversalTorques(id, axis ? force : 0, axis ? 0 : force);
 		break;
 	}
 }
@@ -123,13 +126,22 @@ static double clamp(double value, double limit)
 	return value > limit ? limit : value < -limit ? -limit : value;
 }
 
+enum stop { STOP_NONE, STOP_LOW, STOP_HIGH }; /* at which one the joint is */
+
+static enum stop stop_at(const struct sdf_axis *axis, double position)
+{
+	return position <= axis->lower ? STOP_LOW : position >= axis->upper ? STOP_HIGH : STOP_NONE;
+}
+
 /* ODE knows hinge angles only in (-pi, pi], so stops beyond are given relative to the turn that the joint is in. */
-static void set_stops(const struct scene_joint *joint, dJointID id, struct joint_setting *setting, double position)
+static void set_stops(
+	const struct scene_joint *joint, dJointID id, struct joint_setting *setting, double position, enum stop without)
 {
 	const struct sdf_axis *axis = axis_of(joint, 0);
-	double turns = joint->kind == SDF_REVOLUTE ? 2 * M_PI * floor((position + M_PI) / (2 * M_PI)) : 0;
-	double low = axis->lower - turns, high = axis->upper - turns;
-	if (joint->kind == SDF_REVOLUTE) {
+	double turns = joint->kind == SDF_PRISMATIC ? 0 : 2 * M_PI * floor((position + M_PI) / (2 * M_PI));
+	double low = without == STOP_LOW ? -dInfinity : axis->lower - turns;
+	double high = without == STOP_HIGH ? dInfinity : axis->upper - turns;
+	if (joint->kind != SDF_PRISMATIC) {
 		low = low < -M_PI ? -dInfinity : low;
 		high = high > M_PI ? dInfinity : high;
 	}
@@ -152,53 +164,104 @@ static void set_second_axis(const struct scene_joint *joint, dJointID id)
 	ode_set(joint, id, 1, dParamFMax, axis->friction);
 }
 
-static void set_motor(
-	const struct scene_joint *joint, dJointID id, struct joint_setting *setting, double velocity, double force_max)
+struct motor { /* J v = velocity - softness * force, |force| <= force_max */
+	double velocity, force_max, softness;
+};
+
+static void set_motor(const struct scene_joint *joint, dJointID id, struct joint_setting *setting, struct motor motor)
 {
-	if (velocity != setting->velocity)
-		ode_set(joint, id, 0, dParamVel, setting->velocity = velocity);
-	if (force_max != setting->force_max)
-		ode_set(joint, id, 0, dParamFMax, setting->force_max = force_max);
+	if (motor.velocity != setting->velocity)
+		ode_set(joint, id, 0, dParamVel, setting->velocity = motor.velocity);
+	if (motor.force_max != setting->force_max)
+		ode_set(joint, id, 0, dParamFMax, setting->force_max = motor.force_max);
+	if (motor.softness != setting->softness)
+		ode_set(joint, id, 0, dParamCFM, setting->softness = motor.softness);
 }
 
-/* Axis 0 as a motor: the commanded velocity; else the velocity limit when it is exceeded; else dry friction. */
-static void drive(const struct scene_joint *joint, dJointID id, const struct joint_control *control,
-	struct joint_setting *setting, double rate)
+static bool is_passive(const struct sdf_axis *axis)
 {
-	const struct sdf_axis *axis = axis_of(joint, 0);
+	return axis->damping != 0 || axis->spring_stiffness != 0;
+}
+
+/* What the row of axis 0 is for. *ret_passive: whether that is its spring and damper. */
+static struct motor motor_of(const struct physics *physics, const struct sdf_axis *axis,
+	const struct joint_control *control, double position, double rate, double dt, bool *ret_passive)
+{
+	double hard = MAX(physics->scene->sdf->physics.cfm, PHYSICS_CFM_MIN);
 	double effort = isfinite(axis->effort) ? axis->effort : dInfinity;
+	*ret_passive = false;
 	if (control->drive)
-		set_motor(joint, id, setting, clamp(control->velocity, axis->velocity), effort);
-	else if (fabs(rate) > axis->velocity)
-		set_motor(joint, id, setting, clamp(rate, axis->velocity), dInfinity);
-	else
-		set_motor(joint, id, setting, 0, axis->friction);
+		return (struct motor){clamp(control->velocity, axis->velocity), effort, hard};
+	if (fabs(rate) > axis->velocity)
+		return (struct motor){clamp(rate, axis->velocity), dInfinity, hard};
+	if (!is_passive(axis) || axis->friction > 0)
+		return (struct motor){0, axis->friction, hard};
+	/* force = -k (q + dt v - q0) - d v at the end of the step, solved for v */
+	double soft = 1 / (axis->damping + axis->spring_stiffness * dt);
+	*ret_passive = true;
+	return (struct motor){
+		-axis->spring_stiffness * (position - axis->spring_reference) * soft, dInfinity, MAX(soft, hard)};
 }
 
 static double passive_force(const struct sdf_axis *axis, double inertia, double position, double rate, double dt)
 {
-	double k = axis->spring_stiffness, d = axis->damping;
-	double force = -k * (position + dt * rate - axis->spring_reference) - d * rate;
-	return force / (1 + (d * dt + k * dt * dt) / inertia);
+	double k = axis->spring_stiffness, d = axis->damping + k * dt;
+	return -k * (position - axis->spring_reference) - d * rate / (1 + d * dt / inertia);
+}
+
+/* What is left of the motor at a stop. One of endless strength that pulls away takes the stop's place; a weaker one
+ * pulls with all it has and leaves the stop to hold what it cannot. */
+static double drive_at_stop(enum stop at, struct motor *motor, enum stop *ret_without)
+{
+	double force_max = motor->force_max;
+	bool away = at == STOP_LOW ? motor->velocity > 0 : motor->velocity < 0;
+	if (away && force_max == dInfinity) {
+		*ret_without = at;
+		return 0;
+	}
+	motor->force_max = 0;
+	return !away ? 0 : at == STOP_LOW ? force_max : -force_max;
+}
+
+/* Axis 0; returns the force that is to act beside its row. */
+static double drive(const struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting,
+	double rate, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct joint_control *control = &physics->control->joints[index];
+	const struct sdf_axis *axis = axis_of(joint, 0);
+	double position = state_joint(physics->state, index, false)->position[0];
+	enum stop at = stop_at(axis, position), without = STOP_NONE;
+	double force = clamp(control->force, axis->effort);
+	bool passive;
+	struct motor motor = motor_of(physics, axis, control, position, rate, dt, &passive);
+	if (passive && at != STOP_NONE) {
+		motor.force_max = 0;
+		passive = false;
+	} else if (at != STOP_NONE) {
+		force += drive_at_stop(at, &motor, &without);
+	}
+	if (is_passive(axis) && !passive)
+		force += passive_force(axis, joint->inertia[0], position, rate, dt);
+	set_motor(joint, id, setting, motor);
+	set_stops(joint, id, setting, position, without);
+	return force;
 }
 
 void joint_control(struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting, double dt)
 {
 	const struct scene_joint *joint = &physics->scene->joints[index];
-	const struct joint_control *control = &physics->control->joints[index];
-	const struct joint_state *now = state_joint(physics->state, index, false);
+	if (joint->axis_count > 1 && isnan(setting->velocity))
+		set_second_axis(joint, id);
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		const struct sdf_axis *axis = axis_of(joint, a);
-		bool passive = axis->damping != 0 || axis->spring_stiffness != 0;
-		double rate = passive || (!a && isfinite(axis->velocity)) ? ode_rate(joint, id, a) : 0;
-		double force = passive ? passive_force(axis, joint->inertia[a], now->position[a], rate, dt) : 0;
-		if (!a) {
-			force += clamp(control->force, axis->effort);
-			if (isnan(setting->velocity) && joint->axis_count > 1)
-				set_second_axis(joint, id);
-			drive(joint, id, control, setting, rate);
-			set_stops(joint, id, setting, now->position[0]);
-		}
+		double rate = is_passive(axis) || (!a && isfinite(axis->velocity)) ? ode_rate(joint, id, a) : 0;
+		double force = 0;
+		if (!a)
+			force = drive(physics, index, id, setting, rate, dt);
+		else if (is_passive(axis))
+			force = passive_force(axis, joint->inertia[a],
+				state_joint(physics->state, index, false)->position[a], rate, dt);
 		if (force != 0)
 			ode_add_force(joint, id, a, force);
 	}

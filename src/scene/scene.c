@@ -243,7 +243,8 @@ static uint32_t body_of(const struct compile *c, uint32_t link)
 	return to_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
 }
 
-static double inverse_inertia_along(const struct compile *c, uint32_t body, struct vec3 axis)
+/* About the axis through the joint's anchor, as if the body turned about it and about nothing else. */
+static double inverse_inertia_about(const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
 {
 	if (body == SCENE_NONE || c->bodies.at[body].kinematic)
 		return 0;
@@ -251,7 +252,8 @@ static double inverse_inertia_along(const struct compile *c, uint32_t body, stru
 	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
 	double along = b->ixx * a.x * a.x + b->iyy * a.y * a.y + b->izz * a.z * a.z +
 		       2 * (b->ixy * a.x * a.y + b->ixz * a.x * a.z + b->iyz * a.y * a.z);
-	return 1 / along;
+	struct vec3 arm = vec3_cross(axis, vec3_sub(b->reference.p, anchor));
+	return 1 / (along + b->mass * vec3_dot(arm, arm));
 }
 
 static double inverse_mass(const struct compile *c, uint32_t body)
@@ -307,8 +309,8 @@ static troupe_status add_joint(
 		struct vec3 axis = from->axis[a].xyz_world;
 		double inverse = joint.kind == SDF_PRISMATIC
 					 ? inverse_mass(c, joint.parent) + inverse_mass(c, joint.child)
-					 : inverse_inertia_along(c, joint.parent, axis) +
-						   inverse_inertia_along(c, joint.child, axis);
+					 : inverse_inertia_about(c, joint.parent, joint.anchor, axis) +
+						   inverse_inertia_about(c, joint.child, joint.anchor, axis);
 		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	vec_push(&c->joints, joint);

@@ -1,0 +1,253 @@
+/* Each kind of joint against what it must do: stops on the right side, springs in balance, limits kept. */
+#include "base/text.h"
+
+#include <troupe/server.h>
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(joints, .timeout = 60);
+
+static struct troupe_server *server;
+
+static void start(const char *gravity, const char *body)
+{
+	struct text text = {0};
+	text_add(&text,
+		"<sdf version='1.9'><world name='w'><gravity>%s</gravity><physics name='p' "
+		"type='ode'><max_step_size>0.001"
+		"</max_step_size><real_time_factor>0</real_time_factor></physics>%s</world></sdf>",
+		gravity, body);
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	def.world_path = "test";
+	def.world_text = text.at;
+	def.secondaries = 0;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	text_fini(&text);
+}
+
+static void command(const char *topic, const char *text)
+{
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_command(server, 0, topic, text, &error), TROUPE_OK, "%s", error.text);
+}
+
+static void run_until(double time_s)
+{
+	struct troupe_limits limits = {.until_s = time_s};
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
+}
+
+static void first_pose(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	cr_assert_eq(snapshot->model_count, 1);
+	*(struct troupe_pose *)ctx = snapshot->models[0].pose;
+}
+
+static struct troupe_pose pose(void)
+{
+	struct troupe_pose p = {0};
+	troupe_server_snapshot(server, first_pose, &p);
+	return p;
+}
+
+static void expect(const char *what, double measured, double expected, double tolerance)
+{
+	printf("%-56s expected %10.5f  measured %10.5f\n", what, expected, measured);
+	cr_assert(fabs(measured - expected) <= tolerance, "%s: %g, expected %g within %g", what, measured, expected,
+		tolerance);
+}
+
+/* An arm of 0.5 m along x from the world, whose frame is at its own centre. */
+#define ARM(joint)                                                                                                     \
+	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link "                                                             \
+	"name='l'><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"                                           \
+	"</iyy><izz>0.02</izz></inertia></inertial></link>" joint "</model>"
+#define AT_THE_END "<parent>world</parent><child>l</child><pose>-0.5 0 0 0 0 0</pose>"
+#define LIMITED(tag, xyz, lower, upper)                                                                                \
+	"<" tag "><xyz>" xyz "</xyz><limit><lower>" lower "</lower><upper>" upper                                      \
+	"</upper></limit><dynamics><damping>0.5"                                                                       \
+	"</damping></dynamics></" tag ">"
+
+static double angle_about_y(struct troupe_pose p)
+{
+	return 2 * atan2(p.qy, p.qw);
+}
+
+static double angle_about_z(struct troupe_pose p)
+{
+	return 2 * atan2(p.qz, p.qw);
+}
+
+Test(joints, prismatic_stops_on_the_right_side)
+{
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END LIMITED("axis", "0 0 1", "-0.3", "0.2") "</joint>"));
+	run_until(5);
+	expect("prismatic falls to its lower stop: m", pose().z, 2 - 0.3, 2e-3);
+	troupe_server_destroy(server);
+	start("0 0 9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END LIMITED("axis", "0 0 1", "-0.3", "0.2") "</joint>"));
+	run_until(5);
+	expect("prismatic rises to its upper stop: m", pose().z, 2 + 0.2, 2e-3);
+	troupe_server_destroy(server);
+}
+
+Test(joints, spring_holds_its_load)
+{
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END
+		    "<axis><xyz>0 0 1</xyz><dynamics><damping>20</damping><spring_stiffness>98</spring_stiffness>"
+		    "<spring_reference>0.05</spring_reference></dynamics></axis></joint>"));
+	run_until(10);
+	expect("spring of 98 N/m under 1 kg: m", pose().z, 2 + 0.05 - 0.1, 1e-4);
+	troupe_server_destroy(server);
+}
+
+Test(joints, stiff_damping_is_stable)
+{
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz><dynamics><damping>1e6"
+		    "</damping></dynamics></axis></joint>"));
+	run_until(1);
+	expect("hinge in treacle hardly moves: rad", angle_about_y(pose()), 9.8 * 0.5 / 1e6, 1e-5);
+	troupe_server_destroy(server);
+}
+
+Test(joints, universal_and_revolute2_have_the_sign_of_sdf)
+{
+	static const char *const kinds[] = {"universal", "revolute2"};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		char joint[2000];
+		snprintf(joint, sizeof joint,
+			ARM("<joint name='j' type='%s'>" AT_THE_END LIMITED("axis", "0 1 0", "-0.2", "0.6")
+					LIMITED("axis2", "0 0 1", "-0.4", "0.7") "</joint>"),
+			kinds[i]);
+		start("0 0 -9.8", joint); /* falling turns the arm by a positive angle about y */
+		run_until(8);
+		expect("two axes: first, falling: rad", angle_about_y(pose()), 0.6, 5e-3);
+		troupe_server_destroy(server);
+		start("0 -9.8 0", joint); /* drawn towards -y: by a negative angle about z */
+		run_until(8);
+		expect("two axes: second, drawn to -y: rad", angle_about_z(pose()), -0.4, 5e-3);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(joints, ball_keeps_its_distance)
+{
+	start("0 0 -9.8", ARM("<joint name='j' type='ball'>" AT_THE_END "</joint>"));
+	for (double t = 0.5; t < 5; t += 0.5) {
+		run_until(t);
+		struct troupe_pose p = pose();
+		expect("ball joint: distance from its anchor, m", sqrt(p.x * p.x + p.y * p.y + (p.z - 2) * (p.z - 2)),
+			0.5, 1e-3);
+	}
+	troupe_server_destroy(server);
+}
+
+Test(joints, fixed_to_the_world_holds)
+{
+	start("0 0 -9.8", ARM("<joint name='j' type='fixed'>" AT_THE_END "</joint>"));
+	run_until(3);
+	expect("fixed to the world: m", pose().z, 2, 0);
+	troupe_server_destroy(server);
+}
+
+/* Two links welded by a fixed joint turn about their common centre of mass as one. */
+Test(joints, fixed_welds_links_to_one_body)
+{
+	start("0 0 0", "<model name='m'><link "
+		       "name='a'><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz>"
+		       "</inertia></inertial></link><link name='b'><pose>1 0 0 0 0 "
+		       "0.5</pose><inertial><mass>3</mass><inertia><ixx>0.1"
+		       "</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link><joint name='j' "
+		       "type='fixed'><parent>a</parent>"
+		       "<child>b</child></joint><plugin name='gz::sim::systems::VelocityControl' "
+		       "filename='x'><initial_linear>0 0.75 0"
+		       "</initial_linear><initial_angular>0 0 1</initial_angular></plugin></model>");
+	run_until(1);
+	struct troupe_pose p = pose();
+	expect("welded pair turns as one: rad", angle_about_z(p), 1, 1e-3);
+	troupe_server_destroy(server);
+}
+
+#define WHEEL(axis, system)                                                                                            \
+	ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>" axis        \
+	    "</axis></joint><plugin name='gz::sim::systems::" system                                                   \
+	    "' filename='x'><joint_name>j</joint_name></plugin>")
+
+Test(joints, velocity_is_followed_and_limited)
+{
+	start("0 0 0", WHEEL("", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 0.5");
+	run_until(2);
+	expect("driven at 0.5 rad/s for 2 s: rad", angle_about_z(pose()), 1, 2e-3);
+	troupe_server_destroy(server);
+	start("0 0 0", WHEEL("<limit><velocity>0.2</velocity></limit>", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 5");
+	run_until(2);
+	expect("driven at 5, limited to 0.2 rad/s, for 2 s: rad", angle_about_z(pose()), 0.4, 2e-3);
+	troupe_server_destroy(server);
+}
+
+Test(joints, force_accelerates_and_effort_limits)
+{
+	start("0 0 0", WHEEL("", "ApplyJointForce"));
+	command("/model/m/joint/j/cmd_force", "data: 0.02");
+	run_until(1);
+	expect("0.02 N m on 0.02 kg m2 for 1 s: rad", angle_about_z(pose()), 0.5, 2e-3);
+	troupe_server_destroy(server);
+	start("0 0 0", WHEEL("<limit><effort>0.01</effort></limit>", "ApplyJointForce"));
+	command("/model/m/joint/j/cmd_force", "data: 0.5");
+	run_until(1);
+	expect("0.5 N m, limited to 0.01, for 1 s: rad", angle_about_z(pose()), 0.25, 2e-3);
+	troupe_server_destroy(server);
+}
+
+Test(joints, friction_holds_below_and_brakes_above)
+{
+	start("0 0 0", WHEEL("<dynamics><friction>0.1</friction></dynamics>", "ApplyJointForce"));
+	command("/model/m/joint/j/cmd_force", "data: 0.09");
+	run_until(2);
+	expect("0.09 N m against 0.1 of friction: rad", angle_about_z(pose()), 0, 1e-6);
+	troupe_server_destroy(server);
+	start("0 0 0", WHEEL("<dynamics><friction>0.1</friction></dynamics>", "ApplyJointForce"));
+	command("/model/m/joint/j/cmd_force", "data: 0.12");
+	run_until(1);
+	expect("0.12 N m against 0.1 of friction, 1 s: rad", angle_about_z(pose()), 0.5, 2e-3);
+	troupe_server_destroy(server);
+}
+
+/* A motor of endless strength must not throw the joint through its stop, nor be held by it when it pulls away. */
+Test(joints, driven_against_a_stop_and_away_again)
+{
+	start("0 0 0", WHEEL("<limit><lower>-0.5</lower><upper>0.5</upper></limit>", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 1");
+	run_until(3);
+	expect("driven against its upper stop: rad", angle_about_z(pose()), 0.5, 2e-3);
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_command(server, 0, "/model/m/joint/j/cmd_vel", "data: -0.25", &error), TROUPE_OK);
+	run_until(4);
+	expect("and away from it for 1 s: rad", angle_about_z(pose()), 0.25, 3e-3);
+	run_until(10);
+	expect("to the lower one: rad", angle_about_z(pose()), -0.5, 2e-3);
+	troupe_server_destroy(server);
+}
+
+/* A spring that pulls away from a stop, but too weakly, leaves the joint on it. */
+Test(joints, weak_spring_at_a_stop)
+{
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><limit><lower>-0.3</lower>"
+		    "<upper>0.2</upper></limit><dynamics><damping>1</damping><spring_stiffness>10</spring_stiffness>"
+		    "<spring_reference>0.1</spring_reference></dynamics></axis></joint>"));
+	run_until(10);
+	expect("weak spring at the lower stop: m", pose().z, 2 - 0.3, 2e-3);
+	troupe_server_destroy(server);
+}
