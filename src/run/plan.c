@@ -59,6 +59,7 @@ void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries)
 	plan->static_uses = mem_alloc(models * sizeof *plan->static_uses);
 	plan->named = mem_alloc(models * sizeof *plan->named);
 	plan->is_mover = mem_alloc(models * sizeof *plan->is_mover);
+	plan->first = mem_alloc(models * sizeof *plan->first);
 	plan->entered = mem_alloc(models * sizeof *plan->entered);
 	plan->has_performer = mem_alloc(levels * sizeof *plan->has_performer);
 	plan->level_near = mem_alloc(levels * sizeof *plan->level_near);
@@ -79,6 +80,7 @@ void plan_fini(struct plan *plan)
 	free(plan->static_uses);
 	free(plan->named);
 	free(plan->is_mover);
+	free(plan->first);
 	free(plan->entered);
 	free(plan->has_performer);
 	free(plan->level_near);
@@ -265,6 +267,7 @@ static void merge_contacts(struct plan *plan, uint64_t k)
 		j += order >= 0;
 		if (order <= 0) {
 			i++;
+			plan->meetings += order < 0 && plan->first[pair.a] != plan->first[pair.b];
 			vec_push(&plan->contacts_next, (struct plan_contact){pair.a, pair.b, UINT64_MAX});
 			continue;
 		}
@@ -365,6 +368,8 @@ static void change_models(struct plan *plan, uint32_t shaken)
 			change(plan, CHANGE_RELEASE, from, m);
 		if (to)
 			change(plan, CHANGE_TAKE, to, m);
+		if (!plan->first[m])
+			plan->first[m] = to;
 		if (from && to && from != to && (plan->is_mover[m] || is_stray(plan, m))) {
 			event(plan, PLAN_MOVE, m, from, to);
 			plan->moves++;

@@ -32,6 +32,7 @@ static void add_totals(const struct troupe_server *server, struct text *out)
 	member(out, "steps_per_second", wall > 0 ? (double)steps / wall : 0);
 	text_add(out, "  \"state_hash\": \"%016" PRIx64 "\",\n", troupe_server_hash(server));
 	text_add(out, "  \"moves\": %" PRIu64 ",\n", primary->plan.moves);
+	text_add(out, "  \"meetings\": %" PRIu64 ",\n", primary->plan.meetings);
 	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", peak_memory_bytes());
 }
 

@@ -1,0 +1,40 @@
+# Shared by the scripts of this folder: counting, running, comparing. Source it; end with `totals`.
+passed=0
+failed=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+troupe=${TROUPE:-./troupe}
+worlds=${SOURCE_DIR:-.}/worlds
+quick=${TROUPE_TEST_QUICK:-}
+
+check()
+{
+	# check WHAT STATUS
+	if [ "$2" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: $1"
+	fi
+}
+
+totals()
+{
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ]
+}
+
+# run OUTPUT WORLD COMMANDS STEPS OPTION...: COMMANDS may be "-". What is printed goes to OUTPUT.
+run()
+{
+	output=$1 world=$2 commands=$3 steps=$4
+	shift 4
+	[ "$commands" = - ] || set -- --commands "$commands" "$@"
+	"$troupe" run "$world" --rtf 0 -v 0 --iterations "$steps" "$@" >"$output" 2>"$output.err" || {
+		sed 's/^/    /' "$output.err"
+		return 1
+	}
+}
+
+# The number that a report gives for a member.
+member() { sed -n "s/^  \"$2\": \"*\([0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }
