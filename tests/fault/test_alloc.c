@@ -1,0 +1,106 @@
+/* A step that changes no grouping allocates nothing once warm: counts every allocation of the process, ODE's included,
+ * over a thousand steps of robots that drive. */
+#include "../../bench/robots.h"
+#include "world.h"
+
+#include <troupe/server.h>
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Atomic long allocations;
+
+/* Under a sanitizer malloc is its own; there this program says nothing about allocations and only runs. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTING 1
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void *malloc(size_t bytes)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __libc_calloc(count, bytes);
+}
+void *realloc(void *old, size_t bytes)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __libc_realloc(old, bytes);
+}
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __libc_memalign(alignment, bytes);
+}
+#else
+#define COUNTING 0
+#endif
+
+static int passed, failed;
+
+static void run(struct troupe_server *server, uint64_t until)
+{
+	struct troupe_limits limits = {.iterations = until};
+	struct troupe_error error;
+	if (troupe_server_run(server, &limits, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+}
+
+/* The counts of two runs: one of no step, one of a thousand. What a run costs by itself cancels out. */
+static void count(const char *what, const char *world, int secondaries)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = what;
+	def.world_text = world;
+	def.secondaries = secondaries;
+	def.pace = TROUPE_PACE_FACTOR;
+	if (troupe_server_create(&def, &server, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+	run(server, 1500);
+	long before = atomic_load(&allocations);
+	run(server, 1500);
+	long idle = atomic_load(&allocations) - before;
+	before = atomic_load(&allocations);
+	run(server, 2500);
+	long busy = atomic_load(&allocations) - before;
+	troupe_server_destroy(server);
+	printf("%s, %d secondaries: %ld allocations in 1000 warm steps\n", what, secondaries, busy - idle);
+	if (busy - idle == 0)
+		passed++;
+	else
+		failed++;
+}
+
+int main(void)
+{
+	/* this very program must be able to see an allocation */
+	long before = atomic_load(&allocations);
+	void *volatile seen = malloc(10);
+	free(seen);
+	if (COUNTING && atomic_load(&allocations) == before) {
+		printf("allocations are not counted\n0 passed, 1 failed\n");
+		return 1;
+	}
+	char *robots = robots_world(20, 3), *tiles = tiles_world(4, 5);
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		count("20 robots driving", robots, secondaries);
+		count("5 performers in a level", tiles, secondaries);
+	}
+	free(robots);
+	free(tiles);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}

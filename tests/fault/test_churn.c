@@ -1,0 +1,154 @@
+/* Levels that load and unload for a hundred thousand steps: memory does not grow, and a level's model that was pushed
+ * about comes back where it was left. */
+#include "world.h"
+
+#include <troupe/server.h>
+
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 12, STEPS = 100000, GROWTH_MAX_BYTES = 64 * 1024 };
+
+static int passed, failed;
+static uint64_t loads;
+
+static void check(int good, const char *what)
+{
+	passed += good;
+	failed += !good;
+	if (!good)
+		printf("FAILED: %s\n", what);
+}
+
+static void on_event(void *ctx, const struct troupe_event *event)
+{
+	(void)ctx;
+	loads += event->kind == TROUPE_EVENT_LOAD;
+}
+
+static void run(struct troupe_server *server, uint64_t until)
+{
+	struct troupe_limits limits = {.iterations = until};
+	struct troupe_error error;
+	if (troupe_server_run(server, &limits, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+}
+
+static void command(struct troupe_server *server, uint64_t step, const char *topic, const char *text)
+{
+	struct troupe_error error;
+	if (troupe_server_command(server, step, topic, text, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+}
+
+static struct troupe_server *make(int sliders, int secondaries)
+{
+	char *world = tiles_world(TILES, sliders);
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = "tiles";
+	def.world_text = world;
+	def.secondaries = secondaries;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.on_event = on_event;
+	if (troupe_server_create(&def, &server, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+	free(world);
+	return server;
+}
+
+/* Each slider goes to and fro over all tiles, at a speed of its own. */
+static void churn(int steps)
+{
+	struct troupe_server *server = make(3, 2);
+	static const int speeds[] = {40, 25, 33};
+	for (int s = 0; s < 3; s++) {
+		char topic[64], there[64], back[64];
+		snprintf(topic, sizeof topic, "/model/slider_%d/cmd_vel", s);
+		snprintf(there, sizeof there, "linear: {x: %d}", speeds[s]);
+		snprintf(back, sizeof back, "linear: {x: -%d}", speeds[s]);
+		int leg = 1000 * (TILES - 1) * 10 / speeds[s];
+		for (int at = 0, way = 0; at < steps; at += leg, way ^= 1)
+			command(server, (uint64_t)at, topic, way ? back : there);
+	}
+	run(server, (uint64_t)steps / 5);
+	size_t before = mallinfo2().uordblks;
+	uint64_t loads_before = loads;
+	run(server, (uint64_t)steps);
+	size_t after = mallinfo2().uordblks;
+	printf("%llu levels loaded in %d steps; memory in use %zu bytes before, %zu after\n", (unsigned long long)loads,
+		steps, before, after);
+	check(loads > loads_before + 50, "levels load and unload all the time");
+	check(after <= before + GROWTH_MAX_BYTES, "memory does not grow");
+	troupe_server_destroy(server);
+}
+
+struct query {
+	const char *name;
+	struct troupe_model_state state;
+};
+
+static void find(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct query *query = ctx;
+	for (uint32_t i = 0; i < snapshot->model_count; i++)
+		if (!strcmp(snapshot->models[i].name, query->name))
+			query->state = snapshot->models[i];
+}
+
+static struct troupe_model_state look(struct troupe_server *server, const char *name)
+{
+	struct query query = {.name = name};
+	troupe_server_snapshot(server, find, &query);
+	return query.state;
+}
+
+/* The slider pushes the box of tile 0 along, leaves, and comes back. */
+static void push_and_return(void)
+{
+	struct troupe_server *server = make(1, 2);
+	const char *topic = "/model/slider_0/cmd_vel";
+	run(server, 1); /* levels are loaded in the first step */
+	struct troupe_model_state first = look(server, "box_0");
+	check(first.loaded, "the box of the level that the performer is in exists");
+	check(!look(server, "box_5").loaded, "one far away does not");
+	command(server, 0, topic, "linear: {y: 4}"); /* from y = -4 to the box at 8: pushes it */
+	command(server, 2950, topic, "linear: {y: -4}");
+	command(server, 4000, topic, "linear: {x: 10}"); /* and away */
+	command(server, 9000, topic, "linear: {x: 0}");
+	command(server, 10000, topic, "linear: {x: -10}");
+	command(server, 15000, topic, "linear: {x: 0}");
+	run(server, 4000);
+	run(server, 8000);
+	struct troupe_model_state left = look(server, "box_0");
+	check(!left.loaded, "the level is unloaded when the performer is gone");
+	check(fabs(left.pose.y - first.pose.y) > 0.05, "the box was pushed");
+	run(server, 10000);
+	struct troupe_model_state kept = look(server, "box_0");
+	check(!memcmp(&left.pose, &kept.pose, sizeof kept.pose), "it keeps its pose while it is not loaded");
+	run(server, 15500);
+	struct troupe_model_state back = look(server, "box_0");
+	check(back.loaded, "the level is loaded again");
+	check(hypot(back.pose.x - left.pose.x, back.pose.y - left.pose.y) < 0.01, "the box is where it was left");
+	printf("box: y %.3f in the file, %.3f pushed, %.3f when loaded again\n", first.pose.y, left.pose.y,
+		back.pose.y);
+	troupe_server_destroy(server);
+}
+
+int main(void)
+{
+	churn(getenv("TROUPE_TEST_QUICK") ? STEPS / 20 : STEPS);
+	push_and_return();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
