@@ -17,7 +17,8 @@ struct bench_options bench_parse(int argc, char **argv, const char *about)
 		} else if (!strcmp(argv[i], "--repeats") && i + 1 < argc && atoi(argv[i + 1]) > 0) {
 			options.repeats = atoi(argv[++i]);
 		} else {
-			fprintf(stderr, "%s: '%s': expected --smoke, --json or --repeats N\n%s\n", argv[0], argv[i], about);
+			fprintf(stderr, "%s: '%s': expected --smoke, --json or --repeats N\n%s\n", argv[0], argv[i],
+				about);
 			exit(2);
 		}
 	}
@@ -47,12 +48,12 @@ double bench_median(double *values, int count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-void bench_row(const struct bench_options *options, const char *subject, const char *unit, double value, double baseline,
-	uint64_t hash)
+void bench_row(const struct bench_options *options, const char *subject, const char *unit, double value,
+	double baseline, uint64_t hash)
 {
 	if (options->json) {
-		printf("{\"subject\": \"%s\", \"unit\": \"%s\", \"value\": %.6g, \"baseline\": %.6g, \"hash\": \"%016" PRIx64
-		       "\"}\n",
+		printf("{\"subject\": \"%s\", \"unit\": \"%s\", \"value\": %.6g, \"baseline\": %.6g, \"hash\": "
+		       "\"%016" PRIx64 "\"}\n",
 			subject, unit, value, baseline, hash);
 	} else {
 		char name[80];

@@ -1,5 +1,5 @@
-/* What the benches share: options, clock, medians, the table and its JSON twin. Each program measures its subject and its
- * baseline alternately in one run, because machines drift: only ratios within a run mean anything. */
+/* What the benches share: options, clock, medians, the table and its JSON twin. Each program measures its subject and
+ * its baseline alternately in one run, because machines drift: only ratios within a run mean anything. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 struct bench_options {
-	bool smoke;     /* --smoke: tiny sizes, to see that it works */
-	bool json;      /* --json: one object a line instead of a table */
-	int repeats;    /* --repeats N */
+	bool smoke;  /* --smoke: tiny sizes, to see that it works */
+	bool json;   /* --json: one object a line instead of a table */
+	int repeats; /* --repeats N */
 };
 
 /* Exits with status 2 and one line on a bad option. */

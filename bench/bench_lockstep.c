@@ -90,8 +90,8 @@ static void measure(const struct bench_options *options, int secondaries, uint64
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(argc, argv,
-		"An empty step, beside a bare hand-over there and back between two spinning threads");
+	struct bench_options options = bench_parse(
+		argc, argv, "An empty step, beside a bare hand-over there and back between two spinning threads");
 	for (int secondaries = 0; secondaries <= 2; secondaries++)
 		measure(&options, secondaries, options.smoke ? 100 : 200000);
 	return 0;

@@ -67,7 +67,8 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(argc, argv, "Cost of a robot-step, beside a bare ODE loop over the same robots");
+	struct bench_options options =
+		bench_parse(argc, argv, "Cost of a robot-step, beside a bare ODE loop over the same robots");
 	static const int counts[] = {1, 8, 64, 512};
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		measure(&options, counts[i], options.smoke ? 20 : 100000 / counts[i] + 20, 1);

@@ -96,8 +96,8 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(argc, argv,
-		"Speed-up of more secondaries over one, beside that of a bare ODE loop on as many threads");
+	struct bench_options options = bench_parse(
+		argc, argv, "Speed-up of more secondaries over one, beside that of a bare ODE loop on as many threads");
 	measure(&options, 64, options.smoke ? 20 : 2000, 2);
 	measure(&options, options.smoke ? 16 : 512, options.smoke ? 20 : 250, 2);
 	return 0;

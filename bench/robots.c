@@ -13,6 +13,8 @@
 #define SEPARATION 0.5
 #define RADIUS 0.15
 #define STEP 0.001
+#define KP 5e11 /* N/m: two surfaces of SDF's default 1e12 in series */
+#define KD 2.0  /* N s/m: and their damping of 1 each */
 
 static int side(int count)
 {
@@ -26,8 +28,10 @@ static void add_wheel(struct text *out, const char *name, double y)
 	text_add(out,
 		"<link name='%s'><pose>-0.15 %g 0.15 -1.5707963267948966 0 0</pose><inertial><mass>2</mass><inertia>"
 		"<ixx>0.01166667</ixx><iyy>0.01166667</iyy><izz>0.0225</izz></inertia></inertial>"
-		"<collision name='c'><geometry><cylinder><radius>0.15</radius><length>0.05</length></cylinder></geometry>"
-		"</collision></link><joint name='%s_joint' type='revolute'><parent>chassis</parent><child>%s</child><axis>"
+		"<collision "
+		"name='c'><geometry><cylinder><radius>0.15</radius><length>0.05</length></cylinder></geometry>"
+		"</collision></link><joint name='%s_joint' "
+		"type='revolute'><parent>chassis</parent><child>%s</child><axis>"
 		"<xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>",
 		name, y, name, name);
 }
@@ -35,11 +39,14 @@ static void add_wheel(struct text *out, const char *name, double y)
 static void add_robot(struct text *out, int index, double x, double y)
 {
 	text_add(out,
-		"<model name='robot_%d'><pose>%g %g 0 0 0 0</pose><link name='chassis'><pose>0 0 0.25 0 0 0</pose><inertial>"
-		"<mass>10</mass><inertia><ixx>0.16666667</ixx><iyy>0.33333333</iyy><izz>0.43333333</izz></inertia></inertial>"
+		"<model name='robot_%d'><pose>%g %g 0 0 0 0</pose><link name='chassis'><pose>0 0 0.25 0 0 "
+		"0</pose><inertial>"
+		"<mass>10</mass><inertia><ixx>0.16666667</ixx><iyy>0.33333333</iyy><izz>0.43333333</izz></inertia></"
+		"inertial>"
 		"<collision name='c'><geometry><box><size>0.6 0.4 0.2</size></box></geometry></collision></link>"
 		"<link name='caster'><pose>0.22 0 0.1 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.004</ixx>"
-		"<iyy>0.004</iyy><izz>0.004</izz></inertia></inertial><collision name='c'><geometry><sphere><radius>0.1</radius>"
+		"<iyy>0.004</iyy><izz>0.004</izz></inertia></inertial><collision "
+		"name='c'><geometry><sphere><radius>0.1</radius>"
 		"</sphere></geometry></collision></link>"
 		"<joint name='caster_joint' type='ball'><parent>chassis</parent><child>caster</child></joint>",
 		index, x, y);
@@ -56,11 +63,13 @@ static void add_robot(struct text *out, int index, double x, double y)
 char *robots_world(int count, double spacing)
 {
 	struct text out = {0};
-	text_add(&out, "<sdf version='1.9'><world name='robots'><gravity>0 0 -9.8</gravity><physics name='p' type='ode'>"
-		       "<max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>");
+	text_add(&out,
+		"<sdf version='1.9'><world name='robots'><gravity>0 0 -9.8</gravity><physics name='p' type='ode'>"
+		"<max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>");
 	if (count)
-		text_add(&out, "<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane>"
-			       "<normal>0 0 1</normal><size>100 100</size></plane></geometry></collision></link></model>");
+		text_add(&out,
+			"<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane>"
+			"<normal>0 0 1</normal><size>100 100</size></plane></geometry></collision></link></model>");
 	for (int i = 0; i < count; i++)
 		add_robot(&out, i, (i % side(count)) * spacing, (i / side(count)) * spacing);
 	text_add(&out, "</world></sdf>");
@@ -84,8 +93,8 @@ struct bare {
 	struct bare_robot *robots;
 };
 
-static void add_body(struct bare_robot *r, int i, dGeomID geom, double mass, double ixx, double iyy, double izz, double x,
-	double y, double z)
+static void add_body(struct bare_robot *r, int i, dGeomID geom, double mass, double ixx, double iyy, double izz,
+	double x, double y, double z)
 {
 	dMass m;
 	r->body[i] = dBodyCreate(r->world);
@@ -101,8 +110,12 @@ static void make_robot(struct bare_robot *r, double x, double y)
 	r->world = dWorldCreate();
 	r->threading = dThreadingAllocateSelfThreadedImplementation();
 	r->contacts = dJointGroupCreate(0);
-	dWorldSetStepThreadingImplementation(r->world, dThreadingImplementationGetFunctions(r->threading), r->threading);
+	dWorldSetStepThreadingImplementation(
+		r->world, dThreadingImplementationGetFunctions(r->threading), r->threading);
 	dWorldSetGravity(r->world, 0, 0, -9.8);
+	/* SDF's defaults for contacts, as near as ODE's own settings come to them */
+	dWorldSetContactMaxCorrectingVel(r->world, 0.01);
+	dWorldSetContactSurfaceLayer(r->world, 0.001);
 	r->plane = dCreatePlane(0, 0, 0, 1, 0);
 	add_body(r, 0, dCreateBox(0, 0.6, 0.4, 0.2), 10, 0.16666667, 0.33333333, 0.43333333, x, y, 0.25);
 	add_body(r, 1, dCreateSphere(0, 0.1), 1, 0.004, 0.004, 0.004, x + 0.22, y, 0.1);
@@ -111,7 +124,8 @@ static void make_robot(struct bare_robot *r, double x, double y)
 	dJointSetBallAnchor(ball, x + 0.22, y, 0.1);
 	for (int w = 0; w < 2; w++) {
 		double wy = y + (w ? -0.25 : 0.25);
-		add_body(r, 2 + w, dCreateCylinder(0, RADIUS, 0.05), 2, 0.01166667, 0.01166667, 0.0225, x - 0.15, wy, 0.15);
+		add_body(r, 2 + w, dCreateCylinder(0, RADIUS, 0.05), 2, 0.01166667, 0.01166667, 0.0225, x - 0.15, wy,
+			0.15);
 		dMatrix3 turn;
 		dRFromAxisAndAngle(turn, 1, 0, 0, -M_PI / 2);
 		dBodySetRotation(r->body[2 + w], turn);
@@ -152,8 +166,8 @@ void bare_step(struct bare *bare, int first, int last)
 				dContact contact = {.geom = found[c],
 					.surface = {.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP,
 						.mu = 1,
-						.soft_cfm = 1e-9,
-						.soft_erp = 0.2}};
+						.soft_cfm = 1 / (STEP * KP + KD),
+						.soft_erp = STEP * KP / (STEP * KP + KD)}};
 				dJointAttach(dJointCreateContact(r->world, r->contacts, &contact), r->body[g], 0);
 			}
 		}

@@ -1,7 +1,7 @@
 /* The same two-wheeled robots twice: as an SDF world for troupe, and as a bare ODE loop that does nothing else.
  *
- * A robot: a box of 0.6 x 0.4 x 0.2 m and 10 kg, two driven wheels of 0.15 m on hinges, a caster sphere on a ball joint,
- * on a plane. It drives with constant wheel speeds. */
+ * A robot: a box of 0.6 x 0.4 x 0.2 m and 10 kg, two driven wheels of 0.15 m on hinges, a caster sphere on a ball
+ * joint, on a plane. It drives with constant wheel speeds. */
 #ifndef BENCH_ROBOTS_H
 #define BENCH_ROBOTS_H
 
@@ -11,8 +11,8 @@
 char *robots_world(int count, double spacing);
 
 struct bare;
-/* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no broad
- * phase is faster. */
+/* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no
+ * broad phase is faster. */
 struct bare *bare_create(int count, double spacing);
 /* Steps robots [first, last) once. Different threads may step different robots. */
 void bare_step(struct bare *bare, int first, int last);

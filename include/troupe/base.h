@@ -18,17 +18,17 @@ extern "C" {
 #endif
 
 /* X(name, text): the one list of what can go wrong. */
-#define TROUPE_STATUS_LIST(X)                                       \
-	X(OK, "no error")                                           \
-	X(EINVAL, "invalid argument")                               \
-	X(ENOMEM, "out of memory")                                  \
-	X(EIO, "cannot read or write")                              \
-	X(EWORLD, "bad world")                                      \
-	X(ECOMMAND, "bad command")                                  \
-	X(ELIMIT, "limit exceeded")                                 \
-	X(EPROTOCOL, "protocol violated")                           \
-	X(EPEER, "peer lost")                                       \
-	X(EDIVERGED, "a model diverged")                            \
+#define TROUPE_STATUS_LIST(X)                                                                                          \
+	X(OK, "no error")                                                                                              \
+	X(EINVAL, "invalid argument")                                                                                  \
+	X(ENOMEM, "out of memory")                                                                                     \
+	X(EIO, "cannot read or write")                                                                                 \
+	X(EWORLD, "bad world")                                                                                         \
+	X(ECOMMAND, "bad command")                                                                                     \
+	X(ELIMIT, "limit exceeded")                                                                                    \
+	X(EPROTOCOL, "protocol violated")                                                                              \
+	X(EPEER, "peer lost")                                                                                          \
+	X(EDIVERGED, "a model diverged")                                                                               \
 	X(EINTERNAL, "internal error")
 
 typedef enum troupe_status {

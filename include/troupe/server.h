@@ -17,14 +17,15 @@ extern "C" {
 
 enum {
 	TROUPE_SECONDARIES_MAX = 256,
-	TROUPE_SECONDARIES_AUTO = -1, /* the world's number, else one per core; one when there is nothing to share out */
+	TROUPE_SECONDARIES_AUTO =
+		-1, /* the world's number, else one per core; one when there is nothing to share out */
 };
 
 typedef enum troupe_event_kind {
-	TROUPE_EVENT_MOVE,      /* performer `name` goes from secondary `from` to `to` */
-	TROUPE_EVENT_LOAD,      /* level `name` is loaded on secondary `to` */
-	TROUPE_EVENT_UNLOAD,    /* ... and unloaded */
-	TROUPE_EVENT_GHOST_ON,  /* performer `name` becomes known to secondary `to`, which does not simulate it */
+	TROUPE_EVENT_MOVE,     /* performer `name` goes from secondary `from` to `to` */
+	TROUPE_EVENT_LOAD,     /* level `name` is loaded on secondary `to` */
+	TROUPE_EVENT_UNLOAD,   /* ... and unloaded */
+	TROUPE_EVENT_GHOST_ON, /* performer `name` becomes known to secondary `to`, which does not simulate it */
 	TROUPE_EVENT_GHOST_OFF,
 } troupe_event_kind;
 
@@ -37,30 +38,30 @@ struct troupe_event {
 };
 
 typedef enum troupe_pace {
-	TROUPE_PACE_WORLD,     /* the world's real_time_factor */
-	TROUPE_PACE_FACTOR,    /* def.rtf; 0: as fast as possible */
-	TROUPE_PACE_RATE,      /* def.rate_hz steps per second */
+	TROUPE_PACE_WORLD,  /* the world's real_time_factor */
+	TROUPE_PACE_FACTOR, /* def.rtf; 0: as fast as possible */
+	TROUPE_PACE_RATE,   /* def.rate_hz steps per second */
 } troupe_pace;
 
 struct troupe_server_def {
-	const char *world_path;  /* an SDF file ... */
-	const char *world_text;  /* ... or its text, when world_text is not NULL; world_path then names it in messages */
+	const char *world_path; /* an SDF file ... */
+	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
-	int32_t secondaries;     /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
-	bool ignore_levels;      /* everything is loaded all the time */
+	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
+	bool ignore_levels;                /* everything is loaded all the time */
 	troupe_pace pace;
 	double rtf, rate_hz;
-	bool paused;             /* begin paused */
+	bool paused; /* begin paused */
 	uint64_t seed;
-	double initial_time_s;   /* simulated time of state 0 */
-	bool chaos;              /* forced moves: at random steps random components move to random secondaries */
+	double initial_time_s; /* simulated time of state 0 */
+	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
-	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
+	uint64_t hash_every; /* steps between calls of on_hash; 0: none */
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks, each may be NULL. on_event and on_hash come in step order from some thread of the server, between
-	 * steps: they must be quick and must not call the server. on_watch comes about ten times a second from the thread
-	 * that called troupe_server_run(), and may call functions marked "any thread". */
+	 * steps: they must be quick and must not call the server. on_watch comes about ten times a second from the
+	 * thread that called troupe_server_run(), and may call functions marked "any thread". */
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
 	void (*on_watch)(void *ctx);
@@ -74,8 +75,8 @@ TROUPE_API struct troupe_server_def troupe_server_def_default(void);
 struct troupe_server;
 
 /* Loads the world and prepares state 0. TROUPE_EWORLD with file:line, TROUPE_EIO, TROUPE_EINVAL, TROUPE_EINTERNAL. */
-TROUPE_API troupe_status troupe_server_create(const struct troupe_server_def *def, struct troupe_server **ret_server,
-	struct troupe_error *error);
+TROUPE_API troupe_status troupe_server_create(
+	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error);
 /* NULL is fine. Not while it runs. */
 TROUPE_API void troupe_server_destroy(struct troupe_server *server);
 
@@ -84,17 +85,17 @@ struct troupe_limits {
 	double until_s;      /* stop when simulated time has come so far; 0: no limit */
 };
 
-/* Blocks until a limit is reached, troupe_server_stop() is called, or something fails (TROUPE_EDIVERGED names the model;
- * the last good state stays). May be called again after it returned TROUPE_OK. */
-TROUPE_API troupe_status troupe_server_run(struct troupe_server *server, const struct troupe_limits *limits,
-	struct troupe_error *error);
+/* Blocks until a limit is reached, troupe_server_stop() is called, or something fails (TROUPE_EDIVERGED names the
+ * model; the last good state stays). May be called again after it returned TROUPE_OK. */
+TROUPE_API troupe_status troupe_server_run(
+	struct troupe_server *server, const struct troupe_limits *limits, struct troupe_error *error);
 /* Ends troupe_server_run() at the next step boundary. Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
 
 /* A command in gz topic's text form, taken at the start of `step` (or of the next one, when that is past). Any thread.
  * TROUPE_ECOMMAND: no such topic, or a bad message; the command is then not queued. */
-TROUPE_API troupe_status troupe_server_command(struct troupe_server *server, uint64_t step, const char *topic,
-	const char *text, struct troupe_error *error);
+TROUPE_API troupe_status troupe_server_command(
+	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
@@ -112,9 +113,9 @@ struct troupe_pose {
 };
 
 struct troupe_model_state {
-	const char *name; /* the server's */
+	const char *name;        /* the server's */
 	struct troupe_pose pose; /* of the model's frame in the world */
-	uint32_t secondary; /* who simulates it; 0: nobody, or the single runner */
+	uint32_t secondary;      /* who simulates it; 0: nobody, or the single runner */
 	bool loaded;
 };
 
@@ -132,8 +133,8 @@ struct troupe_snapshot {
 /* Any thread, also while the server runs: fn sees the newest snapshot, without blocking anyone. While it
  * runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees the state of about the last
  * asking; after troupe_server_run() has returned, that of its end. */
-TROUPE_API void troupe_server_snapshot(struct troupe_server *server,
-	void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+TROUPE_API void troupe_server_snapshot(
+	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
 /* These only while it does not run. */
 TROUPE_API uint64_t troupe_server_hash(const struct troupe_server *server);

@@ -59,10 +59,10 @@ struct assign_input {
 	const uint32_t *model_component;
 	/* [level_count]: component of each level, UINT32_MAX: not loaded */
 	const uint32_t *level_component;
-	const bool *model_is_mover;       /* [model_count] */
-	const bool *model_entered;        /* [model_count] entered a level in this step that it was not in before */
-	const bool *level_has_performer;  /* [level_count] a performer is in it */
-	const uint32_t *level_near;       /* [level_count] lowest model near it; UINT32_MAX: none */
+	const bool *model_is_mover;      /* [model_count] */
+	const bool *model_entered;       /* [model_count] entered a level in this step that it was not in before */
+	const bool *level_has_performer; /* [level_count] a performer is in it */
+	const uint32_t *level_near;      /* [level_count] lowest model near it; UINT32_MAX: none */
 	/* secondary of each, or ASSIGN_NONE; either may be NULL: no pins */
 	const uint32_t *model_pin, *level_pin;
 };

@@ -58,6 +58,13 @@ void *mem_alloc(size_t bytes)
 	return or_die(calloc(1, bytes ? bytes : 1), bytes);
 }
 
+void *mem_alloc_lines(size_t bytes)
+{
+	size_t whole = (MAX(bytes, (size_t)1) + 63) & ~(size_t)63;
+	void *lines = or_die(aligned_alloc(64, whole), whole);
+	return memset(lines, 0, whole);
+}
+
 void *mem_realloc(void *old, size_t bytes)
 {
 	return or_die(realloc(old, bytes ? bytes : 1), bytes);

@@ -19,8 +19,9 @@ troupe_status fail(struct troupe_error *error, troupe_status status, const char 
 troupe_status fail_v(struct troupe_error *error, troupe_status status, const char *format, va_list args);
 
 /* Memory. Running out of it is not survivable half-way through a step, so these end the process with a message. */
-void *mem_alloc(size_t bytes);                   /* zeroed */
-void *mem_realloc(void *old, size_t bytes);      /* grown part not zeroed */
+void *mem_alloc(size_t bytes);              /* zeroed */
+void *mem_alloc_lines(size_t bytes);        /* zeroed, on a cache line's boundary; free() it */
+void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);
 
@@ -31,15 +32,16 @@ char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);
 		uint32_t count, room;                                                                                  \
 	}
 #define vec_push(v, ...)                                                                                               \
-	((v)->count == (v)->room ? vec_grow_((void **)&(v)->at, &(v)->room, sizeof *(v)->at, (v)->count + 1u) : (void)0, \
+	((v)->count == (v)->room ? vec_grow_((void **)&(v)->at, &(v)->room, sizeof *(v)->at, (v)->count + 1u)          \
+				 : (void)0,                                                                            \
 		(v)->at[(v)->count++] = (__VA_ARGS__))
 /* Appends n zeroed items and yields the address of the first. */
 #define vec_append(v, n)                                                                                               \
-	((v)->count + (uint32_t)(n) > (v)->room ?                                                                      \
-			vec_grow_((void **)&(v)->at, &(v)->room, sizeof *(v)->at, (v)->count + (uint32_t)(n)) :       \
-			(void)0,                                                                                       \
+	((v)->count + (uint32_t)(n) > (v)->room                                                                        \
+			? vec_grow_((void **)&(v)->at, &(v)->room, sizeof *(v)->at, (v)->count + (uint32_t)(n))        \
+			: (void)0,                                                                                     \
 		(v)->count += (uint32_t)(n),                                                                           \
-		vec_zero_(&(v)->at[(v)->count - (uint32_t)(n)], (size_t)(n) * sizeof *(v)->at),                       \
+		vec_zero_(&(v)->at[(v)->count - (uint32_t)(n)], (size_t)(n) * sizeof *(v)->at),                        \
 		&(v)->at[(v)->count - (uint32_t)(n)])
 #define vec_free(v) (vec_free_((void **)&(v)->at), (v)->count = (v)->room = 0)
 void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need);

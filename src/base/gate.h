@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 struct gate {
-	_Alignas(64) _Atomic uint32_t count; /* writer: the opener. Readers: the waiters. Wraps; compared for equality. */
-	_Atomic uint32_t sleepers;           /* writers: waiters, around their sleep. Reader: the opener. */
+	_Alignas(64) _Atomic uint32_t
+		count;             /* writer: the opener. Readers: the waiters. Wraps; compared for equality. */
+	_Atomic uint32_t sleepers; /* writers: waiters, around their sleep. Reader: the opener. */
 };
 
 /* Adds one and wakes whoever sleeps. All that was written before is seen by those whose wait returns. */

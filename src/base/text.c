@@ -161,8 +161,8 @@ int text_doubles(const char *text, double *ret_values, int max)
 	return count;
 }
 
-troupe_status text_read_file(const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes,
-	struct troupe_error *error)
+troupe_status text_read_file(
+	const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error)
 {
 	FILE *file = fopen(path, "rb");
 	if (!file)

@@ -28,7 +28,7 @@ bool text_bool(const char *text, bool *ret_value); /* true false 1 0, any case *
 int text_doubles(const char *text, double *ret_values, int max);
 
 /* The whole file, terminated. *ret_bytes does not count the terminator. Free with free(). */
-troupe_status text_read_file(const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes,
-	struct troupe_error *error);
+troupe_status text_read_file(
+	const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error);
 
 #endif

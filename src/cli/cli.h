@@ -11,7 +11,7 @@ enum cli_exit {
 	CLI_BAD_INPUT = 1, /* world, commands, configuration; or output that cannot be written */
 	CLI_BAD_USAGE = 2,
 	CLI_PEER_LOST = 3,
-	CLI_BROKEN = 4,    /* internal error, or a model that diverged */
+	CLI_BROKEN = 4, /* internal error, or a model that diverged */
 };
 
 /* Each takes what follows its name on the command line and returns the exit status. */
@@ -27,7 +27,7 @@ void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2,
 void cli_finding(enum sdf_severity severity, const char *text);
 
 /* Loads a world for check and print. On failure says why and sets *ret_exit; *ret_sdf may be set even so. */
-bool cli_load(const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf,
-	int *ret_exit);
+bool cli_load(
+	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit);
 
 #endif

@@ -39,8 +39,8 @@ static bool unquote(char **text)
 	return true;
 }
 
-static troupe_status parse_line(char *at, const char *path, uint32_t number, struct command_line *ret_line,
-	struct troupe_error *error)
+static troupe_status parse_line(
+	char *at, const char *path, uint32_t number, struct command_line *ret_line, struct troupe_error *error)
 {
 	struct command_line line = {.line = number};
 	char *rest, *step = cut_word(at, &rest);
@@ -80,8 +80,8 @@ static troupe_status parse_lines(struct command_lines *commands, size_t bytes, s
 			return fail(error, TROUPE_ELIMIT, "%s:%u: line of %zu bytes: expected at most %d",
 				commands->path, number, count, COMMANDS_LINE_BYTES_MAX);
 		if (memchr(at, '\0', count))
-			return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path,
-				number);
+			return fail(
+				error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path, number);
 		at[count] = '\0';
 		cut_trailing_blanks(at, count);
 		char *line = skip_blanks(at);
@@ -108,8 +108,8 @@ troupe_status commands_read(const char *path, struct command_lines *commands, st
 	return status ? status : parse_lines(commands, bytes, error);
 }
 
-troupe_status commands_queue(const struct command_lines *commands, struct troupe_server *server,
-	struct troupe_error *error)
+troupe_status commands_queue(
+	const struct command_lines *commands, struct troupe_server *server, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < commands->all.count; i++) {
 		const struct command_line *line = &commands->all.at[i];

@@ -19,17 +19,17 @@ struct command_line {
 	const char *topic, *text;
 };
 
-struct command_lines { /* zeroed is empty */
-	const char *path; /* the caller's */
-	char *bytes;      /* what topics and texts point into */
+struct command_lines {                /* zeroed is empty */
+	const char *path;             /* the caller's */
+	char *bytes;                  /* what topics and texts point into */
 	VEC(struct command_line) all; /* as in the file */
 };
 
 /* Checks the form of every line. TROUPE_EIO, TROUPE_ELIMIT, TROUPE_ECOMMAND with file:line. Fini in any case. */
 troupe_status commands_read(const char *path, struct command_lines *commands, struct troupe_error *error);
 /* Hands them to the server, which knows its topics. TROUPE_ECOMMAND with file:line. */
-troupe_status commands_queue(const struct command_lines *commands, struct troupe_server *server,
-	struct troupe_error *error);
+troupe_status commands_queue(
+	const struct command_lines *commands, struct troupe_server *server, struct troupe_error *error);
 void commands_fini(struct command_lines *commands);
 
 #endif

@@ -25,17 +25,21 @@ static const struct subcommand subcommands[] = {
 int cli_exit_status(troupe_status status)
 {
 	switch (status) {
-	case TROUPE_OK: return CLI_DONE;
+	case TROUPE_OK:
+		return CLI_DONE;
 	case TROUPE_EIO:
 	case TROUPE_EWORLD:
 	case TROUPE_ECOMMAND:
-	case TROUPE_ELIMIT: return CLI_BAD_INPUT;
+	case TROUPE_ELIMIT:
+		return CLI_BAD_INPUT;
 	case TROUPE_EPROTOCOL:
-	case TROUPE_EPEER: return CLI_PEER_LOST;
+	case TROUPE_EPEER:
+		return CLI_PEER_LOST;
 	case TROUPE_EINVAL: /* options were checked before: it is we who are wrong */
 	case TROUPE_ENOMEM:
 	case TROUPE_EDIVERGED:
-	case TROUPE_EINTERNAL: break;
+	case TROUPE_EINTERNAL:
+		break;
 	}
 	return CLI_BROKEN;
 }
@@ -68,8 +72,8 @@ void cli_finding(enum sdf_severity severity, const char *text)
 		fprintf(stderr, "%s %s\n", word, text);
 }
 
-bool cli_load(const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf,
-	int *ret_exit)
+bool cli_load(
+	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit)
 {
 	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true};
 	struct troupe_error error;

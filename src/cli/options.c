@@ -67,14 +67,18 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	switch (spec->kind) {
 	case OPTION_FLAG:
 	case OPTION_UNFLAG:
-	case OPTION_NOTHING: return "true or false";
+	case OPTION_NOTHING:
+		return "true or false";
 	case OPTION_WHOLE:
 		if (spec->hi > 1e15)
 			return arena_printf(parse->arena, "a whole number of %.0f or more", spec->lo);
 		return arena_printf(parse->arena, "a whole number from %.0f to %.0f", spec->lo, spec->hi);
-	case OPTION_REAL: return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
-	case OPTION_CHOICE: return spec->choices;
-	default: return spec->argument;
+	case OPTION_REAL:
+		return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
+	case OPTION_CHOICE:
+		return spec->choices;
+	default:
+		return spec->argument;
 	}
 }
 
@@ -85,7 +89,9 @@ static bool read_value(const struct option_spec *spec, const char *text, union o
 	switch (spec->kind) {
 	case OPTION_FLAG:
 	case OPTION_UNFLAG:
-	case OPTION_NOTHING: good = text_bool(text, &value.flag); break;
+	case OPTION_NOTHING:
+		good = text_bool(text, &value.flag);
+		break;
 	case OPTION_WHOLE:
 		good = !has_blank(text) && text_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
 		       (double)value.whole <= spec->hi;
@@ -112,14 +118,24 @@ static troupe_status store(struct parse *parse, const struct option_spec *spec, 
 	char *at = (char *)parse->settings + spec->offset;
 	struct option_list *list;
 	switch (spec->kind) {
-	case OPTION_FLAG: *(bool *)(void *)at = value.flag; break;
-	case OPTION_UNFLAG: *(bool *)(void *)at = !value.flag; break;
-	case OPTION_WHOLE: *(int64_t *)(void *)at = value.whole; break;
-	case OPTION_REAL: *(double *)(void *)at = value.real; break;
+	case OPTION_FLAG:
+		*(bool *)(void *)at = value.flag;
+		break;
+	case OPTION_UNFLAG:
+		*(bool *)(void *)at = !value.flag;
+		break;
+	case OPTION_WHOLE:
+		*(int64_t *)(void *)at = value.whole;
+		break;
+	case OPTION_REAL:
+		*(double *)(void *)at = value.real;
+		break;
 	case OPTION_OPERAND:
 	case OPTION_TEXT:
 	case OPTION_CONFIG:
-	case OPTION_CHOICE: *(const char **)(void *)at = value.text; break;
+	case OPTION_CHOICE:
+		*(const char **)(void *)at = value.text;
+		break;
 	case OPTION_LIST:
 		list = (struct option_list *)(void *)at;
 		if (list->count == OPTION_LIST_MAX)
@@ -127,10 +143,13 @@ static troupe_status store(struct parse *parse, const struct option_spec *spec, 
 				OPTION_LIST_MAX);
 		list->at[list->count++] = value.text;
 		break;
-	case OPTION_HELP: parse->help = true; break;
+	case OPTION_HELP:
+		parse->help = true;
+		break;
 	case OPTION_NOTHING:
 	case OPTION_HEADING:
-	case OPTION_ABSENT: break;
+	case OPTION_ABSENT:
+		break;
 	}
 	return TROUPE_OK;
 }

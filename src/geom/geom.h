@@ -110,8 +110,8 @@ static inline struct mat3 quat_matrix(struct quat q)
 {
 	double xx = 2 * q.x * q.x, yy = 2 * q.y * q.y, zz = 2 * q.z * q.z, xy = 2 * q.x * q.y, xz = 2 * q.x * q.z,
 	       yz = 2 * q.y * q.z, wx = 2 * q.w * q.x, wy = 2 * q.w * q.y, wz = 2 * q.w * q.z;
-	return (struct mat3){{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx},
-		{xz - wy, yz + wx, 1 - xx - yy}}};
+	return (struct mat3){
+		{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx}, {xz - wy, yz + wx, 1 - xx - yy}}};
 }
 
 /* b, given in the frame a, in the frame that a is given in. */
@@ -135,6 +135,11 @@ static inline bool pose_finite(struct pose a)
 {
 	return vec3_finite(a.p) && isfinite(a.q.w) && isfinite(a.q.x) && isfinite(a.q.y) && isfinite(a.q.z);
 }
+
+/* One on a cache line of its own: neighbours in an array are written by different threads. */
+struct aabb_line {
+	_Alignas(64) struct aabb box;
+};
 
 /* Contains nothing; the unit of aabb_join. */
 #define AABB_NONE ((struct aabb){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}})

@@ -154,7 +154,7 @@ static bool padded_overlap(const struct aabb *a, const struct aabb *b)
 	return aabb_overlap(&padded, b);
 }
 
-bool touch_find(struct touch *touch, const struct aabb *boxes)
+bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 {
 	uint32_t count = touch->pairs.count;
 	touch->before.count = 0;
@@ -165,7 +165,7 @@ bool touch_find(struct touch *touch, const struct aabb *boxes)
 		uint32_t a = touch->crowded.at[i];
 		const bvh_values *neighbours = &touch->models[a].neighbours;
 		for (uint32_t k = lower_bound(neighbours, a); k < neighbours->count; k++)
-			if (padded_overlap(&boxes[a], &boxes[neighbours->at[k]]))
+			if (padded_overlap(&boxes[a].box, &boxes[neighbours->at[k]].box))
 				vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
 	}
 	if (touch->joined.count)

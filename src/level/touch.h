@@ -17,17 +17,17 @@ struct touch_pair {
 struct touch_model {
 	bool here;
 	uint32_t leaf;
-	struct aabb stay; /* while the box is in this one, its neighbours are known */
-	struct aabb fat;  /* stay, padded: what the tree holds */
+	struct aabb stay;      /* while the box is in this one, its neighbours are known */
+	struct aabb fat;       /* stay, padded: what the tree holds */
 	bvh_values neighbours; /* models whose fat boxes overlap this one's; ascending */
 };
 
 struct touch {
 	const struct scene *scene;
 	struct bvh tree;
-	struct touch_model *models; /* [model_count] */
-	bvh_values crowded;         /* models with neighbours, ascending */
-	bvh_values found;           /* scratch */
+	struct touch_model *models;    /* [model_count] */
+	bvh_values crowded;            /* models with neighbours, ascending */
+	bvh_values found;              /* scratch */
 	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
 	VEC(struct touch_pair) before; /* and of the one before */
@@ -48,6 +48,6 @@ static inline bool touch_strayed(const struct touch *touch, uint32_t model, cons
 
 /* All pairs of models here whose padded boxes overlap, or that a joint connects, ordered by (a, b), into touch->pairs.
  * False when they are those of the last call. */
-bool touch_find(struct touch *touch, const struct aabb *boxes);
+bool touch_find(struct touch *touch, const struct aabb_line *boxes);
 
 #endif

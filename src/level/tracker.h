@@ -15,18 +15,18 @@
 struct tracked {
 	uint32_t model;
 	struct vec3 looked_at; /* origin at the last look */
-	double slack;          /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
-	bvh_values in, near;   /* levels, ascending; `near` holds those of `in` as well */
-	bool entered;          /* the last look put it in a level that it was not in before */
+	double slack;        /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
+	bvh_values in, near; /* levels, ascending; `near` holds those of `in` as well */
+	bool entered;        /* the last look put it in a level that it was not in before */
 };
 
 struct tracker {
 	const struct scene *scene;
-	struct bvh levels; /* by their outer boxes */
-	VEC(struct tracked) performers; /* by model, ascending */
-	uint32_t *performer_of; /* [model_count] index in performers, SCENE_NONE */
+	struct bvh levels;               /* by their outer boxes */
+	VEC(struct tracked) performers;  /* by model, ascending */
+	uint32_t *performer_of;          /* [model_count] index in performers, SCENE_NONE */
 	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
-	bvh_values found, in, near; /* scratch */
+	bvh_values found, in, near;      /* scratch */
 };
 
 void tracker_init(struct tracker *tracker, const struct scene *scene);

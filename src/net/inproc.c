@@ -4,8 +4,8 @@
  * written again until all have acknowledged it, so a reader never sees it change. In lockstep one step is out at a
  * time; more slots than one keep the writer off the cache line that readers have just used.
  *
- * outstanding counts acks that are still to come. Whoever brings it to zero runs the primary's part: acquire-release, so
- * that it sees all that the others wrote before their acks. */
+ * outstanding counts acks that are still to come. Whoever brings it to zero runs the primary's part: acquire-release,
+ * so that it sees all that the others wrote before their acks. */
 #include "net/transport.h"
 
 #include "base/gate.h"
@@ -19,24 +19,24 @@ struct secondary {
 	_Alignas(64) uint32_t seen;     /* steps taken. Its own. */
 	struct transport_message taken; /* the step it works on. Its own. */
 	bool owes_ack;                  /* Its own. */
-	struct transport_message ack;   /* Written before outstanding goes down, read by the primary after it is zero. */
+	struct transport_message ack; /* Written before outstanding goes down, read by the primary after it is zero. */
 };
 
 struct transport {
 	struct transport_options options;
-	struct gate head;  /* opened by the primary, and once more by close() */
+	struct gate head; /* opened by the primary, and once more by close() */
 	_Atomic bool closed;
 	_Alignas(64) _Atomic uint32_t outstanding;
 	_Alignas(64) struct transport_message slots[SLOTS]; /* written by the primary before head is opened */
-	/* Steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire after it. The gate's
-	 * count alone would not do: close() moves it too. */
+	/* Steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire after it. The
+	 * gate's count alone would not do: close() moves it too. */
 	_Atomic uint32_t published;
 	uint32_t spins;
 	struct secondary *secondaries;
 };
 
-static troupe_status inproc_create(const struct transport_options *options, struct transport **ret_transport,
-	struct troupe_error *error)
+static troupe_status inproc_create(
+	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
 	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,

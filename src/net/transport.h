@@ -2,8 +2,8 @@
  *
  * A step is published to all secondaries at once and acknowledged by each. When all have, the transport calls the
  * primary back, once a step, on a thread of its choosing: the last secondary's own in one process (there is a core for
- * each secondary and none to spare for a primary that mostly waits), a receiving thread over a network. The primary then
- * reads the acks, in runner order, and publishes the next step, or closes.
+ * each secondary and none to spare for a primary that mostly waits), a receiving thread over a network. The primary
+ * then reads the acks, in runner order, and publishes the next step, or closes.
  *
  *              publish  wait   ack   ack_of  close     One primary, `secondaries` secondaries, numbered from 0 here.
  *  publish        X      -      -      X       -       X  never at the same time
@@ -20,8 +20,8 @@
 enum { TRANSPORT_SECONDARIES_MAX = 1024 };
 
 struct transport_message {
-	uint64_t number;  /* of the step */
-	void *payload;    /* lent: valid until the step is fully acknowledged (a step) or the next is published (an ack) */
+	uint64_t number; /* of the step */
+	void *payload; /* lent: valid until the step is fully acknowledged (a step) or the next is published (an ack) */
 };
 
 struct transport_options {
@@ -36,16 +36,16 @@ struct transport;
 struct transport_ops {
 	const char *name;
 	/* Makes a transport with nothing published. Required. */
-	troupe_status (*create)(const struct transport_options *options, struct transport **ret_transport,
-		struct troupe_error *error);
-	/* Primary. Makes a step visible to all secondaries; does not block. The one before must be fully acknowledged and
-	 * numbers must go up by one: TROUPE_EPROTOCOL otherwise, and nothing was published. Required. */
+	troupe_status (*create)(
+		const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error);
+	/* Primary. Makes a step visible to all secondaries; does not block. The one before must be fully acknowledged
+	 * and numbers must go up by one: TROUPE_EPROTOCOL otherwise, and nothing was published. Required. */
 	troupe_status (*publish)(struct transport *transport, struct transport_message step);
-	/* Secondary. Blocks until there is a step that it has not seen; TROUPE_EPEER once closed (a step published before
-	 * is still delivered first). Steps come each once and in order. Required. */
+	/* Secondary. Blocks until there is a step that it has not seen; TROUPE_EPEER once closed (a step published
+	 * before is still delivered first). Steps come each once and in order. Required. */
 	troupe_status (*wait)(struct transport *transport, uint32_t secondary, struct transport_message *ret_step);
-	/* Secondary. Acknowledges the step that wait() gave last; does not block but for all_acked, which may run inside.
-	 * TROUPE_EPROTOCOL for another number or a second ack. Required. */
+	/* Secondary. Acknowledges the step that wait() gave last; does not block but for all_acked, which may run
+	 * inside. TROUPE_EPROTOCOL for another number or a second ack. Required. */
 	troupe_status (*ack)(struct transport *transport, uint32_t secondary, struct transport_message ack);
 	/* Primary, inside all_acked. The ack of a secondary. Required. */
 	struct transport_message (*ack_of)(struct transport *transport, uint32_t secondary);

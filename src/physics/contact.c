@@ -7,13 +7,15 @@
  * degrees to the slope would hold beyond the friction angle. Here the first direction is that of the slip which this
  * step would bring without friction, so that the pyramid's face, not its edge, is met.
  *
- * Depth. ODE corrects penetration at up to one speed for the whole world; SDF gives each surface its own (max_vel) and a
- * depth that is left alone (min_depth), so depth and error reduction are set contact by contact. */
+ * Depth. ODE corrects penetration at up to one speed for the whole world; SDF gives each surface its own (max_vel) and
+ * a depth that is left alone (min_depth), so depth and error reduction are set contact by contact. */
 #include "physics/internal.h"
 
 #include "base/hash.h"
 
 #include <string.h>
+
+#define SLIP_MIN 1e-5 /* m/s: slower than this is noise, and its direction too */
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
@@ -36,7 +38,8 @@ static void add_pair(struct physics *physics, uint32_t a, uint32_t b)
 		return;
 	uint32_t low = MIN(a, b), high = MAX(a, b);
 	uint64_t key = (uint64_t)low << 32 | high;
-	if (physics->options.rule == PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
+	if (physics->options.rule ==
+		PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
 		key = hash_mix((uintptr_t)geom_id(physics, low), (uintptr_t)geom_id(physics, high));
 	vec_push(&physics->contact_pairs, (struct contact_pair){key, low, high});
 }
@@ -92,7 +95,8 @@ static void pair_with_statics(struct physics *physics, struct instance *instance
 		const struct scene_geom *fixed = &scene->geoms[s];
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
-			if (!aabb_overlap(box, &fixed->box) || scene->bodies[scene->geoms[m->geom_first + g].body].kinematic)
+			if (!aabb_overlap(box, &fixed->box) ||
+				scene->bodies[scene->geoms[m->geom_first + g].body].kinematic)
 				continue;
 			if (fixed->kind != SCENE_PLANE || below_plane(&physics->statics[s], box))
 				add_pair(physics, m->geom_first + g, s);
@@ -113,7 +117,8 @@ static void pair_within(struct physics *physics, struct instance *instance)
 	const struct scene_model *m = &scene->models[instance->model];
 	for (uint32_t g = 0; g < m->geom_count; g++)
 		for (uint32_t h = g + 1; h < m->geom_count; h++) {
-			const struct scene_geom *a = &scene->geoms[m->geom_first + g], *b = &scene->geoms[m->geom_first + h];
+			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
+						*b = &scene->geoms[m->geom_first + h];
 			if (scene->links[a->link].self_collide && scene->links[b->link].self_collide &&
 				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
 				bodies_may_touch(physics, a->body, b->body))
@@ -188,8 +193,8 @@ static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
 }
 
-static struct meeting meet(const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b,
-	double dt)
+static struct meeting meet(
+	const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b, double dt)
 {
 	struct meeting m = {
 		.mu = MIN(a->mu, b->mu),
@@ -232,7 +237,8 @@ static struct vec3 pull(dBodyID body, struct vec3 gravity)
 }
 
 /* The slip that this step would bring without friction: that of now and what gravity adds. */
-static struct vec3 coming_slip(const struct physics *physics, dBodyID a, dBodyID b, const dContactGeom *contact, double dt)
+static struct vec3 coming_slip(
+	const struct physics *physics, dBodyID a, dBodyID b, const dContactGeom *contact, double dt)
 {
 	struct vec3 normal = {contact->normal[0], contact->normal[1], contact->normal[2]};
 	struct vec3 now = vec3_sub(point_velocity(a, contact->pos), point_velocity(b, contact->pos));
@@ -240,8 +246,8 @@ static struct vec3 coming_slip(const struct physics *physics, dBodyID a, dBodyID
 	return across(vec3_add(now, vec3_scale(gained, dt)), normal);
 }
 
-static void set_friction(const struct physics *physics, const struct meeting *m, dBodyID a, dBodyID b, double dt,
-	dContact *contact)
+static void set_friction(
+	const struct physics *physics, const struct meeting *m, dBodyID a, dBodyID b, double dt, dContact *contact)
 {
 	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
 	struct vec3 first = across(m->direction, normal);
@@ -256,7 +262,7 @@ static void set_friction(const struct physics *physics, const struct meeting *m,
 		contact->surface.slip2 = m->slip2;
 	}
 	double length = vec3_length(first);
-	if (length > 1e-12) { /* else any direction is as good: ODE picks one from the normal */
+	if (length > SLIP_MIN) { /* else any direction is as good: ODE picks one from the normal */
 		contact->surface.mode |= dContactFDir1;
 		contact->fdir1[0] = first.x / length;
 		contact->fdir1[1] = first.y / length;

@@ -41,8 +41,8 @@ static void set_up_world(struct physics *physics, struct group *group)
 	group->threading = dThreadingAllocateSelfThreadedImplementation();
 	group->contacts = dJointGroupCreate(0);
 	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
-	dWorldSetStepThreadingImplementation(group->world, dThreadingImplementationGetFunctions(group->threading),
-		group->threading);
+	dWorldSetStepThreadingImplementation(
+		group->world, dThreadingImplementationGetFunctions(group->threading), group->threading);
 	dWorldUseSharedWorkingMemory(group->world, physics->memory);
 	dWorldSetGravity(group->world, g.x, g.y, g.z);
 	dWorldSetERP(group->world, profile->erp);
@@ -146,7 +146,8 @@ static void join_groups(struct physics *physics)
 		struct group *group = &physics->groups.at[g];
 		bool loose = false;
 		for (uint32_t i = 1; i < group->members.count; i++)
-			loose = loose || root_of(physics, group->members.at[i]) != root_of(physics, group->members.at[0]);
+			loose = loose ||
+				root_of(physics, group->members.at[i]) != root_of(physics, group->members.at[0]);
 		if (!loose)
 			group->loose_since = 0;
 		else if (!group->loose_since)
@@ -193,7 +194,8 @@ static bool same_group(const struct physics *physics, const uint32_t *members, u
 	return !memcmp(physics->groups.at[index].members.at, members, count * sizeof *members);
 }
 
-/* Two passes: first every group that changes is taken apart, then the new ones are built, so that no model is in two. */
+/* Two passes: first every group that changes is taken apart, then the new ones are built, so that no model is in two.
+ */
 static void rebuild_changed(struct physics *physics)
 {
 	const uint32_t *order = physics->order.at;
@@ -221,7 +223,8 @@ static void rebuild_changed(struct physics *physics)
 
 static bool pairs_changed(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count)
 {
-	if (pair_count == physics->pairs.count && !memcmp(pairs, physics->pairs.at, pair_count * sizeof *pairs))
+	if (pair_count == physics->pairs.count &&
+		(!pair_count || !memcmp(pairs, physics->pairs.at, pair_count * sizeof *pairs)))
 		return false;
 	physics->pairs.count = 0;
 	for (uint32_t i = 0; i < pair_count; i++)

@@ -134,7 +134,8 @@ static dBodyID make_body(const struct scene_body *from, dWorldID world)
 {
 	dBodyID body = dBodyCreate(world);
 	dMass mass;
-	dMassSetParameters(&mass, from->mass, 0, 0, 0, from->ixx, from->iyy, from->izz, from->ixy, from->ixz, from->iyz);
+	dMassSetParameters(
+		&mass, from->mass, 0, 0, 0, from->ixx, from->iyy, from->izz, from->ixy, from->ixz, from->iyz);
 	dBodySetMass(body, &mass);
 	dBodySetGravityMode(body, from->gravity);
 	if (from->kinematic)
@@ -209,8 +210,8 @@ void instance_load(struct physics *physics, struct instance *instance)
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
-		load_control(&physics->scene->bodies[m->body_first + i],
-			&physics->control->bodies[m->body_first + i], body);
+		load_control(
+			&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i], body);
 	}
 }
 
@@ -254,9 +255,9 @@ void instance_measure(struct physics *physics, struct instance *instance, bool n
 	struct aabb all = AABB_NONE;
 	for (uint32_t i = 0; i < m->geom_count; i++) {
 		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
-		instance->boxes[i] = m->body_count ?
-			scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first])) :
-			geom->box;
+		instance->boxes[i] = m->body_count
+					     ? scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]))
+					     : geom->box;
 		all = aabb_join(all, instance->boxes[i]);
 	}
 	if (!m->geom_count) {

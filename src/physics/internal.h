@@ -7,8 +7,9 @@
 #include <ode/ode.h>
 
 enum {
-	PHYSICS_EXACT_ROWS = 96,  /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Solver" */
-	PHYSICS_KEEP_STEPS = 500, /* a group whose models have parted is kept together so long */
+	PHYSICS_EXACT_ROWS =
+		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Solver" */
+	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
 };
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
@@ -17,17 +18,17 @@ enum {
  * made anew whenever its group is. */
 struct instance {
 	uint32_t model;
-	uint32_t group;          /* SCENE_NONE until the next step */
-	dBodyID *bodies;         /* [model's body_count] */
-	dGeomID *geoms;          /* [model's geom_count] */
-	dJointID *joints;        /* [model's joint_count] */
+	uint32_t group;                 /* SCENE_NONE until the next step */
+	dBodyID *bodies;                /* [model's body_count] */
+	dGeomID *geoms;                 /* [model's geom_count] */
+	dJointID *joints;               /* [model's joint_count] */
 	struct joint_setting *settings; /* [model's joint_count] what ODE's motors are set to */
-	struct aabb *boxes;      /* [model's geom_count] of state k */
-	struct aabb box;         /* of the model in state k */
+	struct aabb *boxes;             /* [model's geom_count] of state k */
+	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
-	struct aabb near;        /* statics holds all present static geoms that reach into this box */
+	struct aabb near; /* statics holds all present static geoms that reach into this box */
 	bool statics_known;
-	bvh_values statics;      /* geom indices, ascending */
+	bvh_values statics; /* geom indices, ascending */
 	bool self_collides;
 };
 
@@ -46,15 +47,15 @@ struct group {
 	dWorldID world; /* NULL: this slot is free and has never been used */
 	dThreadingImplementationID threading;
 	dJointGroupID contacts;
-	VEC(uint32_t) members;   /* models, ascending; empty: the slot is free */
+	VEC(uint32_t) members; /* models, ascending; empty: the slot is free */
 	VEC(struct world_joint) world_joints;
 	uint32_t pair_first, pair_count; /* its pairs of this step, in physics.grouped */
-	uint64_t loose_since;    /* step at which it was first found to be more than one set; 0: it is one */
+	uint64_t loose_since;            /* step at which it was first found to be more than one set; 0: it is one */
 };
 
 struct static_geom {
-	dGeomID geom;            /* NULL: not made yet */
-	struct vec3 normal;      /* planes */
+	dGeomID geom;       /* NULL: not made yet */
+	struct vec3 normal; /* planes */
 	double offset;
 };
 
@@ -75,23 +76,23 @@ struct physics {
 	physics_models taken;
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
-	VEC(struct physics_pair) pairs; /* those of the last step */
+	VEC(struct physics_pair) pairs;   /* those of the last step */
 	VEC(struct physics_pair) grouped; /* the same, group by group */
-	bool regroup;                /* models were taken or released */
+	bool regroup;                     /* models were taken or released */
 	uint32_t loose_groups;
-	dWorldID memory;             /* lends its working memory to all groups */
+	dWorldID memory; /* lends its working memory to all groups */
 
 	bool *present;               /* [model_count] static models that exist */
 	struct static_geom *statics; /* [geom_count] */
 
 	/* scratch */
-	uint32_t *set;               /* [model_count] union-find over models */
-	uint32_t *place;             /* [model_count] */
-	uint32_t *island;            /* [body_count] union-find over bodies */
-	uint32_t *island_rows;       /* [body_count] at roots */
+	uint32_t *set;         /* [model_count] union-find over models */
+	uint32_t *place;       /* [model_count] */
+	uint32_t *island;      /* [body_count] union-find over bodies */
+	uint32_t *island_rows; /* [body_count] at roots */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
-	VEC(uint32_t) order;         /* taken models, by set */
+	VEC(uint32_t) order; /* taken models, by set */
 };
 
 /* ode.c */

@@ -152,8 +152,8 @@ static void set_second_axis(const struct scene_joint *joint, dJointID id)
 	ode_set(joint, id, 1, dParamFMax, axis->friction);
 }
 
-static void set_motor(const struct scene_joint *joint, dJointID id, struct joint_setting *setting, double velocity,
-	double force_max)
+static void set_motor(
+	const struct scene_joint *joint, dJointID id, struct joint_setting *setting, double velocity, double force_max)
 {
 	if (velocity != setting->velocity)
 		ode_set(joint, id, 0, dParamVel, setting->velocity = velocity);

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 static _Thread_local bool random_broken;
 static _Thread_local uint64_t random_calls;
 static _Atomic uint32_t shared_seed = 1;
 
-/* Takes the place of libode's own, which draws from one seed for the whole process: QuickStep reorders its rows with it,
- * so a world's result would depend on what else steps. A stateless function of n instead. */
+/* Takes the place of libode's own, which draws from one seed for the whole process: QuickStep reorders its rows with
+ * it, so a world's result would depend on what else steps. A stateless function of n instead. */
 TROUPE_API int dRandInt(int n);
 int dRandInt(int n)
 {
@@ -100,7 +99,8 @@ static void init_once(void)
 	dSetMessageHandler(on_message);
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 	if (!dCheckConfiguration("ODE_double_precision"))
-		init_status = fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
+		init_status =
+			fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
 	else if (!random_is_replaced())
 		init_status = fail(&init_error, TROUPE_EINTERNAL,
 			"libode's dRandInt() has not been replaced (is libode loaded before libtroupe?): results would "

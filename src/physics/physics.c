@@ -175,23 +175,24 @@ static void step_under_guard(void *ctx)
 	step_groups(call->physics, call->dt);
 }
 
-static troupe_status store(struct physics *physics, struct aabb *ret_boxes, struct troupe_error *error)
+static troupe_status store(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < physics->taken.count; i++) {
 		struct instance *instance = physics->instances[physics->taken.at[i]];
 		if (!instance_store(physics, instance))
 			return fail(error, TROUPE_EDIVERGED,
-				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
-				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
-				PHYSICS_SPIN_MAX);
+				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, "
+				"%g rad/s",
+				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX,
+				PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
 		instance_measure(physics, instance, true);
-		ret_boxes[instance->model] = instance->box;
+		ret_boxes[instance->model].box = instance->box;
 	}
 	return TROUPE_OK;
 }
 
 troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
-	struct aabb *ret_boxes, struct troupe_error *error)
+	struct aabb_line *ret_boxes, struct troupe_error *error)
 {
 	physics->step++;
 	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);

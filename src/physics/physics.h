@@ -7,8 +7,8 @@
  *
  * Thread: physics_init_process() once per process from any thread; a struct physics belongs to the thread that made it
  * and is destroyed there. Allocates: when groups change or grow; a warm step does not.
- * Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the two, stiffness in series,
- * damping added, correcting velocity the smaller, minimum depth the larger. */
+ * Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the two, stiffness in
+ * series, damping added, correcting velocity the smaller, minimum depth the larger. */
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 
@@ -72,11 +72,11 @@ void physics_set_statics(struct physics *physics, const bool *present);
 /* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
 void physics_state_changed(struct physics *physics);
 
-/* One step of dt seconds (> 0) of all models taken: reads `now`, writes `next` and *ret_boxes[model] (the boxes of state
- * k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED the
- * error names the model and `next` is worth nothing. */
-troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count,
-	double dt, struct aabb *ret_boxes, struct troupe_error *error);
+/* One step of dt seconds (> 0) of all models taken: reads `now`, writes `next` and *ret_boxes[model] (the boxes of
+ * state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED
+ * the error names the model and `next` is worth nothing. */
+troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
+	struct aabb_line *ret_boxes, struct troupe_error *error);
 
 struct physics_stats physics_stats(const struct physics *physics);
 

@@ -79,7 +79,8 @@ static troupe_status start_threads(struct crew *crew, struct troupe_error *error
 }
 
 troupe_status crew_create(struct primary *primary, struct shared *shared, uint32_t threads,
-	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error)
+	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew,
+	struct troupe_error *error)
 {
 	struct crew *crew = aligned_alloc(64, (sizeof *crew + 63) & ~(size_t)63);
 	if (!crew)

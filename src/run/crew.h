@@ -18,7 +18,8 @@ struct crew_watch {
 
 /* threads: 0 for a single runner; else primary->options.secondaries. primary and shared outlive the crew. */
 troupe_status crew_create(struct primary *primary, struct shared *shared, uint32_t threads,
-	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error);
+	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew,
+	struct troupe_error *error);
 /* Runs until the primary ends; returns its status. May be called again after a primary that ended well was given
  * another limit. */
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);

@@ -5,10 +5,12 @@
 troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struct troupe_error *error)
 {
 	if (lockstep->out)
-		return fail(error, TROUPE_EPROTOCOL, "step %" PRIu64 " while secondary %u owes the ack of step %" PRIu64,
-			number, lockstep->next, lockstep->number);
+		return fail(error, TROUPE_EPROTOCOL,
+			"step %" PRIu64 " while secondary %u owes the ack of step %" PRIu64, number, lockstep->next,
+			lockstep->number);
 	if (number != lockstep->number)
-		return fail(error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, number, lockstep->number);
+		return fail(
+			error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, number, lockstep->number);
 	lockstep->out = true;
 	lockstep->next = 1;
 	return TROUPE_OK;
@@ -20,16 +22,19 @@ troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t 
 		return fail(error, TROUPE_EPROTOCOL, "ack from secondary %u: there are secondaries 1 to %u", runner,
 			lockstep->secondaries);
 	if (!lockstep->out)
-		return fail(error, TROUPE_EPROTOCOL, "ack of step %" PRIu64 " from secondary %u: no step is out", number,
-			runner);
+		return fail(error, TROUPE_EPROTOCOL, "ack of step %" PRIu64 " from secondary %u: no step is out",
+			number, runner);
 	if (number != lockstep->number)
-		return fail(error, TROUPE_EPROTOCOL, "%s ack from secondary %u: of step %" PRIu64 ", expected step %" PRIu64,
+		return fail(error, TROUPE_EPROTOCOL,
+			"%s ack from secondary %u: of step %" PRIu64 ", expected step %" PRIu64,
 			number < lockstep->number ? "late" : "early", runner, number, lockstep->number);
 	if (runner < lockstep->next)
-		return fail(error, TROUPE_EPROTOCOL, "repeated ack of step %" PRIu64 " from secondary %u", number, runner);
+		return fail(
+			error, TROUPE_EPROTOCOL, "repeated ack of step %" PRIu64 " from secondary %u", number, runner);
 	if (runner > lockstep->next)
-		return fail(error, TROUPE_EPROTOCOL, "ack of step %" PRIu64 " from secondary %u: secondary %u's is missing",
-			number, runner, lockstep->next);
+		return fail(error, TROUPE_EPROTOCOL,
+			"ack of step %" PRIu64 " from secondary %u: secondary %u's is missing", number, runner,
+			lockstep->next);
 	lockstep->next++;
 	if (runner == lockstep->secondaries) {
 		lockstep->out = false;

@@ -107,7 +107,7 @@ static void activate(struct plan *plan, uint32_t model)
 		return;
 	plan->active[model] = true;
 	if (plan->scene->models[model].body_count)
-		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model]);
+		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model].box);
 	plan->assignment_dirty = true;
 }
 
@@ -133,8 +133,8 @@ static void look(struct plan *plan, uint32_t performer)
 void plan_strayed(struct plan *plan, uint32_t model)
 {
 	struct shared *shared = plan->shared;
-	if (plan->active[model] && touch_strayed(&shared->touch, model, &shared->boxes[model]))
-		touch_move(&shared->touch, model, &shared->boxes[model]);
+	if (plan->active[model] && touch_strayed(&shared->touch, model, &shared->boxes[model].box))
+		touch_move(&shared->touch, model, &shared->boxes[model].box);
 	if (shared->tracker.performer_of[model] != SCENE_NONE)
 		look(plan, shared->tracker.performer_of[model]);
 }
@@ -143,7 +143,7 @@ void plan_reset(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
-		plan->shared->boxes[m] = state_model_box(plan->shared->state, m, false);
+		plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
 		deactivate(plan, m);
 	}
 	tracker_reset(&plan->shared->tracker);
@@ -217,12 +217,12 @@ static void update_levels(struct plan *plan)
 static bool must_stay(const struct plan *plan, uint32_t model)
 {
 	const struct shared *shared = plan->shared;
-	const struct aabb *box = &shared->boxes[model];
+	const struct aabb *box = &shared->boxes[model].box;
 	for (uint32_t p = 0; p < shared->tracker.performers.count; p++) {
 		uint32_t performer = shared->tracker.performers.at[p].model;
-		struct aabb volume = aabb_around(state_model_pose(shared->state, performer, false).p,
-			plan->scene->models[performer].volume);
-		if (aabb_overlap(box, &volume) || aabb_overlap(box, &shared->boxes[performer]))
+		struct aabb volume = aabb_around(
+			state_model_pose(shared->state, performer, false).p, plan->scene->models[performer].volume);
+		if (aabb_overlap(box, &volume) || aabb_overlap(box, &shared->boxes[performer].box))
 			return true;
 	}
 	for (uint32_t l = 0; l < plan->scene->level_count; l++)
@@ -257,10 +257,10 @@ static void merge_contacts(struct plan *plan, uint64_t k)
 	plan->contacts_next.count = 0;
 	plan->contacts_due = UINT64_MAX;
 	for (uint32_t i = 0, j = 0; i < touch->pairs.count || j < plan->contacts.count;) {
-		struct plan_contact old = j < plan->contacts.count ? plan->contacts.at[j] :
-								     (struct plan_contact){UINT32_MAX, UINT32_MAX, 0};
-		struct touch_pair pair = i < touch->pairs.count ? touch->pairs.at[i] :
-								  (struct touch_pair){UINT32_MAX, UINT32_MAX};
+		struct plan_contact old = j < plan->contacts.count ? plan->contacts.at[j]
+								   : (struct plan_contact){UINT32_MAX, UINT32_MAX, 0};
+		struct touch_pair pair =
+			i < touch->pairs.count ? touch->pairs.at[i] : (struct touch_pair){UINT32_MAX, UINT32_MAX};
 		int order = compare_pair(pair.a, pair.b, old.a, old.b);
 		j += order >= 0;
 		if (order <= 0) {
@@ -392,7 +392,8 @@ static void change_levels(struct plan *plan)
 static void add_ghost(struct plan *plan, uint32_t model, uint32_t secondary)
 {
 	uint32_t i = plan->ghosts_next.count;
-	while (i > 0 && plan->ghosts_next.at[i - 1].model == model && plan->ghosts_next.at[i - 1].secondary >= secondary) {
+	while (i > 0 && plan->ghosts_next.at[i - 1].model == model &&
+		plan->ghosts_next.at[i - 1].secondary >= secondary) {
 		if (plan->ghosts_next.at[i - 1].secondary == secondary)
 			return;
 		i--;

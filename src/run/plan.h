@@ -39,30 +39,30 @@ struct plan {
 	uint64_t chaos_seed;
 
 	/* state: functions of the states so far, whoever simulates what */
-	bool *loaded;  /* [level_count] */
-	bool *active;  /* [model_count] dynamic models and performers that exist */
-	bool *statics; /* [model_count] static models that exist */
+	bool *loaded;          /* [level_count] */
+	bool *active;          /* [model_count] dynamic models and performers that exist */
+	bool *statics;         /* [model_count] static models that exist */
 	uint32_t *static_uses; /* [model_count] loaded levels that name it */
-	bool *named;   /* [model_count] by some level */
-	VEC(uint32_t) strays; /* active models whose level is not loaded */
+	bool *named;           /* [model_count] by some level */
+	VEC(uint32_t) strays;  /* active models whose level is not loaded */
 
 	/* assignment */
 	struct components components;
 	struct assignment now, before;
 	struct assign_scratch scratch;
 	VEC(struct plan_contact) contacts, contacts_next; /* by (a, b) */
-	uint64_t contacts_due; /* the first of them to run out */
-	VEC(struct plan_ghost) ghosts, ghosts_next; /* by (model, secondary) */
-	bool *is_mover, *entered, *has_performer; /* inputs of the policy, whole world */
+	uint64_t contacts_due;                            /* the first of them to run out */
+	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */
+	bool *is_mover, *entered, *has_performer;         /* inputs of the policy, whole world */
 	uint32_t *level_near, *model_pin, *level_pin;
 
 	/* answers of the last plan_step() */
 	VEC(struct change) changes;
 	VEC(struct plan_event) events;
 	bool statics_changed;
-	VEC(struct physics_pair) pairs;   /* by secondary, then (a, b) */
-	struct step_part *parts;          /* [secondaries]; commands are the primary's to fill in */
-	uint64_t moves;                   /* of movers, so far */
+	VEC(struct physics_pair) pairs; /* by secondary, then (a, b) */
+	struct step_part *parts;        /* [secondaries]; commands are the primary's to fill in */
+	uint64_t moves;                 /* of movers, so far */
 
 	bool levels_dirty, assignment_dirty, pairs_dirty;
 };

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NAP_NS 20000000u          /* how soon a sleeping primary notices that it should stop */
+#define NAP_NS 20000000u           /* how soon a sleeping primary notices that it should stop */
 #define PACE_LAG_MAX_NS 500000000u /* what it is behind by more than this is not caught up */
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
@@ -74,7 +74,8 @@ static void advance(struct primary *primary)
 static troupe_status merge(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
-		troupe_status status = lockstep_ack(&primary->lockstep, acks[i]->runner, acks[i]->number, &primary->error);
+		troupe_status status =
+			lockstep_ack(&primary->lockstep, acks[i]->runner, acks[i]->number, &primary->error);
 		if (status)
 			return status;
 	}
@@ -97,7 +98,8 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 static void report_hash(struct primary *primary)
 {
 	uint64_t steps = primary->lockstep.number;
-	if (primary->options.hash_every && steps && steps % primary->options.hash_every == 0 && primary->options.on_hash)
+	if (primary->options.hash_every && steps && steps % primary->options.hash_every == 0 &&
+		primary->options.on_hash)
 		primary->options.on_hash(primary->options.ctx, steps, primary_hash(primary));
 }
 
@@ -125,8 +127,8 @@ static void control_world(struct primary *primary, const struct message *message
 		primary->paused = message->value[CONTROL_PAUSE] != 0;
 		primary->multi_steps = 0;
 	}
-	uint64_t steps = asks(message, CONTROL_MULTI_STEP) ? (uint64_t)message->value[CONTROL_MULTI_STEP] :
-							     asks(message, CONTROL_STEP);
+	uint64_t steps = asks(message, CONTROL_MULTI_STEP) ? (uint64_t)message->value[CONTROL_MULTI_STEP]
+							   : asks(message, CONTROL_STEP);
 	if (steps) {
 		primary->multi_steps = steps;
 		primary->paused = false;
@@ -141,8 +143,9 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (command->kind == COMMAND_WORLD_CONTROL)
 			control_world(primary, &command->message);
 		else
-			vec_push(&primary->due, (struct due_command){
-				primary->shared->systems->all.at[command->to.system].model, command->to, command->message});
+			vec_push(&primary->due,
+				(struct due_command){primary->shared->systems->all.at[command->to.system].model,
+					command->to, command->message});
 	}
 }
 

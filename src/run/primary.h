@@ -1,8 +1,8 @@
 /* The primary: keeps time, hands out work, merges what comes back. Does no physics.
  *
  * primary_turn() is the whole of its part in a step: merge the acks of step k-1, decide whether to go on, wait for real
- * time if it is ahead, decide step k. Who calls it, and how the step gets to the secondaries, is the transport's matter.
- * Thread: one at a time, whichever; results of a turn are seen by the next through the transport's ordering. */
+ * time if it is ahead, decide step k. Who calls it, and how the step gets to the secondaries, is the transport's
+ * matter. Thread: one at a time, whichever; results of a turn are seen by the next through the transport's ordering. */
 #ifndef RUN_PRIMARY_H
 #define RUN_PRIMARY_H
 
@@ -13,16 +13,16 @@
 #include <stdatomic.h>
 
 struct primary_options {
-	uint32_t secondaries;      /* >= 1 */
-	uint64_t iterations;       /* stop before this step; 0: no limit */
-	double until_s;            /* stop at this simulated time; 0: no limit */
-	double rtf;                /* simulated seconds per second; 0: as fast as possible */
-	double rate_hz;            /* steps per second instead, when > 0 */
+	uint32_t secondaries; /* >= 1 */
+	uint64_t iterations;  /* stop before this step; 0: no limit */
+	double until_s;       /* stop at this simulated time; 0: no limit */
+	double rtf;           /* simulated seconds per second; 0: as fast as possible */
+	double rate_hz;       /* steps per second instead, when > 0 */
 	double initial_time_s;
 	bool paused;
 	bool chaos;
 	uint64_t chaos_seed;
-	uint64_t hash_every;       /* 0: never */
+	uint64_t hash_every; /* 0: never */
 	/* Both may be NULL; called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
@@ -40,24 +40,24 @@ struct primary {
 	struct plan plan;
 	struct schedule schedule;
 	struct lockstep lockstep;
-	struct step step;               /* the one that is out */
+	struct step step;                 /* the one that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
 
 	/* state */
 	uint64_t moving_steps; /* steps not paused since the last reset */
 	bool paused;
-	uint64_t multi_steps;  /* to take before pausing again */
+	uint64_t multi_steps; /* to take before pausing again */
 
 	/* what came of it */
-	bool ended;            /* no further step */
+	bool ended; /* no further step */
 	troupe_status status;
 	struct troupe_error error;
 	struct runner_stats *runners; /* [secondaries] */
 	uint64_t begin_ns, end_ns;    /* first step out; last merged */
 	uint64_t pace_ns;             /* when the step of pace_at was due */
 	double pace_elapsed_s;
-	_Atomic bool stop;            /* writer: any thread; reader: primary_turn() */
+	_Atomic bool stop; /* writer: any thread; reader: primary_turn() */
 	/* For whoever watches, at any time: */
 	_Atomic uint64_t seen_steps, seen_moving_steps, seen_moves, seen_levels;
 };

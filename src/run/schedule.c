@@ -7,11 +7,12 @@
 static bool is_world_control(const char *world, const char *topic)
 {
 	size_t length = strlen(world);
-	return !strncmp(topic, "/world/", 7) && !strncmp(topic + 7, world, length) && !strcmp(topic + 7 + length, "/control");
+	return !strncmp(topic, "/world/", 7) && !strncmp(topic + 7, world, length) &&
+	       !strcmp(topic + 7 + length, "/control");
 }
 
-static troupe_status unknown_topic(const struct systems *systems, const char *world, const char *topic,
-	struct troupe_error *error)
+static troupe_status unknown_topic(
+	const struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
 {
 	char known[256];
 	size_t used = (size_t)snprintf(known, sizeof known, "/world/%s/control", world);
@@ -85,7 +86,8 @@ static void take_posted(struct schedule *schedule)
 	}
 	while (oldest) {
 		struct posted *next = oldest->next;
-		(void)schedule_add(schedule, &oldest->command, NULL); /* one too many is dropped: the limit is the law */
+		(void)schedule_add(
+			schedule, &oldest->command, NULL); /* one too many is dropped: the limit is the law */
 		free(oldest);
 		oldest = next;
 	}

@@ -28,7 +28,7 @@ struct posted {
 	struct command command;
 };
 
-struct schedule { /* zeroed is empty */
+struct schedule {                     /* zeroed is empty */
 	VEC(struct command) commands; /* by step; equal steps in the order given */
 	uint32_t done;
 	_Atomic(struct posted *) posted; /* newest first. Writers: any thread; emptied by the primary. */

@@ -41,7 +41,8 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 /* --- apply ------------------------------------------------------------------------------------------------------ */
 
 /* Loading a level is its static models becoming present (to all) and its dynamic ones being taken; a ghost in one
- * process is the performer's own state, there for all to read. So LOAD, UNLOAD and GHOST have no work of their own here. */
+ * process is the performer's own state, there for all to read. So LOAD, UNLOAD and GHOST have no work of their own
+ * here. */
 static void apply_changes(struct secondary *secondary, const struct step *step)
 {
 	for (uint32_t i = 0; i < step->change_count; i++) {
@@ -100,7 +101,7 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 
 static bool strayed(const struct shared *shared, uint32_t model)
 {
-	if (touch_strayed(&shared->touch, model, &shared->boxes[model]))
+	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
 		return true;
 	uint32_t performer = shared->tracker.performer_of[model];
 	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
@@ -112,8 +113,8 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	pre_update(secondary, &system_step);
-	troupe_status status = physics_step(secondary->physics, part->pairs, part->pair_count, step->dt, shared->boxes,
-		&secondary->ack.error);
+	troupe_status status = physics_step(
+		secondary->physics, part->pairs, part->pair_count, step->dt, shared->boxes, &secondary->ack.error);
 	if (status)
 		return status;
 	post_update(secondary, &system_step);

@@ -8,11 +8,11 @@
 #include "system/system.h"
 
 enum change_kind {
-	CHANGE_RELEASE,   /* stop simulating a model */
-	CHANGE_TAKE,      /* simulate it from now on, from its state k */
-	CHANGE_UNLOAD,    /* a level: somebody else's, or nobody's, from now on */
+	CHANGE_RELEASE, /* stop simulating a model */
+	CHANGE_TAKE,    /* simulate it from now on, from its state k */
+	CHANGE_UNLOAD,  /* a level: somebody else's, or nobody's, from now on */
 	CHANGE_LOAD,
-	CHANGE_GHOST_ON,  /* know a performer that another secondary simulates */
+	CHANGE_GHOST_ON, /* know a performer that another secondary simulates */
 	CHANGE_GHOST_OFF,
 };
 
@@ -38,13 +38,13 @@ struct step_part {
 
 /* Step k: written by the primary before it is published, read by all secondaries until they acknowledge. */
 struct step {
-	uint64_t number; /* k */
-	double time_s;   /* simulated time of state k */
-	double dt;       /* s */
-	bool paused;     /* nothing moves; commands still arrive */
+	uint64_t number;    /* k */
+	double time_s;      /* simulated time of state k */
+	double dt;          /* s */
+	bool paused;        /* nothing moves; commands still arrive */
 	bool state_changed; /* state k was written by the primary (a reset): forget what was derived from it */
 	bool statics_changed;
-	const bool *statics; /* [model_count] static models that exist */
+	const bool *statics;          /* [model_count] static models that exist */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
 	const struct step_part *parts; /* [secondaries] */
@@ -57,8 +57,8 @@ struct ack {
 	troupe_status status;
 	struct troupe_error error; /* when status says so */
 	VEC(uint32_t) strayed; /* models that left the box or the slack within which nothing about them can change */
-	uint64_t busy_ns;   /* from taking the step to the ack */
-	uint64_t waited_ns; /* before it */
+	uint64_t busy_ns;      /* from taking the step to the ack */
+	uint64_t waited_ns;    /* before it */
 };
 
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it
@@ -68,8 +68,9 @@ struct shared {
 	const struct systems *systems;
 	struct state *state;
 	struct control control;
-	struct aabb *boxes;    /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
-	struct touch touch;    /* primary's; secondaries read .models[].stay */
+	struct aabb_line
+		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
+	struct touch touch; /* primary's; secondaries read .models[].stay */
 	struct tracker tracker; /* primary's; secondaries read .performers */
 	struct physics_options physics;
 };

@@ -27,7 +27,6 @@ struct compile {
 void scene_warn(struct compile *c, const char *kind, const char *format, ...) TROUPE_PRINTF(3, 4);
 
 /* Reads performers and levels from the world's plugins (levels.c). */
-troupe_status scene_add_levels(struct compile *c, const struct scene_options *options,
-	struct troupe_error *error);
+troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);
 
 #endif

@@ -6,14 +6,14 @@
 #include "scene/scene.h"
 
 struct joint_control {
-	bool drive;         /* axis 0 follows `velocity` with at most the axis's effort limit */
-	double velocity;    /* rad/s or m/s */
-	double force;       /* N m or N on axis 0, added; cut at the effort limit */
+	_Alignas(64) bool drive; /* axis 0 follows `velocity` with at most the axis's effort limit */
+	double velocity;         /* rad/s or m/s */
+	double force;            /* N m or N on axis 0, added; cut at the effort limit */
 };
 
 struct body_control {
-	bool drive;         /* the body's velocity is set to these before the step */
-	struct vec3 v, w;   /* world: of the centre of mass, and angular */
+	_Alignas(64) bool drive;   /* the body's velocity is set to these before the step */
+	struct vec3 v, w;          /* world: of the centre of mass, and angular */
 	struct vec3 force, torque; /* world, at the centre of mass; added */
 };
 

@@ -25,8 +25,8 @@ static const char *name_of(const struct sdf_element *element)
 }
 
 /* <geometry><box><size>. *ret_found is false, with a warning, for any other shape. */
-static troupe_status read_box(struct compile *c, const struct sdf_element *owner, struct vec3 *ret_size, bool *ret_found,
-	struct troupe_error *error)
+static troupe_status read_box(struct compile *c, const struct sdf_element *owner, struct vec3 *ret_size,
+	bool *ret_found, struct troupe_error *error)
 {
 	const struct sdf_element *geometry = sdf_child(owner, "geometry", NULL);
 	const struct sdf_element *box = geometry ? sdf_child(geometry, "box", NULL) : NULL;
@@ -55,8 +55,9 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 {
 	const char *ref = sdf_child_text(element, "ref");
 	if (!ref || !*ref)
-		return fail(error, TROUPE_EWORLD, "%s:%u: <performer name='%s'> has no <ref>: expected the name of a model",
-			element->file, element->line, name_of(element));
+		return fail(error, TROUPE_EWORLD,
+			"%s:%u: <performer name='%s'> has no <ref>: expected the name of a model", element->file,
+			element->line, name_of(element));
 	uint32_t index;
 	if (!map_find(&c->scene->model_by_name, ref, &index)) {
 		scene_warn(c, NULL, "%s:%u: <performer name='%s'>: the world has no model '%s'; it is ignored",
@@ -99,13 +100,14 @@ static void read_refs(struct compile *c, const struct sdf_element *element, stru
 	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref; ref = sdf_child(element, "ref", ref))
 		count++;
 	uint32_t *models = arena_array(&c->scene->arena, uint32_t, count);
-	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref; ref = sdf_child(element, "ref", ref)) {
+	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref;
+		ref = sdf_child(element, "ref", ref)) {
 		uint32_t index;
 		if (map_find(&c->scene->model_by_name, ref->text, &index))
 			models[level->model_count++] = index;
 		else if (!known_entity(c, ref->text))
-			scene_warn(c, NULL, "%s:%u: <level name='%s'>: the world has no entity '%s'", ref->file, ref->line,
-				level->name, ref->text);
+			scene_warn(c, NULL, "%s:%u: <level name='%s'>: the world has no entity '%s'", ref->file,
+				ref->line, level->name, ref->text);
 	}
 	level->models = models;
 }
@@ -127,8 +129,8 @@ static troupe_status add_level(struct compile *c, const struct sdf_element *elem
 	if (status || !found)
 		return status;
 	if (buffer < 0) {
-		scene_warn(c, NULL, "%s:%u: <level name='%s'>: a buffer of %g m is taken as 0", element->file, element->line,
-			level.name, buffer);
+		scene_warn(c, NULL, "%s:%u: <level name='%s'>: a buffer of %g m is taken as 0", element->file,
+			element->line, level.name, buffer);
 		buffer = 0;
 	}
 	level.box = aabb_around(pose.p, size);
@@ -155,16 +157,16 @@ static void give_models_to_levels(struct compile *c)
 			c->models.at[m].level = SCENE_NONE;
 }
 
-static troupe_status read_plugin(struct compile *c, const struct sdf_element *plugin, const struct scene_options *options,
-	struct troupe_error *error)
+static troupe_status read_plugin(struct compile *c, const struct sdf_element *plugin,
+	const struct scene_options *options, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	double secondaries = -1;
 	status = sdf_child_double(plugin, "secondaries", 0, ASSIGN_SECONDARIES_MAX, &secondaries, error);
 	if (!status && secondaries >= 0) {
 		if (secondaries != floor(secondaries))
-			return fail(error, TROUPE_EWORLD, "%s:%u: <secondaries> %g: expected a whole number", plugin->file,
-				plugin->line, secondaries);
+			return fail(error, TROUPE_EWORLD, "%s:%u: <secondaries> %g: expected a whole number",
+				plugin->file, plugin->line, secondaries);
 		c->scene->secondaries = (uint32_t)secondaries;
 	}
 	for (const struct sdf_element *e = plugin->child; e && !status; e = e->next) {
@@ -178,8 +180,7 @@ static troupe_status read_plugin(struct compile *c, const struct sdf_element *pl
 	return status;
 }
 
-troupe_status scene_add_levels(struct compile *c, const struct scene_options *options,
-	struct troupe_error *error)
+troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < c->sdf->plugins.count; i++) {

@@ -118,7 +118,8 @@ static void measure_body(struct compile *c, struct scene_body *body, uint32_t ro
 	for (uint32_t i = first; i < first + count; i++)
 		if (weld_root(c, i) == root)
 			add_inertia(body, &links[i].inertial,
-				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link), com);
+				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link),
+				com);
 	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
 }
 
@@ -140,7 +141,8 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 {
 	for (uint32_t i = first; i < first + count; i++) {
 		const struct sdf_link *from = &c->sdf->links.at[i];
-		struct scene_link link = {from->name, from->scoped, model, SCENE_NONE, from->in_world, from->self_collide};
+		struct scene_link link = {
+			from->name, from->scoped, model, SCENE_NONE, from->in_world, from->self_collide};
 		if (!is_static) {
 			link.body = c->body_of_root[weld_root(c, i)];
 			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
@@ -217,8 +219,8 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 }
 
 /* Body by body, so that a body's geoms are contiguous. */
-static void add_geoms(struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count,
-	uint32_t body_first)
+static void add_geoms(
+	struct compile *c, uint32_t model, bool is_static, uint32_t first, uint32_t count, uint32_t body_first)
 {
 	if (is_static) {
 		for (uint32_t i = first; i < first + count; i++)
@@ -280,14 +282,14 @@ static bool kind_of(struct compile *c, const struct sdf_joint *from, const char 
 		return true;
 	default:
 		scene_warn(c, sdf_joint_kind_text(from->kind),
-			"%s:%u: joint '%s': no joints of type '%s' yet; they are left out", file, from->line, from->name,
-			sdf_joint_kind_text(from->kind));
+			"%s:%u: joint '%s': no joints of type '%s' yet; they are left out", file, from->line,
+			from->name, sdf_joint_kind_text(from->kind));
 		return false;
 	}
 }
 
-static troupe_status add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model,
-	struct troupe_error *error)
+static troupe_status add_joint(
+	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error)
 {
 	const struct sdf_joint *from = &c->sdf->joints.at[index];
 	struct scene_joint joint = {.name = from->name, .scoped = from->scoped, .model = model, .axis = from->axis};
@@ -298,14 +300,15 @@ static troupe_status add_joint(struct compile *c, uint32_t index, const char *fi
 	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
 		return TROUPE_OK; /* the body is held */
 	if (from->axis_count < joint.axis_count)
-		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s': a %s joint needs %u axes, found %u", file, from->line,
-			from->name, sdf_joint_kind_text(from->kind), joint.axis_count, from->axis_count);
+		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s': a %s joint needs %u axes, found %u", file,
+			from->line, from->name, sdf_joint_kind_text(from->kind), joint.axis_count, from->axis_count);
 	joint.anchor = from->in_world.p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;
-		double inverse = joint.kind == SDF_PRISMATIC ?
-			inverse_mass(c, joint.parent) + inverse_mass(c, joint.child) :
-			inverse_inertia_along(c, joint.parent, axis) + inverse_inertia_along(c, joint.child, axis);
+		double inverse = joint.kind == SDF_PRISMATIC
+					 ? inverse_mass(c, joint.parent) + inverse_mass(c, joint.child)
+					 : inverse_inertia_along(c, joint.parent, axis) +
+						   inverse_inertia_along(c, joint.child, axis);
 		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	vec_push(&c->joints, joint);
@@ -377,8 +380,8 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 		uint32_t model = c->links.at[c->link_index[link]].model;
 		if (body_of(c, joint->parent) == SCENE_NONE || body_of(c, joint->child) == SCENE_NONE ||
 			top_model(c, joint->parent) != top_model(c, joint->child)) {
-			troupe_status status = add_joint(c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model,
-				error);
+			troupe_status status =
+				add_joint(c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model, error);
 			if (status)
 				return status;
 		}
@@ -418,8 +421,8 @@ static void hand_over(struct compile *c)
 	scene->level_count = c->levels.count;
 }
 
-troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options,
-	struct scene **ret_scene, struct troupe_error *error)
+troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
+	struct troupe_error *error)
 {
 	struct scene *scene = mem_alloc(sizeof *scene);
 	scene->sdf = world;

@@ -34,8 +34,8 @@ struct scene_geom {
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
-	struct pose in_body;  /* of a static geom: in the world */
-	struct aabb box;      /* of a static geom: in the world; a plane's is its half space's, often everything */
+	struct pose in_body; /* of a static geom: in the world */
+	struct aabb box;     /* of a static geom: in the world; a plane's is its half space's, often everything */
 	const struct sdf_surface *surface;
 	uint32_t max_contacts; /* per pair of geoms: the smaller of the two */
 };
@@ -61,13 +61,14 @@ struct scene_link {
 
 struct scene_joint {
 	const char *name, *scoped;
-	uint32_t model;         /* whose state holds it: the child's model */
-	uint32_t parent, child; /* bodies; SCENE_NONE: the world. Never both, never the same. */
+	uint32_t model;           /* whose state holds it: the child's model */
+	uint32_t parent, child;   /* bodies; SCENE_NONE: the world. Never both, never the same. */
 	enum sdf_joint_kind kind; /* revolute (also continuous), prismatic, ball, universal, revolute2 */
 	struct vec3 anchor;
 	uint32_t axis_count;
 	const struct sdf_axis *axis;
-	double inertia[2]; /* effective inertia (or mass) that an axis moves at the reference pose; for implicit damping */
+	double inertia[2]; /* effective inertia (or mass) that an axis moves at the reference pose; for implicit damping
+			    */
 };
 
 struct scene_model {
@@ -121,8 +122,8 @@ struct scene_options {
 };
 
 /* world must outlive the scene. Errors (TROUPE_EWORLD): what the simulator cannot take, with file:line. */
-troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options,
-	struct scene **ret_scene, struct troupe_error *error);
+troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
+	struct troupe_error *error);
 void scene_destroy(struct scene *scene);
 
 /* The box of a geom whose body is at `body`, exact for the shape and padded by nothing. A pure function. */

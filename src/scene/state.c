@@ -30,16 +30,6 @@ static void lay_out(struct state *state, const uint32_t *system_words)
 	}
 }
 
-static uint64_t *words_alloc(const struct state *state)
-{
-	size_t bytes = MAX((size_t)state->word_count * 8, (size_t)64);
-	uint64_t *words = aligned_alloc(64, bytes);
-	if (!words)
-		return mem_alloc(SIZE_MAX / 2); /* ends the process with the usual message */
-	memset(words, 0, bytes);
-	return words;
-}
-
 struct state *state_create(const struct scene *scene, const uint32_t *system_words)
 {
 	struct state *state = mem_alloc(sizeof *state);
@@ -48,8 +38,8 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 	state->joint_offset = mem_alloc(scene->joint_count * sizeof *state->joint_offset);
 	lay_out(state, system_words);
 	for (int i = 0; i < 2; i++)
-		state->words[i] = words_alloc(state);
-	state->initial = words_alloc(state);
+		state->words[i] = mem_alloc_lines((size_t)state->word_count * 8);
+	state->initial = mem_alloc_lines((size_t)state->word_count * 8);
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		struct body_state *bodies = state_bodies(state, m, false);
 		for (uint32_t b = 0; b < scene->models[m].body_count; b++) {
@@ -76,13 +66,15 @@ void state_destroy(struct state *state)
 void state_set_initial(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++)
-		memcpy(state->initial + state->models[m].offset, state_words(state, m, false), state->models[m].words * 8);
+		memcpy(state->initial + state->models[m].offset, state_words(state, m, false),
+			state->models[m].words * 8);
 }
 
 void state_reset(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
-		memcpy(state_words(state, m, false), state->initial + state->models[m].offset, state->models[m].words * 8);
+		memcpy(state_words(state, m, false), state->initial + state->models[m].offset,
+			state->models[m].words * 8);
 		state_touched(state, m);
 	}
 }
@@ -125,9 +117,9 @@ struct aabb state_model_box(const struct state *state, uint32_t model, bool next
 	struct aabb box = AABB_NONE;
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 		const struct scene_geom *geom = &state->scene->geoms[g];
-		struct aabb one = geom->body == SCENE_NONE ?
-			geom->box :
-			scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
+		struct aabb one = geom->body == SCENE_NONE
+					  ? geom->box
+					  : scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		box = aabb_join(box, one);
 	}
 	if (!m->geom_count) {

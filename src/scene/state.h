@@ -27,11 +27,11 @@ struct joint_state {
 };
 
 struct state_model {
-	uint32_t offset;      /* first word in each copy */
-	uint32_t words;       /* all of it */
+	uint32_t offset;       /* first word in each copy */
+	uint32_t words;        /* all of it */
 	uint32_t system_first; /* first word of the systems, from the model's first */
-	uint32_t copy;        /* which copy is now: 0 or 1 */
-	bool hashed;          /* hash is that of now */
+	uint32_t copy;         /* which copy is now: 0 or 1 */
+	bool hashed;           /* hash is that of now */
 	uint64_t hash;
 };
 
@@ -40,7 +40,7 @@ struct state {
 	struct state_model *models; /* [scene->model_count] */
 	uint32_t *joint_offset;     /* [scene->joint_count] first word, from its model's first */
 	uint64_t *words[2];
-	uint64_t *initial;          /* state 0, for resets */
+	uint64_t *initial; /* state 0, for resets */
 	uint32_t word_count;
 };
 

@@ -64,7 +64,8 @@ static const char *flattened_name(struct load *load, const struct sdf_element *e
 
 static bool can_move(const struct sdf_element *element)
 {
-	return xml_is(element, "link") || xml_is(element, "joint") || xml_is(element, "frame") || xml_is(element, "model");
+	return xml_is(element, "link") || xml_is(element, "joint") || xml_is(element, "frame") ||
+	       xml_is(element, "model");
 }
 
 static bool ends_in(const struct sdf_element *joint, const char *end, const char *model)
@@ -77,7 +78,8 @@ static bool ends_in(const struct sdf_element *joint, const char *end, const char
 static const char *name_within(const struct sdf_element *element, const char *model)
 {
 	const char *own = can_move(element) ? sdf_attribute(element, "name") : NULL;
-	if (!own || (xml_is(element, "joint") && !(ends_in(element, "parent", model) && ends_in(element, "child", model))))
+	if (!own ||
+		(xml_is(element, "joint") && !(ends_in(element, "parent", model) && ends_in(element, "child", model))))
 		return NULL;
 	return behind(own, model);
 }

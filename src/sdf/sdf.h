@@ -16,16 +16,16 @@
 
 enum {
 	SDF_FILE_BYTES_MAX = 256 << 20,
-	SDF_DEPTH_MAX = 64,          /* of nested elements, nested models and includes, each */
-	SDF_MODELS_MAX = 1000000,    /* nested ones included; links, joints, collisions, visuals likewise, each */
+	SDF_DEPTH_MAX = 64,       /* of nested elements, nested models and includes, each */
+	SDF_MODELS_MAX = 1000000, /* nested ones included; links, joints, collisions, visuals likewise, each */
 	SDF_WORLDS_MAX = 64,
-	SDF_MESSAGES_MAX = 200,      /* warnings and errors kept; the rest are counted */
+	SDF_MESSAGES_MAX = 200, /* warnings and errors kept; the rest are counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
 #define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
 #define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
 #define SDF_MASS_MIN 1e-12
-#define SDF_STEP_MIN 1e-9   /* s */
+#define SDF_STEP_MIN 1e-9 /* s */
 
 #define SDF_NONE UINT32_MAX /* an index that is not there; in joints: the world */
 
@@ -44,18 +44,18 @@ struct sdf_element {
 };
 
 /* First child of that name (after `after`, when not NULL); NULL if none. */
-const struct sdf_element *sdf_child(const struct sdf_element *parent, const char *name,
-	const struct sdf_element *after);
+const struct sdf_element *sdf_child(
+	const struct sdf_element *parent, const char *name, const struct sdf_element *after);
 const char *sdf_attribute(const struct sdf_element *element, const char *name); /* NULL if none */
 /* Text of the child of that name, or NULL when there is none or parent is NULL. */
 const char *sdf_child_text(const struct sdf_element *parent, const char *name);
 /* The value of a child, into *value; left alone when there is no such child or it is empty. Not a number, nan or out of
- * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was read
- * and what was expected. */
-troupe_status sdf_child_double(const struct sdf_element *parent, const char *name, double lo, double hi,
-	double *value, struct troupe_error *error);
-troupe_status sdf_child_bool(const struct sdf_element *parent, const char *name, bool *value,
+ * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was
+ * read and what was expected. */
+troupe_status sdf_child_double(const struct sdf_element *parent, const char *name, double lo, double hi, double *value,
 	struct troupe_error *error);
+troupe_status sdf_child_bool(
+	const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error);
 troupe_status sdf_child_vec3(const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value, struct troupe_error *error);
 /* A <pose> child as numbers, in whatever frame: 6 or (rotation_format) 7 numbers, degrees honoured. */
@@ -78,28 +78,28 @@ enum sdf_shape_kind {
 
 struct sdf_shape {
 	enum sdf_shape_kind kind;
-	struct vec3 size;       /* box: edges; ellipsoid: radii; mesh: scale; heightmap: size */
-	double radius, length;  /* sphere, cylinder, capsule, cone; the length runs along z */
-	struct vec3 normal;     /* plane, unit */
-	struct vec3 normal_raw; /* plane, as written */
-	const char *uri;        /* mesh, heightmap, image: as written; NULL if none */
-	const char *path;       /* the local file that uri resolves to; NULL when it was not found */
+	struct vec3 size;                  /* box: edges; ellipsoid: radii; mesh: scale; heightmap: size */
+	double radius, length;             /* sphere, cylinder, capsule, cone; the length runs along z */
+	struct vec3 normal;                /* plane, unit */
+	struct vec3 normal_raw;            /* plane, as written */
+	const char *uri;                   /* mesh, heightmap, image: as written; NULL if none */
+	const char *path;                  /* the local file that uri resolves to; NULL when it was not found */
 	const struct sdf_element *element; /* <geometry>, for what is not listed here */
 };
 
 /* <surface>; the comments name the element and the default. */
 struct sdf_surface {
-	double mu, mu2;         /* friction/ode (or torsional-free bullet), 1 */
-	struct vec3 fdir1;      /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link. */
-	uint32_t fdir1_link;    /* SDF_NONE: fdir1 is in the collision's frame (a gz:expressed_in names another link) */
-	double slip1, slip2;    /* friction/ode, 0 */
-	double restitution;     /* bounce/restitution_coefficient, 0 */
-	double bounce_threshold; /* bounce/threshold, 100000 m/s */
-	double kp, kd;          /* contact/ode, 1e12 N/m and 1 N s/m */
-	double max_vel;         /* contact/ode, 0.01 m/s */
-	double min_depth;       /* contact/ode, 0 m */
+	double mu, mu2;      /* friction/ode (or torsional-free bullet), 1 */
+	struct vec3 fdir1;   /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link. */
+	uint32_t fdir1_link; /* SDF_NONE: fdir1 is in the collision's frame (a gz:expressed_in names another link) */
+	double slip1, slip2; /* friction/ode, 0 */
+	double restitution;  /* bounce/restitution_coefficient, 0 */
+	double bounce_threshold;   /* bounce/threshold, 100000 m/s */
+	double kp, kd;             /* contact/ode, 1e12 N/m and 1 N s/m */
+	double max_vel;            /* contact/ode, 0.01 m/s */
+	double min_depth;          /* contact/ode, 0 m */
 	double soft_cfm, soft_erp; /* contact/ode, 0 and 0.2 */
-	bool soft_given;        /* soft_cfm or soft_erp stands in the file (they then replace kp and kd) */
+	bool soft_given;           /* soft_cfm or soft_erp stands in the file (they then replace kp and kd) */
 	uint32_t collide_bitmask, category_bitmask; /* contact, 0xffff each */
 	bool collide_without_contact;
 };
@@ -127,7 +127,7 @@ struct sdf_visual {
 
 struct sdf_sensor {
 	const char *name, *type; /* type by its current name: "lidar" for "ray", "depth_camera" for "depth" */
-	uint32_t link, joint; /* one of them is SDF_NONE */
+	uint32_t link, joint;    /* one of them is SDF_NONE */
 	uint32_t line;
 	struct pose in_parent, in_world;
 	double update_rate; /* Hz, 0: every step */
@@ -136,10 +136,10 @@ struct sdf_sensor {
 
 struct sdf_inertial {
 	double mass;
-	struct pose in_link;                   /* of the inertial frame; its origin is the centre of mass */
-	double ixx, iyy, izz, ixy, ixz, iyz;   /* in the inertial frame, as written or computed */
-	bool automatic;                        /* auto="true": computed from the collisions and their densities, com as
-						* origin, axes of the link */
+	struct pose in_link;                 /* of the inertial frame; its origin is the centre of mass */
+	double ixx, iyy, izz, ixy, ixz, iyz; /* in the inertial frame, as written or computed */
+	bool automatic;                      /* auto="true": computed from the collisions and their densities, com as
+					      * origin, axes of the link */
 };
 
 struct sdf_link {
@@ -148,7 +148,7 @@ struct sdf_link {
 	uint32_t line;
 	struct pose in_model, in_world;
 	struct sdf_inertial inertial;
-	bool gravity, self_collide, kinematic; /* self_collide: the link's or, when not given, the model's */
+	bool gravity, self_collide, kinematic;  /* self_collide: the link's or, when not given, the model's */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
 	uint32_t collision_first, collision_count, visual_first, visual_count; /* in struct sdf_world's arrays */
 	const struct sdf_element *element;
@@ -167,9 +167,9 @@ enum sdf_joint_kind {
 };
 
 struct sdf_axis {
-	struct vec3 xyz_world;     /* unit, in the world frame */
-	double lower, upper;       /* rad or m; ±INFINITY: none (±1e16 in the file as well) */
-	double effort, velocity;   /* limits; INFINITY: none (-1 in the file) */
+	struct vec3 xyz_world;         /* unit, in the world frame */
+	double lower, upper;           /* rad or m; ±INFINITY: none (±1e16 in the file as well) */
+	double effort, velocity;       /* limits; INFINITY: none (-1 in the file) */
 	double stiffness, dissipation; /* limit/stiffness 1e8, limit/dissipation 1 */
 	double damping, friction, spring_reference, spring_stiffness;
 	double lower_raw, upper_raw; /* as written, for print */
@@ -177,16 +177,16 @@ struct sdf_axis {
 
 struct sdf_joint {
 	const char *name, *scoped;
-	uint32_t model;         /* SDF_NONE: a joint of the world */
+	uint32_t model; /* SDF_NONE: a joint of the world */
 	uint32_t line;
 	enum sdf_joint_kind kind;
 	const char *parent_name, *child_name; /* resolved link names scoped by the joint's own model; "world" */
-	uint32_t parent, child; /* links; SDF_NONE as parent (or child): the world */
-	struct pose in_world;   /* the joint's frame; its origin is the anchor */
-	uint32_t axis_count;    /* 0, 1 or 2: as many as the file gives */
+	uint32_t parent, child;               /* links; SDF_NONE as parent (or child): the world */
+	struct pose in_world;                 /* the joint's frame; its origin is the anchor */
+	uint32_t axis_count;                  /* 0, 1 or 2: as many as the file gives */
 	struct sdf_axis axis[2]; /* beyond axis_count: defaults, so that an axis that the kind needs is always there */
-	double thread_pitch;    /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
-				 * thread_pitch has the opposite sign. */
+	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
+				  * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
 	const struct sdf_element *element; /* <joint>, for what is not listed here */
 };
@@ -202,7 +202,7 @@ struct sdf_model {
 	uint32_t parent; /* SDF_NONE: a top-level model */
 	uint32_t line;
 	const char *file;
-	bool is_static;     /* its own flag or that of a model above it */
+	bool is_static; /* its own flag or that of a model above it */
 	bool self_collide, allow_auto_disable;
 	struct pose in_parent, in_world;
 	uint32_t canonical_link; /* SDF_NONE: none */
@@ -215,7 +215,7 @@ struct sdf_model {
 
 struct sdf_frame { /* <frame>: nothing simulates it, but sensors and plug-ins may name it */
 	const char *name;
-	uint32_t model; /* SDF_NONE: the world's */
+	uint32_t model;                 /* SDF_NONE: the world's */
 	struct pose in_model, in_world; /* in_model: in the world when it is the world's */
 	const struct sdf_element *element;
 };
@@ -236,32 +236,32 @@ struct sdf_actor {
 };
 
 struct sdf_physics {
-	double max_step_size;    /* s, 0.001 */
-	double real_time_factor; /* 1; 0: as fast as possible */
+	double max_step_size;         /* s, 0.001 */
+	double real_time_factor;      /* 1; 0: as fast as possible */
 	double real_time_update_rate; /* Hz, 1000; 0: as fast as possible (SDF before 1.11) */
-	uint32_t max_contacts;   /* 20 */
-	const char *solver;      /* ode/solver/type as written, NULL when the file does not say */
-	uint32_t iterations;     /* ode/solver/iters, 50 */
-	double sor;              /* 1.3 */
-	double cfm, erp;         /* ode/constraints, 0 and 0.2 */
+	uint32_t max_contacts;        /* 20 */
+	const char *solver;           /* ode/solver/type as written, NULL when the file does not say */
+	uint32_t iterations;          /* ode/solver/iters, 50 */
+	double sor;                   /* 1.3 */
+	double cfm, erp;              /* ode/constraints, 0 and 0.2 */
 	double contact_max_correcting_vel, contact_surface_layer; /* 100 m/s, 0.001 m */
-	const struct sdf_element *element; /* NULL: no <physics> in the file */
+	const struct sdf_element *element;                        /* NULL: no <physics> in the file */
 };
 
 struct sdf_world {
 	const char *name;
 	uint32_t line;
-	struct vec3 gravity; /* 0 0 -9.8 */
-	struct sdf_physics physics; /* the default profile, else the first */
-	VEC(struct sdf_model) models;     /* in file order; see struct sdf_model */
+	struct vec3 gravity;          /* 0 0 -9.8 */
+	struct sdf_physics physics;   /* the default profile, else the first */
+	VEC(struct sdf_model) models; /* in file order; see struct sdf_model */
 	VEC(struct sdf_link) links;
 	VEC(struct sdf_collision) collisions;
 	VEC(struct sdf_visual) visuals;
 	VEC(struct sdf_sensor) sensors;
-	VEC(struct sdf_joint) joints;     /* the models' in model order, then the world's own */
+	VEC(struct sdf_joint) joints; /* the models' in model order, then the world's own */
 	VEC(struct sdf_light) lights;
 	VEC(struct sdf_actor) actors;
-	VEC(struct sdf_plugin) plugins;   /* the models' in model order, then the world's own */
+	VEC(struct sdf_plugin) plugins; /* the models' in model order, then the world's own */
 	VEC(struct sdf_frame) frames;
 	const struct sdf_element *element;
 };
@@ -275,10 +275,10 @@ struct sdf_message {
 
 struct sdf {
 	const char *path;
-	const char *version; /* as written, "1.6" */
-	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world, with .bare_model set, around it */
-	bool bare_model;               /* or a bare light or actor */
-	const struct sdf_element *root; /* <sdf>; NULL when the file could not be read */
+	const char *version;          /* as written, "1.6" */
+	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world around it, and .bare_model set */
+	bool bare_model;              /* or a bare light or actor */
+	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */
 	uint32_t warning_count, error_count;
 	struct arena arena; /* owns all that the above points to */
@@ -295,8 +295,8 @@ struct sdf_options {
 /* Loads a file. Collects as many errors as it can: all are in (*ret_sdf)->messages, the first also in *error.
  * Returns TROUPE_OK with *ret_sdf set, also when there are warnings; TROUPE_EWORLD, TROUPE_EIO or TROUPE_ELIMIT
  * otherwise, and *ret_sdf is then still set (to be freed) so that the messages can be read, but holds no worlds. */
-troupe_status sdf_load_file(const char *path, const struct sdf_options *options, struct sdf **ret_sdf,
-	struct troupe_error *error);
+troupe_status sdf_load_file(
+	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error);
 /* The same from memory; path is for messages and for relative names. */
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
 	struct sdf **ret_sdf, struct troupe_error *error);

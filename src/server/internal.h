@@ -25,7 +25,7 @@ struct troupe_server {
 	uint32_t secondaries; /* the same, but at least 1 */
 	VEC(uint32_t) shown;  /* models in snapshots and reports: those that move, and performers */
 	struct server_counts counts;
-	bool ready;           /* primary and shared are to be cleaned up */
+	bool ready; /* primary and shared are to be cleaned up */
 };
 
 /* What to call a secondary outside: the single runner is 0. */

@@ -8,6 +8,17 @@
 
 enum { FRAMES = 4 };
 
+/* That a grace period comes after all reads before it, ThreadSanitizer must be told. */
+#if defined(__SANITIZE_THREAD__)
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define TELL_READ(frame) __tsan_release(&(frame)->head)
+#define TELL_GRACE(frame) __tsan_acquire(&(frame)->head)
+#else
+#define TELL_READ(frame) ((void)(frame))
+#define TELL_GRACE(frame) ((void)(frame))
+#endif
+
 struct frame {
 	struct troupe_snapshot snapshot; /* first: a snapshot is its frame */
 	struct rcu_head head;
@@ -17,8 +28,10 @@ struct frame {
 };
 
 struct observe {
-	struct frame *newest; /* written by rcu_xchg_pointer(), read under rcu_read_lock() */
-	_Atomic bool wanted;  /* set by any reader, cleared by the publisher */
+	/* What rcu_xchg_pointer() and rcu_dereference() would do, by C11 atomics: ThreadSanitizer sees these, and not
+	 * into liburcu. Writer: the publisher; readers: under rcu_read_lock(). */
+	_Atomic(struct frame *) newest;
+	_Atomic bool wanted; /* set by any reader, cleared by the publisher */
 	struct frame frames[FRAMES];
 };
 
@@ -50,8 +63,8 @@ bool observe_wanted(const struct observe *observe)
 }
 
 /* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
-struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
-	double **ret_busy)
+struct troupe_snapshot *observe_begin(
+	struct observe *observe, bool sure, struct troupe_model_state **ret_models, double **ret_busy)
 {
 	struct frame *frame = NULL;
 	int free_frames = 0;
@@ -74,6 +87,7 @@ struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct
 static void frame_back(struct rcu_head *head)
 {
 	struct frame *frame = caa_container_of(head, struct frame, head);
+	TELL_GRACE(frame);
 	atomic_store_explicit(&frame->out, false, memory_order_release);
 }
 
@@ -82,7 +96,7 @@ void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, 
 	struct frame *frame = (struct frame *)(void *)snapshot;
 	atomic_store_explicit(&frame->out, true, memory_order_relaxed);
 	atomic_store_explicit(&observe->wanted, false, memory_order_relaxed);
-	struct frame *old = rcu_xchg_pointer(&observe->newest, frame);
+	struct frame *old = atomic_exchange_explicit(&observe->newest, frame, memory_order_acq_rel);
 	if (old && wait) {
 		synchronize_rcu();
 		frame_back(&old->head);
@@ -123,8 +137,11 @@ void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct tr
 	know_reader();
 	atomic_store_explicit(&observe->wanted, true, memory_order_relaxed);
 	rcu_read_lock();
-	const struct frame *frame = rcu_dereference(observe->newest);
-	if (frame)
+	/* acquire: pairs with the exchange in observe_publish(), so that the frame is seen as it was filled in */
+	struct frame *frame = atomic_load_explicit(&observe->newest, memory_order_acquire);
+	if (frame) {
 		fn(ctx, &frame->snapshot);
+		TELL_READ(frame);
+	}
 	rcu_read_unlock();
 }

@@ -1,8 +1,8 @@
 /* Snapshots for observers, protected by RCU. The only user of liburcu (flavour memb).
  *
  * A snapshot is made only when somebody has asked for one since the last, at a step boundary, by whoever has the
- * primary's part; readers never wait for it and it never waits for readers. A frame that was replaced comes back for use
- * after a grace period, through call_rcu(); while all frames are out, no new snapshot is made.
+ * primary's part; readers never wait for it and it never waits for readers. A frame that was replaced comes back for
+ * use after a grace period, through call_rcu(); while all frames are out, no new snapshot is made.
  *
  *              publish  ask/read      X needs outside exclusion (one publisher)
  *  publish        X        -
@@ -25,8 +25,8 @@ void observe_destroy(struct observe *observe);
 bool observe_wanted(const struct observe *observe);
 /* A frame to fill in and publish, its arrays allocated. NULL when too many are out; never with sure, which is for
  * publishers that wait below. */
-struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, struct troupe_model_state **ret_models,
-	double **ret_busy);
+struct troupe_snapshot *observe_begin(
+	struct observe *observe, bool sure, struct troupe_model_state **ret_models, double **ret_busy);
 /* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
  * else some time after. */
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);

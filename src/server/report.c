@@ -53,7 +53,8 @@ static void add_model(const struct troupe_server *server, uint32_t model, struct
 		if (!system->ops->report)
 			continue;
 		text_add(out, ", ");
-		system->ops->report(system, state_systems(server->shared.state, model, false) + system->word_first, out);
+		system->ops->report(
+			system, state_systems(server->shared.state, model, false) + system->word_first, out);
 	}
 	text_add(out, "}");
 }
@@ -78,7 +79,8 @@ static void add_names(const struct troupe_server *server, uint32_t secondary, bo
 	const struct scene *scene = server->scene;
 	bool first = true;
 	for (uint32_t i = 0; i < (levels ? scene->level_count : scene->model_count); i++) {
-		bool here = levels ? plan->now.level[i] == secondary : plan->now.model[i] == secondary && plan->is_mover[i];
+		bool here =
+			levels ? plan->now.level[i] == secondary : plan->now.model[i] == secondary && plan->is_mover[i];
 		if (!here)
 			continue;
 		text_add(out, first ? "" : ", ");

@@ -68,9 +68,9 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 {
 	const struct troupe_server_def *def = &server->def;
 	struct sdf_options options = {.resource_paths = def->resource_paths, .use_environment = true};
-	troupe_status status = def->world_text ?
-		sdf_load_text(def->world_text, strlen(def->world_text), def->world_path, &options, &server->sdf, error) :
-		sdf_load_file(def->world_path, &options, &server->sdf, error);
+	troupe_status status = def->world_text ? sdf_load_text(def->world_text, strlen(def->world_text),
+							 def->world_path, &options, &server->sdf, error)
+					       : sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			warn(def, server->sdf->messages.at[i].text);
@@ -138,9 +138,9 @@ static enum physics_solver choose_solver(const struct scene *scene)
 	const char *type = scene->sdf->physics.solver;
 	if (!type)
 		return PHYSICS_SOLVER_AUTO;
-	return !strcmp(type, "world") ? PHYSICS_SOLVER_WORLD :
-		!strcmp(type, "quick") ? PHYSICS_SOLVER_QUICK :
-					 PHYSICS_SOLVER_AUTO;
+	return !strcmp(type, "world")   ? PHYSICS_SOLVER_WORLD
+	       : !strcmp(type, "quick") ? PHYSICS_SOLVER_QUICK
+					: PHYSICS_SOLVER_AUTO;
 }
 
 static void set_up_shared(struct troupe_server *server, enum physics_break rule)
@@ -152,9 +152,9 @@ static void set_up_shared(struct troupe_server *server, enum physics_break rule)
 	shared->state = state_create(scene, server->systems->words);
 	systems_init_state(server->systems, shared->state);
 	state_set_initial(shared->state);
-	shared->control.joints = mem_alloc(scene->joint_count * sizeof *shared->control.joints);
-	shared->control.bodies = mem_alloc(scene->body_count * sizeof *shared->control.bodies);
-	shared->boxes = mem_alloc(scene->model_count * sizeof *shared->boxes);
+	shared->control.joints = mem_alloc_lines(scene->joint_count * sizeof *shared->control.joints);
+	shared->control.bodies = mem_alloc_lines(scene->body_count * sizeof *shared->control.bodies);
+	shared->boxes = mem_alloc_lines(scene->model_count * sizeof *shared->boxes);
 	shared->physics = (struct physics_options){.solver = choose_solver(scene), .rule = rule};
 	touch_init(&shared->touch, scene);
 	tracker_init(&shared->tracker, scene);
@@ -268,8 +268,8 @@ static void on_watch(void *ctx)
 		server->def.on_watch(server->def.ctx);
 }
 
-void troupe_server_snapshot(struct troupe_server *server,
-	void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
+void troupe_server_snapshot(
+	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
 	observe_read(server->observe, fn, ctx);
 }
@@ -293,12 +293,12 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	server->observe = observe_create(server->shown.count, server->secondaries);
 	publish(server, false);
 	struct crew_watch watch = {on_watch, on_step, server};
-	return crew_create(&server->primary, &server->shared, server->threads, &transport_inproc, &watch, &server->crew,
-		error);
+	return crew_create(
+		&server->primary, &server->shared, server->threads, &transport_inproc, &watch, &server->crew, error);
 }
 
-troupe_status troupe_server_create(const struct troupe_server_def *def, struct troupe_server **ret_server,
-	struct troupe_error *error)
+troupe_status troupe_server_create(
+	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error)
 {
 	troupe_status status = check_def(def, error);
 	if (status)
@@ -337,8 +337,8 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server);
 }
 
-troupe_status troupe_server_run(struct troupe_server *server, const struct troupe_limits *limits,
-	struct troupe_error *error)
+troupe_status troupe_server_run(
+	struct troupe_server *server, const struct troupe_limits *limits, struct troupe_error *error)
 {
 	struct primary *primary = &server->primary;
 	if (primary->status)
@@ -359,8 +359,8 @@ void troupe_server_stop(struct troupe_server *server)
 	atomic_store(&server->primary.stop, true);
 }
 
-troupe_status troupe_server_command(struct troupe_server *server, uint64_t step, const char *topic, const char *text,
-	struct troupe_error *error)
+troupe_status troupe_server_command(
+	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
 {
 	struct command command;
 	troupe_status status = command_parse(server->systems, server->scene->name, step, topic, text, &command, error);
@@ -377,7 +377,8 @@ struct troupe_progress troupe_server_progress(const struct troupe_server *server
 		.moves = atomic_load_explicit(&primary->seen_moves, memory_order_relaxed),
 		.levels_loaded = atomic_load_explicit(&primary->seen_levels, memory_order_relaxed),
 		.time_s = primary->options.initial_time_s +
-			  (double)atomic_load_explicit(&primary->seen_moving_steps, memory_order_relaxed) * server->scene->step_s,
+			  (double)atomic_load_explicit(&primary->seen_moving_steps, memory_order_relaxed) *
+				  server->scene->step_s,
 	};
 	return progress;
 }

@@ -8,8 +8,8 @@ struct force_words {
 enum { FORCE_WORDS = 1 };
 _Static_assert(sizeof(struct force_words) == FORCE_WORDS * 8, "words without padding");
 
-static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status configure(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct builtin_joints *joints = system->config = arena_new(arena, struct builtin_joints);
 	system->words = FORCE_WORDS;

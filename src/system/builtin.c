@@ -24,10 +24,11 @@ const struct sdf_model *builtin_owner(const struct system *system, const struct 
 	return top;
 }
 
-/* --- joints and links ---------------------------------------------------------------------------------------------- */
+/* --- joints and links ----------------------------------------------------------------------------------------------
+ */
 
-troupe_status builtin_require_moving(const struct system *system, const struct sdf_element *plugin,
-	struct troupe_error *error)
+troupe_status builtin_require_moving(
+	const struct system *system, const struct sdf_element *plugin, struct troupe_error *error)
 {
 	const struct scene_model *model = &system->scene->models[system->model];
 	if (!model->is_static)
@@ -47,20 +48,21 @@ static const struct sdf_joint *find_in_file(const struct system *system, const c
 }
 
 /* Why a joint cannot be driven: it is not there, or has no axis in the scene (fixed, ball, or a kind left out). */
-static troupe_status refuse_joint(const struct system *system, const struct sdf_element *name, const char *scoped,
-	struct troupe_error *error)
+static troupe_status refuse_joint(
+	const struct system *system, const struct sdf_element *name, const char *scoped, struct troupe_error *error)
 {
 	const struct scene_model *model = &system->scene->models[system->model];
 	const struct sdf_joint *joint = find_in_file(system, scoped);
 	if (joint)
-		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: joint '%s' is of type %s: expected one that can be driven",
-			name->file, name->line, name->name, name->text, sdf_joint_kind_text(joint->kind));
+		return fail(error, TROUPE_EWORLD,
+			"%s:%u: <%s>: joint '%s' is of type %s: expected one that can be driven", name->file,
+			name->line, name->name, name->text, sdf_joint_kind_text(joint->kind));
 	struct text list = {0};
 	for (uint32_t i = 0; i < MIN(model->joint_count, (uint32_t)NAMES_LISTED_MAX); i++)
 		text_add(&list, "%s%s", i ? ", " : "", system->scene->joints[model->joint_first + i].name);
-	troupe_status status = fail(error, TROUPE_EWORLD, "%s:%u: <%s>: there is no joint '%s' in model '%s': expected %s%s",
-		name->file, name->line, name->name, name->text, model->name, list.count ? "one of " : "it to have joints",
-		list.count ? list.at : "");
+	troupe_status status = fail(error, TROUPE_EWORLD,
+		"%s:%u: <%s>: there is no joint '%s' in model '%s': expected %s%s", name->file, name->line, name->name,
+		name->text, model->name, list.count ? "one of " : "it to have joints", list.count ? list.at : "");
 	text_fini(&list);
 	return status;
 }
@@ -164,7 +166,8 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 	return TROUPE_OK;
 }
 
-/* --- topics -------------------------------------------------------------------------------------------------------- */
+/* --- topics --------------------------------------------------------------------------------------------------------
+ */
 
 /* Gazebo's rules: blanks become '_', and what means something else in a topic is left out. */
 static void clean_topic(char *topic)
@@ -187,16 +190,15 @@ troupe_status builtin_add_topic(struct system *system, const struct sdf_element 
 {
 	const struct sdf_element *given = child ? sdf_child(plugin, child, NULL) : NULL;
 	const struct sdf_element *from = given && *given->text ? given : plugin;
-	char *name = from == plugin ?
-			     arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual) :
-			     arena_printf(arena, "/%s", given->text);
+	char *name = from == plugin ? arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual)
+				    : arena_printf(arena, "/%s", given->text);
 	clean_topic(name);
 	if (!name[1] || strlen(name) > TOPIC_BYTES_MAX)
 		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%.40s' has %zu bytes: expected 2 to %d", from->file,
 			from->line, name, strlen(name), TOPIC_BYTES_MAX);
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
-		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file, plugin->line,
-			SYSTEM_TOPICS_MAX);
+		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file,
+			plugin->line, SYSTEM_TOPICS_MAX);
 	vec_push(&system->topics, (struct system_topic){name, schema, tag});
 	return TROUPE_OK;
 }
@@ -209,14 +211,16 @@ troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_el
 	return builtin_add_topic(system, plugin, "topic", rest, &message_double, 0, arena, error);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------------------------------------------------
+ */
 
-troupe_status builtin_read_numbers(const struct sdf_element *plugin, const struct builtin_number *numbers,
-	size_t count, struct troupe_error *error)
+troupe_status builtin_read_numbers(const struct sdf_element *plugin, const struct builtin_number *numbers, size_t count,
+	struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	for (size_t i = 0; i < count && !status; i++)
-		status = sdf_child_double(plugin, numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].value, error);
+		status = sdf_child_double(
+			plugin, numbers[i].name, numbers[i].low, numbers[i].high, numbers[i].value, error);
 	return status;
 }
 

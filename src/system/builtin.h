@@ -26,8 +26,8 @@ static inline double builtin_clamp(double value, double low, double high)
 const struct sdf_model *builtin_owner(const struct system *system, const struct sdf_element *plugin);
 
 /* TROUPE_EWORLD for a plug-in in a static model, which it could not move. */
-troupe_status builtin_require_moving(const struct system *system, const struct sdf_element *plugin,
-	struct troupe_error *error);
+troupe_status builtin_require_moving(
+	const struct system *system, const struct sdf_element *plugin, struct troupe_error *error);
 
 /* Joints of the scene that have an axis to drive. */
 struct builtin_joints {
@@ -69,12 +69,12 @@ struct builtin_number {
 	double low, high;
 };
 
-troupe_status builtin_read_numbers(const struct sdf_element *plugin, const struct builtin_number *numbers,
-	size_t count, struct troupe_error *error);
+troupe_status builtin_read_numbers(const struct sdf_element *plugin, const struct builtin_number *numbers, size_t count,
+	struct troupe_error *error);
 
 struct builtin_pid {
 	double p, i, d;
-	double i_max, i_min; /* of the integral's part of the output; none when i_max < i_min */
+	double i_max, i_min;     /* of the integral's part of the output; none when i_max < i_min */
 	double cmd_max, cmd_min; /* of the output; none when cmd_max < cmd_min */
 	double cmd_offset;
 };

@@ -1,6 +1,6 @@
-/* Two sides of wheels from a Twist: linear.x forward, angular.z to the left. What a command asks for is limited in jerk,
- * then acceleration, then velocity, in that order and against the last two steps, as Gazebo does it. Odometry is dead
- * reckoning from the first wheel of each side. Where and how often it is published (<odom_topic>, <frame_id>,
+/* Two sides of wheels from a Twist: linear.x forward, angular.z to the left. What a command asks for is limited in
+ * jerk, then acceleration, then velocity, in that order and against the last two steps, as Gazebo does it. Odometry is
+ * dead reckoning from the first wheel of each side. Where and how often it is published (<odom_topic>, <frame_id>,
  * <odom_publish_frequency> and the like) is not the robot's business: it is known at every step. */
 #include "system/builtin.h"
 
@@ -69,13 +69,14 @@ static troupe_status read_limits(const struct sdf_element *plugin, struct config
 	return builtin_read_numbers(plugin, newer, ARRAY_LEN(newer), error);
 }
 
-static troupe_status check_limits(const struct sdf_element *plugin, const struct limits *limits, const char *what,
-	struct troupe_error *error)
+static troupe_status check_limits(
+	const struct sdf_element *plugin, const struct limits *limits, const char *what, struct troupe_error *error)
 {
 	if (limits->velocity_min <= limits->velocity_max)
 		return TROUPE_OK;
-	return fail(error, TROUPE_EWORLD, "%s:%u: the least %s velocity, %g, is above the greatest: expected at most %g",
-		plugin->file, plugin->line, what, limits->velocity_min, limits->velocity_max);
+	return fail(error, TROUPE_EWORLD,
+		"%s:%u: the least %s velocity, %g, is above the greatest: expected at most %g", plugin->file,
+		plugin->line, what, limits->velocity_min, limits->velocity_max);
 }
 
 static troupe_status read_numbers(const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
@@ -106,8 +107,8 @@ static troupe_status read_wheels(const struct system *system, const struct sdf_e
 	return status;
 }
 
-static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status configure(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct config *config = system->config = arena_new(arena, struct config);
 	*config = (struct config){.separation = 1.0, .radius = 0.2};
@@ -116,7 +117,8 @@ static troupe_status configure(struct system *system, const struct sdf_element *
 	if (!status)
 		status = read_numbers(plugin, config, error);
 	if (!status)
-		status = builtin_add_topic(system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
+		status = builtin_add_topic(
+			system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
 	if (!status)
 		status = builtin_add_topic(system, plugin, NULL, "enable", &message_bool, TOPIC_ENABLE, arena, error);
 	return status;

@@ -17,18 +17,18 @@ struct velocity_words {
 enum { VELOCITY_WORDS = 3 };
 _Static_assert(sizeof(struct velocity_words) == VELOCITY_WORDS * 8, "words without padding");
 
-static troupe_status read_parameters(const struct sdf_element *plugin, struct config *config,
-	struct troupe_error *error)
+static troupe_status read_parameters(
+	const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
 {
-	troupe_status status = sdf_child_double(plugin, "initial_velocity", -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX,
-		&config->initial_velocity, error);
+	troupe_status status = sdf_child_double(
+		plugin, "initial_velocity", -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX, &config->initial_velocity, error);
 	if (!status)
 		status = sdf_child_bool(plugin, "use_force_commands", &config->by_force, error);
 	return status ? status : builtin_read_pid(plugin, &config->pid, error);
 }
 
-static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status configure(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct config *config = system->config = arena_new(arena, struct config);
 	config->pid = (struct builtin_pid){1, 0, 0, 1, -1, 1000, -1000, 0};

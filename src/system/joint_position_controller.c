@@ -1,6 +1,6 @@
-/* Holds joints at a position: by a PID's force or, with <use_velocity_commands>, by a velocity that is cmd_max until the
- * joint is less than one step away and the remaining way per second from there on. The first joint is the one that is
- * looked at; all are driven alike. Works from the first step, towards <initial_position> or 0, as in Gazebo. */
+/* Holds joints at a position: by a PID's force or, with <use_velocity_commands>, by a velocity that is cmd_max until
+ * the joint is less than one step away and the remaining way per second from there on. The first joint is the one that
+ * is looked at; all are driven alike. Works from the first step, towards <initial_position> or 0, as in Gazebo. */
 #include "system/builtin.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ struct position_words {
 enum { POSITION_WORDS = 3 };
 _Static_assert(sizeof(struct position_words) == POSITION_WORDS * 8, "words without padding");
 
-static troupe_status read_parameters(const struct sdf_element *plugin, struct config *config,
-	struct troupe_error *error)
+static troupe_status read_parameters(
+	const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
 {
 	double index = 0; /* the control has a motor on axis 0 only */
 	const struct builtin_number numbers[] = {
@@ -39,8 +39,8 @@ static troupe_status read_parameters(const struct sdf_element *plugin, struct co
 	return status;
 }
 
-static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status configure(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct config *config = system->config = arena_new(arena, struct config);
 	config->pid = (struct builtin_pid){1, 0.1, 0.01, 1, -1, 1000, -1000, 0};
@@ -75,7 +75,8 @@ static void pre_update(const struct system *system, const struct system_step *st
 		builtin_drive(&config->joints, fabs(error) > most * step->dt ? copysign(most, -error) : -error,
 			step->control);
 	else
-		builtin_push(&config->joints, builtin_pid_update(&config->pid, &w->pid, error, step->dt), step->control);
+		builtin_push(
+			&config->joints, builtin_pid_update(&config->pid, &w->pid, error, step->dt), step->control);
 }
 
 const struct system_ops joint_position_controller_ops = {

@@ -89,17 +89,20 @@ static void quote(const char *at, char ret_quoted[NAME_BYTES_MAX])
 	else if (!length)
 		snprintf(ret_quoted, NAME_BYTES_MAX, "'%c'", (unsigned char)*at < 0x80 ? *at : '?');
 	else
-		snprintf(ret_quoted, NAME_BYTES_MAX, "'%.*s%s'", (int)MIN(length, (size_t)40), at, length > 40 ? "..." : "");
+		snprintf(ret_quoted, NAME_BYTES_MAX, "'%.*s%s'", (int)MIN(length, (size_t)40), at,
+			length > 40 ? "..." : "");
 }
 
 static troupe_status unexpected(const struct parse *p, const char *expected)
 {
 	char found[NAME_BYTES_MAX];
 	quote(p->at, found);
-	return fail(p->error, TROUPE_ECOMMAND, "column %u: expected %s, found %s", column_of(p, p->at), expected, found);
+	return fail(
+		p->error, TROUPE_ECOMMAND, "column %u: expected %s, found %s", column_of(p, p->at), expected, found);
 }
 
-/* --- fields -------------------------------------------------------------------------------------------------------- */
+/* --- fields --------------------------------------------------------------------------------------------------------
+ */
 
 static size_t path_bytes(const struct parse *p)
 {
@@ -128,9 +131,9 @@ static troupe_status unknown_field(const struct parse *p)
 	}
 	char found[NAME_BYTES_MAX];
 	quote(p->at, found);
-	troupe_status status = fail(p->error, TROUPE_ECOMMAND, "column %u: %s has no field %s%s%.*s: expected one of %s",
-		column_of(p, p->at), p->schema->type, found, skip ? " in " : "", (int)(skip ? skip - 1 : 0), p->path,
-		names.at);
+	troupe_status status = fail(p->error, TROUPE_ECOMMAND,
+		"column %u: %s has no field %s%s%.*s: expected one of %s", column_of(p, p->at), p->schema->type, found,
+		skip ? " in " : "", (int)(skip ? skip - 1 : 0), p->path, names.at);
 	text_fini(&names);
 	return status;
 }
@@ -149,7 +152,8 @@ static troupe_status find_field(const struct parse *p, size_t length, uint32_t *
 	return unknown_field(p);
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------------------------------
+ */
 
 static const char *expected_of(enum message_kind kind)
 {
@@ -227,7 +231,8 @@ static troupe_status parse_value(struct parse *p, uint32_t slot)
 	return TROUPE_OK;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------ */
+/* --- messages ------------------------------------------------------------------------------------------------------
+ */
 
 static troupe_status open_message(struct parse *p, const char *name, size_t length)
 {
@@ -308,8 +313,8 @@ static troupe_status parse_fields(struct parse *p)
 	return TROUPE_OK;
 }
 
-troupe_status message_parse(const struct message_schema *schema, const char *text, struct message *ret_message,
-	struct troupe_error *error)
+troupe_status message_parse(
+	const struct message_schema *schema, const char *text, struct message *ret_message, struct troupe_error *error)
 {
 	if (strnlen(text, MESSAGE_BYTES_MAX + 1) > MESSAGE_BYTES_MAX)
 		return fail(error, TROUPE_ECOMMAND, "column %d: expected at most %d bytes, found more",

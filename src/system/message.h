@@ -32,15 +32,16 @@ struct message {
 	uint32_t given;                  /* bit i: slot i stood in the text */
 };
 
-extern const struct message_schema message_twist;   /* linear.x .y .z, angular.x .y .z */
-extern const struct message_schema message_double;  /* data */
-extern const struct message_schema message_bool;    /* data */
-extern const struct message_schema message_world_control; /* pause, step, multi_step, reset.all .time_only .model_only, seed */
+extern const struct message_schema message_twist;  /* linear.x .y .z, angular.x .y .z */
+extern const struct message_schema message_double; /* data */
+extern const struct message_schema message_bool;   /* data */
+extern const struct message_schema
+	message_world_control; /* pause, step, multi_step, reset.all .time_only .model_only, seed */
 
 /* Fields may be separated by blanks, commas or semicolons, a colon before `{` may be left out, <...> may stand for
  * {...}, # starts a comment. Numbers are decimal. A field given twice: the last counts, as in protobuf for numbers.
  * TROUPE_ECOMMAND with "column N: what is wrong, what was expected" otherwise. */
-troupe_status message_parse(const struct message_schema *schema, const char *text, struct message *ret_message,
-	struct troupe_error *error);
+troupe_status message_parse(
+	const struct message_schema *schema, const char *text, struct message *ret_message, struct troupe_error *error);
 
 #endif

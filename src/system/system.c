@@ -12,8 +12,8 @@ static const struct system_ops *find_ops(const char *name)
 	return NULL;
 }
 
-static troupe_status add_topics(struct systems *systems, uint32_t index, const struct sdf_element *plugin,
-	struct troupe_error *error)
+static troupe_status add_topics(
+	struct systems *systems, uint32_t index, const struct sdf_element *plugin, struct troupe_error *error)
 {
 	const struct system *system = &systems->all.at[index];
 	for (uint32_t t = 0; t < system->topics.count; t++) {
@@ -44,8 +44,9 @@ static troupe_status add_system(struct systems *systems, const struct scene *sce
 static void warn_unknown(struct systems *systems, struct map *warned, const struct sdf_plugin *plugin)
 {
 	if (map_add(warned, plugin->name, 0))
-		vec_push(&systems->warnings, arena_printf(&systems->arena, "%s:%u: plugin '%s' is not known; it is ignored",
-			plugin->element->file, plugin->element->line, plugin->name));
+		vec_push(&systems->warnings,
+			arena_printf(&systems->arena, "%s:%u: plugin '%s' is not known; it is ignored",
+				plugin->element->file, plugin->element->line, plugin->name));
 }
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)

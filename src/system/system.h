@@ -1,5 +1,6 @@
-/* Systems: what drives models from inside. Each <plugin> of a model whose name is known becomes a system; its parameters
- * are constant, its memory is words of the model's explicit state, so it moves, resets and resumes with the model.
+/* Systems: what drives models from inside. Each <plugin> of a model whose name is known becomes a system; its
+ * parameters are constant, its memory is words of the model's explicit state, so it moves, resets and resumes with the
+ * model.
  *
  * A step of a model's systems, on the runner that simulates it:
  *   command()      for each command due, in the order given, on the words of state k
@@ -72,7 +73,6 @@ struct systems {
 	VEC(const char *) warnings; /* file:line: plug-ins of models that are not known, once per name */
 	struct arena arena;
 };
-
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
 void systems_destroy(struct systems *systems);

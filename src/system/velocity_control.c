@@ -1,6 +1,6 @@
 /* Moves a model as one rigid whole at the velocity of a Twist given in the model's frame, and single links likewise in
- * theirs. The velocity is set anew before every step while a command is in force, as in Gazebo: gravity and contacts act
- * within a step but do not add up. Before the first command nothing is done. */
+ * theirs. The velocity is set anew before every step while a command is in force, as in Gazebo: gravity and contacts
+ * act within a step but do not add up. Before the first command nothing is done. */
 #include "system/builtin.h"
 
 struct target_words {
@@ -18,17 +18,18 @@ struct config {
 };
 
 /* Tag 0 and the first target are the model's, the others those of the links. */
-static troupe_status add_links(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status add_links(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct config *config = system->config;
 	const struct sdf_element *name = NULL;
 	while ((name = sdf_child(plugin, "link_name", name))) {
 		const char *topic = arena_printf(arena, "link/%s/cmd_vel", name->text);
-		troupe_status status = builtin_add_topic(system, plugin, NULL, topic, &message_twist,
-			config->link_count + 1, arena, error);
+		troupe_status status = builtin_add_topic(
+			system, plugin, NULL, topic, &message_twist, config->link_count + 1, arena, error);
 		if (!status)
-			status = builtin_find_link(system, plugin, name, arena, &config->links[config->link_count], error);
+			status = builtin_find_link(
+				system, plugin, name, arena, &config->links[config->link_count], error);
 		if (status)
 			return status;
 		config->link_count++;
@@ -36,8 +37,8 @@ static troupe_status add_links(struct system *system, const struct sdf_element *
 	return TROUPE_OK;
 }
 
-static troupe_status read_initial(const struct sdf_element *plugin, struct target_words *initial,
-	struct troupe_error *error)
+static troupe_status read_initial(
+	const struct sdf_element *plugin, struct target_words *initial, struct troupe_error *error)
 {
 	const double most = BUILTIN_VELOCITY_MAX;
 	initial->in_force = sdf_child(plugin, "initial_linear", NULL) || sdf_child(plugin, "initial_angular", NULL);
@@ -45,8 +46,8 @@ static troupe_status read_initial(const struct sdf_element *plugin, struct targe
 	return status ? status : sdf_child_vec3(plugin, "initial_angular", -most, most, &initial->angular, error);
 }
 
-static troupe_status configure(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-	struct troupe_error *error)
+static troupe_status configure(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
 	struct config *config = system->config = arena_new(arena, struct config);
 	troupe_status status = builtin_require_moving(system, plugin, error);
@@ -81,8 +82,8 @@ static void command(const struct system *system, uint32_t tag, const struct mess
 }
 
 /* The body's part in the motion of a rigid whole whose frame is at `frame`. */
-static void move_body(const struct system_step *step, uint32_t body, const struct target_words *target,
-	struct pose frame)
+static void move_body(
+	const struct system_step *step, uint32_t body, const struct target_words *target, struct pose frame)
 {
 	const struct scene *scene = step->state->scene;
 	uint32_t model = scene->bodies[body].model;

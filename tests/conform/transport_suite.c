@@ -12,9 +12,9 @@ struct bed {
 	struct transport *transport;
 	uint32_t secondaries;
 	uint64_t steps;
-	uint64_t payloads[64];           /* what the steps carry */
+	uint64_t payloads[64];             /* what the steps carry */
 	uint64_t answers[SECONDARIES_MAX]; /* what the acks carry: not atomic, so that a race would show */
-	uint64_t turns;                  /* written by all_acked only: not atomic either */
+	uint64_t turns;                    /* written by all_acked only: not atomic either */
 	_Atomic int bad;
 	const char *why;
 };

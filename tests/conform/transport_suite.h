@@ -1,4 +1,5 @@
-/* What every transport must do, whatever moves the messages. One test program per back end includes this and says which. */
+/* What every transport must do, whatever moves the messages. One test program per back end includes this and says
+ * which. */
 #ifndef TESTS_TRANSPORT_SUITE_H
 #define TESTS_TRANSPORT_SUITE_H
 

@@ -82,14 +82,16 @@ Test(geom, shape_boxes_are_tight)
 			struct scene_geom geom = {.kind = (enum scene_shape_kind)kind,
 				.size = {0.5, kind == SCENE_BOX ? 0.2 : 0, 0.8},
 				.in_body = {{0.1, 0.2, 0.3}, quat_from_rpy(uniform(&seed), 1, 2)}};
-			struct pose body = {{5, -3, 1}, quat_from_rpy(uniform(&seed) * 6, uniform(&seed) * 3, uniform(&seed) * 6)};
+			struct pose body = {
+				{5, -3, 1}, quat_from_rpy(uniform(&seed) * 6, uniform(&seed) * 3, uniform(&seed) * 6)};
 			struct aabb box = scene_geom_box(&geom, body), grown = AABB_NONE;
 			struct pose pose = pose_mul(body, geom.in_body);
 			for (int i = 0; i < 20000; i++) {
 				double u = uniform(&seed) * 2 - 1, phi = uniform(&seed) * 2 * M_PI, s = sqrt(1 - u * u);
 				struct vec3 unit = {s * cos(phi), s * sin(phi), u}, p = {0, 0, 0};
 				if (kind == SCENE_BOX)
-					p = (struct vec3){copysign(0.5, unit.x), copysign(0.2, unit.y), copysign(0.8, unit.z)};
+					p = (struct vec3){
+						copysign(0.5, unit.x), copysign(0.2, unit.y), copysign(0.8, unit.z)};
 				else if (kind == SCENE_SPHERE)
 					p = vec3_scale(unit, 0.5);
 				else if (kind == SCENE_CYLINDER)

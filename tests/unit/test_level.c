@@ -61,7 +61,8 @@ Test(level, tracker_agrees_with_exhaustive_search)
 				}
 				struct aabb volume = aabb_around(at[p], models[p].volume);
 				for (uint32_t l = 0; l < LEVELS; l++) {
-					cr_assert_eq(holds(&tracker.performers.at[p].in, l), aabb_overlap(&volume, &levels[l].box));
+					cr_assert_eq(holds(&tracker.performers.at[p].in, l),
+						aabb_overlap(&volume, &levels[l].box));
 					cr_assert_eq(holds(&tracker.performers.at[p].near, l),
 						aabb_overlap(&volume, &levels[l].outer));
 				}
@@ -103,27 +104,28 @@ Test(level, touching_counts_and_entering_is_told)
 Test(level, touch_agrees_with_exhaustive_search)
 {
 	enum { COUNT = 60 };
-	static struct aabb boxes[COUNT];
+	static struct aabb_line boxes[COUNT];
 	struct scene crowd = {.model_count = COUNT};
 	struct touch touch;
 	touch_init(&touch, &crowd);
 	uint64_t seed = 5;
 	uint32_t moves = 0, changes = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
-		boxes[m] = aabb_around((struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
-		touch_add(&touch, m, &boxes[m]);
+		boxes[m].box = aabb_around(
+			(struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
+		touch_add(&touch, m, &boxes[m].box);
 	}
 	for (int step = 0; step < 4000; step++) {
 		for (uint32_t m = 0; m < COUNT; m++) {
 			struct vec3 by = {(uniform(&seed) - 0.5) * 0.04, (uniform(&seed) - 0.5) * 0.04, 0};
-			boxes[m] = (struct aabb){vec3_add(boxes[m].lo, by), vec3_add(boxes[m].hi, by)};
+			boxes[m].box = (struct aabb){vec3_add(boxes[m].box.lo, by), vec3_add(boxes[m].box.hi, by)};
 			if (!touch.models[m].here) {
 				if (step % 7 == 0)
-					touch_add(&touch, m, &boxes[m]);
+					touch_add(&touch, m, &boxes[m].box);
 			} else if (step % 500 == (int)m) {
 				touch_remove(&touch, m);
-			} else if (touch_strayed(&touch, m, &boxes[m])) {
-				touch_move(&touch, m, &boxes[m]);
+			} else if (touch_strayed(&touch, m, &boxes[m].box)) {
+				touch_move(&touch, m, &boxes[m].box);
 				moves++;
 			}
 		}
@@ -131,10 +133,12 @@ Test(level, touch_agrees_with_exhaustive_search)
 		uint32_t at = 0;
 		for (uint32_t a = 0; a < COUNT; a++)
 			for (uint32_t b = a + 1; b < COUNT; b++) {
-				struct aabb padded = aabb_grow(boxes[a], TOUCH_PAD);
-				if (!touch.models[a].here || !touch.models[b].here || !aabb_overlap(&padded, &boxes[b]))
+				struct aabb padded = aabb_grow(boxes[a].box, TOUCH_PAD);
+				if (!touch.models[a].here || !touch.models[b].here ||
+					!aabb_overlap(&padded, &boxes[b].box))
 					continue;
-				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a && touch.pairs.at[at].b == b,
+				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a &&
+						  touch.pairs.at[at].b == b,
 					"step %d: pair (%u, %u) is missing or out of order", step, a, b);
 				at++;
 			}

@@ -78,20 +78,16 @@ static const struct bad {
 	{&message_twist, "linear: {x 1}", "column 12: expected ':', found '1'"},
 	{&message_twist, "linear: {x: 1", "column 14: expected '}', found the end"},
 	{&message_twist, "linear: <x: 1", "column 14: expected '>', found the end"},
-	{&message_twist, "linear: {x: 1>",
-		"column 14: expected a field's name or the end of the message, found '>'"},
+	{&message_twist, "linear: {x: 1>", "column 14: expected a field's name or the end of the message, found '>'"},
 	{&message_twist, "linear: 4", "column 9: expected '{', found '4'"},
 	{&message_twist, "linear.x: 4", "column 7: expected '{', found '.x'"},
 	{&message_twist, "linear", "column 7: expected '{', found the end"},
 	{&message_twist, "}", "column 1: expected a field's name, found '}'"},
 	{&message_twist, "{linear: {x: 1}}", "column 1: expected a field's name, found '{'"},
-	{&message_twist, "linear {,x: 1}",
-		"column 9: expected a field's name or the end of the message, found ','"},
-	{&message_twist, "linear {x: 1,,}",
-		"column 14: expected a field's name or the end of the message, found ','"},
+	{&message_twist, "linear {,x: 1}", "column 9: expected a field's name or the end of the message, found ','"},
+	{&message_twist, "linear {x: 1,,}", "column 14: expected a field's name or the end of the message, found ','"},
 	{&message_twist, "linear {} 7", "column 11: expected a field's name, found '7'"},
-	{&message_twist, "lin {x: 1}",
-		"column 1: gz.msgs.Twist has no field 'lin': expected one of linear, angular"},
+	{&message_twist, "lin {x: 1}", "column 1: gz.msgs.Twist has no field 'lin': expected one of linear, angular"},
 	{&message_twist, "linear {w: 1}",
 		"column 9: gz.msgs.Twist has no field 'w' in linear: expected one of x, y, z"},
 	{&message_twist, "linear {linear {x: 1}}",
@@ -115,9 +111,11 @@ static const struct bad {
 	{&message_world_control, "multi_step: 1.5", "column 13: expected " COUNT ", found '1.5'"},
 	{&message_world_control, "multi_step: 010", "column 13: expected " COUNT ", found '010'"},
 	{&message_world_control, "reset {al: true}",
-		"column 8: gz.msgs.WorldControl has no field 'al' in reset: expected one of all, time_only, model_only"},
+		"column 8: gz.msgs.WorldControl has no field 'al' in reset: expected one of all, time_only, "
+		"model_only"},
 	{&message_world_control, "sim_time: 1",
-		"column 1: gz.msgs.WorldControl has no field 'sim_time': expected one of pause, step, multi_step, reset, "
+		"column 1: gz.msgs.WorldControl has no field 'sim_time': expected one of pause, step, multi_step, "
+		"reset, "
 		"seed"},
 };
 
@@ -130,7 +128,8 @@ Test(message, what_is_wrong_is_named_with_its_place)
 		before = message;
 		troupe_status status = message_parse(bad[i].schema, bad[i].text, &message, &error);
 		cr_assert_eq(status, TROUPE_ECOMMAND, "%s: accepted", bad[i].text);
-		cr_assert_str_eq(error.text, bad[i].error, "%s:\n got %s\nwant %s", bad[i].text, error.text, bad[i].error);
+		cr_assert_str_eq(
+			error.text, bad[i].error, "%s:\n got %s\nwant %s", bad[i].text, error.text, bad[i].error);
 		cr_assert(!memcmp(&message, &before, sizeof message), "%s: the message was written", bad[i].text);
 	}
 }

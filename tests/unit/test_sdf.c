@@ -210,7 +210,8 @@ Test(sdf, numbers_too_small_or_large_for_physics_are_refused)
 		cr_expect_eq(status, TROUPE_EWORLD, "%s", texts[i]);
 		cr_expect(strstr(error.text, "expected"), "%s", error.text);
 	}
-	sdf_free(good(INERTIAL("<mass>1e-6</mass><inertia><ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia>")));
+	sdf_free(
+		good(INERTIAL("<mass>1e-6</mass><inertia><ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia>")));
 }
 
 Test(sdf, attributes_are_limited)
@@ -522,33 +523,42 @@ Test(sdf, auto_inertia_of_each_shape)
 #define AUTO(shape)                                                                                                    \
 	"<inertial auto='true'><density>2</density></inertial><collision name='c'><geometry>" shape                    \
 	"</geometry></collision>"
-	struct sdf *sdf =
-		good(SDF(
-			"1.11", "<model name='m'>"
-				"<link name='box'>" AUTO(
-					"<box><size>1 2 3</size></box>") "</link>"
-									 "<link name='sphere'>" AUTO(
-										 "<sphere><radius>0.5</radius></"
-										 "sphere>") "</link>"
-											    "<link "
-											    "name='cylinder'>" AUTO(
-												    "<cylinder><radius>"
-												    "1</"
-												    "radius><length>3</"
-												    "length></"
-												    "cylinder>") "</"
-														 "link>"
-														 "<link"
-														 " name"
-														 "='"
+	struct sdf *sdf = good(SDF(
+		"1.11", "<model name='m'>"
+			"<link name='box'>" AUTO(
+				"<box><size>1 2 3</size></box>") "</link>"
+								 "<link name='sphere'>" AUTO(
+									 "<sphere><radius>0.5</radius></"
+									 "sphere>") "</link>"
+										    "<link "
+										    "name='cylinder'>" AUTO(
+											    "<cylinder><radius>"
+											    "1</"
+											    "radius><length>3</"
+											    "length></"
+											    "cylinder>") "</"
+													 "link>"
+													 "<link"
+													 " name"
+													 "='"
+													 "ellip"
+													 "soid'"
+													 ">" AUTO(
+														 "<elli"
+														 "psoid"
+														 "><"
+														 "radii"
+														 ">1 2 "
+														 "3</"
+														 "radii"
+														 "></"
 														 "ellip"
-														 "soid'"
-														 ">" AUTO(
-															 "<ellipsoid><radii>1 2 3</radii></ellipsoid>") "</link>"
-																					"<link name='capsule'>" AUTO(
-																						"<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
-																													   "<link name='cone'>" AUTO(
-																														   "<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
+														 "soid"
+														 ">") "</link>"
+														      "<link name='capsule'>" AUTO(
+															      "<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
+																							 "<link name='cone'>" AUTO(
+																								 "<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
 	const struct sdf_inertial *in = &find_link(sdf, "m::box")->inertial;
 	near(in->mass, 12);
 	near(in->ixx, 12 * (4.0 + 9) / 12);
@@ -685,7 +695,7 @@ struct folder {
 
 static void folder_make(struct folder *folder)
 {
-	strcpy(folder->path, "/tmp/test_sdf.XXXXXX");
+	strcpy(folder->path, "test_sdf.XXXXXX");
 	cr_assert_not_null(mkdtemp(folder->path));
 }
 

@@ -1,58 +1,58 @@
 /* The working table of an assignment policy: components with their nodes and where they are to be, secondaries with
  * what they have. Private to src/assign. Lives in the caller's scratch; building and writing it back is linear. */
-#ifndef ASSIGN_PLAN_H
-#define ASSIGN_PLAN_H
+#ifndef ASSIGN_TABLE_H
+#define ASSIGN_TABLE_H
 
 #include "assign/assign.h"
 
-enum { PLAN_NONE = UINT32_MAX }; /* no component, model or level */
+enum { TABLE_NONE = UINT32_MAX }; /* no component, model or level */
 
-struct plan_component {
+struct table_component {
 	uint32_t secondary; /* ASSIGN_NONE: not placed yet */
-	uint32_t models_at; /* in plan.models: its movers, then its cargo, each by index */
+	uint32_t models_at; /* in table.models: its movers, then its cargo, each by index */
 	uint32_t models, movers;
-	uint32_t levels_at, levels; /* in plan.levels, by index */
+	uint32_t levels_at, levels; /* in table.levels, by index */
 	uint32_t home;              /* that all its movers share; ASSIGN_NONE */
 	bool pinned;
 	bool entered; /* a mover of it entered a level in this step */
 	bool parted;  /* from another that stayed, as it did, on the secondary that they shared */
 };
 
-struct plan_secondary {
+struct table_secondary {
 	uint32_t models, movers;
 	uint32_t components; /* with movers */
 };
 
 /* What the nodes of one component say for one secondary. */
-struct plan_vote {
+struct table_vote {
 	uint32_t movers, held_levels, cargo;
 	uint32_t residents; /* movers that entered nothing in this step and have no home elsewhere */
 	bool cast;
 };
 
-struct plan {
+struct table {
 	const struct assign_input *input;
-	struct assignment *now;             /* the previous step's until plan_commit(), but for homes */
-	struct plan_component *components;  /* [component_count] */
-	struct plan_secondary *secondaries; /* [N + 1], from 1 */
-	uint32_t idle;                      /* secondaries without a dynamic model */
-	uint32_t *models, *levels;          /* node lists of the components */
+	struct assignment *now;              /* the previous step's until table_commit(), but for homes */
+	struct table_component *components;  /* [component_count] */
+	struct table_secondary *secondaries; /* [N + 1], from 1 */
+	uint32_t idle;                       /* secondaries without a dynamic model */
+	uint32_t *models, *levels;           /* node lists of the components */
 
 	/* for one stage at a time; a stage expects nothing in them but that votes are zero, and leaves that so */
-	struct plan_vote *votes;                                    /* [N + 1] */
+	struct table_vote *votes;                                   /* [N + 1] */
 	uint32_t *by_secondary_a, *by_secondary_b, *by_secondary_c; /* [N + 1] */
 	uint32_t *by_component_a, *by_component_b;                  /* [component_count] */
 	uint32_t *by_node;                                          /* [model_count + level_count + 1] */
 };
 
 /* The table with nothing placed. It points into scratch until the next call with that scratch. */
-void plan_build(
-	struct plan *plan, const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+void table_build(
+	struct table *table, const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
 /* Moves a component there from where it is placed, if it is. */
-void plan_place(struct plan *plan, uint32_t component, uint32_t secondary);
+void table_place(struct table *table, uint32_t component, uint32_t secondary);
 /* A secondary as read from input or memory; ASSIGN_NONE when there is none of that number. */
-uint32_t plan_known(const struct plan *plan, uint32_t secondary);
+uint32_t table_known(const struct table *table, uint32_t secondary);
 /* Writes secondaries and components back into the assignment. */
-void plan_commit(const struct plan *plan);
+void table_commit(const struct table *table);
 
 #endif
