@@ -17,8 +17,10 @@ static const char world_text[] =
 	"<sdf version='1.9'><world name='w'>\n"
 	"<model name='bot'><pose>1 2 0 0 0 1.5707963267948966</pose><link name='base'/>\n"
 	"<link name='l1'><pose>0 1 0 0 0 0</pose></link><link name='r1'><pose>0 -1 0 0 0 0</pose></link>\n"
-	"<joint name='left' type='revolute'><parent>base</parent><child>l1</child><axis><xyz>0 1 0</xyz></axis></joint>\n"
-	"<joint name='right' type='revolute'><parent>base</parent><child>r1</child><axis><xyz>0 1 0</xyz></axis></joint>\n"
+	"<joint name='left' type='revolute'><parent>base</parent><child>l1</child>"
+	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
+	"<joint name='right' type='revolute'><parent>base</parent><child>r1</child>"
+	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
 	"<link name='tool'/><joint name='slide' type='prismatic'><parent>base</parent><child>tool</child>\n"
 	"<axis><xyz>1 0 0</xyz></axis></joint>\n"
 	"<link name='eye'/><joint name='neck' type='ball'><parent>base</parent><child>eye</child></joint>\n"
@@ -135,7 +137,7 @@ static void near(const char *what, double is, double expected)
 	cr_assert(fabs(is - expected) <= 1e-9 * fmax(1, fabs(expected)), "%s is %.17g, not %.17g", what, is, expected);
 }
 
-/* --- differential drive -------------------------------------------------------------------------------------------- */
+/* --- differential drive ------------------------------------------------------------------------------------------ */
 
 #define WHEELS "<left_joint>left</left_joint><right_joint>right</right_joint>"
 #define SIZES "<wheel_separation>2</wheel_separation><wheel_radius>0.5</wheel_radius>"
@@ -145,8 +147,9 @@ static void odometry(double *ret_x, double *ret_y, double *ret_yaw, double *ret_
 	struct text text = {0};
 	const struct system *drive = &systems->all.at[0];
 	drive->ops->report(drive, state_systems(state, 0, false) + drive->word_first, &text);
-	int read = sscanf(text.at, "\"odometry\": {\"x\": %lf, \"y\": %lf, \"yaw\": %lf, \"linear\": %lf, \"angular\": %lf}",
-		ret_x, ret_y, ret_yaw, ret_linear, ret_angular);
+	int read = sscanf(text.at,
+		"\"odometry\": {\"x\": %lf, \"y\": %lf, \"yaw\": %lf, \"linear\": %lf, \"angular\": %lf}", ret_x, ret_y,
+		ret_yaw, ret_linear, ret_angular);
 	cr_assert_eq(read, 5, "%s", text.at);
 	text_fini(&text);
 }
@@ -213,7 +216,8 @@ Test(systems, velocity_and_acceleration_are_limited)
 {
 	start(PLUGIN("DiffDrive", WHEELS SIZES
 		"<max_linear_velocity>0.5</max_linear_velocity><min_linear_velocity>-0.25</min_linear_velocity>"
-		"<max_linear_acceleration>2</max_linear_acceleration><min_linear_acceleration>-4</min_linear_acceleration>"));
+		"<max_linear_acceleration>2</max_linear_acceleration>"
+		"<min_linear_acceleration>-4</min_linear_acceleration>"));
 	send("/model/bot/cmd_vel", "linear {x: 9}");
 	for (int i = 1; i <= 30; i++) {
 		step();
@@ -297,7 +301,7 @@ Test(systems, a_reset_and_a_second_run_give_the_same_words)
 	stop();
 }
 
-/* --- velocity control ---------------------------------------------------------------------------------------------- */
+/* --- velocity control -------------------------------------------------------------------------------------------- */
 
 Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 {
@@ -342,7 +346,7 @@ Test(systems, velocity_control_has_initial_velocities_and_links)
 	stop();
 }
 
-/* --- joints -------------------------------------------------------------------------------------------------------- */
+/* --- joints ------------------------------------------------------------------------------------------------------ */
 
 static double positioned_at(double position)
 {
@@ -428,13 +432,15 @@ Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 		"<joint_name>left</joint_name><use_force_commands>true</use_force_commands><p_gain>2</p_gain>"
 		"<sub_topic>spin</sub_topic>")
 		PLUGIN("JointController",
-			"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands><sub_topic>push</sub_topic>"));
+			"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands>"
+			"<sub_topic>push</sub_topic>"));
 	send("/model/bot/spin", "data: 5");
-	/* the axis, y of a model turned by 90 degrees, is the world's -x; turning with the parent is not the joint's */
-	body("base")->w = (struct vec3){-1, 0, 4};
-	body("l1")->w = (struct vec3){-1.5, 0, 9};
-	/* slide's axis is the world's y; the tool stands where the base does */
-	body("tool")->v = (struct vec3){7, 0.25, 7};
+	/* the robot has turned by 90 degrees more since the start: left's axis is now the world's -y, slide's its -x;
+	 * what a wheel turns with its parent is not the joint's, and the tool stands where the base does */
+	body("base")->q = (struct quat){0, 0, 0, 1};
+	body("base")->w = (struct vec3){0, -1, 4};
+	body("l1")->w = (struct vec3){0, -1.5, 9};
+	body("tool")->v = (struct vec3){-0.25, 7, 7};
 	step();
 	cr_assert(!asked("left")->drive);
 	NEAR(asked("left")->force, -2 * (0.5 - 5));
@@ -460,7 +466,7 @@ Test(systems, a_force_holds_until_the_next)
 	stop();
 }
 
-/* --- topics, names and what is refused ----------------------------------------------------------------------------- */
+/* --- topics, names and what is refused --------------------------------------------------------------------------- */
 
 Test(systems, topics_are_cleaned_as_gazebo_does)
 {
@@ -481,7 +487,8 @@ Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
 		start(plugin);
 		cr_assert_eq(systems->all.count, 1);
 		cr_assert_eq(systems->warnings.count, 1);
-		char *warning = mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored", spaces[i]);
+		char *warning = mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored",
+			spaces[i]);
 		cr_assert_str_eq(systems->warnings.at[0], warning);
 		free(warning);
 		free(plugin);
@@ -491,8 +498,8 @@ Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
 
 Test(systems, a_nested_plugin_belongs_to_its_model)
 {
-	start("<model name='inner'><link name='p'/><link name='q'/><joint name='left' type='revolute'><parent>p</parent>"
-	      "<child>q</child><axis><xyz>0 0 1</xyz></axis></joint>"
+	start("<model name='inner'><link name='p'/><link name='q'/><joint name='left' type='revolute'>"
+	      "<parent>p</parent><child>q</child><axis><xyz>0 0 1</xyz></axis></joint>"
 	      PLUGIN("ApplyJointForce", "<joint_name>left</joint_name>") "</model>");
 	send("/model/inner/joint/left/cmd_force", "data: 2");
 	step();
@@ -508,10 +515,11 @@ static const struct bad {
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>"),
 		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},
 	{PLUGIN("DiffDrive", "\n<left_joint>lift</left_joint><right_joint>right</right_joint>"),
-		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': expected one of left, right, slide, neck, "
-		"spin"},
+		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': "
+		"expected one of left, right, slide, neck, spin"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>\n\n<right_joint/>"),
-		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': expected one of left, right, slide, neck, spin"},
+		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': "
+		"expected one of left, right, slide, neck, spin"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>neck</right_joint>"),
 		"t.sdf:12: <right_joint>: joint 'neck' is of type ball: expected one that can be driven"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>weld</right_joint>"),
@@ -528,7 +536,8 @@ static const struct bad {
 		"t.sdf:12: <wheel_separation> is \"wide\": expected one number"},
 	{PLUGIN("DiffDrive", WHEELS "<max_linear_acceleration>-1</max_linear_acceleration>"),
 		"t.sdf:12: <max_linear_acceleration> is \"-1\": expected from 0 to 1e+09"},
-	{PLUGIN("DiffDrive", WHEELS "<min_jerk>1</min_jerk>"), "t.sdf:12: <min_jerk> is \"1\": expected from -1e+09 to 0"},
+	{PLUGIN("DiffDrive", WHEELS "<min_jerk>1</min_jerk>"),
+		"t.sdf:12: <min_jerk> is \"1\": expected from -1e+09 to 0"},
 	{PLUGIN("DiffDrive", WHEELS "<min_velocity>1</min_velocity><max_angular_velocity>0.5</max_angular_velocity>"),
 		"t.sdf:12: the least angular velocity, 1, is above the greatest: expected at most 0.5"},
 	{PLUGIN("DiffDrive", WHEELS "<topic>@~</topic>"), "t.sdf:12: topic '/' has 1 bytes: expected 2 to 255"},
@@ -566,7 +575,8 @@ Test(systems, bad_parameters_are_refused_with_their_place)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct troupe_error error = {0};
 		cr_assert_eq(load(bad[i].plugin, "", &error), TROUPE_EWORLD, "accepted: %s", bad[i].plugin);
-		cr_assert_str_eq(error.text, bad[i].error, "%s\n got %s\nwant %s", bad[i].plugin, error.text, bad[i].error);
+		cr_assert_str_eq(error.text, bad[i].error, "%s\n got %s\nwant %s", bad[i].plugin, error.text,
+			bad[i].error);
 		unload();
 	}
 }
