@@ -1,0 +1,604 @@
+/* The built-in systems without physics: control is what they ask for, and joints turn exactly as they are told. */
+#include "scene/scene.h"
+#include "system/builtin.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(systems, .timeout = 20);
+
+#define DT 0.01
+
+/* The plug-ins' text begins in line 12. */
+static const char world_text[] =
+	"<sdf version='1.9'><world name='w'>\n"
+	"<model name='bot'><pose>1 2 0 0 0 1.5707963267948966</pose><link name='base'/>\n"
+	"<link name='l1'><pose>0 1 0 0 0 0</pose></link><link name='r1'><pose>0 -1 0 0 0 0</pose></link>\n"
+	"<joint name='left' type='revolute'><parent>base</parent><child>l1</child>"
+	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
+	"<joint name='right' type='revolute'><parent>base</parent><child>r1</child>"
+	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
+	"<link name='tool'/><joint name='slide' type='prismatic'><parent>base</parent><child>tool</child>\n"
+	"<axis><xyz>1 0 0</xyz></axis></joint>\n"
+	"<link name='eye'/><joint name='neck' type='ball'><parent>base</parent><child>eye</child></joint>\n"
+	"<model name='kit'><link name='a'/><link name='b'/><joint name='spin' type='continuous'>\n"
+	"<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>\n"
+	"</model><joint name='weld' type='fixed'><parent>base</parent><child>kit::a</child></joint>\n"
+	"%s</model>\n"
+	"<model name='rock'><static>true</static><link name='l'/>%s</model></world></sdf>\n";
+
+static struct sdf *sdf;
+static struct scene *scene;
+static struct systems *systems;
+static struct state *state;
+static struct control control;
+static uint64_t steps;
+
+static troupe_status load(const char *plugins, const char *rock_plugins, struct troupe_error *error)
+{
+	char *text = mem_printf(world_text, plugins, rock_plugins);
+	struct sdf_options sdf_options = {0};
+	struct scene_options scene_options = {0};
+	troupe_status status = sdf_load_text(text, strlen(text), "t.sdf", &sdf_options, &sdf, error);
+	cr_assert_eq(status, TROUPE_OK, "%s", error->text);
+	free(text);
+	status = scene_create(&sdf->worlds.at[0], &scene_options, &scene, error);
+	cr_assert_eq(status, TROUPE_OK, "%s", error->text);
+	return systems_create(scene, &systems, error);
+}
+
+static void start(const char *plugins)
+{
+	struct troupe_error error = {0};
+	cr_assert_eq(load(plugins, "", &error), TROUPE_OK, "%s", error.text);
+	state = state_create(scene, systems->words);
+	systems_init_state(systems, state);
+	control.joints = mem_alloc(scene->joint_count * sizeof *control.joints);
+	control.bodies = mem_alloc(scene->body_count * sizeof *control.bodies);
+	steps = 0;
+}
+
+static void stop(void)
+{
+	free(control.joints);
+	free(control.bodies);
+	state_destroy(state);
+	systems_destroy(systems);
+	scene_destroy(scene);
+	sdf_free(sdf);
+}
+
+/* A system of plug-in name and parameters. */
+#define PLUGIN(name, parameters) "<plugin name='gz::sim::systems::" name "' filename='x'>" parameters "</plugin>\n"
+
+static void send(const char *topic, const char *text)
+{
+	const struct system_address *address = systems_find_topic(systems, topic);
+	cr_assert_not_null(address, "no topic %s", topic);
+	struct message message;
+	struct troupe_error error = {0};
+	const struct system_topic *to = &systems->all.at[address->system].topics.at[address->topic];
+	cr_assert_eq(message_parse(to->schema, text, &message, &error), TROUPE_OK, "%s", error.text);
+	systems_command(systems, address, &message, state);
+}
+
+static uint32_t joint_of(const char *name)
+{
+	uint32_t joint = scene_find_joint(scene, 0, name);
+	cr_assert_neq(joint, SCENE_NONE, "no joint %s", name);
+	return joint;
+}
+
+static struct joint_control *asked(const char *name)
+{
+	return &control.joints[joint_of(name)];
+}
+
+static struct body_state *body(const char *link)
+{
+	uint32_t index = scene_find_link(scene, 0, link);
+	cr_assert_neq(index, SCENE_NONE, "no link %s", link);
+	return &state_bodies(state, 0, false)[scene->links[index].body - scene->models[0].body_first];
+}
+
+static const struct body_control *body_asked(const char *link)
+{
+	return &control.bodies[scene->links[scene_find_link(scene, 0, link)].body];
+}
+
+static void step(void)
+{
+	const struct system_step now = {state, &control, steps, (double)steps * DT, DT};
+	memset(control.joints, 0, scene->joint_count * sizeof *control.joints);
+	memset(control.bodies, 0, scene->body_count * sizeof *control.bodies);
+	systems_pre_update(systems, 0, &now);
+	memcpy(state_words(state, 0, true), state_words(state, 0, false), state->models[0].system_first * 8);
+	for (uint32_t j = 0; j < scene->joint_count; j++)
+		if (control.joints[j].drive)
+			state_joint(state, j, true)->position[0] += control.joints[j].velocity * DT;
+	systems_post_update(systems, 0, &now);
+	state_advance(state, 0);
+	steps++;
+}
+
+static void steps_until(uint64_t number)
+{
+	while (steps < number)
+		step();
+}
+
+#define NEAR(a, b) near(#a, (a), (b))
+
+static void near(const char *what, double is, double expected)
+{
+	cr_assert(fabs(is - expected) <= 1e-9 * fmax(1, fabs(expected)), "%s is %.17g, not %.17g", what, is, expected);
+}
+
+/* --- differential drive ------------------------------------------------------------------------------------------ */
+
+#define WHEELS "<left_joint>left</left_joint><right_joint>right</right_joint>"
+#define SIZES "<wheel_separation>2</wheel_separation><wheel_radius>0.5</wheel_radius>"
+
+static void odometry(double *ret_x, double *ret_y, double *ret_yaw, double *ret_linear, double *ret_angular)
+{
+	struct text text = {0};
+	const struct system *drive = &systems->all.at[0];
+	drive->ops->report(drive, state_systems(state, 0, false) + drive->word_first, &text);
+	int read = sscanf(text.at,
+		"\"odometry\": {\"x\": %lf, \"y\": %lf, \"yaw\": %lf, \"linear\": %lf, \"angular\": %lf}", ret_x, ret_y,
+		ret_yaw, ret_linear, ret_angular);
+	cr_assert_eq(read, 5, "%s", text.at);
+	text_fini(&text);
+}
+
+Test(systems, wheels_turn_as_commanded_until_the_next_command)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES));
+	step();
+	cr_assert(asked("left")->drive && asked("right")->drive && asked("left")->velocity == 0);
+	send("/model/bot/cmd_vel", "linear: {x: 1.5} angular: {z: 0.5}");
+	for (int i = 0; i < 5; i++) {
+		step();
+		NEAR(asked("left")->velocity, (1.5 - 0.5) / 0.5);
+		NEAR(asked("right")->velocity, (1.5 + 0.5) / 0.5);
+	}
+	send("/model/bot/cmd_vel", "angular {z: -1}");
+	step();
+	NEAR(asked("left")->velocity, 2);
+	NEAR(asked("right")->velocity, -2);
+	cr_assert(!asked("slide")->drive && !asked("kit::spin")->drive);
+	stop();
+}
+
+Test(systems, a_hostile_command_stays_bounded)
+{
+	start(PLUGIN("DiffDrive", WHEELS "<wheel_separation>1e6</wheel_separation><wheel_radius>1e-6</wheel_radius>"));
+	send("/model/bot/cmd_vel", "linear {x: 1e9} angular {z: -1e9}");
+	step();
+	NEAR(asked("left")->velocity, BUILTIN_VELOCITY_MAX);
+	NEAR(asked("right")->velocity, -BUILTIN_VELOCITY_MAX);
+	stop();
+}
+
+Test(systems, drive_defaults_and_several_wheels_are_gazebos)
+{
+	start(PLUGIN("DiffDrive",
+		"<left_joint>left</left_joint><left_joint>kit::spin</left_joint><right_joint>right</right_joint>"));
+	send("/model/bot/cmd_vel", "linear: {x: 1} angular: {z: 2}");
+	step();
+	NEAR(asked("left")->velocity, 0);
+	NEAR(asked("kit::spin")->velocity, 0);
+	NEAR(asked("right")->velocity, (1 + 2 * 0.5) / 0.2);
+	stop();
+}
+
+Test(systems, enable_stops_and_deafens_a_drive)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES));
+	send("/model/bot/cmd_vel", "linear {x: 1}");
+	send("/model/bot/enable", "data: false");
+	send("/model/bot/cmd_vel", "linear {x: 1}");
+	step();
+	NEAR(asked("left")->velocity, 0);
+	send("/model/bot/enable", "data: true");
+	step();
+	NEAR(asked("left")->velocity, 0);
+	send("/model/bot/cmd_vel", "linear {x: 1}");
+	step();
+	NEAR(asked("left")->velocity, 2);
+	stop();
+}
+
+Test(systems, velocity_and_acceleration_are_limited)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES
+		"<max_linear_velocity>0.5</max_linear_velocity><min_linear_velocity>-0.25</min_linear_velocity>"
+		"<max_linear_acceleration>2</max_linear_acceleration>"
+		"<min_linear_acceleration>-4</min_linear_acceleration>"));
+	send("/model/bot/cmd_vel", "linear {x: 9}");
+	for (int i = 1; i <= 30; i++) {
+		step();
+		NEAR(asked("left")->velocity * 0.5, fmin(0.02 * i, 0.5));
+	}
+	send("/model/bot/cmd_vel", "linear {x: -9}");
+	for (int i = 1; i <= 25; i++) {
+		step();
+		NEAR(asked("left")->velocity * 0.5, fmax(0.5 - 0.04 * i, -0.25));
+	}
+	stop();
+}
+
+Test(systems, jerk_is_limited)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES "<max_linear_jerk>10</max_linear_jerk>"));
+	send("/model/bot/cmd_vel", "linear {x: 9}");
+	for (int i = 1; i <= 20; i++) {
+		step();
+		NEAR(asked("left")->velocity * 0.5, 10 * DT * DT * i * (i + 1) / 2);
+	}
+	stop();
+}
+
+Test(systems, older_limits_hold_for_both_and_newer_ones_win)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES
+		"<max_velocity>0.5</max_velocity><min_velocity>-0.5</min_velocity>"
+		"<max_angular_velocity>0.1</max_angular_velocity>"));
+	send("/model/bot/cmd_vel", "linear {x: 9} angular {z: 9}");
+	step();
+	NEAR(asked("left")->velocity, (0.5 - 0.1) / 0.5);
+	NEAR(asked("right")->velocity, (0.5 + 0.1) / 0.5);
+	send("/model/bot/cmd_vel", "linear {x: 0} angular {z: -9}");
+	step();
+	NEAR(asked("right")->velocity, -0.5 / 0.5);
+	stop();
+}
+
+Test(systems, odometry_follows_a_straight_line_and_an_arc)
+{
+	double x, y, yaw, linear, angular;
+	start(PLUGIN("DiffDrive", WHEELS SIZES));
+	send("/model/bot/cmd_vel", "linear {x: 2}");
+	steps_until(100);
+	odometry(&x, &y, &yaw, &linear, &angular);
+	NEAR(x, 2);
+	NEAR(y, 0);
+	NEAR(yaw, 0);
+	NEAR(linear, 2);
+	NEAR(angular, 0);
+	send("/model/bot/cmd_vel", "linear {x: 2} angular {z: 0.5}");
+	steps_until(200);
+	odometry(&x, &y, &yaw, &linear, &angular);
+	NEAR(x, 2 + 4 * sin(0.5));
+	NEAR(y, 4 * (1 - cos(0.5)));
+	NEAR(yaw, 0.5);
+	NEAR(angular, 0.5);
+	send("/model/bot/cmd_vel", "angular {z: 5}");
+	steps_until(300);
+	odometry(&x, &y, &yaw, &linear, &angular);
+	NEAR(x, 2 + 4 * sin(0.5));
+	NEAR(yaw, 5.5 - 2 * M_PI);
+	stop();
+}
+
+Test(systems, a_reset_and_a_second_run_give_the_same_words)
+{
+	uint64_t hashes[2];
+	start(PLUGIN("DiffDrive", WHEELS SIZES "<max_acceleration>1</max_acceleration>"));
+	state_set_initial(state);
+	for (int run = 0; run < 2; run++) {
+		send("/model/bot/cmd_vel", "linear {x: 2} angular {z: 0.5}");
+		steps_until(50);
+		hashes[run] = state_hash(state);
+		state_reset(state);
+		steps = 0;
+	}
+	cr_assert_eq(hashes[0], hashes[1]);
+	cr_assert_neq(hashes[0], state_hash(state));
+	stop();
+}
+
+/* --- velocity control -------------------------------------------------------------------------------------------- */
+
+Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
+{
+	start(PLUGIN("VelocityControl", ""));
+	step();
+	cr_assert(!body_asked("base")->drive, "nothing was commanded");
+	send("/model/bot/cmd_vel", "linear {x: 1 z: 0.5} angular {z: 2}");
+	for (int i = 0; i < 3; i++) {
+		step();
+		/* the model looks along the world's y; l1 is one to its left, at the world's -x */
+		const struct body_control *base = body_asked("base"), *left = body_asked("l1");
+		cr_assert(base->drive && left->drive && body_asked("kit::b")->drive);
+		NEAR(base->v.x, 0);
+		NEAR(base->v.y, 1);
+		NEAR(base->v.z, 0.5);
+		NEAR(base->w.z, 2);
+		NEAR(left->v.x, 0);
+		NEAR(left->v.y, 1 - 2);
+		NEAR(left->w.z, 2);
+	}
+	stop();
+}
+
+Test(systems, velocity_control_has_initial_velocities_and_links)
+{
+	start(PLUGIN("VelocityControl",
+		"<initial_linear>0.5 0 0</initial_linear><initial_angular>0 0 1</initial_angular>"
+		"<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
+	cr_assert_null(systems_find_topic(systems, "/model/bot/cmd_vel"));
+	step();
+	NEAR(body_asked("base")->v.y, 0.5);
+	NEAR(body_asked("r1")->v.y, 0.5 + 1);
+	send("/model/bot/link/tool/cmd_vel", "linear {y: 3}");
+	step();
+	NEAR(body_asked("tool")->v.x, -3);
+	NEAR(body_asked("tool")->w.z, 0);
+	NEAR(body_asked("base")->v.y, 0.5);
+	send("/go", "linear {x: 1e9}");
+	step();
+	NEAR(body_asked("base")->v.y, BUILTIN_VELOCITY_MAX);
+	NEAR(body_asked("base")->w.z, 0);
+	stop();
+}
+
+/* --- joints ------------------------------------------------------------------------------------------------------ */
+
+static double positioned_at(double position)
+{
+	state_joint(state, joint_of("slide"), false)->position[0] = position;
+	step();
+	cr_assert(!asked("slide")->drive);
+	return asked("slide")->force;
+}
+
+Test(systems, position_pid_is_gazebos)
+{
+	start(PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><p_gain>3</p_gain><i_gain>2</i_gain><d_gain>0.1</d_gain>"
+		"<initial_position>1</initial_position><cmd_offset>7</cmd_offset>"));
+	double integral = 0, last = 0;
+	for (int i = 0; i < 5; i++) {
+		double error = 0.1 * i - 1;
+		integral += 2 * error * DT;
+		NEAR(positioned_at(0.1 * i), 7 - 3 * error - integral - 0.1 * (error - last) / DT);
+		last = error;
+	}
+	stop();
+}
+
+Test(systems, position_pid_clamps_integral_and_output)
+{
+	start(PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><p_gain>0</p_gain><i_gain>100</i_gain><d_gain>0</d_gain>"
+		"<i_max>2</i_max><i_min>-3</i_min><cmd_max>2.5</cmd_max><cmd_min>-2.5</cmd_min>"));
+	send("/model/bot/joint/slide/0/cmd_pos", "data: 1");
+	for (int i = 1; i <= 5; i++)
+		NEAR(positioned_at(0), fmin(i, 2.5)); /* the error is negative: i_min holds, and cmd_max before it */
+	send("/model/bot/joint/slide/0/cmd_pos", "data: -1");
+	static const double falling[] = {2, 1, 0, -1, -2, -2, -2};
+	for (size_t i = 0; i < ARRAY_LEN(falling); i++)
+		NEAR(positioned_at(0), falling[i]);
+	stop();
+}
+
+Test(systems, limits_the_wrong_way_round_are_none)
+{
+	start(PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><p_gain>1e5</p_gain><i_gain>1e5</i_gain><d_gain>0</d_gain>"
+		"<i_max>-1</i_max><i_min>1</i_min><cmd_max>-1</cmd_max><cmd_min>1</cmd_min>"));
+	NEAR(positioned_at(1), -1e5 - 1e3);
+	stop();
+}
+
+Test(systems, position_by_velocity_stops_at_the_target)
+{
+	start(PLUGIN("JointPositionController",
+		"<joint_name>left</joint_name><joint_name>right</joint_name><topic>/arm</topic><cmd_max>10</cmd_max>"
+		"<use_velocity_commands>true</use_velocity_commands>"));
+	send("/arm", "data: -2");
+	step();
+	cr_assert(asked("left")->drive && asked("right")->drive);
+	NEAR(asked("right")->velocity, -10);
+	steps_until(19);
+	NEAR(asked("left")->velocity, -10);
+	state_joint(state, joint_of("left"), false)->position[0] = -1.95;
+	step();
+	NEAR(asked("left")->velocity, -0.05);
+	stop();
+}
+
+Test(systems, joint_velocity_is_driven_and_held)
+{
+	start(PLUGIN("JointController", "<joint_name>left</joint_name><initial_velocity>3</initial_velocity>"));
+	step();
+	cr_assert(asked("left")->drive);
+	NEAR(asked("left")->velocity, 3);
+	send("/model/bot/joint/left/cmd_vel", "data: -4");
+	for (int i = 0; i < 3; i++) {
+		step();
+		NEAR(asked("left")->velocity, -4);
+	}
+	stop();
+}
+
+Test(systems, joint_velocity_by_force_looks_at_the_bodies)
+{
+	start(PLUGIN("JointController",
+		"<joint_name>left</joint_name><use_force_commands>true</use_force_commands><p_gain>2</p_gain>"
+		"<sub_topic>spin</sub_topic>")
+		PLUGIN("JointController",
+			"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands>"
+			"<sub_topic>push</sub_topic>"));
+	send("/model/bot/spin", "data: 5");
+	/* the robot has turned by 90 degrees more since the start: left's axis is now the world's -y, slide's its -x;
+	 * what a wheel turns with its parent is not the joint's, and the tool stands where the base does */
+	body("base")->q = (struct quat){0, 0, 0, 1};
+	body("base")->w = (struct vec3){0, -1, 4};
+	body("l1")->w = (struct vec3){0, -1.5, 9};
+	body("tool")->v = (struct vec3){-0.25, 7, 7};
+	step();
+	cr_assert(!asked("left")->drive);
+	NEAR(asked("left")->force, -2 * (0.5 - 5));
+	NEAR(asked("slide")->force, -0.25);
+	stop();
+}
+
+Test(systems, a_force_holds_until_the_next)
+{
+	start(PLUGIN("ApplyJointForce", "<joint_name>slide</joint_name>")
+		PLUGIN("ApplyJointForce", "<joint_name>slide</joint_name><topic>more</topic>"));
+	step();
+	NEAR(asked("slide")->force, 0);
+	send("/model/bot/joint/slide/cmd_force", "data: 6");
+	for (int i = 0; i < 3; i++) {
+		step();
+		NEAR(asked("slide")->force, 6);
+	}
+	send("/more", "data: -2");
+	step();
+	NEAR(asked("slide")->force, 4);
+	cr_assert(!asked("slide")->drive);
+	stop();
+}
+
+/* --- topics, names and what is refused --------------------------------------------------------------------------- */
+
+Test(systems, topics_are_cleaned_as_gazebo_does)
+{
+	start(PLUGIN("DiffDrive", WHEELS "<topic>my robot//~go@</topic>")
+		PLUGIN("JointController", "<joint_name>kit::spin</joint_name>"));
+	cr_assert_not_null(systems_find_topic(systems, "/my_robot/go"));
+	cr_assert_null(systems_find_topic(systems, "/model/bot/cmd_vel"));
+	cr_assert_not_null(systems_find_topic(systems, "/model/bot/joint/kit::spin/cmd_vel"));
+	stop();
+}
+
+Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
+{
+	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems", "troupe"};
+	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
+		char *plugin = mem_printf("<plugin name='%s::DiffDrive' filename='x'>" WHEELS "</plugin>\n"
+					  "<plugin name='%s::PosePublisher' filename='x'/>", spaces[i], spaces[i]);
+		start(plugin);
+		cr_assert_eq(systems->all.count, 1);
+		cr_assert_eq(systems->warnings.count, 1);
+		char *warning = mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored",
+			spaces[i]);
+		cr_assert_str_eq(systems->warnings.at[0], warning);
+		free(warning);
+		free(plugin);
+		stop();
+	}
+}
+
+Test(systems, a_nested_plugin_belongs_to_its_model)
+{
+	start("<model name='inner'><link name='p'/><link name='q'/><joint name='left' type='revolute'>"
+	      "<parent>p</parent><child>q</child><axis><xyz>0 0 1</xyz></axis></joint>"
+	      PLUGIN("ApplyJointForce", "<joint_name>left</joint_name>") "</model>");
+	send("/model/inner/joint/left/cmd_force", "data: 2");
+	step();
+	NEAR(asked("inner::left")->force, 2);
+	NEAR(asked("left")->force, 0);
+	stop();
+}
+
+static const struct bad {
+	const char *plugin, *error;
+} bad[] = {
+	{PLUGIN("DiffDrive", ""), "t.sdf:12: the plugin has no <left_joint>: expected the name of a joint"},
+	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>"),
+		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},
+	{PLUGIN("DiffDrive", "\n<left_joint>lift</left_joint><right_joint>right</right_joint>"),
+		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': "
+		"expected one of left, right, slide, neck, spin"},
+	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>\n\n<right_joint/>"),
+		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': "
+		"expected one of left, right, slide, neck, spin"},
+	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>neck</right_joint>"),
+		"t.sdf:12: <right_joint>: joint 'neck' is of type ball: expected one that can be driven"},
+	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>weld</right_joint>"),
+		"t.sdf:12: <right_joint>: joint 'weld' is of type fixed: expected one that can be driven"},
+	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>left</right_joint>"),
+		"t.sdf:12: joint 'left' is a left and a right joint: expected two joints"},
+	{PLUGIN("DiffDrive", WHEELS "\n<wheel_radius>-0.2</wheel_radius>"),
+		"t.sdf:13: <wheel_radius> is \"-0.2\": expected from 1e-06 to 1e+06"},
+	{PLUGIN("DiffDrive", WHEELS "<wheel_radius>0</wheel_radius>"),
+		"t.sdf:12: <wheel_radius> is \"0\": expected from 1e-06 to 1e+06"},
+	{PLUGIN("DiffDrive", WHEELS "<wheel_separation>nan</wheel_separation>"),
+		"t.sdf:12: <wheel_separation> is \"nan\": expected from 1e-06 to 1e+06"},
+	{PLUGIN("DiffDrive", WHEELS "<wheel_separation>wide</wheel_separation>"),
+		"t.sdf:12: <wheel_separation> is \"wide\": expected one number"},
+	{PLUGIN("DiffDrive", WHEELS "<max_linear_acceleration>-1</max_linear_acceleration>"),
+		"t.sdf:12: <max_linear_acceleration> is \"-1\": expected from 0 to 1e+09"},
+	{PLUGIN("DiffDrive", WHEELS "<min_jerk>1</min_jerk>"),
+		"t.sdf:12: <min_jerk> is \"1\": expected from -1e+09 to 0"},
+	{PLUGIN("DiffDrive", WHEELS "<min_velocity>1</min_velocity><max_angular_velocity>0.5</max_angular_velocity>"),
+		"t.sdf:12: the least angular velocity, 1, is above the greatest: expected at most 0.5"},
+	{PLUGIN("DiffDrive", WHEELS "<topic>@~</topic>"), "t.sdf:12: topic '/' has 1 bytes: expected 2 to 255"},
+	{PLUGIN("DiffDrive", WHEELS) PLUGIN("VelocityControl", ""),
+		"t.sdf:13: topic '/model/bot/cmd_vel' is taken by another plugin"},
+	{PLUGIN("VelocityControl", "<link_name>lamp</link_name>"),
+		"t.sdf:12: <link_name>: there is no link 'lamp' in model 'bot'"},
+	{PLUGIN("VelocityControl", "<initial_linear>1 2</initial_linear>"),
+		"t.sdf:12: <initial_linear> is \"1 2\": expected three numbers"},
+	{PLUGIN("VelocityControl", "<initial_angular>0 0 1e5</initial_angular>"),
+		"t.sdf:12: <initial_angular> is \"0 0 1e5\": expected from -10000 to 10000"},
+	{PLUGIN("JointPositionController", "<joint_name>slide</joint_name><p_gain>inf</p_gain>"),
+		"t.sdf:12: <p_gain> is \"inf\": expected from -1e+09 to 1e+09"},
+	{PLUGIN("JointPositionController", "<joint_name>slide</joint_name><joint_index>1</joint_index>"),
+		"t.sdf:12: <joint_index> is \"1\": expected from 0 to 0"},
+	{PLUGIN("JointPositionController",
+		 "<joint_name>slide</joint_name><use_velocity_commands>perhaps</use_velocity_commands>"),
+		"t.sdf:12: <use_velocity_commands> is \"perhaps\": expected true or false"},
+	{PLUGIN("JointPositionController",
+		 "<joint_name>slide</joint_name><use_velocity_commands>1</use_velocity_commands><cmd_max>-1</cmd_max>"),
+		"t.sdf:12: <cmd_max> is -1: expected at least 0 with velocity commands"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><initial_velocity>1e999</initial_velocity>"),
+		"t.sdf:12: <initial_velocity> is \"1e999\": expected from -1e+09 to 1e+09"},
+	{PLUGIN("ApplyJointForce", ""), "t.sdf:12: the plugin has no <joint_name>: expected the name of a joint"},
+};
+
+static void unload(void)
+{
+	scene_destroy(scene);
+	sdf_free(sdf);
+}
+
+Test(systems, bad_parameters_are_refused_with_their_place)
+{
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct troupe_error error = {0};
+		cr_assert_eq(load(bad[i].plugin, "", &error), TROUPE_EWORLD, "accepted: %s", bad[i].plugin);
+		cr_assert_str_eq(error.text, bad[i].error, "%s\n got %s\nwant %s", bad[i].plugin, error.text,
+			bad[i].error);
+		unload();
+	}
+}
+
+Test(systems, static_models_cannot_be_driven)
+{
+	struct troupe_error error = {0};
+	cr_assert_eq(load("", PLUGIN("VelocityControl", ""), &error), TROUPE_EWORLD);
+	cr_assert_str_eq(error.text, "t.sdf:13: model 'rock' is static: expected a model that this plugin can move");
+	unload();
+}
+
+Test(systems, topics_of_one_plugin_are_limited)
+{
+	struct troupe_error error = {0};
+	struct text links = {0}, plugin = {0};
+	for (int i = 0; i < SYSTEM_TOPICS_MAX; i++)
+		text_add(&links, "<link_name>base</link_name>");
+	text_add(&plugin, "<plugin name='troupe::VelocityControl' filename='x'>%s</plugin>", links.at);
+	cr_assert_eq(load(plugin.at, "", &error), TROUPE_ELIMIT);
+	cr_assert_str_eq(error.text, "t.sdf:12: the plugin has more than 32 topics");
+	text_fini(&links);
+	text_fini(&plugin);
+	unload();
+}
