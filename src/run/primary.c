@@ -140,12 +140,17 @@ static void take_commands(struct primary *primary, uint64_t k)
 	const struct command *command;
 	primary->due.count = 0;
 	while ((command = schedule_due(&primary->schedule, k))) {
-		if (command->kind == COMMAND_WORLD_CONTROL)
+		if (command->kind == COMMAND_WORLD_CONTROL) {
 			control_world(primary, &command->message);
-		else
+			continue;
+		}
+		const struct systems *systems = primary->shared->systems;
+		for (const struct system_address *to = &command->to;; to = &systems->topics.at[to->next1 - 1]) {
 			vec_push(&primary->due,
-				(struct due_command){primary->shared->systems->all.at[command->to.system].model,
-					command->to, command->message});
+				(struct due_command){systems->all.at[to->system].model, *to, command->message});
+			if (!to->next1)
+				break;
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ troupe_status builtin_require_moving(
 	const struct scene_model *model = &system->scene->models[system->model];
 	if (!model->is_static)
 		return TROUPE_OK;
-	return fail(error, TROUPE_EWORLD, "%s:%u: model '%s' is static: expected a model that this plugin can move",
+	return fail(error, TROUPE_EINVAL, "%s:%u: model '%s' is static: expected a model that this plugin can move",
 		plugin->file, plugin->line, model->name);
 }
 
@@ -54,13 +54,13 @@ static troupe_status refuse_joint(
 	const struct scene_model *model = &system->scene->models[system->model];
 	const struct sdf_joint *joint = find_in_file(system, scoped);
 	if (joint)
-		return fail(error, TROUPE_EWORLD,
+		return fail(error, TROUPE_EINVAL,
 			"%s:%u: <%s>: joint '%s' is of type %s: expected one that can be driven", name->file,
 			name->line, name->name, name->text, sdf_joint_kind_text(joint->kind));
 	struct text list = {0};
 	for (uint32_t i = 0; i < MIN(model->joint_count, (uint32_t)NAMES_LISTED_MAX); i++)
 		text_add(&list, "%s%s", i ? ", " : "", system->scene->joints[model->joint_first + i].name);
-	troupe_status status = fail(error, TROUPE_EWORLD,
+	troupe_status status = fail(error, TROUPE_EINVAL,
 		"%s:%u: <%s>: there is no joint '%s' in model '%s': expected %s%s", name->file, name->line, name->name,
 		name->text, model->name, list.count ? "one of " : "it to have joints", list.count ? list.at : "");
 	text_fini(&list);
@@ -88,7 +88,7 @@ troupe_status builtin_find_joints(const struct system *system, const struct sdf_
 	for (name = sdf_child(plugin, child, NULL); name; name = sdf_child(plugin, child, name))
 		count++;
 	if (!count)
-		return fail(error, TROUPE_EWORLD, "%s:%u: the plugin has no <%s>: expected the name of a joint",
+		return fail(error, TROUPE_EINVAL, "%s:%u: the plugin has no <%s>: expected the name of a joint",
 			plugin->file, plugin->line, child);
 	uint32_t *joints = arena_array(arena, uint32_t, count);
 	*ret_joints = (struct builtin_joints){joints, sdf_child_text(plugin, child), count};
@@ -161,7 +161,7 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 	const char *scoped = arena_printf(arena, "%s::%s", owner->scoped, name->text);
 	*ret_link = scene_find_link(system->scene, system->model, scoped);
 	if (*ret_link == SCENE_NONE)
-		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: there is no link '%s' in model '%s'", name->file,
+		return fail(error, TROUPE_EINVAL, "%s:%u: <%s>: there is no link '%s' in model '%s'", name->file,
 			name->line, name->name, name->text, owner->name);
 	return TROUPE_OK;
 }

@@ -12,27 +12,57 @@ static const struct system_ops *find_ops(const char *name)
 	return NULL;
 }
 
+/* Several systems may listen to one topic, as robots that share a <topic> do, if they take the same messages. */
+static troupe_status listen(struct systems *systems, uint32_t first, uint32_t index, const struct sdf_element *plugin,
+	struct troupe_error *error)
+{
+	struct system_address *last = &systems->topics.at[first];
+	const struct system_topic *theirs = &systems->all.at[last->system].topics.at[last->topic];
+	const struct system_address *mine = &systems->topics.at[index];
+	const struct system_topic *own = &systems->all.at[mine->system].topics.at[mine->topic];
+	if (theirs->schema != own->schema)
+		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%s' carries %s for another plugin: expected %s",
+			plugin->file, plugin->line, own->name, theirs->schema->type, own->schema->type);
+	while (last->next1)
+		last = &systems->topics.at[last->next1 - 1];
+	last->next1 = index + 1;
+	return TROUPE_OK;
+}
+
 static troupe_status add_topics(
 	struct systems *systems, uint32_t index, const struct sdf_element *plugin, struct troupe_error *error)
 {
 	const struct system *system = &systems->all.at[index];
-	for (uint32_t t = 0; t < system->topics.count; t++) {
-		if (!map_add(&systems->topic_by_name, system->topics.at[t].name, systems->topics.count))
-			return fail(error, TROUPE_EWORLD, "%s:%u: topic '%s' is taken by another plugin", plugin->file,
-				plugin->line, system->topics.at[t].name);
-		vec_push(&systems->topics, (struct system_address){index, t});
+	troupe_status status = TROUPE_OK;
+	for (uint32_t t = 0; t < system->topics.count && !status; t++) {
+		uint32_t first = 0, mine = systems->topics.count;
+		vec_push(&systems->topics, (struct system_address){index, t, 0});
+		if (map_find(&systems->topic_by_name, system->topics.at[t].name, &first))
+			status = listen(systems, first, mine, plugin, error);
+		else
+			(void)map_add(&systems->topic_by_name, system->topics.at[t].name, mine);
 	}
-	return TROUPE_OK;
+	return status;
 }
 
 static troupe_status add_system(struct systems *systems, const struct scene *scene, uint32_t model,
 	const struct sdf_plugin *plugin, const struct system_ops *ops, struct troupe_error *error)
 {
 	struct system system = {.ops = ops, .scene = scene, .model = model, .word_first = systems->words[model]};
-	troupe_status status = ops->configure(&system, plugin->element, &systems->arena, error);
+	struct troupe_error why = {0};
+	troupe_status status = ops->configure(&system, plugin->element, &systems->arena, &why);
+	if (status == TROUPE_EINVAL) { /* it does not fit this model: Gazebo says so and goes on */
+		vec_free(&system.topics);
+		vec_push(&systems->warnings,
+			arena_printf(&systems->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
+		return TROUPE_OK;
+	}
 	vec_push(&systems->all, system);
-	if (status)
+	if (status) {
+		if (error)
+			*error = why;
 		return status;
+	}
 	if (system.words > SYSTEM_WORDS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: plugin '%s' needs %u words of state; the limit is %d",
 			plugin->element->file, plugin->element->line, plugin->name, system.words, SYSTEM_WORDS_MAX);

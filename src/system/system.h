@@ -44,7 +44,9 @@ struct system_step {
 
 struct system_ops {
 	const char *const *names; /* plugin names that mean this system, NULL-terminated; Gazebo's own among them */
-	/* Reads its parameters; sets words, config and topics. Bad parameters: TROUPE_EWORLD with file:line. */
+	/* Reads its parameters; sets words, config and topics. Bad parameters: TROUPE_EWORLD with file:line. Parameters
+	 * that do not fit the model (a joint that it has not): TROUPE_EINVAL, which leaves the plug-in out with a
+	 * warning, as Gazebo does. */
 	troupe_status (*configure)(struct system *system, const struct sdf_element *plugin, struct arena *arena,
 		struct troupe_error *error);
 	/* Optional: the words of state 0, if not all zero. */
@@ -61,6 +63,7 @@ struct system_ops {
 
 struct system_address { /* whom a topic speaks to */
 	uint32_t system, topic;
+	uint32_t next1; /* another listener to the same topic: index in systems.topics plus one; 0: none */
 };
 
 /* All systems of a world. */
@@ -70,7 +73,8 @@ struct systems {
 	uint32_t *words;          /* [model_count] for state_create() */
 	struct map topic_by_name; /* value: index in topics */
 	VEC(struct system_address) topics;
-	VEC(const char *) warnings; /* file:line: plug-ins of models that are not known, once per name */
+	VEC(const char *)
+	warnings; /* file:line: plug-ins that are not known, once per name, or do not fit their model */
 	struct arena arena;
 };
 
@@ -78,7 +82,7 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 void systems_destroy(struct systems *systems);
 /* Fills the systems' words of state 0. */
 void systems_init_state(const struct systems *systems, struct state *state);
-/* NULL when no system listens to topic. */
+/* The first listener to a topic, in the order of the file; NULL: none. All listeners of one take the same messages. */
 const struct system_address *systems_find_topic(const struct systems *systems, const char *topic);
 
 void systems_command(const struct systems *systems, const struct system_address *address, const struct message *message,
