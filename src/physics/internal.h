@@ -71,7 +71,8 @@ struct physics {
 	const struct control *control;
 	struct physics_options options;
 	struct physics_stats stats;
-	uint64_t step; /* counts physics_step() calls; only for keeping groups */
+	uint32_t stepping; /* the group at which step_groups() is: who is to blame when ODE gives up */
+	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
 
 	struct instance **instances; /* [model_count], NULL: not taken */
 	physics_models taken;

@@ -147,6 +147,7 @@ static void step_groups(struct physics *physics, double dt)
 		struct group *group = &physics->groups.at[g];
 		if (!group->members.count)
 			continue;
+		physics->stepping = g;
 		for (uint32_t i = 0; i < group->world_joints.count; i++)
 			joint_control(physics, group->world_joints.at[i].index, group->world_joints.at[i].id,
 				&group->world_joints.at[i].setting, dt);
@@ -191,6 +192,13 @@ static troupe_status store(struct physics *physics, struct aabb_line *ret_boxes,
 	return TROUPE_OK;
 }
 
+static const char *first_name(const struct physics *physics)
+{
+	const struct group *group =
+		physics->stepping < physics->groups.count ? &physics->groups.at[physics->stepping] : NULL;
+	return group && group->members.count ? physics->scene->models[group->members.at[0]].name : "?";
+}
+
 troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
 	struct aabb_line *ret_boxes, struct troupe_error *error)
 {
@@ -199,7 +207,9 @@ troupe_status physics_step(struct physics *physics, const struct physics_pair *p
 	struct step_call call = {physics, pairs, pair_count, dt};
 	char message[200];
 	if (!ode_guard(step_under_guard, &call, message, sizeof message))
-		return fail(error, TROUPE_EDIVERGED, "the physics gave up: %s", message);
+		return fail(error, TROUPE_EDIVERGED,
+			"model '%s', or what touches it, diverged: the physics gave up: %s", first_name(physics),
+			message);
 	return store(physics, ret_boxes, error);
 }
 
