@@ -36,6 +36,36 @@ uint64_t bench_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static void give_up(const struct troupe_error *error)
+{
+	fprintf(stderr, "%s\n", error->text);
+	exit(1);
+}
+
+struct troupe_server *bench_server(const char *world, int secondaries)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = "bench";
+	def.world_text = world;
+	def.secondaries = secondaries;
+	def.pace = TROUPE_PACE_FACTOR;
+	if (troupe_server_create(&def, &server, &error))
+		give_up(&error);
+	return server;
+}
+
+double bench_run(struct troupe_server *server, uint64_t until)
+{
+	struct troupe_limits limits = {.iterations = until};
+	struct troupe_error error;
+	uint64_t begin = bench_now_ns();
+	if (troupe_server_run(server, &limits, &error))
+		give_up(&error);
+	return (double)(bench_now_ns() - begin);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

@@ -3,6 +3,8 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include <troupe/server.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +22,11 @@ uint64_t bench_now_ns(void);
 
 /* The median of count numbers; sorts them. */
 double bench_median(double *values, int count);
+
+/* A server of a world given as text, as fast as possible. Like bench_run(), exits with a message when it cannot. */
+struct troupe_server *bench_server(const char *world, int secondaries);
+/* Runs it on until so many steps have been taken in all; how long that took, in ns. */
+double bench_run(struct troupe_server *server, uint64_t until);
 
 /* One line of the result: value in unit, beside the baseline's (0: none) and their ratio, and the state hash (0: none)
  * that shows that the work was done. */

@@ -4,8 +4,6 @@
 
 #include "base/gate.h"
 
-#include <troupe/server.h>
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,27 +54,14 @@ static double time_hand_over(uint64_t rounds)
 static void measure(const struct bench_options *options, int secondaries, uint64_t steps)
 {
 	char *world = robots_world(0, 1), subject[64];
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server;
-	struct troupe_error error;
-	def.world_path = "empty";
-	def.world_text = world;
-	def.secondaries = secondaries;
-	def.pace = TROUPE_PACE_FACTOR;
-	if (troupe_server_create(&def, &server, &error)) {
-		fprintf(stderr, "%s\n", error.text);
-		exit(1);
-	}
+	struct troupe_server *server = bench_server(world, secondaries);
 	double mine[REPEATS_MAX], bare[REPEATS_MAX];
 	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
 	uint64_t until = steps / 4 + 1;
 	for (int r = -1; r < repeats; r++) { /* the first is to warm up */
-		struct troupe_limits limits = {.iterations = until};
-		uint64_t begin = bench_now_ns();
-		if (troupe_server_run(server, &limits, &error))
-			exit(1);
+		double ns = bench_run(server, until);
 		if (r >= 0) {
-			mine[r] = (double)(bench_now_ns() - begin);
+			mine[r] = ns;
 			bare[r] = time_hand_over(steps);
 		}
 		until += steps;

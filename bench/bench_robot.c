@@ -2,54 +2,23 @@
 #include "bench.h"
 #include "robots.h"
 
-#include <troupe/server.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { SPACING = 2, REPEATS_MAX = 99 };
 
-static struct troupe_server *make_server(int robots, int secondaries)
-{
-	char *world = robots_world(robots, SPACING);
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server;
-	struct troupe_error error;
-	def.world_path = "robots";
-	def.world_text = world;
-	def.secondaries = secondaries;
-	def.pace = TROUPE_PACE_FACTOR;
-	if (troupe_server_create(&def, &server, &error)) {
-		fprintf(stderr, "%s\n", error.text);
-		exit(1);
-	}
-	free(world);
-	return server;
-}
-
-static double time_server(struct troupe_server *server, uint64_t until)
-{
-	struct troupe_limits limits = {.iterations = until};
-	struct troupe_error error;
-	uint64_t begin = bench_now_ns();
-	if (troupe_server_run(server, &limits, &error)) {
-		fprintf(stderr, "%s\n", error.text);
-		exit(1);
-	}
-	return (double)(bench_now_ns() - begin);
-}
-
 static void measure(const struct bench_options *options, int robots, int steps, int secondaries)
 {
 	double mine[REPEATS_MAX], bare_ns[REPEATS_MAX];
-	struct troupe_server *server = make_server(robots, secondaries);
+	char *world = robots_world(robots, SPACING);
+	struct troupe_server *server = bench_server(world, secondaries);
 	struct bare *bare = bare_create(robots, SPACING);
 	int warm = steps / 4 + 1, repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
-	time_server(server, (uint64_t)warm);
+	bench_run(server, (uint64_t)warm);
 	for (int s = 0; s < warm; s++)
 		bare_step(bare, 0, robots);
 	for (int r = 0; r < repeats; r++) {
-		mine[r] = time_server(server, (uint64_t)(warm + (r + 1) * steps));
+		mine[r] = bench_run(server, (uint64_t)(warm + (r + 1) * steps));
 		uint64_t begin = bench_now_ns();
 		for (int s = 0; s < steps; s++)
 			bare_step(bare, 0, robots);
@@ -63,6 +32,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 		bench_median(bare_ns, repeats) / per, troupe_server_hash(server));
 	bare_destroy(bare);
 	troupe_server_destroy(server);
+	free(world);
 }
 
 int main(int argc, char **argv)

@@ -2,8 +2,6 @@
 #include "bench.h"
 #include "robots.h"
 
-#include <troupe/server.h>
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,45 +38,19 @@ static double time_bare(struct bare *bare, int robots, int steps, int threads)
 	return (double)(bench_now_ns() - begin);
 }
 
-static struct troupe_server *make_server(const char *world, int secondaries)
-{
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server;
-	struct troupe_error error;
-	def.world_path = "robots";
-	def.world_text = world;
-	def.secondaries = secondaries;
-	def.pace = TROUPE_PACE_FACTOR;
-	if (troupe_server_create(&def, &server, &error)) {
-		fprintf(stderr, "%s\n", error.text);
-		exit(1);
-	}
-	return server;
-}
-
-static double time_server(struct troupe_server *server, int until)
-{
-	struct troupe_limits limits = {.iterations = (uint64_t)until};
-	struct troupe_error error;
-	uint64_t begin = bench_now_ns();
-	if (troupe_server_run(server, &limits, &error))
-		exit(1);
-	return (double)(bench_now_ns() - begin);
-}
-
 static void measure(const struct bench_options *options, int robots, int steps, int threads)
 {
 	char *world = robots_world(robots, SPACING), subject[64];
-	struct troupe_server *one = make_server(world, 1), *many = make_server(world, threads);
+	struct troupe_server *one = bench_server(world, 1), *many = bench_server(world, threads);
 	struct bare *bare = bare_create(robots, SPACING);
 	double mine[REPEATS_MAX], theirs[REPEATS_MAX];
 	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX, until = steps / 4 + 1;
-	time_server(one, until);
-	time_server(many, until);
+	bench_run(one, (uint64_t)until);
+	bench_run(many, (uint64_t)until);
 	time_bare(bare, robots, until, 1);
 	for (int r = 0; r < repeats; r++) {
 		until += steps;
-		mine[r] = time_server(one, until) / time_server(many, until);
+		mine[r] = bench_run(one, (uint64_t)until) / bench_run(many, (uint64_t)until);
 		theirs[r] = time_bare(bare, robots, steps, 1) / time_bare(bare, robots, steps, threads);
 	}
 	if (troupe_server_hash(one) != troupe_server_hash(many)) {
