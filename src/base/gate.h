@@ -1,12 +1,8 @@
-/* A counter that threads wait for: one writer moves it on, readers spin for a bounded time and then sleep in the kernel
+/* A counter that threads wait for: some move it on, others spin for a bounded time and then sleep in the kernel
  * (futex). No mutex, no condition variable. Measured here: a spinning hand-over costs 0.2 us, a futex sleep and wake
  * tens of us; so the spin is as long as a sleep would cost, and none at all when there are more threads than cores.
  *
- *            open  wait  peek      X needs outside exclusion (one writer)
- *  open       X     -     -        - needs none
- *  wait       -     -     -
- *  peek       -     -     -
- */
+ * Any of these may be called by any thread at any time. */
 #ifndef BASE_GATE_H
 #define BASE_GATE_H
 
@@ -15,9 +11,8 @@
 #include <stdint.h>
 
 struct gate {
-	_Alignas(64) _Atomic uint32_t
-		count;             /* writer: the opener. Readers: the waiters. Wraps; compared for equality. */
-	_Atomic uint32_t sleepers; /* writers: waiters, around their sleep. Reader: the opener. */
+	_Alignas(64) _Atomic uint32_t count; /* writers: openers. Readers: waiters. Wraps; compared for equality. */
+	_Atomic uint32_t sleepers;           /* writers: waiters, around their sleep. Reader: the opener. */
 };
 
 /* Adds one and wakes whoever sleeps. All that was written before is seen by those whose wait returns. */

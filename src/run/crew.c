@@ -29,6 +29,19 @@ struct crew {
 	struct gate ready; /* opened by each worker once it can step */
 };
 
+/* The message lends the step as it is; const ends at the transport, which only carries it. */
+static void send(struct crew *crew, const struct step *step)
+{
+	void *payload;
+	memcpy(&payload, &step, sizeof payload);
+	troupe_status status = crew->ops->publish(crew->transport, (struct transport_message){step->number, payload});
+	if (!status)
+		return;
+	crew->primary->status = fail(&crew->primary->error, status, "transport '%s' refused step %llu", crew->ops->name,
+		(unsigned long long)step->number);
+	gate_open(&crew->idle);
+}
+
 /* Runs on the thread of the secondary that acknowledged last. */
 static void on_all_acked(void *ctx)
 {
@@ -38,13 +51,10 @@ static void on_all_acked(void *ctx)
 	if (crew->watch.on_step)
 		crew->watch.on_step(crew->watch.ctx);
 	const struct step *step = primary_turn(crew->primary, crew->acks);
-	if (!step) {
+	if (step)
+		send(crew, step);
+	else
 		gate_open(&crew->idle);
-		return;
-	}
-	void *payload;
-	memcpy(&payload, &step, sizeof payload);
-	crew->ops->publish(crew->transport, (struct transport_message){step->number, payload});
 }
 
 static void *work(void *arg)
@@ -131,9 +141,7 @@ static void run_together(struct crew *crew)
 	const struct step *step = primary_turn(crew->primary, NULL);
 	if (!step)
 		return;
-	void *payload;
-	memcpy(&payload, &step, sizeof payload);
-	crew->ops->publish(crew->transport, (struct transport_message){step->number, payload});
+	send(crew, step);
 	while (gate_wait(&crew->idle, seen, 0, WATCH_NS) == seen)
 		if (crew->watch.on_watch)
 			crew->watch.on_watch(crew->watch.ctx);
