@@ -8,7 +8,7 @@
 
 enum {
 	PHYSICS_EXACT_ROWS =
-		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Solver" */
+		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
 	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
 };
