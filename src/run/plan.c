@@ -252,6 +252,12 @@ static int compare_pair(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	return a != c ? (a < c ? -1 : 1) : b != d ? (b < d ? -1 : 1) : 0;
 }
 
+/* What nobody has had yet begins where it is first assigned: with whatever it touches. */
+static bool began_apart(const struct plan *plan, struct touch_pair pair)
+{
+	return plan->first[pair.a] && plan->first[pair.b] && plan->first[pair.a] != plan->first[pair.b];
+}
+
 /* Contacts of now and those of late, merged in order. */
 static void merge_contacts(struct plan *plan, uint64_t k)
 {
@@ -267,7 +273,7 @@ static void merge_contacts(struct plan *plan, uint64_t k)
 		j += order >= 0;
 		if (order <= 0) {
 			i++;
-			plan->meetings += order < 0 && plan->first[pair.a] != plan->first[pair.b];
+			plan->meetings += order < 0 && began_apart(plan, pair);
 			vec_push(&plan->contacts_next, (struct plan_contact){pair.a, pair.b, UINT64_MAX});
 			continue;
 		}

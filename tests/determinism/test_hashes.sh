@@ -8,18 +8,22 @@
 same()
 {
 	name=$1 world=$2 commands=$3 steps=$4 moves=$5 meetings=$6
-	[ -z "$quick" ] || steps=$((steps / 20))
+	[ -z "$quick" ] || steps=$((steps / 20 < 200 ? 200 : steps / 20))
 	reference=$scratch/reference
 	run "$reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0
 	check "$name: runs" $?
 	[ "$(grep -c '^hash ' "$reference")" = $((steps / 100)) ]
 	check "$name: a hash every 100 steps" $?
+	[ "$(sed 's/.* //' "$reference" | sort -u | wc -l)" -gt 1 ]
+	check "$name: the hashes change" $?
 	for options in '1' '2' '3' '5' '2 --chaos 1' '3 --chaos 2' '5 --chaos 3'; do
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --report "$scratch/report" \
 			--secondaries $options && cmp -s "$reference" "$scratch/other"
 		check "$name: --secondaries $options: $(diff "$reference" "$scratch/other" | sed -n 2p)" $?
 		[ "$options" != 2 ] || cp "$scratch/report" "$scratch/report2"
+		[ "$options" != 1 ] || [ "$(member "$scratch/report" moves) $(member "$scratch/report" meetings)" = '0 0' ]
+		check "$name: no moves and no meetings with one secondary" $?
 	done
 	[ -z "$quick" ] || return 0
 	echo "$name: $steps steps, $(member "$scratch/report2" moves) moves, $(member "$scratch/report2" meetings) meetings"
@@ -36,6 +40,10 @@ same heap "$worlds/heap.sdf" - 3000 1 1
 same large "$worlds/large.sdf" "$worlds/large.commands" 4000 1 1
 for i in 1 2 3 4 5; do
 	same "specification $i" "$worlds/specification.sdf" "$worlds/specification_$i.commands" 400 0 0
+done
+for world in "$worlds"/*.sdf; do
+	grep -q "^same.*/${world##*/}\"\|^	same.*/${world##*/}\"" "$0"
+	check "${world##*/} is in the table" $?
 done
 corpus=${SOURCE_DIR:-.}/../shared/corpus
 if [ -d "$corpus" ]; then

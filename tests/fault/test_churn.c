@@ -48,13 +48,12 @@ static void command(struct troupe_server *server, uint64_t step, const char *top
 	}
 }
 
-static struct troupe_server *make(int sliders, int secondaries)
+static struct troupe_server *make(const char *world, int secondaries)
 {
-	char *world = tiles_world(TILES, sliders);
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;
-	def.world_path = "tiles";
+	def.world_path = "churn";
 	def.world_text = world;
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_FACTOR;
@@ -63,6 +62,13 @@ static struct troupe_server *make(int sliders, int secondaries)
 		fprintf(stderr, "%s\n", error.text);
 		exit(1);
 	}
+	return server;
+}
+
+static struct troupe_server *make_tiles(int sliders, int secondaries)
+{
+	char *world = tiles_world(TILES, sliders);
+	struct troupe_server *server = make(world, secondaries);
 	free(world);
 	return server;
 }
@@ -70,7 +76,7 @@ static struct troupe_server *make(int sliders, int secondaries)
 /* Each slider goes to and fro over all tiles, at a speed of its own. */
 static void churn(int steps)
 {
-	struct troupe_server *server = make(3, 2);
+	struct troupe_server *server = make_tiles(3, 2);
 	static const int speeds[] = {40, 25, 33};
 	for (int s = 0; s < 3; s++) {
 		char topic[64], there[64], back[64];
@@ -116,7 +122,7 @@ static struct troupe_model_state look(struct troupe_server *server, const char *
 /* The slider pushes the box of tile 0 along, leaves, and comes back. */
 static void push_and_return(void)
 {
-	struct troupe_server *server = make(1, 2);
+	struct troupe_server *server = make_tiles(1, 2);
 	const char *topic = "/model/slider_0/cmd_vel";
 	run(server, 1); /* levels are loaded in the first step */
 	struct troupe_model_state first = look(server, "box_0");
@@ -145,10 +151,69 @@ static void push_and_return(void)
 	troupe_server_destroy(server);
 }
 
+/* Weightless models of one box each; `crate` is that of level home, and drifts out of it into level next. */
+static char *drift_world(void)
+{
+	struct text out = {0};
+	static const struct {
+		const char *name;
+		double x;
+	} models[] = {{"keeper_home", -3}, {"keeper_next", 14}, {"crate", 4}};
+	text_add(&out, "<sdf version='1.9'><world name='w'><gravity>0 0 0</gravity>");
+	for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+		text_add(&out, "<model name='%s'><pose>%g 0 0 0 0 0</pose>", models[i].name, models[i].x);
+		add_link(&out, "1 1 1", 2);
+		text_add(&out, "<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>");
+	}
+	text_add(&out, "<plugin name='gz::sim' filename='x'>");
+	for (int i = 0; i < 2; i++)
+		text_add(&out,
+			"<performer name='p%d'><ref>%s</ref><geometry><box><size>1 1 1</size></box></geometry>"
+			"</performer>",
+			i, models[i].name);
+	text_add(&out,
+		"<level name='home'><geometry><box><size>10 10 10</size></box></geometry><ref>crate</ref></level>"
+		"<level name='next'><pose>11 0 0 0 0 0</pose><geometry><box><size>10 10 "
+		"10</size></box></geometry></level>"
+		"</plugin></world></sdf>");
+	return out.at;
+}
+
+/* A level's model stays while it overlaps a loaded level's box, goes when that is unloaded, and comes back only with
+ * its own level. */
+static void drift_out(void)
+{
+	char *world = drift_world();
+	struct troupe_server *server = make(world, 2);
+	free(world);
+	command(server, 0, "/model/crate/cmd_vel", "linear: {x: 2}"); /* to 8 m */
+	command(server, 2000, "/model/crate/cmd_vel", "linear: {x: 0}");
+	command(server, 2500, "/model/keeper_home/cmd_vel", "linear: {y: 20}");
+	command(server, 3000, "/model/keeper_home/cmd_vel", "linear: {y: 0}");
+	command(server, 3500, "/model/keeper_next/cmd_vel", "linear: {y: 20}");
+	command(server, 4000, "/model/keeper_next/cmd_vel", "linear: {y: -20}");
+	command(server, 4500, "/model/keeper_next/cmd_vel", "linear: {y: 0}");
+	command(server, 5000, "/model/keeper_home/cmd_vel", "linear: {y: -20}");
+	command(server, 5500, "/model/keeper_home/cmd_vel", "linear: {y: 0}");
+	run(server, 2400);
+	check(fabs(look(server, "crate").pose.x - 8) < 0.1, "the crate has drifted into the next level");
+	run(server, 3400);
+	check(look(server, "crate").loaded, "it outlives its level while it is in a loaded one");
+	run(server, 3990);
+	check(!look(server, "crate").loaded, "it goes when that is unloaded");
+	run(server, 4990);
+	check(!look(server, "crate").loaded, "that level does not bring it back");
+	run(server, 5990);
+	check(look(server, "crate").loaded, "its own level brings it back");
+	check(fabs(look(server, "crate").pose.x - 8) < 0.1, "where it was left");
+	troupe_server_destroy(server);
+}
+
 int main(void)
 {
 	churn(getenv("TROUPE_TEST_QUICK") ? STEPS / 20 : STEPS);
 	push_and_return();
+	drift_out();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

@@ -117,6 +117,46 @@ x_load=$(sed -n 's/.*"load", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 awk "BEGIN { exit !($x_load > 6) }"
 check "outlive: the box was pushed on after its level was gone: $x_load m" $?
 
+# --- what appears beside something was not with another secondary before ---
+# `near` comes to exist with its level, in touch with `waits`, which has been there all the time
+plugin="$(performer comes) $(level l 5 0 '3 3 3' 1 '' near)"
+{
+	box ground 0 0 -0.5 '60 20 1' true
+	box comes 0 0 0.3 '0.6 0.6 0.6' false "$driven"
+	box near 5 0 0.5 '1 1 1' false
+	box waits 6.005 0 0.5 '1 1 1' false
+} | world >"$scratch/late.sdf"
+echo '0 /model/comes/cmd_vel linear: {x: 2}' >"$scratch/late.commands"
+run "$scratch/trace" "$scratch/late.sdf" "$scratch/late.commands" 1500 --secondaries 1 --trace --report "$scratch/report"
+check 'late: runs' $?
+holds 'late: the level is loaded on the way' '^load [1-9][0-9]* l 1$' "$scratch/trace"
+[ "$(member "$scratch/report" meetings)" = 0 ]
+check "late: $(member "$scratch/report" meetings) meetings on one secondary" $?
+
+# --- levels that overlap ---
+# while `left` is in both, they and `right` are together; when it has left the one, they part
+plugin="$(performer left) $(performer right) $(level west -2 0 '6 8 8' 0 '' a) $(level east 2 0 '6 8 8' 0 '' b)"
+{
+	box ground 0 0 -0.5 '60 20 1' true
+	box a -4 3 0.5 '1 1 1' true
+	box b 4 3 0.5 '1 1 1' true
+	box left 0 0 0.3 '0.6 0.6 0.6' false "$driven"
+	box right 4 0 0.3 '0.6 0.6 0.6' false
+} | world >"$scratch/overlap.sdf"
+echo '500 /model/left/cmd_vel linear: {x: -2}' >"$scratch/overlap.commands"
+run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 400 --secondaries 2 --trace
+check 'overlap: runs' $?
+[ "$(cat "$scratch/trace")" = 'load 0 west 1
+load 0 east 1' ]
+check 'overlap: both levels on one secondary while somebody is in both' $?
+run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 1500 --secondaries 2 --trace --hash-every 100
+sed '/^hash/d' "$scratch/trace" >"$scratch/events"
+[ "$(grep -c '^move ' "$scratch/events")" = 1 ] && grep -q '^load [1-9][0-9]* \(west\|east\) 2$' "$scratch/events"
+check "overlap: one performer and its level move when they part: $(tail -n +3 "$scratch/events" | tr '\n' ';')" $?
+run "$scratch/one" "$scratch/overlap.sdf" "$scratch/overlap.commands" 1500 --secondaries 0 --hash-every 100
+grep '^hash' "$scratch/trace" | cmp -s - "$scratch/one"
+check 'overlap: the same as with one runner' $?
+
 # --- pins and numbers in the world ---
 plugin="<secondaries>3</secondaries> $(performer one '<secondary>3</secondary>') $(performer two) $(level l 50 0 '10 10 10' 0 '<secondary>2</secondary>' far)"
 {
