@@ -74,7 +74,8 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
 		.help = "what came of it, as JSON, when it ends; \"-\": on standard output"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
-		.help = "0: only errors; 1: also a summary and the first 20 warnings (the default); 2: all warnings; "
+		.help = "0: only errors; 1: also the first 20 warnings and, without --report, a summary (the default); "
+			"2: all warnings; "
 			"3 (when no level follows), 4: also what is going to be run"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 	{OPTION_HEADING, .help = "For tests"},

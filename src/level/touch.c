@@ -106,6 +106,10 @@ void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	self->here = true;
+	if (!touch->scene->models[model].geom_count) { /* nothing to touch with; joints may still tie it */
+		self->stay = AABB_ALL;
+		return;
+	}
 	self->stay = aabb_grow(*box, TOUCH_STRAY);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
 	self->leaf = bvh_insert(&touch->tree, self->fat, model);
@@ -114,9 +118,11 @@ void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
 
 void touch_remove(struct touch *touch, uint32_t model)
 {
+	touch->models[model].here = false;
+	if (!touch->scene->models[model].geom_count)
+		return;
 	part_neighbours(touch, model);
 	bvh_remove(&touch->tree, touch->models[model].leaf);
-	touch->models[model].here = false;
 }
 
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)

@@ -36,6 +36,7 @@ struct touch {
 void touch_init(struct touch *touch, const struct scene *scene);
 void touch_fini(struct touch *touch);
 
+/* A model without geoms touches nothing, but the joints of the world may tie it. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
 void touch_remove(struct touch *touch, uint32_t model);
 /* Its box has left touch_model.stay. */

@@ -71,6 +71,7 @@ struct physics {
 	const struct control *control;
 	struct physics_options options;
 	struct physics_stats stats;
+	bool gave_up;      /* ODE left a step by longjmp: its objects are in no state to be freed */
 	uint32_t stepping; /* the group at which step_groups() is: who is to blame when ODE gives up */
 	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
 

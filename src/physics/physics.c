@@ -25,10 +25,8 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	return physics;
 }
 
-void physics_destroy(struct physics *physics)
+static void free_ode(struct physics *physics)
 {
-	if (!physics)
-		return;
 	while (physics->taken.count)
 		physics_release(physics, physics->taken.at[physics->taken.count - 1]);
 	for (uint32_t g = 0; g < physics->groups.count; g++)
@@ -37,6 +35,14 @@ void physics_destroy(struct physics *physics)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
 	dWorldDestroy(physics->memory);
+}
+
+void physics_destroy(struct physics *physics)
+{
+	if (!physics)
+		return;
+	if (!physics->gave_up)
+		free_ode(physics);
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
@@ -206,10 +212,12 @@ troupe_status physics_step(struct physics *physics, const struct physics_pair *p
 	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
 	struct step_call call = {physics, pairs, pair_count, dt};
 	char message[200];
-	if (!ode_guard(step_under_guard, &call, message, sizeof message))
+	if (!ode_guard(step_under_guard, &call, message, sizeof message)) {
+		physics->gave_up = true;
 		return fail(error, TROUPE_EDIVERGED,
 			"model '%s', or what touches it, diverged: the physics gave up: %s", first_name(physics),
 			message);
+	}
 	return store(physics, ret_boxes, error);
 }
 

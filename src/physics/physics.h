@@ -31,7 +31,7 @@ enum physics_solver {
 };
 
 /* Beyond these a model has diverged; ODE never sees more. */
-#define PHYSICS_POSITION_MAX 1e7 /* m */
+#define PHYSICS_POSITION_MAX SCENE_POSITION_MAX
 #define PHYSICS_VELOCITY_MAX 1e5 /* m/s */
 #define PHYSICS_SPIN_MAX 1e5     /* rad/s */
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -482,6 +483,9 @@ static void deal_pairs(struct plan *plan)
 	const struct touch *touch = &plan->shared->touch;
 	for (uint32_t s = 0; s < plan->secondaries; s++)
 		plan->parts[s].pair_count = 0;
+	/* one component, one secondary: whatever else went wrong, a pair is never split */
+	for (uint32_t i = 0; i < touch->pairs.count; i++)
+		assert(plan->now.model[touch->pairs.at[i].a] == plan->now.model[touch->pairs.at[i].b]);
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
 		plan->parts[plan->now.model[touch->pairs.at[i].a] - 1].pair_count++;
 	plan->pairs.count = 0;

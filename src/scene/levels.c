@@ -3,8 +3,6 @@
  * ignored is warned about. */
 #include "scene/compile.h"
 
-#include "assign/assign.h"
-
 #include <string.h>
 
 #define VOLUME_MAX SDF_LENGTH_MAX
@@ -42,7 +40,7 @@ static troupe_status read_box(struct compile *c, const struct sdf_element *owner
 static troupe_status read_pin(const struct sdf_element *owner, uint32_t *pin, struct troupe_error *error)
 {
 	double value = 0;
-	troupe_status status = sdf_child_double(owner, "secondary", 1, ASSIGN_SECONDARIES_MAX, &value, error);
+	troupe_status status = sdf_child_double(owner, "secondary", 1, SCENE_SECONDARIES_MAX, &value, error);
 	if (!status && value != floor(value))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <secondary> %g: expected a whole number from 1", owner->file,
 			owner->line, value);
@@ -133,6 +131,10 @@ static troupe_status add_level(struct compile *c, const struct sdf_element *elem
 			element->line, level.name, buffer);
 		buffer = 0;
 	}
+	for (uint32_t l = 0; l < c->levels.count; l++)
+		if (!strcmp(c->levels.at[l].name, level.name))
+			scene_warn(c, NULL, "%s:%u: a second <level name='%s'>: reports cannot tell them apart",
+				element->file, element->line, level.name);
 	level.box = aabb_around(pose.p, size);
 	level.outer = aabb_grow(level.box, buffer);
 	read_refs(c, element, &level);
@@ -162,7 +164,7 @@ static troupe_status read_plugin(struct compile *c, const struct sdf_element *pl
 {
 	troupe_status status = TROUPE_OK;
 	double secondaries = -1;
-	status = sdf_child_double(plugin, "secondaries", 0, ASSIGN_SECONDARIES_MAX, &secondaries, error);
+	status = sdf_child_double(plugin, "secondaries", 0, SCENE_SECONDARIES_MAX, &secondaries, error);
 	if (!status && secondaries >= 0) {
 		if (secondaries != floor(secondaries))
 			return fail(error, TROUPE_EWORLD, "%s:%u: <secondaries> %g: expected a whole number",

@@ -317,6 +317,20 @@ static troupe_status add_joint(
 	return TROUPE_OK;
 }
 
+static troupe_status check_positions(
+	const struct compile *c, const struct scene_model *model, const char *file, struct troupe_error *error)
+{
+	for (uint32_t b = model->body_first; b < c->bodies.count; b++) {
+		struct vec3 p = c->bodies.at[b].reference.p;
+		if (!(fabs(p.x) <= SCENE_POSITION_MAX && fabs(p.y) <= SCENE_POSITION_MAX &&
+			    fabs(p.z) <= SCENE_POSITION_MAX))
+			return fail(error, TROUPE_EWORLD,
+				"%s:%u: model '%s' can move and is at %g %g %g: expected coordinates within %g m", file,
+				model->line, model->name, p.x, p.y, p.z, SCENE_POSITION_MAX);
+	}
+	return TROUPE_OK;
+}
+
 /* --- models ----------------------------------------------------------------------------------------------------- */
 
 static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_error *error)
@@ -347,10 +361,17 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	model.body_count = c->bodies.count - model.body_first;
 	model.geom_count = c->geoms.count - model.geom_first;
 	model.joint_count = c->joints.count - model.joint_first;
-	if (model.body_count)
-		model.in_body = pose_mul(pose_inverse(c->bodies.at[model.body_first].reference), from->in_world);
-	else
+	if (model.body_count) {
+		uint32_t link = from->canonical_link == SDF_NONE ? from->link_first : from->canonical_link;
+		uint32_t body = c->links.at[c->link_index[link]].body;
+		model.frame_body = body - model.body_first;
+		model.in_body = pose_mul(pose_inverse(c->bodies.at[body].reference), from->in_world);
+		troupe_status status = check_positions(c, &model, from->file, error);
+		if (status)
+			return status;
+	} else {
 		model.is_static = true; /* nothing that could move */
+	}
 	map_add(&c->scene->model_by_name, model.name, self);
 	vec_push(&c->models, model);
 	return TROUPE_OK;

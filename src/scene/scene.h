@@ -19,6 +19,9 @@
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
+#define SCENE_POSITION_MAX 1e7 /* m: nothing that moves begins, or goes, beyond this */
+
+enum { SCENE_SECONDARIES_MAX = 256 }; /* that a world may ask for or name */
 
 enum scene_shape_kind {
 	SCENE_BOX,      /* size: half edges */
@@ -81,7 +84,8 @@ struct scene_model {
 	struct vec3 volume; /* edges of a declared performer's box */
 	uint32_t pin;       /* secondary that must simulate it, from 1; 0: any */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
-	struct pose in_body; /* the model's frame in its first body's; of a static model: in the world */
+	uint32_t frame_body; /* the body that carries the model's frame, that of its canonical link; from body_first */
+	struct pose in_body; /* the model's frame in that body's; of a static model: in the world */
 	uint32_t sdf;        /* index in sdf_world.models */
 };
 

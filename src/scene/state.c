@@ -98,7 +98,8 @@ uint64_t state_hash(struct state *state)
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next)
 {
 	const struct scene_model *m = &state->scene->models[model];
-	return m->body_count ? pose_mul(body_pose(state_bodies(state, model, next)), m->in_body) : m->in_body;
+	return m->body_count ? pose_mul(body_pose(&state_bodies(state, model, next)[m->frame_body]), m->in_body)
+			     : m->in_body;
 }
 
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next)

@@ -133,6 +133,24 @@ static void choose_secondaries(struct troupe_server *server)
 	server->secondaries = MAX(server->threads, 1u);
 }
 
+static void warn_of_pins(const struct troupe_server *server)
+{
+	const struct scene *scene = server->scene;
+	for (uint32_t i = 0; i < scene->model_count + scene->level_count; i++) {
+		bool model = i < scene->model_count;
+		uint32_t pin = model ? scene->models[i].pin : scene->levels[i - scene->model_count].pin;
+		if (pin <= server->secondaries)
+			continue;
+		struct text text = {0};
+		text_add(&text, "%s: %s '%s' is to be on secondary %u, but there are %u: it goes anywhere",
+			server->def.world_path, model ? "performer" : "level",
+			model ? scene->models[i].name : scene->levels[i - scene->model_count].name, pin,
+			server->secondaries);
+		warn(&server->def, text.at);
+		text_fini(&text);
+	}
+}
+
 static enum physics_solver choose_solver(const struct scene *scene)
 {
 	const char *type = scene->sdf->physics.solver;
@@ -287,6 +305,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	if (status)
 		return status;
 	choose_secondaries(server);
+	warn_of_pins(server);
 	set_up_shared(server, rule);
 	set_up_primary(server);
 	server->counts.busy_ns = mem_alloc(server->secondaries * sizeof *server->counts.busy_ns);

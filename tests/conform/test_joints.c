@@ -251,3 +251,34 @@ Test(joints, weak_spring_at_a_stop)
 	expect("weak spring at the lower stop: m", pose().z, 2 - 0.3, 2e-3);
 	troupe_server_destroy(server);
 }
+
+Test(joints, canonical_link_carries_the_frame)
+{
+	start("0 0 -9.8", "<model name='m' canonical_link='b'><link name='a'/><link name='b'><pose>1 0 0 0 0 "
+			  "0</pose></link><joint name='j'"
+			  " type='fixed'><parent>world</parent><child>a</child></joint></model>");
+	run_until(1);
+	expect("canonical link falls, first is held: m", pose().z, -4.9049, 1e-9);
+	troupe_server_destroy(server);
+}
+
+/* Masses that no solver can take: the run ends with an error that names the model, and the server can be destroyed. */
+Test(joints, what_the_solver_cannot_take_is_an_error)
+{
+#define LUMP(name, z, mass)                                                                                            \
+	"<model name='" name "'><pose>0 0 " z " 0 0 0</pose><link name='l'><inertial><mass>" mass                      \
+	"</mass><inertia><ixx>" mass "</ixx><iyy>" mass "</iyy><izz>" mass                                             \
+	"</izz></inertia></inertial><collision name='c'><geometry><box><size>1 1 "                                     \
+	"1</size></box></geometry></collision></link>"                                                                 \
+	"</model>"
+	start("0 0 -9.8", "<model name='g'><static>true</static><link name='l'><collision "
+			  "name='c'><geometry><plane><normal>0 0 1</normal>"
+			  "<size>9 9</size></plane></geometry></collision></link></model>" LUMP("light", "0.49", "1e-9")
+				  LUMP("heavy", "1.48", "1e12"));
+	struct troupe_limits limits = {.iterations = 2000};
+	struct troupe_error error;
+	troupe_status status = troupe_server_run(server, &limits, &error);
+	printf("%s\n", status ? error.text : "went well");
+	cr_assert(status == TROUPE_OK || (status == TROUPE_EDIVERGED && strstr(error.text, "model '")));
+	troupe_server_destroy(server);
+}

@@ -105,7 +105,10 @@ Test(level, touch_agrees_with_exhaustive_search)
 {
 	enum { COUNT = 60 };
 	static struct aabb_line boxes[COUNT];
-	struct scene crowd = {.model_count = COUNT};
+	static struct scene_model boxed[COUNT];
+	for (uint32_t m = 0; m < COUNT; m++)
+		boxed[m].geom_count = 1;
+	struct scene crowd = {.models = boxed, .model_count = COUNT};
 	struct touch touch;
 	touch_init(&touch, &crowd);
 	uint64_t seed = 5;
