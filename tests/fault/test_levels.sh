@@ -15,10 +15,10 @@ box()
 
 driven="<plugin name='gz::sim::systems::VelocityControl' filename='x'/>"
 
-# performer NAME [EXTRA]
+# performer NAME [EXTRA [SIZE]]
 performer()
 {
-	echo "<performer name='p_$1'><ref>$1</ref><geometry><box><size>1 1 1</size></box></geometry>${2:-}</performer>"
+	echo "<performer name='p_$1'><ref>$1</ref><geometry><box><size>${3:-1 1 1}</size></box></geometry>${2:-}</performer>"
 }
 
 # level NAME X Y SIZE BUFFER EXTRA REF...
@@ -72,30 +72,34 @@ check "floors: the guest at the border stands: $(height "$scratch/report" guest)
 check "floors: what nobody declared lands on a level's floor: $(height "$scratch/report" drop) cm" $?
 
 # --- performers of different levels meet at the border ---
-plugin="$(performer left) $(performer right) $(level west -5 0 '9 20 20' 0 '' a) $(level east 5 0 '9 20 20' 0 '' b)"
+# their volumes are smaller than they are, so that they touch while each is in its own level only
+plugin="$(performer left '' '0.1 0.1 0.1') $(performer right '' '0.1 0.1 0.1')
+	$(level west -5 0 '9.98 20 20' 0 '' a) $(level east 5 0 '9.98 20 20' 0 '' b)"
 {
 	box ground 0 0 -0.5 '30 20 1' true
 	box a -9 9 0.5 '1 1 1' true
 	box b 9 9 0.5 '1 1 1' true
-	box left -3 0 0.3 '0.6 0.6 0.6' false "$driven"
-	box right 3 0 0.3 '0.6 0.6 0.6' false "$driven"
+	box left -1 0 0.3 '0.6 0.6 0.6' false "$driven"
+	box right 1 0 0.3 '0.6 0.6 0.6' false "$driven"
 } | world >"$scratch/border.sdf"
 cat >"$scratch/border.commands" <<EOF
-0 /model/left/cmd_vel linear: {x: 1.5}
+0 /model/left/cmd_vel linear: {x: 0.5}
 0 /model/right/cmd_vel linear: {x: -0.5}
 EOF
-run "$scratch/trace" "$scratch/border.sdf" "$scratch/border.commands" 3500 --secondaries 2 --trace --report "$scratch/report"
+run "$scratch/trace" "$scratch/border.sdf" "$scratch/border.commands" 2000 --secondaries 2 --trace --report "$scratch/report"
 check 'border: runs' $?
 holds 'border: contact brings them together' '^move [0-9]* \(left\|right\) ' "$scratch/trace"
 [ "$(member "$scratch/report" meetings)" -ge 1 ]
 check 'border: models of different secondaries met' $?
-run "$scratch/one" "$scratch/border.sdf" "$scratch/border.commands" 3500 --secondaries 0 --report "$scratch/report0"
+run "$scratch/one" "$scratch/border.sdf" "$scratch/border.commands" 2000 --secondaries 0 --report "$scratch/report0"
 [ "$(member "$scratch/report" state_hash)" = "$(member "$scratch/report0" state_hash)" ]
 check 'border: the same as with one runner' $?
 x_left=$(sed -n 's/.*"left", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 x_right=$(sed -n 's/.*"right", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 awk "BEGIN { exit !($x_right - $x_left > 0.55) }"
 check "border: they did not pass through each other: $x_left, $x_right" $?
+awk "BEGIN { exit !($x_left < -0.1 && $x_right > 0.1) }"
+check "border: each has stayed in its level: $x_left, $x_right" $?
 
 # --- a level's box that is pushed over its border outlives the level while it must ---
 plugin="$(performer pusher) $(level home 0 0 '6 6 20' 0 '' load) $(level next 8 0 '8 6 20' 0 '' marker)"
