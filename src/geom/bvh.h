@@ -4,7 +4,7 @@
 #ifndef GEOM_BVH_H
 #define GEOM_BVH_H
 
-#include "base/base.h"
+#include "base/indices.h"
 #include "geom/geom.h"
 
 struct bvh_node {
@@ -21,8 +21,8 @@ struct bvh { /* zeroed is empty */
 /* A handle for bvh_remove(). Boxes may be infinite. */
 uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
-/* Appends the values of all leaves whose boxes overlap box. */
-typedef VEC(uint32_t) bvh_values;
+/* Appends the values of all leaves whose boxes overlap box, in no order: not a set until somebody sorts it. */
+typedef indices bvh_values;
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values);
 void bvh_fini(struct bvh *tree);
 

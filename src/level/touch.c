@@ -36,40 +36,6 @@ void touch_fini(struct touch *touch)
 	vec_free(&touch->before);
 }
 
-/* --- ascending sets --------------------------------------------------------------------------------------------- */
-
-static uint32_t lower_bound(const bvh_values *values, uint32_t value)
-{
-	uint32_t lo = 0, hi = values->count;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (values->at[mid] < value)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static void set_add(bvh_values *values, uint32_t value)
-{
-	uint32_t at = lower_bound(values, value);
-	if (at < values->count && values->at[at] == value)
-		return;
-	vec_push(values, value);
-	memmove(&values->at[at + 1], &values->at[at], (values->count - 1 - at) * sizeof *values->at);
-	values->at[at] = value;
-}
-
-static void set_remove(bvh_values *values, uint32_t value)
-{
-	uint32_t at = lower_bound(values, value);
-	if (at == values->count || values->at[at] != value)
-		return;
-	memmove(&values->at[at], &values->at[at + 1], (values->count - 1 - at) * sizeof *values->at);
-	values->count--;
-}
-
 /* --- neighbours ------------------------------------------------------------------------------------------------- */
 
 static void meet_neighbours(struct touch *touch, uint32_t model)
@@ -81,12 +47,12 @@ static void meet_neighbours(struct touch *touch, uint32_t model)
 		uint32_t other = touch->found.at[i];
 		if (other == model)
 			continue;
-		set_add(&self->neighbours, other);
-		set_add(&touch->models[other].neighbours, model);
-		set_add(&touch->crowded, other);
+		indices_add(&self->neighbours, other);
+		indices_add(&touch->models[other].neighbours, model);
+		indices_add(&touch->crowded, other);
 	}
 	if (self->neighbours.count)
-		set_add(&touch->crowded, model);
+		indices_add(&touch->crowded, model);
 }
 
 static void part_neighbours(struct touch *touch, uint32_t model)
@@ -94,12 +60,12 @@ static void part_neighbours(struct touch *touch, uint32_t model)
 	struct touch_model *self = &touch->models[model];
 	for (uint32_t i = 0; i < self->neighbours.count; i++) {
 		struct touch_model *other = &touch->models[self->neighbours.at[i]];
-		set_remove(&other->neighbours, model);
+		indices_remove(&other->neighbours, model);
 		if (!other->neighbours.count)
-			set_remove(&touch->crowded, self->neighbours.at[i]);
+			indices_remove(&touch->crowded, self->neighbours.at[i]);
 	}
 	self->neighbours.count = 0;
-	set_remove(&touch->crowded, model);
+	indices_remove(&touch->crowded, model);
 }
 
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
@@ -170,7 +136,7 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 	for (uint32_t i = 0; i < touch->crowded.count; i++) {
 		uint32_t a = touch->crowded.at[i];
 		const bvh_values *neighbours = &touch->models[a].neighbours;
-		for (uint32_t k = lower_bound(neighbours, a); k < neighbours->count; k++)
+		for (uint32_t k = indices_place(neighbours, a); k < neighbours->count; k++)
 			if (padded_overlap(&boxes[a].box, &boxes[neighbours->at[k]].box))
 				vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
 	}

@@ -66,23 +66,6 @@ static double slack_of(double slack, const struct aabb *a, const struct aabb *b)
 	return nearest(slack, b->lo.z - a->hi.z);
 }
 
-static void insert_sorted(bvh_values *values, uint32_t value)
-{
-	vec_push(values, value);
-	uint32_t i = values->count - 1;
-	for (; i > 0 && values->at[i - 1] > value; i--)
-		values->at[i] = values->at[i - 1];
-	values->at[i] = value;
-}
-
-static bool contains(const bvh_values *values, uint32_t value)
-{
-	for (uint32_t i = 0; i < values->count; i++)
-		if (values->at[i] == value)
-			return true;
-	return false;
-}
-
 static bool same(const bvh_values *a, const bvh_values *b)
 {
 	return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count * sizeof *a->at));
@@ -114,9 +97,9 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 		slack = slack_of(slack, &volume, &level->box);
 		slack = slack_of(slack, &volume, &level->outer);
 		if (aabb_overlap(&volume, &level->outer))
-			insert_sorted(&tracker->near, tracker->found.at[i]);
+			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))
-			insert_sorted(&tracker->in, tracker->found.at[i]);
+			indices_add(&tracker->in, tracker->found.at[i]);
 	}
 	performer->looked_at = origin;
 	performer->slack = slack;
@@ -124,7 +107,7 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
 		return false;
 	for (uint32_t i = 0; i < tracker->in.count; i++)
-		performer->entered |= !contains(&performer->in, tracker->in.at[i]);
+		performer->entered |= !indices_has(&performer->in, tracker->in.at[i]);
 	count(tracker->in_count, &performer->in, UINT32_MAX);
 	count(tracker->near_count, &performer->near, UINT32_MAX);
 	count(tracker->in_count, &tracker->in, 1);
@@ -137,7 +120,7 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 uint32_t tracker_lowest_near(const struct tracker *tracker, uint32_t level)
 {
 	for (uint32_t p = 0; p < tracker->performers.count; p++)
-		if (contains(&tracker->performers.at[p].near, level))
+		if (indices_has(&tracker->performers.at[p].near, level))
 			return tracker->performers.at[p].model;
 	return SCENE_NONE;
 }

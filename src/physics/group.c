@@ -112,14 +112,10 @@ void group_remove(struct physics *physics, uint32_t model)
 		return;
 	struct group *group = &physics->groups.at[instance->group];
 	drop_world_joints(group);
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < group->members.count; i++)
-		if (group->members.at[i] != model)
-			group->members.at[kept++] = group->members.at[i];
-	group->members.count = kept;
+	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
-	if (kept)
+	if (group->members.count)
 		make_world_joints(physics, index);
 	else
 		vec_push(&physics->free_groups, index);

@@ -48,7 +48,7 @@ struct group {
 	dWorldID world; /* NULL: this slot is free and has never been used */
 	dThreadingImplementationID threading;
 	dJointGroupID contacts;
-	VEC(uint32_t) members; /* models, ascending; empty: the slot is free */
+	indices members; /* models; empty: the slot is free */
 	VEC(struct world_joint) world_joints;
 	uint32_t pair_first, pair_count; /* its pairs of this step, in physics.grouped */
 	uint64_t loose_since;            /* step at which it was first found to be more than one set; 0: it is one */
@@ -76,7 +76,7 @@ struct physics {
 	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
 
 	struct instance **instances; /* [model_count], NULL: not taken */
-	physics_models taken;
+	indices taken;               /* models */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
 	VEC(struct physics_pair) pairs;   /* those of the last step */

@@ -66,11 +66,7 @@ void physics_take(struct physics *physics, uint32_t model)
 	if (!physics->scene->models[model].body_count || physics->instances[model])
 		return;
 	physics->instances[model] = instance_create(physics, model);
-	vec_push(&physics->taken, model);
-	uint32_t i = physics->taken.count - 1;
-	for (; i > 0 && physics->taken.at[i - 1] > model; i--)
-		physics->taken.at[i] = physics->taken.at[i - 1];
-	physics->taken.at[i] = model;
+	indices_add(&physics->taken, model);
 	physics->regroup = true;
 }
 
@@ -81,15 +77,11 @@ void physics_release(struct physics *physics, uint32_t model)
 	group_remove(physics, model);
 	instance_destroy(physics, physics->instances[model]);
 	physics->instances[model] = NULL;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < physics->taken.count; i++)
-		if (physics->taken.at[i] != model)
-			physics->taken.at[kept++] = physics->taken.at[i];
-	physics->taken.count = kept;
+	indices_remove(&physics->taken, model);
 	physics->regroup = true;
 }
 
-const physics_models *physics_taken(const struct physics *physics)
+const indices *physics_taken(const struct physics *physics)
 {
 	return &physics->taken;
 }

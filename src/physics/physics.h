@@ -63,8 +63,7 @@ void physics_destroy(struct physics *physics);
 void physics_take(struct physics *physics, uint32_t model);
 void physics_release(struct physics *physics, uint32_t model);
 /* The models taken, ascending. */
-typedef VEC(uint32_t) physics_models;
-const physics_models *physics_taken(const struct physics *physics);
+const indices *physics_taken(const struct physics *physics);
 
 /* Static models appeared or went: present[model] says which exist from now on (copied; at first none does). */
 void physics_set_statics(struct physics *physics, const bool *present);

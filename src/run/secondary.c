@@ -80,7 +80,7 @@ static void clear_control(const struct shared *shared, uint32_t model)
 static void pre_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
-	const physics_models *models = physics_taken(secondary->physics);
+	const indices *models = physics_taken(secondary->physics);
 	for (uint32_t i = 0; i < models->count; i++) {
 		uint32_t model = models->at[i];
 		if (!shared->systems->count[model])
@@ -93,7 +93,7 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 static void post_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
-	const physics_models *models = physics_taken(secondary->physics);
+	const indices *models = physics_taken(secondary->physics);
 	for (uint32_t i = 0; i < models->count; i++)
 		if (shared->systems->count[models->at[i]])
 			systems_post_update(shared->systems, models->at[i], step);
@@ -118,7 +118,7 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	if (status)
 		return status;
 	post_update(secondary, &system_step);
-	const physics_models *models = physics_taken(secondary->physics);
+	const indices *models = physics_taken(secondary->physics);
 	for (uint32_t i = 0; i < models->count; i++)
 		if (strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);

@@ -24,8 +24,7 @@ const struct sdf_model *builtin_owner(const struct system *system, const struct 
 	return top;
 }
 
-/* --- joints and links ----------------------------------------------------------------------------------------------
- */
+/* --- joints and links -------------------------------------------------------------------------------------------- */
 
 troupe_status builtin_require_moving(
 	const struct system *system, const struct sdf_element *plugin, struct troupe_error *error)

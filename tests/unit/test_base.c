@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/indices.h"
 #include "base/map.h"
 #include "base/text.h"
 
@@ -93,4 +94,27 @@ Test(base, hashes_differ_by_seed_length_and_content)
 	cr_assert_neq(hash_words(1, words, 2), hash_words(1, words + 1, 2));
 	cr_assert_neq(hash_bytes(0, "abcdefgh", 8), hash_bytes(0, "abcdefgi", 8));
 	cr_assert_eq(hash_bytes(0, "abc", 3), hash_bytes(0, "abc", 3));
+}
+
+Test(base, indices_stay_ascending_and_single)
+{
+	indices set = {0};
+	bool there[100] = {false};
+	for (uint64_t i = 0; i < 4000; i++) {
+		uint32_t value = (uint32_t)(hash_mix(i, 5) % 100);
+		if (hash_mix(i, 6) & 1)
+			indices_add(&set, value);
+		else
+			indices_remove(&set, value);
+		there[value] = hash_mix(i, 6) & 1;
+		uint32_t count = 0;
+		for (uint32_t v = 0; v < 100; v++) {
+			cr_assert_eq(indices_has(&set, v), there[v]);
+			count += there[v];
+		}
+		cr_assert_eq(set.count, count);
+		for (uint32_t k = 1; k < set.count; k++)
+			cr_assert(set.at[k - 1] < set.at[k]);
+	}
+	vec_free(&set);
 }
