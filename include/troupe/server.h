@@ -48,6 +48,7 @@ struct troupe_server_def {
 	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
+	bool sleepless;                    /* step models at rest too; other bits than with sleeping */
 	bool ignore_levels;                /* everything is loaded all the time */
 	troupe_pace pace;
 	double rtf, rate_hz;
@@ -117,6 +118,7 @@ struct troupe_model_state {
 	struct troupe_pose pose; /* of the model's frame in the world */
 	uint32_t secondary;      /* who simulates it; 0: nobody, or the single runner */
 	bool loaded;
+	bool asleep; /* at rest, and not stepped until something touches or commands it */
 };
 
 /* A state as a whole, immutable, protected by RCU: valid only inside the callback. */

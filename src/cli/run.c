@@ -23,7 +23,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, trace;
+	bool paused, no_levels, no_sleep, trace;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -41,6 +41,8 @@ static const struct option_spec specs[] = {
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
 		.help = "ignore the world's levels: everything is loaded all the time"},
+	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
+		.help = "step models at rest as well; a world's <allow_auto_disable> says so for one model"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "look there for model:// and relative names; may be repeated"},
 	{OPTION_HEADING, .help = "How long and how fast"},
@@ -239,6 +241,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.resource_paths = settings->resource_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
+	def.sleepless = settings->no_sleep;
 	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
 	if (settings->rate_hz > 0)
 		def.pace = TROUPE_PACE_RATE;

@@ -36,6 +36,21 @@ void touch_fini(struct touch *touch)
 	vec_free(&touch->before);
 }
 
+static void mark(struct touch *touch, uint32_t model)
+{
+	touch->models[model].dirty = touch->dirty = true;
+}
+
+void touch_moved(struct touch *touch, uint32_t model)
+{
+	const struct touch_model *self = &touch->models[model];
+	if (!self->neighbours.count)
+		return;
+	mark(touch, model);
+	for (uint32_t i = 0; i < self->neighbours.count; i++)
+		mark(touch, self->neighbours.at[i]);
+}
+
 /* --- neighbours ------------------------------------------------------------------------------------------------- */
 
 static void meet_neighbours(struct touch *touch, uint32_t model)
@@ -53,11 +68,13 @@ static void meet_neighbours(struct touch *touch, uint32_t model)
 	}
 	if (self->neighbours.count)
 		indices_add(&touch->crowded, model);
+	touch_moved(touch, model);
 }
 
 static void part_neighbours(struct touch *touch, uint32_t model)
 {
 	struct touch_model *self = &touch->models[model];
+	touch_moved(touch, model);
 	for (uint32_t i = 0; i < self->neighbours.count; i++) {
 		struct touch_model *other = &touch->models[self->neighbours.at[i]];
 		indices_remove(&other->neighbours, model);
@@ -72,6 +89,7 @@ void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	self->here = true;
+	touch->dirty |= touch->joined.count > 0;
 	if (!touch->scene->models[model].geom_count) { /* nothing to touch with; joints may still tie it */
 		self->stay = AABB_ALL;
 		return;
@@ -85,6 +103,7 @@ void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
 void touch_remove(struct touch *touch, uint32_t model)
 {
 	touch->models[model].here = false;
+	touch->dirty |= touch->joined.count > 0;
 	if (!touch->scene->models[model].geom_count)
 		return;
 	part_neighbours(touch, model);
@@ -126,19 +145,36 @@ static bool padded_overlap(const struct aabb *a, const struct aabb *b)
 	return aabb_overlap(&padded, b);
 }
 
+static void find_pairs_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
+{
+	const bvh_values *neighbours = &touch->models[a].neighbours;
+	for (uint32_t k = indices_place(neighbours, a); k < neighbours->count; k++)
+		if (padded_overlap(&boxes[a].box, &boxes[neighbours->at[k]].box))
+			vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
+}
+
 bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 {
-	uint32_t count = touch->pairs.count;
+	uint32_t count = touch->pairs.count, old = 0;
+	if (!touch->dirty)
+		return false;
+	touch->dirty = false;
+	/* pairs that are only joined must not be taken for pairs that touch */
+	for (uint32_t i = 0; i < touch->joined.count; i++)
+		touch->models[touch->joined.at[i].a].dirty = touch->models[touch->joined.at[i].b].dirty = true;
 	touch->before.count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		vec_push(&touch->before, touch->pairs.at[i]);
+	if (count)
+		memcpy(vec_append(&touch->before, count), touch->pairs.at, count * sizeof *touch->pairs.at);
 	touch->pairs.count = 0;
 	for (uint32_t i = 0; i < touch->crowded.count; i++) {
 		uint32_t a = touch->crowded.at[i];
-		const bvh_values *neighbours = &touch->models[a].neighbours;
-		for (uint32_t k = indices_place(neighbours, a); k < neighbours->count; k++)
-			if (padded_overlap(&boxes[a].box, &boxes[neighbours->at[k]].box))
-				vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
+		while (old < count && touch->before.at[old].a < a)
+			old++;
+		if (touch->models[a].dirty)
+			find_pairs_of(touch, a, boxes);
+		for (; !touch->models[a].dirty && old < count && touch->before.at[old].a == a; old++)
+			vec_push(&touch->pairs, touch->before.at[old]);
+		touch->models[a].dirty = false;
 	}
 	if (touch->joined.count)
 		add_joined(touch);

@@ -16,6 +16,7 @@ struct touch_pair {
 
 struct touch_model {
 	bool here;
+	bool dirty; /* its box, or that of a neighbour, moved since the last touch_find() */
 	uint32_t leaf;
 	struct aabb stay;      /* while the box is in this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
@@ -31,6 +32,7 @@ struct touch {
 	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
 	VEC(struct touch_pair) before; /* and of the one before */
+	bool dirty;                    /* some model is */
 };
 
 void touch_init(struct touch *touch, const struct scene *scene);
@@ -41,6 +43,9 @@ void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
 void touch_remove(struct touch *touch, uint32_t model);
 /* Its box has left touch_model.stay. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);
+
+/* Its box may have changed since the last touch_find(): pairs of others are not looked at again. */
+void touch_moved(struct touch *touch, uint32_t model);
 
 static inline bool touch_strayed(const struct touch *touch, uint32_t model, const struct aabb *box)
 {

@@ -287,6 +287,14 @@ static bool usable(const dContactGeom *found)
 	return isfinite(sum);
 }
 
+static void note_touch(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b)
+{
+	if (a->body != SCENE_NONE)
+		physics->instances[a->model]->touched = true;
+	if (b->body != SCENE_NONE)
+		physics->instances[b->model]->touched = true;
+}
+
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
 static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
@@ -316,6 +324,7 @@ static void collide(struct physics *physics, struct group *group, const struct c
 			contact.surface.bounce = m.restitution;
 			contact.surface.bounce_vel = m.bounce_threshold;
 		}
+		note_touch(physics, a, b);
 		dJointAttach(dJointCreateContact(group->world, group->contacts, &contact), ba, bb);
 		solver_join(physics, a->body, b->body, 3);
 		physics->stats.contacts++;

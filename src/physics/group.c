@@ -8,29 +8,6 @@
 
 #include <string.h>
 
-static uint32_t root_of(struct physics *physics, uint32_t model)
-{
-	uint32_t *set = physics->set;
-	while (set[model] != model)
-		model = set[model] = set[set[model]];
-	return model;
-}
-
-static void join(struct physics *physics, uint32_t a, uint32_t b)
-{
-	a = root_of(physics, a);
-	b = root_of(physics, b);
-	physics->set[MAX(a, b)] = MIN(a, b); /* the lowest model is the root */
-}
-
-static void join_pairs(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count)
-{
-	for (uint32_t i = 0; i < physics->taken.count; i++)
-		physics->set[physics->taken.at[i]] = physics->taken.at[i];
-	for (uint32_t i = 0; i < pair_count; i++)
-		join(physics, pairs[i].a, pairs[i].b);
-}
-
 /* --- the ODE side ----------------------------------------------------------------------------------------------- */
 
 static void set_up_world(struct physics *physics, struct group *group)
@@ -132,6 +109,14 @@ static void dissolve(struct physics *physics, uint32_t index)
 	vec_push(&physics->free_groups, index);
 }
 
+static void form(struct physics *physics, const uint32_t *members, uint32_t count)
+{
+	uint32_t index = free_group(physics);
+	for (uint32_t i = 0; i < count; i++)
+		vec_push(&physics->groups.at[index].members, members[i]);
+	build(physics, index);
+}
+
 /* --- the partition ---------------------------------------------------------------------------------------------- */
 
 /* Keeps together what is a group already, unless it has been more than one set for long. */
@@ -142,8 +127,8 @@ static void join_groups(struct physics *physics)
 		struct group *group = &physics->groups.at[g];
 		bool loose = false;
 		for (uint32_t i = 1; i < group->members.count; i++)
-			loose = loose ||
-				root_of(physics, group->members.at[i]) != root_of(physics, group->members.at[0]);
+			loose = loose || sets_root(&physics->grouping, group->members.at[i]) !=
+						 sets_root(&physics->grouping, group->members.at[0]);
 		if (!loose)
 			group->loose_since = 0;
 		else if (!group->loose_since)
@@ -155,31 +140,8 @@ static void join_groups(struct physics *physics)
 			continue;
 		physics->loose_groups += group->loose_since != 0;
 		for (uint32_t i = 1; i < group->members.count; i++)
-			join(physics, group->members.at[0], group->members.at[i]);
+			sets_join(&physics->grouping, group->members.at[0], group->members.at[i]);
 	}
-}
-
-/* Taken models ordered by (set, model): a counting sort, since a set is numbered by its lowest member. */
-static void order_by_set(struct physics *physics)
-{
-	uint32_t count = physics->taken.count, at = 0;
-	const uint32_t *taken = physics->taken.at;
-	uint32_t *place = physics->place; /* at roots: first the size of the set, then where its next member goes */
-	physics->order.count = 0;
-	(void)vec_append(&physics->order, count);
-	for (uint32_t i = 0; i < count; i++)
-		place[taken[i]] = 0;
-	for (uint32_t i = 0; i < count; i++)
-		place[root_of(physics, taken[i])]++;
-	for (uint32_t i = 0; i < count; i++) {
-		if (root_of(physics, taken[i]) != taken[i])
-			continue;
-		uint32_t size = place[taken[i]];
-		place[taken[i]] = at;
-		at += size;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		physics->order.at[place[root_of(physics, taken[i])]++] = taken[i];
 }
 
 static bool same_group(const struct physics *physics, const uint32_t *members, uint32_t count)
@@ -194,38 +156,20 @@ static bool same_group(const struct physics *physics, const uint32_t *members, u
  */
 static void rebuild_changed(struct physics *physics)
 {
-	const uint32_t *order = physics->order.at;
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0, end; i < physics->taken.count; i = end) {
-			uint32_t root = root_of(physics, order[i]);
-			for (end = i + 1; end < physics->taken.count && root_of(physics, order[end]) == root;)
-				end++;
-			if (same_group(physics, order + i, end - i))
+	const struct sets *sets = &physics->grouping;
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t s = 0; s < sets_count(sets); s++) {
+			const uint32_t *members = sets->order.at + sets->first.at[s];
+			uint32_t count = sets->first.at[s + 1] - sets->first.at[s];
+			if (same_group(physics, members, count))
 				continue;
-			if (pass == 0) {
-				for (uint32_t k = i; k < end; k++)
-					if (physics->instances[order[k]]->group != SCENE_NONE)
-						dissolve(physics, physics->instances[order[k]]->group);
-			} else {
-				uint32_t index = free_group(physics);
-				struct group *group = &physics->groups.at[index];
-				for (uint32_t k = i; k < end; k++)
-					vec_push(&group->members, order[k]);
-				build(physics, index);
-			}
+			for (uint32_t i = 0; !pass && i < count; i++)
+				if (physics->instances[members[i]]->group != SCENE_NONE)
+					dissolve(physics, physics->instances[members[i]]->group);
+			if (pass)
+				form(physics, members, count);
 		}
 	}
-}
-
-static bool pairs_changed(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count)
-{
-	if (pair_count == physics->pairs.count &&
-		(!pair_count || !memcmp(pairs, physics->pairs.at, pair_count * sizeof *pairs)))
-		return false;
-	physics->pairs.count = 0;
-	for (uint32_t i = 0; i < pair_count; i++)
-		vec_push(&physics->pairs, pairs[i]);
-	return true;
 }
 
 static bool some_group_expired(const struct physics *physics)
@@ -242,10 +186,12 @@ static bool some_group_expired(const struct physics *physics)
 /* The pairs in group order, so that each group finds its own. */
 static void deal_pairs(struct physics *physics)
 {
+	const struct physics_pair *pairs = physics->awake_pairs.at;
+	uint32_t count = physics->awake_pairs.count;
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		physics->groups.at[g].pair_count = 0;
-	for (uint32_t i = 0; i < physics->pairs.count; i++)
-		physics->groups.at[physics->instances[physics->pairs.at[i].a]->group].pair_count++;
+	for (uint32_t i = 0; i < count; i++)
+		physics->groups.at[physics->instances[pairs[i].a]->group].pair_count++;
 	uint32_t at = 0;
 	for (uint32_t g = 0; g < physics->groups.count; g++) {
 		physics->groups.at[g].pair_first = at;
@@ -254,21 +200,22 @@ static void deal_pairs(struct physics *physics)
 	}
 	physics->grouped.count = 0;
 	(void)vec_append(&physics->grouped, at);
-	for (uint32_t i = 0; i < physics->pairs.count; i++) {
-		struct group *group = &physics->groups.at[physics->instances[physics->pairs.at[i].a]->group];
-		physics->grouped.at[group->pair_first + group->pair_count++] = physics->pairs.at[i];
+	for (uint32_t i = 0; i < count; i++) {
+		struct group *group = &physics->groups.at[physics->instances[pairs[i].a]->group];
+		physics->grouped.at[group->pair_first + group->pair_count++] = pairs[i];
 	}
 }
 
-void group_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count)
+void group_update(struct physics *physics)
 {
-	bool changed = pairs_changed(physics, pairs, pair_count) || physics->regroup;
-	if (!changed && !some_group_expired(physics))
+	if (!physics->regroup && !some_group_expired(physics))
 		return;
 	physics->regroup = false;
-	join_pairs(physics, pairs, pair_count);
+	sets_begin(&physics->grouping, &physics->awake, physics->scene->model_count);
+	for (uint32_t i = 0; i < physics->awake_pairs.count; i++)
+		sets_join(&physics->grouping, physics->awake_pairs.at[i].a, physics->awake_pairs.at[i].b);
 	join_groups(physics);
-	order_by_set(physics);
+	sets_order(&physics->grouping, &physics->awake);
 	rebuild_changed(physics);
 	deal_pairs(physics);
 }

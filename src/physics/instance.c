@@ -59,6 +59,17 @@ static bool model_self_collides(const struct scene *scene, const struct scene_mo
 	return false;
 }
 
+static bool is_held(const struct scene *scene, const struct scene_model *model)
+{
+	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
+		if (scene->bodies[b].kinematic)
+			return true;
+	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
+		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
+			return true;
+	return false;
+}
+
 struct instance *instance_create(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
@@ -70,6 +81,7 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->joints = mem_alloc(m->joint_count * sizeof *instance->joints);
 	instance->settings = mem_alloc(m->joint_count * sizeof *instance->settings);
 	instance->boxes = mem_alloc(m->geom_count * sizeof *instance->boxes);
+	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++) {
 		instance->geoms[i] = make_shape(&physics->scene->geoms[m->geom_first + i]);

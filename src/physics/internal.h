@@ -3,6 +3,7 @@
 #define PHYSICS_INTERNAL_H
 
 #include "physics/physics.h"
+#include "physics/sets.h"
 
 #include <ode/ode.h>
 
@@ -13,6 +14,7 @@ enum {
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
+#define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
 
 /* The ODE objects of one model that this runner simulates. Geoms live as long as the instance; bodies and joints are
@@ -31,6 +33,11 @@ struct instance {
 	bool statics_known;
 	bvh_values statics; /* geom indices, ascending */
 	bool self_collides;
+	bool held;      /* to the world, by a joint or as a kinematic body */
+	bool touched;   /* something, in this step */
+	bool disturbed; /* in this step: see physics_disturb() */
+	bool asleep;
+	uint32_t set; /* in physics.touching */
 };
 
 struct joint_setting {
@@ -77,11 +84,18 @@ struct physics {
 
 	struct instance **instances; /* [model_count], NULL: not taken */
 	indices taken;               /* models */
+	indices awake;               /* models taken that are stepped */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
-	VEC(struct physics_pair) pairs;   /* those of the last step */
-	VEC(struct physics_pair) grouped; /* the same, group by group */
-	bool regroup;                     /* models were taken or released */
+	VEC(struct physics_pair) pairs;       /* those of the last step */
+	VEC(struct physics_pair) grouped;     /* the same, group by group */
+	bool regroup;                         /* models were taken or released, or sleep begins or ends */
+	VEC(struct physics_pair) awake_pairs; /* pairs of models that are awake */
+	struct sets touching;                 /* of all taken, by the pairs of this step */
+	VEC(bool) set_sleeps;                 /* [sets_count(&touching)] */
+	VEC(uint32_t) disturbed;
+	indices rested; /* that fell asleep in this step with some speed left */
+	struct sets grouping;
 	uint32_t loose_groups;
 	dWorldID memory; /* lends its working memory to all groups */
 
@@ -89,13 +103,10 @@ struct physics {
 	struct static_geom *statics; /* [geom_count] */
 
 	/* scratch */
-	uint32_t *set;         /* [model_count] union-find over models */
-	uint32_t *place;       /* [model_count] */
 	uint32_t *island;      /* [body_count] union-find over bodies */
 	uint32_t *island_rows; /* [body_count] at roots */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
-	VEC(uint32_t) order; /* taken models, by set */
 };
 
 /* ode.c */
@@ -121,8 +132,16 @@ void joint_control(struct physics *physics, uint32_t joint, dJointID id, struct 
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 uint32_t joint_rows(const struct physics *physics, uint32_t joint);
 
+/* sleep.c */
+uint64_t sleep_steps(double dt); /* that a model must have been still for */
+/* Who is awake in this step; keeps the pairs. */
+void sleep_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt);
+/* Counts a still step of state k+1, or begins again. */
+void sleep_count(struct physics *physics, struct instance *instance, double dt);
+void sleep_end_step(struct physics *physics);
+
 /* group.c */
-void group_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count);
+void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
 

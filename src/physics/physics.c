@@ -17,8 +17,6 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->instances = mem_alloc(scene->model_count * sizeof *physics->instances);
 	physics->present = mem_alloc(scene->model_count * sizeof *physics->present);
 	physics->statics = mem_alloc(scene->geom_count * sizeof *physics->statics);
-	physics->set = mem_alloc(scene->model_count * sizeof *physics->set);
-	physics->place = mem_alloc(scene->model_count * sizeof *physics->place);
 	physics->island = mem_alloc(scene->body_count * sizeof *physics->island);
 	physics->island_rows = mem_alloc(scene->body_count * sizeof *physics->island_rows);
 	physics->memory = dWorldCreate();
@@ -50,12 +48,16 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->grouped);
 	vec_free(&physics->contact_pairs);
 	vec_free(&physics->sort_space);
-	vec_free(&physics->order);
+	vec_free(&physics->awake);
+	vec_free(&physics->awake_pairs);
+	vec_free(&physics->set_sleeps);
+	vec_free(&physics->disturbed);
+	vec_free(&physics->rested);
+	sets_fini(&physics->touching);
+	sets_fini(&physics->grouping);
 	free(physics->instances);
 	free(physics->present);
 	free(physics->statics);
-	free(physics->set);
-	free(physics->place);
 	free(physics->island);
 	free(physics->island_rows);
 	free(physics);
@@ -75,6 +77,7 @@ void physics_release(struct physics *physics, uint32_t model)
 	if (!physics->instances[model])
 		return;
 	group_remove(physics, model);
+	indices_remove(&physics->awake, model);
 	instance_destroy(physics, physics->instances[model]);
 	physics->instances[model] = NULL;
 	indices_remove(&physics->taken, model);
@@ -108,6 +111,35 @@ void physics_set_statics(struct physics *physics, const bool *present)
 		physics->instances[physics->taken.at[i]]->statics_known = false;
 }
 
+const indices *physics_awake(const struct physics *physics)
+{
+	return &physics->awake;
+}
+
+bool physics_sleeps(const struct physics *physics, uint32_t model)
+{
+	return physics->instances[model] && physics->instances[model]->asleep;
+}
+
+const indices *physics_all_rested(const struct physics *physics)
+{
+	return &physics->rested;
+}
+
+bool physics_rested(const struct physics *physics, uint32_t model)
+{
+	return indices_has(&physics->rested, model);
+}
+
+void physics_disturb(struct physics *physics, uint32_t model)
+{
+	struct instance *instance = physics->instances[model];
+	if (!instance || instance->disturbed)
+		return;
+	instance->disturbed = true;
+	vec_push(&physics->disturbed, model);
+}
+
 void physics_state_changed(struct physics *physics)
 {
 	for (uint32_t i = 0; i < physics->taken.count; i++) {
@@ -115,28 +147,38 @@ void physics_state_changed(struct physics *physics)
 		instance->boxes_known = false;
 		instance->statics_known = false;
 	}
+	physics->regroup = true; /* who sleeps is decided anew */
 }
 
 /* --- the step --------------------------------------------------------------------------------------------------- */
 
 static void load(struct physics *physics)
 {
-	for (uint32_t i = 0; i < physics->taken.count; i++) {
-		struct instance *instance = physics->instances[physics->taken.at[i]];
+	for (uint32_t i = 0; i < physics->awake.count; i++) {
+		struct instance *instance = physics->instances[physics->awake.at[i]];
 		if (!instance->boxes_known)
 			instance_measure(physics, instance, false);
+		instance->touched = false;
 		instance_load(physics, instance);
 	}
 }
 
 static void control_joints(struct physics *physics, double dt)
 {
-	for (uint32_t i = 0; i < physics->taken.count; i++) {
-		struct instance *instance = physics->instances[physics->taken.at[i]];
+	for (uint32_t i = 0; i < physics->awake.count; i++) {
+		struct instance *instance = physics->instances[physics->awake.at[i]];
 		const struct scene_model *m = &physics->scene->models[instance->model];
 		for (uint32_t j = 0; j < m->joint_count; j++)
 			joint_control(physics, m->joint_first + j, instance->joints[j], &instance->settings[j], dt);
 	}
+}
+
+/* A joint of the world's own that ties a model to the world holds it as a contact would. */
+static void note_held(struct physics *physics, uint32_t index)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	if (joint->parent == SCENE_NONE || joint->child == SCENE_NONE)
+		physics->instances[joint->model]->touched = true;
 }
 
 static void step_groups(struct physics *physics, double dt)
@@ -153,8 +195,10 @@ static void step_groups(struct physics *physics, double dt)
 		contact_make(physics, group, dt);
 		solver_step(physics, group, dt);
 		dJointGroupEmpty(group->contacts);
-		for (uint32_t i = 0; i < group->world_joints.count; i++)
+		for (uint32_t i = 0; i < group->world_joints.count; i++) {
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
+			note_held(physics, group->world_joints.at[i].index);
+		}
 	}
 }
 
@@ -168,22 +212,24 @@ struct step_call {
 static void step_under_guard(void *ctx)
 {
 	struct step_call *call = ctx;
-	group_update(call->physics, call->pairs, call->pair_count);
+	sleep_update(call->physics, call->pairs, call->pair_count, call->dt);
+	group_update(call->physics);
 	load(call->physics);
 	control_joints(call->physics, call->dt);
 	step_groups(call->physics, call->dt);
 }
 
-static troupe_status store(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
+static troupe_status store(struct physics *physics, double dt, struct aabb_line *ret_boxes, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < physics->taken.count; i++) {
-		struct instance *instance = physics->instances[physics->taken.at[i]];
+	for (uint32_t i = 0; i < physics->awake.count; i++) {
+		struct instance *instance = physics->instances[physics->awake.at[i]];
 		if (!instance_store(physics, instance))
 			return fail(error, TROUPE_EDIVERGED,
 				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, "
 				"%g rad/s",
 				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX,
 				PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
+		sleep_count(physics, instance, dt);
 		instance_measure(physics, instance, true);
 		ret_boxes[instance->model].box = instance->box;
 	}
@@ -210,7 +256,9 @@ troupe_status physics_step(struct physics *physics, const struct physics_pair *p
 			"model '%s', or what touches it, diverged: the physics gave up: %s", first_name(physics),
 			message);
 	}
-	return store(physics, ret_boxes, error);
+	troupe_status status = store(physics, dt, ret_boxes, error);
+	sleep_end_step(physics);
+	return status;
 }
 
 struct physics_stats physics_stats(const struct physics *physics)

@@ -39,6 +39,7 @@ struct physics_options {
 	enum physics_solver solver;
 	uint32_t exact_rows_max; /* 0: PHYSICS_EXACT_ROWS */
 	enum physics_break rule;
+	bool sleepless; /* everything is stepped always */
 };
 
 struct physics_pair {
@@ -68,12 +69,25 @@ const indices *physics_taken(const struct physics *physics);
 /* Static models appeared or went: present[model] says which exist from now on (copied; at first none does). */
 void physics_set_statics(struct physics *physics, const bool *present);
 
+/* Sleep: DESIGN 5. A set of models that touch is not stepped once each of them has been still for half a second, may
+ * sleep (scene_model.may_sleep) and is not disturbed. Still: all bodies slower than 0.01 m/s and 0.01 rad/s, and held
+ * by something (a contact, a joint to the world), or at rest altogether. */
+
+/* Something acts on the model in the coming step: it does not sleep, nor does what it touches. */
+void physics_disturb(struct physics *physics, uint32_t model);
+/* Of the last step: models that were stepped, ascending; those that fell asleep and whose `next` says so. All others
+ * kept state k, and their `next` means nothing. */
+const indices *physics_awake(const struct physics *physics);
+const indices *physics_all_rested(const struct physics *physics);
+bool physics_rested(const struct physics *physics, uint32_t model);
+bool physics_sleeps(const struct physics *physics, uint32_t model);
+
 /* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
 void physics_state_changed(struct physics *physics);
 
-/* One step of dt seconds (> 0) of all models taken: reads `now`, writes `next` and *ret_boxes[model] (the boxes of
- * state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED
- * the error names the model and `next` is worth nothing. */
+/* One step of dt seconds (> 0) of all models taken, but for those asleep: reads `now`, writes `next` and
+ * *ret_boxes[model] (the boxes of state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered
+ * by (a, b). On TROUPE_EDIVERGED the error names the model and `next` is worth nothing. */
 troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
 	struct aabb_line *ret_boxes, struct troupe_error *error);
 

@@ -93,6 +93,7 @@ void plan_fini(struct plan *plan)
 	assign_scratch_fini(&plan->scratch);
 	components_fini(&plan->components);
 	vec_free(&plan->strays);
+	vec_free(&plan->found);
 	vec_free(&plan->contacts);
 	vec_free(&plan->contacts_next);
 	vec_free(&plan->ghosts);
@@ -175,6 +176,28 @@ static void use_static(struct plan *plan, uint32_t model, bool on)
 		return;
 	plan->statics[model] = exists;
 	plan->statics_changed = true;
+	plan_wake(plan, &plan->shared->boxes[model].box);
+}
+
+static void wake(struct plan *plan, uint32_t model)
+{
+	struct state *state = plan->shared->state;
+	if (!plan->scene->models[model].body_count || !*state_still(state, model, false))
+		return;
+	*state_still(state, model, false) = 0;
+	state_touched(state, model);
+	plan->woken = true;
+}
+
+/* The tree holds fat boxes, whose size depends on history; the exact ones decide. */
+void plan_wake(struct plan *plan, const struct aabb *box)
+{
+	struct aabb padded = aabb_grow(*box, TOUCH_PAD);
+	plan->found.count = 0;
+	bvh_query(&plan->shared->touch.tree, &padded, &plan->found);
+	for (uint32_t i = 0; i < plan->found.count; i++)
+		if (aabb_overlap(&padded, &plan->shared->boxes[plan->found.at[i]].box))
+			wake(plan, plan->found.at[i]);
 }
 
 static void forget_stray(struct plan *plan, uint32_t model)
@@ -507,6 +530,7 @@ static void deal_pairs(struct plan *plan)
 void plan_step(struct plan *plan, uint64_t k)
 {
 	plan->changes.count = plan->events.count = 0;
+	plan->woken = false;
 	plan->statics_changed = k == 0;
 	update_levels(plan);
 	update_strays(plan);

@@ -66,6 +66,9 @@ struct plan {
 	uint64_t meetings;              /* contacts that began, of models that were first on different secondaries */
 	uint32_t *first;                /* [model_count] the first secondary of each model */
 
+	bool woken; /* someone's state k was written by plan_wake() */
+	bvh_values found;
+
 	bool levels_dirty, assignment_dirty, pairs_dirty;
 };
 
@@ -76,6 +79,8 @@ void plan_fini(struct plan *plan);
 void plan_strayed(struct plan *plan, uint32_t model);
 /* State k was written from outside: everything is looked at again. */
 void plan_reset(struct plan *plan);
+/* What reaches into this box is at rest no more: what it rested on came, went or was moved. */
+void plan_wake(struct plan *plan, const struct aabb *box);
 /* Decides step k. */
 void plan_step(struct plan *plan, uint64_t k);
 

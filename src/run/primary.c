@@ -27,6 +27,12 @@ void primary_fini(struct primary *primary)
 	free(primary->runners);
 }
 
+bool primary_rests(const struct primary *primary, uint32_t model)
+{
+	return primary->plan.active[model] && primary->shared->scene->models[model].body_count &&
+	       primary->moving_steps && primary->shared->state->models[model].moved_at != primary->moving_steps;
+}
+
 double primary_time_s(const struct primary *primary)
 {
 	return primary->options.initial_time_s + (double)primary->moving_steps * primary->shared->scene->step_s;
@@ -60,12 +66,15 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 }
 
 /* State k becomes state k+1 for all that moved. */
-static void advance(struct primary *primary)
+static void advance(struct primary *primary, struct ack *const *acks)
 {
-	const struct plan *plan = &primary->plan;
-	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
-		if (plan->active[m] && primary->shared->scene->models[m].body_count)
-			state_advance(primary->shared->state, m);
+	struct shared *shared = primary->shared;
+	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+		for (uint32_t m = 0; m < acks[i]->moved.count; m++) {
+			state_advance(shared->state, acks[i]->moved.at[m]);
+			shared->state->models[acks[i]->moved.at[m]].moved_at = primary->moving_steps + 1;
+			touch_moved(&shared->touch, acks[i]->moved.at[m]);
+		}
 	primary->moving_steps++;
 	if (primary->multi_steps && !--primary->multi_steps)
 		primary->paused = true;
@@ -88,7 +97,7 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 	count_time(primary, acks);
 	if (primary->step.paused)
 		return TROUPE_OK;
-	advance(primary);
+	advance(primary, acks);
 	for (uint32_t i = 0; i < primary->options.secondaries; i++)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
@@ -256,6 +265,7 @@ static const struct step *decide(struct primary *primary)
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->shared->scene->step_s;
 	step->paused = primary->paused;
+	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.statics;
 	step->changes = primary->plan.changes.at;

@@ -69,6 +69,8 @@ void primary_fini(struct primary *primary);
  * none, and primary->ended, ->status and ->error say why. May sleep, to keep to real time. */
 const struct step *primary_turn(struct primary *primary, struct ack *const *acks);
 
+/* Whether the last step that was not paused left the model as it was: asleep. */
+bool primary_rests(const struct primary *primary, uint32_t model);
 double primary_time_s(const struct primary *primary);
 uint64_t primary_hash(struct primary *primary);
 

@@ -9,6 +9,7 @@ struct secondary {
 	uint32_t number;
 	struct shared *shared;
 	struct physics *physics;
+	indices minded; /* models taken that have systems */
 	struct ack ack;
 	uint64_t idle_since_ns;
 };
@@ -29,6 +30,8 @@ void secondary_destroy(struct secondary *secondary)
 	if (!secondary)
 		return;
 	physics_destroy(secondary->physics);
+	vec_free(&secondary->minded);
+	vec_free(&secondary->ack.moved);
 	vec_free(&secondary->ack.strayed);
 	free(secondary);
 }
@@ -40,6 +43,19 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 
 /* --- apply ------------------------------------------------------------------------------------------------------ */
 
+static void take(struct secondary *secondary, uint32_t model)
+{
+	physics_take(secondary->physics, model);
+	if (secondary->shared->systems->count[model] && secondary->shared->scene->models[model].body_count)
+		indices_add(&secondary->minded, model);
+}
+
+static void release(struct secondary *secondary, uint32_t model)
+{
+	physics_release(secondary->physics, model);
+	indices_remove(&secondary->minded, model);
+}
+
 /* Loading a level is its static models becoming present (to all) and its dynamic ones being taken; a ghost in one
  * process is the performer's own state, there for all to read. So LOAD, UNLOAD and GHOST have no work of their own
  * here. */
@@ -50,9 +66,9 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 		if (change->runner != secondary->number)
 			continue;
 		if (change->kind == CHANGE_RELEASE)
-			physics_release(secondary->physics, change->id);
+			release(secondary, change->id);
 		else if (change->kind == CHANGE_TAKE)
-			physics_take(secondary->physics, change->id);
+			take(secondary, change->id);
 	}
 	if (step->statics_changed)
 		physics_set_statics(secondary->physics, step->statics);
@@ -68,7 +84,7 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 	}
 }
 
-/* --- update ----------------------------------------------------------------------------------------------------- */
+/* --- update ------------------------------------------------------------------------------------------------------ */
 
 static void clear_control(const struct shared *shared, uint32_t model)
 {
@@ -80,23 +96,49 @@ static void clear_control(const struct shared *shared, uint32_t model)
 static void pre_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
-	const indices *models = physics_taken(secondary->physics);
-	for (uint32_t i = 0; i < models->count; i++) {
-		uint32_t model = models->at[i];
-		if (!shared->systems->count[model])
-			continue;
+	for (uint32_t i = 0; i < secondary->minded.count; i++) {
+		uint32_t model = secondary->minded.at[i];
 		clear_control(shared, model);
 		systems_pre_update(shared->systems, model, step);
+		if (control_acts(&shared->control, shared->scene, model))
+			physics_disturb(secondary->physics, model);
 	}
+}
+
+/* The systems of a model that sleeps may change their own words all the same; then the rest of state k goes with them.
+ */
+static bool post_update_asleep(struct secondary *secondary, uint32_t model, const struct system_step *step)
+{
+	const struct shared *shared = secondary->shared;
+	const struct state_model *m = &shared->state->models[model];
+	const uint64_t *now = state_words(shared->state, model, false);
+	uint64_t *next = state_words(shared->state, model, true);
+	memcpy(next, now, m->system_first * sizeof *next);
+	systems_post_update(shared->systems, model, step);
+	uint32_t words = m->words - m->system_first;
+	return words && memcmp(next + m->system_first, now + m->system_first, words * sizeof *next) != 0;
+}
+
+static void append(struct ack *ack, const uint32_t *models, uint32_t count)
+{
+	if (count)
+		memcpy(vec_append(&ack->moved, count), models, count * sizeof *models);
 }
 
 static void post_update(struct secondary *secondary, const struct system_step *step)
 {
-	const struct shared *shared = secondary->shared;
-	const indices *models = physics_taken(secondary->physics);
-	for (uint32_t i = 0; i < models->count; i++)
-		if (shared->systems->count[models->at[i]])
-			systems_post_update(shared->systems, models->at[i], step);
+	struct ack *ack = &secondary->ack;
+	const indices *awake = physics_awake(secondary->physics);
+	append(ack, awake->at, awake->count);
+	for (uint32_t i = 0; i < secondary->minded.count; i++) {
+		uint32_t model = secondary->minded.at[i];
+		bool stepped = !physics_sleeps(secondary->physics, model) || physics_rested(secondary->physics, model);
+		if (stepped)
+			systems_post_update(secondary->shared->systems, model, step);
+		else if (post_update_asleep(secondary, model, step))
+			append(ack, &model, 1);
+	}
+	append(ack, physics_all_rested(secondary->physics)->at, physics_all_rested(secondary->physics)->count);
 }
 
 static bool strayed(const struct shared *shared, uint32_t model)
@@ -118,7 +160,7 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	if (status)
 		return status;
 	post_update(secondary, &system_step);
-	const indices *models = physics_taken(secondary->physics);
+	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; i < models->count; i++)
 		if (strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);
@@ -131,7 +173,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	const struct step_part *part = &step->parts[secondary->number - 1];
 	struct ack *ack = &secondary->ack;
 	ack->number = step->number;
-	ack->strayed.count = 0;
+	ack->moved.count = ack->strayed.count = 0;
 	ack->waited_ns = begin_ns - secondary->idle_since_ns;
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);

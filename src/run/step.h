@@ -42,7 +42,7 @@ struct step {
 	double time_s;      /* simulated time of state k */
 	double dt;          /* s */
 	bool paused;        /* nothing moves; commands still arrive */
-	bool state_changed; /* state k was written by the primary (a reset): forget what was derived from it */
+	bool state_changed; /* state k was written by the primary: forget what was derived from it */
 	bool statics_changed;
 	const bool *statics;          /* [model_count] static models that exist */
 	const struct change *changes; /* of all secondaries, in order */
@@ -56,6 +56,7 @@ struct ack {
 	uint64_t number;
 	troupe_status status;
 	struct troupe_error error; /* when status says so */
+	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
 	VEC(uint32_t) strayed; /* models that left the box or the slack within which nothing about them can change */
 	uint64_t busy_ns;      /* from taking the step to the ack */
 	uint64_t waited_ns;    /* before it */

@@ -22,4 +22,22 @@ struct control {
 	struct body_control *bodies;  /* [scene->body_count] */
 };
 
+/* Whether it asks for anything but rest. */
+static inline bool control_acts(const struct control *control, const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
+		const struct joint_control *joint = &control->joints[j];
+		if ((joint->drive && joint->velocity != 0) || joint->force != 0)
+			return true;
+	}
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
+		const struct body_control *body = &control->bodies[b];
+		bool driven = body->drive && (vec3_dot(body->v, body->v) != 0 || vec3_dot(body->w, body->w) != 0);
+		if (driven || vec3_dot(body->force, body->force) != 0 || vec3_dot(body->torque, body->torque) != 0)
+			return true;
+	}
+	return false;
+}
+
 #endif

@@ -340,6 +340,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 		.name = from->name,
 		.line = from->line,
 		.is_static = from->is_static,
+		.may_sleep = from->allow_auto_disable,
 		.level = SCENE_NONE,
 		.body_first = c->bodies.count,
 		.geom_first = c->geoms.count,

@@ -79,6 +79,7 @@ struct scene_model {
 	uint32_t line;
 	bool is_static;
 	bool performer; /* declared as one */
+	bool may_sleep; /* <allow_auto_disable> */
 	/* A dynamic model that exactly one level names comes and goes with that level; SCENE_NONE otherwise. */
 	uint32_t level;
 	struct vec3 volume; /* edges of a declared performer's box */

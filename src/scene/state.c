@@ -22,6 +22,7 @@ static void lay_out(struct state *state, const uint32_t *system_words)
 	}
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		struct state_model *model = &state->models[m];
+		model->words += scene->models[m].body_count > 0; /* still */
 		model->system_first = model->words;
 		model->words += system_words ? system_words[m] : 0;
 		/* a model's words start on their own cache line: neighbours are written by other runners */

@@ -4,6 +4,7 @@
  * A model's words, in this order:
  *   bodies   struct body_state each, in body order
  *   joints   struct joint_state each: the model's own, then the world's joints that it is the child of
+ *   still    one word, of a model with bodies: for how many steps it has been still (physics: sleeping)
  *   systems  whatever its systems keep (commands in force, odometry, integrals), each from its own offset
  * Two copies of each: `now` is state k and read by anyone during step k; `next` is written during step k by the runner
  * that simulates the model, and by nobody else. state_advance() makes next the new now; a model that no runner stepped
@@ -30,6 +31,7 @@ struct state_model {
 	uint32_t offset;       /* first word in each copy */
 	uint32_t words;        /* all of it */
 	uint32_t system_first; /* first word of the systems, from the model's first */
+	uint64_t moved_at;     /* the primary's: moving step that last wrote it */
 	uint32_t copy;         /* which copy is now: 0 or 1 */
 	bool hashed;           /* hash is that of now */
 	uint64_t hash;
@@ -68,6 +70,11 @@ static inline struct joint_state *state_joint(const struct state *state, uint32_
 static inline uint64_t *state_systems(const struct state *state, uint32_t model, bool next)
 {
 	return state_words(state, model, next) + state->models[model].system_first;
+}
+
+static inline uint64_t *state_still(const struct state *state, uint32_t model, bool next)
+{
+	return state_words(state, model, next) + state->models[model].system_first - 1;
 }
 
 /* next becomes now. */

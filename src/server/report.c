@@ -47,7 +47,7 @@ static void add_model(const struct troupe_server *server, uint32_t model, struct
 		text_add(out, i ? ", " : "");
 		text_add_double(out, numbers[i]);
 	}
-	text_add(out, "]");
+	text_add(out, "], \"asleep\": %s", primary_rests(&server->primary, model) ? "true" : "false");
 	const struct systems *systems = server->systems;
 	for (uint32_t i = systems->first[model]; i < systems->first[model] + systems->count[model]; i++) {
 		const struct system *system = &systems->all.at[i];

@@ -173,7 +173,8 @@ static void set_up_shared(struct troupe_server *server, enum physics_break rule)
 	shared->control.joints = mem_alloc_lines(scene->joint_count * sizeof *shared->control.joints);
 	shared->control.bodies = mem_alloc_lines(scene->body_count * sizeof *shared->control.bodies);
 	shared->boxes = mem_alloc_lines(scene->model_count * sizeof *shared->boxes);
-	shared->physics = (struct physics_options){.solver = choose_solver(scene), .rule = rule};
+	shared->physics = (struct physics_options){
+		.solver = choose_solver(scene), .rule = rule, .sleepless = server->def.sleepless};
 	touch_init(&shared->touch, scene);
 	tracker_init(&shared->tracker, scene);
 }
@@ -237,6 +238,7 @@ static void fill_models(struct troupe_server *server, struct troupe_model_state 
 			.pose = {pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z},
 			.secondary = server_number(server, server->primary.plan.now.model[m]),
 			.loaded = server->primary.plan.active[m],
+			.asleep = primary_rests(&server->primary, m),
 		};
 	}
 }

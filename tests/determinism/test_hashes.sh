@@ -35,6 +35,7 @@ same()
 
 same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" 16000 1 1
 same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" 8000 1 1
+same asleep "$worlds/asleep.sdf" "$worlds/asleep.commands" 8000 0 1
 same hill "$worlds/hill.sdf" - 6000 1 1
 same heap "$worlds/heap.sdf" - 3000 1 1
 same large "$worlds/large.sdf" "$worlds/large.commands" 4000 1 1

@@ -1,0 +1,194 @@
+/* Sleeping: a set of touching models that has been still for a while is not stepped until something touches or commands
+ * it.
+ *
+ * Whether a set sleeps in step k is a function of state k and of what is commanded in step k, so nobody's history
+ * shows: the set is exact (the pairs of state k), each model's count of still steps is a word of its state, and a
+ * sleeping model's state is that of rest. What is remembered here (who slept in the last step) only saves work: it is
+ * looked at again when the pairs change, when a model is taken or its state was written from outside, when one is
+ * commanded, and for sets that are awake. */
+#include "physics/internal.h"
+
+#include <string.h>
+
+/* Stillness shows in the speed of every body, and lasts. ODE's own defaults for auto-disable are 0.01 m/s and 0.01
+ * rad/s; see ../ARCHITECTURE.md, "Tried and measured". */
+#define STILL_SPEED 0.01 /* m/s */
+#define STILL_SPIN 0.01  /* rad/s */
+
+uint64_t sleep_steps(double dt)
+{
+	return (uint64_t)ceil(PHYSICS_STILL_S / dt);
+}
+
+/* --- stillness of one model -------------------------------------------------------------------------------------- */
+
+static bool within(struct vec3 v, double max)
+{
+	return vec3_dot(v, v) <= max * max;
+}
+
+static bool is_zero(struct vec3 v)
+{
+	return v.x == 0 && v.y == 0 && v.z == 0;
+}
+
+/* A body that drifts slowly through empty space is moving, not resting: unless it is at rest to the last bit, something
+ * must hold it. */
+static bool is_still(const struct body_state *bodies, uint32_t count, bool held)
+{
+	bool slow = true, at_rest = true;
+	for (uint32_t i = 0; i < count; i++) {
+		slow = slow && within(bodies[i].v, STILL_SPEED) && within(bodies[i].w, STILL_SPIN);
+		at_rest = at_rest && is_zero(bodies[i].v) && is_zero(bodies[i].w);
+	}
+	return at_rest || (slow && held);
+}
+
+void sleep_count(struct physics *physics, struct instance *instance, double dt)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	uint64_t now = *state_still(physics->state, instance->model, false);
+	uint64_t *next = state_still(physics->state, instance->model, true);
+	bool still = m->may_sleep && !instance->disturbed &&
+		     is_still(state_bodies(physics->state, instance->model, true), m->body_count,
+			     instance->held || instance->touched);
+	*next = still ? MIN(now + 1, sleep_steps(dt)) : 0;
+}
+
+/* --- sets --------------------------------------------------------------------------------------------------------- */
+
+static bool may_sleep(const struct physics *physics, const uint32_t *members, uint32_t count, uint64_t steps)
+{
+	if (physics->options.sleepless)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (*state_still(physics->state, members[i], false) < steps ||
+			physics->instances[members[i]]->disturbed)
+			return false;
+	return true;
+}
+
+/* The state of rest. False when it was that already. */
+static bool put_to_rest(struct physics *physics, uint32_t model)
+{
+	const struct scene_model *m = &physics->scene->models[model];
+	const struct body_state *now = state_bodies(physics->state, model, false);
+	bool at_rest = true;
+	for (uint32_t i = 0; i < m->body_count; i++)
+		at_rest = at_rest && is_zero(now[i].v) && is_zero(now[i].w);
+	if (at_rest)
+		return false;
+	memcpy(state_words(physics->state, model, true), state_words(physics->state, model, false),
+		physics->state->models[model].system_first * sizeof(uint64_t));
+	struct body_state *next = state_bodies(physics->state, model, true);
+	for (uint32_t i = 0; i < m->body_count; i++)
+		next[i].v = next[i].w = (struct vec3){0, 0, 0};
+	return true;
+}
+
+static void fall_asleep(struct physics *physics, const uint32_t *members, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct instance *instance = physics->instances[members[i]];
+		instance->asleep = true;
+		group_remove(physics, members[i]);
+		if (put_to_rest(physics, members[i]))
+			indices_add(&physics->rested, members[i]);
+	}
+}
+
+static void find_sets(struct physics *physics)
+{
+	sets_begin(&physics->touching, &physics->taken, physics->scene->model_count);
+	for (uint32_t i = 0; i < physics->pairs.count; i++)
+		sets_join(&physics->touching, physics->pairs.at[i].a, physics->pairs.at[i].b);
+	sets_order(&physics->touching, &physics->taken);
+	physics->set_sleeps.count = 0;
+	(void)vec_append(&physics->set_sleeps, sets_count(&physics->touching));
+	for (uint32_t s = 0; s < sets_count(&physics->touching); s++)
+		for (uint32_t i = physics->touching.first.at[s]; i < physics->touching.first.at[s + 1]; i++)
+			physics->instances[physics->touching.order.at[i]]->set = s;
+}
+
+/* Decides one set anew; true when somebody's sleep begins or ends. */
+static bool decide(struct physics *physics, uint32_t set, uint64_t steps)
+{
+	const uint32_t *members = physics->touching.order.at + physics->touching.first.at[set];
+	uint32_t count = physics->touching.first.at[set + 1] - physics->touching.first.at[set];
+	bool sleeps = may_sleep(physics, members, count, steps), changed = false;
+	for (uint32_t i = 0; i < count; i++)
+		changed |= physics->instances[members[i]]->asleep != sleeps;
+	physics->set_sleeps.at[set] = sleeps;
+	if (changed && sleeps)
+		fall_asleep(physics, members, count);
+	for (uint32_t i = 0; changed && !sleeps && i < count; i++)
+		physics->instances[members[i]]->asleep = false;
+	return changed;
+}
+
+/* Only sets that are awake, and those that somebody was disturbed in, can be otherwise than before. */
+static bool decide_again(struct physics *physics, uint64_t steps)
+{
+	bool changed = false;
+	for (uint32_t i = 0; i < physics->disturbed.count; i++) {
+		const struct instance *instance = physics->instances[physics->disturbed.at[i]];
+		if (instance && physics->set_sleeps.at[instance->set])
+			changed |= decide(physics, instance->set, steps);
+	}
+	for (uint32_t i = 0; i < physics->awake.count; i++) {
+		const struct instance *instance = physics->instances[physics->awake.at[i]];
+		bool ready = *state_still(physics->state, instance->model, false) >= steps && !instance->disturbed;
+		if (ready && !physics->set_sleeps.at[instance->set])
+			changed |= decide(physics, instance->set, steps);
+	}
+	return changed;
+}
+
+static void list_awake(struct physics *physics)
+{
+	physics->awake.count = physics->awake_pairs.count = 0;
+	for (uint32_t i = 0; i < physics->taken.count; i++)
+		if (!physics->instances[physics->taken.at[i]]->asleep)
+			vec_push(&physics->awake, physics->taken.at[i]);
+	for (uint32_t i = 0; i < physics->pairs.count; i++)
+		if (!physics->instances[physics->pairs.at[i].a]->asleep)
+			vec_push(&physics->awake_pairs, physics->pairs.at[i]);
+}
+
+static bool keep_pairs(struct physics *physics, const struct physics_pair *pairs, uint32_t count)
+{
+	if (count == physics->pairs.count && (!count || !memcmp(pairs, physics->pairs.at, count * sizeof *pairs)))
+		return false;
+	physics->pairs.count = 0;
+	if (count)
+		memcpy(vec_append(&physics->pairs, count), pairs, count * sizeof *pairs);
+	return true;
+}
+
+void sleep_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt)
+{
+	uint64_t steps = sleep_steps(dt);
+	bool changed = keep_pairs(physics, pairs, pair_count) || physics->regroup;
+	physics->rested.count = 0;
+	if (changed) {
+		find_sets(physics);
+		for (uint32_t s = 0; s < sets_count(&physics->touching); s++)
+			(void)decide(physics, s, steps);
+	} else {
+		changed = decide_again(physics, steps);
+	}
+	if (!changed)
+		return;
+	list_awake(physics);
+	physics->regroup = true;
+}
+
+void sleep_end_step(struct physics *physics)
+{
+	for (uint32_t i = 0; i < physics->disturbed.count; i++) {
+		struct instance *instance = physics->instances[physics->disturbed.at[i]];
+		if (instance)
+			instance->disturbed = false;
+	}
+	physics->disturbed.count = 0;
+}

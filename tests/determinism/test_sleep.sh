@@ -1,0 +1,57 @@
+#!/bin/sh
+# test limit: 300
+# Who sleeps when: all that is at rest, but for what may not; what a cart drives into wakes, what it passes sleeps on;
+# and all goes to sleep again. With --no-sleep nobody does.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+world=$worlds/asleep.sdf
+commands=$worlds/asleep.commands
+
+# at STEPS OPTION...: a report of the state after so many steps
+at()
+{
+	steps=$1
+	shift
+	run "$scratch/out" "$world" "$commands" "$steps" --report "$scratch/report" "$@"
+	check "runs for $steps steps $*" $?
+}
+
+asleep() { grep -c "\"name\": \"$1.*\"asleep\": true" "$scratch/report"; }
+pose() { sed -n "s/.*\"name\": \"$1\", \"pose\": \[\([^]]*\)\].*/\1/p" "$scratch/report"; }
+
+# sleepers WHEN PATTERN NUMBER
+sleepers()
+{
+	found=$(asleep "$2")
+	[ "$found" = "$3" ]
+	check "$1: $3 of '$2' sleep, found $found" $?
+}
+
+for secondaries in 0 2; do
+	at 300 --secondaries $secondaries
+	sleepers 'too early' '' 0
+	at 1999 --secondaries $secondaries
+	sleepers 'at rest' crate_ 27
+	sleepers 'at rest' cart_ 3
+	sleepers 'at rest' restless 0
+	before=$(pose crate_0_2_1)
+	untouched=$(pose crate_2_2_1)
+	at 2010 --secondaries $secondaries
+	sleepers 'commanded' cart_ 1
+	sleepers 'still far away' crate_ 27
+	at 4500 --secondaries $secondaries
+	sleepers 'driven into' crate_0_ 0
+	sleepers 'passed by' crate_1_ 9
+	sleepers 'nobody near' crate_2_ 9
+	[ "$before" != "$(pose crate_0_2_1)" ]
+	check 'the wall that was driven into gave way' $?
+	[ "$untouched" = "$(pose crate_2_2_1)" ]
+	check 'the wall that nobody touched did not' $?
+	at 9000 --secondaries $secondaries
+	sleepers 'all over' crate_ 27
+	sleepers 'all over' cart_ 3
+	sleepers 'all over' restless 0
+done
+at 4500 --secondaries 1 --no-sleep
+sleepers 'told not to sleep' '' 0
+totals
