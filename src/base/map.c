@@ -1,4 +1,5 @@
-/* Open addressing, linear probing, at most two thirds full; nothing is ever removed. */
+/* Open addressing, linear probing, at most two thirds full. Removing moves back what follows in the same run of slots:
+ * a mark in the place of what was removed would have to be cleaned up some day, and makes finding slow until then. */
 #include "base/map.h"
 
 #include "base/hash.h"
@@ -46,6 +47,28 @@ bool map_find(const struct map *map, const char *name, uint32_t *ret_value)
 	if (!slot->name)
 		return false;
 	*ret_value = slot->value;
+	return true;
+}
+
+bool map_remove(struct map *map, const char *name)
+{
+	if (!map->count)
+		return false;
+	uint32_t mask = map->room - 1;
+	struct map_slot *gone = probe(map->slots, map->room, name, hash_bytes(0, name, strlen(name)));
+	if (!gone->name)
+		return false;
+	uint32_t hole = (uint32_t)(gone - map->slots);
+	for (uint32_t i = (hole + 1) & mask; map->slots[i].name; i = (i + 1) & mask) {
+		/* one may move back as far as where its search begins */
+		uint32_t home = (uint32_t)map->slots[i].hash & mask;
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		map->slots[hole] = map->slots[i];
+		hole = i;
+	}
+	map->slots[hole] = (struct map_slot){0};
+	map->count--;
 	return true;
 }
 

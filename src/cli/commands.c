@@ -1,3 +1,6 @@
+/* Where a statement ends is decided first, from quotes and comments alone, and each byte is looked at once for that;
+ * what is in it is checked afterwards. A text without quotes around it may run on over lines only inside a quote of its
+ * own, which no message that fits on a line leaves open. */
 #include "cli/commands.h"
 
 #include "base/text.h"
@@ -70,42 +73,119 @@ static void cut_trailing_blanks(char *line, size_t count)
 		line[--count] = '\0';
 }
 
-static troupe_status parse_lines(struct command_lines *commands, size_t bytes, struct troupe_error *error)
+/* --- where a statement ends --------------------------------------------------------------------------------------- */
+
+static char *line_end(char *at, char *end)
 {
-	char *at = commands->bytes, *end = at + bytes;
-	for (uint32_t number = 1; at < end; number++) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t count = (size_t)((newline ? newline : end) - at);
-		if (count > COMMANDS_LINE_BYTES_MAX)
-			return fail(error, TROUPE_ELIMIT, "%s:%u: line of %zu bytes: expected at most %d",
-				commands->path, number, count, COMMANDS_LINE_BYTES_MAX);
-		if (memchr(at, '\0', count))
-			return fail(
-				error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path, number);
-		at[count] = '\0';
-		cut_trailing_blanks(at, count);
-		char *line = skip_blanks(at);
-		at += count + 1;
-		if (!*line || *line == '#')
-			continue;
-		if (commands->all.count == COMMANDS_MAX)
-			return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d",
-				commands->path, number, COMMANDS_MAX);
-		struct command_line command;
-		troupe_status status = parse_line(line, commands->path, number, &command, error);
+	char *newline = memchr(at, '\n', (size_t)(end - at));
+	return newline ? newline : end;
+}
+
+/* Past the quote that ends what the one at `at` begins; NULL: there is none. */
+static char *skip_quoted(char *at, char *end, bool escapes)
+{
+	for (char quote = *at++; at < end; at++) {
+		if (*at == quote)
+			return at + 1;
+		at += escapes && *at == '\\';
+	}
+	return NULL;
+}
+
+/* Where the text at `at` ends; NULL: a quote is not closed. */
+static char *text_end(char *at, char *end)
+{
+	if (at < end && *at == '\'') {
+		at = skip_quoted(at, end, false);
+		return at ? line_end(at, end) : NULL;
+	}
+	while (at < end && *at != '\n') {
+		if (*at == '#')
+			return line_end(at, end);
+		at = *at == '"' || *at == '\'' ? skip_quoted(at, end, true) : at + 1;
+		if (!at)
+			return NULL;
+	}
+	return at;
+}
+
+static char *statement_end(char *at, char *end)
+{
+	at = skip_blanks(at);
+	if (*at == '#')
+		return line_end(at, end);
+	for (int words = 0; words < 2; words++)
+		at = skip_blanks(at + strcspn(at, " \t\n"));
+	return text_end(at, end);
+}
+
+static uint32_t count_lines(const char *at, const char *end)
+{
+	uint32_t count = 0;
+	while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+		at++;
+		count++;
+	}
+	return count;
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+/* `number`: of the line on which the statement begins. */
+static troupe_status parse_statement(struct command_lines *commands, char *at, size_t count, uint32_t number,
+	bool is_open, struct troupe_error *error)
+{
+	struct command_line command;
+	if (count > COMMANDS_STATEMENT_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:%u: a command of %zu bytes: expected at most %d", commands->path,
+			number, count, COMMANDS_STATEMENT_BYTES_MAX);
+	if (memchr(at, '\0', count))
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path, number);
+	at[count] = '\0';
+	cut_trailing_blanks(at, count);
+	char *line = skip_blanks(at);
+	if (!*line || *line == '#')
+		return TROUPE_OK;
+	if (commands->all.count == COMMANDS_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d", commands->path,
+			number, COMMANDS_MAX);
+	troupe_status status = parse_line(line, commands->path, number, &command, error);
+	if (status)
+		return status;
+	if (is_open)
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: a quote in the text is not closed: expected its end",
+			commands->path, number);
+	vec_push(&commands->all, command);
+	return TROUPE_OK;
+}
+
+troupe_status commands_parse(
+	const char *path, char *bytes, size_t count, struct command_lines *commands, struct troupe_error *error)
+{
+	commands->path = path;
+	commands->bytes = bytes;
+	uint32_t number = 1;
+	for (char *at = bytes, *end = bytes + count; at < end;) {
+		char *stop = statement_end(at, end);
+		bool is_open = !stop;
+		if (is_open)
+			stop = line_end(at, end); /* the rest of the line may have worse to say */
+		uint32_t lines = count_lines(at, stop) + 1;
+		troupe_status status = parse_statement(commands, at, (size_t)(stop - at), number, is_open, error);
 		if (status)
 			return status;
-		vec_push(&commands->all, command);
+		at = stop + 1;
+		number += lines;
 	}
 	return TROUPE_OK;
 }
 
 troupe_status commands_read(const char *path, struct command_lines *commands, struct troupe_error *error)
 {
-	size_t bytes;
-	commands->path = path;
-	troupe_status status = text_read_file(path, COMMANDS_FILE_BYTES_MAX, &commands->bytes, &bytes, error);
-	return status ? status : parse_lines(commands, bytes, error);
+	char *bytes;
+	size_t count;
+	troupe_status status = text_read_file(path, COMMANDS_FILE_BYTES_MAX, &bytes, &count, error);
+	return status ? status : commands_parse(path, bytes, count, commands, error);
 }
 
 troupe_status commands_queue(

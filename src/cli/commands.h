@@ -1,5 +1,7 @@
-/* Inputs bound to steps, from a file: one a line, "STEP TOPIC TEXT". Blank lines and lines that begin with '#' are
- * skipped; TEXT may stand in single quotes, as in a shell; lines need not be sorted. */
+/* Inputs bound to steps, from a file: statements "STEP TOPIC TEXT", one a line. Blank lines and lines that begin with
+ * '#' are skipped; they need not be sorted. TEXT goes to the end of the line, and on over line ends that lie inside a
+ * quote
+ * (" or ') of its message; or it stands in single quotes, as in a shell, and goes on to the next single quote. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
@@ -8,14 +10,14 @@
 #include <troupe/server.h>
 
 enum {
-	COMMANDS_FILE_BYTES_MAX = 256 << 20,
-	COMMANDS_LINE_BYTES_MAX = 1 << 16,
+	COMMANDS_FILE_BYTES_MAX = 512 << 20,
+	COMMANDS_STATEMENT_BYTES_MAX = 16 << 20, /* as much as one message may have: it may carry SDF */
 	COMMANDS_MAX = 1000000,
 };
 
 struct command_line {
 	uint64_t step;
-	uint32_t line;
+	uint32_t line; /* on which it begins, from 1 */
 	const char *topic, *text;
 };
 
@@ -25,8 +27,11 @@ struct command_lines {                /* zeroed is empty */
 	VEC(struct command_line) all; /* as in the file */
 };
 
-/* Checks the form of every line. TROUPE_EIO, TROUPE_ELIMIT, TROUPE_ECOMMAND with file:line. Fini in any case. */
+/* Checks the form of every statement. TROUPE_EIO, TROUPE_ELIMIT, TROUPE_ECOMMAND with file:line. Fini in any case. */
 troupe_status commands_read(const char *path, struct command_lines *commands, struct troupe_error *error);
+/* The same for what has been read already: `bytes` holds `count` bytes and a terminator, and becomes the commands'. */
+troupe_status commands_parse(
+	const char *path, char *bytes, size_t count, struct command_lines *commands, struct troupe_error *error);
 /* Hands them to the server, which knows its topics. TROUPE_ECOMMAND with file:line. */
 troupe_status commands_queue(
 	const struct command_lines *commands, struct troupe_server *server, struct troupe_error *error);

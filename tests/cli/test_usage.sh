@@ -162,13 +162,16 @@ commands '1\n' 1 'c.txt:1: no topic: expected STEP TOPIC TEXT'
 commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected one that begins with '/'"
 commands '1 /world/w/control\n' 1 "c.txt:1: no text after '/world/w/control'"
 commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
+commands "1 /world/w/control 'pause:\ntrue'\n2 /world/w/control 'pause:\n\n  maybe'\n" 1 \
+	"c.txt:3: column 3 of line 3: expected true or false, found 'maybe'"
+commands '1 /world/w/control pause: "\n2 /world/w/control pause: true\n' 1 'c.txt:1: a quote in the text is not closed'
 commands '1 /world/w/control pause: maybe\n' 1 'c.txt:1: '
 commands '1 /world/w/control no_such: 1\n' 1 'c.txt:1: .*no_such'
 commands '1 /world/w/control pause: true\n2 /no/such/topic x: 1\n' 1 'c.txt:2: .*/no/such/topic'
 commands '1 /world/other/control pause: true\n' 1 'c.txt:1: '
 commands '1 /world/w/control pause: \000true\n' 1 'c.txt:1: a zero byte'
-{ printf '1 /world/w/control '; head -c 70000 /dev/zero | tr '\0' x; echo; } >c.txt
-bad 1 'c.txt:1: line of 70019 bytes: expected at most 65536' run --iterations 5 w.sdf --commands c.txt
+{ printf '1 /world/w/control '; head -c 17000000 /dev/zero | tr '\0' x; echo; } >c.txt
+bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --iterations 5 w.sdf --commands c.txt
 bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
 bad 1 'cannot read' run --iterations 5 w.sdf --commands "$folder"
 

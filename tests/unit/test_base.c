@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,56 @@ Test(base, map_finds_what_was_added_once)
 	cr_assert(!map_find(&map, "name5000", &value));
 	map_fini(&map);
 	arena_fini(&arena);
+}
+
+/* Against a plain table, at every fullness: adding prevails at first, then removing. */
+Test(base, map_forgets_what_was_removed_and_nothing_else)
+{
+	enum { NAMES = 300 };
+	struct map map = {0};
+	char names[NAMES][8];
+	uint32_t there[NAMES] = {0}, count = 0; /* value, 0: not there */
+	for (uint32_t i = 0; i < NAMES; i++)
+		snprintf(names[i], sizeof names[i], "n%u", i);
+	cr_assert(!map_remove(&map, "n0"));
+	for (uint64_t round = 1; round <= 40000; round++) {
+		uint32_t i = (uint32_t)(hash_mix(round, 1) % NAMES), value = 0;
+		bool add = hash_mix(round, 2) % 40000 > round;
+		cr_assert_eq(add ? map_add(&map, names[i], (uint32_t)round) : map_remove(&map, names[i]),
+			add == !there[i], "round %d", (int)round);
+		if (add == !there[i]) {
+			there[i] = add ? (uint32_t)round : 0;
+			count += add ? 1 : -1u;
+		}
+		cr_assert_eq(map.count, count);
+		for (uint32_t k = 0; round % 16 == 0 && k < NAMES; k++)
+			cr_assert_eq(map_find(&map, names[k], &value) ? value : 0, there[k], "round %d: %s", (int)round,
+				names[k]);
+	}
+	map_fini(&map);
+}
+
+/* Names that come and go for ever cost neither room nor time: nothing of them stays. */
+Test(base, map_stays_small_while_names_come_and_go)
+{
+	enum { KEPT = 10 };
+	struct map map = {0};
+	char names[KEPT][16] = {""};
+	uint32_t value = 0;
+	for (uint32_t i = 0; i < 100000; i++) {
+		char *name = names[i % KEPT];
+		cr_assert_eq(map_remove(&map, name), i >= KEPT);
+		snprintf(name, sizeof names[0], "name%u", i);
+		cr_assert(map_add(&map, name, i));
+	}
+	cr_assert_eq(map.count, KEPT);
+	cr_assert_leq(map.room, 16);
+	cr_assert(map_find(&map, "name99995", &value) && value == 99995);
+	cr_assert(!map_find(&map, "name99989", &value));
+	for (uint32_t i = 0; i < KEPT; i++)
+		cr_assert(map_remove(&map, names[i]));
+	cr_assert(!map.count && !map_find(&map, names[0], &value) && !map_remove(&map, names[0]));
+	map_fini(&map);
 }
 
 Test(base, numbers_are_whole_words)

@@ -1,0 +1,314 @@
+/* Feeds damaged files of commands to their reader, and what they hold to the reader of messages, with every schema:
+ * bytes flipped, cut and repeated, words replaced by nasty ones. fuzz_command [SEED ROUNDS FILE ...]; without arguments
+ * a few hundred rounds over a corpus of its own, which is also read undamaged: what once went wrong stays there. The
+ * same arguments damage the same bytes. Whatever comes in, the readers must return, either with what is sane, and is
+ * read again from its own print, or with one line that says where. Build with --enable-sanitize=address to see more.
+ * With clang's -fsanitize=fuzzer and -DWITHOUT_MAIN it is a target for that. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "system/message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct message_schema *const schemas[] = {&message_twist, &message_double, &message_bool,
+	&message_world_control, &message_entity_factory, &message_entity_factory_v, &message_entity, &message_pose,
+	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer};
+
+static void must(bool good, const char *what, const char *text, size_t count)
+{
+	if (good)
+		return;
+	fprintf(stderr, "fuzz_command: %s; the text was:\n", what);
+	fwrite(text, 1, count, stderr);
+	abort();
+}
+
+/* --- a message, and its print ------------------------------------------------------------------------------------- */
+
+static void add_string(struct text *out, const char *string)
+{
+	text_add(out, "\"");
+	for (const unsigned char *c = (const unsigned char *)string; *c; c++)
+		if (*c == '"' || *c == '\\' || *c < 0x20)
+			text_add(out, "\\%03o", *c);
+		else
+			text_add_bytes(out, (const char *)c, 1);
+	text_add(out, "\" ");
+}
+
+static void add_slot(
+	struct text *out, const struct message_schema *schema, const struct message *message, uint32_t slot)
+{
+	const char *path = schema->fields[slot].path;
+	size_t depth = 0;
+	for (const char *dot; (dot = strchr(path, '.')); path = dot + 1, depth++)
+		text_add(out, "%.*s {", (int)(dot - path), path);
+	text_add(out, "%s: ", path);
+	if (schema->fields[slot].kind == MESSAGE_STRING)
+		add_string(out, message_string(message, slot));
+	else
+		text_add_double(out, message->value[slot]);
+	while (depth--)
+		text_add(out, "}");
+	text_add(out, "\n");
+}
+
+static void add_message(struct text *out, const struct message_schema *schema, const struct message *message)
+{
+	for (uint32_t slot = 0; slot < schema->field_count; slot++)
+		if (message_given(message, slot))
+			add_slot(out, schema, message, slot);
+	for (uint32_t i = 0; i < message_item_count(message); i++) {
+		text_add(out, "%s {", schema == &message_pose_v ? "pose" : "data");
+		add_message(out, schema->item, message_item(message, i));
+		text_add(out, "}\n");
+	}
+}
+
+static bool sane_value(const struct message_schema *schema, const struct message *message, uint32_t slot)
+{
+	double value = message->value[slot];
+	if (slot >= schema->field_count || !message_given(message, slot))
+		return value == 0 && !message_given(message, slot) && !*message_string(message, slot);
+	switch (schema->fields[slot].kind) {
+	case MESSAGE_BOOL:
+		return value == 0 || value == 1;
+	case MESSAGE_UINT:
+		return value >= 0 && value <= UINT32_MAX && value == floor(value);
+	case MESSAGE_ENUM:
+		return value >= 0 && value < MESSAGE_ENTITY_TYPES && value == floor(value);
+	case MESSAGE_STRING:
+		return value == 0;
+	default:
+		return fabs(value) <= 1e9;
+	}
+}
+
+static bool sane(const struct message_schema *schema, const struct message *message)
+{
+	uint32_t items = message_item_count(message);
+	struct pose pose;
+	for (uint32_t slot = 0; slot < MESSAGE_SLOTS_MAX; slot++)
+		if (!sane_value(schema, message, slot))
+			return false;
+	uint32_t at = schema == &message_pose ? MESSAGE_POSE_POSE : MESSAGE_FACTORY_POSE;
+	if ((schema == &message_pose || schema == &message_entity_factory) &&
+		!message_pose_of(message, at, &pose, NULL) &&
+		!(fabs(quat_mul(pose.q, quat_conj(pose.q)).w - 1) < 1e-12))
+		return false;
+	for (uint32_t i = 0; i < items; i++)
+		if (!schema->item || !sane(schema->item, message_item(message, i)))
+			return false;
+	return items <= MESSAGE_ITEMS_MAX && (message->more != NULL) == (message_more_bytes(message) > 0);
+}
+
+static bool one_message(const struct message_schema *schema, const char *text)
+{
+	struct troupe_error error = {0};
+	struct message message, again;
+	size_t count = strlen(text);
+	if (message_parse(schema, text, &message, &error)) {
+		must(!strncmp(error.text, "column ", 7), "a message refused without a place", text, count);
+		return false;
+	}
+	must(sane(schema, &message), "a message that is not sane", text, count);
+	struct text first = {0}, second = {0};
+	add_message(&first, schema, &message);
+	/* a short message's print may be longer than it may be: blanks for escapes and digits for a power of ten */
+	size_t bytes_max = schema->bytes_max ? schema->bytes_max : MESSAGE_BYTES_MAX;
+	if (first.count && first.count <= bytes_max) {
+		must(!message_parse(schema, first.at, &again, &error), "a print that is refused", text, count);
+		add_message(&second, schema, &again);
+		must(!strcmp(first.at, second.at), "a print that is read differently", text, count);
+		message_fini(&again);
+	}
+	text_fini(&first);
+	text_fini(&second);
+	message_fini(&message);
+	return true;
+}
+
+/* --- a file ------------------------------------------------------------------------------------------------------- */
+
+static unsigned all_messages(const char *text)
+{
+	unsigned read = 0;
+	for (size_t i = 0; i < ARRAY_LEN(schemas); i++)
+		read += one_message(schemas[i], text);
+	return read;
+}
+
+/* How many of its messages somebody takes. */
+static unsigned one_file(const char *bytes, size_t count)
+{
+	struct command_lines commands = {0};
+	struct troupe_error error = {0};
+	unsigned read = 0;
+	char *copy = mem_alloc(count + 1); /* of exactly this size, so that a sanitizer sees every look beyond it */
+	memcpy(copy, bytes, count);
+	if (commands_parse("fuzz", copy, count, &commands, &error))
+		must(!strncmp(error.text, "fuzz:", 5), "a file refused without a place", bytes, count);
+	uint32_t lines = 1;
+	for (size_t i = 0; i < count; i++)
+		lines += bytes[i] == '\n';
+	for (uint32_t i = 0; i < commands.all.count; i++) {
+		const struct command_line *line = &commands.all.at[i];
+		must(line->line >= (i ? commands.all.at[i - 1].line + 1 : 1) && line->line <= lines, "wrong line",
+			bytes, count);
+		must(line->topic[0] == '/', "wrong topic", bytes, count);
+		must(line->text >= copy && line->text + strlen(line->text) <= copy + count, "wrong text", bytes, count);
+		char *text = mem_strdup(line->text);
+		read += all_messages(text);
+		free(text);
+	}
+	commands_fini(&commands);
+	return read;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+/* The input as a file, and as one message. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	char *text = mem_alloc(count + 1);
+	memcpy(text, bytes, count);
+	one_file(text, count);
+	all_messages(text);
+	free(text);
+	return 0;
+}
+
+#ifndef WITHOUT_MAIN
+
+/* --- damage ------------------------------------------------------------------------------------------------------- */
+
+static const char *const corpus[] = {
+	"# drive\n100 /model/v/cmd_vel linear: {x: 4.0} angular {z: -0.5}\n\n200 /m 'linear < x: 1e3; y: .5f, >'\n"
+	"300 /world/w/control pause: true multi_step: 10 reset {all: true} seed: 4294967295\n7 /j/cmd_force data: -3\n",
+	"0 /world/w/create sdf: '<sdf version=\"1.9\">\n <model name=\"ball\"/>\n</sdf>' pose {position {x: 1 z: 2} "
+	"orientation {w: 1}} name: \"b\\\"\\x41\\303\\251\" allow_renaming: true relative_to: \"world\"\n"
+	"1 /world/w/create 'header {stamp {sec: -1 nsec: 2} data {key: \"a\" value: [\"b\", \"c\"]}}\n clone_name: "
+	"\"x\" "
+	"\"y\" # z\n'\n",
+	"5 /world/w/create_multiple data: {sdf_filename: 'a.sdf', name: \"a\"}, data < pose: {name: 'p' id: 3 "
+	"orientation "
+	"{z: 1}} >\n6 /world/w/create_multiple data: [{name: 'a'}, {}, <>]\n",
+	"9 /world/w/remove name: \"ball\" type: MODEL id: 17\n9 /world/w/remove 'type: 2'\n"
+	"10 /world/w/set_pose name: \"ball\", id: 1, position: {x: 1, y: 2e-3, z: -3}, orientation: {x: 0 y: 0 z: 0 w: "
+	"-2}\n11 /world/w/set_pose_vector pose {name: \"a\" position {x: 1}} pose [{id: 2}, {}] header {}\n",
+	"12 /world/w/set_physics type: ODE solver_type: \"quick\" max_step_size: 0.002 real_time_factor: 1.5 "
+	"real_time_update_rate: 500 gravity {header {} z: -9.8} iters: -50 sor: 1.3 magnetic_field {x: 1e-5}\n"
+	"13 /world/w/level/set_performer data: \"v\" size {x: 1 y: 2 z: 3} remove: true\n",
+	/* quotes, comments and line ends where they may surprise */
+	"1 /t data: \"\\\"\n# '\n\\\\\" # don't\n2 /t 'data: \"a\n\"\t'\r\n3 /t's data: 'a\"\n\"#' \"b\n'\"\r\n",
+	"1 /t 'data: \"a",
+	"1 /t data: \"\\",
+	"1 /t",
+	"1 /t '",
+	"",
+};
+
+static const char *const nasty[] = {"nan", "-inf", "1e308", "-1e9", "1e-320", "0", "-1", "", "4294967296", "\"", "'",
+	"\\", "\\\"", "\\x", "\\0", "\\777", "{", "}", "<", ">", "[", "]", "[]", ":", ",", ";", "#", "\n", "\r\n", "\t",
+	"header", "header {a: [{}]}", "pose", "data", "data: ", "name: 'n'", "type: WORLD", "\xc3", "\xc3\xa9",
+	"\xed\xa0\x80", "\n1 /t ", "'\n2 /u '", "{{{{{{{{{{{{{{{{{{{{", "[[[[[[[[[[[[[[[[[[[[", "a{a{a{a{a{a{a{a{a{a{"};
+
+static uint64_t state;
+
+static size_t below(size_t limit)
+{
+	state = hash_mix(state, 0x9e3779b97f4a7c15u);
+	return limit ? (size_t)(state % limit) : 0;
+}
+
+static void replace(struct text *text, size_t at, size_t cut, const char *with, size_t count)
+{
+	struct text out = {0};
+	at = MIN(at, text->count);
+	cut = MIN(cut, text->count - at);
+	text_add_bytes(&out, text->at, at);
+	text_add_bytes(&out, with, count);
+	text_add_bytes(&out, text->at + at + cut, text->count - at - cut);
+	text_fini(text);
+	*text = out;
+}
+
+static void repeat(struct text *text, size_t at)
+{
+	char copy[64];
+	size_t length = MIN(below(sizeof copy), text->count - at);
+	memcpy(copy, text->at + at, length);
+	for (size_t n = 1 + below(3) * below(20); n > 0; n--)
+		replace(text, below(text->count), 0, copy, length);
+}
+
+static void damage(struct text *text)
+{
+	size_t at = below(text->count), length = strcspn(text->at + at, " \n{}:'\"");
+	const char *word = nasty[below(ARRAY_LEN(nasty))];
+	switch (below(6)) {
+	case 0:
+		text->at[at] = (char)(text->at[at] ^ (1 << below(8)));
+		break;
+	case 1:
+		replace(text, at, below(20), "", 0);
+		break;
+	case 2:
+		repeat(text, at);
+		break;
+	case 3:
+		replace(text, at, length, word, strlen(word));
+		break;
+	default:
+		replace(text, at, 0, word, strlen(word));
+	}
+}
+
+static unsigned run(const char *bytes, size_t count, size_t rounds)
+{
+	unsigned read = 0;
+	for (size_t i = 0; i < rounds; i++) {
+		struct text copy = {0};
+		text_add_bytes(&copy, bytes, count);
+		for (size_t n = 1 + below(3); n > 0 && copy.count; n--)
+			damage(&copy);
+		read += one_file(copy.at, copy.count);
+		if (i % 4 == 0)
+			LLVMFuzzerTestOneInput((const uint8_t *)copy.at, copy.count);
+		text_fini(&copy);
+	}
+	return read;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned whole = 0, read = 0;
+	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
+	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	for (size_t i = 0; argc <= 3 && i < ARRAY_LEN(corpus); i++) {
+		whole += one_file(corpus[i], strlen(corpus[i]));
+		read += run(corpus[i], strlen(corpus[i]), rounds);
+	}
+	for (int i = 3; i < argc; i++) {
+		char *text;
+		size_t count;
+		struct troupe_error error;
+		if (text_read_file(argv[i], 1 << 20, &text, &count, &error)) {
+			fprintf(stderr, "fuzz_command: %s\n", error.text);
+			continue;
+		}
+		whole += one_file(text, count);
+		read += run(text, count, rounds);
+		free(text);
+	}
+	printf("messages read: %u undamaged, %u damaged\n", whole, read);
+	must(argc > 3 || whole >= 16, "the corpus is refused undamaged", "", 0);
+	printf("1 passed, 0 failed\n");
+	return 0;
+}
+
+#endif

@@ -1,0 +1,112 @@
+#include "cli/commands.h"
+
+#include "base/text.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(commands, .timeout = 10);
+
+static troupe_status parse(const char *text, struct command_lines *commands, struct troupe_error *error)
+{
+	*commands = (struct command_lines){0};
+	return commands_parse("c", strdup(text), strlen(text), commands, error);
+}
+
+static const struct {
+	const char *file;
+	uint32_t count;
+	struct command_line all[3];
+} good[] = {
+	{"", 0, {{0}}},
+	{"\n \t\n# x 'y\n\r\n", 0, {{0}}},
+	{"3 /t a: 1", 1, {{3, 1, "/t", "a: 1"}}},
+	{"3 /t a: 1 \t\r\n", 1, {{3, 1, "/t", "a: 1"}}},
+	{" 3\t/t\t 'a: 1'  \r\n", 1, {{3, 1, "/t", "a: 1"}}},
+	{"3 /t ''\n", 1, {{3, 1, "/t", ""}}},
+	{"9 /t a\n\n#\n3 /u b\n", 2, {{9, 1, "/t", "a"}, {3, 4, "/u", "b"}}},
+	/* a quote holds line ends, whichever it is; what follows begins on a line of its own */
+	{"1 /t 'a\n# b\n\"'\n2 /u c\n", 2, {{1, 1, "/t", "a\n# b\n\""}, {2, 4, "/u", "c"}}},
+	{"1 /t a: \"x\n2 /t 'y'\n\" b: 1 \n2 /u c\n", 2,
+		{{1, 1, "/t", "a: \"x\n2 /t 'y'\n\" b: 1"}, {2, 4, "/u", "c"}}},
+	{"\n1 /t a: 'x\n\"\n' \n2 /u c\n", 2, {{1, 2, "/t", "a: 'x\n\"\n'"}, {2, 5, "/u", "c"}}},
+	{"1 /t a: \"\\\"\n\\\\\" b\n2 /u c", 2, {{1, 1, "/t", "a: \"\\\"\n\\\\\" b"}, {2, 3, "/u", "c"}}},
+	/* ... but not in a comment, and not in a step or a topic */
+	{"1 /t a: 1 # don't\n2 /u b # \"\n3 /v c", 3,
+		{{1, 1, "/t", "a: 1 # don't"}, {2, 2, "/u", "b # \""}, {3, 3, "/v", "c"}}},
+	{"1 /t's a\n2 /u b", 2, {{1, 1, "/t's", "a"}, {2, 2, "/u", "b"}}},
+	{"1 /t a: \"#\" b: '#'\n2 /u b", 2, {{1, 1, "/t", "a: \"#\" b: '#'"}, {2, 2, "/u", "b"}}},
+};
+
+Test(commands, every_form_is_read)
+{
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		struct command_lines commands;
+		struct troupe_error error = {0};
+		cr_assert_eq(parse(good[i].file, &commands, &error), TROUPE_OK, "%s: %s", good[i].file, error.text);
+		cr_assert_eq(commands.all.count, good[i].count, "%s: %u commands", good[i].file, commands.all.count);
+		for (uint32_t k = 0; k < good[i].count; k++) {
+			const struct command_line *got = &commands.all.at[k], *want = &good[i].all[k];
+			cr_assert_eq(got->step, want->step, "%s", good[i].file);
+			cr_assert_eq(got->line, want->line, "%s: line %u", good[i].file, got->line);
+			cr_assert_str_eq(got->topic, want->topic, "%s", good[i].file);
+			cr_assert_str_eq(got->text, want->text, "%s: %s", good[i].file, got->text);
+		}
+		commands_fini(&commands);
+	}
+}
+
+static const struct {
+	const char *file, *error;
+} bad[] = {
+	{"1 /t a\nx /t b", "c:2: step 'x': expected a whole number of 0 or more"},
+	{"Isn't this\nit", "c:1: step 'Isn't': expected a whole number of 0 or more"},
+	{"It is 'not\nthis", "c:1: step 'It': expected a whole number of 0 or more"},
+	{"1", "c:1: no topic: expected STEP TOPIC TEXT"},
+	{"1 /t", "c:1: no text after '/t': expected STEP TOPIC TEXT"},
+	{"1 /t\n'a'", "c:1: no text after '/t': expected STEP TOPIC TEXT"},
+	{"1 /t 'a\n\n2 /t b\n", "c:1: 'a: expected the text in a pair of single quotes"},
+	{"\n1 /t 'a\n' b\n2 /t b\n", "c:2: 'a?' b: expected the text in a pair of single quotes"},
+	{"1 /t '", "c:1: ': expected the text in a pair of single quotes"},
+	{"1 /t 'a'b'", "c:1: 'a'b': expected the text in a pair of single quotes"},
+	{"\n1 /t a: \"\n2 /t b\n", "c:2: a quote in the text is not closed: expected its end"},
+	{"1 /t a: 'b\\'\n2 /t b\n", "c:1: a quote in the text is not closed: expected its end"},
+	{"1 /t a: \"\\", "c:1: a quote in the text is not closed: expected its end"},
+	{"1 /t 'a\n\n\nb'\nx /t b", "c:5: step 'x': expected a whole number of 0 or more"},
+};
+
+Test(commands, what_is_wrong_is_named_with_the_line_where_it_begins)
+{
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct command_lines commands;
+		struct troupe_error error = {0};
+		cr_assert_eq(parse(bad[i].file, &commands, &error), TROUPE_ECOMMAND, "%s: accepted", bad[i].file);
+		cr_assert_str_eq(error.text, bad[i].error, "%s: %s", bad[i].file, error.text);
+		commands_fini(&commands);
+	}
+}
+
+/* A statement of so many bytes, over two lines, and a short one. */
+static troupe_status parse_long(size_t bytes, struct command_lines *commands, struct troupe_error *error)
+{
+	struct text text = {0};
+	text_add(&text, "1 /t a: '\n");
+	size_t begin = text.count;
+	text_add(&text, "%*s'\n2 /u b", (int)(bytes - begin - 1), "");
+	*commands = (struct command_lines){0};
+	return commands_parse("c", text.at, text.count, commands, error);
+}
+
+Test(commands, length_is_limited)
+{
+	struct command_lines commands;
+	struct troupe_error error;
+	cr_assert_eq(parse_long(COMMANDS_STATEMENT_BYTES_MAX, &commands, &error), TROUPE_OK);
+	cr_assert_eq(commands.all.count, 2);
+	cr_assert_eq(commands.all.at[1].line, 3);
+	commands_fini(&commands);
+	cr_assert_eq(parse_long(COMMANDS_STATEMENT_BYTES_MAX + 1, &commands, &error), TROUPE_ELIMIT);
+	cr_assert_str_eq(error.text, "c:1: a command of 16777217 bytes: expected at most 16777216");
+	commands_fini(&commands);
+}
