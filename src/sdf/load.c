@@ -1,9 +1,10 @@
 #include "sdf/load.h"
 
+#include "sdf/bare.h"
+#include "sdf/xml.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "sdf/xml.h"
 
 /* Messages are cut and cleaned of control characters as every error is: they quote hostile input. */
 static void add_message(struct load *load, enum sdf_severity severity, troupe_status status,
@@ -280,6 +281,10 @@ troupe_status load_read(
 	struct troupe_error error;
 	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
 	troupe_status status = xml_parse(&load->sdf->arena, text, bytes, file.path, &file.root, &error);
+	if (!status && !load->files.count && bare_wanted(load) && strcmp(file.root->name, "sdf")) {
+		const struct sdf_element *wrapped = bare_wrap(load, file.root);
+		file.root = wrapped ? wrapped : file.root;
+	}
 	if (status) {
 		report_value(load, &error, SDF_ERROR);
 	} else if (strcmp(file.root->name, "sdf")) {
@@ -306,6 +311,12 @@ static void load_root(struct load *load, const struct sdf_element *root)
 	static const char *const known[] = {"world", "model", "light", "actor", NULL};
 	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
 	load_warn_unknown(load, root, known);
+	if (bare_wanted(load)) {
+		bare = bare_choose(load, root);
+		if (bare)
+			load_bare(load, bare);
+		return;
+	}
 	for (const struct sdf_element *child = root->child; child && !bare; child = child->next)
 		if (!strcmp(child->name, "model") || !strcmp(child->name, "light") || !strcmp(child->name, "actor"))
 			bare = child;
