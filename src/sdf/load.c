@@ -146,6 +146,11 @@ static bool is_reserved(const char *name)
 	return !strcmp(name, "world") || (length >= 4 && !strncmp(name, "__", 2) && !strcmp(name + length - 2, "__"));
 }
 
+static void names_of_version(struct load *load, uint32_t version)
+{
+	load->sdf->names_version = MIN(load->sdf->names_version, version);
+}
+
 const char *load_name(struct load *load, const struct sdf_element *element)
 {
 	const char *name = sdf_attribute(element, "name");
@@ -160,6 +165,10 @@ const char *load_name(struct load *load, const struct sdf_element *element)
 	else if (strstr(name, "::") && load->version >= 108)
 		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it",
 			name, element->name);
+	if (is_reserved(name))
+		names_of_version(load, 106);
+	if (strstr(name, "::"))
+		names_of_version(load, 107);
 	return name;
 }
 
@@ -191,6 +200,7 @@ uint32_t load_declare(struct load *load, struct frames_frame frame)
 	frames_add(&load->frames, frame, &index);
 	if (!known || !*frame.name)
 		return index;
+	names_of_version(load, 106);
 	const struct frames_frame *other = &load->frames.frames.at[taken];
 	/* before 1.7 a joint could be called like a link; the first one keeps the name */
 	if (other->kind == frame.kind || load->version >= 107)
@@ -376,6 +386,7 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
+	sdf->names_version = 112;
 	if (!load_read(&load, text, bytes, path, &sdf->root)) {
 		const char *version = sdf_attribute(sdf->root, "version");
 		sdf->version = version ? version : "";

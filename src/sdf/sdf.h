@@ -275,7 +275,8 @@ struct sdf_message {
 
 struct sdf {
 	const char *path;
-	const char *version;          /* as written, "1.6" */
+	const char *version;    /* as written, "1.6" */
+	uint32_t names_version; /* newest version whose rules all names keep: 112, 107 ("::"), 106 (reserved, twice) */
 	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world around it, and .bare_model set */
 	bool bare_model;              /* or a bare light or actor */
 	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
