@@ -155,10 +155,12 @@ static void bytes(struct damage *damage, struct text *text)
 	case 1:
 		replace(text, (struct span){at, damage_below(damage, 20)}, "", 0);
 		break;
-	case 2:
+	case 2: {
+		size_t count = damage_below(damage, 64);
 		with_span(text, (struct span){damage_below(damage, text->count), 0}, text,
-			(struct span){at, MIN(damage_below(damage, 64), text->count - at)});
+			(struct span){at, MIN(count, text->count - at)});
 		break;
+	}
 	default:
 		replace(text, (struct span){at, 0}, word, strlen(word));
 	}
