@@ -1,9 +1,10 @@
 #include "sdf/load.h"
 
+#include "sdf/bare.h"
+#include "sdf/xml.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "sdf/xml.h"
 
 /* Messages are cut and cleaned of control characters as every error is: they quote hostile input. */
 static void add_message(struct load *load, enum sdf_severity severity, troupe_status status,
@@ -145,6 +146,11 @@ static bool is_reserved(const char *name)
 	return !strcmp(name, "world") || (length >= 4 && !strncmp(name, "__", 2) && !strcmp(name + length - 2, "__"));
 }
 
+static void names_of_version(struct load *load, uint32_t version)
+{
+	load->sdf->names_version = MIN(load->sdf->names_version, version);
+}
+
 const char *load_name(struct load *load, const struct sdf_element *element)
 {
 	const char *name = sdf_attribute(element, "name");
@@ -159,6 +165,10 @@ const char *load_name(struct load *load, const struct sdf_element *element)
 	else if (strstr(name, "::") && load->version >= 108)
 		load_error(load, element, "the name \"%.80s\" of <%s> contains \"::\": expected a name without it",
 			name, element->name);
+	if (is_reserved(name))
+		names_of_version(load, 106);
+	if (strstr(name, "::"))
+		names_of_version(load, 107);
 	return name;
 }
 
@@ -190,6 +200,7 @@ uint32_t load_declare(struct load *load, struct frames_frame frame)
 	frames_add(&load->frames, frame, &index);
 	if (!known || !*frame.name)
 		return index;
+	names_of_version(load, 106);
 	const struct frames_frame *other = &load->frames.frames.at[taken];
 	/* before 1.7 a joint could be called like a link; the first one keeps the name */
 	if (other->kind == frame.kind || load->version >= 107)
@@ -280,6 +291,10 @@ troupe_status load_read(
 	struct troupe_error error;
 	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
 	troupe_status status = xml_parse(&load->sdf->arena, text, bytes, file.path, &file.root, &error);
+	if (!status && !load->files.count && bare_wanted(load) && strcmp(file.root->name, "sdf")) {
+		const struct sdf_element *wrapped = bare_wrap(load, file.root);
+		file.root = wrapped ? wrapped : file.root;
+	}
 	if (status) {
 		report_value(load, &error, SDF_ERROR);
 	} else if (strcmp(file.root->name, "sdf")) {
@@ -306,6 +321,12 @@ static void load_root(struct load *load, const struct sdf_element *root)
 	static const char *const known[] = {"world", "model", "light", "actor", NULL};
 	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
 	load_warn_unknown(load, root, known);
+	if (bare_wanted(load)) {
+		bare = bare_choose(load, root);
+		if (bare)
+			load_bare(load, bare);
+		return;
+	}
 	for (const struct sdf_element *child = root->child; child && !bare; child = child->next)
 		if (!strcmp(child->name, "model") || !strcmp(child->name, "light") || !strcmp(child->name, "actor"))
 			bare = child;
@@ -365,6 +386,7 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
+	sdf->names_version = 112;
 	if (!load_read(&load, text, bytes, path, &sdf->root)) {
 		const char *version = sdf_attribute(sdf->root, "version");
 		sdf->version = version ? version : "";

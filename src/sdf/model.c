@@ -168,13 +168,13 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 	return scope == FRAMES_WORLD ? in_scope : pose_mul(load->world->models.at[scope - 1].in_world, in_scope);
 }
 
-/* Each pose alone is within bounds, but long chains add up. */
+/* Each pose alone is within bounds, but long chains add up; and what is printed has to be within them as well. */
 static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
 {
 	struct vec3 p = pose.p;
 	if (fabs(p.x) <= SDF_LENGTH_MAX && fabs(p.y) <= SDF_LENGTH_MAX && fabs(p.z) <= SDF_LENGTH_MAX)
 		return;
-	load_error(load, element, "<%s> is at %g %g %g in the world: expected from %g to %g m", element->name, p.x, p.y,
+	load_error(load, element, "<%s> is at %g %g %g, far away: expected from %g to %g m", element->name, p.x, p.y,
 		p.z, -SDF_LENGTH_MAX, SDF_LENGTH_MAX);
 }
 
@@ -188,16 +188,20 @@ static void place_models_and_links(struct load *load)
 					  ? model->in_parent
 					  : pose_mul(world->models.at[model->parent].in_world, model->in_parent);
 		check_place(load, model->element, model->in_world);
+		check_place(load, model->element, model->in_parent);
 	}
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		struct sdf_link *link = &world->links.at[i];
 		link->in_model = load->frames.frames.at[load->link_frames.at[i]].in_scope;
 		link->in_world = pose_mul(world->models.at[link->model].in_world, link->in_model);
 		check_place(load, link->element, link->in_world);
+		check_place(load, link->element, link->in_model);
 	}
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
 		world->frames.at[i].in_world = load_world_pose(load, load->frame_frames.at[i]);
+		check_place(load, world->frames.at[i].element, world->frames.at[i].in_world);
+		check_place(load, world->frames.at[i].element, world->frames.at[i].in_model);
 	}
 }
 
@@ -272,16 +276,23 @@ static void place_parts(struct load *load)
 		struct sdf_collision *collision = &world->collisions.at[i];
 		collision->in_world = pose_mul(world->links.at[collision->link].in_world, collision->in_link);
 		check_place(load, collision->element, collision->in_world);
+		check_place(load, collision->element, collision->in_link);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];
 		visual->in_world = pose_mul(world->links.at[visual->link].in_world, visual->in_link);
+		check_place(load, visual->element, visual->in_world);
+		check_place(load, visual->element, visual->in_link);
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++) {
 		struct sdf_light *light = &world->lights.at[i];
+		check_place(load, light->element, light->in_world); /* still in the link */
 		if (light->link != SDF_NONE)
 			light->in_world = pose_mul(world->links.at[light->link].in_world, light->in_world);
+		check_place(load, light->element, light->in_world);
 	}
+	for (uint32_t i = 0; i < world->actors.count; i++)
+		check_place(load, world->actors.at[i].element, world->actors.at[i].in_world);
 	for (uint32_t i = 0; i < world->links.count; i++)
 		if (world->links.at[i].inertial.automatic)
 			load_inertial_auto(load, &world->links.at[i]);
@@ -295,6 +306,8 @@ static void place_sensors(struct load *load)
 		struct pose parent = sensor->link != SDF_NONE ? world->links.at[sensor->link].in_world
 							      : world->joints.at[sensor->joint].in_world;
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
+		check_place(load, sensor->element, sensor->in_world);
+		check_place(load, sensor->element, sensor->in_parent);
 	}
 }
 
@@ -328,6 +341,18 @@ static void place_friction(struct load *load)
 	}
 }
 
+static void check_joints(struct load *load)
+{
+	struct sdf_world *world = load->world;
+	for (uint32_t i = 0; i < world->joints.count; i++) {
+		const struct sdf_joint *joint = &world->joints.at[i];
+		check_place(load, joint->element, joint->in_world);
+		if (joint->model != SDF_NONE)
+			check_place(load, joint->element,
+				pose_mul(pose_inverse(world->models.at[joint->model].in_world), joint->in_world));
+	}
+}
+
 void load_place(struct load *load)
 {
 	struct sdf_world *world = load->world;
@@ -340,6 +365,7 @@ void load_place(struct load *load)
 	place_deferred(load);
 	place_parts(load);
 	load_place_joints(load);
+	check_joints(load);
 	place_sensors(load);
 	place_friction(load);
 }

@@ -290,9 +290,12 @@ static const struct sdf_element *bare_element(const struct sdf_world *world)
 	return world->lights.count ? world->lights.at[0].element : world->actors.at[0].element;
 }
 
-/* What is printed needs 1.9 at least; a file that said more may hold what needs more. */
+/* What is printed needs 1.9 at least; a file that said more may hold what needs more. But names that only old versions
+ * allow need an old one, and then the loader's tolerance for what is newer. */
 static const char *version_to_print(const struct sdf *sdf)
 {
+	if (sdf->names_version <= 107)
+		return sdf->names_version == 107 ? "1.7" : "1.6";
 	static const char *const newer[] = {"1.10", "1.11", "1.12"};
 	for (size_t i = 0; i < ARRAY_LEN(newer); i++)
 		if (!strcmp(sdf->version, newer[i]))

@@ -275,7 +275,8 @@ struct sdf_message {
 
 struct sdf {
 	const char *path;
-	const char *version;          /* as written, "1.6" */
+	const char *version;    /* as written, "1.6" */
+	uint32_t names_version; /* newest version whose rules all names keep: 112, 107 ("::"), 106 (reserved, twice) */
 	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world around it, and .bare_model set */
 	bool bare_model;              /* or a bare light or actor */
 	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
@@ -290,6 +291,14 @@ struct sdf_options {
 	 * use_environment is set. */
 	const char *const *resource_paths;
 	bool use_environment;
+	/* To add one entity to a running world. When either is set (NULL: not), what is loaded has to hold exactly one
+	 * model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning), or, for a
+	 * model, as the only one of a <world>, of which nothing else is used. Its name and its pose become these, the
+	 * way an <include> overrides them: scoped names follow, a placement_frame is what the pose places. The result
+	 * has one world around it and .bare_model set. Anything else is TROUPE_EWORLD; so are names that are empty,
+	 * reserved or contain "::", and poses that are not finite or beyond SDF_LENGTH_MAX. Both are copied. */
+	const char *bare_name;
+	const struct pose *bare_pose; /* in the world */
 };
 
 /* Loads a file. Collects as many errors as it can: all are in (*ret_sdf)->messages, the first also in *error.

@@ -1,0 +1,130 @@
+/* Gazebo's create service takes nearly anything with one entity in it: <sdf> around a model, a model alone, a world
+ * around a model. What is found is edited the way an <include> edits, so that a spawned model means what the same model
+ * included with that name and pose means. */
+#include "sdf/bare.h"
+
+#include "sdf/include.h"
+#include "sdf/xml.h"
+
+#include <string.h>
+
+bool bare_wanted(const struct load *load)
+{
+	return load->options->bare_name || load->options->bare_pose;
+}
+
+static bool is_entity(const struct sdf_element *element)
+{
+	return xml_is(element, "model") || xml_is(element, "light") || xml_is(element, "actor");
+}
+
+const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element *root)
+{
+	if (!is_entity(root))
+		return NULL;
+	struct load_builder builder = load_build(load, root);
+	builder.element->name = "sdf";
+	builder.element->text = "";
+	builder.element->attributes = NULL;
+	builder.element->attribute_count = 0;
+	load_build_attribute(load, &builder, "version", "1.12");
+	load_build_add(load, &builder, root);
+	load_warn(load, root, "<%s> without <sdf> around it is read as SDF 1.12", root->name);
+	return builder.element;
+}
+
+/* The entities directly in element; the first in *ret_first. */
+static uint32_t count_entities(
+	const struct sdf_element *element, bool models_only, const struct sdf_element **ret_first)
+{
+	uint32_t count = 0;
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		if (models_only ? xml_is(child, "model") : is_entity(child))
+			if (!count++)
+				*ret_first = child;
+	return count;
+}
+
+/* What a world around one model holds besides is of no use to a world that runs already. */
+static const struct sdf_element *from_world(struct load *load, const struct sdf_element *world)
+{
+	const struct sdf_element *found = NULL;
+	if (sdf_child(load->sdf->root, "world", world)) {
+		load_error(load, world, "several worlds: expected one model, light or actor");
+		return NULL;
+	}
+	world = include_expand(load, world);
+	uint32_t count = count_entities(world, true, &found);
+	if (count != 1) {
+		load_error(load, world, "a <world> with %u models: expected exactly one", count);
+		return NULL;
+	}
+	load_warn(load, world, "of <world> only the model \"%.80s\" is used",
+		sdf_attribute(found, "name") ? sdf_attribute(found, "name") : "");
+	return found;
+}
+
+static const struct sdf_element *pose_element(struct load *load, const struct sdf_element *owner, struct pose pose)
+{
+	static const struct sdf_attribute as_quaternion = {"rotation_format", "quat_xyzw"};
+	double values[7] = {pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w};
+	struct text text = {0};
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		if (i)
+			text_add(&text, " ");
+		text_add_double(&text, values[i]);
+	}
+	struct sdf_element *element = arena_new(&load->sdf->arena, struct sdf_element);
+	*element = (struct sdf_element){.name = "pose",
+		.text = arena_strdup(&load->sdf->arena, text.at),
+		.attributes = &as_quaternion,
+		.attribute_count = 1,
+		.file = owner->file,
+		.line = owner->line};
+	text_fini(&text);
+	return element;
+}
+
+static bool good_name(struct load *load, const struct sdf_element *element, const char *name)
+{
+	if (*name && !strstr(name, "::") && strcmp(name, "world") && strncmp(name, "__", 2))
+		return true;
+	load_error(load, element,
+		"the name \"%.80s\" for <%s>: expected one that is not empty, not \"world\", and has neither \"::\" "
+		"nor "
+		"\"__\" in front",
+		name, element->name);
+	return false;
+}
+
+static const struct sdf_element *edited(struct load *load, const struct sdf_element *element)
+{
+	const char *name = load->options->bare_name;
+	const struct pose *pose = load->options->bare_pose;
+	struct load_builder builder = load_build(load, element);
+	if (name && !good_name(load, element, name))
+		return NULL;
+	if (name)
+		load_build_attribute(load, &builder, "name", arena_strdup(&load->sdf->arena, name));
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		if (!(pose && xml_is(child, "pose")))
+			load_build_add(load, &builder, child);
+	if (pose)
+		load_build_add(load, &builder, pose_element(load, element, *pose));
+	return builder.element;
+}
+
+const struct sdf_element *bare_choose(struct load *load, const struct sdf_element *root)
+{
+	const struct sdf_element *found = NULL, *world = sdf_child(root, "world", NULL);
+	uint32_t count = count_entities(root, false, &found);
+	if (count > 1) {
+		load_error(load, root, "<sdf> holds %u models, lights and actors: expected exactly one", count);
+		return NULL;
+	}
+	if (!count && world)
+		found = from_world(load, world);
+	else if (!count)
+		load_error(load, root, "<sdf> holds no model, light or actor: expected exactly one");
+	return found ? edited(load, found) : NULL;
+}

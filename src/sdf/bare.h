@@ -1,0 +1,16 @@
+/* A model, light or actor that is to be added to a running world: found in what a user gives, renamed and placed. */
+#ifndef SDF_BARE_H
+#define SDF_BARE_H
+
+#include "sdf/load.h"
+
+/* Whether the options ask for one entity rather than for worlds. */
+bool bare_wanted(const struct load *load);
+/* The root of a text without <sdf>: an <sdf> of the newest version around it, with a warning. NULL when root is nothing
+ * that can be added. */
+const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element *root);
+/* The entity in <sdf>, or the only model of its only world, with the name and the pose of the options. NULL, with an
+ * error, when there is none or not exactly one. */
+const struct sdf_element *bare_choose(struct load *load, const struct sdf_element *root);
+
+#endif
