@@ -1,6 +1,7 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
+#include "scene/actor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,17 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 	}
 }
 
+static void drive_actors(struct secondary *secondary, const struct system_step *step)
+{
+	const struct scene *scene = secondary->shared->scene;
+	const indices *models = physics_taken(secondary->physics);
+	if (!scene->actor_count)
+		return;
+	for (uint32_t i = 0; i < models->count; i++)
+		if (scene->models[models->at[i]].actor)
+			actor_drive(step->state, step->control, models->at[i], step->time_s, step->dt);
+}
+
 static void post_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
@@ -113,6 +125,7 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	pre_update(secondary, &system_step);
+	drive_actors(secondary, &system_step);
 	troupe_status status = physics_step(
 		secondary->physics, part->pairs, part->pair_count, step->dt, shared->boxes, &secondary->ack.error);
 	if (status)

@@ -35,6 +35,9 @@ uint32_t scene_joint_body(const struct compile *c, uint32_t link);
 troupe_status scene_add_joint(
 	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error);
 
+/* Compiles the world's actors, after its models (actor.c). */
+troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
+
 /* Reads performers and levels from the world's plugins (levels.c). */
 troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);
 

@@ -13,8 +13,10 @@ struct joint_control {
 
 struct body_control {
 	_Alignas(64) bool drive;   /* the body's velocity is set to these before the step */
+	bool place;                /* likewise, and at the end of the step the body is put exactly at target */
 	struct vec3 v, w;          /* world: of the centre of mass, and angular */
 	struct vec3 force, torque; /* world, at the centre of mass; added */
+	struct pose target;        /* of the body (its centre of mass and axes); kinematic bodies only */
 };
 
 struct control {

@@ -313,6 +313,9 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 		if (status)
 			return status;
 	}
+	troupe_status actors = scene_add_actors(c, error);
+	if (actors)
+		return actors;
 	c->scene->world_joint_first = c->joints.count;
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &c->sdf->joints.at[i];
