@@ -200,7 +200,7 @@ dBodyID instance_body(const struct physics *physics, uint32_t body)
 
 static void load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
 {
-	if (control->drive && !from->kinematic) {
+	if (from->kinematic ? control->place : control->drive) {
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
 		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
 	}
@@ -237,6 +237,15 @@ static bool bounded(struct vec3 v, double max)
 	return fabs(v.x) <= max && fabs(v.y) <= max && fabs(v.z) <= max; /* false for NaN too */
 }
 
+/* What is led ends where it was to go, not where ODE's integration comes to. */
+static void place_exactly(const struct scene_body *from, const struct body_control *control, struct body_state *next)
+{
+	if (!from->kinematic || !control->place)
+		return;
+	next->p = control->target.p;
+	next->q = control->target.q;
+}
+
 bool instance_store(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
@@ -250,6 +259,8 @@ bool instance_store(struct physics *physics, struct instance *instance)
 		next[i].v = from_ode(dBodyGetLinearVel(body));
 		next[i].w = from_ode(dBodyGetAngularVel(body));
 		double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+		place_exactly(&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i],
+			&next[i]);
 		sane = sane && bounded(next[i].p, PHYSICS_POSITION_MAX) && bounded(next[i].v, PHYSICS_VELOCITY_MAX) &&
 		       bounded(next[i].w, PHYSICS_SPIN_MAX) && norm > 0.5 && norm < 2;
 	}

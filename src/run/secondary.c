@@ -1,6 +1,7 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
+#include "scene/actor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ struct secondary {
 	uint32_t number;
 	struct shared *shared;
 	struct physics *physics;
-	indices minded; /* models taken that have systems */
+	indices minded; /* models taken that have systems or a script */
 	struct ack ack;
 	uint64_t idle_since_ns;
 };
@@ -45,8 +46,9 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 
 static void take(struct secondary *secondary, uint32_t model)
 {
+	const struct scene_model *m = &secondary->shared->scene->models[model];
 	physics_take(secondary->physics, model);
-	if (secondary->shared->systems->count[model] && secondary->shared->scene->models[model].body_count)
+	if (m->actor || (secondary->shared->systems->count[model] && m->body_count))
 		indices_add(&secondary->minded, model);
 }
 
@@ -99,6 +101,8 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 	for (uint32_t i = 0; i < secondary->minded.count; i++) {
 		uint32_t model = secondary->minded.at[i];
 		clear_control(shared, model);
+		if (shared->scene->models[model].actor)
+			actor_drive(step->state, step->control, model, step->time_s, step->dt);
 		systems_pre_update(shared->systems, model, step);
 		if (control_acts(&shared->control, shared->scene, model))
 			physics_disturb(secondary->physics, model);

@@ -26,6 +26,18 @@ struct compile {
 /* Keeps a warning; with kind (a string that lives as long as the scene), only the first of its kind. */
 void scene_warn(struct compile *c, const char *kind, const char *format, ...) TROUPE_PRINTF(3, 4);
 
+/* Whether a link stands still with the world: SDF_NONE, or a link of a static model. */
+bool scene_in_world(const struct compile *c, uint32_t link);
+
+/* The body of a link, which must have been compiled; SCENE_NONE: the world (joint.c). */
+uint32_t scene_joint_body(const struct compile *c, uint32_t link);
+/* Compiles a joint of the file into the state of `model`; what no body is left to move by is passed over (joint.c). */
+troupe_status scene_add_joint(
+	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error);
+
+/* Compiles the world's actors, after its models (actor.c). */
+troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
+
 /* Reads performers and levels from the world's plugins (levels.c). */
 troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);
 

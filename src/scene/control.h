@@ -13,8 +13,10 @@ struct joint_control {
 
 struct body_control {
 	_Alignas(64) bool drive;   /* the body's velocity is set to these before the step */
+	bool place;                /* likewise, and at the end of the step the body is put exactly at target */
 	struct vec3 v, w;          /* world: of the centre of mass, and angular */
 	struct vec3 force, torque; /* world, at the centre of mass; added */
+	struct pose target;        /* of the body (its centre of mass and axes); kinematic bodies only */
 };
 
 struct control {
@@ -33,7 +35,8 @@ static inline bool control_acts(const struct control *control, const struct scen
 	}
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 		const struct body_control *body = &control->bodies[b];
-		bool driven = body->drive && (vec3_dot(body->v, body->v) != 0 || vec3_dot(body->w, body->w) != 0);
+		bool driven = (body->drive || body->place) &&
+			      (vec3_dot(body->v, body->v) != 0 || vec3_dot(body->w, body->w) != 0);
 		if (driven || vec3_dot(body->force, body->force) != 0 || vec3_dot(body->torque, body->torque) != 0)
 			return true;
 	}

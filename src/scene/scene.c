@@ -33,7 +33,7 @@ static void weld(struct compile *c, uint32_t a, uint32_t b)
 	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root: it names the body */
 }
 
-static bool to_world(const struct compile *c, uint32_t link)
+bool scene_in_world(const struct compile *c, uint32_t link)
 {
 	return link == SDF_NONE || c->link_static[link];
 }
@@ -58,7 +58,7 @@ static void weld_links(struct compile *c)
 		const struct sdf_joint *joint = &sdf->joints.at[i];
 		if (joint->kind != SDF_FIXED)
 			continue;
-		bool parent_world = to_world(c, joint->parent), child_world = to_world(c, joint->child);
+		bool parent_world = scene_in_world(c, joint->parent), child_world = scene_in_world(c, joint->child);
 		if (parent_world && child_world)
 			continue;
 		if (parent_world || child_world)
@@ -236,87 +236,6 @@ static void add_geoms(
 	}
 }
 
-/* --- joints ----------------------------------------------------------------------------------------------------- */
-
-static uint32_t body_of(const struct compile *c, uint32_t link)
-{
-	return to_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
-}
-
-/* About the axis through the joint's anchor, as if the body turned about it and about nothing else. */
-static double inverse_inertia_about(const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
-{
-	if (body == SCENE_NONE || c->bodies.at[body].kinematic)
-		return 0;
-	const struct scene_body *b = &c->bodies.at[body];
-	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
-	double along = b->ixx * a.x * a.x + b->iyy * a.y * a.y + b->izz * a.z * a.z +
-		       2 * (b->ixy * a.x * a.y + b->ixz * a.x * a.z + b->iyz * a.y * a.z);
-	struct vec3 arm = vec3_cross(axis, vec3_sub(b->reference.p, anchor));
-	return 1 / (along + b->mass * vec3_dot(arm, arm));
-}
-
-static double inverse_mass(const struct compile *c, uint32_t body)
-{
-	return body == SCENE_NONE || c->bodies.at[body].kinematic ? 0 : 1 / c->bodies.at[body].mass;
-}
-
-static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
-{
-	switch (from->kind) {
-	case SDF_REVOLUTE:
-	case SDF_CONTINUOUS:
-		joint->kind = SDF_REVOLUTE;
-		joint->axis_count = 1;
-		return true;
-	case SDF_PRISMATIC:
-		joint->kind = SDF_PRISMATIC;
-		joint->axis_count = 1;
-		return true;
-	case SDF_UNIVERSAL:
-	case SDF_REVOLUTE2:
-		joint->kind = from->kind;
-		joint->axis_count = 2;
-		return true;
-	case SDF_BALL:
-	case SDF_FIXED:
-		joint->kind = from->kind;
-		return true;
-	default:
-		scene_warn(c, sdf_joint_kind_text(from->kind),
-			"%s:%u: joint '%s': no joints of type '%s' yet; they are left out", file, from->line,
-			from->name, sdf_joint_kind_text(from->kind));
-		return false;
-	}
-}
-
-static troupe_status add_joint(
-	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error)
-{
-	const struct sdf_joint *from = &c->sdf->joints.at[index];
-	struct scene_joint joint = {.name = from->name, .scoped = from->scoped, .model = model, .axis = from->axis};
-	joint.parent = body_of(c, from->parent);
-	joint.child = body_of(c, from->child);
-	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
-		return TROUPE_OK; /* inside one body: welded, or wholly static */
-	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
-		return TROUPE_OK; /* the body is held */
-	if (from->axis_count < joint.axis_count)
-		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s': a %s joint needs %u axes, found %u", file,
-			from->line, from->name, sdf_joint_kind_text(from->kind), joint.axis_count, from->axis_count);
-	joint.anchor = from->in_world.p;
-	for (uint32_t a = 0; a < joint.axis_count; a++) {
-		struct vec3 axis = from->axis[a].xyz_world;
-		double inverse = joint.kind == SDF_PRISMATIC
-					 ? inverse_mass(c, joint.parent) + inverse_mass(c, joint.child)
-					 : inverse_inertia_about(c, joint.parent, joint.anchor, axis) +
-						   inverse_inertia_about(c, joint.child, joint.anchor, axis);
-		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
-	}
-	vec_push(&c->joints, joint);
-	return TROUPE_OK;
-}
-
 static troupe_status check_positions(
 	const struct compile *c, const struct scene_model *model, const char *file, struct troupe_error *error)
 {
@@ -357,7 +276,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	add_geoms(c, self, from->is_static, from->link_first, from->link_count, model.body_first);
 	if (!from->is_static)
 		for (uint32_t i = from->joint_first; i < from->joint_first + from->joint_count; i++)
-			if (add_joint(c, i, from->file, self, error))
+			if (scene_add_joint(c, i, from->file, self, error))
 				return error ? error->status : TROUPE_EWORLD;
 	model.body_count = c->bodies.count - model.body_first;
 	model.geom_count = c->geoms.count - model.geom_first;
@@ -395,17 +314,21 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 		if (status)
 			return status;
 	}
+	troupe_status actors = scene_add_actors(c, error);
+	if (actors)
+		return actors;
 	c->scene->world_joint_first = c->joints.count;
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &c->sdf->joints.at[i];
-		if (joint->model != SDF_NONE || (to_world(c, joint->parent) && to_world(c, joint->child)))
+		if (joint->model != SDF_NONE || (scene_in_world(c, joint->parent) && scene_in_world(c, joint->child)))
 			continue;
-		uint32_t link = to_world(c, joint->child) ? joint->parent : joint->child;
+		uint32_t link = scene_in_world(c, joint->child) ? joint->parent : joint->child;
 		uint32_t model = c->links.at[c->link_index[link]].model;
-		if (body_of(c, joint->parent) == SCENE_NONE || body_of(c, joint->child) == SCENE_NONE ||
+		if (scene_joint_body(c, joint->parent) == SCENE_NONE ||
+			scene_joint_body(c, joint->child) == SCENE_NONE ||
 			top_model(c, joint->parent) != top_model(c, joint->child)) {
-			troupe_status status =
-				add_joint(c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model, error);
+			troupe_status status = scene_add_joint(
+				c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model, error);
 			if (status)
 				return status;
 		}

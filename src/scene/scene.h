@@ -4,9 +4,9 @@
  * made in the order of geom indices, bodies and joints in the order of theirs, state is hashed by model index + 1.
  * Nothing here depends on which models are loaded or who simulates them.
  *
- * Models are the world's top-level models; nested ones are part of them. Links that fixed joints hold together are one
- * body (users expect rigid; ODE's fixed joint is soft and slow). A body's frame has its origin at the centre of mass
- * and the axes of its first link.
+ * Models are the world's top-level models, and after them its actors (actor.h); nested ones are part of them. Links
+ * that fixed joints hold together are one body (users expect rigid; ODE's fixed joint is soft and slow). A body's frame
+ * has its origin at the centre of mass and the axes of its first link.
  *
  * Units: metres, kilograms, seconds, radians; poses in the world frame unless the name says otherwise. */
 #ifndef SCENE_SCENE_H
@@ -87,7 +87,8 @@ struct scene_model {
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
 	uint32_t frame_body; /* the body that carries the model's frame, that of its canonical link; from body_first */
 	struct pose in_body; /* the model's frame in that body's; of a static model: in the world */
-	uint32_t sdf;        /* index in sdf_world.models */
+	uint32_t sdf;        /* index in sdf_world.models; SDF_NONE: an actor */
+	const struct scene_actor *actor; /* the script that moves it (actor.h); NULL: none does */
 };
 
 struct scene_level {
@@ -108,6 +109,7 @@ struct scene {
 	uint32_t secondaries;    /* what the world asks for; SCENE_NONE: does not say */
 	bool has_levels;         /* false also when told to ignore them */
 	uint32_t model_count, body_count, geom_count, joint_count, link_count, level_count;
+	uint32_t actor_count;       /* of the models: those that a script moves */
 	uint32_t world_joint_first; /* joints from here on are the world's own; they may connect different models */
 	const struct scene_model *models;
 	const struct scene_body *bodies;

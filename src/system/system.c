@@ -88,6 +88,8 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 	struct map warned = {0};
 	troupe_status status = TROUPE_OK;
 	for (uint32_t m = 0; m < scene->model_count && !status; m++) {
+		if (scene->models[m].actor) /* its script moves it, and nothing else */
+			continue;
 		const struct sdf_model *from = &scene->sdf->models.at[scene->models[m].sdf];
 		systems->first[m] = systems->all.count;
 		for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++) {

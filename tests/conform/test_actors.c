@@ -1,0 +1,301 @@
+/* Actors: where their scripts have them, what they push, which levels they load. */
+#include "base/text.h"
+
+#include <troupe/server.h>
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(actors, .timeout = 60);
+
+static struct troupe_server *server;
+static uint64_t events[2][8]; /* steps of loading and unloading, in order */
+static uint32_t event_count[2];
+static char warning[512];
+
+static void on_event(void *ctx, const struct troupe_event *event)
+{
+	(void)ctx;
+	int which = event->kind == TROUPE_EVENT_LOAD ? 0 : event->kind == TROUPE_EVENT_UNLOAD ? 1 : -1;
+	if (which >= 0 && event_count[which] < 8)
+		events[which][event_count[which]++] = event->step;
+}
+
+static void on_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	snprintf(warning, sizeof warning, "%s", text);
+}
+
+static troupe_status create(const char *body, struct troupe_error *error)
+{
+	struct text text = {0};
+	text_add(&text,
+		"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
+		"<real_time_factor>0</real_time_factor></physics>\n%s</world></sdf>",
+		body);
+	struct troupe_server_def def = troupe_server_def_default();
+	def.world_path = "test";
+	def.world_text = text.at;
+	def.secondaries = 0;
+	def.on_event = on_event;
+	def.on_warning = on_warning;
+	troupe_status status = troupe_server_create(&def, &server, error);
+	text_fini(&text);
+	return status;
+}
+
+static void start(const char *body)
+{
+	struct troupe_error error;
+	cr_assert_eq(create(body, &error), TROUPE_OK, "%s", error.text);
+}
+
+static void run_until(double time_s)
+{
+	struct troupe_limits limits = {.until_s = time_s};
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
+}
+
+struct wanted {
+	const char *name;
+	struct troupe_pose pose;
+};
+
+static void find_pose(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct wanted *wanted = ctx;
+	for (uint32_t i = 0; i < snapshot->model_count; i++)
+		if (!strcmp(snapshot->models[i].name, wanted->name)) {
+			wanted->pose = snapshot->models[i].pose;
+			return;
+		}
+	cr_assert_fail("no model '%s'", wanted->name);
+}
+
+static struct troupe_pose pose_of(const char *name)
+{
+	struct wanted wanted = {.name = name};
+	troupe_server_snapshot(server, find_pose, &wanted);
+	return wanted.pose;
+}
+
+static void expect(const char *what, double measured, double expected, double tolerance)
+{
+	printf("%-56s expected %12.7f  measured %12.7f\n", what, expected, measured);
+	cr_assert(fabs(measured - expected) <= tolerance, "%s: %g, expected %g within %g", what, measured, expected,
+		tolerance);
+}
+
+#define POINT(time, pose) "<waypoint><time>" time "</time><pose>" pose "</pose></waypoint>"
+#define ONCE "<loop>false</loop>"
+
+static double yaw(struct troupe_pose p)
+{
+	return 2 * atan2(p.qz, p.qw);
+}
+
+/* p(1/2) = (p0 + p1) / 2 + (m0 - m1) / 8 of a cubic with tangents m. */
+Test(actors, position_is_the_spline_s)
+{
+	start("<actor name='a'><script>" ONCE "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("1",
+		"2 0 0 0 0 0") POINT("3", "2 4 0 0 0 1") POINT("4", "6 4 1 0 0 1") "</trajectory></script></actor>");
+	expect("spline: at its first point: m", pose_of("a").x, 0, 0);
+	run_until(0.5); /* m0 = (1, 0), m1 = (1, 2) */
+	expect("spline: x half-way between points 0 and 1: m", pose_of("a").x, 1, 1e-12);
+	expect("spline: y half-way between points 0 and 1: m", pose_of("a").y, -2. / 8, 1e-12);
+	run_until(1);
+	expect("spline: on point 1: m", pose_of("a").x, 2, 1e-12);
+	run_until(2); /* m1 = (1, 2), m2 = (2, 2) */
+	expect("spline: x half-way between points 1 and 2: m", pose_of("a").x, 2 - 1. / 8, 1e-12);
+	expect("spline: y half-way between points 1 and 2: m", pose_of("a").y, 2, 1e-12);
+	expect("rotation half-way between 0 and 1 rad: rad", yaw(pose_of("a")), 0.5, 1e-12);
+	run_until(1.5 + 1); /* a part of 3/4: the rotation has a constant rate */
+	expect("rotation at 3/4: rad", yaw(pose_of("a")), 0.75, 1e-12);
+	run_until(9);
+	expect("without a loop it stays at the end: m", pose_of("a").x, 6, 0);
+	troupe_server_destroy(server);
+}
+
+Test(actors, tension_shortens_the_tangents)
+{
+	start("<actor name='a'><script>" ONCE
+	      "<trajectory id='0' type='walk' tension='0.6'>" POINT("0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0") POINT(
+		      "2", "2 4 0 0 0 0") "</trajectory></script></actor>"
+					  "<actor name='b'><script>" ONCE
+					  "<trajectory id='0' type='walk' tension='1'>" POINT("0", "0 0 0 0 0 0")
+						  POINT("1", "2 0 0 0 0 0")
+							  POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor>");
+	run_until(0.5);
+	expect("tension 0.6: y half-way between points 0 and 1: m", pose_of("a").y, 0.4 * -2. / 8, 1e-12);
+	expect("tension 1: y half-way between points 0 and 1: m", pose_of("b").y, 0, 1e-12);
+	run_until(0.75); /* 3 t^2 - 2 t^3 of the way when there are no tangents */
+	expect("tension 1: x at 3/4: m", pose_of("b").x, 2 * (3 * 0.5625 - 2 * 0.421875), 1e-12);
+	troupe_server_destroy(server);
+}
+
+/* Where it ends as it began, the tangent there is that of a closed curve. */
+Test(actors, closed_trajectory_loops_smoothly)
+{
+	start("<actor name='a'><script><loop>true</loop><trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
+			POINT("1", "1 1 0 0 0 0") POINT("2", "2 0 0 0 0 0") POINT("3", "1 -1 0 0 0 0")
+				POINT("4", "0 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(0.5); /* m0 = (0, 1), m1 = (1, 0) */
+	expect("closed: x half-way to point 1: m", pose_of("a").x, 0.5 - 1. / 8, 1e-12);
+	expect("closed: y half-way to point 1: m", pose_of("a").y, 0.5 + 1. / 8, 1e-12);
+	run_until(40.5);
+	expect("closed: x in the eleventh round: m", pose_of("a").x, 0.5 - 1. / 8, 1e-9);
+	troupe_server_destroy(server);
+}
+
+Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
+{
+	start("<actor name='a'><pose>10 0 0 0 0 1.5707963267948966</pose><script>" ONCE
+	      "<delay_start>2</delay_start><trajectory id='7' type='walk'>" POINT("5", "1 0 0 0 0 0") POINT(
+		      "6", "1 2 0 0 0 0") "</trajectory><trajectory id='3' type='walk'>" POINT("0", "0 0 0 0 0 0")
+			POINT("1", "1 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(1);
+	expect("delayed: still at its first point: m", pose_of("a").y, 0, 1e-12);
+	run_until(2.5);
+	expect("first the lower id, in the frame of the actor: m", pose_of("a").y, 0.5, 1e-12);
+	run_until(3.5);
+	expect("then the higher, from its own first time: m", pose_of("a").x, 10 - 1, 1e-12);
+	expect("and with the actor's rotation: rad", yaw(pose_of("a")), M_PI / 2, 1e-12);
+	run_until(9);
+	expect("end: m", pose_of("a").x, 10 - 2, 1e-12);
+	troupe_server_destroy(server);
+}
+
+Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
+{
+	start("<actor name='a'><pose>1 2 3 0 0 0</pose><script><auto_start>false</auto_start>"
+	      "<trajectory id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
+			POINT("1", "6 0 0 0 0 0") "</trajectory></script></actor><actor name='b'><script><trajectory "
+						  "id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
+							  POINT("10", "6 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(1);
+	expect("auto_start false: m", pose_of("a").x, 1, 0);
+	run_until(4);
+	double before = pose_of("b").x;
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_command(server, 0, "/world/w/control", "reset: {all: true}", &error), TROUPE_OK);
+	run_until(4);
+	expect("4 s after a reset as 4 s after the start: m", pose_of("b").x, before, 0);
+	troupe_server_destroy(server);
+}
+
+#define WALL                                                                                                           \
+	"<link name='l'><collision name='c'><geometry><box><size>0.2 1 1</size></box></geometry></collision></link>"
+#define BOX(x)                                                                                                         \
+	"<model name='box'><pose>" x " 0 0.25 0 0 0</pose><link name='l'><inertial><mass>1</mass><inertia>"            \
+	"<ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia></inertial><collision name='c'><geometry><box>"        \
+	"<size>0.5 0.5 0.5</size></box></geometry></collision></link></model>"
+#define GROUND                                                                                                         \
+	"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"       \
+	"</normal><size>9 9</size></plane></geometry></collision></link></model>"
+
+/* A straight walk; its face is 0.1 m ahead of it and the box's 0.25 m behind the box's middle. Half-way through the
+ * second segment it is at 3 m + (2 - 1) / 8 m: see the splines above. */
+Test(actors, what_is_in_the_way_is_pushed)
+{
+	start(GROUND BOX("2") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL "<script>" ONCE
+			      "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("2", "2 0 0 0 0 0")
+				      POINT("4", "4 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(3);
+	expect("the walker is not held up: m", pose_of("a").x, 3.125, 1e-12);
+	expect("the box is pushed along: m", pose_of("box").x, 3.125 + 0.35, 0.01);
+	run_until(6);
+	expect("and stays where the walker stopped: m", pose_of("box").x, 4 + 0.35, 0.06);
+	troupe_server_destroy(server);
+}
+
+/* At the end of its script it jumps back to the beginning: that must push nothing. */
+Test(actors, a_jump_pushes_nothing)
+{
+	start(GROUND BOX("0.6") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL
+				"<script><trajectory id='0' type='walk'>" POINT("0", "3 0 0 0 0 0")
+					POINT("1", "4 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(5.5);
+	expect("a box that it jumps over: m", pose_of("box").x, 0.6, 1e-4);
+	troupe_server_destroy(server);
+}
+
+#define LEVEL(name, x)                                                                                                 \
+	"<level name='" name "'><pose>" x " 0 0 0 0 0</pose><geometry><box><size>4 4 4</size></box></geometry>"        \
+	"</level>"
+
+/* 1 m/s through two levels of 4 m with a volume of 1 m: in the first (4 to 8 m) from 3.5 m to 8.5 m. */
+Test(actors, a_performer_loads_levels_as_it_walks)
+{
+	start("<actor name='a'><script>" ONCE
+	      "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("20", "20 0 0 0 0 0") POINT("40",
+		      "40 0 0 0 0 0") "</trajectory></script></actor><plugin name='gz::sim' filename='x'><performer "
+				      "name='p'><ref>a</ref>"
+				      "<geometry><box><size>1 1 1</size></box></geometry></performer>" LEVEL("one", "6")
+					      LEVEL("two", "16") "</plugin>");
+	run_until(30);
+	cr_assert_eq(event_count[0], 2);
+	cr_assert_eq(event_count[1], 2);
+	/* x(t) of the first segment: 20 t' (t = 20 t'), less what the tangent at its beginning lacks: 10 (t'^2 - t') t'
+	 */
+	static const double at[4] = {3.5, 13.5, 8.5, 18.5};
+	for (int i = 0; i < 4; i++) {
+		double low = 0, high = 1;
+		for (int k = 0; k < 60; k++) {
+			double t = (low + high) / 2, m0 = 10, m1 = 20;
+			double x = 20 * (3 * t * t - 2 * t * t * t) + m0 * (t * t * t - 2 * t * t + t) +
+				   m1 * (t * t * t - t * t);
+			if (x < at[i])
+				low = t;
+			else
+				high = t;
+		}
+		expect(i < 2 ? "loaded: s" : "unloaded: s", (double)events[i / 2][i % 2] * 0.001, low * 20, 0.0011);
+	}
+	troupe_server_destroy(server);
+}
+
+static void refuse(const char *what, const char *body, const char *expected)
+{
+	struct troupe_error error;
+	cr_assert_neq(create(body, &error), TROUPE_OK, "%s", what);
+	printf("%-20s %s\n", what, error.text);
+	cr_assert(strstr(error.text, "test:") && strstr(error.text, expected), "%s: %s", what, error.text);
+}
+
+#define SCRIPT(text) "<actor name='a'><script>" text "</script></actor>"
+#define TRAJECTORY(text) SCRIPT("<trajectory id='0' type='walk'>" text "</trajectory>")
+
+Test(actors, bad_scripts_are_refused_with_their_place)
+{
+	refuse("descending times", TRAJECTORY(POINT("1", "0 0 0 0 0 0") POINT("0.5", "0 0 0 0 0 0")), "ascending");
+	refuse("equal times", TRAJECTORY(POINT("1", "0 0 0 0 0 0") POINT("1", "0 0 0 0 0 0")), "ascending");
+	refuse("negative time", TRAJECTORY(POINT("-1", "0 0 0 0 0 0")), "from 0");
+	refuse("no number", TRAJECTORY(POINT("soon", "0 0 0 0 0 0")), "one number");
+	refuse("not finite", TRAJECTORY(POINT("nan", "0 0 0 0 0 0")), "<time>");
+	refuse("far away", TRAJECTORY(POINT("0", "1e8 0 0 0 0 0")), "within");
+	refuse("bad pose", TRAJECTORY(POINT("0", "1 2 3")), "six numbers");
+	refuse("bad delay", SCRIPT("<delay_start>-1</delay_start>"), "<delay_start>");
+	refuse("bad loop", SCRIPT("<loop>maybe</loop>"), "true or false");
+	refuse("bad tension", SCRIPT("<trajectory id='0' type='x' tension='2'/>"), "tension");
+	refuse("bad id", SCRIPT("<trajectory id='x' type='x'/>"), "id of");
+	refuse("bad shape",
+		"<actor name='a'><link name='l'><collision name='c'><geometry><box><size>1 0 1</size></box></geometry>"
+		"</collision></link><script/></actor>",
+		"<size>");
+}
+
+Test(actors, what_cannot_be_had_is_warned_about)
+{
+	start("<actor name='a'><link name='l'><collision name='c'><geometry><mesh/></geometry></collision></link>"
+	      "<script/></actor>");
+	printf("%s\n", warning);
+	cr_assert(strstr(warning, "expected a box"), "%s", warning);
+	run_until(0.1);
+	expect("an empty script: m", pose_of("a").x, 0, 0);
+	troupe_server_destroy(server);
+}
