@@ -37,6 +37,14 @@ struct troupe_event {
 	uint32_t from, to;
 };
 
+/* What came of a command to the world (create, remove, set_pose ...), or why one could not be given to anybody. */
+struct troupe_reply {
+	uint64_t step;
+	const char *topic;
+	troupe_status status;
+	const char *text; /* what was done, or what is wrong */
+};
+
 typedef enum troupe_pace {
 	TROUPE_PACE_WORLD,  /* the world's real_time_factor */
 	TROUPE_PACE_FACTOR, /* def.rtf; 0: as fast as possible */
@@ -65,6 +73,7 @@ struct troupe_server_def {
 	 * thread that called troupe_server_run(), and may call functions marked "any thread". */
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
+	void (*on_reply)(void *ctx, const struct troupe_reply *reply); /* like on_event */
 	void (*on_watch)(void *ctx);
 	void (*on_warning)(void *ctx, const char *text); /* "file:line: ..."; while creating */
 	void *ctx;
@@ -94,7 +103,10 @@ TROUPE_API troupe_status troupe_server_run(
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
 
 /* A command in gz topic's text form, taken at the start of `step` (or of the next one, when that is past). Any thread.
- * TROUPE_ECOMMAND: no such topic, or a bad message; the command is then not queued. */
+ * TROUPE_ECOMMAND: no such topic, or a bad message; the command is then not queued. Once a command was given that
+ * creates models, a topic that nobody listens to yet is no error: it is looked at when the step comes, and
+ * def.on_reply says so if nobody listens then. What comes of commands to services of the world, /world/NAME/create and
+ * so on, is told there as well. */
 TROUPE_API troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
 

@@ -70,6 +70,27 @@ void *mem_realloc(void *old, size_t bytes)
 	return or_die(realloc(old, bytes ? bytes : 1), bytes);
 }
 
+void *mem_grow(void *old, size_t old_bytes, size_t bytes)
+{
+	if (bytes <= old_bytes && old)
+		return old;
+	char *grown = mem_realloc(old, bytes);
+	if (bytes > old_bytes)
+		memset(grown + old_bytes, 0, bytes - old_bytes);
+	return grown;
+}
+
+void *mem_grow_lines(void *old, size_t old_bytes, size_t bytes)
+{
+	if (bytes <= old_bytes && old)
+		return old;
+	void *grown = mem_alloc_lines(bytes);
+	if (old_bytes && old)
+		memcpy(grown, old, old_bytes);
+	free(old);
+	return grown;
+}
+
 char *mem_strdup(const char *text)
 {
 	size_t bytes = strlen(text) + 1;

@@ -22,6 +22,10 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 void *mem_alloc(size_t bytes);              /* zeroed */
 void *mem_alloc_lines(size_t bytes);        /* zeroed, on a cache line's boundary; free() it */
 void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */
+/* From old_bytes to bytes, the grown part zeroed; a smaller size changes nothing. Of what mem_alloc_lines() gave: still
+ * on a line's boundary. */
+void *mem_grow(void *old, size_t old_bytes, size_t bytes);
+void *mem_grow_lines(void *old, size_t old_bytes, size_t bytes);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);
 

@@ -57,7 +57,7 @@ static void count_scene(struct totals *totals, const struct scene *scene, const 
 	totals->levels += scene->level_count;
 	for (uint32_t i = 0; i < scene->sdf->plugins.count; i++)
 		totals->plugins += scene->sdf->plugins.at[i].model != SDF_NONE;
-	totals->systems += systems->all.count;
+	totals->systems += systems->count;
 	for (uint32_t i = 0; i < scene->warnings.count; i++)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
 	for (uint32_t i = 0; i < systems->warnings.count; i++)

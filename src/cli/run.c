@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WARNINGS_SHOWN_MAX = 20 };
+enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
 
 struct settings {
 	const char *world, *distribution, *commands, *report, *config, *break_rule;
@@ -72,7 +72,8 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
-		.help = "a line on standard output for each move, load, unload and ghost, in step order"},
+		.help = "a line on standard output for each move, load, unload, ghost and reply to a command to "
+			"the world, in step order"},
 	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
 		.help = "what came of it, as JSON, when it ends; \"-\": on standard output"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
@@ -125,7 +126,8 @@ static const struct options_command command = {
 		 "  move STEP PERFORMER FROM TO\n"
 		 "  load STEP LEVEL SECONDARY\n"
 		 "  unload STEP LEVEL SECONDARY\n"
-		 "  ghost STEP PERFORMER SECONDARY on|off\n\n"
+		 "  ghost STEP PERFORMER SECONDARY on|off\n"
+		 "  reply STEP TOPIC ok|failed TEXT\n\n"
 		 "Lines of --commands (blank lines and lines that begin with # are skipped)\n"
 		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
 		 "  200 /world/NAME/control pause: true\n\n"
@@ -143,7 +145,8 @@ struct run {
 	struct troupe_server *server;
 	struct output output;
 	struct status_line status;
-	uint32_t warnings;
+	uint32_t warnings, refusals;
+	char refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first */
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -175,6 +178,22 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct run *run = ctx;
 	output_line(&run->output, "hash %" PRIu64 " %016" PRIx64, step, hash);
+}
+
+static void on_reply(void *ctx, const struct troupe_reply *reply)
+{
+	struct run *run = ctx;
+	if (run->settings.trace)
+		output_line(&run->output, "reply %" PRIu64 " %s %s %s", reply->step, reply->topic,
+			reply->status ? "failed" : "ok", reply->text);
+	if (!reply->status)
+		return;
+	if (!run->refusals)
+		snprintf(run->refusal, sizeof run->refusal, "step %" PRIu64 ": %s: %s", reply->step, reply->topic,
+			reply->text);
+	if (run->settings.verbosity >= 2 || (run->settings.verbosity == 1 && run->refusals < REFUSALS_SHOWN_MAX))
+		cli_complain("run", "step %" PRIu64 ": %s: %s", reply->step, reply->topic, reply->text);
+	run->refusals++;
 }
 
 static void on_warning(void *ctx, const char *text)
@@ -256,6 +275,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
+	def.on_reply = on_reply;
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
 	def.ctx = run;
@@ -329,6 +349,9 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	int why = output_failed(&run->output);
 	if (!status && !reported && why)
 		reported = fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(why));
+	if (!status && !reported && run->refusals)
+		reported = fail(error, TROUPE_ECOMMAND, "%u commands could not be obeyed, the first: %s", run->refusals,
+			run->refusal);
 	return status ? status : reported;
 }
 

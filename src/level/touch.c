@@ -6,8 +6,8 @@
 static void find_joined(struct touch *touch)
 {
 	const struct scene *scene = touch->scene;
-	for (uint32_t j = scene->world_joint_first; j < scene->joint_count; j++) {
-		const struct scene_joint *joint = &scene->joints[j];
+	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
+		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
 		if (joint->parent == SCENE_NONE || joint->child == SCENE_NONE)
 			continue;
 		uint32_t a = scene->bodies[joint->parent].model, b = scene->bodies[joint->child].model;
@@ -19,13 +19,20 @@ static void find_joined(struct touch *touch)
 void touch_init(struct touch *touch, const struct scene *scene)
 {
 	*touch = (struct touch){.scene = scene};
-	touch->models = mem_alloc(scene->model_count * sizeof *touch->models);
+	touch_fit(touch);
 	find_joined(touch);
+}
+
+void touch_fit(struct touch *touch)
+{
+	uint32_t room = MAX(touch->scene->room.models, touch->scene->model_count);
+	touch->models = mem_grow(touch->models, touch->room * sizeof *touch->models, room * sizeof *touch->models);
+	touch->room = room;
 }
 
 void touch_fini(struct touch *touch)
 {
-	for (uint32_t m = 0; m < touch->scene->model_count; m++)
+	for (uint32_t m = 0; m < touch->room; m++)
 		vec_free(&touch->models[m].neighbours);
 	free(touch->models);
 	bvh_fini(&touch->tree);

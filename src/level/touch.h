@@ -26,7 +26,8 @@ struct touch_model {
 struct touch {
 	const struct scene *scene;
 	struct bvh tree;
-	struct touch_model *models;    /* [model_count] */
+	struct touch_model *models; /* [room] */
+	uint32_t room;
 	bvh_values crowded;            /* models with neighbours, ascending */
 	bvh_values found;              /* scratch */
 	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
@@ -35,7 +36,9 @@ struct touch {
 	bool dirty;                    /* some model is */
 };
 
+/* touch_fit(): the scene has room for more models. */
 void touch_init(struct touch *touch, const struct scene *scene);
+void touch_fit(struct touch *touch);
 void touch_fini(struct touch *touch);
 
 /* A model without geoms touches nothing, but the joints of the world may tie it. */

@@ -8,18 +8,22 @@
 void tracker_init(struct tracker *tracker, const struct scene *scene)
 {
 	*tracker = (struct tracker){.scene = scene};
-	tracker->performer_of = mem_alloc(scene->model_count * sizeof *tracker->performer_of);
+	tracker_fit(tracker);
 	tracker->in_count = mem_alloc(scene->level_count * sizeof *tracker->in_count);
 	tracker->near_count = mem_alloc(scene->level_count * sizeof *tracker->near_count);
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		bvh_insert(&tracker->levels, scene->levels[l].outer, l);
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		tracker->performer_of[m] = SCENE_NONE;
-		if (!scene->models[m].performer)
-			continue;
-		tracker->performer_of[m] = tracker->performers.count;
-		vec_push(&tracker->performers, (struct tracked){.model = m, .slack = -1});
-	}
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].performer)
+			tracker_add(tracker, m);
+}
+
+void tracker_fit(struct tracker *tracker)
+{
+	uint32_t room = MAX(tracker->scene->room.models, tracker->scene->model_count);
+	tracker->performer_of = mem_realloc(tracker->performer_of, room * sizeof *tracker->performer_of);
+	for (; tracker->room < room; tracker->room++)
+		tracker->performer_of[tracker->room] = SCENE_NONE;
 }
 
 void tracker_fini(struct tracker *tracker)
@@ -36,6 +40,42 @@ void tracker_fini(struct tracker *tracker)
 	free(tracker->performer_of);
 	free(tracker->in_count);
 	free(tracker->near_count);
+}
+
+static void number_from(struct tracker *tracker, uint32_t first)
+{
+	for (uint32_t p = first; p < tracker->performers.count; p++)
+		tracker->performer_of[tracker->performers.at[p].model] = p;
+}
+
+void tracker_add(struct tracker *tracker, uint32_t model)
+{
+	uint32_t at = tracker->performers.count;
+	vec_push(&tracker->performers, (struct tracked){0});
+	for (; at > 0 && tracker->performers.at[at - 1].model > model; at--)
+		tracker->performers.at[at] = tracker->performers.at[at - 1];
+	tracker->performers.at[at] = (struct tracked){.model = model, .slack = -1};
+	number_from(tracker, at);
+}
+
+static void count(uint32_t *counts, const bvh_values *levels, uint32_t by)
+{
+	for (uint32_t i = 0; i < levels->count; i++)
+		counts[levels->at[i]] += by; /* by may be -1: unsigned arithmetic wraps back */
+}
+
+void tracker_remove(struct tracker *tracker, uint32_t model)
+{
+	uint32_t at = tracker->performer_of[model];
+	struct tracked *performer = &tracker->performers.at[at];
+	count(tracker->in_count, &performer->in, UINT32_MAX);
+	count(tracker->near_count, &performer->near, UINT32_MAX);
+	vec_free(&performer->in);
+	vec_free(&performer->near);
+	tracker->performer_of[model] = SCENE_NONE;
+	memmove(performer, performer + 1, (tracker->performers.count - at - 1) * sizeof *performer);
+	tracker->performers.count--;
+	number_from(tracker, at);
 }
 
 void tracker_reset(struct tracker *tracker)
@@ -69,12 +109,6 @@ static double slack_of(double slack, const struct aabb *a, const struct aabb *b)
 static bool same(const bvh_values *a, const bvh_values *b)
 {
 	return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count * sizeof *a->at));
-}
-
-static void count(uint32_t *counts, const bvh_values *levels, uint32_t by)
-{
-	for (uint32_t i = 0; i < levels->count; i++)
-		counts[levels->at[i]] += by; /* by may be -1: unsigned arithmetic wraps back */
 }
 
 static void keep(bvh_values *to, const bvh_values *from)

@@ -22,15 +22,21 @@ struct tracked {
 
 struct tracker {
 	const struct scene *scene;
-	struct bvh levels;               /* by their outer boxes */
-	VEC(struct tracked) performers;  /* by model, ascending */
-	uint32_t *performer_of;          /* [model_count] index in performers, SCENE_NONE */
+	struct bvh levels;              /* by their outer boxes */
+	VEC(struct tracked) performers; /* by model, ascending */
+	uint32_t *performer_of;         /* [room] index in performers, SCENE_NONE */
+	uint32_t room;
 	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
 	bvh_values found, in, near;      /* scratch */
 };
 
 void tracker_init(struct tracker *tracker, const struct scene *scene);
 void tracker_fini(struct tracker *tracker);
+/* The scene has room for more models. */
+void tracker_fit(struct tracker *tracker);
+/* A model became a performer (it has not been looked at yet), or is none any more. */
+void tracker_add(struct tracker *tracker, uint32_t model);
+void tracker_remove(struct tracker *tracker, uint32_t model);
 
 static inline bool tracker_must_look(const struct tracked *performer, struct vec3 origin)
 {

@@ -59,7 +59,8 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 static void make_world_joints(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	for (uint32_t j = physics->scene->world_joint_first; j < physics->scene->joint_count; j++) {
+	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
+		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index))
 			vec_push(&group->world_joints, (struct world_joint){j, joint_make(physics, j, group->world),

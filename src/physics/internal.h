@@ -82,7 +82,7 @@ struct physics {
 	uint32_t stepping; /* the group at which step_groups() is: who is to blame when ODE gives up */
 	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
 
-	struct instance **instances; /* [model_count], NULL: not taken */
+	struct instance **instances; /* [room.models], NULL: not taken */
 	indices taken;               /* models */
 	indices awake;               /* models taken that are stepped */
 	VEC(struct group) groups;
@@ -99,12 +99,14 @@ struct physics {
 	uint32_t loose_groups;
 	dWorldID memory; /* lends its working memory to all groups */
 
-	bool *present;               /* [model_count] static models that exist */
-	struct static_geom *statics; /* [geom_count] */
+	struct scene_room room;
+	uint32_t *present;           /* [room.models] static models that exist: nonzero, another number when moved */
+	struct static_geom *statics; /* [room.geoms] */
+	struct vec3 gravity;         /* what the groups' worlds are set to */
 
 	/* scratch */
-	uint32_t *island;      /* [body_count] union-find over bodies */
-	uint32_t *island_rows; /* [body_count] at roots */
+	uint32_t *island;      /* [room.bodies] union-find over bodies */
+	uint32_t *island_rows; /* [room.bodies] at roots */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 };

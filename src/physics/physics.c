@@ -3,6 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
+
+/* The scene may have room for more than before. */
+static void fit(struct physics *physics)
+{
+	const struct scene_room *before = &physics->room, *now = &physics->scene->room;
+	FIT(physics->instances, before->models, now->models);
+	FIT(physics->present, before->models, now->models);
+	FIT(physics->statics, before->geoms, now->geoms);
+	FIT(physics->island, before->bodies, now->bodies);
+	FIT(physics->island_rows, before->bodies, now->bodies);
+	physics->room = *now;
+}
+
+void physics_world_changed(struct physics *physics)
+{
+	const struct vec3 g = physics->scene->gravity;
+	fit(physics);
+	if (!memcmp(&g, &physics->gravity, sizeof g))
+		return;
+	physics->gravity = g;
+	for (uint32_t i = 0; i < physics->groups.count; i++)
+		dWorldSetGravity(physics->groups.at[i].world, g.x, g.y, g.z);
+}
+
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
 	const struct physics_options *options)
 {
@@ -14,11 +39,8 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->options = *options;
 	if (!physics->options.exact_rows_max)
 		physics->options.exact_rows_max = PHYSICS_EXACT_ROWS;
-	physics->instances = mem_alloc(scene->model_count * sizeof *physics->instances);
-	physics->present = mem_alloc(scene->model_count * sizeof *physics->present);
-	physics->statics = mem_alloc(scene->geom_count * sizeof *physics->statics);
-	physics->island = mem_alloc(scene->body_count * sizeof *physics->island);
-	physics->island_rows = mem_alloc(scene->body_count * sizeof *physics->island_rows);
+	physics->gravity = scene->gravity;
+	fit(physics);
 	physics->memory = dWorldCreate();
 	return physics;
 }
@@ -29,7 +51,7 @@ static void free_ode(struct physics *physics)
 		physics_release(physics, physics->taken.at[physics->taken.count - 1]);
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		group_fini(&physics->groups.at[g]);
-	for (uint32_t g = 0; g < physics->scene->geom_count; g++)
+	for (uint32_t g = 0; g < physics->room.geoms; g++)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
 	dWorldDestroy(physics->memory);
@@ -98,14 +120,13 @@ static void free_static_geoms(struct physics *physics, const struct scene_model 
 	}
 }
 
-void physics_set_statics(struct physics *physics, const bool *present)
+void physics_set_statics(struct physics *physics, const uint32_t *present)
 {
 	for (uint32_t m = 0; m < physics->scene->model_count; m++) {
 		if (present[m] == physics->present[m])
 			continue;
+		free_static_geoms(physics, &physics->scene->models[m]);
 		physics->present[m] = present[m];
-		if (!present[m])
-			free_static_geoms(physics, &physics->scene->models[m]);
 	}
 	for (uint32_t i = 0; i < physics->taken.count; i++)
 		physics->instances[physics->taken.at[i]]->statics_known = false;

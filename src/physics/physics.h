@@ -66,8 +66,12 @@ void physics_release(struct physics *physics, uint32_t model);
 /* The models taken, ascending. */
 const indices *physics_taken(const struct physics *physics);
 
-/* Static models appeared or went: present[model] says which exist from now on (copied; at first none does). */
-void physics_set_statics(struct physics *physics, const bool *present);
+/* Before anything else in a step before which the scene changed: models were added, or the gravity. */
+void physics_world_changed(struct physics *physics);
+
+/* Static models appeared, went or were moved: present[model] is 0 for one that does not exist from now on (copied; at
+ * first none does), and another number whenever it is somewhere else. */
+void physics_set_statics(struct physics *physics, const uint32_t *present);
 
 /* Sleep: DESIGN 5. A set of models that touch is not stepped once each of them has been still for half a second, may
  * sleep (scene_model.may_sleep) and is not disturbed. Still: all bodies slower than 0.01 m/s and 0.01 rad/s, and held

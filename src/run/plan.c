@@ -17,12 +17,29 @@
 
 /* --- set-up ----------------------------------------------------------------------------------------------------- */
 
-static void assignment_alloc(struct assignment *assignment, const struct scene *scene)
+#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
+
+static void assignment_fit(struct assignment *assignment, uint32_t before, uint32_t now)
 {
-	assignment->model = mem_alloc(scene->model_count * sizeof *assignment->model);
-	assignment->level = mem_alloc(scene->level_count * sizeof *assignment->level);
-	assignment->home = mem_alloc(scene->model_count * sizeof *assignment->home);
-	assignment->component_of = mem_alloc(scene->model_count * sizeof *assignment->component_of);
+	FIT(assignment->model, before, now);
+	FIT(assignment->home, before, now);
+	FIT(assignment->component_of, before, now);
+}
+
+static void fit(struct plan *plan)
+{
+	uint32_t before = plan->room, now = plan->scene->room.models;
+	FIT(plan->active, before, now);
+	FIT(plan->statics, before, now);
+	FIT(plan->static_uses, before, now);
+	FIT(plan->named, before, now);
+	FIT(plan->is_mover, before, now);
+	FIT(plan->first, before, now);
+	FIT(plan->entered, before, now);
+	FIT(plan->model_pin, before, now);
+	assignment_fit(&plan->now, before, now);
+	assignment_fit(&plan->before, before, now);
+	plan->room = now;
 }
 
 static void assignment_free(struct assignment *assignment)
@@ -31,6 +48,20 @@ static void assignment_free(struct assignment *assignment)
 	free(assignment->level);
 	free(assignment->home);
 	free(assignment->component_of);
+}
+
+/* What the scene says of a model. */
+static void learn(struct plan *plan, uint32_t m)
+{
+	const struct scene_model *model = &plan->scene->models[m];
+	plan->model_pin[m] = model->pin <= plan->secondaries ? model->pin : ASSIGN_NONE;
+	plan->is_mover[m] = !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
+}
+
+static bool static_exists(const struct plan *plan, uint32_t m)
+{
+	const struct scene_model *model = &plan->scene->models[m];
+	return model->is_static && !model->absent && (!plan->named[m] || model->performer || plan->static_uses[m] > 0);
 }
 
 static void find_fixed_inputs(struct plan *plan)
@@ -42,33 +73,24 @@ static void find_fixed_inputs(struct plan *plan)
 			plan->named[scene->levels[l].models[i]] = true;
 	}
 	for (uint32_t m = 0; m < scene->model_count; m++) {
-		const struct scene_model *model = &scene->models[m];
-		plan->model_pin[m] = model->pin <= plan->secondaries ? model->pin : ASSIGN_NONE;
-		plan->is_mover[m] = model->performer || (!model->is_static && model->level == SCENE_NONE);
-		plan->statics[m] = model->is_static && (!plan->named[m] || model->performer);
+		learn(plan, m);
+		plan->statics[m] = static_exists(plan, m);
 	}
 }
 
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries)
 {
 	const struct scene *scene = shared->scene;
-	uint32_t models = scene->model_count, levels = scene->level_count;
-	*plan = (struct plan){.shared = shared, .scene = scene, .secondaries = secondaries};
+	uint32_t levels = scene->level_count;
+	*plan = (struct plan){.shared = shared, .scene = scene, .secondaries = secondaries, .placings = 1};
+	fit(plan);
 	plan->loaded = mem_alloc(levels * sizeof *plan->loaded);
-	plan->active = mem_alloc(models * sizeof *plan->active);
-	plan->statics = mem_alloc(models * sizeof *plan->statics);
-	plan->static_uses = mem_alloc(models * sizeof *plan->static_uses);
-	plan->named = mem_alloc(models * sizeof *plan->named);
-	plan->is_mover = mem_alloc(models * sizeof *plan->is_mover);
-	plan->first = mem_alloc(models * sizeof *plan->first);
-	plan->entered = mem_alloc(models * sizeof *plan->entered);
 	plan->has_performer = mem_alloc(levels * sizeof *plan->has_performer);
 	plan->level_near = mem_alloc(levels * sizeof *plan->level_near);
-	plan->model_pin = mem_alloc(models * sizeof *plan->model_pin);
 	plan->level_pin = mem_alloc(levels * sizeof *plan->level_pin);
+	plan->now.level = mem_alloc(levels * sizeof *plan->now.level);
+	plan->before.level = mem_alloc(levels * sizeof *plan->before.level);
 	plan->parts = mem_alloc(secondaries * sizeof *plan->parts);
-	assignment_alloc(&plan->now, scene);
-	assignment_alloc(&plan->before, scene);
 	find_fixed_inputs(plan);
 	plan_reset(plan);
 }
@@ -107,7 +129,7 @@ void plan_fini(struct plan *plan)
 
 static void activate(struct plan *plan, uint32_t model)
 {
-	if (plan->active[model])
+	if (plan->active[model] || plan->scene->models[model].absent)
 		return;
 	plan->active[model] = true;
 	if (plan->scene->models[model].body_count)
@@ -147,8 +169,9 @@ void plan_reset(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
-		plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
 		deactivate(plan, m);
+		if (!scene->models[m].absent)
+			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
 	}
 	tracker_reset(&plan->shared->tracker);
 	plan->strays.count = 0;
@@ -167,17 +190,6 @@ void plan_reset(struct plan *plan)
 }
 
 /* --- levels ----------------------------------------------------------------------------------------------------- */
-
-static void use_static(struct plan *plan, uint32_t model, bool on)
-{
-	plan->static_uses[model] += on ? 1u : UINT32_MAX;
-	bool exists = plan->static_uses[model] > 0 || plan->scene->models[model].performer;
-	if (exists == plan->statics[model])
-		return;
-	plan->statics[model] = exists;
-	plan->statics_changed = true;
-	plan_wake(plan, &plan->shared->boxes[model].box);
-}
 
 static void wake(struct plan *plan, uint32_t model)
 {
@@ -198,6 +210,22 @@ void plan_wake(struct plan *plan, const struct aabb *box)
 	for (uint32_t i = 0; i < plan->found.count; i++)
 		if (aabb_overlap(&padded, &plan->shared->boxes[plan->found.at[i]].box))
 			wake(plan, plan->found.at[i]);
+}
+
+static void set_static(struct plan *plan, uint32_t model)
+{
+	bool exists = static_exists(plan, model);
+	if (exists == (plan->statics[model] != 0))
+		return;
+	plan->statics[model] = exists ? ++plan->placings : 0;
+	plan->statics_changed = true;
+	plan_wake(plan, &plan->shared->boxes[model].box);
+}
+
+static void use_static(struct plan *plan, uint32_t model, bool on)
+{
+	plan->static_uses[model] += on ? 1u : UINT32_MAX;
+	set_static(plan, model);
 }
 
 static void forget_stray(struct plan *plan, uint32_t model)
@@ -222,7 +250,7 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 		} else if (m->level == level && loaded) {
 			forget_stray(plan, model);
 			activate(plan, model);
-		} else if (m->level == level) {
+		} else if (m->level == level && !m->absent) {
 			vec_push(&plan->strays, model); /* goes unless it must stay: see update_strays() */
 		}
 	}
@@ -527,11 +555,108 @@ static void deal_pairs(struct plan *plan)
 	plan->pairs_dirty = false;
 }
 
-void plan_step(struct plan *plan, uint64_t k)
+/* --- changes of the world ----------------------------------------------------------------------------------------- */
+
+void plan_begin(struct plan *plan, uint64_t k)
 {
 	plan->changes.count = plan->events.count = 0;
 	plan->woken = false;
 	plan->statics_changed = k == 0;
+}
+
+void plan_wake_all(struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (!plan->scene->models[m].absent)
+			wake(plan, m);
+}
+
+void plan_add(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	fit(plan);
+	touch_fit(&shared->touch);
+	tracker_fit(&shared->tracker);
+	shared->boxes[model].box = state_model_box(shared->state, model, false);
+	learn(plan, model);
+	set_static(plan, model);
+	if (plan->scene->models[model].performer && shared->tracker.performer_of[model] == SCENE_NONE)
+		tracker_add(&shared->tracker, model);
+	uint32_t level = plan->scene->models[model].level;
+	if (plan->is_mover[model] || (level != SCENE_NONE && plan->loaded[level]))
+		activate(plan, model);
+	if (shared->tracker.performer_of[model] != SCENE_NONE)
+		look(plan, shared->tracker.performer_of[model]);
+}
+
+/* Contacts and ghosts of the past must not be taken for those of whoever gets the place. */
+static void forget_past(struct plan *plan, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < plan->contacts.count; i++)
+		if (plan->contacts.at[i].a != model && plan->contacts.at[i].b != model)
+			plan->contacts.at[kept++] = plan->contacts.at[i];
+	plan->assignment_dirty |= kept != plan->contacts.count;
+	plan->contacts.count = kept;
+	plan->first[model] = 0;
+}
+
+void plan_remove(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	deactivate(plan, model);
+	if (shared->tracker.performer_of[model] != SCENE_NONE) {
+		tracker_remove(&shared->tracker, model);
+		plan->levels_dirty = plan->assignment_dirty = true;
+	}
+	learn(plan, model);
+	set_static(plan, model);
+	forget_stray(plan, model);
+	forget_past(plan, model);
+	plan_wake(plan, &shared->boxes[model].box);
+}
+
+void plan_placed(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	plan_wake(plan, &shared->boxes[model].box);
+	shared->boxes[model].box = state_model_box(shared->state, model, false);
+	plan_wake(plan, &shared->boxes[model].box);
+	wake(plan, model);
+	plan->woken = true;
+	if (plan->statics[model]) {
+		plan->statics[model] = ++plan->placings;
+		plan->statics_changed = true;
+	}
+	touch_moved(&shared->touch, model);
+	plan_strayed(plan, model);
+}
+
+void plan_performer(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	const struct scene_model *m = &plan->scene->models[model];
+	bool was = shared->tracker.performer_of[model] != SCENE_NONE;
+	if (was)
+		tracker_remove(&shared->tracker, model);
+	learn(plan, model);
+	if (m->performer)
+		tracker_add(&shared->tracker, model);
+	if (m->performer || m->level == SCENE_NONE) {
+		forget_stray(plan, model);
+		activate(plan, model);
+	} else if (!plan->loaded[m->level]) {
+		vec_push(&plan->strays, model);
+	}
+	if (m->performer)
+		look(plan, shared->tracker.performer_of[model]);
+	plan->levels_dirty = plan->assignment_dirty = true;
+}
+
+/* --- the step ----------------------------------------------------------------------------------------------------- */
+
+void plan_step(struct plan *plan, uint64_t k)
+{
 	update_levels(plan);
 	update_strays(plan);
 	update_contacts(plan, k);
@@ -548,6 +673,6 @@ uint64_t plan_hash(const struct plan *plan)
 		if (plan->loaded[l])
 			sum += hash_mix(UINT64_C(0x6c6576656c), l + 1); /* "level" */
 	for (uint32_t i = 0; i < plan->strays.count; i++)
-		sum += hash_mix(UINT64_C(0x7374726179), plan->strays.at[i] + 1u); /* "stray" */
+		sum += hash_mix(UINT64_C(0x7374726179), plan->scene->models[plan->strays.at[i]].id); /* "stray" */
 	return sum;
 }

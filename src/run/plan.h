@@ -38,10 +38,13 @@ struct plan {
 	bool chaos;
 	uint64_t chaos_seed;
 
+	uint32_t room; /* of arrays by model */
+
 	/* state: functions of the states so far, whoever simulates what */
 	bool *loaded;          /* [level_count] */
 	bool *active;          /* [model_count] dynamic models and performers that exist */
-	bool *statics;         /* [model_count] static models that exist */
+	uint32_t *statics;     /* [model_count] static models that exist: see physics_set_statics() */
+	uint32_t placings;     /* of static models, so far */
 	uint32_t *static_uses; /* [model_count] loaded levels that name it */
 	bool *named;           /* [model_count] by some level */
 	VEC(uint32_t) strays;  /* active models whose level is not loaded */
@@ -79,6 +82,21 @@ void plan_fini(struct plan *plan);
 void plan_strayed(struct plan *plan, uint32_t model);
 /* State k was written from outside: everything is looked at again. */
 void plan_reset(struct plan *plan);
+/* --- changes of the world; before plan_step() -------------------------------------------------------------------- */
+
+/* The first thing in a step. */
+void plan_begin(struct plan *plan, uint64_t k);
+/* A model was added to scene, state and systems, or an absent one is back. */
+void plan_add(struct plan *plan, uint32_t model);
+/* A model has become absent. Its place can be given up when the step is over. */
+void plan_remove(struct plan *plan, uint32_t model);
+/* It was put elsewhere: state k and, of a static one, the scene say where. */
+void plan_placed(struct plan *plan, uint32_t model);
+/* The scene says otherwise whether it is a performer, or of what size. */
+void plan_performer(struct plan *plan, uint32_t model);
+/* Nobody is at rest any more. */
+void plan_wake_all(struct plan *plan);
+
 /* What reaches into this box is at rest no more: what it rested on came, went or was moved. */
 void plan_wake(struct plan *plan, const struct aabb *box);
 /* Decides step k. */

@@ -14,12 +14,24 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->lockstep.secondaries = options->secondaries;
 	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
 	plan_init(&primary->plan, shared, options->secondaries);
+	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
+	primary->even_since_s = options->initial_time_s;
 	primary->plan.chaos = options->chaos;
 	primary->plan.chaos_seed = options->chaos_seed;
 }
 
+static void free_taken(struct primary *primary)
+{
+	for (uint32_t i = 0; i < primary->taken.count; i++)
+		command_fini(&primary->taken.at[i]);
+	primary->taken.count = 0;
+}
+
 void primary_fini(struct primary *primary)
 {
+	free_taken(primary);
+	vec_free(&primary->taken);
+	edit_fini(&primary->edit);
 	plan_fini(&primary->plan);
 	schedule_fini(&primary->schedule);
 	vec_free(&primary->commands);
@@ -35,12 +47,12 @@ bool primary_rests(const struct primary *primary, uint32_t model)
 
 double primary_time_s(const struct primary *primary)
 {
-	return primary->options.initial_time_s + (double)primary->moving_steps * primary->shared->scene->step_s;
+	return primary->even_since_s + (double)primary->even_steps * primary->edit.step_s;
 }
 
 uint64_t primary_hash(struct primary *primary)
 {
-	return state_hash(primary->shared->state) + plan_hash(&primary->plan);
+	return state_hash(primary->shared->state) + plan_hash(&primary->plan) + edit_hash(&primary->edit);
 }
 
 static void end(struct primary *primary, troupe_status status)
@@ -76,6 +88,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 			touch_moved(&shared->touch, acks[i]->moved.at[m]);
 		}
 	primary->moving_steps++;
+	primary->even_steps++;
 	if (primary->multi_steps && !--primary->multi_steps)
 		primary->paused = true;
 }
@@ -121,17 +134,23 @@ static bool asks(const struct message *message, uint32_t slot)
 	return (message->given >> slot & 1) && message->value[slot] != 0;
 }
 
+static void reset_time(struct primary *primary)
+{
+	primary->moving_steps = primary->even_steps = 0;
+	primary->even_since_s = primary->options.initial_time_s;
+	primary->pace_ns = 0;
+}
+
 static void control_world(struct primary *primary, const struct message *message)
 {
 	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_MODELS)) {
+		edit_reset(&primary->edit);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
 		primary->step.state_changed = true;
 	}
-	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_TIME)) {
-		primary->moving_steps = 0;
-		primary->pace_ns = 0;
-	}
+	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_TIME))
+		reset_time(primary);
 	if (message->given >> CONTROL_PAUSE & 1) {
 		primary->paused = message->value[CONTROL_PAUSE] != 0;
 		primary->multi_steps = 0;
@@ -144,29 +163,96 @@ static void control_world(struct primary *primary, const struct message *message
 	}
 }
 
+/* Simulated time goes on from where it is, in steps of another length. */
+static troupe_status set_physics(
+	struct primary *primary, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	double time_s = primary_time_s(primary), step_s = primary->edit.step_s;
+	troupe_status status = edit_set_physics(&primary->edit, message, note, error);
+	if (!status && primary->edit.step_s != step_s) {
+		primary->even_since_s = time_s;
+		primary->even_steps = 0;
+	}
+	if (!status && message_given(message, MESSAGE_PHYSICS_REAL_TIME_FACTOR)) {
+		primary->options.rtf = message->value[MESSAGE_PHYSICS_REAL_TIME_FACTOR];
+		primary->options.rate_hz = 0;
+		primary->pace_ns = 0;
+	}
+	return status;
+}
+
+static void give(struct primary *primary, const struct command *command)
+{
+	const struct system_channel *channel = systems_find_channel(primary->shared->systems, command->topic);
+	for (uint32_t i = 0; i < channel->listeners.count; i++)
+		vec_push(&primary->due, (struct due_command){channel->listeners.at[i], command->message});
+}
+
+static troupe_status obey(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct edit *edit = &primary->edit;
+	const struct message *message = &command->message;
+	troupe_status status = TROUPE_OK;
+	switch (command->kind) {
+	case COMMAND_CONTROL:
+		control_world(primary, message);
+		return TROUPE_OK;
+	case COMMAND_CREATE:
+		return edit_create(edit, message, note, error);
+	case COMMAND_CREATE_MULTIPLE:
+		return edit_create_multiple(edit, message, note, error);
+	case COMMAND_REMOVE:
+		return edit_remove(edit, message, note, error);
+	case COMMAND_SET_POSE:
+		return edit_set_pose(edit, message, note, error);
+	case COMMAND_SET_POSE_VECTOR:
+		return edit_set_poses(edit, message, note, error);
+	case COMMAND_SET_PHYSICS:
+		return set_physics(primary, message, note, error);
+	case COMMAND_SET_PERFORMER:
+		return edit_set_performer(edit, message, note, error);
+	case COMMAND_SYSTEM:
+	case COMMAND_TEXT:
+		status = command_parse_late(primary->shared->systems, command, error);
+		if (!status)
+			give(primary, command);
+	}
+	return status;
+}
+
 static void take_commands(struct primary *primary, uint64_t k)
 {
-	const struct command *command;
+	struct command command;
+	free_taken(primary);
 	primary->due.count = 0;
-	while ((command = schedule_due(&primary->schedule, k))) {
-		if (command->kind == COMMAND_WORLD_CONTROL) {
-			control_world(primary, &command->message);
-			continue;
-		}
-		const struct systems *systems = primary->shared->systems;
-		for (const struct system_address *to = &command->to;; to = &systems->topics.at[to->next1 - 1]) {
-			vec_push(&primary->due,
-				(struct due_command){systems->all.at[to->system].model, *to, command->message});
-			if (!to->next1)
-				break;
-		}
+	while (schedule_due(&primary->schedule, k, &command)) {
+		char note[EDIT_NOTE_BYTES] = "";
+		struct troupe_error error;
+		troupe_status status = obey(primary, &command, note, &error);
+		if (primary->options.on_reply && (status || *note))
+			primary->options.on_reply(
+				primary->options.ctx, k, command.topic, status, status ? error.text : note);
+		primary->refused += status != TROUPE_OK;
+		vec_push(&primary->taken, command);
 	}
+}
+
+/* A model that was removed by a later command of the same step hears no more. */
+static void drop_unheard(struct primary *primary)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < primary->due.count; i++)
+		if (!primary->shared->scene->models[primary->due.at[i].to.model].absent)
+			primary->due.at[kept++] = primary->due.at[i];
+	primary->due.count = kept;
 }
 
 /* Commands go to the secondary that simulates the model; of a model that nobody simulates, the primary sees to them. */
 static void deal_commands(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
+	drop_unheard(primary);
 	primary->commands.count = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
 		plan->parts[s].command_count = 0;
@@ -177,13 +263,13 @@ static void deal_commands(struct primary *primary)
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
 		plan->parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
-			if (plan->now.model[primary->due.at[i].model] == s + 1) {
+			if (plan->now.model[primary->due.at[i].to.model] == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
 				plan->parts[s].command_count++;
 			}
 	}
 	for (uint32_t i = 0; i < primary->due.count; i++)
-		if (plan->now.model[primary->due.at[i].model] == ASSIGN_NONE)
+		if (plan->now.model[primary->due.at[i].to.model] == ASSIGN_NONE)
 			systems_command(primary->shared->systems, &primary->due.at[i].to, &primary->due.at[i].message,
 				primary->shared->state);
 }
@@ -195,7 +281,7 @@ static bool limit_reached(const struct primary *primary)
 	const struct primary_options *o = &primary->options;
 	if (o->iterations && primary->lockstep.number >= o->iterations)
 		return true;
-	return o->until_s > 0 && primary_time_s(primary) >= o->until_s - primary->shared->scene->step_s * 1e-6;
+	return o->until_s > 0 && primary_time_s(primary) >= o->until_s - primary->edit.step_s * 1e-6;
 }
 
 /* Real seconds that a step should take; 0: as few as possible. */
@@ -203,7 +289,7 @@ static double step_real_s(const struct primary *primary)
 {
 	if (primary->options.rate_hz > 0)
 		return 1 / primary->options.rate_hz;
-	return primary->options.rtf > 0 ? primary->shared->scene->step_s / primary->options.rtf : 0;
+	return primary->options.rtf > 0 ? primary->edit.step_s / primary->options.rtf : 0;
 }
 
 static void sleep_until(const struct primary *primary, uint64_t when_ns)
@@ -249,7 +335,7 @@ static void tell(struct primary *primary, uint64_t k)
 		atomic_store_explicit(&primary->seen_moves, primary->plan.moves, memory_order_relaxed);
 	}
 	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
-	atomic_store_explicit(&primary->seen_moving_steps, primary->moving_steps, memory_order_relaxed);
+	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
 }
 
 static const struct step *decide(struct primary *primary)
@@ -257,13 +343,16 @@ static const struct step *decide(struct primary *primary)
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
 	step->state_changed = false;
+	plan_begin(&primary->plan, k);
+	edit_begin(&primary->edit);
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
 	tell(primary, k);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
-	step->dt = primary->shared->scene->step_s;
+	step->dt = primary->edit.step_s;
+	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
 	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
@@ -298,7 +387,7 @@ const struct step *primary_turn(struct primary *primary, struct ack *const *acks
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
 		primary->end_ns = clock_now_ns();
 		atomic_store(&primary->seen_steps, primary->lockstep.number);
-		atomic_store(&primary->seen_moving_steps, primary->moving_steps);
+		atomic_store(&primary->seen_time_s, primary_time_s(primary));
 		end(primary, TROUPE_OK);
 		return NULL;
 	}

@@ -6,8 +6,8 @@
 #ifndef RUN_PRIMARY_H
 #define RUN_PRIMARY_H
 
+#include "run/edit.h"
 #include "run/lockstep.h"
-#include "run/plan.h"
 #include "run/schedule.h"
 
 #include <stdatomic.h>
@@ -23,9 +23,12 @@ struct primary_options {
 	bool chaos;
 	uint64_t chaos_seed;
 	uint64_t hash_every; /* 0: never */
+	struct edit_options edit;
 	/* Both may be NULL; called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
+	/* What came of a command to the world, or of one that could not be given to anybody. */
+	void (*on_reply)(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text);
 	void *ctx;
 };
 
@@ -38,14 +41,18 @@ struct primary {
 	struct primary_options options;
 	struct shared *shared;
 	struct plan plan;
+	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
 	struct step step;                 /* the one that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
+	VEC(struct command) taken;        /* of this step: they own what `due` points to */
 
 	/* state */
 	uint64_t moving_steps; /* steps not paused since the last reset */
+	uint64_t even_steps;   /* of these, those since steps have the length that they have */
+	double even_since_s;   /* simulated time at the first of them */
 	bool paused;
 	uint64_t multi_steps; /* to take before pausing again */
 
@@ -53,13 +60,15 @@ struct primary {
 	bool ended; /* no further step */
 	troupe_status status;
 	struct troupe_error error;
+	uint64_t refused;             /* commands that could not be obeyed */
 	struct runner_stats *runners; /* [secondaries] */
 	uint64_t begin_ns, end_ns;    /* first step out; last merged */
 	uint64_t pace_ns;             /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	_Atomic bool stop; /* writer: any thread; reader: primary_turn() */
 	/* For whoever watches, at any time: */
-	_Atomic uint64_t seen_steps, seen_moving_steps, seen_moves, seen_levels;
+	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
+	_Atomic double seen_time_s;
 };
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);

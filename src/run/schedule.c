@@ -4,58 +4,141 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_world_control(const char *world, const char *topic)
+/* --- what a topic means ------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum command_kind kind;
+	const struct message_schema *schema;
+} services[] = {
+	{"control", COMMAND_CONTROL, &message_world_control},
+	{"create", COMMAND_CREATE, &message_entity_factory},
+	{"create_multiple", COMMAND_CREATE_MULTIPLE, &message_entity_factory_v},
+	{"remove", COMMAND_REMOVE, &message_entity},
+	{"set_pose", COMMAND_SET_POSE, &message_pose},
+	{"set_pose_vector", COMMAND_SET_POSE_VECTOR, &message_pose_v},
+	{"set_physics", COMMAND_SET_PHYSICS, &message_physics},
+	{"level/set_performer", COMMAND_SET_PERFORMER, &message_set_performer},
+};
+
+/* What follows "/world/NAME/"; NULL when the topic is not this world's. */
+static const char *service_of(const char *world, const char *topic)
 {
 	size_t length = strlen(world);
-	return !strncmp(topic, "/world/", 7) && !strncmp(topic + 7, world, length) &&
-	       !strcmp(topic + 7 + length, "/control");
+	if (strncmp(topic, "/world/", 7) != 0 || strncmp(topic + 7, world, length) != 0 || topic[7 + length] != '/')
+		return NULL;
+	return topic + 7 + length + 1;
+}
+
+static bool same_service(const char *asked, const char *name)
+{
+	size_t length = strlen(name);
+	return !strncmp(asked, name, length) && (!asked[length] || !strcmp(asked + length, "/blocking"));
+}
+
+static bool find_service(const char *world, const char *topic, struct command *command)
+{
+	const char *asked = service_of(world, topic);
+	for (size_t i = 0; asked && i < ARRAY_LEN(services); i++) {
+		if (!same_service(asked, services[i].name))
+			continue;
+		command->kind = services[i].kind;
+		command->schema = services[i].schema;
+		return true;
+	}
+	return false;
 }
 
 static troupe_status unknown_topic(
-	const struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
+	struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
 {
 	char known[256];
-	size_t used = (size_t)snprintf(known, sizeof known, "/world/%s/control", world);
-	uint32_t shown = 0;
-	for (; shown < systems->topics.count && shown < 4 && used < sizeof known; shown++) {
-		const struct system_address *at = &systems->topics.at[shown];
-		used += (size_t)snprintf(known + used, sizeof known - used, ", %s",
-			systems->all.at[at->system].topics.at[at->topic].name);
+	const char *asked = service_of(world, topic);
+	if (asked) {
+		size_t used = 0;
+		for (size_t i = 0; i < ARRAY_LEN(services) && used < sizeof known; i++)
+			used += (size_t)snprintf(
+				known + used, sizeof known - used, "%s%s", i ? ", " : "", services[i].name);
+		return fail(error, TROUPE_ECOMMAND, "world '%s' has no service '%.80s': expected one of %s", world,
+			asked, known);
 	}
-	return fail(error, TROUPE_ECOMMAND, "nobody listens to topic '%s': expected %s%s", topic, known,
-		shown < systems->topics.count ? ", ..." : "");
+	systems_list_channels(systems, 4, known, sizeof known);
+	return fail(error, TROUPE_ECOMMAND, "nobody listens to topic '%.150s': expected /world/%s/control%s%s", topic,
+		world, *known ? ", " : "", known);
 }
 
-troupe_status command_parse(const struct systems *systems, const char *world, uint64_t step, const char *topic,
-	const char *text, struct command *ret_command, struct troupe_error *error)
+troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
+	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
 {
-	struct command command = {.step = step};
-	const struct message_schema *schema = &message_world_control;
-	if (is_world_control(world, topic)) {
-		command.kind = COMMAND_WORLD_CONTROL;
-	} else {
-		const struct system_address *to = systems_find_topic(systems, topic);
-		if (!to)
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	if (!find_service(world, topic, &command)) {
+		command.schema = systems_channel_schema(systems, topic);
+		if (!command.schema && (!atomic_load(may_create) || service_of(world, topic)))
 			return unknown_topic(systems, world, topic, error);
-		command.kind = COMMAND_SYSTEM;
-		command.to = *to;
-		schema = systems->all.at[to->system].topics.at[to->topic].schema;
 	}
-	troupe_status status = message_parse(schema, text, &command.message, error);
+	troupe_status status = TROUPE_OK;
+	if (command.schema) {
+		status = message_parse(command.schema, text, &command.message, error);
+	} else if (strlen(text) > MESSAGE_BYTES_MAX) {
+		status = fail(error, TROUPE_ECOMMAND, "%zu bytes of text: expected at most %d", strlen(text),
+			MESSAGE_BYTES_MAX);
+	} else {
+		command.kind = COMMAND_TEXT;
+		command.text = mem_strdup(text);
+	}
+	if (status)
+		return status;
+	if (command.kind == COMMAND_CREATE || command.kind == COMMAND_CREATE_MULTIPLE)
+		atomic_store(may_create, true);
+	command.topic = mem_strdup(topic);
+	*ret_command = command;
+	return TROUPE_OK;
+}
+
+troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error)
+{
+	const struct system_channel *channel = systems_find_channel(systems, command->topic);
+	if (!channel)
+		return fail(error, TROUPE_ECOMMAND, "nobody listens to this topic");
+	if (command->kind == COMMAND_SYSTEM)
+		return channel->schema == command->schema
+			       ? TROUPE_OK
+			       : fail(error, TROUPE_ECOMMAND, "this topic carries %s by now: expected %s",
+					 command->schema->type, channel->schema->type);
+	troupe_status status = message_parse(channel->schema, command->text, &command->message, error);
 	if (!status)
-		*ret_command = command;
+		command->kind = COMMAND_SYSTEM;
 	return status;
+}
+
+void command_fini(struct command *command)
+{
+	message_fini(&command->message);
+	free(command->topic);
+	free(command->text);
+	*command = (struct command){0};
+}
+
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
+
+/* What is done is dropped when it is most of the array, so that a long run does not keep it all. */
+static void drop_done(struct schedule *schedule)
+{
+	if (schedule->done < 1024 || schedule->done < schedule->commands.count / 2)
+		return;
+	schedule->commands.count -= schedule->done;
+	memmove(schedule->commands.at, schedule->commands.at + schedule->done,
+		schedule->commands.count * sizeof *schedule->commands.at);
+	schedule->done = 0;
 }
 
 troupe_status schedule_add(struct schedule *schedule, const struct command *command, struct troupe_error *error)
 {
-	if (schedule->commands.count >= SCHEDULE_COMMANDS_MAX) {
-		if (!schedule->done)
-			return fail(error, TROUPE_ELIMIT, "more than %d commands", SCHEDULE_COMMANDS_MAX);
-		schedule->commands.count -= schedule->done;
-		memmove(schedule->commands.at, schedule->commands.at + schedule->done,
-			schedule->commands.count * sizeof *schedule->commands.at);
-		schedule->done = 0;
+	drop_done(schedule);
+	if (schedule->commands.count - schedule->done >= SCHEDULE_COMMANDS_MAX) {
+		struct command refused = *command;
+		command_fini(&refused);
+		return fail(error, TROUPE_ELIMIT, "more than %d commands", SCHEDULE_COMMANDS_MAX);
 	}
 	vec_push(&schedule->commands, *command);
 	uint32_t i = schedule->commands.count - 1;
@@ -93,13 +176,14 @@ static void take_posted(struct schedule *schedule)
 	}
 }
 
-const struct command *schedule_due(struct schedule *schedule, uint64_t step)
+bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
 		take_posted(schedule);
 	if (schedule->done == schedule->commands.count || schedule->commands.at[schedule->done].step > step)
-		return NULL;
-	return &schedule->commands.at[schedule->done++];
+		return false;
+	*ret_command = schedule->commands.at[schedule->done++];
+	return true;
 }
 
 bool schedule_pending(const struct schedule *schedule)
@@ -110,5 +194,7 @@ bool schedule_pending(const struct schedule *schedule)
 void schedule_fini(struct schedule *schedule)
 {
 	take_posted(schedule);
+	for (uint32_t i = schedule->done; i < schedule->commands.count; i++)
+		command_fini(&schedule->commands.at[i]);
 	vec_free(&schedule->commands);
 }

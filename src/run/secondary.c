@@ -48,7 +48,7 @@ static void take(struct secondary *secondary, uint32_t model)
 {
 	const struct scene_model *m = &secondary->shared->scene->models[model];
 	physics_take(secondary->physics, model);
-	if (m->actor || (secondary->shared->systems->count[model] && m->body_count))
+	if (m->actor || (systems_count(secondary->shared->systems, model) && m->body_count))
 		indices_add(&secondary->minded, model);
 }
 
@@ -63,6 +63,8 @@ static void release(struct secondary *secondary, uint32_t model)
  * here. */
 static void apply_changes(struct secondary *secondary, const struct step *step)
 {
+	if (step->world_changed)
+		physics_world_changed(secondary->physics);
 	for (uint32_t i = 0; i < step->change_count; i++) {
 		const struct change *change = &step->changes[i];
 		if (change->runner != secondary->number)

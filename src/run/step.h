@@ -23,9 +23,8 @@ struct change {
 };
 
 struct due_command { /* for a model's system */
-	uint32_t model;
-	struct system_address to;
-	struct message message;
+	struct system_listener to;
+	struct message message; /* the command's own: alive until the step is over */
 };
 
 /* What concerns one secondary alone. */
@@ -44,7 +43,8 @@ struct step {
 	bool paused;        /* nothing moves; commands still arrive */
 	bool state_changed; /* state k was written by the primary: forget what was derived from it */
 	bool statics_changed;
-	const bool *statics;          /* [model_count] static models that exist */
+	bool world_changed;           /* the scene: models were added to it, or its gravity */
+	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
 	const struct step_part *parts; /* [secondaries] */
@@ -65,8 +65,8 @@ struct ack {
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it
  * simulates; between steps only the primary writes. */
 struct shared {
-	const struct scene *scene;
-	const struct systems *systems;
+	struct scene *scene;
+	struct systems *systems;
 	struct state *state;
 	struct control control;
 	struct aabb_line

@@ -295,7 +295,7 @@ static troupe_status read_shape(struct compile *c, const struct sdf_element *col
 static troupe_status read_surface(
 	struct compile *c, const struct sdf_element *collision, struct scene_geom *geom, struct troupe_error *error)
 {
-	struct sdf_surface *surface = arena_new(&c->scene->arena, struct sdf_surface);
+	struct sdf_surface *surface = arena_new(c->arena, struct sdf_surface);
 	*surface = (struct sdf_surface){.mu = 1,
 		.mu2 = 1,
 		.fdir1_link = SDF_NONE,
@@ -317,7 +317,7 @@ static troupe_status add_collision(struct compile *c, const struct sdf_element *
 	const char *link_name, struct troupe_error *error)
 {
 	const char *name = sdf_attribute(element, "name");
-	struct scene_geom geom = {.name = arena_printf(&c->scene->arena, "%s::%s", link_name, name ? name : ""),
+	struct scene_geom geom = {.name = arena_printf(c->arena, "%s::%s", link_name, name ? name : ""),
 		.model = c->models.count,
 		.link = c->links.count - 1,
 		.body = c->bodies.count - 1,
@@ -341,7 +341,7 @@ static troupe_status add_link(
 {
 	const char *name = sdf_attribute(element, "name");
 	struct scene_link link = {.name = name ? name : "",
-		.scoped = arena_printf(&c->scene->arena, "%s::%s", from->name, name ? name : ""),
+		.scoped = arena_printf(c->arena, "%s::%s", from->name, name ? name : ""),
 		.model = c->models.count,
 		.body = c->bodies.count - 1,
 		.in_body = POSE_IDENTITY};
@@ -362,7 +362,7 @@ static troupe_status read_actor(struct compile *c, const struct sdf_actor *from,
 	struct reading r = {.actor = {.rest = from->in_world}};
 	troupe_status status = read_script(&r, sdf_child(from->element, "script", NULL), error);
 	if (!status) {
-		struct arena *arena = &c->scene->arena;
+		struct arena *arena = c->arena;
 		struct scene_actor *actor = arena_new(arena, struct scene_actor);
 		struct actor_trajectory *trajectories =
 			arena_array(arena, struct actor_trajectory, r.trajectories.count);
@@ -394,6 +394,7 @@ static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, 
 		.joint_first = c->joints.count,
 		.link_first = c->links.count,
 		.in_body = POSE_IDENTITY,
+		.from = c->sdf,
 		.sdf = SDF_NONE};
 	troupe_status status = read_actor(c, from, &model.actor, error);
 	if (status)
@@ -421,9 +422,8 @@ static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, 
 	if (plugin)
 		scene_warn(c, "plugin of an actor", "%s:%u: <plugin> of actor '%s' is ignored: its script moves it",
 			plugin->file, plugin->line, from->name);
-	map_add(&c->scene->model_by_name, model.name, c->models.count);
+	map_add(&c->names, model.name, c->models.count);
 	vec_push(&c->models, model);
-	c->scene->actor_count++;
 	return TROUPE_OK;
 }
 
@@ -434,7 +434,7 @@ troupe_status scene_add_actors(struct compile *c, struct troupe_error *error)
 		uint32_t other;
 		if (!sdf_child(from->element, "script", NULL))
 			continue;
-		if (map_find(&c->scene->model_by_name, from->name, &other)) {
+		if (map_find(&c->names, from->name, &other)) {
 			scene_warn(c, NULL, "%s:%u: actor '%s' has the name of a model; it is left out",
 				from->element->file, from->line, from->name);
 			continue;

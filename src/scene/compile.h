@@ -7,7 +7,10 @@
 struct compile {
 	struct scene *scene;
 	const struct sdf_world *sdf;
+	struct arena *arena; /* what the result points to, beside sdf */
+	VEC(const char *) warnings;
 	struct map warned; /* kinds of warning already given */
+	struct map names;  /* of models; value: index in models */
 	struct arena scratch;
 	uint32_t *top;          /* [sdf models] their top-level model */
 	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */
@@ -15,11 +18,13 @@ struct compile {
 	uint32_t *link_index;   /* [sdf links] index in scene links */
 	bool *link_static;      /* [sdf links] in a static top-level model */
 	bool *link_held;        /* [sdf links] at roots: body is kinematic */
+	/* Until scene_install() all indices count from the first thing compiled here; it gives them their places. */
 	VEC(struct scene_model) models;
 	VEC(struct scene_body) bodies;
 	VEC(struct scene_geom) geoms;
 	VEC(struct scene_joint) joints;
 	VEC(struct scene_link) links;
+	uint32_t world_joint_first; /* joints from here on are the world's own */
 	VEC(struct scene_level) levels;
 };
 
@@ -37,6 +42,15 @@ troupe_status scene_add_joint(
 
 /* Compiles the world's actors, after its models (actor.c). */
 troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
+
+/* Moves all that was compiled into the scene (install.c). Returns the place of the first model. */
+uint32_t scene_install(struct compile *c);
+
+struct scene_owned { /* by a created model */
+	struct sdf *sdf;
+	struct arena arena;
+};
+void scene_disown(struct scene_model *model);
 
 /* Reads performers and levels from the world's plugins (levels.c). */
 troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);

@@ -62,7 +62,7 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 			element->file, element->line, name_of(element), ref);
 		return TROUPE_OK;
 	}
-	struct scene_model *model = &c->models.at[index];
+	struct scene_model *model = &c->scene->models[index];
 	struct vec3 size = {0, 0, 0};
 	bool found = false;
 	troupe_status status = read_box(c, element, &size, &found, error);
@@ -73,8 +73,8 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 			element->file, element->line, name_of(element), ref);
 		return TROUPE_OK;
 	}
-	model->performer = true;
-	model->volume = size;
+	model->performer = model->file_performer = true;
+	model->volume = model->file_volume = size;
 	return read_pin(element, &model->pin, error);
 }
 
@@ -97,7 +97,7 @@ static void read_refs(struct compile *c, const struct sdf_element *element, stru
 	uint32_t count = 0;
 	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref; ref = sdf_child(element, "ref", ref))
 		count++;
-	uint32_t *models = arena_array(&c->scene->arena, uint32_t, count);
+	uint32_t *models = arena_array(c->arena, uint32_t, count);
 	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref;
 		ref = sdf_child(element, "ref", ref)) {
 		uint32_t index;
@@ -145,18 +145,20 @@ static troupe_status add_level(struct compile *c, const struct sdf_element *elem
 /* A dynamic model that one level alone names is that level's; performers are nobody's. */
 static void give_models_to_levels(struct compile *c)
 {
-	uint32_t *named = arena_array(&c->scratch, uint32_t, c->models.count);
+	uint32_t *named = arena_array(&c->scratch, uint32_t, c->scene->model_count);
 	for (uint32_t l = 0; l < c->levels.count; l++)
 		for (uint32_t i = 0; i < c->levels.at[l].model_count; i++) {
 			uint32_t m = c->levels.at[l].models[i];
-			bool again = named[m] && c->models.at[m].level == l; /* listed twice in one level */
+			bool again = named[m] && c->scene->models[m].level == l; /* listed twice in one level */
 			if (!again)
 				named[m]++;
-			c->models.at[m].level = l;
+			c->scene->models[m].level = l;
 		}
-	for (uint32_t m = 0; m < c->models.count; m++)
-		if (named[m] != 1 || c->models.at[m].performer)
-			c->models.at[m].level = SCENE_NONE;
+	for (uint32_t m = 0; m < c->scene->model_count; m++) {
+		struct scene_model *model = &c->scene->models[m];
+		model->home_level = named[m] == 1 ? model->level : SCENE_NONE;
+		model->level = model->performer ? SCENE_NONE : model->home_level;
+	}
 }
 
 static troupe_status read_plugin(struct compile *c, const struct sdf_element *plugin,

@@ -15,7 +15,7 @@ void scene_warn(struct compile *c, const char *kind, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	vec_push(&c->scene->warnings, arena_strdup(&c->scene->arena, text));
+	vec_push(&c->warnings, arena_strdup(c->arena, text));
 }
 
 /* --- welding ---------------------------------------------------------------------------------------------------- */
@@ -141,8 +141,12 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 {
 	for (uint32_t i = first; i < first + count; i++) {
 		const struct sdf_link *from = &c->sdf->links.at[i];
-		struct scene_link link = {
-			from->name, from->scoped, model, SCENE_NONE, from->in_world, from->self_collide};
+		struct scene_link link = {.name = from->name,
+			.scoped = from->scoped,
+			.model = model,
+			.body = SCENE_NONE,
+			.in_body = from->in_world,
+			.self_collide = from->self_collide};
 		if (!is_static) {
 			link.body = c->body_of_root[weld_root(c, i)];
 			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
@@ -210,7 +214,6 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 		if (body == SCENE_NONE) {
 			geom.in_body = from->in_world;
 			geom.box = scene_geom_box(&geom, POSE_IDENTITY);
-			bvh_insert(&c->scene->static_tree, geom.box, c->geoms.count);
 		} else {
 			geom.in_body = pose_mul(c->links.at[geom.link].in_body, from->in_link);
 		}
@@ -267,6 +270,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 		.link_first = c->links.count,
 		.link_count = from->link_count,
 		.in_body = from->in_world,
+		.from = c->sdf,
 		.sdf = index,
 	};
 	uint32_t self = c->models.count;
@@ -292,7 +296,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	} else {
 		model.is_static = true; /* nothing that could move */
 	}
-	map_add(&c->scene->model_by_name, model.name, self);
+	map_add(&c->names, model.name, self);
 	vec_push(&c->models, model);
 	return TROUPE_OK;
 }
@@ -317,7 +321,7 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 	troupe_status actors = scene_add_actors(c, error);
 	if (actors)
 		return actors;
-	c->scene->world_joint_first = c->joints.count;
+	c->world_joint_first = c->joints.count;
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &c->sdf->joints.at[i];
 		if (joint->model != SDF_NONE || (scene_in_world(c, joint->parent) && scene_in_world(c, joint->child)))
@@ -338,10 +342,10 @@ static troupe_status add_models(struct compile *c, struct troupe_error *error)
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene)
+static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene, struct arena *arena)
 {
 	uint32_t links = world->links.count;
-	*c = (struct compile){.scene = scene, .sdf = world};
+	*c = (struct compile){.scene = scene, .sdf = world, .arena = arena};
 	c->top = arena_array(&c->scratch, uint32_t, world->models.count);
 	c->weld = arena_array(&c->scratch, uint32_t, links);
 	c->body_of_root = arena_array(&c->scratch, uint32_t, links);
@@ -350,22 +354,29 @@ static void compile_init(struct compile *c, const struct sdf_world *world, struc
 	c->link_held = arena_array(&c->scratch, bool, links);
 }
 
-/* The arrays grow while compiling; the scene keeps them. */
+static void compile_fini(struct compile *c)
+{
+	vec_free(&c->models);
+	vec_free(&c->bodies);
+	vec_free(&c->geoms);
+	vec_free(&c->joints);
+	vec_free(&c->links);
+	vec_free(&c->levels);
+	vec_free(&c->warnings);
+	map_fini(&c->warned);
+	map_fini(&c->names);
+	arena_fini(&c->scratch);
+}
+
+/* What grew while compiling and is the scene's from now on. */
 static void hand_over(struct compile *c)
 {
 	struct scene *scene = c->scene;
-	scene->models = c->models.at;
-	scene->model_count = c->models.count;
-	scene->bodies = c->bodies.at;
-	scene->body_count = c->bodies.count;
-	scene->geoms = c->geoms.at;
-	scene->geom_count = c->geoms.count;
-	scene->joints = c->joints.at;
-	scene->joint_count = c->joints.count;
-	scene->links = c->links.at;
-	scene->link_count = c->links.count;
 	scene->levels = c->levels.at;
 	scene->level_count = c->levels.count;
+	c->levels.at = NULL;
+	for (uint32_t i = 0; i < c->warnings.count; i++)
+		vec_push(&scene->warnings, c->warnings.at[i]);
 }
 
 troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
@@ -379,13 +390,14 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->real_time_factor = world->physics.real_time_factor;
 	scene->secondaries = SCENE_NONE;
 	struct compile c;
-	compile_init(&c, world, scene);
+	compile_init(&c, world, scene, &scene->arena);
 	troupe_status status = add_models(&c, error);
-	if (!status)
+	if (!status) {
+		scene_install(&c);
 		status = scene_add_levels(&c, options, error);
+	}
 	hand_over(&c);
-	map_fini(&c.warned);
-	arena_fini(&c.scratch);
+	compile_fini(&c);
 	if (status) {
 		scene_destroy(scene);
 		return status;
@@ -394,23 +406,48 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	return TROUPE_OK;
 }
 
-static void free_const(const void *memory)
+troupe_status scene_add(
+	struct scene *scene, struct sdf *sdf, uint32_t *ret_model, const char **ret_warning, struct troupe_error *error)
 {
-	void *plain;
-	memcpy(&plain, &memory, sizeof plain);
-	free(plain);
+	struct scene_owned *owned = mem_alloc(sizeof *owned);
+	struct compile c;
+	compile_init(&c, &sdf->worlds.at[0], scene, &owned->arena);
+	troupe_status status = add_models(&c, error);
+	if (!status && c.models.count != 1)
+		status = fail(error, TROUPE_EWORLD,
+			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);
+	if (status) {
+		arena_fini(&owned->arena);
+		free(owned);
+	} else {
+		*ret_warning = c.warnings.count ? c.warnings.at[0] : "";
+		*ret_model = scene_install(&c);
+		scene->models[*ret_model].created = true;
+		scene->models[*ret_model].owned = owned;
+		owned->sdf = sdf;
+	}
+	compile_fini(&c);
+	return status;
 }
 
 void scene_destroy(struct scene *scene)
 {
 	if (!scene)
 		return;
-	free_const(scene->models);
-	free_const(scene->bodies);
-	free_const(scene->geoms);
-	free_const(scene->joints);
-	free_const(scene->links);
-	free_const(scene->levels);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		scene_disown(&scene->models[m]);
+	free(scene->models);
+	free(scene->bodies);
+	free(scene->geoms);
+	free(scene->joints);
+	free(scene->links);
+	free(scene->levels);
+	ranges_fini(&scene->model_ranges);
+	ranges_fini(&scene->body_ranges);
+	ranges_fini(&scene->geom_ranges);
+	ranges_fini(&scene->joint_ranges);
+	ranges_fini(&scene->link_ranges);
+	vec_free(&scene->world_joints);
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);

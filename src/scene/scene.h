@@ -1,8 +1,11 @@
-/* The world compiled for simulation: constant after scene_create(), shared by all runners without locks.
+/* The world compiled for simulation, shared by all runners without locks: they read it during steps, and only the
+ * primary changes it, between steps, when a model is created, removed or put elsewhere (end of this header).
  *
- * Flat arrays; a model's parts are contiguous and in file order, and the index of a thing is its identity: contacts are
- * made in the order of geom indices, bodies and joints in the order of theirs, state is hashed by model index + 1.
- * Nothing here depends on which models are loaded or who simulates them.
+ * Flat arrays; a model's parts are contiguous and in file order, and the order of things is that of their indices:
+ * contacts are made in the order of geom indices, bodies and joints in the order of theirs. A model that comes while
+ * the world runs takes the lowest places that are free, so places are a function of the file and of the commands so
+ * far. State is hashed by the model's id, which is never used again. Nothing here depends on which models are loaded or
+ * who simulates them.
  *
  * Models are the world's top-level models, and after them its actors (actor.h); nested ones are part of them. Links
  * that fixed joints hold together are one body (users expect rigid; ODE's fixed joint is soft and slow). A body's frame
@@ -14,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/ranges.h"
 #include "geom/bvh.h"
 #include "geom/geom.h"
 #include "sdf/sdf.h"
@@ -37,8 +41,10 @@ struct scene_geom {
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
-	struct pose in_body; /* of a static geom: in the world */
-	struct aabb box;     /* of a static geom: in the world; a plane's is its half space's, often everything */
+	struct pose in_body;   /* of a static geom: in the world */
+	struct pose reference; /* in_body as it was at first */
+	struct aabb box;       /* of a static geom: in the world; a plane's is its half space's, often everything */
+	uint32_t leaf;         /* of a static geom: in scene.static_tree */
 	const struct sdf_surface *surface;
 	uint32_t max_contacts; /* per pair of geoms: the smaller of the two */
 };
@@ -59,6 +65,7 @@ struct scene_link {
 	const char *name, *scoped; /* as in sdf_link */
 	uint32_t model, body;      /* body is SCENE_NONE in a static model */
 	struct pose in_body;       /* in a static model: in the world */
+	struct pose reference;     /* in_body as it was at first */
 	bool self_collide;
 };
 
@@ -76,18 +83,27 @@ struct scene_joint {
 
 struct scene_model {
 	const char *name;
+	uint64_t id;  /* from 1, in the order of the file, then of creation; 0: nobody has this place */
+	bool absent;  /* removed: it keeps its place for a while, or for a reset, but is not part of the world */
+	bool created; /* while the world runs */
 	uint32_t line;
 	bool is_static;
 	bool performer; /* declared as one */
 	bool may_sleep; /* <allow_auto_disable> */
 	/* A dynamic model that exactly one level names comes and goes with that level; SCENE_NONE otherwise. */
 	uint32_t level;
-	struct vec3 volume; /* edges of a declared performer's box */
-	uint32_t pin;       /* secondary that must simulate it, from 1; 0: any */
+	uint32_t home_level; /* what `level` is while it is no performer */
+	struct vec3 volume;  /* edges of a declared performer's box */
+	bool file_performer; /* these two as the file has them */
+	struct vec3 file_volume;
+	uint32_t pin; /* secondary that must simulate it, from 1; 0: any */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
 	uint32_t frame_body; /* the body that carries the model's frame, that of its canonical link; from body_first */
 	struct pose in_body; /* the model's frame in that body's; of a static model: in the world */
-	uint32_t sdf;        /* index in sdf_world.models; SDF_NONE: an actor */
+	struct pose reference; /* in_body as it was at first */
+	const struct sdf_world *from;
+	uint32_t sdf;                    /* index in from->models; SDF_NONE: an actor */
+	struct scene_owned *owned;       /* what a created model brought along */
 	const struct scene_actor *actor; /* the script that moves it (actor.h); NULL: none does */
 };
 
@@ -100,6 +116,10 @@ struct scene_level {
 	uint32_t model_count;
 };
 
+struct scene_room { /* how many the arrays have room for: what others allocate for theirs */
+	uint32_t models, bodies, geoms, joints;
+};
+
 struct scene {
 	const struct sdf_world *sdf;
 	const char *name;
@@ -108,20 +128,26 @@ struct scene {
 	double real_time_factor; /* 0: as fast as possible */
 	uint32_t secondaries;    /* what the world asks for; SCENE_NONE: does not say */
 	bool has_levels;         /* false also when told to ignore them */
+	/* Above all that are in use; some below may be free. */
 	uint32_t model_count, body_count, geom_count, joint_count, link_count, level_count;
-	uint32_t actor_count;       /* of the models: those that a script moves */
-	uint32_t world_joint_first; /* joints from here on are the world's own; they may connect different models */
-	const struct scene_model *models;
-	const struct scene_body *bodies;
-	const struct scene_geom *geoms;
-	const struct scene_joint *joints;
-	const struct scene_link *links;
-	const struct scene_level *levels;
+	struct scene_room room;
+	struct scene_model *models;
+	struct scene_body *bodies;
+	struct scene_geom *geoms;
+	struct scene_joint *joints;
+	struct scene_link *links;
+	struct scene_level *levels;
+	indices world_joints; /* the world's own, which may connect different models */
 	/* Static geoms by their boxes; value: geom index. Which of them are present changes from step to step. */
 	struct bvh static_tree;
-	struct map model_by_name;
+	struct map model_by_name;   /* models that are not absent */
 	VEC(const char *) warnings; /* file:line: what is ignored, once per kind */
 	struct arena arena;
+
+	/* private */
+	struct ranges model_ranges, body_ranges, geom_ranges, joint_ranges, link_ranges;
+	uint32_t link_room;
+	uint64_t last_id;
 };
 
 struct scene_options {
@@ -132,6 +158,19 @@ struct scene_options {
 troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
 	struct troupe_error *error);
 void scene_destroy(struct scene *scene);
+
+/* --- changes; the primary's, between steps ------------------------------------------------------------------------ */
+
+/* Adds the model (or actor) of a bare SDF, which from then on belongs to the scene; on failure it stays the caller's.
+ * Its name must not be in use. *ret_warning: the first of its warnings, "" if none; as long as the model lives. */
+troupe_status scene_add(struct scene *scene, struct sdf *sdf, uint32_t *ret_model, const char **ret_warning,
+	struct troupe_error *error);
+/* The model is not part of the world any more: its name is free. Its place and parts stay until scene_free(). */
+void scene_set_absent(struct scene *scene, uint32_t model, bool absent);
+/* Gives up the place of a created model that is absent. */
+void scene_free(struct scene *scene, uint32_t model);
+/* Puts a static model elsewhere. */
+void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 
 /* The box of a geom whose body is at `body`, exact for the shape and padded by nothing. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);

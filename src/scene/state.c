@@ -10,24 +10,67 @@ _Static_assert(sizeof(struct joint_state) == 2 * 8, "a joint is two words");
 
 enum { BODY_WORDS = 13, JOINT_WORDS = 2 };
 
-static void lay_out(struct state *state, const uint32_t *system_words)
+enum { LINE_WORDS = 8 };
+
+static uint32_t lines_of(const struct state_model *model)
 {
-	const struct scene *scene = state->scene;
-	for (uint32_t m = 0; m < scene->model_count; m++)
-		state->models[m].words = scene->models[m].body_count * BODY_WORDS;
-	for (uint32_t j = 0; j < scene->joint_count; j++) {
-		struct state_model *model = &state->models[scene->joints[j].model];
-		state->joint_offset[j] = model->words;
-		model->words += JOINT_WORDS;
-	}
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		struct state_model *model = &state->models[m];
-		model->words += scene->models[m].body_count > 0; /* still */
-		model->system_first = model->words;
-		model->words += system_words ? system_words[m] : 0;
-		/* a model's words start on their own cache line: neighbours are written by other runners */
-		model->offset = state->word_count;
-		state->word_count += (model->words + 7u) & ~7u;
+	return (model->words + LINE_WORDS - 1) / LINE_WORDS;
+}
+
+static void fit_models(struct state *state)
+{
+	const struct scene_room *room = &state->scene->room;
+	state->models = mem_grow(
+		state->models, state->room.models * sizeof *state->models, room->models * sizeof *state->models);
+	state->joint_offset = mem_grow(state->joint_offset, state->room.joints * sizeof *state->joint_offset,
+		room->joints * sizeof *state->joint_offset);
+	state->room = *room;
+}
+
+static void fit_words(struct state *state)
+{
+	if (state->lines.end <= state->line_room && state->initial)
+		return;
+	uint32_t room = MAX(state->lines.end, state->line_room + state->line_room / 2);
+	size_t before = (size_t)state->line_room * LINE_WORDS * 8, bytes = (size_t)room * LINE_WORDS * 8;
+	for (int i = 0; i < 2; i++)
+		state->words[i] = mem_grow_lines(state->words[i], before, bytes);
+	state->initial = mem_grow_lines(state->initial, before, bytes);
+	state->line_room = room;
+}
+
+static void lay_out_joint(struct state *state, uint32_t joint)
+{
+	struct state_model *model = &state->models[state->scene->joints[joint].model];
+	state->joint_offset[joint] = model->words;
+	model->words += JOINT_WORDS;
+}
+
+/* Bodies and the model's own joints; the world's joints come between these and the rest. */
+static void lay_out_parts(struct state *state, uint32_t model)
+{
+	const struct scene_model *m = &state->scene->models[model];
+	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS};
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		lay_out_joint(state, j);
+}
+
+static void lay_out_rest(struct state *state, uint32_t model, uint32_t system_words)
+{
+	struct state_model *m = &state->models[model];
+	m->words += state->scene->models[model].body_count > 0; /* still */
+	m->system_first = m->words;
+	m->words += system_words;
+	m->offset = ranges_take(&state->lines, lines_of(m)) * LINE_WORDS;
+}
+
+static void place_bodies(struct state *state, uint32_t model)
+{
+	const struct scene_model *m = &state->scene->models[model];
+	struct body_state *bodies = state_bodies(state, model, false);
+	for (uint32_t b = 0; b < m->body_count; b++) {
+		struct pose pose = state->scene->bodies[m->body_first + b].reference;
+		bodies[b] = (struct body_state){pose.p, pose.q, {0, 0, 0}, {0, 0, 0}};
 	}
 }
 
@@ -35,21 +78,36 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 {
 	struct state *state = mem_alloc(sizeof *state);
 	state->scene = scene;
-	state->models = mem_alloc(scene->model_count * sizeof *state->models);
-	state->joint_offset = mem_alloc(scene->joint_count * sizeof *state->joint_offset);
-	lay_out(state, system_words);
-	for (int i = 0; i < 2; i++)
-		state->words[i] = mem_alloc_lines((size_t)state->word_count * 8);
-	state->initial = mem_alloc_lines((size_t)state->word_count * 8);
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		struct body_state *bodies = state_bodies(state, m, false);
-		for (uint32_t b = 0; b < scene->models[m].body_count; b++) {
-			struct pose pose = scene->bodies[scene->models[m].body_first + b].reference;
-			bodies[b] = (struct body_state){pose.p, pose.q, {0, 0, 0}, {0, 0, 0}};
-		}
-	}
+	fit_models(state);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		lay_out_parts(state, m);
+	for (uint32_t i = 0; i < scene->world_joints.count; i++)
+		lay_out_joint(state, scene->world_joints.at[i]);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		lay_out_rest(state, m, system_words ? system_words[m] : 0);
+	fit_words(state);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		place_bodies(state, m);
 	state_set_initial(state);
 	return state;
+}
+
+void state_add(struct state *state, uint32_t model, uint32_t system_words)
+{
+	fit_models(state);
+	lay_out_parts(state, model);
+	lay_out_rest(state, model, system_words);
+	fit_words(state);
+	if (state->models[model].words)
+		memset(state_words(state, model, false), 0, state->models[model].words * 8);
+	place_bodies(state, model);
+}
+
+void state_remove(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	ranges_give(&state->lines, m->offset / LINE_WORDS, lines_of(m));
+	*m = (struct state_model){0};
 }
 
 void state_destroy(struct state *state)
@@ -61,6 +119,7 @@ void state_destroy(struct state *state)
 	free(state->words[0]);
 	free(state->words[1]);
 	free(state->initial);
+	ranges_fini(&state->lines);
 	free(state);
 }
 
@@ -74,6 +133,8 @@ void state_set_initial(struct state *state)
 void state_reset(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
+		if (state->scene->models[m].absent)
+			continue;
 		memcpy(state_words(state, m, false), state->initial + state->models[m].offset,
 			state->models[m].words * 8);
 		state_touched(state, m);
@@ -85,10 +146,11 @@ uint64_t state_hash(struct state *state)
 	uint64_t sum = 0;
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
 		struct state_model *model = &state->models[m];
-		if (!model->words)
+		if (!model->words || state->scene->models[m].absent)
 			continue;
 		if (!model->hashed) {
-			model->hash = hash_words(m + 1, state_words(state, m, false), model->words);
+			model->hash =
+				hash_words(state->scene->models[m].id, state_words(state, m, false), model->words);
 			model->hashed = true;
 		}
 		sum += model->hash;

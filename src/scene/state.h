@@ -39,16 +39,26 @@ struct state_model {
 
 struct state {
 	const struct scene *scene;
-	struct state_model *models; /* [scene->model_count] */
-	uint32_t *joint_offset;     /* [scene->joint_count] first word, from its model's first */
+	struct state_model *models; /* [room.models] */
+	uint32_t *joint_offset;     /* [room.joints] first word, from its model's first */
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
-	uint32_t word_count;
+
+	/* private */
+	struct scene_room room;
+	struct ranges
+		lines; /* a model's words start on their own cache line: neighbours are written by other runners */
+	uint32_t line_room;
 };
 
 /* system_words[model]: how many words its systems want. They start as zero. */
 struct state *state_create(const struct scene *scene, const uint32_t *system_words);
 void state_destroy(struct state *state);
+
+/* A model that was added to the scene: its bodies where it says, all else zero. Pointers into the state are not valid
+ * any more. */
+void state_add(struct state *state, uint32_t model, uint32_t system_words);
+void state_remove(struct state *state, uint32_t model);
 
 static inline uint64_t *state_words(const struct state *state, uint32_t model, bool next)
 {
@@ -92,10 +102,11 @@ static inline void state_touched(struct state *state, uint32_t model)
 
 /* Remembers now as what state_reset() goes back to; called once, after the systems have filled in their words. */
 void state_set_initial(struct state *state);
+/* All models that are not absent. */
 void state_reset(struct state *state);
 
-/* The sum, mod 2^64, of one hash per model that can change, over its id (index + 1) and its words of now. Models that
- * did not change since the last call are not hashed again. */
+/* The sum, mod 2^64, of one hash per model that can change and is not absent, over its id and its words of now. Models
+ * that did not change since the last call are not hashed again. */
 uint64_t state_hash(struct state *state);
 
 /* The model's own frame in the world. */

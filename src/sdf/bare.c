@@ -10,7 +10,7 @@
 
 bool bare_wanted(const struct load *load)
 {
-	return load->options->bare_name || load->options->bare_pose;
+	return load->options->bare || load->options->bare_name || load->options->bare_pose;
 }
 
 static bool is_entity(const struct sdf_element *element)

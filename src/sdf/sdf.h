@@ -291,12 +291,13 @@ struct sdf_options {
 	 * use_environment is set. */
 	const char *const *resource_paths;
 	bool use_environment;
-	/* To add one entity to a running world. When either is set (NULL: not), what is loaded has to hold exactly one
-	 * model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning), or, for a
-	 * model, as the only one of a <world>, of which nothing else is used. Its name and its pose become these, the
-	 * way an <include> overrides them: scoped names follow, a placement_frame is what the pose places. The result
-	 * has one world around it and .bare_model set. Anything else is TROUPE_EWORLD; so are names that are empty,
-	 * reserved or contain "::", and poses that are not finite or beyond SDF_LENGTH_MAX. Both are copied. */
+	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
+	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
+	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become
+	 * these, the way an <include> overrides them: scoped names follow, a placement_frame is what the pose places.
+	 * The result has one world around it and .bare_model set. Anything else is TROUPE_EWORLD; so are names that are
+	 * empty, reserved or contain "::", and poses that are not finite or beyond SDF_LENGTH_MAX. Both are copied. */
+	bool bare;
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };

@@ -23,10 +23,11 @@ struct troupe_server {
 	struct observe *observe;
 	uint32_t threads;     /* secondaries that are threads; 0: a single runner */
 	uint32_t secondaries; /* the same, but at least 1 */
-	VEC(uint32_t) shown;  /* models in snapshots and reports: those that move, and performers */
 	struct server_counts counts;
 	bool ready; /* primary and shared are to be cleaned up */
 };
+
+bool server_shows(const struct troupe_server *server, uint32_t model);
 
 /* What to call a secondary outside: the single runner is 0. */
 static inline uint32_t server_number(const struct troupe_server *server, uint32_t secondary)

@@ -23,8 +23,9 @@ struct frame {
 	struct troupe_snapshot snapshot; /* first: a snapshot is its frame */
 	struct rcu_head head;
 	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
-	struct troupe_model_state *models;
-	double *busy;
+	struct observe_arrays arrays;
+	uint32_t model_room;
+	size_t name_room;
 };
 
 struct observe {
@@ -35,13 +36,11 @@ struct observe {
 	struct frame frames[FRAMES];
 };
 
-struct observe *observe_create(uint32_t models, uint32_t secondaries)
+struct observe *observe_create(uint32_t secondaries)
 {
 	struct observe *observe = mem_alloc(sizeof *observe);
-	for (int i = 0; i < FRAMES; i++) {
-		observe->frames[i].models = mem_alloc(models * sizeof *observe->frames[i].models);
-		observe->frames[i].busy = mem_alloc(secondaries * sizeof *observe->frames[i].busy);
-	}
+	for (int i = 0; i < FRAMES; i++)
+		observe->frames[i].arrays.busy = mem_alloc(secondaries * sizeof *observe->frames[i].arrays.busy);
 	return observe;
 }
 
@@ -51,8 +50,9 @@ void observe_destroy(struct observe *observe)
 		return;
 	rcu_barrier(); /* no frame is still on its way back */
 	for (int i = 0; i < FRAMES; i++) {
-		free(observe->frames[i].models);
-		free(observe->frames[i].busy);
+		free(observe->frames[i].arrays.models);
+		free(observe->frames[i].arrays.names);
+		free(observe->frames[i].arrays.busy);
 	}
 	free(observe);
 }
@@ -62,9 +62,22 @@ bool observe_wanted(const struct observe *observe)
 	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
 }
 
+static void fit(struct frame *frame, uint32_t models, size_t name_bytes)
+{
+	if (models > frame->model_room) {
+		frame->model_room = models + models / 2;
+		frame->arrays.models =
+			mem_realloc(frame->arrays.models, frame->model_room * sizeof *frame->arrays.models);
+	}
+	if (name_bytes > frame->name_room) {
+		frame->name_room = name_bytes + name_bytes / 2;
+		frame->arrays.names = mem_realloc(frame->arrays.names, frame->name_room);
+	}
+}
+
 /* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
 struct troupe_snapshot *observe_begin(
-	struct observe *observe, bool sure, struct troupe_model_state **ret_models, double **ret_busy)
+	struct observe *observe, bool sure, uint32_t models, size_t name_bytes, struct observe_arrays *ret_arrays)
 {
 	struct frame *frame = NULL;
 	int free_frames = 0;
@@ -77,10 +90,10 @@ struct troupe_snapshot *observe_begin(
 	}
 	if (!frame || (free_frames < 2 && !sure))
 		return NULL;
-	*ret_models = frame->models;
-	*ret_busy = frame->busy;
-	frame->snapshot.models = frame->models;
-	frame->snapshot.busy = frame->busy;
+	fit(frame, models, name_bytes);
+	*ret_arrays = frame->arrays;
+	frame->snapshot.models = frame->arrays.models;
+	frame->snapshot.busy = frame->arrays.busy;
 	return &frame->snapshot;
 }
 

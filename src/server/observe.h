@@ -17,16 +17,21 @@
 
 struct observe;
 
-/* Frames with room for so many models and secondaries. */
-struct observe *observe_create(uint32_t models, uint32_t secondaries);
+struct observe *observe_create(uint32_t secondaries);
 void observe_destroy(struct observe *observe);
 
 /* Whether somebody has asked since the last publish. One relaxed load. */
 bool observe_wanted(const struct observe *observe);
-/* A frame to fill in and publish, its arrays allocated. NULL when too many are out; never with sure, which is for
- * publishers that wait below. */
+struct observe_arrays {
+	struct troupe_model_state *models;
+	char *names;
+	double *busy;
+};
+
+/* A frame to fill in and publish, with room for so many models and bytes of names (allocates when there was none). NULL
+ * when too many are out; never with sure, which is for publishers that wait below. */
 struct troupe_snapshot *observe_begin(
-	struct observe *observe, bool sure, struct troupe_model_state **ret_models, double **ret_busy);
+	struct observe *observe, bool sure, uint32_t models, size_t name_bytes, struct observe_arrays *ret_arrays);
 /* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
  * else some time after. */
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);

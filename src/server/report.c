@@ -22,7 +22,7 @@ static void add_totals(const struct troupe_server *server, struct text *out)
 	const struct primary *primary = &server->primary;
 	uint64_t steps = primary->lockstep.number;
 	double wall = (double)(primary->end_ns - primary->begin_ns) * 1e-9;
-	double simulated = (double)primary->moving_steps * server->scene->step_s;
+	double simulated = primary_time_s(primary) - primary->options.initial_time_s;
 	text_add(out, "  \"world\": ");
 	text_add_json(out, server->scene->name);
 	text_add(out, ",\n  \"iterations\": %" PRIu64 ",\n", steps);
@@ -33,6 +33,9 @@ static void add_totals(const struct troupe_server *server, struct text *out)
 	text_add(out, "  \"state_hash\": \"%016" PRIx64 "\",\n", troupe_server_hash(server));
 	text_add(out, "  \"moves\": %" PRIu64 ",\n", primary->plan.moves);
 	text_add(out, "  \"meetings\": %" PRIu64 ",\n", primary->plan.meetings);
+	text_add(out, "  \"created\": %" PRIu64 ",\n", primary->edit.created);
+	text_add(out, "  \"removed\": %" PRIu64 ",\n", primary->edit.removed);
+	text_add(out, "  \"refused_commands\": %" PRIu64 ",\n", primary->refused);
 	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", peak_memory_bytes());
 }
 
@@ -48,9 +51,9 @@ static void add_model(const struct troupe_server *server, uint32_t model, struct
 		text_add_double(out, numbers[i]);
 	}
 	text_add(out, "], \"asleep\": %s", primary_rests(&server->primary, model) ? "true" : "false");
-	const struct systems *systems = server->systems;
-	for (uint32_t i = systems->first[model]; i < systems->first[model] + systems->count[model]; i++) {
-		const struct system *system = &systems->all.at[i];
+	const struct system_set *set = &server->systems->sets[model];
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct system *system = &set->at[i];
 		if (!system->ops->report)
 			continue;
 		text_add(out, ", ");
@@ -65,7 +68,7 @@ static void add_models(const struct troupe_server *server, struct text *out)
 	bool first = true;
 	text_add(out, "  \"models\": [");
 	for (uint32_t m = 0; m < server->scene->model_count; m++) {
-		if (!server->scene->models[m].body_count)
+		if (server->scene->models[m].absent || !server->scene->models[m].body_count)
 			continue;
 		text_add(out, first ? "\n" : ",\n");
 		add_model(server, m, out);

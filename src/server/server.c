@@ -121,8 +121,6 @@ static void choose_secondaries(struct troupe_server *server)
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		const struct scene_model *model = &scene->models[m];
 		movers += model->performer || !model->is_static;
-		if (model->performer || model->body_count)
-			vec_push(&server->shown, m);
 	}
 	if (server->def.secondaries >= 0)
 		server->threads = (uint32_t)server->def.secondaries;
@@ -164,15 +162,13 @@ static enum physics_solver choose_solver(const struct scene *scene)
 static void set_up_shared(struct troupe_server *server, enum physics_break rule)
 {
 	struct shared *shared = &server->shared;
-	const struct scene *scene = server->scene;
+	struct scene *scene = server->scene;
 	shared->scene = scene;
 	shared->systems = server->systems;
-	shared->state = state_create(scene, server->systems->words);
-	systems_init_state(server->systems, shared->state);
-	state_set_initial(shared->state);
-	shared->control.joints = mem_alloc_lines(scene->joint_count * sizeof *shared->control.joints);
-	shared->control.bodies = mem_alloc_lines(scene->body_count * sizeof *shared->control.bodies);
-	shared->boxes = mem_alloc_lines(scene->model_count * sizeof *shared->boxes);
+	shared->state = systems_create_state(server->systems);
+	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
+	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
+	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
 	shared->physics = (struct physics_options){
 		.solver = choose_solver(scene), .rule = rule, .sleepless = server->def.sleepless};
 	touch_init(&shared->touch, scene);
@@ -200,6 +196,13 @@ static void on_event(void *ctx, uint64_t step, const struct plan_event *event)
 	server->def.on_event(server->def.ctx, &out);
 }
 
+static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text)
+{
+	struct troupe_server *server = ctx;
+	struct troupe_reply reply = {step, topic, status, text};
+	server->def.on_reply(server->def.ctx, &reply);
+}
+
 static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct troupe_server *server = ctx;
@@ -220,6 +223,8 @@ static void set_up_primary(struct troupe_server *server)
 		.hash_every = def->hash_every,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_hash = def->on_hash ? on_hash : NULL,
+		.on_reply = def->on_reply ? on_reply : NULL,
+		.edit = {def->world_path, def->resource_paths},
 		.ctx = server,
 	};
 	primary_init(&server->primary, &options, &server->shared);
@@ -228,18 +233,41 @@ static void set_up_primary(struct troupe_server *server)
 
 /* --- snapshots -------------------------------------------------------------------------------------------------- */
 
-static void fill_models(struct troupe_server *server, struct troupe_model_state *models)
+/* Models in snapshots and reports: those that move, and performers. */
+bool server_shows(const struct troupe_server *server, uint32_t model)
 {
-	for (uint32_t i = 0; i < server->shown.count; i++) {
-		uint32_t m = server->shown.at[i];
+	const struct scene_model *m = &server->scene->models[model];
+	return !m->absent && (m->performer || m->body_count);
+}
+
+static void count_shown(const struct troupe_server *server, uint32_t *ret_models, size_t *ret_name_bytes)
+{
+	*ret_models = 0;
+	*ret_name_bytes = 0;
+	for (uint32_t m = 0; m < server->scene->model_count; m++) {
+		if (!server_shows(server, m))
+			continue;
+		++*ret_models;
+		*ret_name_bytes += strlen(server->scene->models[m].name) + 1;
+	}
+}
+
+/* Names are copied: the model may be gone while somebody still reads the snapshot. */
+static void fill_models(struct troupe_server *server, struct troupe_model_state *models, char *names)
+{
+	for (uint32_t m = 0, i = 0; m < server->scene->model_count; m++) {
+		if (!server_shows(server, m))
+			continue;
+		const char *name = server->scene->models[m].name;
 		struct pose pose = state_model_pose(server->shared.state, m, false);
-		models[i] = (struct troupe_model_state){
-			.name = server->scene->models[m].name,
+		models[i++] = (struct troupe_model_state){
+			.name = strcpy(names, name),
 			.pose = {pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z},
 			.secondary = server_number(server, server->primary.plan.now.model[m]),
 			.loaded = server->primary.plan.active[m],
 			.asleep = primary_rests(&server->primary, m),
 		};
+		names += strlen(name) + 1;
 	}
 }
 
@@ -259,17 +287,19 @@ static void fill_busy(struct troupe_server *server, double *busy)
 /* Between steps, before the coming turn: state is that of the last merged step. */
 static void publish(struct troupe_server *server, bool running)
 {
-	struct troupe_model_state *models;
-	double *busy;
-	struct troupe_snapshot *snapshot = observe_begin(server->observe, !running, &models, &busy);
+	struct observe_arrays arrays;
+	uint32_t model_count;
+	size_t name_bytes;
+	count_shown(server, &model_count, &name_bytes);
+	struct troupe_snapshot *snapshot = observe_begin(server->observe, !running, model_count, name_bytes, &arrays);
 	if (!snapshot)
 		return;
-	fill_models(server, models);
-	fill_busy(server, busy);
+	fill_models(server, arrays.models, arrays.names);
+	fill_busy(server, arrays.busy);
 	snapshot->step = server->primary.lockstep.number;
 	snapshot->time_s = primary_time_s(&server->primary);
 	snapshot->paused = server->primary.paused;
-	snapshot->model_count = server->shown.count;
+	snapshot->model_count = model_count;
 	snapshot->secondaries = server->secondaries;
 	observe_publish(server->observe, snapshot, !running);
 }
@@ -311,7 +341,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	set_up_shared(server, rule);
 	set_up_primary(server);
 	server->counts.busy_ns = mem_alloc(server->secondaries * sizeof *server->counts.busy_ns);
-	server->observe = observe_create(server->shown.count, server->secondaries);
+	server->observe = observe_create(server->secondaries);
 	publish(server, false);
 	struct crew_watch watch = {on_watch, on_step, server};
 	return crew_create(
@@ -351,7 +381,6 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server->shared.control.bodies);
 	free(server->shared.boxes);
 	free(server->counts.busy_ns);
-	vec_free(&server->shown);
 	systems_destroy(server->systems);
 	scene_destroy(server->scene);
 	sdf_free(server->sdf);
@@ -384,7 +413,8 @@ troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
 {
 	struct command command;
-	troupe_status status = command_parse(server->systems, server->scene->name, step, topic, text, &command, error);
+	troupe_status status = command_parse(server->systems, server->scene->name, step, topic, text,
+		&server->primary.schedule.may_create, &command, error);
 	if (!status)
 		schedule_post(&server->primary.schedule, &command);
 	return status;
@@ -397,16 +427,14 @@ struct troupe_progress troupe_server_progress(const struct troupe_server *server
 		.steps = atomic_load_explicit(&primary->seen_steps, memory_order_relaxed),
 		.moves = atomic_load_explicit(&primary->seen_moves, memory_order_relaxed),
 		.levels_loaded = atomic_load_explicit(&primary->seen_levels, memory_order_relaxed),
-		.time_s = primary->options.initial_time_s +
-			  (double)atomic_load_explicit(&primary->seen_moving_steps, memory_order_relaxed) *
-				  server->scene->step_s,
+		.time_s = atomic_load_explicit(&primary->seen_time_s, memory_order_relaxed),
 	};
 	return progress;
 }
 
 uint64_t troupe_server_hash(const struct troupe_server *server)
 {
-	return state_hash(server->shared.state) + plan_hash(&server->primary.plan);
+	return state_hash(server->shared.state) + plan_hash(&server->primary.plan) + edit_hash(&server->primary.edit);
 }
 
 const char *troupe_server_world_name(const struct troupe_server *server)

@@ -16,7 +16,7 @@ const struct system_ops *const system_builtin[] = {
 
 const struct sdf_model *builtin_owner(const struct system *system, const struct sdf_element *plugin)
 {
-	const struct sdf_world *world = system->scene->sdf;
+	const struct sdf_world *world = system->scene->models[system->model].from;
 	const struct sdf_model *top = &world->models.at[system->scene->models[system->model].sdf];
 	for (uint32_t i = top->plugin_first; i < top->plugin_first + top->plugin_count; i++)
 		if (world->plugins.at[i].element == plugin && world->plugins.at[i].model != SDF_NONE)
@@ -38,7 +38,7 @@ troupe_status builtin_require_moving(
 
 static const struct sdf_joint *find_in_file(const struct system *system, const char *scoped)
 {
-	const struct sdf_world *world = system->scene->sdf;
+	const struct sdf_world *world = system->scene->models[system->model].from;
 	const struct sdf_model *top = &world->models.at[system->scene->models[system->model].sdf];
 	for (uint32_t i = top->joint_first; i < top->joint_first + top->joint_count; i++)
 		if (!strcmp(world->joints.at[i].scoped, scoped))

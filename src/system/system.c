@@ -1,5 +1,6 @@
 #include "system/system.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,96 +13,207 @@ static const struct system_ops *find_ops(const char *name)
 	return NULL;
 }
 
-/* Several systems may listen to one topic, as robots that share a <topic> do, if they take the same messages. */
-static troupe_status listen(struct systems *systems, uint32_t first, uint32_t index, const struct sdf_element *plugin,
-	struct troupe_error *error)
+/* --- topics ------------------------------------------------------------------------------------------------------- */
+
+static struct system_topic *topic_of(const struct systems *systems, const struct system_listener *listener)
 {
-	struct system_address *last = &systems->topics.at[first];
-	const struct system_topic *theirs = &systems->all.at[last->system].topics.at[last->topic];
-	const struct system_address *mine = &systems->topics.at[index];
-	const struct system_topic *own = &systems->all.at[mine->system].topics.at[mine->topic];
-	if (theirs->schema != own->schema)
-		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%s' carries %s for another plugin: expected %s",
-			plugin->file, plugin->line, own->name, theirs->schema->type, own->schema->type);
-	while (last->next1)
-		last = &systems->topics.at[last->next1 - 1];
-	last->next1 = index + 1;
+	return &systems->sets[listener->model].at[listener->system].topics.at[listener->topic];
+}
+
+static uint32_t open_channel(struct systems *systems, const char *name, const struct message_schema *schema)
+{
+	struct system_channel channel = {.name = mem_strdup(name), .schema = schema};
+	uint32_t index = systems->channels.count;
+	if (systems->free_channels.count) {
+		index = systems->free_channels.at[--systems->free_channels.count];
+		systems->channels.at[index] = channel;
+	} else {
+		vec_push(&systems->channels, channel);
+	}
+	(void)map_add(&systems->channel_by_name, channel.name, index);
+	return index;
+}
+
+static void listen(struct systems *systems, struct system_listener listener)
+{
+	const struct system_topic *topic = topic_of(systems, &listener);
+	uint32_t index;
+	if (!map_find(&systems->channel_by_name, topic->name, &index))
+		index = open_channel(systems, topic->name, topic->schema);
+	vec_push(&systems->channels.at[index].listeners, listener);
+}
+
+static void unlisten(struct systems *systems, struct system_listener listener)
+{
+	uint32_t index, kept = 0;
+	if (!map_find(&systems->channel_by_name, topic_of(systems, &listener)->name, &index))
+		return;
+	struct system_channel *channel = &systems->channels.at[index];
+	for (uint32_t i = 0; i < channel->listeners.count; i++)
+		if (memcmp(&channel->listeners.at[i], &listener, sizeof listener) != 0)
+			channel->listeners.at[kept++] = channel->listeners.at[i];
+	channel->listeners.count = kept;
+	if (kept)
+		return;
+	(void)map_remove(&systems->channel_by_name, channel->name);
+	free(channel->name);
+	channel->name = NULL;
+	vec_free(&channel->listeners);
+	vec_push(&systems->free_channels, index);
+}
+
+static void for_each_topic(
+	struct systems *systems, uint32_t model, void (*fn)(struct systems *systems, struct system_listener listener))
+{
+	const struct system_set *set = &systems->sets[model];
+	pthread_mutex_lock(&systems->lock);
+	for (uint32_t i = 0; i < set->count; i++)
+		for (uint32_t t = 0; t < set->at[i].topics.count; t++)
+			fn(systems, (struct system_listener){model, i, t});
+	pthread_mutex_unlock(&systems->lock);
+}
+
+void systems_silence(struct systems *systems, uint32_t model)
+{
+	for_each_topic(systems, model, unlisten);
+}
+
+void systems_hear(struct systems *systems, uint32_t model)
+{
+	for_each_topic(systems, model, listen);
+}
+
+/* --- configuring -------------------------------------------------------------------------------------------------- */
+
+struct configuring {
+	struct systems *systems;
+	uint32_t model;
+	struct arena *arena;
+	VEC(struct system) found;
+	uint32_t words;
+	VEC(const char *) warnings;
+	struct map *warned; /* unknown plug-ins, once for each name */
+};
+
+/* What a topic carries for whoever hears it now, or will, of the same model; NULL: nobody. */
+static const struct message_schema *carried(const struct configuring *c, const char *topic)
+{
+	const struct system_channel *channel = systems_find_channel(c->systems, topic);
+	for (uint32_t i = 0; !channel && i < c->found.count; i++)
+		for (uint32_t t = 0; t < c->found.at[i].topics.count; t++)
+			if (!strcmp(c->found.at[i].topics.at[t].name, topic))
+				return c->found.at[i].topics.at[t].schema;
+	return channel ? channel->schema : NULL;
+}
+
+/* Several systems may listen to one topic, as robots that share a <topic> do, if they take the same messages. */
+static troupe_status check_topics(const struct configuring *c, const struct system *system,
+	const struct sdf_element *plugin, struct troupe_error *error)
+{
+	for (uint32_t t = 0; t < system->topics.count; t++) {
+		const struct system_topic *own = &system->topics.at[t];
+		const struct message_schema *schema = carried(c, own->name);
+		if (schema && schema != own->schema)
+			return fail(error, TROUPE_EWORLD,
+				"%s:%u: topic '%s' carries %s for another plugin: expected %s", plugin->file,
+				plugin->line, own->name, schema->type, own->schema->type);
+	}
 	return TROUPE_OK;
 }
 
-static troupe_status add_topics(
-	struct systems *systems, uint32_t index, const struct sdf_element *plugin, struct troupe_error *error)
+static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct system_ops *ops,
+	struct troupe_error *error)
 {
-	const struct system *system = &systems->all.at[index];
+	struct system system = {.ops = ops, .scene = c->systems->scene, .model = c->model, .word_first = c->words};
+	struct troupe_error why = {0};
+	troupe_status status = ops->configure(&system, plugin->element, c->arena, &why);
+	if (!status)
+		status = check_topics(c, &system, plugin->element, &why);
+	if (!status && system.words > SYSTEM_WORDS_MAX)
+		status = fail(&why, TROUPE_ELIMIT, "%s:%u: plugin '%s' needs %u words of state; the limit is %d",
+			plugin->element->file, plugin->element->line, plugin->name, system.words, SYSTEM_WORDS_MAX);
+	if (!status) {
+		c->words += system.words;
+		vec_push(&c->found, system);
+		return TROUPE_OK;
+	}
+	vec_free(&system.topics);
+	if (status == TROUPE_EINVAL) { /* it does not fit this model: Gazebo says so and goes on */
+		vec_push(&c->warnings, arena_printf(c->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
+		return TROUPE_OK;
+	}
+	if (error)
+		*error = why;
+	return status;
+}
+
+static void forget_systems(struct system *systems, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		vec_free(&systems[i].topics);
+	free(systems);
+}
+
+static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
+{
+	const struct scene_model *m = &c->systems->scene->models[c->model];
+	if (m->actor) /* its script moves it, and nothing else */
+		return TROUPE_OK;
+	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	troupe_status status = TROUPE_OK;
-	for (uint32_t t = 0; t < system->topics.count && !status; t++) {
-		uint32_t first = 0, mine = systems->topics.count;
-		vec_push(&systems->topics, (struct system_address){index, t, 0});
-		if (map_find(&systems->topic_by_name, system->topics.at[t].name, &first))
-			status = listen(systems, first, mine, plugin, error);
-		else
-			(void)map_add(&systems->topic_by_name, system->topics.at[t].name, mine);
+	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++) {
+		const struct sdf_plugin *plugin = &m->from->plugins.at[p];
+		const struct system_ops *ops = find_ops(plugin->name);
+		if (ops)
+			status = configure(c, plugin, ops, error);
+		else if (map_add(c->warned, plugin->name, 0))
+			vec_push(&c->warnings, arena_printf(c->arena, "%s:%u: plugin '%s' is not known; it is ignored",
+						       plugin->element->file, plugin->element->line, plugin->name));
 	}
 	return status;
 }
 
-static troupe_status add_system(struct systems *systems, const struct scene *scene, uint32_t model,
-	const struct sdf_plugin *plugin, const struct system_ops *ops, struct troupe_error *error)
+/* What was found becomes the model's set, and hears. */
+static void adopt(struct configuring *c, struct arena *owned)
 {
-	struct system system = {.ops = ops, .scene = scene, .model = model, .word_first = systems->words[model]};
-	struct troupe_error why = {0};
-	troupe_status status = ops->configure(&system, plugin->element, &systems->arena, &why);
-	if (status == TROUPE_EINVAL) { /* it does not fit this model: Gazebo says so and goes on */
-		vec_free(&system.topics);
-		vec_push(&systems->warnings,
-			arena_printf(&systems->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
-		return TROUPE_OK;
-	}
-	vec_push(&systems->all, system);
-	if (status) {
-		if (error)
-			*error = why;
-		return status;
-	}
-	if (system.words > SYSTEM_WORDS_MAX)
-		return fail(error, TROUPE_ELIMIT, "%s:%u: plugin '%s' needs %u words of state; the limit is %d",
-			plugin->element->file, plugin->element->line, plugin->name, system.words, SYSTEM_WORDS_MAX);
-	systems->words[model] += system.words;
-	systems->count[model]++;
-	return add_topics(systems, systems->all.count - 1, plugin->element, error);
+	c->systems->sets[c->model] = (struct system_set){c->found.at, c->found.count, c->words, owned};
+	c->systems->count += c->found.count;
+	systems_hear(c->systems, c->model);
 }
 
-static void warn_unknown(struct systems *systems, struct map *warned, const struct sdf_plugin *plugin)
+static void fit(struct systems *systems)
 {
-	if (map_add(warned, plugin->name, 0))
-		vec_push(&systems->warnings,
-			arena_printf(&systems->arena, "%s:%u: plugin '%s' is not known; it is ignored",
-				plugin->element->file, plugin->element->line, plugin->name));
+	uint32_t room = systems->scene->room.models;
+	systems->sets = mem_grow(systems->sets, systems->room * sizeof *systems->sets, room * sizeof *systems->sets);
+	systems->room = room;
+}
+
+static troupe_status create_all(struct systems *systems, struct troupe_error *error)
+{
+	struct map warned = {0};
+	troupe_status status = TROUPE_OK;
+	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++) {
+		struct configuring c = {.systems = systems, .model = m, .arena = &systems->arena, .warned = &warned};
+		status = configure_model(&c, error);
+		for (uint32_t i = 0; i < c.warnings.count; i++)
+			vec_push(&systems->warnings, c.warnings.at[i]);
+		vec_free(&c.warnings);
+		if (status)
+			forget_systems(c.found.at, c.found.count);
+		else
+			adopt(&c, NULL);
+	}
+	map_fini(&warned);
+	return status;
 }
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)
 {
 	struct systems *systems = mem_alloc(sizeof *systems);
-	systems->first = mem_alloc(scene->model_count * sizeof *systems->first);
-	systems->count = mem_alloc(scene->model_count * sizeof *systems->count);
-	systems->words = mem_alloc(scene->model_count * sizeof *systems->words);
-	struct map warned = {0};
-	troupe_status status = TROUPE_OK;
-	for (uint32_t m = 0; m < scene->model_count && !status; m++) {
-		if (scene->models[m].actor) /* its script moves it, and nothing else */
-			continue;
-		const struct sdf_model *from = &scene->sdf->models.at[scene->models[m].sdf];
-		systems->first[m] = systems->all.count;
-		for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++) {
-			const struct sdf_plugin *plugin = &scene->sdf->plugins.at[p];
-			const struct system_ops *ops = find_ops(plugin->name);
-			if (ops)
-				status = add_system(systems, scene, m, plugin, ops, error);
-			else
-				warn_unknown(systems, &warned, plugin);
-		}
-	}
-	map_fini(&warned);
+	systems->scene = scene;
+	pthread_mutex_init(&systems->lock, NULL);
+	fit(systems);
+	troupe_status status = create_all(systems, error);
 	if (status) {
 		systems_destroy(systems);
 		return status;
@@ -110,21 +222,95 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 	return TROUPE_OK;
 }
 
+troupe_status systems_add(struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error)
+{
+	struct map warned = {0};
+	struct arena *arena = mem_alloc(sizeof *arena);
+	struct configuring c = {.systems = systems, .model = model, .arena = arena, .warned = &warned};
+	fit(systems);
+	troupe_status status = configure_model(&c, error);
+	if (status) {
+		forget_systems(c.found.at, c.found.count);
+		arena_fini(arena);
+		free(arena);
+	} else {
+		*ret_warning = c.warnings.count ? c.warnings.at[0] : NULL;
+		adopt(&c, arena);
+	}
+	vec_free(&c.warnings);
+	map_fini(&warned);
+	return status;
+}
+
+static void drop_set(struct system_set *set)
+{
+	forget_systems(set->at, set->count);
+	if (set->arena) {
+		arena_fini(set->arena);
+		free(set->arena);
+	}
+	*set = (struct system_set){0};
+}
+
+void systems_remove(struct systems *systems, uint32_t model)
+{
+	systems->count -= systems->sets[model].count;
+	drop_set(&systems->sets[model]);
+}
+
 void systems_destroy(struct systems *systems)
 {
 	if (!systems)
 		return;
-	for (uint32_t i = 0; i < systems->all.count; i++)
-		vec_free(&systems->all.at[i].topics);
-	vec_free(&systems->all);
-	vec_free(&systems->topics);
+	for (uint32_t m = 0; m < systems->room; m++)
+		drop_set(&systems->sets[m]);
+	for (uint32_t i = 0; i < systems->channels.count; i++) {
+		free(systems->channels.at[i].name);
+		vec_free(&systems->channels.at[i].listeners);
+	}
+	free(systems->sets);
+	vec_free(&systems->channels);
+	vec_free(&systems->free_channels);
 	vec_free(&systems->warnings);
-	map_fini(&systems->topic_by_name);
-	free(systems->first);
-	free(systems->count);
-	free(systems->words);
+	map_fini(&systems->channel_by_name);
+	pthread_mutex_destroy(&systems->lock);
 	arena_fini(&systems->arena);
 	free(systems);
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic)
+{
+	uint32_t index;
+	return map_find(&systems->channel_by_name, topic, &index) ? &systems->channels.at[index] : NULL;
+}
+
+const struct message_schema *systems_channel_schema(struct systems *systems, const char *topic)
+{
+	pthread_mutex_lock(&systems->lock);
+	const struct system_channel *channel = systems_find_channel(systems, topic);
+	const struct message_schema *schema = channel ? channel->schema : NULL;
+	pthread_mutex_unlock(&systems->lock);
+	return schema;
+}
+
+void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes)
+{
+	uint32_t shown = 0;
+	size_t used = 0;
+	*ret_text = '\0';
+	pthread_mutex_lock(&systems->lock);
+	for (uint32_t i = 0; i < systems->channels.count && used < bytes; i++) {
+		if (!systems->channels.at[i].name)
+			continue;
+		bool more = shown++ == count;
+		used += (size_t)snprintf(ret_text + used, bytes - used, "%s%s", shown > 1 ? ", " : "",
+			more ? "..." : systems->channels.at[i].name);
+		if (more)
+			break;
+	}
+	pthread_mutex_unlock(&systems->lock);
 }
 
 static uint64_t *words_of(const struct system *system, const struct state *state, bool next)
@@ -132,46 +318,54 @@ static uint64_t *words_of(const struct system *system, const struct state *state
 	return state_systems(state, system->model, next) + system->word_first;
 }
 
-void systems_init_state(const struct systems *systems, struct state *state)
+void systems_init_model(const struct systems *systems, struct state *state, uint32_t model)
 {
-	for (uint32_t i = 0; i < systems->all.count; i++) {
-		const struct system *system = &systems->all.at[i];
+	for (uint32_t i = 0; i < systems->sets[model].count; i++) {
+		const struct system *system = &systems->sets[model].at[i];
 		if (system->ops->init)
 			system->ops->init(system, words_of(system, state, false));
 	}
 }
 
-const struct system_address *systems_find_topic(const struct systems *systems, const char *topic)
+struct state *systems_create_state(const struct systems *systems)
 {
-	uint32_t index;
-	return map_find(&systems->topic_by_name, topic, &index) ? &systems->topics.at[index] : NULL;
+	uint32_t models = systems->scene->model_count;
+	uint32_t *words = mem_alloc(models * sizeof *words);
+	for (uint32_t m = 0; m < models; m++)
+		words[m] = systems->sets[m].words;
+	struct state *state = state_create(systems->scene, words);
+	free(words);
+	for (uint32_t m = 0; m < models; m++)
+		systems_init_model(systems, state, m);
+	state_set_initial(state);
+	return state;
 }
 
-void systems_command(const struct systems *systems, const struct system_address *address, const struct message *message,
-	struct state *state)
+/* --- the step ----------------------------------------------------------------------------------------------------- */
+
+void systems_command(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct state *state)
 {
-	const struct system *system = &systems->all.at[address->system];
-	system->ops->command(system, system->topics.at[address->topic].tag, message, words_of(system, state, false));
+	const struct system *system = &systems->sets[listener->model].at[listener->system];
+	system->ops->command(system, system->topics.at[listener->topic].tag, message, words_of(system, state, false));
 	state_touched(state, system->model);
 }
 
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
-	uint32_t words = systems->words[model];
-	if (words)
-		memcpy(state_systems(step->state, model, true), state_systems(step->state, model, false), words * 8);
-	for (uint32_t i = systems->first[model]; i < systems->first[model] + systems->count[model]; i++) {
-		const struct system *system = &systems->all.at[i];
-		if (system->ops->pre_update)
-			system->ops->pre_update(system, step, words_of(system, step->state, true));
-	}
+	const struct system_set *set = &systems->sets[model];
+	if (set->words)
+		memcpy(state_systems(step->state, model, true), state_systems(step->state, model, false),
+			set->words * 8);
+	for (uint32_t i = 0; i < set->count; i++)
+		if (set->at[i].ops->pre_update)
+			set->at[i].ops->pre_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
 }
 
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
-	for (uint32_t i = systems->first[model]; i < systems->first[model] + systems->count[model]; i++) {
-		const struct system *system = &systems->all.at[i];
-		if (system->ops->post_update)
-			system->ops->post_update(system, step, words_of(system, step->state, true));
-	}
+	const struct system_set *set = &systems->sets[model];
+	for (uint32_t i = 0; i < set->count; i++)
+		if (set->at[i].ops->post_update)
+			set->at[i].ops->post_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
 }

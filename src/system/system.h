@@ -17,6 +17,8 @@
 #include "scene/state.h"
 #include "system/message.h"
 
+#include <pthread.h>
+
 enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 
 struct system_topic {
@@ -61,32 +63,68 @@ struct system_ops {
 	void (*report)(const struct system *system, const uint64_t *words, struct text *out);
 };
 
-struct system_address { /* whom a topic speaks to */
-	uint32_t system, topic;
-	uint32_t next1; /* another listener to the same topic: index in systems.topics plus one; 0: none */
+struct system_listener {
+	uint32_t model, system, topic; /* system: among its model's */
 };
 
-/* All systems of a world. */
+struct system_channel { /* a topic and who listens to it */
+	char *name;     /* NULL: free */
+	const struct message_schema *schema;
+	VEC(struct system_listener) listeners; /* in the order in which they came */
+};
+
+struct system_set { /* of one model */
+	struct system *at;
+	uint32_t count;
+	uint32_t words;      /* of state */
+	struct arena *arena; /* what they own; NULL: the world's own arena has it */
+};
+
+/* All systems of a world. Models come and go between steps, by the primary; systems_channel_schema() may be called from
+ * any thread at any time, everything else is read by runners during steps. */
 struct systems {
-	VEC(struct system) all;   /* by model */
-	uint32_t *first, *count;  /* [model_count] in all */
-	uint32_t *words;          /* [model_count] for state_create() */
-	struct map topic_by_name; /* value: index in topics */
-	VEC(struct system_address) topics;
+	const struct scene *scene;
+	struct system_set *sets;    /* [room] by model */
+	uint32_t room, count;       /* count: of systems */
+	struct map channel_by_name; /* value: index in channels */
+	VEC(struct system_channel) channels;
+	VEC(uint32_t) free_channels;
 	VEC(const char *)
 	warnings; /* file:line: plug-ins that are not known, once per name, or do not fit their model */
 	struct arena arena;
+	pthread_mutex_t lock; /* over channels: held by whoever changes them, and by readers on other threads */
 };
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
 void systems_destroy(struct systems *systems);
-/* Fills the systems' words of state 0. */
-void systems_init_state(const struct systems *systems, struct state *state);
-/* The first listener to a topic, in the order of the file; NULL: none. All listeners of one take the same messages. */
-const struct system_address *systems_find_topic(const struct systems *systems, const char *topic);
+/* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,
+ * else NULL. On failure nothing has changed. */
+troupe_status systems_add(
+	struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error);
+/* Nobody can send it anything any more. Its systems stay until systems_remove(). */
+void systems_silence(struct systems *systems, uint32_t model);
+/* The reverse. */
+void systems_hear(struct systems *systems, uint32_t model);
+void systems_remove(struct systems *systems, uint32_t model);
 
-void systems_command(const struct systems *systems, const struct system_address *address, const struct message *message,
-	struct state *state);
+static inline uint32_t systems_count(const struct systems *systems, uint32_t model)
+{
+	return systems->sets[model].count;
+}
+
+/* State 0 of a world, its systems' words filled in. */
+struct state *systems_create_state(const struct systems *systems);
+/* Fills in the words of one model's systems. */
+void systems_init_model(const struct systems *systems, struct state *state, uint32_t model);
+/* NULL: nobody listens. All listeners of one topic take the same messages. */
+const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic);
+/* Any thread: what a topic carries; NULL: nobody listens now. */
+const struct message_schema *systems_channel_schema(struct systems *systems, const char *topic);
+/* Any thread: up to `count` topics as "a, b, ...", for messages. */
+void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
+
+void systems_command(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 

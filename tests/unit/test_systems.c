@@ -54,8 +54,7 @@ static void start(const char *plugins)
 {
 	struct troupe_error error = {0};
 	cr_assert_eq(load(plugins, "", &error), TROUPE_OK, "%s", error.text);
-	state = state_create(scene, systems->words);
-	systems_init_state(systems, state);
+	state = systems_create_state(systems);
 	control.joints = mem_alloc(scene->joint_count * sizeof *control.joints);
 	control.bodies = mem_alloc(scene->body_count * sizeof *control.bodies);
 	steps = 0;
@@ -76,13 +75,13 @@ static void stop(void)
 
 static void send(const char *topic, const char *text)
 {
-	const struct system_address *address = systems_find_topic(systems, topic);
-	cr_assert_not_null(address, "no topic %s", topic);
+	const struct system_channel *channel = systems_find_channel(systems, topic);
+	cr_assert_not_null(channel, "no topic %s", topic);
 	struct message message;
 	struct troupe_error error = {0};
-	const struct system_topic *to = &systems->all.at[address->system].topics.at[address->topic];
-	cr_assert_eq(message_parse(to->schema, text, &message, &error), TROUPE_OK, "%s", error.text);
-	systems_command(systems, address, &message, state);
+	cr_assert_eq(message_parse(channel->schema, text, &message, &error), TROUPE_OK, "%s", error.text);
+	for (uint32_t i = 0; i < channel->listeners.count; i++)
+		systems_command(systems, &channel->listeners.at[i], &message, state);
 }
 
 static uint32_t joint_of(const char *name)
@@ -145,7 +144,7 @@ static void near(const char *what, double is, double expected)
 static void odometry(double *ret_x, double *ret_y, double *ret_yaw, double *ret_linear, double *ret_angular)
 {
 	struct text text = {0};
-	const struct system *drive = &systems->all.at[0];
+	const struct system *drive = &systems->sets[0].at[0];
 	drive->ops->report(drive, state_systems(state, 0, false) + drive->word_first, &text);
 	int read = sscanf(text.at,
 		"\"odometry\": {\"x\": %lf, \"y\": %lf, \"yaw\": %lf, \"linear\": %lf, \"angular\": %lf}", ret_x, ret_y,
@@ -329,7 +328,7 @@ Test(systems, velocity_control_has_initial_velocities_and_links)
 	start(PLUGIN("VelocityControl",
 		"<initial_linear>0.5 0 0</initial_linear><initial_angular>0 0 1</initial_angular>"
 		"<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
-	cr_assert_null(systems_find_topic(systems, "/model/bot/cmd_vel"));
+	cr_assert_null(systems_find_channel(systems, "/model/bot/cmd_vel"));
 	step();
 	NEAR(body_asked("base")->v.y, 0.5);
 	NEAR(body_asked("r1")->v.y, 0.5 + 1);
@@ -470,9 +469,9 @@ Test(systems, topics_are_cleaned_as_gazebo_does)
 {
 	start(PLUGIN("DiffDrive", WHEELS "<topic>my robot//~go@</topic>")
 			PLUGIN("JointController", "<joint_name>kit::spin</joint_name>"));
-	cr_assert_not_null(systems_find_topic(systems, "/my_robot/go"));
-	cr_assert_null(systems_find_topic(systems, "/model/bot/cmd_vel"));
-	cr_assert_not_null(systems_find_topic(systems, "/model/bot/joint/kit::spin/cmd_vel"));
+	cr_assert_not_null(systems_find_channel(systems, "/my_robot/go"));
+	cr_assert_null(systems_find_channel(systems, "/model/bot/cmd_vel"));
+	cr_assert_not_null(systems_find_channel(systems, "/model/bot/joint/kit::spin/cmd_vel"));
 	stop();
 }
 
@@ -484,7 +483,7 @@ Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
 					  "<plugin name='%s::PosePublisher' filename='x'/>",
 			spaces[i], spaces[i]);
 		start(plugin);
-		cr_assert_eq(systems->all.count, 1);
+		cr_assert_eq(systems->count, 1);
 		cr_assert_eq(systems->warnings.count, 1);
 		char *warning =
 			mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored", spaces[i]);
@@ -594,7 +593,7 @@ static void expect_left_out(const struct bad *expected)
 	cr_assert(!strncmp(warning, expected->error, strlen(expected->error)), "%s\n got %s\nwant %s", expected->plugin,
 		warning, expected->error);
 	cr_assert_not_null(strstr(warning, "is left out"));
-	cr_assert_eq(systems->topics.count, 0);
+	cr_assert_eq(systems->channel_by_name.count, 0);
 }
 
 Test(systems, what_does_not_fit_is_left_out_with_a_warning)
@@ -636,12 +635,14 @@ Test(systems, several_listen_to_one_topic)
 {
 	start(PLUGIN("JointController", "<joint_name>left</joint_name><topic>/both</topic>")
 			PLUGIN("JointController", "<joint_name>right</joint_name><topic>/both</topic>"));
-	const struct system_address *first = systems_find_topic(systems, "/both");
-	cr_assert_not_null(first);
-	cr_assert_neq(first->next1, 0);
-	const struct system_address *second = &systems->topics.at[first->next1 - 1];
-	cr_assert_eq(first->system, 0);
-	cr_assert_eq(second->system, 1);
-	cr_assert_eq(second->next1, 0);
+	const struct system_channel *both = systems_find_channel(systems, "/both");
+	cr_assert_not_null(both);
+	cr_assert_eq(both->listeners.count, 2);
+	cr_assert_eq(both->listeners.at[0].system, 0);
+	cr_assert_eq(both->listeners.at[1].system, 1);
+	systems_silence(systems, 0);
+	cr_assert_null(systems_find_channel(systems, "/both"));
+	systems_hear(systems, 0);
+	cr_assert_eq(systems_find_channel(systems, "/both")->listeners.count, 2);
 	stop();
 }

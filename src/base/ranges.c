@@ -1,0 +1,59 @@
+#include "base/ranges.h"
+
+#include <string.h>
+
+static void erase(struct ranges *ranges, uint32_t i)
+{
+	memmove(ranges->free.at + i, ranges->free.at + i + 1, (ranges->free.count - i - 1) * sizeof *ranges->free.at);
+	ranges->free.count--;
+}
+
+uint32_t ranges_take(struct ranges *ranges, uint32_t count)
+{
+	if (!count)
+		return 0;
+	for (uint32_t i = 0; i < ranges->free.count; i++) {
+		struct range *free = &ranges->free.at[i];
+		if (free->count < count)
+			continue;
+		uint32_t first = free->first;
+		free->first += count;
+		free->count -= count;
+		if (!free->count)
+			erase(ranges, i);
+		return first;
+	}
+	ranges->end += count;
+	return ranges->end - count;
+}
+
+void ranges_give(struct ranges *ranges, uint32_t first, uint32_t count)
+{
+	if (!count)
+		return;
+	uint32_t i = 0;
+	while (i < ranges->free.count && ranges->free.at[i].first < first)
+		i++;
+	vec_push(&ranges->free, (struct range){0, 0});
+	memmove(ranges->free.at + i + 1, ranges->free.at + i, (ranges->free.count - 1 - i) * sizeof *ranges->free.at);
+	ranges->free.at[i] = (struct range){first, count};
+	if (i + 1 < ranges->free.count && first + count == ranges->free.at[i + 1].first) {
+		ranges->free.at[i].count += ranges->free.at[i + 1].count;
+		erase(ranges, i + 1);
+	}
+	if (i && ranges->free.at[i - 1].first + ranges->free.at[i - 1].count == first) {
+		ranges->free.at[i - 1].count += ranges->free.at[i].count;
+		erase(ranges, i);
+	}
+	struct range last = ranges->free.at[ranges->free.count - 1];
+	if (last.first + last.count == ranges->end) {
+		ranges->end = last.first;
+		ranges->free.count--;
+	}
+}
+
+void ranges_fini(struct ranges *ranges)
+{
+	vec_free(&ranges->free);
+	ranges->end = 0;
+}

@@ -1,0 +1,541 @@
+#include "run/edit.h"
+
+#include "base/hash.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERFORMER_SIZE 2.0 /* m: what Gazebo gives a performer that is made one at run time */
+#define GRAVITY_MAX 1e6    /* m/s^2 */
+
+void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options)
+{
+	*edit = (struct edit){.shared = shared, .plan = plan, .options = *options, .step_s = shared->scene->step_s};
+}
+
+void edit_fini(struct edit *edit)
+{
+	vec_free(&edit->leaving);
+	vec_free(&edit->edited);
+}
+
+static void say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
+static void say(char note[EDIT_NOTE_BYTES], const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(note, EDIT_NOTE_BYTES, format, args);
+	va_end(args);
+}
+
+static troupe_status find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error)
+{
+	*ret_model = scene_find_model(edit->shared->scene, name);
+	if (*ret_model != SCENE_NONE)
+		return TROUPE_OK;
+	return fail(error, TROUPE_ECOMMAND, "the world has no model '%.100s'", name);
+}
+
+/* --- leaving ------------------------------------------------------------------------------------------------------ */
+
+static void give_up(struct edit *edit, uint32_t model)
+{
+	struct shared *shared = edit->shared;
+	systems_remove(shared->systems, model);
+	state_remove(shared->state, model);
+	scene_free(shared->scene, model);
+	indices_remove(&edit->edited, model);
+}
+
+void edit_begin(struct edit *edit)
+{
+	edit->world_changed = false;
+	for (uint32_t i = 0; i < edit->leaving.count; i++)
+		give_up(edit, edit->leaving.at[i]);
+	edit->leaving.count = 0;
+}
+
+/* A model of the file keeps its place: a reset brings it back. */
+static void leave(struct edit *edit, uint32_t model)
+{
+	struct scene *scene = edit->shared->scene;
+	scene_set_absent(scene, model, true);
+	systems_silence(edit->shared->systems, model);
+	plan_remove(edit->plan, model);
+	if (scene->models[model].created)
+		vec_push(&edit->leaving, model);
+	else
+		indices_add(&edit->edited, model);
+	edit->removed++;
+}
+
+troupe_status edit_remove(
+	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	double type = entity->value[MESSAGE_ENTITY_TYPE];
+	uint32_t model;
+	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL && type != MESSAGE_ENTITY_TYPE_ACTOR)
+		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be removed: expected MODEL", type);
+	if (!*name)
+		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a model");
+	troupe_status status = find(edit, name, &model, error);
+	if (status)
+		return status;
+	say(note, "model '%.100s' removed", name); /* before its name goes */
+	leave(edit, model);
+	return TROUPE_OK;
+}
+
+/* --- coming ------------------------------------------------------------------------------------------------------- */
+
+/* A file is found as an <include> finds it. */
+static void include_file(struct text *out, const char *name)
+{
+	text_add(out, "<sdf version='1.12'><world name='w'><include><uri>");
+	for (; *name; name++)
+		if (*name == '&')
+			text_add(out, "&amp;");
+		else if (*name == '<')
+			text_add(out, "&lt;");
+		else
+			text_add(out, "%c", *name);
+	text_add(out, "</uri></include></world></sdf>");
+}
+
+static troupe_status load(struct edit *edit, const struct message *factory, const char *name, const struct pose *pose,
+	struct sdf **ret_sdf, struct troupe_error *error)
+{
+	const char *text = message_string(factory, MESSAGE_FACTORY_SDF);
+	const char *file = message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
+	struct sdf_options options = {.resource_paths = edit->options.resource_paths,
+		.use_environment = true,
+		.bare = true,
+		.bare_name = name && *name ? name : NULL,
+		.bare_pose = pose};
+	struct text include = {0};
+	if (!*text)
+		include_file(&include, file);
+	if (!*text)
+		text = include.at;
+	/* messages name the command, and relative names begin in the world's folder */
+	const char *slash = strrchr(edit->options.path, '/');
+	char *path = mem_printf("%.*s(command)", slash ? (int)(slash + 1 - edit->options.path) : 0, edit->options.path);
+	troupe_status status = sdf_load_text(text, strlen(text), path, &options, ret_sdf, error);
+	free(path);
+	text_fini(&include);
+	if (!status)
+		return TROUPE_OK;
+	sdf_free(*ret_sdf);
+	*ret_sdf = NULL;
+	return status;
+}
+
+static const char *entity_name(const struct sdf *sdf)
+{
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	return world->models.count ? world->models.at[0].name : world->actors.count ? world->actors.at[0].name : NULL;
+}
+
+/* Gazebo's way out: the first of name_0, name_1, ... that is free. */
+static void free_name(const struct scene *scene, const char *name, char *ret_name, size_t bytes)
+{
+	uint64_t i = 0;
+	do
+		snprintf(ret_name, bytes, "%s_%" PRIu64, name, i++);
+	while (scene_find_model(scene, ret_name) != SCENE_NONE);
+}
+
+static troupe_status check_factory(const struct message *factory, struct troupe_error *error)
+{
+	bool text = *message_string(factory, MESSAGE_FACTORY_SDF);
+	bool file = *message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
+	if (*message_string(factory, MESSAGE_FACTORY_CLONE_NAME))
+		return fail(
+			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
+	if (text == file)
+		return fail(error, TROUPE_ECOMMAND, "%s: expected either sdf or sdf_filename",
+			text ? "sdf and sdf_filename" : "neither sdf nor sdf_filename");
+	return TROUPE_OK;
+}
+
+/* *ret_given: whether the message says where. */
+static troupe_status pose_of(const struct edit *edit, const struct message *factory, struct pose *ret_pose,
+	bool *ret_given, struct troupe_error *error)
+{
+	const char *relative_to = message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
+	*ret_given = *relative_to;
+	for (uint32_t i = 0; i < MESSAGE_POSE_SLOTS; i++)
+		*ret_given |= message_given(factory, MESSAGE_FACTORY_POSE + i);
+	troupe_status status = message_pose_of(factory, MESSAGE_FACTORY_POSE, ret_pose, error);
+	if (status || !*relative_to || !strcmp(relative_to, "world"))
+		return status;
+	uint32_t model;
+	status = find(edit, relative_to, &model, error);
+	if (!status)
+		*ret_pose = pose_mul(state_model_pose(edit->shared->state, model, false), *ret_pose);
+	return status;
+}
+
+/* Loads it under a name that nobody has. */
+static troupe_status load_named(
+	struct edit *edit, const struct message *factory, struct sdf **ret_sdf, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	const char *wanted = message_string(factory, MESSAGE_FACTORY_NAME);
+	struct pose pose;
+	bool given;
+	troupe_status status = pose_of(edit, factory, &pose, &given, error);
+	if (!status)
+		status = load(edit, factory, wanted, given ? &pose : NULL, ret_sdf, error);
+	if (status)
+		return status;
+	const char *name = entity_name(*ret_sdf);
+	if (!name)
+		status = fail(error, TROUPE_ECOMMAND, "neither a model nor an actor: only these can be created");
+	else if (scene_find_model(scene, name) == SCENE_NONE)
+		return TROUPE_OK;
+	else if (!factory->value[MESSAGE_FACTORY_ALLOW_RENAMING])
+		status = fail(error, TROUPE_ECOMMAND,
+			"a model '%.100s' exists already: expected another name, or allow_renaming", name);
+	char other[512];
+	if (!status)
+		free_name(scene, name, other, sizeof other);
+	sdf_free(*ret_sdf);
+	*ret_sdf = NULL;
+	return status ? status : load(edit, factory, other, given ? &pose : NULL, ret_sdf, error);
+}
+
+static void fit_control(struct shared *shared, const struct scene_room *before)
+{
+	const struct scene_room *now = &shared->scene->room;
+	struct control *control = &shared->control;
+	control->joints = mem_grow_lines(
+		control->joints, before->joints * sizeof *control->joints, now->joints * sizeof *control->joints);
+	control->bodies = mem_grow_lines(
+		control->bodies, before->bodies * sizeof *control->bodies, now->bodies * sizeof *control->bodies);
+	shared->boxes = mem_grow_lines(
+		shared->boxes, before->models * sizeof *shared->boxes, now->models * sizeof *shared->boxes);
+}
+
+/* Whoever had the place before may have left something behind. */
+static void clear_control(struct shared *shared, uint32_t model)
+{
+	const struct scene_model *m = &shared->scene->models[model];
+	memset(shared->control.joints + m->joint_first, 0, m->joint_count * sizeof *shared->control.joints);
+	memset(shared->control.bodies + m->body_first, 0, m->body_count * sizeof *shared->control.bodies);
+}
+
+static troupe_status add(struct edit *edit, struct sdf *sdf, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct shared *shared = edit->shared;
+	struct scene_room before = shared->scene->room;
+	const char *warning = "", *left_out = NULL;
+	uint32_t model;
+	troupe_status status = scene_add(shared->scene, sdf, &model, &warning, error);
+	if (status)
+		return status;
+	fit_control(shared, &before);
+	edit->world_changed = true;
+	status = systems_add(shared->systems, model, &left_out, error);
+	if (status) {
+		scene_set_absent(shared->scene, model, true);
+		scene_free(shared->scene, model);
+		return status;
+	}
+	clear_control(shared, model);
+	state_add(shared->state, model, shared->systems->sets[model].words);
+	systems_init_model(shared->systems, shared->state, model);
+	plan_add(edit->plan, model);
+	if (!shared->scene->models[model].body_count)
+		indices_add(&edit->edited, model);
+	edit->created++;
+	if (left_out && !*warning)
+		warning = left_out;
+	say(note, "model '%.100s' created%s%.120s", shared->scene->models[model].name, *warning ? "; " : "", warning);
+	return TROUPE_OK;
+}
+
+troupe_status edit_create(
+	struct edit *edit, const struct message *factory, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct sdf *sdf = NULL;
+	troupe_status status = check_factory(factory, error);
+	if (!status && edit->shared->scene->model_count >= SDF_MODELS_MAX)
+		status = fail(error, TROUPE_ELIMIT, "the world has %d models: expected no more", SDF_MODELS_MAX);
+	if (!status)
+		status = load_named(edit, factory, &sdf, error);
+	if (!status) {
+		status = add(edit, sdf, note, error);
+		if (status) /* else it is the scene's */
+			sdf_free(sdf);
+	}
+	return status;
+}
+
+troupe_status edit_create_multiple(
+	struct edit *edit, const struct message *factories, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t count = message_item_count(factories), failed = 0;
+	struct troupe_error first = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		struct troupe_error why;
+		if (!edit_create(edit, message_item(factories, i), note, &why))
+			continue;
+		if (!failed++)
+			(void)fail(&first, why.status, "item %u: %s", i + 1, why.text);
+	}
+	if (failed)
+		return fail(error, first.status, "%u of %u created: %s", count - failed, count, first.text);
+	say(note, "%u models created", count);
+	return TROUPE_OK;
+}
+
+/* --- elsewhere ---------------------------------------------------------------------------------------------------- */
+
+static bool has_end_in(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+{
+	return (joint->parent != SCENE_NONE && scene->bodies[joint->parent].model == model) ||
+	       (joint->child != SCENE_NONE && scene->bodies[joint->child].model == model);
+}
+
+/* A joint that ties the model to something that would not move with it; NULL: none. */
+static const struct scene_joint *tie_of(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
+			return &scene->joints[j];
+	for (uint32_t i = 0; i < scene->world_joints.count; i++)
+		if (has_end_in(scene, &scene->joints[scene->world_joints.at[i]], model))
+			return &scene->joints[scene->world_joints.at[i]];
+	return NULL;
+}
+
+static bool too_far(struct vec3 p)
+{
+	return !(fabs(p.x) <= SCENE_POSITION_MAX && fabs(p.y) <= SCENE_POSITION_MAX && fabs(p.z) <= SCENE_POSITION_MAX);
+}
+
+static troupe_status check_pose(const struct edit *edit, const struct message *message, uint32_t *ret_model,
+	struct pose *ret_pose, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	const char *name = message_string(message, MESSAGE_POSE_NAME);
+	if (!*name)
+		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a model");
+	troupe_status status = find(edit, name, ret_model, error);
+	if (!status)
+		status = message_pose_of(message, MESSAGE_POSE_POSE, ret_pose, error);
+	if (status)
+		return status;
+	if (too_far(ret_pose->p))
+		return fail(error, TROUPE_ECOMMAND, "position %g %g %g: expected coordinates within %g m",
+			ret_pose->p.x, ret_pose->p.y, ret_pose->p.z, SCENE_POSITION_MAX);
+	if (scene->models[*ret_model].actor)
+		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
+	const struct scene_joint *tie = tie_of(scene, *ret_model);
+	if (tie)
+		return fail(
+			error, TROUPE_ECOMMAND, "joint '%.100s' ties model '%.100s' to where it is", tie->name, name);
+	return TROUPE_OK;
+}
+
+static void place_bodies(struct state *state, uint32_t model, struct pose pose)
+{
+	struct pose by = pose_mul(pose, pose_inverse(state_model_pose(state, model, false)));
+	struct body_state *bodies = state_bodies(state, model, false);
+	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
+		struct pose to = pose_mul(by, body_pose(&bodies[b]));
+		bodies[b].p = to.p;
+		bodies[b].q = quat_unit(to.q);
+	}
+	state_touched(state, model);
+}
+
+static void place(struct edit *edit, uint32_t model, struct pose pose)
+{
+	struct scene *scene = edit->shared->scene;
+	if (scene->models[model].body_count) {
+		place_bodies(edit->shared->state, model, pose);
+	} else {
+		scene_place_static(scene, model, pose);
+		indices_add(&edit->edited, model);
+	}
+	plan_placed(edit->plan, model);
+}
+
+troupe_status edit_set_pose(
+	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t model;
+	struct pose pose;
+	troupe_status status = check_pose(edit, message, &model, &pose, error);
+	if (status)
+		return status;
+	place(edit, model, pose);
+	say(note, "model '%.100s' placed", edit->shared->scene->models[model].name);
+	return TROUPE_OK;
+}
+
+troupe_status edit_set_poses(
+	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t count = message_item_count(message), model;
+	struct pose pose;
+	for (uint32_t i = 0; i < count; i++) {
+		struct troupe_error why;
+		if (check_pose(edit, message_item(message, i), &model, &pose, &why))
+			return fail(error, why.status, "item %u: %s", i + 1, why.text);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		(void)check_pose(edit, message_item(message, i), &model, &pose, NULL);
+		place(edit, model, pose);
+	}
+	say(note, "%u models placed", count);
+	return TROUPE_OK;
+}
+
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
+
+static double slot_or(const struct message *message, uint32_t slot, double otherwise)
+{
+	return message_given(message, slot) ? message->value[slot] : otherwise;
+}
+
+troupe_status edit_set_physics(
+	struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	double step_s = slot_or(physics, MESSAGE_PHYSICS_MAX_STEP_SIZE, edit->step_s);
+	double factor = slot_or(physics, MESSAGE_PHYSICS_REAL_TIME_FACTOR, 0);
+	struct vec3 g = {slot_or(physics, MESSAGE_PHYSICS_GRAVITY_X, scene->gravity.x),
+		slot_or(physics, MESSAGE_PHYSICS_GRAVITY_Y, scene->gravity.y),
+		slot_or(physics, MESSAGE_PHYSICS_GRAVITY_Z, scene->gravity.z)};
+	if (!(step_s >= SDF_STEP_MIN && step_s <= 1e6))
+		return fail(error, TROUPE_ECOMMAND, "max_step_size %g s: expected %g to 1e6", step_s, SDF_STEP_MIN);
+	if (!(factor >= 0 && factor <= 1e6))
+		return fail(error, TROUPE_ECOMMAND, "real_time_factor %g: expected 0 to 1e6", factor);
+	if (!(vec3_length(g) <= GRAVITY_MAX))
+		return fail(error, TROUPE_ECOMMAND, "gravity %g %g %g: expected at most %g m/s^2", g.x, g.y, g.z,
+			GRAVITY_MAX);
+	if (memcmp(&g, &scene->gravity, sizeof g) != 0) {
+		scene->gravity = g;
+		edit->world_changed = true;
+		plan_wake_all(edit->plan);
+	}
+	edit->step_s = step_s;
+	say(note, "steps of %g s, gravity %g %g %g", step_s, g.x, g.y, g.z);
+	return TROUPE_OK;
+}
+
+static troupe_status check_performer(
+	const struct edit *edit, const struct message *message, uint32_t *ret_model, struct troupe_error *error)
+{
+	const char *name = message_string(message, MESSAGE_PERFORMER_DATA);
+	if (!*name)
+		return fail(error, TROUPE_ECOMMAND, "no data: expected the name of a model");
+	troupe_status status = find(edit, name, ret_model, error);
+	if (status)
+		return status;
+	if (edit->shared->scene->models[*ret_model].is_static)
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is static: expected one that can move", name);
+	for (uint32_t i = MESSAGE_PERFORMER_SIZE_X; i <= MESSAGE_PERFORMER_SIZE_Z; i++)
+		if (message_given(message, i) && !(message->value[i] > 0 && message->value[i] <= SDF_LENGTH_MAX))
+			return fail(error, TROUPE_ECOMMAND, "size %g: expected more than 0 and at most %g m",
+				message->value[i], SDF_LENGTH_MAX);
+	return TROUPE_OK;
+}
+
+troupe_status edit_set_performer(
+	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t index = SCENE_NONE;
+	troupe_status status = check_performer(edit, message, &index, error);
+	if (status)
+		return status;
+	struct scene_model *model = &edit->shared->scene->models[index];
+	bool remove = message->value[MESSAGE_PERFORMER_REMOVE] != 0;
+	if (remove && !model->performer)
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is no performer", model->name);
+	model->performer = !remove;
+	model->level = remove ? model->home_level : SCENE_NONE;
+	if (!remove)
+		model->volume = (struct vec3){slot_or(message, MESSAGE_PERFORMER_SIZE_X, PERFORMER_SIZE),
+			slot_or(message, MESSAGE_PERFORMER_SIZE_Y, PERFORMER_SIZE),
+			slot_or(message, MESSAGE_PERFORMER_SIZE_Z, PERFORMER_SIZE)};
+	indices_add(&edit->edited, index);
+	plan_performer(edit->plan, index);
+	say(note, remove ? "model '%.100s' is no performer any more" : "model '%.100s' is a performer", model->name);
+	return TROUPE_OK;
+}
+
+/* --- reset -------------------------------------------------------------------------------------------------------- */
+
+static void restore(struct edit *edit, uint32_t index)
+{
+	struct scene *scene = edit->shared->scene;
+	struct scene_model *model = &scene->models[index];
+	if (model->absent) {
+		scene_set_absent(scene, index, false);
+		systems_hear(edit->shared->systems, index);
+	}
+	if (!model->body_count)
+		scene_place_static(scene, index, model->reference);
+	model->performer = model->file_performer;
+	model->volume = model->file_volume;
+	model->level = model->performer ? SCENE_NONE : model->home_level;
+	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
+		tracker_remove(&edit->shared->tracker, index);
+	plan_add(edit->plan, index);
+	if (edit->plan->statics[index])
+		plan_placed(edit->plan, index);
+}
+
+void edit_reset(struct edit *edit)
+{
+	struct scene *scene = edit->shared->scene;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].created && !scene->models[m].absent)
+			leave(edit, m);
+	for (uint32_t i = 0; i < edit->edited.count; i++)
+		if (!scene->models[edit->edited.at[i]].created)
+			restore(edit, edit->edited.at[i]);
+	edit->edited.count = 0;
+}
+
+/* --- hash --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_number(uint64_t hash, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return hash_mix(hash, bits);
+}
+
+static uint64_t hash_model(const struct scene_model *m)
+{
+	uint64_t hash = hash_mix(UINT64_C(0x656469746564), m->id); /* "edited" */
+	hash = hash_mix(hash, (uint64_t)m->absent | (uint64_t)m->performer << 1);
+	const double numbers[] = {m->volume.x, m->volume.y, m->volume.z, m->in_body.p.x, m->in_body.p.y, m->in_body.p.z,
+		m->in_body.q.w, m->in_body.q.x, m->in_body.q.y, m->in_body.q.z};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		hash = hash_number(hash, numbers[i]);
+	return hash;
+}
+
+uint64_t edit_hash(const struct edit *edit)
+{
+	const struct scene *scene = edit->shared->scene;
+	const struct vec3 file = scene->sdf->gravity, now = scene->gravity;
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < edit->edited.count; i++)
+		sum += hash_model(&scene->models[edit->edited.at[i]]);
+	if (edit->step_s != scene->step_s)
+		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
+	if (memcmp(&file, &now, sizeof now) != 0)
+		sum += hash_number(hash_number(hash_number(UINT64_C(0x67), now.x), now.y), now.z);
+	return sum;
+}

@@ -1,0 +1,63 @@
+/* Changes of the world while it runs: models are created, removed and put elsewhere, become performers, and time and
+ * gravity change. Names and meaning are Gazebo's (its UserCommands and LevelManager); each call does all or, on
+ * failure, nothing, and says why.
+ *
+ * All of it is a function of the world, the commands and the step: which place in the scene a new model gets, too. A
+ * model that was removed is gone from the state at once; runners let go of it during the step, and its place is given
+ * up at the start of the next.
+ *
+ * Thread: the primary's, between steps, after plan_begin() and before plan_step(). Allocates. Errors: TROUPE_ECOMMAND
+ * (nothing of that name, not possible for it), TROUPE_EWORLD (bad SDF, with file:line), TROUPE_ELIMIT. */
+#ifndef RUN_EDIT_H
+#define RUN_EDIT_H
+
+#include "run/plan.h"
+
+enum { EDIT_NOTE_BYTES = 256 };
+
+struct edit_options {
+	const char *path; /* of the world: relative file names begin in its folder */
+	const char *const *resource_paths;
+};
+
+struct edit {
+	struct shared *shared;
+	struct plan *plan;
+	struct edit_options options;
+	double step_s; /* of simulated time, from now on */
+	bool world_changed;
+	VEC(uint32_t) leaving; /* created models that were removed in the step before */
+	indices edited;        /* models that are not as in the file, but for what is in the state */
+	uint64_t created, removed;
+};
+
+void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options);
+void edit_fini(struct edit *edit);
+
+/* The first thing in a step: places that nobody has any more are given up. */
+void edit_begin(struct edit *edit);
+
+/* message: of the schema that the comment names. note: what was done, one line. */
+troupe_status edit_create(struct edit *edit, const struct message *factory, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_entity_factory */
+troupe_status edit_create_multiple(struct edit *edit, const struct message *factories, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_entity_factory_v; what can be created is, also when some cannot */
+troupe_status edit_remove(struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_entity */
+troupe_status edit_set_pose(struct edit *edit, const struct message *pose, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_pose; velocities stay as they are */
+troupe_status edit_set_poses(struct edit *edit, const struct message *poses, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_pose_v */
+troupe_status edit_set_physics(struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_physics; the real-time factor is the caller's to see to */
+troupe_status edit_set_performer(struct edit *edit, const struct message *performer, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_set_performer; without a size 2 x 2 x 2 m, Gazebo's */
+
+/* Back to the models of the file as they stand there: the caller then resets state and plan. Time step and gravity
+ * stay. */
+void edit_reset(struct edit *edit);
+
+/* Part of the state hash: what is not in the state words. 0 while nothing was changed. */
+uint64_t edit_hash(const struct edit *edit);
+
+#endif

@@ -1,0 +1,196 @@
+/* Places: what was compiled moves into the scene's arrays, and created models leave them again. */
+#include "scene/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- room ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t grown(uint32_t room, uint32_t need)
+{
+	return need <= room ? room : MAX(need, room + room / 2);
+}
+
+#define FIT(array, room, need)                                                                                         \
+	do {                                                                                                           \
+		uint32_t more = grown(room, need);                                                                     \
+		(array) = mem_grow(array, (room) * sizeof *(array), more * sizeof *(array));                           \
+		(room) = more;                                                                                         \
+	} while (0)
+
+static void fit(struct scene *scene)
+{
+	scene->model_count = scene->model_ranges.end;
+	scene->body_count = scene->body_ranges.end;
+	scene->geom_count = scene->geom_ranges.end;
+	scene->joint_count = scene->joint_ranges.end;
+	scene->link_count = scene->link_ranges.end;
+	FIT(scene->models, scene->room.models, scene->model_count);
+	FIT(scene->bodies, scene->room.bodies, scene->body_count);
+	FIT(scene->geoms, scene->room.geoms, scene->geom_count);
+	FIT(scene->joints, scene->room.joints, scene->joint_count);
+	FIT(scene->links, scene->link_room, scene->link_count);
+}
+
+/* --- moving in ---------------------------------------------------------------------------------------------------- */
+
+struct places { /* [compile.models] where each and its parts go */
+	struct scene_model *at;
+	uint32_t *slot;
+};
+
+static void take_places(struct compile *c, struct places *places)
+{
+	struct scene *scene = c->scene;
+	for (uint32_t i = 0; i < c->models.count; i++) {
+		struct scene_model *m = &places->at[i];
+		*m = c->models.at[i];
+		places->slot[i] = ranges_take(&scene->model_ranges, 1);
+		m->body_first = ranges_take(&scene->body_ranges, m->body_count);
+		m->geom_first = ranges_take(&scene->geom_ranges, m->geom_count);
+		m->joint_first = ranges_take(&scene->joint_ranges, m->joint_count);
+		m->link_first = ranges_take(&scene->link_ranges, m->link_count);
+		m->id = ++scene->last_id;
+		m->home_level = SCENE_NONE;
+		m->reference = m->in_body;
+	}
+}
+
+static uint32_t shifted(uint32_t index, uint32_t from, uint32_t to)
+{
+	return index == SCENE_NONE ? SCENE_NONE : index - from + to;
+}
+
+static uint32_t place_of_body(const struct compile *c, const struct places *places, uint32_t body)
+{
+	if (body == SCENE_NONE)
+		return SCENE_NONE;
+	uint32_t model = c->bodies.at[body].model;
+	return body - c->models.at[model].body_first + places->at[model].body_first;
+}
+
+static void place_joint(const struct compile *c, const struct places *places, uint32_t from, uint32_t to)
+{
+	struct scene_joint *joint = &c->scene->joints[to];
+	*joint = c->joints.at[from];
+	joint->model = places->slot[joint->model];
+	joint->parent = place_of_body(c, places, joint->parent);
+	joint->child = place_of_body(c, places, joint->child);
+}
+
+static void place_geom(struct scene *scene, struct scene_geom geom, uint32_t to)
+{
+	geom.reference = geom.in_body;
+	if (geom.body == SCENE_NONE)
+		geom.leaf = bvh_insert(&scene->static_tree, geom.box, to);
+	scene->geoms[to] = geom;
+}
+
+static void move_in(struct compile *c, const struct places *places, uint32_t index)
+{
+	struct scene *scene = c->scene;
+	const struct scene_model *from = &c->models.at[index], *to = &places->at[index];
+	uint32_t slot = places->slot[index];
+	for (uint32_t b = 0; b < from->body_count; b++) {
+		struct scene_body body = c->bodies.at[from->body_first + b];
+		body.model = slot;
+		body.geom_first = shifted(body.geom_first, from->geom_first, to->geom_first);
+		scene->bodies[to->body_first + b] = body;
+	}
+	for (uint32_t l = 0; l < from->link_count; l++) {
+		struct scene_link link = c->links.at[from->link_first + l];
+		link.model = slot;
+		link.reference = link.in_body;
+		link.body = shifted(link.body, from->body_first, to->body_first);
+		scene->links[to->link_first + l] = link;
+	}
+	for (uint32_t g = 0; g < from->geom_count; g++) {
+		struct scene_geom geom = c->geoms.at[from->geom_first + g];
+		geom.model = slot;
+		geom.link = shifted(geom.link, from->link_first, to->link_first);
+		geom.body = shifted(geom.body, from->body_first, to->body_first);
+		place_geom(scene, geom, to->geom_first + g);
+	}
+	for (uint32_t j = 0; j < from->joint_count; j++)
+		place_joint(c, places, from->joint_first + j, to->joint_first + j);
+	scene->models[slot] = *to;
+	map_add(&scene->model_by_name, to->name, slot);
+}
+
+uint32_t scene_install(struct compile *c)
+{
+	struct scene *scene = c->scene;
+	struct places places = {arena_array(&c->scratch, struct scene_model, c->models.count),
+		arena_array(&c->scratch, uint32_t, c->models.count)};
+	take_places(c, &places);
+	uint32_t own = c->joints.count - c->world_joint_first;
+	uint32_t first_own = ranges_take(&scene->joint_ranges, own);
+	fit(scene);
+	for (uint32_t i = 0; i < c->models.count; i++)
+		move_in(c, &places, i);
+	for (uint32_t j = 0; j < own; j++) {
+		place_joint(c, &places, c->world_joint_first + j, first_own + j);
+		vec_push(&scene->world_joints, first_own + j);
+	}
+	return c->models.count ? places.slot[0] : SCENE_NONE;
+}
+
+/* --- moving out --------------------------------------------------------------------------------------------------- */
+
+void scene_disown(struct scene_model *model)
+{
+	if (!model->owned)
+		return;
+	sdf_free(model->owned->sdf);
+	arena_fini(&model->owned->arena);
+	free(model->owned);
+	model->owned = NULL;
+}
+
+void scene_set_absent(struct scene *scene, uint32_t model, bool absent)
+{
+	struct scene_model *m = &scene->models[model];
+	if (m->absent == absent)
+		return;
+	m->absent = absent;
+	if (absent)
+		(void)map_remove(&scene->model_by_name, m->name);
+	else
+		(void)map_add(&scene->model_by_name, m->name, model);
+}
+
+void scene_free(struct scene *scene, uint32_t model)
+{
+	struct scene_model *m = &scene->models[model];
+	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++)
+		if (scene->geoms[g].body == SCENE_NONE)
+			bvh_remove(&scene->static_tree, scene->geoms[g].leaf);
+	ranges_give(&scene->body_ranges, m->body_first, m->body_count);
+	ranges_give(&scene->geom_ranges, m->geom_first, m->geom_count);
+	ranges_give(&scene->joint_ranges, m->joint_first, m->joint_count);
+	ranges_give(&scene->link_ranges, m->link_first, m->link_count);
+	ranges_give(&scene->model_ranges, model, 1);
+	scene_disown(m);
+	*m = (struct scene_model){
+		.name = "", .absent = true, .is_static = true, .level = SCENE_NONE, .home_level = SCENE_NONE};
+	fit(scene);
+}
+
+void scene_place_static(struct scene *scene, uint32_t model, struct pose pose)
+{
+	struct scene_model *m = &scene->models[model];
+	struct pose back = pose_inverse(m->reference);
+	bool home = !memcmp(&pose, &m->reference, sizeof pose); /* exactly as it was, not nearly */
+	m->in_body = pose;
+	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
+		struct scene_link *link = &scene->links[l];
+		link->in_body = home ? link->reference : pose_mul(pose, pose_mul(back, link->reference));
+	}
+	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
+		struct scene_geom *geom = &scene->geoms[g];
+		bvh_remove(&scene->static_tree, geom->leaf);
+		geom->in_body = home ? geom->reference : pose_mul(pose, pose_mul(back, geom->reference));
+		geom->box = scene_geom_box(geom, POSE_IDENTITY);
+		geom->leaf = bvh_insert(&scene->static_tree, geom->box, g);
+	}
+}

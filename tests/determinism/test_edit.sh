@@ -1,0 +1,97 @@
+#!/bin/sh
+# test limit: 300
+# The world changed while it runs, by commands bound to steps: the same hashes and replies for any number of secondaries
+# and under forced moves; a reset goes back to the file; what cannot be done is answered with the reason and harms
+# nothing.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+world=$worlds/asleep.sdf
+commands=$scratch/commands
+box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
+slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+
+cat >"$commands" <<-EOF2
+# among sleepers: a box falls on a wall, a crate goes from the middle of another, a slab comes under what lies still
+1000 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
+1100 /world/asleep/remove name: "crate_1_0_1" type: MODEL
+1200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
+1200 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
+1300 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
+1301 /model/late/cmd_vel linear: {x: 0.9}
+1800 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
+1801 /model/late_0/cmd_vel linear: {x: 0.9}
+2600 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
+2700 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
+2800 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+2900 /world/asleep/level/set_performer data: "cart_2" remove: true
+3000 /world/asleep/remove name: "slab"
+3100 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
+3400 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
+3500 /world/asleep/remove name: "late"
+3500 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
+3600 /world/asleep/control reset {all: true}
+EOF2
+# refused, each with its reason
+cat >"$scratch/bad" <<-EOF2
+10 /world/asleep/create name: "cart_0" sdf: "$box"|a model 'cart_0' exists already: expected another name, or allow_renaming
+10 /world/asleep/create name: "x"|neither sdf nor sdf_filename: expected either sdf or sdf_filename
+10 /world/asleep/create name: "x" clone_name: "cart_0"|clone_name: models cannot be cloned: expected sdf or sdf_filename
+10 /world/asleep/create name: "x" sdf: "<sdf version='1.9'><model name='m'>"|(command):1:
+10 /world/asleep/create name: "x" sdf: "<sdf version='1.9'><world name='v'/></sdf>"|exactly one
+10 /world/asleep/create name: "x" sdf_filename: "models/nothing"|models/nothing
+10 /world/asleep/create name: "a::b" sdf: "$box"|expected one that is not empty
+10 /world/asleep/create name: "x" relative_to: "nobody" sdf: "$box"|the world has no model 'nobody'
+10 /world/asleep/create name: "x" pose {orientation {}} pose {position {x: 1e9}} sdf: "$box"|expected coordinates within
+10 /world/asleep/remove name: "nobody"|the world has no model 'nobody'
+10 /world/asleep/remove id: 7|no name: expected that of a model
+10 /world/asleep/remove name: "cart_0" type: LIGHT|only models can be removed
+10 /world/asleep/set_pose name: "nobody"|the world has no model 'nobody'
+10 /world/asleep/set_pose name: "cart_0" orientation {x: 0}|orientation
+10 /world/asleep/set_pose name: "cart_0" position {x: 1e8}|expected coordinates within 1e+07 m
+10 /world/asleep/set_pose_vector pose {name: "cart_0"} pose {name: "nobody"}|item 2: the world has no model 'nobody'
+10 /world/asleep/set_physics max_step_size: 0|max_step_size 0 s: expected
+10 /world/asleep/set_physics real_time_factor: -1|real_time_factor -1: expected
+10 /world/asleep/set_physics gravity {x: 1e8}|expected at most
+10 /world/asleep/level/set_performer data: "ground"|model 'ground' is static: expected one that can move
+10 /world/asleep/level/set_performer data: "cart_0" size {x: -1}|size -1: expected more than 0
+10 /world/asleep/level/set_performer data: "cart_0" remove: true|model 'cart_0' is no performer
+EOF2
+
+# same STEPS: with any number of secondaries as with none
+same()
+{
+	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
+	check 'the commands are obeyed' $?
+	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 15 ]
+	check "15 replies: $(grep -c '^reply' "$scratch/reference")" $?
+	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
+	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
+		# shellcheck disable=SC2086
+		run "$scratch/other" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries $options
+		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
+		check "--secondaries $options: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)" $?
+	done
+}
+
+same 4600
+# 1000 steps after the reset, as 1000 steps after the start
+run "$scratch/fresh" "$world" - 1000 --hash-every 1000 --secondaries 1
+check 'runs without commands' $?
+[ "$(sed -n 's/^hash 1000 //p' "$scratch/fresh")" = "$(sed -n 's/^hash 4600 //p' "$scratch/reference")" ]
+check 'a reset brings back the world of the file, to the last bit' $?
+
+# what is refused changes nothing
+run "$scratch/fresh" "$world" - 200 --hash-every 200 --secondaries 2
+while IFS='|' read -r line reason; do
+	printf '%s\n' "$line" >"$scratch/one"
+	"$troupe" run "$world" --rtf 0 --iterations 200 --hash-every 200 --commands "$scratch/one" --secondaries 2 \
+		>"$scratch/out" 2>"$scratch/err"
+	[ $? = 1 ]
+	check "exit status 1: $line" $?
+	grep -qF "$reason" "$scratch/err"
+	check "$reason: $(tail -n 1 "$scratch/err")" $?
+	# refused before the run, or answered in it
+	[ ! -s "$scratch/out" ] || cmp -s "$scratch/fresh" "$scratch/out"
+	check "nothing else happens: $line" $?
+done <"$scratch/bad"
+totals
