@@ -230,10 +230,12 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 			joint->name);
 		return END_BAD;
 	}
-	if (frame == SDF_NONE || (ends_with_model_frame(name) && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
+	bool by_frame = frame != SDF_NONE && ends_with_model_frame(name) && load_version_of(load, element) < 109;
+	if (frame == SDF_NONE || (by_frame && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
 		load_error(load, element,
 			"<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s", which,
-			joint->name, name, frame == SDF_NONE ? "" : " (a model's frame goes by the model's name)");
+			joint->name, name,
+			frame == SDF_NONE ? "" : " (before SDF 1.9 a model's frame goes by the model's name)");
 		return END_BAD;
 	}
 	if (frames_link(&load->frames, frame, ret_link, &missing))

@@ -90,6 +90,13 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 
 /* declare */
 void load_world(struct load *load, const struct sdf_element *element);
+/* Begins to read a world; element is for messages about it. */
+void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element);
+/* Frees what hangs on a world that never became one of the sdf's. */
+void load_world_fini(struct sdf_world *world);
+/* Where a frame inside a model is, in the model, as if the model stood alone. False when it has none of that name.
+ * Messages are not kept: the model is read once more as what it becomes part of. */
+bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose);
 /* A world of the element's own around a bare model, light or actor. */
 void load_bare(struct load *load, const struct sdf_element *element);
 void load_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static);
@@ -129,5 +136,7 @@ struct load_builder {
 struct load_builder load_build(struct load *load, const struct sdf_element *element);
 void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child);
 void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value);
+/* A <pose> element, bit for bit; owner gives its place in the file. */
+struct sdf_element *load_build_pose(struct load *load, const struct sdf_element *owner, struct pose pose);
 
 #endif

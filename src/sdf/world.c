@@ -136,7 +136,7 @@ static void load_world_children(struct load *load, const struct sdf_element *ele
 	}
 }
 
-static void begin(struct load *load, struct sdf_world *world, const struct sdf_element *element)
+void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element)
 {
 	load->world = world;
 	load->placings.count = 0;
@@ -159,7 +159,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 	for (uint32_t i = 0; i < load->sdf->worlds.count; i++)
 		if (!strcmp(load->sdf->worlds.at[i].name, world.name))
 			load_error(load, element, "a second <world> \"%.80s\": expected different names", world.name);
-	begin(load, &world, element);
+	load_begin(load, &world, element);
 	element = include_expand(load, element);
 	world.element = element;
 	load_world_values(load, element, &world);
@@ -170,7 +170,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 void load_bare(struct load *load, const struct sdf_element *element)
 {
 	struct sdf_world world = {.name = "default", .line = element->line};
-	begin(load, &world, element);
+	load_begin(load, &world, element);
 	load_world_values(load, NULL, &world);
 	load->sdf->bare_model = true;
 	if (xml_is(element, "model"))
