@@ -7,7 +7,8 @@
 struct compile {
 	struct scene *scene;
 	const struct sdf_world *sdf;
-	struct map warned; /* kinds of warning already given */
+	struct map warned;         /* kinds of warning already given */
+	struct troupe_error first; /* the first of several errors; its status is TROUPE_OK: none */
 	struct arena scratch;
 	uint32_t *top;          /* [sdf models] their top-level model */
 	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */

@@ -1,6 +1,7 @@
 #include "sdf/load.h"
 
 #include "sdf/bare.h"
+#include "sdf/vocabulary.h"
 #include "sdf/xml.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void add_message(struct load *load, enum sdf_severity severity, troupe_st
 		load->first = line;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, line.text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, line.text)});
 }
 
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...)
@@ -60,13 +61,11 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 	va_end(args);
 }
 
-void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known)
+void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *around)
 {
+	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		const char *const *name = known;
-		while (*name && strcmp(*name, child->name))
-			name++;
-		if (*name || strchr(child->name, ':'))
+		if (vocabulary_look(entry, child->name) != VOCABULARY_UNKNOWN)
 			continue;
 		char kind[128];
 		size_t length = strlen(element->name) + strlen(child->name);
@@ -74,8 +73,11 @@ void load_warn_unknown(struct load *load, const struct sdf_element *element, con
 			continue;
 		memcpy(kind, element->name, strlen(element->name) + 1);
 		strcat(strcat(kind, "/"), child->name);
+		uint32_t before = load->sdf->messages.count;
 		load_warn_once(
 			load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
+		if (load->sdf->messages.count > before)
+			load->sdf->messages.at[before].ignored = true;
 	}
 }
 
@@ -89,7 +91,7 @@ static void report_value(struct load *load, const struct troupe_error *error, en
 		load->first = *error;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, error->text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, error->text)});
 }
 
 void load_double(
@@ -348,9 +350,8 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 
 static void load_root(struct load *load, const struct sdf_element *root)
 {
-	static const char *const known[] = {"world", "model", "light", "actor", NULL};
 	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
-	load_warn_unknown(load, root, known);
+	load_warn_unknown(load, root, "");
 	if (bare_wanted(load)) {
 		bare = bare_choose(load, root);
 		if (bare)
@@ -501,7 +502,7 @@ troupe_status sdf_load_file(
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
-	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why.text)});
+	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, false, arena_strdup(&sdf->arena, why.text)});
 	sdf->error_count = 1;
 	if (error)
 		*error = why;

@@ -107,10 +107,7 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 
 static void load_world_children(struct load *load, const struct sdf_element *element)
 {
-	static const char *const known[] = {"include", "audio", "wind", "gravity", "magnetic_field", "atmosphere",
-		"gui", "physics", "scene", "light", "frame", "model", "actor", "joint", "plugin", "road",
-		"spherical_coordinates", "state", "population", "pose", NULL};
-	load_warn_unknown(load, element, known);
+	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "model"))
 			load_model(load, child, SDF_NONE, FRAMES_WORLD, false);

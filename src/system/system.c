@@ -79,8 +79,21 @@ static void warn_unknown(struct systems *systems, struct map *warned, const stru
 				plugin->element->file, plugin->element->line, plugin->name));
 }
 
+bool systems_know(const char *plugin_name)
+{
+	return find_ops(plugin_name) != NULL;
+}
+
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)
 {
+	return systems_create_telling(scene, NULL, NULL, ret_systems, error);
+}
+
+troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
+	void *ctx, struct systems **ret_systems, struct troupe_error *error)
+{
+	struct troupe_error first = {0}, unwanted;
+	error = error ? error : &unwanted;
 	struct systems *systems = mem_alloc(sizeof *systems);
 	systems->first = mem_alloc(scene->model_count * sizeof *systems->first);
 	systems->count = mem_alloc(scene->model_count * sizeof *systems->count);
@@ -97,9 +110,18 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 				status = add_system(systems, scene, m, plugin, ops, error);
 			else
 				warn_unknown(systems, &warned, plugin);
+			if (status && on_error) {
+				on_error(ctx, error->text);
+				first = first.status ? first : *error;
+				status = TROUPE_OK;
+			}
 		}
 	}
 	map_fini(&warned);
+	if (first.status) {
+		*error = first;
+		status = first.status;
+	}
 	if (status) {
 		systems_destroy(systems);
 		return status;

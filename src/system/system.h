@@ -79,6 +79,11 @@ struct systems {
 };
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
+/* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
+troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
+	void *ctx, struct systems **ret_systems, struct troupe_error *error);
+/* Whether a plug-in of that name is a system. */
+bool systems_know(const char *plugin_name);
 void systems_destroy(struct systems *systems);
 /* Fills the systems' words of state 0. */
 void systems_init_state(const struct systems *systems, struct state *state);
