@@ -317,8 +317,10 @@ cat >several.sdf <<'END'
 <model name="d"><link name="l"><typo/></link><plugin name="p" filename="q"/></model>
 </world></sdf>
 END
-bad 1 '^error: several.sdf:2: joint .j.' check several.sdf
-for line in '^error: several.sdf:3: model .b. can move' '^ignored: <wind> in <world> x1 \(first at several.sdf:1\)$' \
+timeout 20 "$troupe" check several.sdf >out 2>err
+[ $? = 1 ]
+report $? 'check of several errors: status'
+for line in '^error: several.sdf:2: joint .j.' '^error: several.sdf:3: model .b. can move' '^ignored: <wind> in <world> x1 \(first at several.sdf:1\)$' \
 	'^ignored: <typo> in <link> x3 \(first at several.sdf:4\), which SDF does not know$' \
 	'^ignored: plugin "p" x2 \(first at several.sdf:4\)$'; do
 	grep -qE "$line" err
