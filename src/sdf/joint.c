@@ -175,6 +175,21 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	load_joint_sensors(load, element, index, scope);
 }
 
+/* A joint may be left out, and then nothing that is printed can refer to it. */
+static bool is_joint(const struct load *load, uint32_t frame)
+{
+	return load->frames.frames.at[frame].kind == FRAMES_JOINT;
+}
+
+/* What the joint's pose stands relative to, for print. */
+static const char *pose_frame(const struct load *load, uint32_t frame)
+{
+	const struct frames_frame *own = &load->frames.frames.at[frame];
+	if (own->target == SDF_NONE || is_joint(load, own->target))
+		return NULL;
+	return own->relative_to ? own->relative_to : own->attached_to ? own->attached_to : NULL;
+}
+
 /* Turns an axis from the frame it is expressed in to the world. */
 static void place_axis(
 	struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which, struct sdf_axis *axis)
@@ -185,6 +200,7 @@ static void place_axis(
 	uint32_t version = element ? load_version_of(load, element) : load->version;
 	bool in_model = element && version < 105; /* 1.4 knew nothing else */
 	struct quat q = joint->in_world.q;
+	axis->xyz_frame = "";
 	if (element && version < 107)
 		load_bool(load, element, "use_parent_model_frame", &in_model);
 	if (in) {
@@ -195,10 +211,13 @@ static void place_axis(
 				in);
 		else
 			q = load_world_pose(load, frame).q;
+		axis->xyz_frame = frame == SDF_NONE || is_joint(load, frame) ? NULL : in;
 	} else if (in_model && joint->model != SDF_NONE) {
 		q = load->world->models.at[joint->model].in_world.q;
+		axis->xyz_frame = "__model__";
 	} else if (in_model) {
 		q = QUAT_IDENTITY;
+		axis->xyz_frame = "world";
 	}
 	axis->xyz_world = quat_rotate(q, axis->xyz_world);
 }
@@ -334,6 +353,7 @@ void load_place_joints(struct load *load)
 		struct sdf_joint *joint = &world->joints.at[i];
 		uint32_t scope = load_scope_of(joint->model);
 		joint->in_world = load_world_pose(load, load->joint_frames.at[i]);
+		joint->pose_frame = pose_frame(load, load->joint_frames.at[i]);
 		place_axis(load, joint, scope, "axis", &joint->axis[0]);
 		place_axis(load, joint, scope, "axis2", &joint->axis[1]);
 		load->joint_dropped.at[i] = !place_ends(load, joint, scope);

@@ -174,6 +174,9 @@ struct sdf_axis {
 	double stiffness, dissipation; /* limit/stiffness 1e8, limit/dissipation 1 */
 	double damping, friction, spring_reference, spring_stiffness;
 	double lower_raw, upper_raw; /* as written, for print */
+	/* For print, which writes the direction as it stood so that no bit of it changes: the frame it stood in, "" for
+	 * the joint's own; NULL: it has to be written as resolved. */
+	const char *xyz_frame;
 };
 
 struct sdf_joint {
@@ -189,6 +192,7 @@ struct sdf_joint {
 	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
 				  * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
+	const char *pose_frame; /* for print: what the pose in the file is relative to; NULL: write it as resolved */
 	const struct sdf_element *element; /* <joint>, for what is not listed here */
 };
 
