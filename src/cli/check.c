@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -25,8 +26,8 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "check",
 	.usage = "troupe check [OPTIONS] WORLD.sdf",
-	.about = "Load a world the way run does. Prints every error and warning on standard error, then one line on "
-		 "standard output that says what the world holds.",
+	.about = "Load a world the way run does. Prints on standard error every error and warning, and what is "
+		 "ignored, by name and number; then one line on standard output that says what the world holds.",
 	.after = "Exit status\n  0 the world can be run; 1 it cannot; 2 wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
@@ -44,7 +45,12 @@ static void find(struct totals *totals, enum sdf_severity severity, const char *
 	*(severity == SDF_ERROR ? &totals->errors : &totals->warnings) += 1;
 }
 
-static void count_scene(struct totals *totals, const struct scene *scene, const struct systems *systems)
+static void on_error(void *ctx, const char *text)
+{
+	find(ctx, SDF_ERROR, text);
+}
+
+static void count_scene(struct totals *totals, const struct scene *scene)
 {
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		totals->performers += scene->models[i].performer;
@@ -57,25 +63,38 @@ static void count_scene(struct totals *totals, const struct scene *scene, const 
 	totals->levels += scene->level_count;
 	for (uint32_t i = 0; i < scene->sdf->plugins.count; i++)
 		totals->plugins += scene->sdf->plugins.at[i].model != SDF_NONE;
-	totals->systems += systems->count;
 	for (uint32_t i = 0; i < scene->warnings.count; i++)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
-	for (uint32_t i = 0; i < systems->warnings.count; i++)
-		find(totals, SDF_WARNING, systems->warnings.at[i]);
 }
 
+/* That a plug-in is not known is said once for all of its name, with their count (list_plugins()). */
+static void count_systems(struct totals *totals, const struct systems *systems)
+{
+	totals->systems += systems->count;
+	for (uint32_t i = 0; i < systems->warnings.count; i++)
+		if (strstr(systems->warnings.at[i], "is not known; it is ignored"))
+			totals->warnings++;
+		else
+			find(totals, SDF_WARNING, systems->warnings.at[i]);
+}
+
+/* Each stage goes on after an error as far as it can, but a stage that failed is the last one. */
 static void check_world(struct totals *totals, const struct sdf_world *world)
 {
 	struct scene *scene = NULL;
 	struct systems *systems = NULL;
 	struct troupe_error error;
-	troupe_status status = scene_create(world, &(struct scene_options){0}, &scene, &error);
+	uint32_t before = totals->errors;
+	struct scene_options options = {.on_error = on_error, .ctx = totals};
+	troupe_status status = scene_create(world, &options, &scene, &error);
+	if (!status) {
+		count_scene(totals, scene);
+		status = systems_create_telling(scene, on_error, totals, &systems, &error);
+	}
 	if (!status)
-		status = systems_create(scene, &systems, &error);
-	if (status)
+		count_systems(totals, systems);
+	else if (totals->errors == before)
 		find(totals, SDF_ERROR, error.text);
-	else
-		count_scene(totals, scene, systems);
 	totals->worlds++;
 	systems_destroy(systems);
 	scene_destroy(scene);
@@ -84,12 +103,71 @@ static void check_world(struct totals *totals, const struct sdf_world *world)
 static void count_messages(struct totals *totals, const struct sdf *sdf)
 {
 	for (uint32_t i = 0; i < sdf->messages.count; i++)
-		cli_finding(sdf->messages.at[i].severity, sdf->messages.at[i].text);
+		if (!sdf->messages.at[i].ignored || !sdf->worlds.count) /* else list_elements() says it */
+			cli_finding(sdf->messages.at[i].severity, sdf->messages.at[i].text);
 	totals->errors += sdf->error_count;
 	totals->warnings += sdf->warning_count;
 	if (sdf->error_count + sdf->warning_count > sdf->messages.count)
 		fprintf(stderr, "and %u more\n", sdf->error_count + sdf->warning_count - sdf->messages.count);
 }
+
+/* --- what is ignored ---------------------------------------------------------------------------------------------- */
+
+static void list_elements(const struct sdf *sdf)
+{
+	uint32_t count;
+	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct text line = {0};
+		text_add(&line, "<%.100s> in <%.100s> x%u (first at %.300s:%u)%s", all[i].name, all[i].parent,
+			all[i].count, all[i].first->file, all[i].first->line,
+			all[i].known ? "" : ", which SDF does not know");
+		cli_ignored(line.at);
+		text_fini(&line);
+	}
+	free(all);
+}
+
+struct plugin_kind {
+	const char *name;
+	const struct sdf_element *first;
+	uint32_t count;
+};
+
+static bool is_ignored(const struct sdf_plugin *plugin)
+{
+	if (plugin->model != SDF_NONE)
+		return !systems_know(plugin->name);
+	return !scene_knows_plugin(plugin->name) && !systems_know(plugin->name);
+}
+
+static void list_plugins(const struct sdf_world *world)
+{
+	struct map index = {0};
+	VEC(struct plugin_kind) kinds = {0};
+	for (uint32_t i = 0; i < world->plugins.count; i++) {
+		const struct sdf_plugin *plugin = &world->plugins.at[i];
+		uint32_t at = kinds.count;
+		if (!is_ignored(plugin))
+			continue;
+		if (map_add(&index, plugin->name, at))
+			vec_push(&kinds, (struct plugin_kind){plugin->name, plugin->element, 0});
+		else
+			map_find(&index, plugin->name, &at);
+		kinds.at[at].count++;
+	}
+	for (uint32_t i = 0; i < kinds.count; i++) {
+		struct text line = {0};
+		text_add(&line, "plugin \"%.200s\" x%u (first at %.300s:%u)", kinds.at[i].name, kinds.at[i].count,
+			kinds.at[i].first->file, kinds.at[i].first->line);
+		cli_ignored(line.at);
+		text_fini(&line);
+	}
+	vec_free(&kinds);
+	map_fini(&index);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void check_file(struct totals *totals, const struct settings *settings)
 {
@@ -109,6 +187,10 @@ static void check_file(struct totals *totals, const struct settings *settings)
 		find(totals, SDF_ERROR, text.at);
 		text_fini(&text);
 	}
+	if (!status)
+		list_elements(sdf);
+	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
+		list_plugins(&sdf->worlds.at[i]);
 	sdf_free(sdf);
 }
 

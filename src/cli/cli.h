@@ -25,6 +25,8 @@ int cli_exit_status(troupe_status status);
 void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2, 3);
 /* Likewise "error: TEXT" or "warning: TEXT", in colour on a terminal that is not told NO_COLOR. */
 void cli_finding(enum sdf_severity severity, const char *text);
+/* Likewise "ignored: TEXT", without colour. */
+void cli_ignored(const char *text);
 
 /* Loads a world for check and print. On failure says why and sets *ret_exit; *ret_sdf may be set even so. */
 bool cli_load(

@@ -72,6 +72,12 @@ void cli_finding(enum sdf_severity severity, const char *text)
 		fprintf(stderr, "%s %s\n", word, text);
 }
 
+void cli_ignored(const char *text)
+{
+	fflush(stdout);
+	fprintf(stderr, "ignored: %s\n", text);
+}
+
 bool cli_load(
 	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit)
 {

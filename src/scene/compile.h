@@ -9,8 +9,9 @@ struct compile {
 	const struct sdf_world *sdf;
 	struct arena *arena; /* what the result points to, beside sdf */
 	VEC(const char *) warnings;
-	struct map warned; /* kinds of warning already given */
-	struct map names;  /* of models; value: index in models */
+	struct map warned;         /* kinds of warning already given */
+	struct map names;          /* of models; value: index in models */
+	struct troupe_error first; /* the first of several errors; its status is TROUPE_OK: none */
 	struct arena scratch;
 	uint32_t *top;          /* [sdf models] their top-level model */
 	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */

@@ -7,11 +7,11 @@
 
 #define VOLUME_MAX SDF_LENGTH_MAX
 
-static bool carries_levels(const struct sdf_plugin *plugin)
+bool scene_knows_plugin(const char *name)
 {
 	static const char *const keys[] = {"gz::sim", "ignition::gazebo", "troupe"};
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (!strcmp(plugin->name, keys[i]))
+		if (!strcmp(name, keys[i]))
 			return true;
 	return false;
 }
@@ -189,7 +189,7 @@ troupe_status scene_add_levels(struct compile *c, const struct scene_options *op
 	bool found = false;
 	for (uint32_t i = 0; i < c->sdf->plugins.count; i++) {
 		const struct sdf_plugin *plugin = &c->sdf->plugins.at[i];
-		if (plugin->model != SDF_NONE || plugin->link != SDF_NONE || !carries_levels(plugin))
+		if (plugin->model != SDF_NONE || plugin->link != SDF_NONE || !scene_knows_plugin(plugin->name))
 			continue;
 		if (found) {
 			scene_warn(c, NULL, "%s:%u: a second plugin with levels; only the first counts",

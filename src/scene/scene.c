@@ -309,18 +309,33 @@ static void find_top_models(struct compile *c)
 	}
 }
 
-static troupe_status add_models(struct compile *c, struct troupe_error *error)
+/* For who wants to hear of all models: the status to stop with, none while there is somebody to be told. */
+static troupe_status tell(struct compile *c, const struct scene_options *options, const struct troupe_error *error)
+{
+	if (!options->on_error)
+		return error->status;
+	options->on_error(options->ctx, error->text);
+	if (!c->first.status)
+		c->first = *error;
+	return TROUPE_OK;
+}
+
+static troupe_status add_models(struct compile *c, const struct scene_options *options, struct troupe_error *error)
 {
 	find_top_models(c);
 	weld_links(c);
 	for (uint32_t i = 0; i < c->sdf->models.count; i += c->sdf->models.at[i].model_count) {
 		troupe_status status = add_model(c, i, error);
-		if (status)
+		if (status && tell(c, options, error))
 			return status;
 	}
 	troupe_status actors = scene_add_actors(c, error);
-	if (actors)
+	if (actors && tell(c, options, error))
 		return actors;
+	if (c->first.status) { /* what comes now counts on whole models */
+		*error = c->first;
+		return error->status;
+	}
 	c->world_joint_first = c->joints.count;
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &c->sdf->joints.at[i];
@@ -391,7 +406,9 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->secondaries = SCENE_NONE;
 	struct compile c;
 	compile_init(&c, world, scene, &scene->arena);
-	troupe_status status = add_models(&c, error);
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
+	troupe_status status = add_models(&c, options, error);
 	if (!status) {
 		scene_install(&c);
 		status = scene_add_levels(&c, options, error);
@@ -412,7 +429,8 @@ troupe_status scene_add(
 	struct scene_owned *owned = mem_alloc(sizeof *owned);
 	struct compile c;
 	compile_init(&c, &sdf->worlds.at[0], scene, &owned->arena);
-	troupe_status status = add_models(&c, error);
+	struct scene_options options = {0};
+	troupe_status status = add_models(&c, &options, error);
 	if (!status && c.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);

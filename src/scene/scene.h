@@ -152,6 +152,10 @@ struct scene {
 
 struct scene_options {
 	bool ignore_levels;
+	/* Told of each model's error, when not NULL: scene_create() then goes on to the other models, and still fails
+	 * with the first error. */
+	void (*on_error)(void *ctx, const char *text);
+	void *ctx;
 };
 
 /* world must outlive the scene. Errors (TROUPE_EWORLD): what the simulator cannot take, with file:line. */
@@ -174,6 +178,9 @@ void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 
 /* The box of a geom whose body is at `body`, exact for the shape and padded by nothing. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
+
+/* Whether a world's plug-in of that name is read here: the one with performers and levels. */
+bool scene_knows_plugin(const char *name);
 
 /* Model indices by name; SCENE_NONE if none. */
 uint32_t scene_find_model(const struct scene *scene, const char *name);

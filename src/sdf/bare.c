@@ -13,14 +13,14 @@ bool bare_wanted(const struct load *load)
 	return load->options->bare || load->options->bare_name || load->options->bare_pose;
 }
 
-static bool is_entity(const struct sdf_element *element)
+bool bare_is_entity(const struct sdf_element *element)
 {
 	return xml_is(element, "model") || xml_is(element, "light") || xml_is(element, "actor");
 }
 
 const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element *root)
 {
-	if (!is_entity(root))
+	if (!bare_is_entity(root))
 		return NULL;
 	struct load_builder builder = load_build(load, root);
 	builder.element->name = "sdf";
@@ -39,7 +39,7 @@ static uint32_t count_entities(
 {
 	uint32_t count = 0;
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (models_only ? xml_is(child, "model") : is_entity(child))
+		if (models_only ? xml_is(child, "model") : bare_is_entity(child))
 			if (!count++)
 				*ret_first = child;
 	return count;
@@ -62,27 +62,6 @@ static const struct sdf_element *from_world(struct load *load, const struct sdf_
 	load_warn(load, world, "of <world> only the model \"%.80s\" is used",
 		sdf_attribute(found, "name") ? sdf_attribute(found, "name") : "");
 	return found;
-}
-
-static const struct sdf_element *pose_element(struct load *load, const struct sdf_element *owner, struct pose pose)
-{
-	static const struct sdf_attribute as_quaternion = {"rotation_format", "quat_xyzw"};
-	double values[7] = {pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w};
-	struct text text = {0};
-	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
-		if (i)
-			text_add(&text, " ");
-		text_add_double(&text, values[i]);
-	}
-	struct sdf_element *element = arena_new(&load->sdf->arena, struct sdf_element);
-	*element = (struct sdf_element){.name = "pose",
-		.text = arena_strdup(&load->sdf->arena, text.at),
-		.attributes = &as_quaternion,
-		.attribute_count = 1,
-		.file = owner->file,
-		.line = owner->line};
-	text_fini(&text);
-	return element;
 }
 
 static bool good_name(struct load *load, const struct sdf_element *element, const char *name)
@@ -110,7 +89,7 @@ static const struct sdf_element *edited(struct load *load, const struct sdf_elem
 		if (!(pose && xml_is(child, "pose")))
 			load_build_add(load, &builder, child);
 	if (pose)
-		load_build_add(load, &builder, pose_element(load, element, *pose));
+		load_build_add(load, &builder, load_build_pose(load, element, *pose));
 	return builder.element;
 }
 

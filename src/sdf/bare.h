@@ -6,6 +6,8 @@
 
 /* Whether the options ask for one entity rather than for worlds. */
 bool bare_wanted(const struct load *load);
+/* A model, light or actor. */
+bool bare_is_entity(const struct sdf_element *element);
 /* The root of a text without <sdf>: an <sdf> of the newest version around it, with a warning. NULL when root is nothing
  * that can be added. */
 const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element *root);

@@ -130,7 +130,8 @@ static troupe_status pose_of(const struct sdf_element *element, struct pose *val
 		double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
 		if (!(square > 1e-12))
 			return refuse(element, error, "a quaternion that is not zero");
-		value->q = fabs(square - 1) < 1e-15 ? q : quat_unit(q);
+		/* products of rotations are not quite unit either: what was printed keeps its bits */
+		value->q = fabs(square - 1) < 1e-12 ? q : quat_unit(q);
 		return TROUPE_OK;
 	}
 	double unit = degrees ? M_PI / 180 : 1;

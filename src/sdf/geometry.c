@@ -118,8 +118,12 @@ struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometr
 	case SDF_SPHERE:
 		load_positive(load, element, "radius", &shape.radius);
 		break;
-	case SDF_CYLINDER:
 	case SDF_CAPSULE:
+		shape.radius = 0.5; /* its default, and only its */
+		load_positive(load, element, "radius", &shape.radius);
+		load_positive(load, element, "length", &shape.length);
+		break;
+	case SDF_CYLINDER:
 	case SDF_CONE:
 		load_positive(load, element, "radius", &shape.radius);
 		load_positive(load, element, "length", &shape.length);

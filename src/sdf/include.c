@@ -247,6 +247,10 @@ static const struct sdf_element * override(
 	const struct sdf_element *pose = sdf_child(include, "pose", NULL), *flag = sdf_child(include, "static", NULL);
 	const char *name = sdf_child_text(include, "name"), *placement = sdf_child_text(include, "placement_frame");
 	struct load_builder builder = load_build(load, element);
+	const struct sdf_element *params = sdf_child(include, "experimental:params", NULL);
+	if (params)
+		load_warn_once(load, "experimental:params", params,
+			"<experimental:params> is not known and is ignored: the file is included as it is");
 	if (name && *name)
 		load_build_attribute(load, &builder, "name", name);
 	if (placement && *placement) {

@@ -67,6 +67,7 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 	load_limits(load, sdf_child(element, "limit", NULL), &axis);
 	if (!element)
 		return axis;
+	load_warn_unknown(load, element, "");
 	load_vec3(load, element, "xyz", -1e100, 1e100, &axis.xyz_world);
 	if (!(vec3_length(axis.xyz_world) > 1e-100)) {
 		load_error(load, sdf_child(element, "xyz", NULL),
@@ -140,8 +141,6 @@ static void load_joint_sensors(struct load *load, const struct sdf_element *elem
 
 void load_joint(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope)
 {
-	static const char *const known[] = {"parent", "child", "gearbox_ratio", "gearbox_reference_body",
-		"thread_pitch", "screw_thread_pitch", "axis", "axis2", "physics", "sensor", "pose", "frame", NULL};
 	struct sdf_world *world = load->world;
 	uint32_t index = world->joints.count;
 	const char *relative_to;
@@ -153,7 +152,7 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 		.element = element,
 		.parent = SDF_NONE,
 		.child = SDF_NONE};
-	load_warn_unknown(load, element, known);
+	load_warn_unknown(load, element, "");
 	joint.scoped = model == SDF_NONE
 			       ? joint.name
 			       : arena_printf(&load->sdf->arena, "%s::%s", world->models.at[model].scoped, joint.name);
@@ -176,6 +175,21 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	load_joint_sensors(load, element, index, scope);
 }
 
+/* A joint may be left out, and then nothing that is printed can refer to it. */
+static bool is_joint(const struct load *load, uint32_t frame)
+{
+	return load->frames.frames.at[frame].kind == FRAMES_JOINT;
+}
+
+/* What the joint's pose stands relative to, for print. */
+static const char *pose_frame(const struct load *load, uint32_t frame)
+{
+	const struct frames_frame *own = &load->frames.frames.at[frame];
+	if (own->target == SDF_NONE || is_joint(load, own->target))
+		return NULL;
+	return own->relative_to ? own->relative_to : own->attached_to ? own->attached_to : NULL;
+}
+
 /* Turns an axis from the frame it is expressed in to the world. */
 static void place_axis(
 	struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which, struct sdf_axis *axis)
@@ -186,6 +200,7 @@ static void place_axis(
 	uint32_t version = element ? load_version_of(load, element) : load->version;
 	bool in_model = element && version < 105; /* 1.4 knew nothing else */
 	struct quat q = joint->in_world.q;
+	axis->xyz_frame = "";
 	if (element && version < 107)
 		load_bool(load, element, "use_parent_model_frame", &in_model);
 	if (in) {
@@ -196,10 +211,13 @@ static void place_axis(
 				in);
 		else
 			q = load_world_pose(load, frame).q;
+		axis->xyz_frame = frame == SDF_NONE || is_joint(load, frame) ? NULL : in;
 	} else if (in_model && joint->model != SDF_NONE) {
 		q = load->world->models.at[joint->model].in_world.q;
+		axis->xyz_frame = "__model__";
 	} else if (in_model) {
 		q = QUAT_IDENTITY;
+		axis->xyz_frame = "world";
 	}
 	axis->xyz_world = quat_rotate(q, axis->xyz_world);
 }
@@ -230,10 +248,12 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 			joint->name);
 		return END_BAD;
 	}
-	if (frame == SDF_NONE || (ends_with_model_frame(name) && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
+	bool by_frame = frame != SDF_NONE && ends_with_model_frame(name) && load_version_of(load, element) < 109;
+	if (frame == SDF_NONE || (by_frame && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
 		load_error(load, element,
 			"<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s", which,
-			joint->name, name, frame == SDF_NONE ? "" : " (a model's frame goes by the model's name)");
+			joint->name, name,
+			frame == SDF_NONE ? "" : " (before SDF 1.9 a model's frame goes by the model's name)");
 		return END_BAD;
 	}
 	if (frames_link(&load->frames, frame, ret_link, &missing))
@@ -333,6 +353,7 @@ void load_place_joints(struct load *load)
 		struct sdf_joint *joint = &world->joints.at[i];
 		uint32_t scope = load_scope_of(joint->model);
 		joint->in_world = load_world_pose(load, load->joint_frames.at[i]);
+		joint->pose_frame = pose_frame(load, load->joint_frames.at[i]);
 		place_axis(load, joint, scope, "axis", &joint->axis[0]);
 		place_axis(load, joint, scope, "axis2", &joint->axis[1]);
 		load->joint_dropped.at[i] = !place_ends(load, joint, scope);

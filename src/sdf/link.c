@@ -14,6 +14,7 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 		.element = element};
 	if (!load_room(load, element, load->world->collisions.count))
 		return;
+	load_warn_unknown(load, element, "");
 	collision.in_link = load_pose(load, element, &relative_to);
 	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
 	collision.surface = load_surface(load, element, &collision.max_contacts);
@@ -90,10 +91,7 @@ static bool has_several(const struct sdf_element *link, const char *kind)
 static void load_link_children(
 	struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model, uint32_t scope)
 {
-	static const char *const known[] = {"gravity", "enable_wind", "self_collide", "kinematic", "must_be_base_link",
-		"pose", "inertial", "velocity_decay", "collision", "visual", "sensor", "projector", "audio_sink",
-		"audio_source", "battery", "light", "particle_emitter", "plugin", "frame", NULL};
-	load_warn_unknown(load, element, known);
+	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "collision"))
 			load_collision(load, child, index, scope);

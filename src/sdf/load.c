@@ -1,6 +1,7 @@
 #include "sdf/load.h"
 
 #include "sdf/bare.h"
+#include "sdf/vocabulary.h"
 #include "sdf/xml.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void add_message(struct load *load, enum sdf_severity severity, troupe_st
 		load->first = line;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, line.text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, line.text)});
 }
 
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...)
@@ -60,13 +61,11 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 	va_end(args);
 }
 
-void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known)
+void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *around)
 {
+	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		const char *const *name = known;
-		while (*name && strcmp(*name, child->name))
-			name++;
-		if (*name || strchr(child->name, ':'))
+		if (vocabulary_look(entry, child->name) != VOCABULARY_UNKNOWN)
 			continue;
 		char kind[128];
 		size_t length = strlen(element->name) + strlen(child->name);
@@ -74,8 +73,11 @@ void load_warn_unknown(struct load *load, const struct sdf_element *element, con
 			continue;
 		memcpy(kind, element->name, strlen(element->name) + 1);
 		strcat(strcat(kind, "/"), child->name);
+		uint32_t before = load->sdf->messages.count;
 		load_warn_once(
 			load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
+		if (load->sdf->messages.count > before)
+			load->sdf->messages.at[before].ignored = true;
 	}
 }
 
@@ -89,7 +91,7 @@ static void report_value(struct load *load, const struct troupe_error *error, en
 		load->first = *error;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, error->text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, error->text)});
 }
 
 void load_double(
@@ -132,11 +134,20 @@ struct pose load_pose(struct load *load, const struct sdf_element *parent, const
 	const struct sdf_element *element = sdf_child(parent, "pose", NULL);
 	if (sdf_child_pose(parent, &pose, &error))
 		report_value(load, &error, SDF_ERROR);
-	if (!ret_relative_to)
+	if (!ret_relative_to) {
+		const char *ignored = sdf_attribute(element, "relative_to");
+		if (ignored && *ignored)
+			load_warn_once(load, "inertial/pose", element,
+				"relative_to of the <pose> of <%s> is ignored: it is relative to the link",
+				parent->name);
 		return pose;
+	}
 	*ret_relative_to = element ? load_reference(load, element, "relative_to") : NULL;
-	if (element && !*ret_relative_to && sdf_attribute(element, "frame") && load_version_of(load, element) < 107)
-		*ret_relative_to = load_reference(load, element, "frame"); /* its name before 1.7 */
+	const char *frame = sdf_attribute(element, "frame");
+	if (frame && *frame)
+		load_warn_once(load, "pose/frame", element,
+			"the attribute frame of <pose> never had a meaning and is ignored: expected relative_to (SDF "
+			"1.7)");
 	return pose;
 }
 
@@ -257,6 +268,27 @@ void load_build_attribute(struct load *load, struct load_builder *builder, const
 	element->attribute_count = count;
 }
 
+struct sdf_element *load_build_pose(struct load *load, const struct sdf_element *owner, struct pose pose)
+{
+	static const struct sdf_attribute as_quaternion = {"rotation_format", "quat_xyzw"};
+	double values[7] = {pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w};
+	struct text text = {0};
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		if (i)
+			text_add(&text, " ");
+		text_add_double(&text, values[i]);
+	}
+	struct sdf_element *element = arena_new(&load->sdf->arena, struct sdf_element);
+	*element = (struct sdf_element){.name = "pose",
+		.text = arena_strdup(&load->sdf->arena, text.at),
+		.attributes = &as_quaternion,
+		.attribute_count = 1,
+		.file = owner->file,
+		.line = owner->line};
+	text_fini(&text);
+	return element;
+}
+
 /* "1.6" -> 106, "1.10" -> 110; 0 when it is no version. */
 static uint32_t version_number(const char *text)
 {
@@ -318,9 +350,8 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 
 static void load_root(struct load *load, const struct sdf_element *root)
 {
-	static const char *const known[] = {"world", "model", "light", "actor", NULL};
 	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
-	load_warn_unknown(load, root, known);
+	load_warn_unknown(load, root, "");
 	if (bare_wanted(load)) {
 		bare = bare_choose(load, root);
 		if (bare)
@@ -328,8 +359,12 @@ static void load_root(struct load *load, const struct sdf_element *root)
 		return;
 	}
 	for (const struct sdf_element *child = root->child; child && !bare; child = child->next)
-		if (!strcmp(child->name, "model") || !strcmp(child->name, "light") || !strcmp(child->name, "actor"))
+		if (bare_is_entity(child))
 			bare = child;
+	for (const struct sdf_element *other = bare ? bare->next : NULL; other; other = other->next)
+		if (bare_is_entity(other) && !world)
+			load_warn(load, other, "a second model, light or actor beside <%s> of line %u is ignored",
+				bare->name, bare->line);
 	if (world && bare)
 		load_warn(load, bare, "<%s> beside <world> is ignored", bare->name);
 	else if (bare)
@@ -343,7 +378,7 @@ static void load_root(struct load *load, const struct sdf_element *root)
 	}
 }
 
-static void world_fini(struct sdf_world *world)
+void load_world_fini(struct sdf_world *world)
 {
 	vec_free(&world->models);
 	vec_free(&world->links);
@@ -360,15 +395,14 @@ static void world_fini(struct sdf_world *world)
 static void drop_worlds(struct sdf *sdf)
 {
 	for (uint32_t i = 0; i < sdf->worlds.count; i++)
-		world_fini(&sdf->worlds.at[i]);
+		load_world_fini(&sdf->worlds.at[i]);
 	vec_free(&sdf->worlds);
 }
 
-static void load_fini(struct load *load)
+/* What belongs to the world that was being read. */
+static void reading_fini(struct load *load)
 {
 	map_fini(&load->warned);
-	map_fini(&load->file_names);
-	vec_free(&load->files);
 	frames_fini(&load->frames);
 	vec_free(&load->placings);
 	vec_free(&load->model_frames);
@@ -376,6 +410,54 @@ static void load_fini(struct load *load)
 	vec_free(&load->joint_frames);
 	vec_free(&load->frame_frames);
 	vec_free(&load->joint_dropped);
+}
+
+static void load_fini(struct load *load)
+{
+	reading_fini(load);
+	map_fini(&load->file_names);
+	vec_free(&load->files);
+}
+
+static void ignore_report(void *ctx, const struct sdf_element *element, const char *text)
+{
+	(void)ctx, (void)element, (void)text;
+}
+
+/* Reads the model into a world of its own, which is then thrown away; only the cache of files is shared. */
+bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose)
+{
+	struct sdf *sdf = load->sdf;
+	struct sdf kept = *sdf;
+	struct sdf_world world = {.name = "", .line = model->line};
+	struct load inner = {.sdf = sdf,
+		.options = load->options,
+		.file_names = load->file_names,
+		.files = load->files,
+		.version = load->version,
+		.depth = load->depth,
+		.includes = load->includes,
+		.copies = load->copies};
+	load_begin(&inner, &world, model);
+	load_model(&inner, model, SDF_NONE, FRAMES_WORLD, false);
+	bool found = false;
+	if (world.models.count) {
+		frames_resolve(&inner.frames, ignore_report, NULL);
+		uint32_t frame = frames_find(&inner.frames, load_scope_of(0), name);
+		found = frame != SDF_NONE;
+		if (found)
+			*ret_pose = frames_pose(&inner.frames, frame, load_scope_of(0));
+	}
+	load_world_fini(&world);
+	reading_fini(&inner);
+	load->files = inner.files;
+	load->file_names = inner.file_names;
+	load->includes = inner.includes;
+	load->copies = inner.copies;
+	sdf->messages.count = kept.messages.count;
+	sdf->error_count = kept.error_count;
+	sdf->warning_count = kept.warning_count;
+	return found;
 }
 
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
@@ -420,7 +502,7 @@ troupe_status sdf_load_file(
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
-	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why.text)});
+	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, false, arena_strdup(&sdf->arena, why.text)});
 	sdf->error_count = 1;
 	if (error)
 		*error = why;

@@ -62,9 +62,8 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 /* The same unless a warning of that kind was given before. */
 void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
-/* One warning for each name of a child that is not in the NULL-terminated list. Names with a prefix are somebody's own.
- */
-void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *const *known);
+/* One warning for each name of a child that the vocabulary does not know; the element must be in it. */
+void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *around);
 
 /* sdf_child_...() with the problem reported; *value then stays as it was. */
 void load_double(
@@ -90,6 +89,13 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 
 /* declare */
 void load_world(struct load *load, const struct sdf_element *element);
+/* Begins to read a world; element is for messages about it. */
+void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element);
+/* Frees what hangs on a world that never became one of the sdf's. */
+void load_world_fini(struct sdf_world *world);
+/* Where a frame inside a model is, in the model, as if the model stood alone. False when it has none of that name.
+ * Messages are not kept: the model is read once more as what it becomes part of. */
+bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose);
 /* A world of the element's own around a bare model, light or actor. */
 void load_bare(struct load *load, const struct sdf_element *element);
 void load_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static);
@@ -129,5 +135,7 @@ struct load_builder {
 struct load_builder load_build(struct load *load, const struct sdf_element *element);
 void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child);
 void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value);
+/* A <pose> element, bit for bit; owner gives its place in the file. */
+struct sdf_element *load_build_pose(struct load *load, const struct sdf_element *owner, struct pose pose);
 
 #endif

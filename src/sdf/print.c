@@ -174,14 +174,32 @@ static void add_frame(struct print *print, const struct sdf_element *element)
 	add_posed(print, element, frame->in_model, frame->model == SDF_NONE ? "world" : "__model__");
 }
 
-static void add_axis(struct print *print, const struct sdf_element *element, struct vec3 xyz, const char *frame)
+static void add_xyz(struct print *print, const struct sdf_element *xyz, const struct sdf_axis *axis)
 {
+	indent(print);
+	text_add(print->out, "<xyz");
+	if (*axis->xyz_frame)
+		add_attribute(print, "expressed_in", axis->xyz_frame);
+	text_add(print->out, ">");
+	xml_add_escaped(print->out, xyz->text);
+	text_add(print->out, "</xyz>\n");
+}
+
+/* from_world and frame: of the model around it, where the direction is written when it cannot be as it stood. */
+static void add_axis(struct print *print, const struct sdf_element *element, const struct sdf_axis *axis,
+	struct quat from_world, const char *frame)
+{
+	const struct sdf_element *xyz = sdf_child(element, "xyz", NULL);
 	begin(print, element, NULL);
 	open(print);
-	indent(print);
-	text_add(print->out, "<xyz expressed_in=\"%s\">", frame);
-	add_vec3(print, xyz);
-	text_add(print->out, "</xyz>\n");
+	if (axis->xyz_frame && xyz && *xyz->text) {
+		add_xyz(print, xyz, axis);
+	} else {
+		indent(print);
+		text_add(print->out, "<xyz expressed_in=\"%s\">", frame);
+		add_vec3(print, quat_rotate(from_world, axis->xyz_world));
+		text_add(print->out, "</xyz>\n");
+	}
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (!xml_is(child, "xyz") && !xml_is(child, "use_parent_model_frame"))
 			add_element(print, child);
@@ -207,16 +225,20 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 	const char *frame = in_model ? "__model__" : "world";
 	begin(print, element, NULL);
 	open(print);
-	add_pose(print, pose_mul(from_world, joint->in_world), frame);
+	struct pose raw = POSE_IDENTITY;
+	if (joint->pose_frame && !sdf_child_pose(element, &raw, NULL))
+		add_pose(print, raw, joint->pose_frame);
+	else
+		add_pose(print, pose_mul(from_world, joint->in_world), frame);
 	add_end(print, "parent", joint->parent_name);
 	add_end(print, "child", joint->child_name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "pose") || xml_is(child, "parent") || xml_is(child, "child"))
 			continue;
 		if (xml_is(child, "axis"))
-			add_axis(print, child, quat_rotate(from_world.q, joint->axis[0].xyz_world), frame);
+			add_axis(print, child, &joint->axis[0], from_world.q, frame);
 		else if (xml_is(child, "axis2"))
-			add_axis(print, child, quat_rotate(from_world.q, joint->axis[1].xyz_world), frame);
+			add_axis(print, child, &joint->axis[1], from_world.q, frame);
 		else if (xml_is(child, "sensor"))
 			add_sensor(print, child);
 		else

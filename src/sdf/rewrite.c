@@ -183,6 +183,13 @@ static void add_merged(
 	for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
 		if (xml_is(child, dropped[i]))
 			return;
+	if (xml_is(parent->element, "world") && (xml_is(child, "link") || xml_is(child, "gripper"))) {
+		load_error(load, child,
+			"<%s> of a model that is merged into the world: expected only models, joints, frames "
+			"and plug-ins there",
+			child->name);
+		return;
+	}
 	if (!can_move(child)) {
 		load_build_add(load, parent, child);
 		return;
@@ -195,14 +202,40 @@ static void add_merged(
 	load_build_add(load, parent, copy.element);
 }
 
+/* A pose that places another frame of the model, turned into one that places the model: where the model is merged there
+ * is nothing left that the other frame could be inside of. */
+static const struct sdf_element *without_placement(struct load *load, const struct sdf_element *model)
+{
+	const char *frame = load_reference(load, model, "placement_frame"), *relative_to;
+	struct pose inside;
+	if (!frame)
+		return model;
+	struct load_builder copy = load_build(load, model);
+	load_build_attribute(load, &copy, "placement_frame", "");
+	for (const struct sdf_element *child = model->child; child; child = child->next)
+		if (!xml_is(child, "pose"))
+			load_build_add(load, &copy, child);
+	struct pose pose = load_pose(load, model, &relative_to);
+	if (load_pose_inside(load, copy.element, frame, &inside))
+		pose = pose_mul(pose, pose_inverse(inside));
+	else
+		load_error(load, model,
+			"placement_frame \"%.80s\" of the merged model: expected the name of a link, joint, frame or "
+			"model "
+			"in it",
+			frame);
+	struct load_builder placed = {.element = load_build_pose(load, model, pose)};
+	if (relative_to)
+		load_build_attribute(load, &placed, "relative_to", relative_to);
+	load_build_add(load, &copy, placed.element);
+	return copy.element;
+}
+
 void rewrite_merge(struct load *load, const struct sdf_element *model, struct load_builder *parent)
 {
 	const char *name = sdf_attribute(model, "name");
 	const char *proxy = arena_printf(&load->sdf->arena, "_merged__%s__model__", name ? name : "");
-	if (sdf_attribute(model, "placement_frame"))
-		load_error(load, model,
-			"model \"%.80s\" has a placement_frame and is merged: expected one or the other",
-			name ? name : "");
+	model = without_placement(load, model);
 	add_proxy(load, model, proxy, parent);
 	for (const struct sdf_element *child = model->child; child; child = child->next)
 		add_merged(load, child, proxy, parent);

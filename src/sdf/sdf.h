@@ -19,6 +19,7 @@ enum {
 	SDF_DEPTH_MAX = 64,       /* of nested elements, nested models and includes, each */
 	SDF_MODELS_MAX = 1000000, /* nested ones included; links, joints, collisions, visuals likewise, each */
 	SDF_WORLDS_MAX = 64,
+	SDF_IGNORED_MAX = 1000, /* kinds of ignored elements that are listed */
 	SDF_MESSAGES_MAX = 200, /* warnings and errors kept; the rest are counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
@@ -173,6 +174,9 @@ struct sdf_axis {
 	double stiffness, dissipation; /* limit/stiffness 1e8, limit/dissipation 1 */
 	double damping, friction, spring_reference, spring_stiffness;
 	double lower_raw, upper_raw; /* as written, for print */
+	/* For print, which writes the direction as it stood so that no bit of it changes: the frame it stood in, "" for
+	 * the joint's own; NULL: it has to be written as resolved. */
+	const char *xyz_frame;
 };
 
 struct sdf_joint {
@@ -188,6 +192,7 @@ struct sdf_joint {
 	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
 				  * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
+	const char *pose_frame; /* for print: what the pose in the file is relative to; NULL: write it as resolved */
 	const struct sdf_element *element; /* <joint>, for what is not listed here */
 };
 
@@ -270,6 +275,7 @@ enum sdf_severity { SDF_WARNING, SDF_ERROR };
 
 struct sdf_message {
 	enum sdf_severity severity;
+	bool ignored;     /* says of one element what sdf_list_ignored() says of all of its kind */
 	const char *text; /* "file:line: what is wrong: what was expected", one line */
 };
 
@@ -316,6 +322,19 @@ void sdf_free(struct sdf *sdf); /* NULL is fine */
 void sdf_print_flat(const struct sdf *sdf, struct text *out);
 /* SDF 1.9 that loads to the same worlds: poses resolved, includes expanded, plug-ins and unknown elements kept. */
 void sdf_print(const struct sdf *sdf, struct text *out);
+
+/* An element that stands in the file and does nothing here. */
+struct sdf_ignored {
+	const char *parent, *name;       /* of the element around it, and its own */
+	const struct sdf_element *first; /* the first of them */
+	uint32_t count;
+	bool known; /* SDF has such an element; false: nobody knows it */
+};
+
+/* What is ignored, in the order of the file, one entry for each parent and name; prefixed elements and what stands in
+ * plug-ins, sensors, visuals and lights are their readers' business. *ret_count of them, to be freed with free(); the
+ * names are the sdf's. */
+struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count);
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);
 const char *sdf_shape_kind_text(enum sdf_shape_kind kind);

@@ -107,10 +107,7 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 
 static void load_world_children(struct load *load, const struct sdf_element *element)
 {
-	static const char *const known[] = {"include", "audio", "wind", "gravity", "magnetic_field", "atmosphere",
-		"gui", "physics", "scene", "light", "frame", "model", "actor", "joint", "plugin", "road",
-		"spherical_coordinates", "state", "population", "pose", NULL};
-	load_warn_unknown(load, element, known);
+	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "model"))
 			load_model(load, child, SDF_NONE, FRAMES_WORLD, false);
@@ -136,7 +133,7 @@ static void load_world_children(struct load *load, const struct sdf_element *ele
 	}
 }
 
-static void begin(struct load *load, struct sdf_world *world, const struct sdf_element *element)
+void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element)
 {
 	load->world = world;
 	load->placings.count = 0;
@@ -159,7 +156,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 	for (uint32_t i = 0; i < load->sdf->worlds.count; i++)
 		if (!strcmp(load->sdf->worlds.at[i].name, world.name))
 			load_error(load, element, "a second <world> \"%.80s\": expected different names", world.name);
-	begin(load, &world, element);
+	load_begin(load, &world, element);
 	element = include_expand(load, element);
 	world.element = element;
 	load_world_values(load, element, &world);
@@ -170,7 +167,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 void load_bare(struct load *load, const struct sdf_element *element)
 {
 	struct sdf_world world = {.name = "default", .line = element->line};
-	begin(load, &world, element);
+	load_begin(load, &world, element);
 	load_world_values(load, NULL, &world);
 	load->sdf->bare_model = true;
 	if (xml_is(element, "model"))

@@ -92,7 +92,10 @@ struct configuring {
 	VEC(struct system) found;
 	uint32_t words;
 	VEC(const char *) warnings;
-	struct map *warned; /* unknown plug-ins, once for each name */
+	struct map *warned;                            /* unknown plug-ins, once for each name */
+	void (*on_error)(void *ctx, const char *text); /* NULL: the first error ends it */
+	void *ctx;
+	struct troupe_error first; /* of those that were told */
 };
 
 /* What a topic carries for whoever hears it now, or will, of the same model; NULL: nobody. */
@@ -169,6 +172,11 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 		else if (map_add(c->warned, plugin->name, 0))
 			vec_push(&c->warnings, arena_printf(c->arena, "%s:%u: plugin '%s' is not known; it is ignored",
 						       plugin->element->file, plugin->element->line, plugin->name));
+		if (status && c->on_error) {
+			c->on_error(c->ctx, error->text);
+			c->first = c->first.status ? c->first : *error;
+			status = TROUPE_OK;
+		}
 	}
 	return status;
 }
@@ -188,12 +196,19 @@ static void fit(struct systems *systems)
 	systems->room = room;
 }
 
-static troupe_status create_all(struct systems *systems, struct troupe_error *error)
+static troupe_status create_all(
+	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct map warned = {0};
+	struct troupe_error first = {0};
 	troupe_status status = TROUPE_OK;
 	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++) {
-		struct configuring c = {.systems = systems, .model = m, .arena = &systems->arena, .warned = &warned};
+		struct configuring c = {.systems = systems,
+			.model = m,
+			.arena = &systems->arena,
+			.warned = &warned,
+			.on_error = on_error,
+			.ctx = ctx};
 		status = configure_model(&c, error);
 		for (uint32_t i = 0; i < c.warnings.count; i++)
 			vec_push(&systems->warnings, c.warnings.at[i]);
@@ -202,18 +217,35 @@ static troupe_status create_all(struct systems *systems, struct troupe_error *er
 			forget_systems(c.found.at, c.found.count);
 		else
 			adopt(&c, NULL);
+		first = first.status ? first : c.first;
 	}
 	map_fini(&warned);
-	return status;
+	if (!first.status)
+		return status;
+	*error = first;
+	return first.status;
+}
+
+bool systems_know(const char *plugin_name)
+{
+	return find_ops(plugin_name) != NULL;
 }
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)
 {
+	return systems_create_telling(scene, NULL, NULL, ret_systems, error);
+}
+
+troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
+	void *ctx, struct systems **ret_systems, struct troupe_error *error)
+{
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
 	struct systems *systems = mem_alloc(sizeof *systems);
 	systems->scene = scene;
 	pthread_mutex_init(&systems->lock, NULL);
 	fit(systems);
-	troupe_status status = create_all(systems, error);
+	troupe_status status = create_all(systems, on_error, ctx, error);
 	if (status) {
 		systems_destroy(systems);
 		return status;

@@ -96,6 +96,11 @@ struct systems {
 };
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
+/* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
+troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
+	void *ctx, struct systems **ret_systems, struct troupe_error *error);
+/* Whether a plug-in of that name is a system. */
+bool systems_know(const char *plugin_name);
 void systems_destroy(struct systems *systems);
 /* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,
  * else NULL. On failure nothing has changed. */

@@ -311,6 +311,27 @@ good "^warning: many.sdf:26: plugin 'p25'" run -v 2 --iterations 1 many.sdf
 report $? 'not 25 warnings with -v 2'
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
 
+# check goes on: errors of several models and plug-ins, and what is ignored with its number
+cat >several.sdf <<'END'
+<sdf version="1.9"><world name="w"><wind/>
+<model name="a"><link name="l"/><link name="k"/><joint name="j" type="universal"><parent>l</parent><child>k</child></joint></model>
+<model name="b"><pose>1e8 0 0 0 0 0</pose><link name="l"/></model>
+<model name="c"><link name="l"><typo/><typo/><my:own/></link><plugin name="p" filename="q"/></model>
+<model name="d"><link name="l"><typo/></link><plugin name="p" filename="q"/></model>
+</world></sdf>
+END
+timeout 20 "$troupe" check several.sdf >out 2>err
+[ $? = 1 ]
+report $? 'check of several errors: status'
+for line in '^error: several.sdf:2: joint .j.' '^error: several.sdf:3: model .b. can move' '^ignored: <wind> in <world> x1 \(first at several.sdf:1\)$' \
+	'^ignored: <typo> in <link> x3 \(first at several.sdf:4\), which SDF does not know$' \
+	'^ignored: plugin "p" x2 \(first at several.sdf:4\)$'; do
+	grep -qE "$line" err
+	report $? "check does not say: $line"
+done
+[ "$(grep -c 'typo\|my:own' err)" = 1 ]
+report $? 'typo is named more than once, or my:own is'
+
 sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
 grep -q '"iterations": [1-9]' r.json

@@ -1,0 +1,145 @@
+/* The words of SDF 1.12 and, where they had a meaning, of versions before it. Not every element is here: what visuals,
+ * sensors, lights and plug-ins hold is for those who read it. */
+#include "sdf/vocabulary.h"
+
+#include "base/map.h"
+#include "sdf/xml.h"
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+struct vocabulary_entry {
+	const char *around, *name; /* around NULL: anything */
+	const char *const *used;
+	const char *const *idle;
+};
+
+static const struct vocabulary_entry table[] = {
+	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL},
+	{NULL, "world",
+		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin",
+			"spherical_coordinates", "pose"),
+		WORDS("audio", "wind", "magnetic_field", "atmosphere", "gui", "scene", "road", "state", "population")},
+	{"world", "physics",
+		WORDS("max_step_size", "real_time_factor", "real_time_update_rate", "max_contacts", "gravity", "ode"),
+		WORDS("dart", "simbody", "bullet", "magnetic_field")},
+	{"physics", "ode", WORDS("solver", "constraints"), NULL},
+	{NULL, "model",
+		WORDS("static", "self_collide", "allow_auto_disable", "include", "frame", "pose", "link", "joint",
+			"plugin", "model"),
+		WORDS("enable_wind", "gripper", "model_state")},
+	{NULL, "link",
+		WORDS("gravity", "self_collide", "kinematic", "pose", "inertial", "velocity_decay", "collision",
+			"visual", "sensor", "light", "plugin", "frame"),
+		WORDS("enable_wind", "must_be_base_link", "projector", "audio_sink", "audio_source", "battery",
+			"particle_emitter")},
+	{NULL, "velocity_decay", WORDS("linear", "angular"), NULL},
+	{NULL, "inertial", WORDS("pose", "mass", "inertia", "density"),
+		WORDS("fluid_added_mass", "auto_inertia_params", "frame")},
+	{NULL, "inertia", WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), NULL},
+	{NULL, "collision", WORDS("pose", "geometry", "surface", "max_contacts", "laser_retro", "density"),
+		WORDS("auto_inertia_params", "frame")},
+	{"collision", "surface", WORDS("bounce", "friction", "contact"), WORDS("soft_contact")},
+	{NULL, "bounce", WORDS("restitution_coefficient", "threshold"), NULL},
+	{NULL, "friction", WORDS("ode", "bullet"), WORDS("torsional")},
+	{"friction", "ode", WORDS("mu", "mu2", "fdir1", "slip1", "slip2"), NULL},
+	{"friction", "bullet", WORDS("friction", "friction2", "fdir1"), WORDS("rolling_friction")},
+	{"surface", "contact", WORDS("ode", "collide_bitmask", "category_bitmask", "collide_without_contact"),
+		WORDS("collide_without_contact_bitmask", "poissons_ratio", "elastic_modulus", "bullet")},
+	{"contact", "ode", WORDS("kp", "kd", "max_vel", "min_depth", "soft_cfm", "soft_erp"), NULL},
+	{NULL, "joint",
+		WORDS("parent", "child", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
+			"screw_thread_pitch", "axis", "axis2", "sensor", "pose", "frame"),
+		WORDS("physics")},
+	{NULL, "axis", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame"), WORDS("initial_position", "mimic")},
+	{NULL, "axis2", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame"),
+		WORDS("initial_position", "mimic")},
+	{NULL, "dynamics", WORDS("damping", "friction", "spring_reference", "spring_stiffness"), NULL},
+	{NULL, "limit", WORDS("lower", "upper", "effort", "velocity", "stiffness", "dissipation"), NULL},
+	{NULL, "frame", WORDS("pose"), NULL},
+	{NULL, "include", WORDS("uri", "name", "pose", "static", "placement_frame", "plugin"), WORDS("model_state")},
+};
+
+const struct vocabulary_entry *vocabulary_find(const char *around, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (!strcmp(table[i].name, name) && (!table[i].around || !strcmp(table[i].around, around)))
+			return &table[i];
+	return NULL;
+}
+
+static bool is_one_of(const char *const *words, const char *name)
+{
+	for (; words && *words; words++)
+		if (!strcmp(*words, name))
+			return true;
+	return false;
+}
+
+enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name)
+{
+	if (is_one_of(entry->used, name))
+		return VOCABULARY_USED;
+	if (is_one_of(entry->idle, name))
+		return VOCABULARY_IDLE;
+	return strchr(name, ':') ? VOCABULARY_FOREIGN : VOCABULARY_UNKNOWN;
+}
+
+/* --- what is ignored ---------------------------------------------------------------------------------------------- */
+
+struct listing {
+	VEC(struct sdf_ignored) all;
+	struct map index;   /* "around/name" -> in all */
+	struct arena arena; /* the map's keys */
+};
+
+static void count(
+	struct listing *listing, const struct sdf_element *around, const struct sdf_element *element, bool known)
+{
+	uint32_t index;
+	const char *key = arena_printf(&listing->arena, "%.100s/%.100s", around->name, element->name);
+	if (map_find(&listing->index, key, &index)) {
+		listing->all.at[index].count++;
+		return;
+	}
+	if (listing->all.count == SDF_IGNORED_MAX)
+		return;
+	map_add(&listing->index, key, listing->all.count);
+	vec_push(&listing->all, (struct sdf_ignored){around->name, element->name, element, 1, known});
+}
+
+/* As deep as the table goes. Models are walked one by one, as the loader left them. */
+static void walk(struct listing *listing, const char *around, const struct sdf_element *element)
+{
+	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
+	for (const struct sdf_element *child = entry ? element->child : NULL; child; child = child->next)
+		switch (vocabulary_look(entry, child->name)) {
+		case VOCABULARY_USED:
+			if (!xml_is(child, "model") && child->child)
+				walk(listing, element->name, child);
+			break;
+		case VOCABULARY_IDLE:
+			count(listing, element, child, true);
+			break;
+		case VOCABULARY_UNKNOWN:
+			count(listing, element, child, false);
+			break;
+		case VOCABULARY_FOREIGN:
+			break;
+		}
+}
+
+struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count)
+{
+	struct listing listing = {0};
+	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
+		const struct sdf_world *world = &sdf->worlds.at[w];
+		if (world->element)
+			walk(&listing, "", world->element);
+		for (uint32_t i = 0; i < world->models.count; i++)
+			walk(&listing, "", world->models.at[i].element);
+	}
+	map_fini(&listing.index);
+	arena_fini(&listing.arena);
+	*ret_count = listing.all.count;
+	return listing.all.at;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# What `troupe print` prints is the same world: it prints the same again, flat, and simulates to the same hashes. Over
+# worlds/ and, when it is beside the source, a sample of the corpus of real files.
+set -u
+troupe=${TROUPE:?}
+source=${SOURCE_DIR:?}
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+passed=0 failed=0
+
+report() # STATUS TEXT
+{
+	if [ "$1" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: $2"
+	fi
+}
+
+# hashes FILE: of 50 steps, every 10
+hashes()
+{
+	timeout 60 "$troupe" run "$1" --resource-path "$2" --iterations 50 --hash-every 10 --rtf 0 --secondaries 1 2>/dev/null |
+		grep -E '^hash|[0-9a-f]{16}' | grep -v steps/s
+	return "${PIPESTATUS[0]}"
+}
+
+compare() # FILE
+{
+	local file=$1 near
+	near=$(dirname "$1")
+	timeout 60 "$troupe" print "$file" >"$folder/printed.sdf" 2>/dev/null
+	report $? "$file cannot be printed"
+	timeout 60 "$troupe" print --flat "$file" >"$folder/a" 2>/dev/null
+	timeout 60 "$troupe" print --flat --resource-path "$near" "$folder/printed.sdf" >"$folder/b" 2>/dev/null
+	cmp -s "$folder/a" "$folder/b"
+	report $? "$file: printed, it means something else"
+	# what cannot be run cannot be compared
+	timeout 60 "$troupe" check "$file" >/dev/null 2>&1 || return
+	hashes "$file" "$near" >"$folder/a"
+	hashes "$folder/printed.sdf" "$near" >"$folder/b"
+	[ -s "$folder/a" ] && cmp -s "$folder/a" "$folder/b"
+	report $? "$file: printed, it simulates to other hashes"
+}
+
+for file in "$source"/worlds/*.sdf; do
+	compare "$file"
+done
+corpus=$source/../shared/corpus
+if [ -d "$corpus" ]; then
+	every=$([ -n "${TROUPE_TEST_QUICK:-}" ] && echo 12 || echo 4) number=0
+	for file in "$corpus"/gz-distributed/*.sdf "$corpus"/gz-examples/*.sdf "$corpus"/gz-test/*.sdf; do
+		number=$((number + 1))
+		[ $((number % every)) = 0 ] && compare "$file"
+	done
+else
+	echo 'skipped: the corpus of real files is not beside the source folder'
+fi
+
+# The comparison can fail.
+sed 's|<gravity>[^<]*</gravity>|<gravity>0 0 -3</gravity>|' "$folder/printed.sdf" >"$folder/other.sdf"
+hashes "$folder/printed.sdf" "$folder" >"$folder/a"
+hashes "$folder/other.sdf" "$folder" >"$folder/b"
+! cmp -s "$folder/a" "$folder/b"
+report $? 'another gravity gives the same hashes'
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
