@@ -56,7 +56,7 @@ static void thread(struct physics *physics, const struct scene_joint *joint, uin
 	contact.surface.mode = dContactMu2 | dContactFDir1 | dContactMotion1 | dContactSoftCFM;
 	contact.surface.mu = THREAD_FORCE_MAX;
 	contact.surface.soft_cfm = NORMAL_CFM;
-	contact.surface.motion1 = child ? speed : -speed;
+	contact.surface.motion1 = speed;
 	for (int i = 0; i < 3; i++) {
 		contact.geom.pos[i] = (&at.x)[i];
 		contact.geom.normal[i] = (&beside.x)[i];

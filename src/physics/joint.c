@@ -1,8 +1,8 @@
 /* Joints: made at the reference pose, driven every step, their unwrapped positions kept in the state.
  *
- * ODE's first body is the child and its second the parent, so that positions and rates have SDF's sign (child relative
- * to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs to the parent: so
- * there SDF's axis 0 is ODE's second and axis 1 its first.
+ * ODE's first body is the child and its second the parent (see is_turned()), so that positions and rates have SDF's
+ * sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs
+ * to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
  *
  * An axis has one row in the solver beside its stops, and what it is used for depends on the moment (motor_of()): the
  * axis that it mimics; the commanded velocity; the velocity limit; a spring and damper, which ODE's softness makes
@@ -25,6 +25,7 @@
 #define STOP_STIFFNESS 1e8
 #define STOP_DISSIPATION 1.0
 #define STOP_CFM_MAX 1e12
+#define STOP_NEAR 1e-9         /* rad or m, and relative */
 #define JOINT_VELOCITY_MAX 1e4 /* m/s or rad/s: no faster does a mimic catch up */
 
 static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t axis)
@@ -32,10 +33,27 @@ static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t 
 	return &joint->axis[axis];
 }
 
-static void make_universal(const struct scene_joint *from, dJointID id, dBodyID child, dBodyID parent)
+/* ODE wants a body as its first, and where it has none it turns some of what it is told round and some not (a hinge's
+ * angle, but not its stops). So when the child is the world, the parent is first and the axes are turned here. */
+static bool is_turned(const struct scene_joint *joint)
 {
-	struct vec3 first = axis_of(from, 1)->xyz_world, second = axis_of(from, 0)->xyz_world;
-	dJointAttach(id, child, parent);
+	return joint->child == SCENE_NONE;
+}
+
+static struct vec3 ode_axis(const struct scene_joint *joint, uint32_t axis)
+{
+	return vec3_scale(axis_of(joint, axis)->xyz_world, is_turned(joint) ? -1 : 1);
+}
+
+/* Whether SDF's axis of a universal joint is ODE's first. */
+static bool is_first(const struct scene_joint *joint, uint32_t axis)
+{
+	return (axis == 0) == is_turned(joint);
+}
+
+static void make_universal(const struct scene_joint *from, dJointID id)
+{
+	struct vec3 first = ode_axis(from, is_turned(from) ? 0 : 1), second = ode_axis(from, is_turned(from) ? 1 : 0);
 	dJointSetUniversalAnchor(id, from->anchor.x, from->anchor.y, from->anchor.z);
 	dJointSetUniversalAxis1(id, first.x, first.y, first.z);
 	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
@@ -45,28 +63,29 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 {
 	const struct scene_joint *from = &physics->scene->joints[index];
 	dBodyID child = instance_body(physics, from->child), parent = instance_body(physics, from->parent);
-	struct vec3 at = from->anchor, axis = from->axis_count ? axis_of(from, 0)->xyz_world : (struct vec3){0, 0, 1};
+	dBodyID first = child ? child : parent, second = child ? parent : 0;
+	struct vec3 at = from->anchor, axis = from->axis_count ? ode_axis(from, 0) : (struct vec3){0, 0, 1};
 	dJointID id = 0;
 	switch (from->kind) {
 	case SDF_REVOLUTE:
 		id = dJointCreateHinge(world, 0);
-		dJointAttach(id, child, parent);
+		dJointAttach(id, first, second);
 		dJointSetHingeAnchor(id, at.x, at.y, at.z);
 		dJointSetHingeAxis(id, axis.x, axis.y, axis.z);
 		break;
 	case SDF_PRISMATIC:
 		id = dJointCreateSlider(world, 0);
-		dJointAttach(id, child, parent);
+		dJointAttach(id, first, second);
 		dJointSetSliderAxis(id, axis.x, axis.y, axis.z);
 		break;
 	case SDF_BALL:
 		id = dJointCreateBall(world, 0);
-		dJointAttach(id, child, parent);
+		dJointAttach(id, first, second);
 		dJointSetBallAnchor(id, at.x, at.y, at.z);
 		break;
 	case SDF_SCREW:
 		id = dJointCreatePiston(world, 0);
-		dJointAttach(id, child, parent);
+		dJointAttach(id, first, second);
 		dJointSetPistonAnchor(id, at.x, at.y, at.z);
 		dJointSetPistonAxis(id, axis.x, axis.y, axis.z);
 		break;
@@ -75,11 +94,12 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 	case SDF_UNIVERSAL:
 	case SDF_REVOLUTE2:
 		id = dJointCreateUniversal(world, 0);
-		make_universal(from, id, child, parent);
+		dJointAttach(id, first, second);
+		make_universal(from, id);
 		break;
 	default: /* SDF_FIXED between two models; scene lets nothing else through */
 		id = dJointCreateFixed(world, 0);
-		dJointAttach(id, child, parent);
+		dJointAttach(id, first, second);
 		dJointSetFixed(id);
 		break;
 	}
@@ -109,7 +129,7 @@ static double ode_position(const struct scene_joint *joint, dJointID id, uint32_
 	case SDF_SCREW:
 		return dJointGetPistonAngle(id);
 	default:
-		return axis ? dJointGetUniversalAngle1(id) : dJointGetUniversalAngle2(id);
+		return is_first(joint, axis) ? dJointGetUniversalAngle1(id) : dJointGetUniversalAngle2(id);
 	}
 }
 
@@ -123,13 +143,13 @@ static double ode_rate(const struct scene_joint *joint, dJointID id, uint32_t ax
 	case SDF_SCREW:
 		return dJointGetPistonAngleRate(id);
 	default:
-		return axis ? dJointGetUniversalAngle1Rate(id) : dJointGetUniversalAngle2Rate(id);
+		return is_first(joint, axis) ? dJointGetUniversalAngle1Rate(id) : dJointGetUniversalAngle2Rate(id);
 	}
 }
 
 static void ode_set(const struct scene_joint *joint, dJointID id, uint32_t axis, int parameter, double value)
 {
-	int group = axis ? dParamGroup1 : dParamGroup2;
+	int group = is_first(joint, axis) ? dParamGroup1 : dParamGroup2;
 	switch (joint->kind) {
 	case SDF_REVOLUTE:
 		dJointSetHingeParam(id, parameter, value);
@@ -155,6 +175,8 @@ static void add_torque(dBodyID body, struct vec3 torque)
 static void ode_add_force(
 	const struct physics *physics, const struct scene_joint *joint, dJointID id, uint32_t axis, double force)
 {
+	dBodyID child = instance_body(physics, joint->child), parent = instance_body(physics, joint->parent);
+	dBodyID first = child ? child : parent, second = child ? parent : 0;
 	dVector3 along;
 	switch (joint->kind) {
 	case SDF_REVOLUTE:
@@ -165,13 +187,11 @@ static void ode_add_force(
 		break;
 	case SDF_SCREW:
 		dJointGetPistonAxis(id, along);
-		add_torque(instance_body(physics, joint->child),
-			(struct vec3){along[0] * force, along[1] * force, along[2] * force});
-		add_torque(instance_body(physics, joint->parent),
-			(struct vec3){-along[0] * force, -along[1] * force, -along[2] * force});
+		add_torque(first, (struct vec3){along[0] * force, along[1] * force, along[2] * force});
+		add_torque(second, (struct vec3){-along[0] * force, -along[1] * force, -along[2] * force});
 		break;
 	default:
-		dJointAddUniversalTorques(id, axis ? force : 0, axis ? 0 : force);
+		dJointAddUniversalTorques(id, is_first(joint, axis) ? force : 0, is_first(joint, axis) ? 0 : force);
 		break;
 	}
 }
@@ -185,13 +205,17 @@ static double clamp(double value, double limit)
 
 enum stop { STOP_NONE, STOP_LOW, STOP_HIGH, STOP_BOTH }; /* at which one the joint is */
 
+/* A motor that leads an axis to its stop leaves it there to the last bits, and ODE, which counts turns otherwise, must
+ * not be at the stop when we think that we are not. */
 static enum stop stop_at(const struct sdf_axis *axis, double position)
 {
 	if (axis->lower > axis->upper)
 		return STOP_NONE; /* limits that nothing could keep */
 	if (axis->lower == axis->upper)
 		return STOP_BOTH;
-	return position <= axis->lower ? STOP_LOW : position >= axis->upper ? STOP_HIGH : STOP_NONE;
+	if (position <= axis->lower + STOP_NEAR * (1 + fabs(axis->lower)))
+		return STOP_LOW;
+	return position >= axis->upper - STOP_NEAR * (1 + fabs(axis->upper)) ? STOP_HIGH : STOP_NONE;
 }
 
 /* A stop that the file makes softer than the default is a spring and damper, as soft as an implicit one is. */
@@ -338,6 +362,15 @@ static double drive_at_stop(enum stop at, struct motor *motor, enum stop *ret_wi
 	return !away ? 0 : at == STOP_LOW ? force_max : -force_max;
 }
 
+/* A motor goes no farther than to a stop: what it passes by in one step the stop would have to undo. */
+static double short_of_stops(const struct moment *m, double velocity)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	if (axis->lower > axis->upper)
+		return velocity;
+	return fmin(fmax(velocity, (axis->lower - m->position) / m->dt), (axis->upper - m->position) / m->dt);
+}
+
 static void drive(const struct moment *m, struct axis_setting *setting)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
@@ -350,6 +383,8 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 		passive = false;
 	} else if (at != STOP_NONE) {
 		force += drive_at_stop(at, &motor, &without);
+	} else if (!passive) {
+		motor.velocity = short_of_stops(m, motor.velocity);
 	}
 	if (is_passive(axis) && !passive)
 		force += passive_force(m);
