@@ -35,6 +35,7 @@ struct instance {
 
 struct axis_setting {
 	double velocity, force_max, softness, low, high; /* NaN: not set yet */
+	double stop_dt;                                  /* the step for which the stops were softened */
 };
 
 struct joint_setting {
@@ -42,7 +43,7 @@ struct joint_setting {
 };
 #define AXIS_UNSET                                                                                                     \
 	{                                                                                                              \
-		NAN, NAN, NAN, NAN, NAN                                                                                \
+		NAN, NAN, NAN, NAN, NAN, NAN                                                                           \
 	}
 #define JOINT_UNSET                                                                                                    \
 	{                                                                                                              \

@@ -388,8 +388,10 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 	}
 	if (is_passive(axis) && !passive)
 		force += passive_force(m);
-	if (isnan(setting->velocity))
+	if (setting->stop_dt != m->dt) {
 		soften_stops(joint_of(m), m->id, m->axis, m->dt);
+		setting->stop_dt = m->dt;
+	}
 	set_motor(joint_of(m), m->id, m->axis, setting, motor);
 	set_stops(joint_of(m), m->id, m->axis, setting, m->position, without);
 	if (force != 0)

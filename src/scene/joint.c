@@ -223,6 +223,20 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 
 /* --- joints ----------------------------------------------------------------------------------------------------- */
 
+/* Beyond these a turn would move next to nothing, or everything. */
+#define LEAD_MIN 1e-9 /* m/rad */
+#define LEAD_MAX 1e3
+
+static bool has_usable_thread(struct compile *c, const struct sdf_joint *from, const char *file)
+{
+	double lead = 1 / fabs(from->thread_pitch);
+	if (lead >= LEAD_MIN && lead <= LEAD_MAX)
+		return true;
+	scene_warn(c, NULL, "%s:%u: screw '%s' moves %g m a turn: expected from %g to %g; it is left out", file,
+		from->line, from->name, 2 * M_PI * lead, 2 * M_PI * LEAD_MIN, 2 * M_PI * LEAD_MAX);
+	return false;
+}
+
 static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	switch (from->kind) {
@@ -243,7 +257,7 @@ static bool kind_of(struct compile *c, const struct sdf_joint *from, const char 
 	case SDF_SCREW:
 		joint->kind = from->kind;
 		joint->axis_count = 1;
-		return true;
+		return has_usable_thread(c, from, file);
 	case SDF_GEARBOX:
 		joint->kind = from->kind;
 		return find_reference(c, from, file, joint);

@@ -268,6 +268,40 @@ Test(couplings, gearbox_on_a_floating_carrier)
 	troupe_server_destroy(server);
 }
 
+/* The world as child, by way of a static model: the nut is the parent and stands still against the screw's turns. */
+Test(couplings, screw_with_the_world_as_child)
+{
+	double h = 0.1 / (2 * M_PI);
+	start("0 0 -9.8",
+		"<model name='rock'><static>true</static><link name='l'/></model><model name='m'><link "
+		"name='l'>" INERTIAL
+		"</link></model><joint name='j' type='screw'><parent>m::l</parent><child>rock::l</child>" PITCH(
+			"0.1") "<axis><xyz>0 0 1</xyz><limit><lower>-9</lower><upper>30</upper></limit></axis></joint>");
+	run_until(2);
+	expect("a nut on a standing screw: m", pose_of("m").z, -9.8 / (1 + 0.02 / (h * h)) * 2, 2e-4);
+	expect_turn("and its turns: rad", turn("m"), pose_of("m").z / h, 1e-4);
+	run_until(20);
+	expect("falls to where the joint's upper stop is: m", pose_of("m").z, -30 * h, 1e-4);
+	troupe_server_destroy(server);
+}
+
+#define BARE(pitch)                                                                                                    \
+	"<model name='m'><link name='l'/><joint name='j' type='screw'><parent>world</parent><child>l</child>" pitch    \
+	"<axis><xyz>0 0 1</xyz></axis></joint></model>"
+
+Test(couplings, threads_beyond_reason_are_left_out)
+{
+	static const char *const worlds[] = {BARE(PITCH("1e-9")), BARE(PITCH("1e5"))};
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		start("0 0 0", worlds[i]);
+		printf("%s\n", warning);
+		cr_assert(strstr(warning, "m a turn: expected"), "%s", warning);
+		run_until(0.1);
+		troupe_server_destroy(server);
+		warning[0] = 0;
+	}
+}
+
 Test(couplings, gearbox_without_a_reference_is_left_out)
 {
 	start("0 0 0",
