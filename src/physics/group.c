@@ -44,7 +44,8 @@ static uint32_t free_group(struct physics *physics)
 static void drop_world_joints(struct group *group)
 {
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		dJointDestroy(group->world_joints.at[i].id);
+		if (group->world_joints.at[i].id)
+			dJointDestroy(group->world_joints.at[i].id);
 	group->world_joints.count = 0;
 }
 
@@ -63,8 +64,8 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index))
-			vec_push(&group->world_joints, (struct world_joint){j, joint_make(physics, j, group->world),
-							       {NAN, NAN, NAN, NAN, NAN}});
+			vec_push(&group->world_joints,
+				(struct world_joint){j, joint_make(physics, j, group->world), JOINT_UNSET});
 	}
 }
 

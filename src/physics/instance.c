@@ -186,7 +186,7 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 	place_for_joints(physics, instance);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		instance->joints[i] = joint_make(physics, m->joint_first + i, world);
-		instance->settings[i] = (struct joint_setting){NAN, NAN, NAN, NAN, NAN};
+		instance->settings[i] = (struct joint_setting)JOINT_UNSET;
 	}
 }
 

@@ -24,7 +24,7 @@ struct instance {
 	uint32_t group;                 /* SCENE_NONE until the next step */
 	dBodyID *bodies;                /* [model's body_count] */
 	dGeomID *geoms;                 /* [model's geom_count] */
-	dJointID *joints;               /* [model's joint_count] */
+	dJointID *joints;               /* [model's joint_count]; 0: none of ODE's */
 	struct joint_setting *settings; /* [model's joint_count] what ODE's motors are set to */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	struct aabb box;                /* of the model in state k */
@@ -40,9 +40,24 @@ struct instance {
 	uint32_t set; /* in physics.touching */
 };
 
-struct joint_setting {
-	double velocity, force_max, softness, low, high; /* of axis 0; NaN: not set yet */
+struct axis_setting {
+	double velocity, force_max, softness, low, high; /* NaN: not set yet */
+	double stop_dt;                                  /* the step for which the stops were softened */
 };
+
+struct joint_setting {
+	struct axis_setting axis[2];
+};
+#define AXIS_UNSET                                                                                                     \
+	{                                                                                                              \
+		NAN, NAN, NAN, NAN, NAN, NAN                                                                           \
+	}
+#define JOINT_UNSET                                                                                                    \
+	{                                                                                                              \
+		{                                                                                                      \
+			AXIS_UNSET, AXIS_UNSET                                                                         \
+		}                                                                                                      \
+	}
 
 struct world_joint { /* one of the world's own joints; both its bodies are in the group */
 	uint32_t index;
@@ -129,6 +144,7 @@ dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for
 dGeomID instance_static_geom(struct physics *physics, uint32_t geom);
 
 /* joint.c */
+/* 0 for a gearbox: it has no joint of ODE's. */
 dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID world);
 void joint_control(struct physics *physics, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
@@ -141,6 +157,12 @@ void sleep_update(struct physics *physics, const struct physics_pair *pairs, uin
 /* Counts a still step of state k+1, or begins again. */
 void sleep_count(struct physics *physics, struct instance *instance, double dt);
 void sleep_end_step(struct physics *physics);
+
+/* couple.c */
+/* Ties what a screw or gearbox couples, for this step; bodies hold state k. */
+void couple_joint(struct physics *physics, uint32_t joint, dJointID id, double dt);
+/* A gearbox's angle in (-pi, pi] of its parent (axis 0) or child (axis 1), by the bodies as ODE has them. */
+double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
 
 /* group.c */
 void group_update(struct physics *physics);

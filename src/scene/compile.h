@@ -38,9 +38,10 @@ bool scene_in_world(const struct compile *c, uint32_t link);
 /* The body of a link, which must have been compiled; SCENE_NONE: the world (joint.c). */
 uint32_t scene_joint_body(const struct compile *c, uint32_t link);
 /* Compiles a joint of the file into the state of `model`; what no body is left to move by is passed over (joint.c). */
-troupe_status scene_add_joint(
-	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error);
+void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model);
 
+/* Connects axes that mimic others, once all joints are there (joint.c). */
+troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error);
 /* Compiles the world's actors, after its models (actor.c). */
 troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
 

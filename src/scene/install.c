@@ -69,6 +69,15 @@ static uint32_t place_of_body(const struct compile *c, const struct places *plac
 	return body - c->models.at[model].body_first + places->at[model].body_first;
 }
 
+/* Of a joint of some model: the world's own follow none and are not followed. */
+static uint32_t place_of_joint(const struct compile *c, const struct places *places, uint32_t joint)
+{
+	if (joint == SCENE_NONE)
+		return SCENE_NONE;
+	uint32_t model = c->joints.at[joint].model;
+	return joint - c->models.at[model].joint_first + places->at[model].joint_first;
+}
+
 static void place_joint(const struct compile *c, const struct places *places, uint32_t from, uint32_t to)
 {
 	struct scene_joint *joint = &c->scene->joints[to];
@@ -76,6 +85,9 @@ static void place_joint(const struct compile *c, const struct places *places, ui
 	joint->model = places->slot[joint->model];
 	joint->parent = place_of_body(c, places, joint->parent);
 	joint->child = place_of_body(c, places, joint->child);
+	joint->reference = place_of_body(c, places, joint->reference);
+	for (uint32_t a = 0; a < ARRAY_LEN(joint->mimic); a++)
+		joint->mimic[a].joint = place_of_joint(c, places, joint->mimic[a].joint);
 }
 
 static void place_geom(struct scene *scene, struct scene_geom geom, uint32_t to)

@@ -1,6 +1,8 @@
 /* Compiling joints: which bodies they connect, what they turn about, what that moves. */
 #include "scene/compile.h"
 
+#include <string.h>
+
 uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 {
 	return scene_in_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
@@ -24,6 +26,217 @@ static double inverse_mass(const struct compile *c, uint32_t body)
 	return body == SCENE_NONE || c->bodies.at[body].kinematic ? 0 : 1 / c->bodies.at[body].mass;
 }
 
+/* --- gearboxes -------------------------------------------------------------------------------------------------- */
+
+static bool names_link(const struct compile *c, const struct sdf_joint *joint, const char *name, uint32_t link)
+{
+	const char *scoped = c->sdf->links.at[link].scoped;
+	if (joint->model == SDF_NONE)
+		return !strcmp(scoped, name);
+	const char *model = c->sdf->models.at[joint->model].scoped;
+	size_t length = strlen(model);
+	return !strncmp(scoped, model, length) && !strncmp(scoped + length, "::", 2) &&
+	       !strcmp(scoped + length + 2, name);
+}
+
+/* The link that a joint names, in its own model or, for a joint of the world, anywhere. */
+static uint32_t find_link(const struct compile *c, const struct sdf_joint *joint, const char *name)
+{
+	uint32_t first = 0, count = c->sdf->links.count;
+	if (joint->model != SDF_NONE) {
+		first = c->sdf->models.at[joint->model].link_first;
+		count = c->sdf->models.at[joint->model].link_count;
+	}
+	for (uint32_t i = first; i < first + count; i++)
+		if (names_link(c, joint, name, i))
+			return i;
+	return SDF_NONE;
+}
+
+static uint32_t model_of_body(const struct compile *c, uint32_t body)
+{
+	return body == SCENE_NONE ? SCENE_NONE : c->bodies.at[body].model;
+}
+
+/* False, with a warning, when there is nothing that the gearbox could be held by. */
+static bool find_reference(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
+{
+	const char *name = sdf_child_text(from->element, "gearbox_reference_body");
+	uint32_t link = name && strcmp(name, "world") ? find_link(c, from, name) : SDF_NONE;
+	if (!name || (link == SDF_NONE && strcmp(name, "world"))) {
+		scene_warn(c, NULL,
+			"%s:%u: gearbox '%s' has the <gearbox_reference_body> '%s': expected the name of a link of its "
+			"model; it is left out",
+			file, from->line, from->name, name ? name : "");
+		return false;
+	}
+	joint->reference = scene_joint_body(c, link);
+	uint32_t model = model_of_body(c, joint->reference);
+	if (model == SCENE_NONE || model == model_of_body(c, joint->parent) || model == model_of_body(c, joint->child))
+		return true;
+	scene_warn(c, NULL,
+		"%s:%u: gearbox '%s': the <gearbox_reference_body> '%s' is in another model than its parent and its "
+		"child; it is left out",
+		file, from->line, from->name, name);
+	return false;
+}
+
+/* The hinge between the reference and the parent (0) or child (1) of a gearbox. */
+static void find_hinge(const struct compile *c, struct scene_joint *gearbox, uint32_t axis)
+{
+	uint32_t body = axis ? gearbox->child : gearbox->parent;
+	for (uint32_t i = 0; i < c->joints.count && !gearbox->hinged[axis]; i++) {
+		const struct scene_joint *joint = &c->joints.at[i];
+		bool same = (joint->parent == body && joint->child == gearbox->reference) ||
+			    (joint->child == body && joint->parent == gearbox->reference);
+		if (joint->kind != SDF_REVOLUTE || !same)
+			continue;
+		gearbox->hinged[axis] = true;
+		gearbox->hinge[axis] = joint->anchor;
+	}
+}
+
+/* --- mimics ----------------------------------------------------------------------------------------------------- */
+
+static const char *const axis_names[2] = {"axis", "axis2"};
+
+static const char *file_of(const struct compile *c, const struct scene_joint *joint)
+{
+	return c->sdf->models.at[c->models.at[joint->model].sdf].file;
+}
+
+static const struct sdf_joint *find_in_file(const struct compile *c, const struct sdf_joint *joint, const char *name)
+{
+	uint32_t first = 0, count = c->sdf->joints.count;
+	size_t skip = 0;
+	if (joint->model != SDF_NONE) {
+		const struct sdf_model *model = &c->sdf->models.at[joint->model];
+		first = model->joint_first;
+		count = model->joint_count;
+		skip = strlen(model->scoped) + 2;
+	}
+	for (uint32_t i = first; i < first + count; i++)
+		if (!strcmp(c->sdf->joints.at[i].scoped + skip, name))
+			return &c->sdf->joints.at[i];
+	return NULL;
+}
+
+static troupe_status refuse_leader(const struct sdf_element *mimic, const struct sdf_joint *joint, const char *name,
+	const char *expected, struct troupe_error *error)
+{
+	return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s' is to mimic '%s': expected %s", mimic->file, mimic->line,
+		joint->name, name ? name : "", expected);
+}
+
+/* Follower and leader have to be in one instance of physics: joints of the same model, not of the world. */
+static uint32_t find_leader(const struct compile *c, const struct scene_joint *joint, const struct sdf_joint *leader)
+{
+	const struct scene_model *model = &c->models.at[joint->model];
+	for (uint32_t i = model->joint_first; i < model->joint_first + model->joint_count; i++)
+		if (c->joints.at[i].sdf == leader)
+			return i;
+	return SCENE_NONE;
+}
+
+static troupe_status read_mimic(struct compile *c, uint32_t index, uint32_t axis, struct troupe_error *error)
+{
+	struct scene_joint *joint = &c->joints.at[index];
+	const struct sdf_joint *from = joint->sdf;
+	struct scene_mimic *mimic = &joint->mimic[axis];
+	const struct sdf_element *element = sdf_child(sdf_child(from->element, axis_names[axis], NULL), "mimic", NULL);
+	mimic->joint = SCENE_NONE;
+	if (!element)
+		return TROUPE_OK;
+	const char *name = sdf_attribute(element, "joint"), *which = sdf_attribute(element, "axis");
+	mimic->axis = which && !strcmp(which, axis_names[1]);
+	const struct sdf_joint *leader = name ? find_in_file(c, from, name) : NULL;
+	if (!leader)
+		return refuse_leader(element, from, name, "the name of a joint of its model", error);
+	if (leader == from && mimic->axis == axis)
+		return refuse_leader(element, from, name, "another joint", error);
+	if (which && *which && strcmp(which, axis_names[0]) && strcmp(which, axis_names[1]))
+		return refuse_leader(element, from, name, "axis or axis2 as the axis of <mimic>", error);
+	if (leader->axis_count <= mimic->axis)
+		return refuse_leader(element, from, name, "a joint that has this axis", error);
+	troupe_status status = sdf_child_double(element, "multiplier", -1e9, 1e9, &mimic->multiplier, error);
+	if (!status)
+		status = sdf_child_double(element, "offset", -1e9, 1e9, &mimic->offset, error);
+	if (!status)
+		status = sdf_child_double(element, "reference", -1e9, 1e9, &mimic->reference, error);
+	if (status)
+		return status;
+	uint32_t found = index < c->world_joint_first ? find_leader(c, joint, leader) : SCENE_NONE;
+	if (found != SCENE_NONE && c->joints.at[found].axis_count > mimic->axis)
+		mimic->joint = found;
+	else
+		scene_warn(c, NULL,
+			"%s:%u: joint '%s' cannot mimic '%s': only joints that move, of the same model, can; it is "
+			"free",
+			element->file, element->line, from->name, name);
+	return TROUPE_OK;
+}
+
+enum { MIMIC_NEW, MIMIC_OPEN, MIMIC_DONE };
+
+/* Follows the leaders of an axis: open ones are on the way from it, and must not be met again. */
+static troupe_status check_circle(
+	const struct compile *c, unsigned char *mark, uint32_t index, uint32_t axis, struct troupe_error *error)
+{
+	const struct scene_mimic *mimic;
+	uint32_t joint = index, a = axis;
+	for (; mark[2 * joint + a] == MIMIC_NEW; joint = mimic->joint, a = mimic->axis) {
+		mimic = &c->joints.at[joint].mimic[a];
+		mark[2 * joint + a] = MIMIC_OPEN;
+		if (mimic->joint == SCENE_NONE)
+			break;
+	}
+	if (mark[2 * joint + a] == MIMIC_OPEN && c->joints.at[joint].mimic[a].joint != SCENE_NONE)
+		return fail(error, TROUPE_EWORLD,
+			"%s:%u: joint '%s' mimics itself by way of others: expected a leader that follows nothing",
+			file_of(c, &c->joints.at[joint]), c->joints.at[joint].sdf->line, c->joints.at[joint].name);
+	for (joint = index, a = axis; joint != SCENE_NONE && mark[2 * joint + a] == MIMIC_OPEN;) {
+		mark[2 * joint + a] = MIMIC_DONE;
+		mimic = &c->joints.at[joint].mimic[a];
+		joint = mimic->joint;
+		a = mimic->axis;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	unsigned char *mark = arena_alloc(&c->scratch, 2 * (size_t)c->joints.count);
+	for (uint32_t i = 0; i < c->joints.count; i++)
+		for (uint32_t a = 0; a < 2; a++) {
+			c->joints.at[i].mimic[a].joint = SCENE_NONE;
+			if (a < c->joints.at[i].axis_count && !status)
+				status = read_mimic(c, i, a, error);
+		}
+	for (uint32_t i = 0; i < 2 * c->joints.count && !status; i++)
+		status = check_circle(c, mark, i / 2, i % 2, error);
+	for (uint32_t i = 0; i < c->joints.count && !status; i++)
+		for (uint32_t a = 0; a < 2 && c->joints.at[i].kind == SDF_GEARBOX; a++)
+			find_hinge(c, &c->joints.at[i], a);
+	return status;
+}
+
+/* --- joints ----------------------------------------------------------------------------------------------------- */
+
+/* Beyond these a turn would move next to nothing, or everything. */
+#define LEAD_MIN 1e-9 /* m/rad */
+#define LEAD_MAX 1e3
+
+static bool has_usable_thread(struct compile *c, const struct sdf_joint *from, const char *file)
+{
+	double lead = 1 / fabs(from->thread_pitch);
+	if (lead >= LEAD_MIN && lead <= LEAD_MAX)
+		return true;
+	scene_warn(c, NULL, "%s:%u: screw '%s' moves %g m a turn: expected from %g to %g; it is left out", file,
+		from->line, from->name, 2 * M_PI * lead, 2 * M_PI * LEAD_MIN, 2 * M_PI * LEAD_MAX);
+	return false;
+}
+
 static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	switch (from->kind) {
@@ -41,32 +254,34 @@ static bool kind_of(struct compile *c, const struct sdf_joint *from, const char 
 		joint->kind = from->kind;
 		joint->axis_count = 2;
 		return true;
-	case SDF_BALL:
-	case SDF_FIXED:
+	case SDF_SCREW:
+		joint->kind = from->kind;
+		joint->axis_count = 1;
+		return has_usable_thread(c, from, file);
+	case SDF_GEARBOX:
+		joint->kind = from->kind;
+		return find_reference(c, from, file, joint);
+	default: /* ball, fixed */
 		joint->kind = from->kind;
 		return true;
-	default:
-		scene_warn(c, sdf_joint_kind_text(from->kind),
-			"%s:%u: joint '%s': no joints of type '%s' yet; they are left out", file, from->line,
-			from->name, sdf_joint_kind_text(from->kind));
-		return false;
 	}
 }
 
-troupe_status scene_add_joint(
-	struct compile *c, uint32_t index, const char *file, uint32_t model, struct troupe_error *error)
+void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model)
 {
 	const struct sdf_joint *from = &c->sdf->joints.at[index];
-	struct scene_joint joint = {.name = from->name, .scoped = from->scoped, .model = model, .axis = from->axis};
+	struct scene_joint joint = {.sdf = from,
+		.name = from->name,
+		.scoped = from->scoped,
+		.model = model,
+		.axis = from->axis,
+		.reference = SCENE_NONE};
 	joint.parent = scene_joint_body(c, from->parent);
 	joint.child = scene_joint_body(c, from->child);
 	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
-		return TROUPE_OK; /* inside one body: welded, or wholly static */
+		return; /* inside one body: welded, or wholly static */
 	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
-		return TROUPE_OK; /* the body is held */
-	if (from->axis_count < joint.axis_count)
-		return fail(error, TROUPE_EWORLD, "%s:%u: joint '%s': a %s joint needs %u axes, found %u", file,
-			from->line, from->name, sdf_joint_kind_text(from->kind), joint.axis_count, from->axis_count);
+		return; /* the body is held */
 	joint.anchor = from->in_world.p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;
@@ -76,6 +291,9 @@ troupe_status scene_add_joint(
 						   inverse_inertia_about(c, joint.child, joint.anchor, axis);
 		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
+	if (joint.kind == SDF_SCREW) {
+		double inverse = inverse_mass(c, joint.parent) + inverse_mass(c, joint.child);
+		joint.inertia[1] = inverse > 0 ? 1 / inverse : HUGE_VAL;
+	}
 	vec_push(&c->joints, joint);
-	return TROUPE_OK;
 }

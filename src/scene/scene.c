@@ -280,8 +280,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 	add_geoms(c, self, from->is_static, from->link_first, from->link_count, model.body_first);
 	if (!from->is_static)
 		for (uint32_t i = from->joint_first; i < from->joint_first + from->joint_count; i++)
-			if (scene_add_joint(c, i, from->file, self, error))
-				return error ? error->status : TROUPE_EWORLD;
+			scene_add_joint(c, i, from->file, self);
 	model.body_count = c->bodies.count - model.body_first;
 	model.geom_count = c->geoms.count - model.geom_first;
 	model.joint_count = c->joints.count - model.joint_first;
@@ -343,16 +342,9 @@ static troupe_status add_models(struct compile *c, const struct scene_options *o
 			continue;
 		uint32_t link = scene_in_world(c, joint->child) ? joint->parent : joint->child;
 		uint32_t model = c->links.at[c->link_index[link]].model;
-		if (scene_joint_body(c, joint->parent) == SCENE_NONE ||
-			scene_joint_body(c, joint->child) == SCENE_NONE ||
-			top_model(c, joint->parent) != top_model(c, joint->child)) {
-			troupe_status status = scene_add_joint(
-				c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model, error);
-			if (status)
-				return status;
-		}
+		scene_add_joint(c, i, c->sdf->models.at[c->sdf->links.at[link].model].file, model);
 	}
-	return TROUPE_OK;
+	return scene_add_mimics(c, error);
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */

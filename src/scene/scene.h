@@ -69,16 +69,31 @@ struct scene_link {
 	bool self_collide;
 };
 
+/* An axis that follows another of the same model: position = multiplier (that one's - reference) + offset. */
+struct scene_mimic {
+	uint32_t joint, axis; /* the leader's; joint is SCENE_NONE: it follows nothing */
+	double multiplier, offset, reference;
+};
+
 struct scene_joint {
+	const struct sdf_joint *sdf;
 	const char *name, *scoped;
 	uint32_t model;           /* whose state holds it: the child's model */
 	uint32_t parent, child;   /* bodies; SCENE_NONE: the world. Never both, never the same. */
-	enum sdf_joint_kind kind; /* revolute (also continuous), prismatic, ball, universal, revolute2 */
+	enum sdf_joint_kind kind; /* all but continuous, which is revolute; fixed: between different models */
 	struct vec3 anchor;
 	uint32_t axis_count;
 	const struct sdf_axis *axis;
-	double inertia[2]; /* effective inertia (or mass) that an axis moves at the reference pose; for implicit damping
-			    */
+	/* Gearbox: axis_count is 0, axis[0] is the parent's and axis[1] the child's, whose angles against `reference`
+	 * it holds to child = -ratio parent. hinge[a] is the anchor of the hinge that holds the body to the reference,
+	 * if there is one. */
+	uint32_t reference; /* body; SCENE_NONE: the world */
+	bool hinged[2];
+	struct vec3 hinge[2];
+	struct scene_mimic mimic[2]; /* by axis */
+	/* Effective inertia (or mass) that an axis moves at the reference pose, for implicit damping; a screw's second
+	 * is the mass. */
+	double inertia[2];
 };
 
 struct scene_model {

@@ -240,6 +240,187 @@ Test(joints, driven_against_a_stop_and_away_again)
 	troupe_server_destroy(server);
 }
 
+/* --- both axes, and every parameter ------------------------------------------------------------------------------ */
+
+Test(joints, stops_beyond_a_turn)
+{
+	start("0 0 0", WHEEL("<limit><lower>-20</lower><upper>15</upper></limit>", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 4");
+	run_until(6);
+	expect("driven to its upper stop at 15 rad: rad", angle_about_z(pose()), 15 - 4 * M_PI, 1e-3);
+	command("/model/m/joint/j/cmd_vel", "data: -7");
+	run_until(14);
+	expect("driven to its lower stop at -20 rad: rad", remainder(angle_about_z(pose()), 2 * M_PI), -20 + 6 * M_PI,
+		1e-3);
+	troupe_server_destroy(server);
+}
+
+#define LOCKED(at) "<axis><xyz>0 1 0</xyz><limit><lower>" at "</lower><upper>" at "</upper></limit></axis></joint>"
+#define HINGED "<joint name='j' type='revolute'>" AT_THE_END
+
+Test(joints, equal_stops_hold)
+{
+	start("0 0 -9.8", ARM(HINGED LOCKED("0")));
+	run_until(3);
+	expect("equal stops hold against the weight: rad", angle_about_y(pose()), 0, 1e-6);
+	troupe_server_destroy(server);
+	start("0 0 9.8", ARM(HINGED LOCKED("0.4")));
+	run_until(3);
+	expect("and draw the joint to where they are: rad", angle_about_y(pose()), 0.4, 1e-6);
+	troupe_server_destroy(server);
+	start("0 0 0", WHEEL("<limit><lower>0.1</lower><upper>0.1</upper></limit>", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 3");
+	run_until(3);
+	expect("a motor cannot move it: rad", angle_about_z(pose()), 0.1, 1e-6);
+	troupe_server_destroy(server);
+	start("0 0 0", WHEEL("<limit><lower>1</lower><upper>-1</upper></limit>", "JointController"));
+	command("/model/m/joint/j/cmd_vel", "data: 1");
+	run_until(2);
+	expect("a lower stop above the upper one is none: rad", angle_about_z(pose()), 2, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* k x = m g at rest; the stop at -0.1 gives way by as much. */
+Test(joints, soft_stops_give_way)
+{
+	static const char *const kinds[] = {"1000", "200"};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		char joint[2000];
+		snprintf(joint, sizeof joint,
+			ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			    "<axis><xyz>0 0 1</xyz><limit><lower>-0.1</lower><upper>0.2</upper><stiffness>%s"
+			    "</stiffness><dissipation>20</dissipation></limit></axis></joint>"),
+			kinds[i]);
+		start("0 0 -9.8", joint);
+		run_until(10);
+		expect("soft stop under 1 kg: m", pose().z, 2 - 0.1 - 9.8 / atof(kinds[i]), 1e-4);
+		troupe_server_destroy(server);
+	}
+}
+
+/* The arm hangs on two axes; gravity along -y turns it about z, the second. */
+#define TWO_AXES(kind, second)                                                                                         \
+	ARM("<joint name='j' type='" kind "'>" AT_THE_END                                                              \
+	    "<axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 0 1</xyz>" second "</axis2></joint>")
+
+Test(joints, second_axis_has_all_that_the_first_has)
+{
+	static const struct {
+		const char *what, *text;
+		double time_s, expected, tolerance;
+	} axes[] = {
+		/* damping d: it falls at m g l / d once it has begun; by then the lever is shorter by little */
+		{"second axis: damping of 1e6 N m s/rad: rad",
+			TWO_AXES("universal", "<dynamics><damping>1e6</damping></dynamics>"), 1, -9.8 * 0.5 / 1e6,
+			1e-6},
+		{"second axis: friction of 5 N m holds 4.9 N m: rad",
+			TWO_AXES("universal", "<dynamics><friction>5</friction></dynamics>"), 2, 0, 1e-6},
+		/* k q = m g l cos q */
+		{"second axis: spring of 49 N m/rad: rad",
+			TWO_AXES("revolute2",
+				"<dynamics><spring_stiffness>49</spring_stiffness><damping>3</damping></dynamics>"),
+			10, -0.0995, 1e-4},
+		{"second axis: spring with a reference of 0.3: rad",
+			TWO_AXES("universal", "<dynamics><spring_stiffness>4900</spring_stiffness><damping>50</damping>"
+					      "<spring_reference>0.3</spring_reference></dynamics>"),
+			10, 0.3 - 4.9 * 0.9556 / 4900, 1e-4},
+		{"second axis: no faster than 0.2 rad/s: rad",
+			TWO_AXES("universal", "<limit><velocity>0.2</velocity></limit>"), 2, -0.4, 5e-3},
+		{"second axis: equal stops: rad",
+			TWO_AXES("universal", "<limit><lower>0.2</lower><upper>0.2</upper></limit>"), 2, 0.2, 1e-4},
+		{"second axis: lower stop at -0.4, softened: rad",
+			TWO_AXES("universal", "<limit><lower>-0.4</lower><upper>2</upper><stiffness>490</stiffness>"
+					      "<dissipation>20</dissipation></limit>"),
+			6, -0.4 - 4.9 * 0.917 / 490, 2e-4},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(axes); i++) {
+		start("0 -9.8 0", axes[i].text);
+		run_until(axes[i].time_s);
+		expect(axes[i].what, angle_about_z(pose()), axes[i].expected, axes[i].tolerance);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(joints, prismatic_has_friction_and_speed_limit)
+{
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><dynamics><friction>"
+		    "9.9</friction></dynamics></axis></joint>"));
+	run_until(2);
+	expect("friction of 9.9 N holds 9.8 N: m", pose().z, 2, 1e-6);
+	troupe_server_destroy(server);
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><dynamics><friction>"
+		    "5.8</friction></dynamics></axis></joint>"));
+	run_until(1);
+	expect("friction of 5.8 N brakes 9.8 N, 1 s: m", pose().z, 2 - 2, 3e-3);
+	troupe_server_destroy(server);
+	start("0 0 -9.8",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><limit><velocity>0.1"
+		    "</velocity></limit></axis></joint>"));
+	run_until(3);
+	expect("falls no faster than 0.1 m/s: m", pose().z, 2 - 0.3, 2e-2);
+	troupe_server_destroy(server);
+}
+
+/* The world as parent and, by way of a static model, as child: then the joint's signs are those of the world against
+ * the link. */
+#define ROCK "<model name='rock'><static>true</static><link name='l'/></model>"
+#define WORLD_JOINT(kind, axes)                                                                                        \
+	"<joint name='j' type='" kind "'><pose relative_to='m::l'>-0.5 0 0 0 0 0</pose><parent>m::l</parent><child>"   \
+	"rock::l</child>" axes "</joint>"
+#define STOPS(tag, xyz, lower, upper)                                                                                  \
+	"<" tag "><xyz expressed_in='rock::l'>" xyz "</xyz><limit><lower>" lower "</lower><upper>" upper               \
+	"</upper></limit><dynamics><damping>0.5</damping></dynamics></" tag ">"
+
+Test(joints, world_as_child)
+{
+	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("prismatic", STOPS("axis", "0 0 1", "-0.2", "0.3")));
+	run_until(5);
+	expect("slide with the world as child falls by its upper: m", pose().z, 2 - 0.3, 2e-3);
+	troupe_server_destroy(server);
+	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("revolute", STOPS("axis", "0 1 0", "-0.3", "0.2")));
+	run_until(8);
+	expect("hinge with the world as child falls by its lower: rad", angle_about_y(pose()), 0.3, 5e-3);
+	troupe_server_destroy(server);
+	/* SDF's first axis is the parent's, here the arm's */
+	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("universal",
+				  STOPS("axis", "0 1 0", "-0.35", "0.2") STOPS("axis2", "0 0 1", "-1", "1")));
+	run_until(8);
+	expect("universal with the world as child, first: rad", angle_about_y(pose()), 0.35, 5e-3);
+	troupe_server_destroy(server);
+	start("0 -9.8 0", ROCK ARM("") WORLD_JOINT("universal",
+				  STOPS("axis", "0 1 0", "-0.35", "0.2") STOPS("axis2", "0 0 1", "-1", "0.45")));
+	run_until(8);
+	expect("universal with the world as child, second: rad", angle_about_z(pose()), -0.45, 5e-3);
+	troupe_server_destroy(server);
+	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("fixed", ""));
+	run_until(2);
+	expect("fixed to a static model: m", pose().z, 2, 0);
+	troupe_server_destroy(server);
+}
+
+/* Joints of the world between models, and one whose links are both of one model. */
+Test(joints, between_models)
+{
+	start("0 0 -9.8",
+		"<model name='ceiling'><static>true</static><pose>0 0 2 0 0 0</pose><link name='l'/></model>" ARM(
+			"") "<joint name='j' type='ball'><pose relative_to='ceiling::l'/><parent>ceiling::l</parent>"
+			    "<child>m::l</child></joint>");
+	run_until(1);
+	struct troupe_pose p = pose();
+	expect("ball to a static model: distance, m", sqrt(p.x * p.x + p.y * p.y + (p.z - 2) * (p.z - 2)), 0.5, 1e-3);
+	troupe_server_destroy(server);
+	start("0 0 -9.8",
+		"<model name='m'><link name='a'/><link name='b'><pose>0 0 1 0 0 0</pose></link><joint name='f' "
+		"type='fixed'><parent>world</parent><child>b</child></joint></model><joint name='j' type="
+		"'prismatic'><parent>m::b</parent><child>m::a</child><axis><xyz>0 0 1</xyz><limit><lower>-0.25"
+		"</lower><upper>1</upper></limit></axis></joint>");
+	run_until(2);
+	expect("slide of the world inside one model: m", pose().z, -0.25, 2e-3);
+	troupe_server_destroy(server);
+}
+
 /* A spring that pulls away from a stop, but too weakly, leaves the joint on it. */
 Test(joints, weak_spring_at_a_stop)
 {

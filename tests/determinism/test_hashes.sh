@@ -38,6 +38,7 @@ same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" 8000 1 1
 same asleep "$worlds/asleep.sdf" "$worlds/asleep.commands" 8000 0 1
 same hill "$worlds/hill.sdf" - 6000 1 1
 same heap "$worlds/heap.sdf" - 3000 1 1
+same mechanisms "$worlds/mechanisms.sdf" - 8000 0 0
 same patrol "$worlds/patrol.sdf" - 16000 1 1
 same large "$worlds/large.sdf" "$worlds/large.commands" 4000 1 1
 for i in 1 2 3 4 5; do
