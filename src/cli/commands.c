@@ -188,17 +188,43 @@ troupe_status commands_read(const char *path, struct command_lines *commands, st
 	return status ? status : commands_parse(path, bytes, count, commands, error);
 }
 
+static int by_step(const void *a, const void *b)
+{
+	const struct command_line *x = *(const struct command_line *const *)a;
+	const struct command_line *y = *(const struct command_line *const *)b;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* By step, then as in the file. A file need not be sorted, but the server puts each command in its place among those
+ * that it has: with the latest first that takes time with the square of their number. */
+static const struct command_line **in_order(const struct command_lines *commands)
+{
+	const struct command_line **order = mem_alloc((commands->all.count + 1) * sizeof(const struct command_line *));
+	bool sorted = true;
+	for (uint32_t i = 0; i < commands->all.count; i++) {
+		order[i] = &commands->all.at[i];
+		sorted = sorted && (!i || order[i - 1]->step <= order[i]->step);
+	}
+	if (!sorted)
+		qsort(order, commands->all.count, sizeof(const struct command_line *), by_step);
+	return order;
+}
+
 troupe_status commands_queue(
 	const struct command_lines *commands, struct troupe_server *server, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < commands->all.count; i++) {
-		const struct command_line *line = &commands->all.at[i];
+	const struct command_line **order = in_order(commands);
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < commands->all.count && !status; i++) {
 		struct troupe_error why;
-		troupe_status status = troupe_server_command(server, line->step, line->topic, line->text, &why);
+		status = troupe_server_command(server, order[i]->step, order[i]->topic, order[i]->text, &why);
 		if (status)
-			return fail(error, status, "%s:%u: %s", commands->path, line->line, why.text);
+			fail(error, status, "%s:%u: %s", commands->path, order[i]->line, why.text);
 	}
-	return TROUPE_OK;
+	free(order);
+	return status;
 }
 
 void commands_fini(struct command_lines *commands)

@@ -32,7 +32,7 @@ troupe_status commands_read(const char *path, struct command_lines *commands, st
 /* The same for what has been read already: `bytes` holds `count` bytes and a terminator, and becomes the commands'. */
 troupe_status commands_parse(
 	const char *path, char *bytes, size_t count, struct command_lines *commands, struct troupe_error *error);
-/* Hands them to the server, which knows its topics. TROUPE_ECOMMAND with file:line. */
+/* Hands them to the server, which knows its topics, by step and then as in the file. TROUPE_ECOMMAND with file:line. */
 troupe_status commands_queue(
 	const struct command_lines *commands, struct troupe_server *server, struct troupe_error *error);
 void commands_fini(struct command_lines *commands);

@@ -172,6 +172,9 @@ commands '1 /world/other/control pause: true\n' 1 'c.txt:1: '
 commands '1 /world/w/control pause: \000true\n' 1 'c.txt:1: a zero byte'
 { printf '1 /world/w/control '; head -c 17000000 /dev/zero | tr '\0' x; echo; } >c.txt
 bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --iterations 5 w.sdf --commands c.txt
+# a file whose commands come in the worst order takes no longer than a sorted one
+awk 'BEGIN { for (i = 150000; i > 0; i--) print 1000 + i, "/world/w/control pause: false" }' >c.txt
+good '' run --iterations 5 --rtf 0 w.sdf --commands c.txt
 bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
 bad 1 'cannot read' run --iterations 5 w.sdf --commands "$folder"
 

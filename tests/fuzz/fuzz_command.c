@@ -240,7 +240,8 @@ static void replace(struct text *text, size_t at, size_t cut, const char *with, 
 static void repeat(struct text *text, size_t at)
 {
 	char copy[64];
-	size_t length = MIN(below(sizeof copy), text->count - at);
+	size_t length = below(sizeof copy);
+	length = MIN(length, text->count - at); /* MIN looks at its arguments twice */
 	memcpy(copy, text->at + at, length);
 	for (size_t n = 1 + below(3) * below(20); n > 0; n--)
 		replace(text, below(text->count), 0, copy, length);

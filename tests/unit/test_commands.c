@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
+#include "system/message.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -109,4 +110,63 @@ Test(commands, length_is_limited)
 	cr_assert_eq(parse_long(COMMANDS_STATEMENT_BYTES_MAX + 1, &commands, &error), TROUPE_ELIMIT);
 	cr_assert_str_eq(error.text, "c:1: a command of 16777217 bytes: expected at most 16777216");
 	commands_fini(&commands);
+}
+
+static const struct {
+	const char *topic_end;
+	const struct message_schema *schema;
+} taken[] = {
+	{"/cmd_vel", &message_twist},
+	{"/control", &message_world_control},
+	{"/create", &message_entity_factory},
+	{"/create_multiple", &message_entity_factory_v},
+	{"/set_pose", &message_pose},
+	{"/set_pose_vector", &message_pose_v},
+	{"/remove", &message_entity},
+	{"/set_physics", &message_physics},
+	{"/set_performer", &message_set_performer},
+};
+
+/* The block's commands are messages of their topics; bit i: taken[i] was there. */
+static unsigned check_examples(const char *block, size_t count)
+{
+	struct command_lines commands = {0};
+	struct troupe_error error = {0};
+	unsigned seen = 0;
+	cr_assert_eq(
+		commands_parse("manual", strndup(block, count), count, &commands, &error), TROUPE_OK, "%s", error.text);
+	for (uint32_t i = 0; i < commands.all.count; i++) {
+		const char *topic = commands.all.at[i].topic, *end = strrchr(topic, '/');
+		struct message message = {0};
+		size_t k = 0;
+		while (k < ARRAY_LEN(taken) && strcmp(taken[k].topic_end, end))
+			k++;
+		cr_assert_lt(k, ARRAY_LEN(taken), "%s", topic);
+		cr_assert_eq(message_parse(taken[k].schema, commands.all.at[i].text, &message, &error), TROUPE_OK,
+			"%s: %s", topic, error.text);
+		message_fini(&message);
+		seen |= 1u << k;
+	}
+	commands_fini(&commands);
+	return seen;
+}
+
+/* What the manual page shows is what is read, and it shows one of each. */
+Test(commands, examples_of_the_manual_are_read)
+{
+	struct troupe_error error = {0};
+	char *page;
+	size_t bytes;
+	cr_assert_eq(text_read_file(SOURCE_DIR "/src/cli/troupe.1", 1 << 20, &page, &bytes, &error), TROUPE_OK, "%s",
+		error.text);
+	char *at = strstr(page, ".SS Commands\n"), *end = strstr(page, ".SS Configuration\n");
+	cr_assert(at && end && at < end);
+	unsigned seen = 0;
+	while ((at = strstr(at, "\n.nf\n")) && at < end) {
+		char *stop = strstr(at += 5, ".fi\n");
+		cr_assert_not_null(stop);
+		seen |= check_examples(at, (size_t)(stop - at));
+	}
+	cr_assert_eq(seen, (1u << ARRAY_LEN(taken)) - 1, "seen %x", seen);
+	free(page);
 }

@@ -1,0 +1,145 @@
+/* What reading commands costs: from the bytes of a file to messages. Beside it the bare strtod() of the numbers in
+ * them; and many beside few, because a reader that is not linear would show there. */
+#include "bench.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "system/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS_MAX = 99 };
+
+static void must(troupe_status status, const struct troupe_error *error)
+{
+	if (!status)
+		return;
+	fprintf(stderr, "bench_commands: %s\n", error->text);
+	exit(1);
+}
+
+static struct text twists(uint32_t count)
+{
+	struct text file = {0};
+	for (uint32_t i = 0; i < count; i++)
+		text_add(&file, "%u /model/vehicle_%u/cmd_vel linear: {x: %u.%u} angular: {z: -0.%u}\n", i, i % 512,
+			i % 5, i % 97, i % 89);
+	return file;
+}
+
+/* A pose every fourth line of SDF. */
+static struct text create(uint32_t bytes)
+{
+	struct text file = {0};
+	text_add(&file, "0 /world/w/create name: 'm' sdf: '");
+	for (uint32_t i = 0; file.count < bytes; i++)
+		text_add(&file,
+			"<link name=\"link_%u\">\n  <pose>%u 0 0 0 0 0</pose>\n  <visual name=\"v\"/>\n</link>\n", i,
+			i);
+	text_add(&file, "'\n");
+	return file;
+}
+
+/* Time in ns of reading the file into messages of the schema. */
+static double time_read(const struct text *file, const struct message_schema *schema, uint64_t *ret_hash)
+{
+	struct command_lines commands = {0};
+	struct troupe_error error;
+	char *bytes = mem_alloc(file->count + 1);
+	memcpy(bytes, file->at, file->count + 1);
+	uint64_t hash = 0, begin = bench_now_ns();
+	must(commands_parse("bench", bytes, file->count, &commands, &error), &error);
+	VEC(struct message) messages = {0};
+	for (uint32_t i = 0; i < commands.all.count; i++) {
+		struct message message;
+		must(message_parse(schema, commands.all.at[i].text, &message, &error), &error);
+		vec_push(&messages, message);
+	}
+	double ns = (double)(bench_now_ns() - begin);
+	for (uint32_t i = 0; i < messages.count; i++) {
+		const char *first = message_string(&messages.at[i], 0);
+		hash = hash_bytes(hash, messages.at[i].value, sizeof messages.at[i].value);
+		hash = hash_bytes(hash, first, strlen(first));
+		message_fini(&messages.at[i]);
+	}
+	vec_free(&messages);
+	commands_fini(&commands);
+	*ret_hash = hash;
+	return ns;
+}
+
+/* The numbers alone: step, linear and angular. */
+static double time_numbers(const struct text *file)
+{
+	double sum = 0;
+	uint64_t begin = bench_now_ns();
+	for (const char *at = file->at; *at; at = strchr(at, '\n') + 1) {
+		sum += strtod(at, NULL);
+		at = strstr(at, "x: ");
+		sum += strtod(at + 3, NULL);
+		at = strstr(at, "z: ");
+		sum += strtod(at + 3, NULL);
+	}
+	double ns = (double)(bench_now_ns() - begin);
+	if (sum < 0)
+		printf("%g\n", sum); /* or the compiler would see that nobody wants it */
+	return ns;
+}
+
+static double time_copy(const struct text *file)
+{
+	uint64_t begin = bench_now_ns();
+	char *copy = mem_strdup(file->at);
+	double ns = (double)(bench_now_ns() - begin);
+	if (copy[file->count])
+		exit(1);
+	free(copy);
+	return ns;
+}
+
+static void measure_twists(const struct bench_options *options, int repeats, uint32_t many, uint32_t few)
+{
+	struct text all = twists(many), some = twists(few);
+	double mine[REPEATS_MAX], small[REPEATS_MAX], bare[REPEATS_MAX];
+	uint64_t hash = 0, unused;
+	for (int r = -1; r < repeats; r++) { /* the first is to warm up */
+		int at = r < 0 ? 0 : r;
+		mine[at] = time_read(&all, &message_twist, &hash) / many;
+		small[at] = time_read(&some, &message_twist, &unused) / few;
+		bare[at] = time_numbers(&all) / many;
+	}
+	double ns = bench_median(mine, repeats);
+	bench_row(options, "twist command / its numbers", "ns", ns, bench_median(bare, repeats), hash);
+	bench_row(options, "one of 1000000 / of 100000", "ns", ns, bench_median(small, repeats), hash);
+	text_fini(&all);
+	text_fini(&some);
+}
+
+static void measure_sdf(const struct bench_options *options, int repeats, uint32_t bytes)
+{
+	struct text file = create(bytes);
+	double mine[REPEATS_MAX], bare[REPEATS_MAX];
+	uint64_t hash = 0;
+	for (int r = -1; r < repeats; r++) {
+		int at = r < 0 ? 0 : r;
+		mine[at] = time_read(&file, &message_entity_factory, &hash) / bytes;
+		bare[at] = time_copy(&file) / bytes;
+	}
+	bench_row(options, "byte of inline SDF / copied", "ns", bench_median(mine, repeats),
+		bench_median(bare, repeats), hash);
+	text_fini(&file);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options options =
+		bench_parse(argc, argv, "Reading commands, beside the numbers and bytes in them alone");
+	int repeats = options.repeats < REPEATS_MAX ? options.repeats : REPEATS_MAX;
+	uint32_t shrink = options.smoke ? 1000 : 1;
+	measure_twists(&options, repeats, 1000000 / shrink, 100000 / shrink);
+	measure_sdf(&options, repeats, (15 << 20) / shrink);
+	return 0;
+}
