@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* Stillness shows in the speed of every body, and lasts. ODE's own defaults for auto-disable are 0.01 m/s and 0.01
- * rad/s; see ../ARCHITECTURE.md, "Tried and measured". */
-#define STILL_SPEED 0.01 /* m/s */
-#define STILL_SPIN 0.01  /* rad/s */
+/* Stillness shows in the speed of every body, and lasts. Things at rest move by less than a tenth of this in our worlds;
+ * ODE's own auto-disable takes 0.01, which stops slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured". */
+#define STILL_SPEED 0.001 /* m/s */
+#define STILL_SPIN 0.001  /* rad/s */
 
 uint64_t sleep_steps(double dt)
 {
