@@ -2,6 +2,7 @@
 #ifndef PHYSICS_INTERNAL_H
 #define PHYSICS_INTERNAL_H
 
+#include "collide/collide.h"
 #include "physics/physics.h"
 
 #include <ode/ode.h>
@@ -89,6 +90,7 @@ struct physics {
 	struct static_geom *statics; /* [geom_count] */
 
 	/* scratch */
+	struct collide_space collide;
 	uint32_t *set;         /* [model_count] union-find over models */
 	uint32_t *place;       /* [model_count] */
 	uint32_t *island;      /* [body_count] union-find over bodies */
@@ -102,6 +104,11 @@ struct physics {
 void ode_set_random_broken(bool broken); /* of this thread */
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
+
+/* shape.c */
+dGeomID shape_make(const struct scene_geom *geom);
+/* dCollide() for all kinds of geoms: at most `most` contacts in *ret, whose normals push the first geom away. */
+int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
 
 /* instance.c */
 struct instance *instance_create(struct physics *physics, uint32_t model);

@@ -54,6 +54,7 @@ void physics_destroy(struct physics *physics)
 	free(physics->instances);
 	free(physics->present);
 	free(physics->statics);
+	collide_space_fini(&physics->collide);
 	free(physics->set);
 	free(physics->place);
 	free(physics->island);

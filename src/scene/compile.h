@@ -4,6 +4,15 @@
 
 #include "scene/scene.h"
 
+typedef VEC(struct scene_geom) scene_geoms;
+
+enum compile_solid { SOLID_PARTS, SOLID_WHOLE, SOLID_SKIN, SOLID_KINDS };
+
+struct solid { /* what has been made of one mesh */
+	bool tried[SOLID_KINDS];
+	uint32_t first[SOLID_KINDS], count[SOLID_KINDS]; /* in the scene's hulls, or skins */
+};
+
 struct compile {
 	struct scene *scene;
 	const struct sdf_world *sdf;
@@ -17,7 +26,8 @@ struct compile {
 	bool *link_held;        /* [sdf links] at roots: body is kinematic */
 	VEC(struct scene_model) models;
 	VEC(struct scene_body) bodies;
-	VEC(struct scene_geom) geoms;
+	scene_geoms geoms, of_collision; /* the latter: scratch */
+	VEC(struct solid) solids;        /* by mesh.id */
 	VEC(struct scene_joint) joints;
 	VEC(struct scene_link) links;
 	VEC(struct scene_level) levels;
@@ -25,6 +35,12 @@ struct compile {
 
 /* Keeps a warning; with kind (a string that lives as long as the scene), only the first of its kind. */
 void scene_warn(struct compile *c, const char *kind, const char *format, ...) TROUPE_PRINTF(3, 4);
+
+/* Appends what a collision is made of: copies of `geom` with their shapes filled in, none when it is left out (with a
+ * warning). is_static: it belongs to no body (solid.c). */
+void scene_add_shape(
+	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out);
+void scene_free_solids(struct scene *scene);
 
 /* Reads performers and levels from the world's plugins (levels.c). */
 troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);

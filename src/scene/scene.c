@@ -154,44 +154,6 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 
 /* --- geoms ------------------------------------------------------------------------------------------------------ */
 
-static bool shape_of(struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom *geom)
-{
-	const struct sdf_shape *shape = &from->shape;
-	const char *file = c->sdf->models.at[c->sdf->links.at[from->link].model].file;
-	switch (shape->kind) {
-	case SDF_BOX:
-		geom->kind = SCENE_BOX;
-		geom->size = vec3_scale(shape->size, 0.5);
-		return true;
-	case SDF_SPHERE:
-		geom->kind = SCENE_SPHERE;
-		geom->size.x = shape->radius;
-		return true;
-	case SDF_CYLINDER:
-	case SDF_CAPSULE:
-		geom->kind = shape->kind == SDF_CYLINDER ? SCENE_CYLINDER : SCENE_CAPSULE;
-		geom->size.x = shape->radius;
-		geom->size.z = shape->length / 2;
-		return true;
-	case SDF_PLANE:
-		geom->kind = SCENE_PLANE;
-		geom->size = shape->normal;
-		if (is_static)
-			return true;
-		scene_warn(c, "plane on a dynamic model",
-			"%s:%u: collision '%s': a plane on a model that is not static is left out", file, from->line,
-			from->name);
-		return false;
-	case SDF_EMPTY:
-		return false;
-	default:
-		scene_warn(c, sdf_shape_kind_text(shape->kind),
-			"%s:%u: collision '%s': no contact with shapes of kind '%s' yet; they are left out", file,
-			from->line, from->name, sdf_shape_kind_text(shape->kind));
-		return false;
-	}
-}
-
 static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
 {
 	const struct sdf_link *link = &c->sdf->links.at[sdf_link];
@@ -205,16 +167,18 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 			.surface = &from->surface,
 			.max_contacts = from->max_contacts,
 		};
-		if (!shape_of(c, from, body == SCENE_NONE, &geom))
-			continue;
-		if (body == SCENE_NONE) {
-			geom.in_body = from->in_world;
-			geom.box = scene_geom_box(&geom, POSE_IDENTITY);
-			bvh_insert(&c->scene->static_tree, geom.box, c->geoms.count);
-		} else {
-			geom.in_body = pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		geom.in_body =
+			body == SCENE_NONE ? from->in_world : pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		c->of_collision.count = 0;
+		scene_add_shape(c, from, body == SCENE_NONE, geom, &c->of_collision);
+		for (uint32_t k = 0; k < c->of_collision.count; k++) {
+			geom = c->of_collision.at[k];
+			if (body == SCENE_NONE) {
+				geom.box = scene_geom_box(&geom, POSE_IDENTITY);
+				bvh_insert(&c->scene->static_tree, geom.box, c->geoms.count);
+			}
+			vec_push(&c->geoms, geom);
 		}
-		vec_push(&c->geoms, geom);
 	}
 }
 
@@ -461,6 +425,8 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 		status = scene_add_levels(&c, options, error);
 	hand_over(&c);
 	map_fini(&c.warned);
+	vec_free(&c.of_collision);
+	vec_free(&c.solids);
 	arena_fini(&c.scratch);
 	if (status) {
 		scene_destroy(scene);
@@ -488,6 +454,7 @@ void scene_destroy(struct scene *scene)
 	free_const(scene->links);
 	free_const(scene->levels);
 	bvh_fini(&scene->static_tree);
+	scene_free_solids(scene);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);
 	arena_fini(&scene->arena);

@@ -16,6 +16,8 @@
 #include "base/map.h"
 #include "geom/bvh.h"
 #include "geom/geom.h"
+#include "mesh/hull.h"
+#include "mesh/skin.h"
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
@@ -24,11 +26,16 @@
 enum { SCENE_SECONDARIES_MAX = 256 }; /* that a world may ask for or name */
 
 enum scene_shape_kind {
-	SCENE_BOX,      /* size: half edges */
-	SCENE_SPHERE,   /* size.x: radius */
-	SCENE_CYLINDER, /* size.x: radius, size.z: half length */
-	SCENE_CAPSULE,  /* the same; half length of the cylindrical part */
-	SCENE_PLANE,    /* size: unit normal in the geom's frame; static models only */
+	SCENE_BOX,       /* size: half edges */
+	SCENE_SPHERE,    /* size.x: radius */
+	SCENE_CYLINDER,  /* size.x: radius, size.z: half length */
+	SCENE_CAPSULE,   /* the same; half length of the cylindrical part */
+	SCENE_PLANE,     /* size: unit normal in the geom's frame; static models only */
+	SCENE_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
+	SCENE_ELLIPSOID, /* size: radii */
+	SCENE_CONVEX,    /* hull */
+	SCENE_MESH,      /* skin: triangles; static models only, as is the next */
+	SCENE_HEIGHTMAP, /* skin: a grid */
 };
 
 struct scene_geom {
@@ -37,6 +44,8 @@ struct scene_geom {
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
+	const struct hull *hull; /* the scene's */
+	const struct skin *skin;
 	struct pose in_body; /* of a static geom: in the world */
 	struct aabb box;     /* of a static geom: in the world; a plane's is its half space's, often everything */
 	const struct sdf_surface *surface;
@@ -116,6 +125,8 @@ struct scene {
 	const struct scene_level *levels;
 	/* Static geoms by their boxes; value: geom index. Which of them are present changes from step to step. */
 	struct bvh static_tree;
+	VEC(struct hull *) hulls; /* what geoms point to */
+	VEC(struct skin *) skins;
 	struct map model_by_name;
 	VEC(const char *) warnings; /* file:line: what is ignored, once per kind */
 	struct arena arena;
@@ -130,7 +141,8 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	struct troupe_error *error);
 void scene_destroy(struct scene *scene);
 
-/* The box of a geom whose body is at `body`, exact for the shape and padded by nothing. A pure function. */
+/* The box of a geom whose body is at `body`, exact for the shape (of a mesh or heightmap: around its
+ * own box) and padded by nothing. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
 
 /* Model indices by name; SCENE_NONE if none. */
