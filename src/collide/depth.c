@@ -195,7 +195,7 @@ bool depth_find(const struct collide_shape *a, const struct collide_shape *b, st
 	struct face best = h.f[nearest_face(&h)];
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		struct vertex at;
-		if (best.s == INFINITY)
+		if (isinf(best.s))
 			return false;
 		if (!look(&h, best.n, &at))
 			return false;

@@ -142,7 +142,7 @@ static bool bridge(struct filling *f, struct ring *outer, const struct ring *hol
 			if (clear)
 				best = vec3_dot(d, d), from = i, to = k;
 		}
-	if (best == INFINITY)
+	if (isinf(best))
 		return false;
 	struct ring joined = {0};
 	for (uint32_t i = 0; i <= from; i++)

@@ -2,6 +2,7 @@
  * on its hash tables' sizes only; they are put in an order of our own all the same, by their corners. */
 #include "mesh/hull.h"
 
+#include "base/arena.h"
 #include "config.h"
 
 #include <stdlib.h>
