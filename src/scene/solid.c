@@ -122,8 +122,9 @@ static void make_solid(struct compile *c, const struct sdf_collision *from, cons
 static void add_mesh(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
 	enum compile_solid kind, struct scene_geom geom, scene_geoms *out)
 {
-	if (mesh->id >= c->solids.count)
-		(void)vec_append(&c->solids, mesh->id + 1 - c->solids.count);
+	uint32_t room = c->solids.count;
+	if (mesh->id >= room)
+		(void)vec_append(&c->solids, mesh->id + 1 - room);
 	struct solid *solid = &c->solids.at[mesh->id];
 	if (!solid->tried[kind])
 		make_solid(c, from, mesh, solid, kind);
