@@ -28,7 +28,8 @@ __attribute__((format(printf, 2, 3))) static void start(const char *gravity, con
 	va_end(args);
 	text_add(&text,
 		"<sdf version='1.11'><world name='w'><gravity>%s</gravity><physics name='p' "
-		"type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>%s</world>"
+		"type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>%s</"
+		"world>"
 		"</sdf>",
 		gravity, body);
 	struct troupe_server_def def = troupe_server_def_default();

@@ -13,16 +13,18 @@ static const struct shape {
 	{"box", "<box><size>0.6 0.5 0.4</size></box>", "0 0 0.4", 0.2},
 	{"sphere", "<sphere><radius>0.3</radius></sphere>", "0 0 0", 0.3},
 	{"cylinder", "<cylinder><radius>0.3</radius><length>0.5</length></cylinder>", "0 0 0.2", 0.25},
-	{"cylinder, lying", "<cylinder><radius>0.25</radius><length>0.5</length></cylinder>", "1.5707963267948966 0 0.3",
-		0.25},
-	{"capsule, lying", "<capsule><radius>0.2</radius><length>0.5</length></capsule>", "1.5707963267948966 0 0.3", 0.2},
+	{"cylinder, lying", "<cylinder><radius>0.25</radius><length>0.5</length></cylinder>",
+		"1.5707963267948966 0 0.3", 0.25},
+	{"capsule, lying", "<capsule><radius>0.2</radius><length>0.5</length></capsule>", "1.5707963267948966 0 0.3",
+		0.2},
 	{"ellipsoid", "<ellipsoid><radii>0.3 0.25 0.15</radii></ellipsoid>", "0 0 0.5", 0.15},
 	{"ball as ellipsoid", "<ellipsoid><radii>0.2 0.2 0.2</radii></ellipsoid>", "0 0 0.5", 0.2},
 	{"cone", "<cone><radius>0.3</radius><length>0.4</length></cone>", "0 0 0.1", 0.2},
 	{"hull of a block", "<mesh><uri>" FILES "block.obj</uri><scale>0.5 0.5 0.6</scale></mesh>", "0 0 0.7", 0.3},
 	{"hulls of a stool", "<mesh><uri>" FILES "stool.obj</uri></mesh>", "0 0 0.7", 0},
 	{"polyline",
-		"<polyline><point>-0.3 -0.2</point><point>0.3 -0.2</point><point>0.3 0.2</point><point>0 0</point><point>-0.3 "
+		"<polyline><point>-0.3 -0.2</point><point>0.3 -0.2</point><point>0.3 0.2</point><point>0 "
+		"0</point><point>-0.3 "
 		"0.2</point><height>0.3</height></polyline>",
 		"0 0 0.2", 0},
 };
@@ -38,9 +40,11 @@ static const struct ground {
 	{"mesh", "<mesh><uri>" FILES "tiles.obj</uri><scale>0.4 0.4 1</scale></mesh>", 0, false},
 	{"heightmap", "<heightmap><uri>" FILES "flat.png</uri><size>4 4 0.7</size><pos>0 0 0.1</pos></heightmap>", 0.8,
 		false},
-	{"hull", "<mesh optimization='convex_hull'><uri>" FILES "block.obj</uri><scale>4 4 1</scale></mesh>", 0.5, false},
+	{"hull", "<mesh optimization='convex_hull'><uri>" FILES "block.obj</uri><scale>4 4 1</scale></mesh>", 0.5,
+		false},
 	{"polyline",
-		"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 2</point><height>0.6</height>"
+		"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 "
+		"2</point><height>0.6</height>"
 		"</polyline>",
 		0.6, false},
 };
@@ -67,7 +71,8 @@ static void check_rest(const char *on, const struct shape *shape, const char *na
 	struct troupe_pose p = pose_of(name);
 	snprintf(what, sizeof what, "%s on %s: height, m", shape->name, on);
 	expect(what, p.z, z, 0.0011 * layers);
-	cr_expect(fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has strayed to %g %g", shape->name, on, p.x - x, p.y);
+	cr_expect(fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has strayed to %g %g", shape->name, on, p.x - x,
+		p.y);
 }
 
 Test(shapes, rest_on_every_ground)
@@ -80,15 +85,16 @@ Test(shapes, rest_on_every_ground)
 			if (g > 0 || s == 0)
 				add(&text, name, true, 10 * (double)s, 0, "0 0 0", 1, grounds[g].geometry);
 			snprintf(name, sizeof name, "shape%zu", s);
-			add(&text, name, false, 10 * (double)s, grounds[g].top + shapes[s].height + 0.01, shapes[s].rpy, 2,
-				shapes[s].geometry);
+			add(&text, name, false, 10 * (double)s, grounds[g].top + shapes[s].height + 0.01, shapes[s].rpy,
+				2, shapes[s].geometry);
 		}
 		start("0 0 -9.8", "%s", text.at);
 		text_fini(&text);
 		run_until(3);
 		for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
 			snprintf(name, sizeof name, "shape%zu", s);
-			check_rest(grounds[g].name, &shapes[s], name, 10 * (double)s, grounds[g].top + shapes[s].height, 1);
+			check_rest(grounds[g].name, &shapes[s], name, 10 * (double)s, grounds[g].top + shapes[s].height,
+				1);
 		}
 		stop();
 	}
@@ -134,24 +140,25 @@ Test(shapes, rest_on_each_other)
 
 #define SURFACE(mu) "<surface><friction><ode><mu>" mu "</mu><mu2>" mu "</mu2></ode></friction></surface>"
 #define STATIC(geometry, mu)                                                                                           \
-	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry>" geometry             \
+	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry>" geometry              \
 	"</geometry>" SURFACE(mu) "</collision></link></model>"
 #define LOOSE(name, pose, inertia, geometry, mu)                                                                       \
-	"<model name='" name "'><pose>" pose "</pose><link name='l'><inertial><mass>2</mass><inertia><ixx>" inertia   \
-	"</ixx><iyy>" inertia "</iyy><izz>" inertia "</izz></inertia></inertial><collision name='c'><geometry>"        \
-		geometry "</geometry>" SURFACE(mu) "</collision></link></model>"
+	"<model name='" name "'><pose>" pose "</pose><link name='l'><inertial><mass>2</mass><inertia><ixx>" inertia    \
+	"</ixx><iyy>" inertia "</iyy><izz>" inertia                                                                    \
+	"</izz></inertia></inertial><collision name='c'><geometry>" geometry                                           \
+	"</geometry>" SURFACE(mu) "</collision></link></model>"
 #define BOXES                                                                                                          \
 	LOOSE("box", "-3.5 0.13 0.199 0 0 0.2", "0.05", "<box><size>0.6 0.5 0.4</size></box>", "0.2")                  \
 	LOOSE("hull", "-3.5 2.1 0.199 0 0 0.2", "0.05",                                                                \
 		"<mesh><uri>" FILES "block.obj</uri><scale>0.6 0.5 0.4</scale></mesh>", "0.2")                         \
-	LOOSE("ball", "-3.5 -2.2 0.299 0 0 0", "0.072", "<sphere><radius>0.3</radius></sphere>", "1")                        \
+	LOOSE("ball", "-3.5 -2.2 0.299 0 0 0", "0.072", "<sphere><radius>0.3</radius></sphere>", "1")                  \
 	LOOSE("roller", "-3.5 -3.5 0.249 1.5707963267948966 0 0", "0.0625",                                            \
 		"<cylinder><radius>0.25</radius><length>0.4</length></cylinder>", "1")
 
 static const char *const seamed[][2] = {
 	{"mesh", STATIC("<mesh><uri>" FILES "tiles.obj</uri></mesh>", "1")},
-	{"heightmap",
-		STATIC("<heightmap><uri>" FILES "flat.png</uri><size>10 10 1</size><pos>0 0 -1</pos></heightmap>", "1")},
+	{"heightmap", STATIC("<heightmap><uri>" FILES "flat.png</uri><size>10 10 1</size><pos>0 0 -1</pos></heightmap>",
+			      "1")},
 };
 
 /* On a flat floor cut into triangles everything goes as on a plane. */
@@ -196,8 +203,8 @@ Test(shapes, slide_down_a_ramp)
 {
 	double angle = atan(0.5), a = G * (sin(angle) - 0.2 * cos(angle)), x0 = 1.6, t = 0.8;
 	start("0 0 -9.8",
-		STATIC("<mesh><uri>" FILES "ramp.dae</uri></mesh>", "1") LOOSE("box", "%.17g 0 %.17g 0 %.17g 0", "0.05",
-			"<box><size>0.3 0.3 0.2</size></box>", "0.2"),
+		STATIC("<mesh><uri>" FILES "ramp.dae</uri></mesh>", "1")
+			LOOSE("box", "%.17g 0 %.17g 0 %.17g 0", "0.05", "<box><size>0.3 0.3 0.2</size></box>", "0.2"),
 		x0 - sin(angle) * 0.1, x0 / 2 + cos(angle) * 0.1, -angle);
 	run_until(t);
 	struct troupe_pose p = pose_of("box");
@@ -210,11 +217,12 @@ Test(shapes, slide_down_a_ramp)
 /* Across a ridge between two slopes of a roof: a plank lies on it, level. */
 Test(shapes, rest_on_a_ridge)
 {
-	start("0 0 -9.8",
-		"<model name='roof'><static>true</static><pose>0 0 0 1.5707963267948966 0 0</pose><link name='l'><collision "
-		"name='c'><pose>0 0 -2 0 0 0</pose><geometry><polyline><point>-1 0</point><point>1 0</point><point>0 0.5</point>"
-		"<height>4</height></polyline></geometry></collision></link></model>" LOOSE("plank", "0 0 0.552 0 0 0", "0.2",
-			"<box><size>1 0.4 0.1</size></box>", "1"));
+	start("0 0 -9.8", "<model name='roof'><static>true</static><pose>0 0 0 1.5707963267948966 0 0</pose><link "
+			  "name='l'><collision "
+			  "name='c'><pose>0 0 -2 0 0 0</pose><geometry><polyline><point>-1 0</point><point>1 "
+			  "0</point><point>0 0.5</point>"
+			  "<height>4</height></polyline></geometry></collision></link></model>" LOOSE(
+				  "plank", "0 0 0.552 0 0 0", "0.2", "<box><size>1 0.4 0.1</size></box>", "1"));
 	run_until(0.5);
 	struct troupe_pose p = pose_of("plank");
 	expect("plank on a ridge: height, m", p.z, 0.55, 1.1e-3);
@@ -226,9 +234,9 @@ Test(shapes, rest_on_a_ridge)
 Test(shapes, heap_on_hills)
 {
 	struct text text = {0};
-	text_add(&text,
-		"<model name='hills'><static>true</static><link name='l'><collision name='c'><geometry><heightmap><uri>" FILES
-		"hills.png</uri><size>6 6 1</size></heightmap></geometry></collision></link></model>");
+	text_add(&text, "<model name='hills'><static>true</static><link name='l'><collision "
+			"name='c'><geometry><heightmap><uri>" FILES
+			"hills.png</uri><size>6 6 1</size></heightmap></geometry></collision></link></model>");
 	for (size_t i = 0; i < 33; i++) {
 		char name[20], rpy[60];
 		snprintf(name, sizeof name, "m%zu", i);
