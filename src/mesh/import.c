@@ -7,9 +7,11 @@
  * honoured), nor is glTF's. A node's transform applies to what hangs below it. */
 #include "mesh/mesh.h"
 
+#include "base/text.h"
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -24,6 +26,34 @@ static bool is_known(const char *path)
 	return false;
 }
 
+/* Lists of indices in COLLADA: assimp's reader stands still at what is no digit and fills memory with zeros. */
+static troupe_status check_lists(const char *path, struct troupe_error *error)
+{
+	static const char *const lists[] = {"p", "v", "h", "vcount"};
+	char *text;
+	size_t bytes;
+	troupe_status status = text_read_file(path, MESH_FILE_BYTES_MAX, &text, &bytes, error);
+	if (status)
+		return status;
+	/* the parser ends at a zero, or goes on behind it: neither is a file to read */
+	if (strlen(text) != bytes)
+		status = fail(error, TROUPE_EWORLD, "a zero byte in it: expected text");
+	for (const char *at = text; !status && (at = strchr(at, '<'));) {
+		size_t length = strcspn(++at, " \t\r\n/>");
+		bool is_list = false;
+		for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+			is_list = is_list || (length == strlen(lists[i]) && !strncmp(at, lists[i], length));
+		const char *end = strchr(at, '>');
+		if (!is_list || !end)
+			continue;
+		at = end + 1 + strspn(end + 1, "0123456789 \t\r\n");
+		if (end[-1] != '/' && *at != '<')
+			status = fail(error, TROUPE_EWORLD, "a list of indices holds '%.8s': expected numbers", at);
+	}
+	free(text);
+	return status;
+}
+
 static troupe_status check_file(const char *path, struct troupe_error *error)
 {
 	struct stat info;
@@ -35,7 +65,7 @@ static troupe_status check_file(const char *path, struct troupe_error *error)
 		return fail(error, TROUPE_EIO, "no plain file");
 	if (info.st_size > MESH_FILE_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "the file has more than %d bytes", MESH_FILE_BYTES_MAX);
-	return TROUPE_OK;
+	return strcasecmp(strrchr(path, '.'), ".dae") ? TROUPE_OK : check_lists(path, error);
 }
 
 #ifdef HAVE_MESHES
