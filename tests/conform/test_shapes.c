@@ -1,6 +1,9 @@
 /* Every kind of shape on every kind of ground, and on each other: heights at rest, slides and rolls against what can be
  * computed by hand. */
+#include "config.h"
 #include "harness.h"
+
+#ifdef HAVE_MESHES
 
 TestSuite(shapes, .timeout = 120);
 
@@ -257,3 +260,5 @@ Test(shapes, heap_on_hills)
 	}
 	stop();
 }
+
+#endif

@@ -1,5 +1,8 @@
 /* <surface>: what each setting does, against what it is defined to do. Each on a plane by ODE and on triangles. */
+#include "config.h"
 #include "harness.h"
+
+#ifdef HAVE_MESHES
 
 TestSuite(surfaces, .timeout = 60);
 
@@ -229,3 +232,5 @@ Test(surfaces, plane_on_a_model_that_moves)
 	expect("a box beside it at, m", pose_of("other").z, 0.1, 1.1e-3);
 	stop();
 }
+
+#endif
