@@ -25,8 +25,10 @@ static const char *model_of(const struct compile *c, const struct sdf_collision 
 
 static void leave_out(struct compile *c, const struct sdf_collision *from, const char *why)
 {
-	scene_warn(c, NULL, "%s:%u: collision '%s' of model '%s' is left out: %s", file_of(c, from), from->line,
-		from->name, model_of(c, from), why);
+	/* one is enough when no hull can be made at all */
+	scene_warn(c, strstr(why, "built without") ? "hull" : NULL,
+		"%s:%u: collision '%s' of model '%s' is left out: %s", file_of(c, from), from->line, from->name,
+		model_of(c, from), why);
 }
 
 /* --- hulls ------------------------------------------------------------------------------------------------------ */
