@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* assimp forgets memory when it throws; that is bounded by the file and not ours to mend. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libassimp";
