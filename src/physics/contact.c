@@ -303,7 +303,7 @@ static void collide(struct physics *physics, struct group *group, const struct c
 	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
-	int count = most ? dCollide(ga, gb, (int)most, found, sizeof found[0]) : 0;
+	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, found) : 0;
 	if (!count)
 		return;
 	struct meeting m = meet(&physics->scene->sdf->physics, a->surface, b->surface, dt);

@@ -4,25 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dGeomID make_shape(const struct scene_geom *geom)
-{
-	switch (geom->kind) {
-	case SCENE_BOX:
-		return dCreateBox(0, geom->size.x * 2, geom->size.y * 2, geom->size.z * 2);
-	case SCENE_SPHERE:
-		return dCreateSphere(0, geom->size.x);
-	case SCENE_CYLINDER:
-		return dCreateCylinder(0, geom->size.x, geom->size.z * 2);
-	case SCENE_CAPSULE:
-		return dCreateCapsule(0, geom->size.x, geom->size.z * 2);
-	case SCENE_PLANE: {
-		struct vec3 n = quat_rotate(geom->in_body.q, geom->size);
-		return dCreatePlane(0, n.x, n.y, n.z, vec3_dot(n, geom->in_body.p));
-	}
-	}
-	return 0;
-}
-
 static void to_ode(struct quat q, dQuaternion ret)
 {
 	ret[0] = q.w;
@@ -37,7 +18,7 @@ dGeomID instance_static_geom(struct physics *physics, uint32_t index)
 	if (entry->geom)
 		return entry->geom;
 	const struct scene_geom *geom = &physics->scene->geoms[index];
-	entry->geom = make_shape(geom);
+	entry->geom = shape_make(geom);
 	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
 	if (geom->kind == SCENE_PLANE) {
 		entry->normal = quat_rotate(geom->in_body.q, geom->size);
@@ -84,7 +65,7 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++) {
-		instance->geoms[i] = make_shape(&physics->scene->geoms[m->geom_first + i]);
+		instance->geoms[i] = shape_make(&physics->scene->geoms[m->geom_first + i]);
 		dGeomSetData(instance->geoms[i], (void *)(uintptr_t)(m->geom_first + i));
 	}
 	return instance;

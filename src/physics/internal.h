@@ -2,6 +2,7 @@
 #ifndef PHYSICS_INTERNAL_H
 #define PHYSICS_INTERNAL_H
 
+#include "collide/collide.h"
 #include "physics/physics.h"
 #include "physics/sets.h"
 
@@ -120,6 +121,7 @@ struct physics {
 	struct vec3 gravity;         /* what the groups' worlds are set to */
 
 	/* scratch */
+	struct collide_space collide;
 	uint32_t *island;      /* [room.bodies] union-find over bodies */
 	uint32_t *island_rows; /* [room.bodies] at roots */
 	VEC(struct contact_pair) contact_pairs;
@@ -130,6 +132,11 @@ struct physics {
 void ode_set_random_broken(bool broken); /* of this thread */
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
+
+/* shape.c */
+dGeomID shape_make(const struct scene_geom *geom);
+/* dCollide() for all kinds of geoms: at most `most` contacts in *ret, whose normals push the first geom away. */
+int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
 
 /* instance.c */
 struct instance *instance_create(struct physics *physics, uint32_t model);

@@ -80,6 +80,7 @@ void physics_destroy(struct physics *physics)
 	free(physics->instances);
 	free(physics->present);
 	free(physics->statics);
+	collide_space_fini(&physics->collide);
 	free(physics->island);
 	free(physics->island_rows);
 	free(physics);

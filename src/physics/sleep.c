@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-/* Stillness shows in the speed of every body, and lasts. Things at rest move by less than a tenth of this in our worlds;
- * ODE's own auto-disable takes 0.01, which stops slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured". */
+/* Stillness shows in the speed of every body, and lasts. Things at rest move by less than a tenth of this in our
+ * worlds; ODE's own auto-disable takes 0.01, which stops slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured".
+ */
 #define STILL_SPEED 0.001 /* m/s */
 #define STILL_SPIN 0.001  /* rad/s */
 

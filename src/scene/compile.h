@@ -4,10 +4,20 @@
 
 #include "scene/scene.h"
 
+typedef VEC(struct scene_geom) scene_geoms;
+
+enum compile_solid { SOLID_PARTS, SOLID_WHOLE, SOLID_SKIN, SOLID_KINDS };
+
+struct solid { /* what has been made of one mesh */
+	bool tried[SOLID_KINDS];
+	uint32_t first[SOLID_KINDS], count[SOLID_KINDS]; /* in the scene's hulls, or skins */
+};
+
 struct compile {
 	struct scene *scene;
 	const struct sdf_world *sdf;
-	struct arena *arena; /* what the result points to, beside sdf */
+	struct scene_owned *own;
+	struct arena *arena; /* own->arena */
 	VEC(const char *) warnings;
 	struct map warned;         /* kinds of warning already given */
 	struct map names;          /* of models; value: index in models */
@@ -22,7 +32,8 @@ struct compile {
 	/* Until scene_install() all indices count from the first thing compiled here; it gives them their places. */
 	VEC(struct scene_model) models;
 	VEC(struct scene_body) bodies;
-	VEC(struct scene_geom) geoms;
+	scene_geoms geoms, of_collision; /* the latter: scratch */
+	VEC(struct solid) solids;        /* by mesh.id */
 	VEC(struct scene_joint) joints;
 	VEC(struct scene_link) links;
 	uint32_t world_joint_first; /* joints from here on are the world's own */
@@ -44,15 +55,22 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error);
 /* Compiles the world's actors, after its models (actor.c). */
 troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
+/* Appends what a collision is made of: copies of `geom` with their shapes filled in, none when it is left out (with a
+ * warning). is_static: it belongs to no body (solid.c). */
+void scene_add_shape(
+	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out);
 
 /* Moves all that was compiled into the scene (install.c). Returns the place of the first model. */
 uint32_t scene_install(struct compile *c);
 
-struct scene_owned { /* by a created model */
-	struct sdf *sdf;
+/* What a created model, or the whole of the file, brought along and its parts point to. */
+struct scene_owned {
+	struct sdf *sdf; /* NULL: somebody else's */
 	struct arena arena;
+	VEC(struct hull *) hulls;
+	VEC(struct skin *) skins;
 };
-void scene_disown(struct scene_model *model);
+void scene_free_owned(struct scene_owned *owned); /* NULL is fine */
 
 /* Reads performers and levels from the world's plugins (levels.c). */
 troupe_status scene_add_levels(struct compile *c, const struct scene_options *options, struct troupe_error *error);

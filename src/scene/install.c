@@ -149,16 +149,6 @@ uint32_t scene_install(struct compile *c)
 
 /* --- moving out --------------------------------------------------------------------------------------------------- */
 
-void scene_disown(struct scene_model *model)
-{
-	if (!model->owned)
-		return;
-	sdf_free(model->owned->sdf);
-	arena_fini(&model->owned->arena);
-	free(model->owned);
-	model->owned = NULL;
-}
-
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent)
 {
 	struct scene_model *m = &scene->models[model];
@@ -182,7 +172,7 @@ void scene_free(struct scene *scene, uint32_t model)
 	ranges_give(&scene->joint_ranges, m->joint_first, m->joint_count);
 	ranges_give(&scene->link_ranges, m->link_first, m->link_count);
 	ranges_give(&scene->model_ranges, model, 1);
-	scene_disown(m);
+	scene_free_owned(m->owned);
 	*m = (struct scene_model){
 		.name = "", .absent = true, .is_static = true, .level = SCENE_NONE, .home_level = SCENE_NONE};
 	fit(scene);

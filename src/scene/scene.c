@@ -158,44 +158,6 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 
 /* --- geoms ------------------------------------------------------------------------------------------------------ */
 
-static bool shape_of(struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom *geom)
-{
-	const struct sdf_shape *shape = &from->shape;
-	const char *file = c->sdf->models.at[c->sdf->links.at[from->link].model].file;
-	switch (shape->kind) {
-	case SDF_BOX:
-		geom->kind = SCENE_BOX;
-		geom->size = vec3_scale(shape->size, 0.5);
-		return true;
-	case SDF_SPHERE:
-		geom->kind = SCENE_SPHERE;
-		geom->size.x = shape->radius;
-		return true;
-	case SDF_CYLINDER:
-	case SDF_CAPSULE:
-		geom->kind = shape->kind == SDF_CYLINDER ? SCENE_CYLINDER : SCENE_CAPSULE;
-		geom->size.x = shape->radius;
-		geom->size.z = shape->length / 2;
-		return true;
-	case SDF_PLANE:
-		geom->kind = SCENE_PLANE;
-		geom->size = shape->normal;
-		if (is_static)
-			return true;
-		scene_warn(c, "plane on a dynamic model",
-			"%s:%u: collision '%s': a plane on a model that is not static is left out", file, from->line,
-			from->name);
-		return false;
-	case SDF_EMPTY:
-		return false;
-	default:
-		scene_warn(c, sdf_shape_kind_text(shape->kind),
-			"%s:%u: collision '%s': no contact with shapes of kind '%s' yet; they are left out", file,
-			from->line, from->name, sdf_shape_kind_text(shape->kind));
-		return false;
-	}
-}
-
 static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
 {
 	const struct sdf_link *link = &c->sdf->links.at[sdf_link];
@@ -209,15 +171,16 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 			.surface = &from->surface,
 			.max_contacts = from->max_contacts,
 		};
-		if (!shape_of(c, from, body == SCENE_NONE, &geom))
-			continue;
-		if (body == SCENE_NONE) {
-			geom.in_body = from->in_world;
-			geom.box = scene_geom_box(&geom, POSE_IDENTITY);
-		} else {
-			geom.in_body = pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		geom.in_body =
+			body == SCENE_NONE ? from->in_world : pose_mul(c->links.at[geom.link].in_body, from->in_link);
+		c->of_collision.count = 0;
+		scene_add_shape(c, from, body == SCENE_NONE, geom, &c->of_collision);
+		for (uint32_t k = 0; k < c->of_collision.count; k++) {
+			geom = c->of_collision.at[k];
+			if (body == SCENE_NONE)
+				geom.box = scene_geom_box(&geom, POSE_IDENTITY);
+			vec_push(&c->geoms, geom);
 		}
-		vec_push(&c->geoms, geom);
 	}
 }
 
@@ -349,10 +312,10 @@ static troupe_status add_models(struct compile *c, const struct scene_options *o
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene, struct arena *arena)
+static void compile_init(struct compile *c, const struct sdf_world *world, struct scene *scene, struct scene_owned *own)
 {
 	uint32_t links = world->links.count;
-	*c = (struct compile){.scene = scene, .sdf = world, .arena = arena};
+	*c = (struct compile){.scene = scene, .sdf = world, .own = own, .arena = &own->arena};
 	c->top = arena_array(&c->scratch, uint32_t, world->models.count);
 	c->weld = arena_array(&c->scratch, uint32_t, links);
 	c->body_of_root = arena_array(&c->scratch, uint32_t, links);
@@ -370,6 +333,8 @@ static void compile_fini(struct compile *c)
 	vec_free(&c->links);
 	vec_free(&c->levels);
 	vec_free(&c->warnings);
+	vec_free(&c->of_collision);
+	vec_free(&c->solids);
 	map_fini(&c->warned);
 	map_fini(&c->names);
 	arena_fini(&c->scratch);
@@ -397,7 +362,8 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->real_time_factor = world->physics.real_time_factor;
 	scene->secondaries = SCENE_NONE;
 	struct compile c;
-	compile_init(&c, world, scene, &scene->arena);
+	scene->own = mem_alloc(sizeof *scene->own);
+	compile_init(&c, world, scene, scene->own);
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
 	troupe_status status = add_models(&c, options, error);
@@ -420,15 +386,14 @@ troupe_status scene_add(
 {
 	struct scene_owned *owned = mem_alloc(sizeof *owned);
 	struct compile c;
-	compile_init(&c, &sdf->worlds.at[0], scene, &owned->arena);
+	compile_init(&c, &sdf->worlds.at[0], scene, owned);
 	struct scene_options options = {0};
 	troupe_status status = add_models(&c, &options, error);
 	if (!status && c.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);
 	if (status) {
-		arena_fini(&owned->arena);
-		free(owned);
+		scene_free_owned(owned);
 	} else {
 		*ret_warning = c.warnings.count ? c.warnings.at[0] : "";
 		*ret_model = scene_install(&c);
@@ -445,7 +410,7 @@ void scene_destroy(struct scene *scene)
 	if (!scene)
 		return;
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		scene_disown(&scene->models[m]);
+		scene_free_owned(scene->models[m].owned);
 	free(scene->models);
 	free(scene->bodies);
 	free(scene->geoms);
@@ -461,7 +426,7 @@ void scene_destroy(struct scene *scene)
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);
-	arena_fini(&scene->arena);
+	scene_free_owned(scene->own);
 	free(scene);
 }
 

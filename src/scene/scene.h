@@ -20,6 +20,8 @@
 #include "base/ranges.h"
 #include "geom/bvh.h"
 #include "geom/geom.h"
+#include "mesh/hull.h"
+#include "mesh/skin.h"
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
@@ -28,11 +30,16 @@
 enum { SCENE_SECONDARIES_MAX = 256 }; /* that a world may ask for or name */
 
 enum scene_shape_kind {
-	SCENE_BOX,      /* size: half edges */
-	SCENE_SPHERE,   /* size.x: radius */
-	SCENE_CYLINDER, /* size.x: radius, size.z: half length */
-	SCENE_CAPSULE,  /* the same; half length of the cylindrical part */
-	SCENE_PLANE,    /* size: unit normal in the geom's frame; static models only */
+	SCENE_BOX,       /* size: half edges */
+	SCENE_SPHERE,    /* size.x: radius */
+	SCENE_CYLINDER,  /* size.x: radius, size.z: half length */
+	SCENE_CAPSULE,   /* the same; half length of the cylindrical part */
+	SCENE_PLANE,     /* size: unit normal in the geom's frame; static models only */
+	SCENE_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
+	SCENE_ELLIPSOID, /* size: radii */
+	SCENE_CONVEX,    /* hull */
+	SCENE_MESH,      /* skin: triangles; static models only, as is the next */
+	SCENE_HEIGHTMAP, /* skin: a grid */
 };
 
 struct scene_geom {
@@ -41,10 +48,12 @@ struct scene_geom {
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
-	struct pose in_body;   /* of a static geom: in the world */
-	struct pose reference; /* in_body as it was at first */
-	struct aabb box;       /* of a static geom: in the world; a plane's is its half space's, often everything */
-	uint32_t leaf;         /* of a static geom: in scene.static_tree */
+	const struct hull *hull; /* of a convex geom */
+	const struct skin *skin; /* of a mesh or heightmap */
+	struct pose in_body;     /* of a static geom: in the world */
+	struct pose reference;   /* in_body as it was at first */
+	struct aabb box;         /* of a static geom: in the world; a plane's is its half space's, often everything */
+	uint32_t leaf;           /* of a static geom: in scene.static_tree */
 	const struct sdf_surface *surface;
 	uint32_t max_contacts; /* per pair of geoms: the smaller of the two */
 };
@@ -157,7 +166,7 @@ struct scene {
 	struct bvh static_tree;
 	struct map model_by_name;   /* models that are not absent */
 	VEC(const char *) warnings; /* file:line: what is ignored, once per kind */
-	struct arena arena;
+	struct scene_owned *own;
 
 	/* private */
 	struct ranges model_ranges, body_ranges, geom_ranges, joint_ranges, link_ranges;
@@ -191,7 +200,8 @@ void scene_free(struct scene *scene, uint32_t model);
 /* Puts a static model elsewhere. */
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 
-/* The box of a geom whose body is at `body`, exact for the shape and padded by nothing. A pure function. */
+/* The box of a geom whose body is at `body`, exact for the shape (of a mesh or heightmap: around its
+ * own box) and padded by nothing. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
 
 /* Whether a world's plug-in of that name is read here: the one with performers and levels. */

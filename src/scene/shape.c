@@ -35,6 +35,45 @@ static struct vec3 reach_of_capsule(const struct mat3 *r, double radius, double 
 	};
 }
 
+static struct vec3 reach_of_ellipsoid(const struct mat3 *r, struct vec3 s)
+{
+	double reach[3];
+	for (int i = 0; i < 3; i++) {
+		double x = r->m[i][0] * s.x, y = r->m[i][1] * s.y, z = r->m[i][2] * s.z;
+		reach[i] = sqrt(x * x + y * y + z * z);
+	}
+	return (struct vec3){reach[0], reach[1], reach[2]};
+}
+
+/* Its apex and its base. */
+static struct aabb box_of_cone(const struct mat3 *r, struct vec3 at, double radius, double half)
+{
+	struct vec3 up = {r->m[0][2] * half, r->m[1][2] * half, r->m[2][2] * half}, apex = vec3_add(at, up);
+	struct vec3 base = vec3_sub(at, up), disc = reach_of_cylinder(r, radius, 0);
+	return aabb_join((struct aabb){apex, apex}, (struct aabb){vec3_sub(base, disc), vec3_add(base, disc)});
+}
+
+static struct aabb box_of_points(struct pose pose, const struct vec3 *points, uint32_t count)
+{
+	struct aabb box = AABB_NONE;
+	for (uint32_t i = 0; i < count; i++) {
+		struct vec3 p = pose_point(pose, points[i]);
+		box = aabb_join(box, (struct aabb){p, p});
+	}
+	return box;
+}
+
+/* Around the box that a surface has in its own frame. */
+static struct aabb box_of_skin(struct pose pose, const struct skin *skin)
+{
+	const struct aabb *b = &skin->box;
+	struct vec3 corners[8];
+	for (int i = 0; i < 8; i++)
+		corners[i] =
+			(struct vec3){i & 1 ? b->hi.x : b->lo.x, i & 2 ? b->hi.y : b->lo.y, i & 4 ? b->hi.z : b->lo.z};
+	return box_of_points(pose, corners, 8);
+}
+
 /* The half space under a plane: bounded only where the plane lies along an axis. */
 static struct aabb half_space(struct vec3 normal, struct vec3 point)
 {
@@ -66,6 +105,16 @@ struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 	case SCENE_CAPSULE:
 		reach = reach_of_capsule(&r, geom->size.x, geom->size.z);
 		break;
+	case SCENE_ELLIPSOID:
+		reach = reach_of_ellipsoid(&r, geom->size);
+		break;
+	case SCENE_CONE:
+		return box_of_cone(&r, pose.p, geom->size.x, geom->size.z);
+	case SCENE_CONVEX:
+		return box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
+	case SCENE_MESH:
+	case SCENE_HEIGHTMAP:
+		return box_of_skin(pose, geom->skin);
 	case SCENE_PLANE:
 		return half_space(quat_rotate(pose.q, geom->size), pose.p);
 	}

@@ -96,7 +96,12 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 		return NULL; /* names of shapes that are made, not read */
 	if (find(load, element->file, uri, &path) == FOUND_FILE)
 		return path;
-	load_warn_once(load, uri, element, "\"%.200s\" is not found: expected a file in a resource path", uri);
+	if (load->owner)
+		load_warn_once(load, uri, element,
+			"\"%.200s\" of model \"%.80s\" is not found: expected a file in a resource path", uri,
+			load->owner);
+	else
+		load_warn_once(load, uri, element, "\"%.200s\" is not found: expected a file in a resource path", uri);
 	return NULL;
 }
 

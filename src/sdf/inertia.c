@@ -1,4 +1,5 @@
 /* Mass properties: as written, or from the collisions of a link that asks for it (auto="true", SDF 1.11). */
+#include "mesh/hull.h"
 #include "sdf/load.h"
 
 #include <string.h>
@@ -123,6 +124,67 @@ static void add_shape(struct moments *sum, const struct sdf_collision *collision
 		}
 }
 
+/* Of a shape that is no primitive: m += density * (moments moved by the collision's pose). */
+static void add_solid(
+	struct moments *sum, const struct sdf_collision *collision, double density, const struct mesh_moments *of)
+{
+	struct mat3 r = quat_matrix(collision->in_link.q);
+	struct vec3 turned = quat_rotate(collision->in_link.q, of->centre), at = collision->in_link.p;
+	const double c[3] = {turned.x, turned.y, turned.z}, t[3] = {at.x, at.y, at.z};
+	double mass = density * of->volume;
+	sum->mass += mass;
+	sum->first = vec3_add(sum->first, vec3_scale(vec3_add(turned, at), mass));
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++) {
+			for (int k = 0; k < 3; k++)
+				for (int l = 0; l < 3; l++)
+					sum->second.m[i][j] += density * r.m[i][k] * of->second.m[k][l] * r.m[j][l];
+			sum->second.m[i][j] += mass * (c[i] * t[j] + t[i] * c[j] + t[i] * t[j]);
+		}
+}
+
+static struct mesh_moments measure_hull(const struct mesh *mesh)
+{
+	struct hull hull = {0};
+	struct mesh skin = {0};
+	struct mesh_moments out = {0};
+	if (!hull_make(mesh->points.at, mesh->points.count, &hull, NULL)) {
+		for (uint32_t i = 0; i < hull.points.count; i++)
+			mesh_add_point(&skin, hull.points.at[i]);
+		for (uint32_t f = 0; f < hull.faces.count; f++)
+			for (uint32_t i = 2; i < hull.faces.at[f].count; i++) {
+				const uint32_t *corner = &hull.corners.at[hull.faces.at[f].first];
+				mesh_add_triangle(&skin, corner[0], corner[i - 1], corner[i]);
+			}
+		out = mesh_measure(&skin);
+	}
+	mesh_fini(&skin);
+	hull_fini(&hull);
+	return out;
+}
+
+/* False: no volume. Triangles that all face inwards give the same with the other sign. */
+static bool mesh_moments_of(struct load *load, const struct sdf_collision *collision, struct mesh_moments *ret_moments)
+{
+	const struct mesh *mesh = collision->shape.mesh;
+	if (!mesh)
+		return false;
+	if (mesh_is_closed(mesh)) {
+		*ret_moments = mesh_measure(mesh);
+	} else {
+		*ret_moments = measure_hull(mesh);
+		load_warn(load, collision->element,
+			"auto inertia: the mesh of collision \"%.80s\" is not closed: that of its convex hull is used",
+			collision->name);
+	}
+	if (ret_moments->volume < 0) {
+		ret_moments->volume = -ret_moments->volume;
+		for (int i = 0; i < 9; i++)
+			ret_moments->second.m[i / 3][i % 3] *= -1;
+	}
+	return ret_moments->volume > 0;
+}
+
 static double density_of(struct load *load, const struct sdf_collision *collision, double link_density)
 {
 	double density = link_density;
@@ -157,8 +219,11 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 		const struct sdf_collision *collision = &load->world->collisions.at[link->collision_first + i];
 		double volume, density = density_of(load, collision, link_density);
 		struct vec3 second, centre;
+		struct mesh_moments solid;
 		if (shape_moments(&collision->shape, &volume, &second, &centre))
 			add_shape(&sum, collision, density, volume, second, centre);
+		else if (mesh_moments_of(load, collision, &solid))
+			add_solid(&sum, collision, density, &solid);
 		else
 			load_warn_once(load, sdf_shape_kind_text(collision->shape.kind), element,
 				"auto inertia does not know the volume of a %s: it counts as nothing",

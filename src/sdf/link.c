@@ -17,6 +17,7 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 	load_warn_unknown(load, element, "");
 	collision.in_link = load_pose(load, element, &relative_to);
 	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
+	load_solid(load, &collision.shape);
 	collision.surface = load_surface(load, element, &collision.max_contacts);
 	load_double(load, element, "laser_retro", -INFINITY, INFINITY, &collision.laser_retro);
 	load_defer(load,
@@ -143,7 +144,9 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 								.relative_to = relative_to,
 								.raw = raw}));
 	vec_push(&world->links, link);
+	load->owner = owner->scoped;
 	load_link_children(load, element, index, model, scope);
+	load->owner = NULL;
 	world->links.at[index].collision_count = world->collisions.count - link.collision_first;
 	world->links.at[index].visual_count = world->visuals.count - link.visual_first;
 }

@@ -416,6 +416,8 @@ static void load_fini(struct load *load)
 {
 	reading_fini(load);
 	map_fini(&load->file_names);
+	map_fini(&load->meshes);
+	map_fini(&load->images);
 	vec_free(&load->files);
 }
 
@@ -515,6 +517,7 @@ void sdf_free(struct sdf *sdf)
 	if (!sdf)
 		return;
 	drop_worlds(sdf);
+	load_solids_fini(sdf);
 	vec_free(&sdf->messages);
 	arena_fini(&sdf->arena);
 	free(sdf);

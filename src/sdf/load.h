@@ -42,6 +42,8 @@ struct load {
 	struct troupe_error first;
 	struct map warned; /* kinds of warnings that are given once */
 	struct map file_names;
+	struct map meshes, images; /* what has been read, or tried: path, part and scale -> index in sdf, or SDF_NONE */
+	const char *owner;         /* the model whose links are being read */
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */
 	uint32_t depth;   /* of models and includes */
@@ -112,6 +114,9 @@ void load_defer(struct load *load, struct load_placing placing);
 
 /* parts of links */
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
+/* Reads what a collision's shape needs to be solid: a mesh, an image, a polyline (solid.c). */
+void load_solid(struct load *load, struct sdf_shape *shape);
+void load_solids_fini(struct sdf *sdf);
 struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
 struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
 /* Mass properties of an auto="true" link, from its collisions. To be called when those are placed. */

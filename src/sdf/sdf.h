@@ -13,6 +13,8 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "geom/geom.h"
+#include "mesh/image.h"
+#include "mesh/mesh.h"
 
 enum {
 	SDF_FILE_BYTES_MAX = 256 << 20,
@@ -77,6 +79,13 @@ enum sdf_shape_kind {
 	SDF_IMAGE,
 };
 
+/* How a mesh of a collision is to be taken (<mesh optimization>). */
+enum sdf_mesh_way {
+	SDF_MESH_AS_FITS,    /* a model that moves: a hull for each part; else its triangles */
+	SDF_MESH_ONE_HULL,   /* "convex_hull" */
+	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file, which is as far as it goes */
+};
+
 struct sdf_shape {
 	enum sdf_shape_kind kind;
 	struct vec3 size;                  /* box: edges; ellipsoid: radii; mesh: scale; heightmap: size */
@@ -86,6 +95,13 @@ struct sdf_shape {
 	const char *uri;                   /* mesh, heightmap, image: as written; NULL if none */
 	const char *path;                  /* the local file that uri resolves to; NULL when it was not found */
 	const struct sdf_element *element; /* <geometry>, for what is not listed here */
+	/* Only of collisions; NULL when there is none, or it could not be read, which has been warned of. */
+	const struct mesh *mesh;   /* mesh: the part asked for, centred and scaled; polyline: extruded. In the shape's
+				    * frame, welded; the same address for the same file, part and scale. */
+	const struct mesh *pieces; /* polyline: the same as convex parts */
+	const struct image *image; /* heightmap */
+	enum sdf_mesh_way way;
+	struct vec3 shift; /* heightmap: <pos> */
 };
 
 /* <surface>; the comments name the element and the default. */
@@ -288,7 +304,9 @@ struct sdf {
 	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */
 	uint32_t warning_count, error_count;
-	struct arena arena; /* owns all that the above points to */
+	VEC(struct mesh *) meshes;  /* those that shapes point to; mesh.id is the index */
+	VEC(struct image *) images; /* likewise */
+	struct arena arena;         /* owns all else that the above points to */
 };
 
 struct sdf_options {

@@ -41,6 +41,11 @@ same heap "$worlds/heap.sdf" - 3000 1 1
 same mechanisms "$worlds/mechanisms.sdf" - 8000 0 0
 same patrol "$worlds/patrol.sdf" - 16000 1 1
 same large "$worlds/large.sdf" "$worlds/large.commands" 4000 1 1
+if grep -q 'define HAVE_MESHES' "${BUILD_DIR:-.}/config.h"; then
+	same shapes "$worlds/shapes.sdf" - 6000 1 1
+else
+	echo "built without meshes: shapes.sdf is left out"
+fi
 for i in 1 2 3 4 5; do
 	same "specification $i" "$worlds/specification.sdf" "$worlds/specification_$i.commands" 400 0 0
 done

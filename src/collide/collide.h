@@ -1,0 +1,58 @@
+/* Where two shapes touch, for the pairs that ODE does not do well: anything with a convex hull, a cone, an ellipsoid,
+ * or a surface of triangles in it. (ODE gives one contact where hulls meet, on which nothing rests still, and its
+ * triangle meshes are not for threads: ../ARCHITECTURE.md, "Tried and measured".)
+ *
+ * Pure functions of their arguments; nothing is kept between calls. Units: metres. Contacts come only from shapes that
+ * overlap, and always in the same order. A surface of triangles is solid behind its triangles. */
+#ifndef COLLIDE_COLLIDE_H
+#define COLLIDE_COLLIDE_H
+
+#include "mesh/hull.h"
+#include "mesh/skin.h"
+
+enum collide_kind {
+	COLLIDE_BOX,       /* size: half edges */
+	COLLIDE_SPHERE,    /* size.x: radius */
+	COLLIDE_CYLINDER,  /* size.x: radius, size.z: half length; along z */
+	COLLIDE_CAPSULE,   /* the same; half length without its caps */
+	COLLIDE_CONE,      /* the same; apex at +z */
+	COLLIDE_ELLIPSOID, /* size: radii */
+	COLLIDE_HULL,
+	COLLIDE_TRIANGLE, /* corners in the working frame, place unused */
+};
+
+struct collide_shape {
+	enum collide_kind kind;
+	struct vec3 size;
+	struct vec3 p; /* place in the working frame, which is anything that both shapes share */
+	struct mat3 r;
+	const struct hull *hull;
+	struct vec3 corner[3];
+};
+
+struct collide_contact {
+	struct vec3 at, normal; /* unit; the first shape has to move along it */
+	double depth;           /* m, more than 0 */
+};
+
+enum { COLLIDE_PAIR_MAX = 4 }; /* contacts between two convex shapes that lie flat on each other */
+
+/* Between two convex shapes; at most COLLIDE_PAIR_MAX. */
+uint32_t collide_convex(
+	const struct collide_shape *a, const struct collide_shape *b, struct collide_contact ret[COLLIDE_PAIR_MAX]);
+/* Between a convex shape and the half space normal . p <= offset. */
+uint32_t collide_plane(
+	const struct collide_shape *a, struct vec3 normal, double offset, struct collide_contact ret[COLLIDE_PAIR_MAX]);
+
+/* What collide_skin() works with: grows, and is then reused. */
+struct collide_space {
+	bvh_values triangles;
+	VEC(struct collide_contact) found;
+};
+void collide_space_fini(struct collide_space *space);
+
+/* Between a convex shape and a surface, in the surface's frame: at most `most` contacts, the deepest ones. */
+uint32_t collide_skin(const struct collide_shape *a, const struct skin *skin, uint32_t most,
+	struct collide_space *space, struct collide_contact *ret);
+
+#endif

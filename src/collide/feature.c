@@ -1,0 +1,255 @@
+#include "collide/internal.h"
+
+#define DISC_POINTS 16
+
+static struct vec3 turn(const struct mat3 *r, struct vec3 v)
+{
+	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
+		r->m[1][0] * v.x + r->m[1][1] * v.y + r->m[1][2] * v.z,
+		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
+}
+
+static struct vec3 turn_back(const struct mat3 *r, struct vec3 v)
+{
+	return (struct vec3){r->m[0][0] * v.x + r->m[1][0] * v.y + r->m[2][0] * v.z,
+		r->m[0][1] * v.x + r->m[1][1] * v.y + r->m[2][1] * v.z,
+		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
+}
+
+static struct vec3 to_frame(const struct collide_shape *shape, struct vec3 local)
+{
+	return vec3_add(shape->p, turn(&shape->r, local));
+}
+
+/* --- support ---------------------------------------------------------------------------------------------------- */
+
+static const struct vec3 *farthest(const struct vec3 *points, uint32_t count, struct vec3 d)
+{
+	uint32_t best = 0;
+	double far = vec3_dot(points[0], d);
+	for (uint32_t i = 1; i < count; i++) {
+		double along = vec3_dot(points[i], d);
+		if (along > far)
+			far = along, best = i;
+	}
+	return &points[best];
+}
+
+/* A point of the circle of that radius, about z. */
+static struct vec3 rim(double radius, double z, struct vec3 d)
+{
+	double length = sqrt(d.x * d.x + d.y * d.y);
+	return length > 0 ? (struct vec3){radius * d.x / length, radius * d.y / length, z} : (struct vec3){0, 0, z};
+}
+
+static struct vec3 support(const struct collide_shape *s, struct vec3 d)
+{
+	double r = s->size.x, h = s->size.z;
+	switch (s->kind) {
+	case COLLIDE_BOX:
+		return (struct vec3){
+			d.x < 0 ? -s->size.x : s->size.x, d.y < 0 ? -s->size.y : s->size.y, d.z < 0 ? -h : h};
+	case COLLIDE_SPHERE:
+		return vec3_scale(vec3_unit(d), r);
+	case COLLIDE_CAPSULE:
+		return vec3_add(vec3_scale(vec3_unit(d), r), (struct vec3){0, 0, d.z < 0 ? -h : h});
+	case COLLIDE_CYLINDER:
+		return rim(r, d.z < 0 ? -h : h, d);
+	case COLLIDE_CONE: {
+		struct vec3 base = rim(r, -h, d);
+		return h * d.z > vec3_dot(base, d) ? (struct vec3){0, 0, h} : base;
+	}
+	case COLLIDE_ELLIPSOID: {
+		struct vec3 scaled = {d.x * s->size.x, d.y * s->size.y, d.z * s->size.z}, u = vec3_unit(scaled);
+		return (struct vec3){u.x * s->size.x, u.y * s->size.y, u.z * s->size.z};
+	}
+	case COLLIDE_HULL:
+		return *farthest(s->hull->points.at, s->hull->points.count, d);
+	case COLLIDE_TRIANGLE:
+		break;
+	}
+	return (struct vec3){0, 0, 0};
+}
+
+struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d)
+{
+	if (shape->kind == COLLIDE_TRIANGLE)
+		return *farthest(shape->corner, 3, d);
+	return to_frame(shape, support(shape, turn_back(&shape->r, d)));
+}
+
+/* --- sides ------------------------------------------------------------------------------------------------------ */
+
+static void add(struct polygon *out, const struct collide_shape *shape, struct vec3 local)
+{
+	out->p[out->count++] = to_frame(shape, local);
+}
+
+static void box_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
+{
+	struct vec3 h = s->size;
+	double x = fabs(d.x), y = fabs(d.y), z = fabs(d.z);
+	/* axes u and v span the side, so that u, v, outward turn right */
+	if (x >= y && x >= z) {
+		double f = d.x < 0 ? -1 : 1;
+		const double u[4] = {-h.y, h.y, h.y, -h.y}, v[4] = {-h.z, -h.z, h.z, h.z};
+		for (int i = 0; i < 4; i++)
+			add(out, s, (struct vec3){f * h.x, f * u[i], v[i]});
+		out->normal = (struct vec3){f, 0, 0};
+	} else if (y >= z) {
+		double f = d.y < 0 ? -1 : 1;
+		const double u[4] = {-h.z, h.z, h.z, -h.z}, v[4] = {-h.x, -h.x, h.x, h.x};
+		for (int i = 0; i < 4; i++)
+			add(out, s, (struct vec3){v[i], f * h.y, f * u[i]});
+		out->normal = (struct vec3){0, f, 0};
+	} else {
+		double f = d.z < 0 ? -1 : 1;
+		const double u[4] = {-h.x, h.x, h.x, -h.x}, v[4] = {-h.y, -h.y, h.y, h.y};
+		for (int i = 0; i < 4; i++)
+			add(out, s, (struct vec3){f * u[i], v[i], f * h.z});
+		out->normal = (struct vec3){0, 0, f};
+	}
+	out->flat = true;
+}
+
+/* The first point is the one farthest along d, so that a disc that tilts a little meets the ground with its rim. */
+static void disc(const struct collide_shape *s, double radius, double z, bool up, struct vec3 d, struct polygon *out)
+{
+	static const double turns[DISC_POINTS][2] = {{1, 0}, {0.92387953251128674, 0.38268343236508977},
+		{0.70710678118654752, 0.70710678118654752}, {0.38268343236508977, 0.92387953251128674}, {0, 1},
+		{-0.38268343236508977, 0.92387953251128674}, {-0.70710678118654752, 0.70710678118654752},
+		{-0.92387953251128674, 0.38268343236508977}, {-1, 0}, {-0.92387953251128674, -0.38268343236508977},
+		{-0.70710678118654752, -0.70710678118654752}, {-0.38268343236508977, -0.92387953251128674}, {0, -1},
+		{0.38268343236508977, -0.92387953251128674}, {0.70710678118654752, -0.70710678118654752},
+		{0.92387953251128674, -0.38268343236508977}};
+	double length = sqrt(d.x * d.x + d.y * d.y), x = length > 1e-9 ? d.x / length : 1,
+	       y = length > 1e-9 ? d.y / length : 0, f = up ? 1 : -1;
+	for (int i = 0; i < DISC_POINTS; i++)
+		add(out, s,
+			(struct vec3){radius * (x * turns[i][0] - f * y * turns[i][1]),
+				radius * (y * turns[i][0] + f * x * turns[i][1]), z});
+	out->normal = (struct vec3){0, 0, f};
+	out->flat = true;
+}
+
+static void cylinder_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
+{
+	if (fabs(d.z) > 0.70710678) {
+		disc(s, s->size.x, d.z < 0 ? -s->size.z : s->size.z, d.z >= 0, d, out);
+		return;
+	}
+	add(out, s, rim(s->size.x, -s->size.z, d));
+	add(out, s, rim(s->size.x, s->size.z, d));
+	out->normal = d;
+}
+
+/* Its mantle looks at most upwards by the angle between radius and slant. */
+static void cone_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
+{
+	double r = s->size.x, h = 2 * s->size.z, slant = sqrt(r * r + h * h);
+	if (d.z < (r / slant - 1) / 2) {
+		disc(s, r, -s->size.z, false, d, out);
+		return;
+	}
+	add(out, s, rim(r, -s->size.z, d));
+	add(out, s, (struct vec3){0, 0, s->size.z});
+	out->normal = d;
+}
+
+static bool has_corner(const struct hull *hull, const struct hull_face *face, const struct vec3 *point)
+{
+	for (uint32_t i = 0; i < face->count; i++)
+		if (&hull->points.at[hull->corners.at[face->first + i]] == point)
+			return true;
+	return false;
+}
+
+/* Among the faces around the farthest corner: elsewhere one may look more along d and yet not reach it. */
+static void hull_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
+{
+	const struct hull *hull = s->hull;
+	const struct vec3 *corner = farthest(hull->points.at, hull->points.count, d);
+	uint32_t best = 0;
+	double most = -2;
+	for (uint32_t i = 0; i < hull->faces.count; i++) {
+		double along = vec3_dot(hull->faces.at[i].normal, d);
+		if (along > most && has_corner(hull, &hull->faces.at[i], corner))
+			most = along, best = i;
+	}
+	const struct hull_face *face = &hull->faces.at[best];
+	/* a face of too many corners is taken by every second, third, ... of them */
+	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX;
+	for (uint32_t i = 0; i < face->count; i += stride)
+		add(out, s, hull->points.at[hull->corners.at[face->first + i]]);
+	out->normal = face->normal;
+	out->flat = true;
+}
+
+void feature_toward(const struct collide_shape *shape, struct vec3 d, struct polygon *out)
+{
+	struct vec3 local = turn_back(&shape->r, d);
+	out->count = 0;
+	out->flat = false;
+	switch (shape->kind) {
+	case COLLIDE_BOX:
+		box_side(shape, local, out);
+		break;
+	case COLLIDE_CYLINDER:
+		cylinder_side(shape, local, out);
+		break;
+	case COLLIDE_CONE:
+		cone_side(shape, local, out);
+		break;
+	case COLLIDE_HULL:
+		hull_side(shape, local, out);
+		break;
+	case COLLIDE_TRIANGLE:
+		for (int i = 0; i < 3; i++)
+			out->p[out->count++] = shape->corner[i];
+		out->normal = vec3_unit(vec3_cross(
+			vec3_sub(shape->corner[1], shape->corner[0]), vec3_sub(shape->corner[2], shape->corner[0])));
+		out->flat = true;
+		return;
+	case COLLIDE_CAPSULE:
+		add(out, shape, vec3_add(vec3_scale(local, shape->size.x), (struct vec3){0, 0, -shape->size.z}));
+		add(out, shape, vec3_add(vec3_scale(local, shape->size.x), (struct vec3){0, 0, shape->size.z}));
+		out->normal = local;
+		break;
+	case COLLIDE_SPHERE:
+	case COLLIDE_ELLIPSOID:
+		add(out, shape, support(shape, local));
+		out->normal = local;
+		break;
+	}
+	out->normal = turn(&shape->r, out->normal);
+}
+
+/* --- clipping --------------------------------------------------------------------------------------------------- */
+
+static void clip_edge(const struct polygon *in, struct vec3 point, struct vec3 inward, struct polygon *out)
+{
+	out->count = 0;
+	for (uint32_t i = 0; i < in->count; i++) {
+		struct vec3 a = in->p[i], b = in->p[i + 1 < in->count ? i + 1 : 0];
+		double da = vec3_dot(vec3_sub(a, point), inward), db = vec3_dot(vec3_sub(b, point), inward);
+		if (da >= 0 && out->count < CLIPPED_MAX)
+			out->p[out->count++] = a;
+		/* a line has one edge, not one there and one back */
+		if ((da >= 0) != (db >= 0) && out->count < CLIPPED_MAX && (in->count > 2 || i == 0))
+			out->p[out->count++] = vec3_add(a, vec3_scale(vec3_sub(b, a), da / (da - db)));
+	}
+}
+
+void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *out)
+{
+	struct polygon other;
+	*out = *polygon;
+	for (uint32_t i = 0; i < base->count && out->count; i++) {
+		struct vec3 a = base->p[i], b = base->p[i + 1 < base->count ? i + 1 : 0];
+		other.count = 0;
+		clip_edge(out, a, vec3_cross(base->normal, vec3_sub(b, a)), &other);
+		for (uint32_t k = 0; k < other.count; k++)
+			out->p[k] = other.p[k];
+		out->count = other.count;
+	}
+}

@@ -1,0 +1,140 @@
+/* Spheres and capsules are a point or a line with a skin of constant thickness: where their inside meets nothing, the
+ * nearest points say all, and normals turn smoothly as they roll over an edge. */
+#include "collide/internal.h"
+
+void round_ends(const struct collide_shape *s, struct vec3 ret_ends[2])
+{
+	double half = s->kind == COLLIDE_CAPSULE ? s->size.z : 0;
+	struct vec3 along = {s->r.m[0][2] * half, s->r.m[1][2] * half, s->r.m[2][2] * half};
+	ret_ends[0] = vec3_sub(s->p, along);
+	ret_ends[1] = vec3_add(s->p, along);
+}
+
+static double clamp(double x)
+{
+	return x > 0 ? x < 1 ? x : 1 : 0;
+}
+
+/* Ericson, "Real-Time Collision Detection", 2005, 5.1.9: both parameters clamped in turn. */
+void round_nearest(
+	struct vec3 a, struct vec3 b, struct vec3 c, struct vec3 d, struct vec3 *ret_on_ab, struct vec3 *ret_on_cd)
+{
+	struct vec3 u = vec3_sub(b, a), v = vec3_sub(d, c), w = vec3_sub(a, c);
+	double uu = vec3_dot(u, u), vv = vec3_dot(v, v), vw = vec3_dot(v, w), uw = vec3_dot(u, w), s = 0, t = 0;
+	if (uu > 0 && vv > 0) {
+		double uv = vec3_dot(u, v), part = uu * vv - uv * uv;
+		s = part > 1e-12 * uu * vv ? clamp((uv * vw - uw * vv) / part) : 0;
+		t = (uv * s + vw) / vv;
+		if (t < 0 || t > 1) {
+			t = clamp(t);
+			s = clamp((uv * t - uw) / uu);
+		}
+	} else if (uu > 0) {
+		s = clamp(-uw / uu);
+	} else if (vv > 0) {
+		t = clamp(vw / vv);
+	}
+	*ret_on_ab = vec3_add(a, vec3_scale(u, s));
+	*ret_on_cd = vec3_add(c, vec3_scale(v, t));
+}
+
+static struct vec3 into(const struct collide_shape *at, struct vec3 point)
+{
+	struct vec3 v = vec3_sub(point, at->p);
+	const struct mat3 *r = &at->r;
+	return (struct vec3){r->m[0][0] * v.x + r->m[1][0] * v.y + r->m[2][0] * v.z,
+		r->m[0][1] * v.x + r->m[1][1] * v.y + r->m[2][1] * v.z,
+		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
+}
+
+static struct vec3 out_of(const struct collide_shape *at, struct vec3 v)
+{
+	const struct mat3 *r = &at->r;
+	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
+		r->m[1][0] * v.x + r->m[1][1] * v.y + r->m[1][2] * v.z,
+		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
+}
+
+/* The face over which the line is highest, and how high: less than 0 when the line dips below all of them. */
+static double highest_face(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_face)
+{
+	double most = -INFINITY;
+	for (uint32_t f = 0; f < hull->faces.count; f++) {
+		const struct hull_face *face = &hull->faces.at[f];
+		double high = MIN(vec3_dot(face->normal, end[0]), vec3_dot(face->normal, end[1])) - face->offset;
+		if (high > most)
+			most = high, *ret_face = f;
+	}
+	return most;
+}
+
+/* The parts of the line over the face, pushed out along its normal. */
+static uint32_t over_face(const struct hull *hull, const struct hull_face *face, const struct vec3 end[2],
+	double radius, struct collide_contact ret[2])
+{
+	struct polygon line = {.count = 2, .p = {end[0], end[1]}}, base = {.normal = face->normal}, inside;
+	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX, count = 0;
+	for (uint32_t i = 0; i < face->count; i += stride)
+		base.p[base.count++] = hull->points.at[hull->corners.at[face->first + i]];
+	struct vec3 d = vec3_sub(end[1], end[0]);
+	if (vec3_dot(d, d) < 1e-24)
+		line.count = 1;
+	feature_clip(&line, &base, &inside);
+	for (uint32_t i = 0; i < inside.count && count < 2; i++) {
+		double depth = radius + face->offset - vec3_dot(face->normal, inside.p[i]);
+		if (depth > 0)
+			ret[count++] = (struct collide_contact){
+				vec3_sub(inside.p[i], vec3_scale(face->normal, radius)), face->normal, depth};
+	}
+	return count;
+}
+
+static bool nearest_edge(const struct hull *hull, const struct vec3 end[2], double radius, struct collide_contact *ret)
+{
+	double least = radius * radius;
+	bool found = false;
+	for (uint32_t f = 0; f < hull->faces.count; f++) {
+		const struct hull_face *face = &hull->faces.at[f];
+		for (uint32_t i = 0; i < face->count; i++) {
+			uint32_t u = hull->corners.at[face->first + i],
+				 v = hull->corners.at[face->first + (i + 1 < face->count ? i + 1 : 0)];
+			if (u > v)
+				continue; /* the other face has it */
+			struct vec3 mine, its;
+			round_nearest(end[0], end[1], hull->points.at[u], hull->points.at[v], &mine, &its);
+			struct vec3 d = vec3_sub(mine, its);
+			double apart = vec3_dot(d, d);
+			if (apart >= least || apart < 1e-24)
+				continue;
+			least = apart;
+			double distance = sqrt(apart);
+			ret->normal = vec3_scale(d, 1 / distance);
+			ret->depth = radius - distance;
+			ret->at = vec3_sub(mine, vec3_scale(ret->normal, radius));
+			found = true;
+		}
+	}
+	return found;
+}
+
+uint32_t round_hull(const struct collide_shape *a, const struct hull *hull, const struct collide_shape *at,
+	struct collide_contact ret[COLLIDE_PAIR_MAX])
+{
+	struct vec3 world[2], end[2];
+	double radius = a->size.x;
+	uint32_t f = 0, count = 0;
+	round_ends(a, world);
+	end[0] = into(at, world[0]);
+	end[1] = into(at, world[1]);
+	double high = highest_face(hull, end, &f);
+	if (high >= radius)
+		return 0;
+	count = over_face(hull, &hull->faces.at[f], end, radius, ret);
+	if (!count && nearest_edge(hull, end, radius, ret))
+		count = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		ret[i].at = vec3_add(at->p, out_of(at, ret[i].at));
+		ret[i].normal = out_of(at, ret[i].normal);
+	}
+	return count;
+}

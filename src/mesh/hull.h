@@ -1,0 +1,28 @@
+/* Convex polyhedra. */
+#ifndef MESH_HULL_H
+#define MESH_HULL_H
+
+#include "base/base.h"
+#include "geom/geom.h"
+
+enum { HULL_POINTS_MAX = 100000 };
+
+struct hull_face {
+	struct vec3 normal; /* unit, outwards */
+	double offset;      /* normal . p is at most this for all points of the hull */
+	uint32_t first, count;
+};
+
+struct hull { /* zeroed is empty */
+	VEC(struct vec3) points;
+	VEC(struct hull_face) faces;
+	VEC(uint32_t) corners; /* of faces, counter-clockwise seen from outside; coplanar faces are one */
+	struct vec3 middle;    /* mean of the points: inside */
+};
+
+/* The convex hull of the points. Order of points and faces depends on nothing but the input. TROUPE_EWORLD when the
+ * points have no volume, TROUPE_EWORLD also when troupe was built without meshes. *ret_hull must be empty. */
+troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *ret_hull, struct troupe_error *error);
+void hull_fini(struct hull *hull);
+
+#endif

@@ -1,0 +1,192 @@
+/* libpng and libjpeg report errors by longjmp: what they may leave half-way stands in a struct that outlives the jump.
+ */
+#include "mesh/image.h"
+
+#include "config.h"
+
+#ifdef HAVE_MESHES
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <jpeglib.h>
+#include <png.h>
+
+struct reading {
+	FILE *file;
+	jmp_buf out;
+	char why[200];
+	struct image image;
+	unsigned char *row; /* png: all rows */
+	png_bytep *rows;
+	png_structp png;
+	png_infop info;
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr jpeg_errors;
+};
+
+static bool fits(struct reading *r, uint32_t columns, uint32_t rows)
+{
+	if (columns >= 2 && rows >= 2 && columns <= IMAGE_SIDE_MAX && rows <= IMAGE_SIDE_MAX) {
+		r->image.columns = columns;
+		r->image.rows = rows;
+		r->image.values = mem_alloc((size_t)columns * rows * sizeof *r->image.values);
+		return true;
+	}
+	snprintf(r->why, sizeof r->why, "the image has %u x %u pixels: expected 2 to %d each way", columns, rows,
+		IMAGE_SIDE_MAX);
+	return false;
+}
+
+/* --- png -------------------------------------------------------------------------------------------------------- */
+
+static void png_fails(png_structp png, png_const_charp text)
+{
+	struct reading *r = png_get_error_ptr(png);
+	snprintf(r->why, sizeof r->why, "no readable PNG: %.150s", text);
+	longjmp(r->out, 1);
+}
+
+static void png_warns(png_structp png, png_const_charp text)
+{
+	(void)png, (void)text;
+}
+
+static bool read_png(struct reading *r)
+{
+	r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, png_fails, png_warns);
+	r->info = r->png ? png_create_info_struct(r->png) : NULL;
+	if (!r->info || setjmp(r->out))
+		return false;
+	png_init_io(r->png, r->file);
+	png_set_user_limits(r->png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
+	png_read_info(r->png, r->info);
+	if (!fits(r, png_get_image_width(r->png, r->info), png_get_image_height(r->png, r->info)))
+		return false;
+	png_set_expand(r->png);
+	png_set_strip_alpha(r->png);
+	png_set_interlace_handling(r->png);
+	png_read_update_info(r->png, r->info);
+	size_t bytes = png_get_rowbytes(r->png, r->info), channels = png_get_channels(r->png, r->info);
+	bool wide = png_get_bit_depth(r->png, r->info) == 16;
+	r->row = mem_alloc(bytes * r->image.rows);
+	r->rows = mem_alloc(r->image.rows * sizeof *r->rows);
+	for (uint32_t i = 0; i < r->image.rows; i++)
+		r->rows[i] = r->row + bytes * i;
+	png_read_image(r->png, r->rows);
+	for (uint32_t i = 0; i < r->image.rows; i++)
+		for (uint32_t k = 0; k < r->image.columns; k++) {
+			const unsigned char *at = r->rows[i] + k * channels * (wide ? 2 : 1);
+			double value = wide ? (at[0] * 256 + at[1]) / 65535.0 : at[0] / 255.0;
+			r->image.values[(size_t)i * r->image.columns + k] = (float)value;
+		}
+	return true;
+}
+
+/* --- jpeg ------------------------------------------------------------------------------------------------------- */
+
+static void jpeg_fails(j_common_ptr jpeg)
+{
+	struct reading *r = jpeg->client_data;
+	char text[JMSG_LENGTH_MAX];
+	jpeg->err->format_message(jpeg, text);
+	snprintf(r->why, sizeof r->why, "no readable JPEG: %.150s", text);
+	longjmp(r->out, 1);
+}
+
+static void jpeg_warns(j_common_ptr jpeg)
+{
+	(void)jpeg;
+}
+
+static bool read_jpeg(struct reading *r)
+{
+	r->jpeg.err = jpeg_std_error(&r->jpeg_errors);
+	r->jpeg_errors.error_exit = jpeg_fails;
+	r->jpeg_errors.output_message = jpeg_warns;
+	r->jpeg.client_data = r;
+	if (setjmp(r->out))
+		return false;
+	jpeg_create_decompress(&r->jpeg);
+	jpeg_stdio_src(&r->jpeg, r->file);
+	jpeg_read_header(&r->jpeg, TRUE);
+	if (!fits(r, r->jpeg.image_width, r->jpeg.image_height))
+		return false;
+	r->jpeg.out_color_space = r->jpeg.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+	r->jpeg.dct_method = JDCT_ISLOW; /* the exact one: the same on any machine */
+	jpeg_start_decompress(&r->jpeg);
+	size_t channels = (size_t)r->jpeg.output_components;
+	r->row = mem_alloc(r->image.columns * channels);
+	for (uint32_t i = 0; i < r->image.rows; i++) {
+		JSAMPROW row = r->row;
+		jpeg_read_scanlines(&r->jpeg, &row, 1);
+		for (uint32_t k = 0; k < r->image.columns; k++)
+			r->image.values[(size_t)i * r->image.columns + k] = (float)(r->row[k * channels] / 255.0);
+	}
+	return true;
+}
+
+/* --- both ------------------------------------------------------------------------------------------------------- */
+
+static void finish(struct reading *r)
+{
+	if (r->png)
+		png_destroy_read_struct(&r->png, &r->info, NULL);
+	jpeg_destroy_decompress(&r->jpeg); /* nothing when never made */
+	free(r->row);
+	free(r->rows);
+	fclose(r->file);
+}
+
+static bool read_any(struct reading *r)
+{
+	unsigned char head[8] = {0};
+	size_t got = fread(head, 1, sizeof head, r->file);
+	rewind(r->file);
+	if (got == sizeof head && !png_sig_cmp(head, 0, sizeof head))
+		return read_png(r);
+	if (got >= 3 && head[0] == 0xff && head[1] == 0xd8 && head[2] == 0xff)
+		return read_jpeg(r);
+	snprintf(r->why, sizeof r->why, "no known image: expected PNG or JPEG");
+	return false;
+}
+
+troupe_status image_read(const char *path, struct image *ret_image, struct troupe_error *error)
+{
+	struct stat info;
+	if (stat(path, &info))
+		return fail(error, TROUPE_EIO, "%s", strerror(errno));
+	if (!S_ISREG(info.st_mode) || info.st_size > IMAGE_FILE_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "expected a plain file of at most %d bytes", IMAGE_FILE_BYTES_MAX);
+	struct reading *r = mem_alloc(sizeof *r);
+	r->file = fopen(path, "rb");
+	if (!r->file) {
+		free(r);
+		return fail(error, TROUPE_EIO, "%s", strerror(errno));
+	}
+	troupe_status status = TROUPE_OK;
+	bool ok = read_any(r);
+	finish(r);
+	if (ok) {
+		*ret_image = r->image;
+	} else {
+		free(r->image.values);
+		status = fail(error, TROUPE_EWORLD, "%s", *r->why ? r->why : "no readable image");
+	}
+	free(r);
+	return status;
+}
+
+#else
+
+troupe_status image_read(const char *path, struct image *ret_image, struct troupe_error *error)
+{
+	(void)path, (void)ret_image;
+	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+}
+
+#endif

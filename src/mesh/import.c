@@ -1,0 +1,214 @@
+/* Mesh files by way of assimp.
+ *
+ * assimp guesses by content when a suffix does not fit, and follows what a file names; so only known suffixes and sizes
+ * come near it. It catches its own exceptions; what it hands out is checked again, since indices in it come from files.
+ *
+ * Axes: coordinates are those written in the file, as Gazebo shows them: COLLADA's up axis is not turned (its unit is
+ * honoured), nor is glTF's. A node's transform applies to what hangs below it. */
+#include "mesh/mesh.h"
+
+#include "base/text.h"
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static bool is_known(const char *path)
+{
+	static const char *const known[] = {".obj", ".stl", ".dae", ".glb", ".gltf"};
+	const char *suffix = strrchr(path, '.');
+	for (size_t i = 0; suffix && i < ARRAY_LEN(known); i++)
+		if (!strcasecmp(suffix, known[i]))
+			return true;
+	return false;
+}
+
+/* Lists of indices in COLLADA: assimp's reader stands still at what is no digit and fills memory with zeros. */
+static troupe_status check_lists(const char *path, struct troupe_error *error)
+{
+	static const char *const lists[] = {"p", "v", "h", "vcount"};
+	char *text;
+	size_t bytes;
+	troupe_status status = text_read_file(path, MESH_FILE_BYTES_MAX, &text, &bytes, error);
+	if (status)
+		return status;
+	/* the parser ends at a zero, or goes on behind it: neither is a file to read */
+	if (strlen(text) != bytes)
+		status = fail(error, TROUPE_EWORLD, "a zero byte in it: expected text");
+	for (const char *at = text; !status && (at = strchr(at, '<'));) {
+		size_t length = strcspn(++at, " \t\r\n/>");
+		bool is_list = false;
+		for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+			is_list = is_list || (length == strlen(lists[i]) && !strncmp(at, lists[i], length));
+		const char *end = strchr(at, '>');
+		if (!is_list || !end)
+			continue;
+		at = end + 1 + strspn(end + 1, "0123456789 \t\r\n");
+		if (end[-1] != '/' && *at != '<')
+			status = fail(error, TROUPE_EWORLD, "a list of indices holds '%.8s': expected numbers", at);
+	}
+	free(text);
+	return status;
+}
+
+static troupe_status check_file(const char *path, struct troupe_error *error)
+{
+	struct stat info;
+	if (!is_known(path))
+		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
+	if (stat(path, &info))
+		return fail(error, TROUPE_EIO, "%s", strerror(errno));
+	if (!S_ISREG(info.st_mode))
+		return fail(error, TROUPE_EIO, "no plain file");
+	if (info.st_size > MESH_FILE_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "the file has more than %d bytes", MESH_FILE_BYTES_MAX);
+	return strcasecmp(strrchr(path, '.'), ".dae") ? TROUPE_OK : check_lists(path, error);
+}
+
+#ifdef HAVE_MESHES
+
+#include <assimp/cimport.h>
+#include <assimp/config.h>
+#include <assimp/postprocess.h>
+#include <assimp/scene.h>
+
+struct affine {
+	double m[3][4];
+};
+
+static struct affine affine_of(const struct aiMatrix4x4 *a)
+{
+	return (struct affine){{{(double)a->a1, (double)a->a2, (double)a->a3, (double)a->a4},
+		{(double)a->b1, (double)a->b2, (double)a->b3, (double)a->b4},
+		{(double)a->c1, (double)a->c2, (double)a->c3, (double)a->c4}}};
+}
+
+static struct affine affine_mul(const struct affine *a, const struct affine *b)
+{
+	struct affine out;
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 4; j++)
+			out.m[i][j] = a->m[i][0] * b->m[0][j] + a->m[i][1] * b->m[1][j] + a->m[i][2] * b->m[2][j] +
+				      (j == 3 ? a->m[i][3] : 0);
+	return out;
+}
+
+static struct vec3 affine_point(const struct affine *a, const struct aiVector3D *v)
+{
+	double x = (double)v->x, y = (double)v->y, z = (double)v->z;
+	return (struct vec3){a->m[0][0] * x + a->m[0][1] * y + a->m[0][2] * z + a->m[0][3],
+		a->m[1][0] * x + a->m[1][1] * y + a->m[1][2] * z + a->m[1][3],
+		a->m[2][0] * x + a->m[2][1] * y + a->m[2][2] * z + a->m[2][3]};
+}
+
+static bool mirrors(const struct affine *a)
+{
+	return a->m[0][0] * (a->m[1][1] * a->m[2][2] - a->m[1][2] * a->m[2][1]) -
+		       a->m[0][1] * (a->m[1][0] * a->m[2][2] - a->m[1][2] * a->m[2][0]) +
+		       a->m[0][2] * (a->m[1][0] * a->m[2][1] - a->m[1][1] * a->m[2][0]) <
+	       0;
+}
+
+static troupe_status add_faces(
+	const struct aiMesh *from, uint32_t base, bool mirrored, struct mesh *mesh, struct troupe_error *error)
+{
+	for (unsigned f = 0; f < from->mNumFaces; f++) {
+		const struct aiFace *face = &from->mFaces[f];
+		if (face->mNumIndices != 3)
+			continue; /* points and lines */
+		for (int k = 0; k < 3; k++)
+			if (face->mIndices[k] >= from->mNumVertices)
+				return fail(error, TROUPE_EWORLD, "a face names a vertex that is not there");
+		if (mesh->corners.count / 3 >= MESH_TRIANGLES_MAX)
+			return fail(error, TROUPE_ELIMIT, "more than %d triangles", MESH_TRIANGLES_MAX);
+		mesh_add_triangle(mesh, base + face->mIndices[0], base + face->mIndices[mirrored ? 2 : 1],
+			base + face->mIndices[mirrored ? 1 : 2]);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status add_part(const struct aiMesh *from, const struct aiNode *node, const struct affine *at,
+	struct mesh *mesh, struct troupe_error *error)
+{
+	uint32_t base = mesh->points.count, first = mesh->corners.count / 3;
+	if (mesh->parts.count >= MESH_PARTS_MAX)
+		return fail(error, TROUPE_ELIMIT, "more than %d parts", MESH_PARTS_MAX);
+	if ((uint64_t)base + from->mNumVertices > 3u * (uint64_t)MESH_TRIANGLES_MAX)
+		return fail(error, TROUPE_ELIMIT, "more than %d vertices", 3 * MESH_TRIANGLES_MAX);
+	for (unsigned i = 0; i < from->mNumVertices; i++) {
+		struct vec3 p = affine_point(at, &from->mVertices[i]);
+		if (!(fabs(p.x) <= 1e9 && fabs(p.y) <= 1e9 && fabs(p.z) <= 1e9))
+			return fail(error, TROUPE_EWORLD, "a vertex is at %g %g %g: expected numbers within 1e9", p.x,
+				p.y, p.z);
+		mesh_add_point(mesh, p);
+	}
+	troupe_status status = add_faces(from, base, mirrors(at), mesh, error);
+	if (status)
+		return status;
+	if (mesh->corners.count / 3 > first)
+		vec_push(&mesh->parts,
+			(struct mesh_part){
+				arena_printf(&mesh->arena, "%.*s", (int)node->mName.length, node->mName.data),
+				arena_printf(&mesh->arena, "%.*s", (int)from->mName.length, from->mName.data), first,
+				mesh->corners.count / 3 - first});
+	return TROUPE_OK;
+}
+
+static troupe_status add_node(const struct aiScene *scene, const struct aiNode *node, const struct affine *above,
+	int depth, struct mesh *mesh, struct troupe_error *error)
+{
+	struct affine own = affine_of(&node->mTransformation), at = affine_mul(above, &own);
+	if (depth > MESH_DEPTH_MAX)
+		return fail(error, TROUPE_ELIMIT, "more than %d nodes in one another", MESH_DEPTH_MAX);
+	troupe_status status = TROUPE_OK;
+	for (unsigned i = 0; !status && i < node->mNumMeshes; i++)
+		if (node->mMeshes[i] < scene->mNumMeshes && scene->mMeshes[node->mMeshes[i]]->mVertices)
+			status = add_part(scene->mMeshes[node->mMeshes[i]], node, &at, mesh, error);
+	for (unsigned i = 0; !status && i < node->mNumChildren; i++)
+		status = add_node(scene, node->mChildren[i], &at, depth + 1, mesh, error);
+	return status;
+}
+
+static const struct aiScene *import(const char *path)
+{
+	struct aiPropertyStore *settings = aiCreatePropertyStore();
+	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
+	const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_Triangulate, NULL, settings);
+	aiReleasePropertyStore(settings);
+	return scene;
+}
+
+troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+{
+	static const struct affine identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+	troupe_status status = check_file(path, error);
+	if (status)
+		return status;
+	const struct aiScene *scene = import(path);
+	if (!scene)
+		return fail(error, TROUPE_EWORLD, "no readable mesh: %.200s", aiGetErrorString());
+	if (scene->mRootNode)
+		status = add_node(scene, scene->mRootNode, &identity, 0, ret_mesh, error);
+	aiReleaseImport(scene);
+	if (!status)
+		mesh_weld(ret_mesh);
+	if (!status && !ret_mesh->corners.count)
+		status = fail(error, TROUPE_EWORLD, "no triangles in it");
+	if (status)
+		mesh_fini(ret_mesh);
+	return status;
+}
+
+#else
+
+troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+{
+	(void)ret_mesh;
+	troupe_status status = check_file(path, error);
+	return status ? status : fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+}
+
+#endif

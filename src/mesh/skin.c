@@ -1,0 +1,302 @@
+/* Neighbours are found by sorting edges: of each pair of equal edges that run in opposite directions, the two triangles
+ * are neighbours. An edge of one triangle, or of three, is a rim. */
+#include "mesh/skin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RIDGE 1e-3 /* sine of the least angle by which a neighbour must fall away */
+
+struct edge {
+	uint32_t low, high, triangle, k;
+};
+
+static int by_ends(const void *left, const void *right)
+{
+	const struct edge *a = left, *b = right;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	return a->triangle < b->triangle ? -1 : a->triangle > b->triangle;
+}
+
+static void find_edges(const struct skin *skin, struct edge *edges)
+{
+	for (uint32_t i = 0; i < 3 * skin->triangle_count; i++) {
+		uint32_t a = skin->corners[i], b = skin->corners[i % 3 == 2 ? i - 2 : i + 1];
+		edges[i] = (struct edge){MIN(a, b), MAX(a, b), i / 3, i % 3};
+	}
+	qsort(edges, 3 * (size_t)skin->triangle_count, sizeof *edges, by_ends);
+}
+
+static void join(struct skin *skin, const struct edge *a, const struct edge *b)
+{
+	uint32_t from_a = skin->corners[3 * a->triangle + a->k], from_b = skin->corners[3 * b->triangle + b->k];
+	if (from_a == from_b)
+		return; /* one of them is turned round */
+	skin->across[3 * a->triangle + a->k] = skin->corners[3 * b->triangle + (b->k + 2) % 3];
+	skin->across[3 * b->triangle + b->k] = skin->corners[3 * a->triangle + (a->k + 2) % 3];
+}
+
+/* Also the lists of neighbours: each edge, once. */
+static void connect(struct skin *skin)
+{
+	uint32_t count = 3 * skin->triangle_count;
+	struct edge *edges = mem_alloc(count * sizeof *edges + 1);
+	find_edges(skin, edges);
+	memset(skin->across, 0xff, count * sizeof *skin->across);
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < count;) {
+			uint32_t end = i;
+			while (end < count && edges[end].low == edges[i].low && edges[end].high == edges[i].high)
+				end++;
+			if (pass == 0) {
+				skin->around_first[edges[i].low + 1]++;
+				skin->around_first[edges[i].high + 1]++;
+				if (end - i == 2)
+					join(skin, &edges[i], &edges[i + 1]);
+			} else {
+				/* counts down: filled from behind */
+				skin->around[--skin->around_first[edges[i].low + 1]] = edges[i].high;
+				skin->around[--skin->around_first[edges[i].high + 1]] = edges[i].low;
+			}
+			i = end;
+		}
+		if (pass == 0) {
+			for (uint32_t p = 0; p < skin->point_count; p++)
+				skin->around_first[p + 1] += skin->around_first[p];
+			skin->around = mem_alloc((size_t)skin->around_first[skin->point_count] * 4 + 4);
+		}
+	}
+	/* each entry p + 1 now begins p's list */
+	uint32_t total = 0;
+	for (uint32_t i = 0; i < count; i++)
+		total += i == 0 || edges[i].low != edges[i - 1].low || edges[i].high != edges[i - 1].high;
+	memmove(skin->around_first, skin->around_first + 1, skin->point_count * sizeof *skin->around_first);
+	skin->around_first[skin->point_count] = 2 * total;
+	free(edges);
+}
+
+static bool falls_away(const struct skin_triangle *t, struct vec3 point)
+{
+	struct vec3 d = vec3_sub(point, t->p[0]);
+	return vec3_dot(d, t->normal) < -RIDGE * vec3_length(d);
+}
+
+/* Looks around all three corners. */
+static bool is_ridged(const struct skin *skin, const struct skin_triangle *t)
+{
+	struct vec3 near[SKIN_AROUND_MAX];
+	for (int k = 0; k < 3; k++) {
+		uint32_t count = skin_around(skin, t->corner[k], near);
+		if (t->rim[k] || !count)
+			return true;
+		for (uint32_t i = 0; i < count; i++)
+			if (falls_away(t, near[i]))
+				return true;
+	}
+	return false;
+}
+
+void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
+{
+	size_t points = mesh->points.count, triangles = mesh->corners.count / 3;
+	*skin = (struct skin){.point_count = (uint32_t)points, .triangle_count = (uint32_t)triangles, .box = AABB_NONE};
+	skin->points = mem_alloc(points * sizeof *skin->points + 1);
+	skin->normals = mem_alloc(triangles * sizeof *skin->normals + 1);
+	skin->corners = mem_alloc(3 * triangles * sizeof *skin->corners + 1);
+	skin->across = mem_alloc(3 * triangles * sizeof *skin->across + 1);
+	skin->around_first = mem_alloc((points + 2) * sizeof *skin->around_first);
+	skin->ridged = mem_alloc(triangles + 1);
+	for (size_t i = 0; i < points; i++)
+		skin->points[i] = mesh->points.at[i];
+	for (size_t i = 0; i < 3 * triangles; i++)
+		skin->corners[i] = mesh->corners.at[i];
+	connect(skin);
+	for (uint32_t t = 0; t < triangles; t++) {
+		struct vec3 p[3];
+		for (uint32_t k = 0; k < 3; k++)
+			p[k] = skin->points[skin->corners[3 * t + k]];
+		skin->normals[t] = vec3_unit(vec3_cross(vec3_sub(p[1], p[0]), vec3_sub(p[2], p[0])));
+		struct aabb box = aabb_join(
+			aabb_join((struct aabb){p[0], p[0]}, (struct aabb){p[1], p[1]}), (struct aabb){p[2], p[2]});
+		bvh_insert(&skin->tree, box, t);
+		skin->box = aabb_join(skin->box, box);
+	}
+	for (uint32_t t = 0; t < triangles; t++) {
+		struct skin_triangle triangle;
+		skin_get(skin, t, &triangle);
+		skin->ridged[t] = is_ridged(skin, &triangle);
+	}
+}
+
+void skin_of_grid(struct skin_grid grid, struct skin *skin)
+{
+	*skin = (struct skin){.grid = grid};
+	double lo = INFINITY, hi = -INFINITY;
+	for (size_t i = 0; i < (size_t)grid.columns * grid.rows; i++) {
+		lo = MIN(lo, (double)grid.z[i]);
+		hi = MAX(hi, (double)grid.z[i]);
+	}
+	struct vec3 o = grid.origin;
+	skin->box = (struct aabb){
+		{o.x, o.y - grid.dy * (grid.rows - 1), o.z + lo}, {o.x + grid.dx * (grid.columns - 1), o.y, o.z + hi}};
+}
+
+void skin_fini(struct skin *skin)
+{
+	free(skin->points);
+	free(skin->normals);
+	free(skin->corners);
+	free(skin->across);
+	free(skin->around_first);
+	free(skin->around);
+	free(skin->ridged);
+	free(skin->grid.z);
+	bvh_fini(&skin->tree);
+	*skin = (struct skin){0};
+}
+
+/* --- grids ------------------------------------------------------------------------------------------------------ */
+
+/* Each cell is cut from its lower left to its upper right corner (as seen from above): triangle 2 cell is the upper
+ * left one. */
+static struct vec3 grid_point(const struct skin_grid *grid, uint32_t index)
+{
+	uint32_t row = index / grid->columns, column = index % grid->columns;
+	return (struct vec3){grid->origin.x + grid->dx * column, grid->origin.y - grid->dy * row,
+		grid->origin.z + (double)grid->z[index]};
+}
+
+static uint32_t clamp_cell(double place, uint32_t cells)
+{
+	return !(place > 0) ? 0 : place >= cells ? cells - 1 : (uint32_t)place;
+}
+
+static void query_grid(const struct skin_grid *grid, const struct aabb *box, bvh_values *values)
+{
+	uint32_t columns = grid->columns - 1, rows = grid->rows - 1;
+	uint32_t c0 = clamp_cell((box->lo.x - grid->origin.x) / grid->dx, columns),
+		 c1 = clamp_cell((box->hi.x - grid->origin.x) / grid->dx, columns),
+		 r0 = clamp_cell((grid->origin.y - box->hi.y) / grid->dy, rows),
+		 r1 = clamp_cell((grid->origin.y - box->lo.y) / grid->dy, rows);
+	double height = box->lo.z - grid->origin.z;
+	for (uint32_t r = r0; r <= r1; r++)
+		for (uint32_t c = c0; c <= c1; c++) {
+			const float *z = &grid->z[(size_t)r * grid->columns + c], *under = z + grid->columns;
+			if ((double)z[0] < height && (double)z[1] < height && (double)under[0] < height &&
+				(double)under[1] < height)
+				continue;
+			vec_push(values, 2 * (r * columns + c));
+			vec_push(values, 2 * (r * columns + c) + 1);
+		}
+}
+
+/* Far points in cells beside, above and below. */
+static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
+{
+	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
+	uint32_t w = grid->columns, tl = r * w + c, tr = tl + 1, bl = tl + w, br = bl + 1;
+	uint32_t far[3];
+	if (triangle % 2 == 0) {
+		t->corner[0] = tl, t->corner[1] = bl, t->corner[2] = tr;
+		t->rim[0] = c == 0, far[0] = bl - 1;
+		t->rim[1] = false, far[1] = br;
+		t->rim[2] = r == 0, far[2] = tr - w;
+	} else {
+		t->corner[0] = br, t->corner[1] = tr, t->corner[2] = bl;
+		t->rim[0] = c + 1 == cells, far[0] = tr + 1;
+		t->rim[1] = false, far[1] = tl;
+		t->rim[2] = r + 2 == grid->rows, far[2] = bl + w;
+	}
+	for (int k = 0; k < 3; k++) {
+		t->p[k] = grid_point(grid, t->corner[k]);
+		if (!t->rim[k])
+			t->across[k] = grid_point(grid, far[k]);
+	}
+	t->normal = vec3_unit(vec3_cross(vec3_sub(t->p[1], t->p[0]), vec3_sub(t->p[2], t->p[0])));
+}
+
+static uint32_t around_grid(const struct skin_grid *grid, uint32_t point, struct vec3 *ret_points)
+{
+	static const int beside[6][2] = {{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}}; /* row, column */
+	int64_t row = point / grid->columns, column = point % grid->columns;
+	uint32_t count = 0;
+	for (int i = 0; i < 6; i++) {
+		int64_t r = row + beside[i][0], c = column + beside[i][1];
+		if (r >= 0 && c >= 0 && r < grid->rows && c < grid->columns)
+			ret_points[count++] = grid_point(grid, (uint32_t)(r * grid->columns + c));
+	}
+	return count;
+}
+
+/* --- both ------------------------------------------------------------------------------------------------------- */
+
+static void sort(bvh_values *values)
+{
+	/* a heap: in place, and no worse when a tree reports thousands */
+	uint32_t *v = values->at, count = values->count;
+	for (uint32_t end = count, start = count / 2; end > 1;) {
+		if (start > 0)
+			start--;
+		else {
+			end--;
+			uint32_t swap = v[0];
+			v[0] = v[end], v[end] = swap;
+		}
+		for (uint32_t root = start, child; (child = 2 * root + 1) < end; root = child) {
+			if (child + 1 < end && v[child + 1] > v[child])
+				child++;
+			if (v[root] >= v[child])
+				break;
+			uint32_t swap = v[root];
+			v[root] = v[child], v[child] = swap;
+		}
+	}
+}
+
+void skin_query(const struct skin *skin, const struct aabb *box, bvh_values *values)
+{
+	values->count = 0;
+	if (!aabb_overlap(box, &skin->box))
+		return;
+	if (skin->grid.columns) {
+		query_grid(&skin->grid, box, values);
+		return;
+	}
+	bvh_query(&skin->tree, box, values);
+	sort(values);
+}
+
+void skin_get(const struct skin *skin, uint32_t triangle, struct skin_triangle *t)
+{
+	*t = (struct skin_triangle){0};
+	if (skin->grid.columns) {
+		get_grid(&skin->grid, triangle, t);
+		t->ridged = is_ridged(skin, t);
+		return;
+	}
+	for (uint32_t k = 0; k < 3; k++) {
+		uint32_t across = skin->across[3 * triangle + k];
+		t->corner[k] = skin->corners[3 * triangle + k];
+		t->p[k] = skin->points[t->corner[k]];
+		t->rim[k] = across == MESH_NONE;
+		if (!t->rim[k])
+			t->across[k] = skin->points[across];
+	}
+	t->normal = skin->normals[triangle];
+	t->ridged = skin->ridged[triangle];
+}
+
+uint32_t skin_around(const struct skin *skin, uint32_t point, struct vec3 ret_points[SKIN_AROUND_MAX])
+{
+	if (skin->grid.columns)
+		return around_grid(&skin->grid, point, ret_points);
+	uint32_t first = skin->around_first[point], count = skin->around_first[point + 1] - first;
+	if (count > SKIN_AROUND_MAX)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		ret_points[i] = skin->points[skin->around[first + i]];
+	return count;
+}

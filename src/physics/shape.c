@@ -1,0 +1,162 @@
+/* Geoms and where they touch. ODE's own colliders serve pairs of boxes, spheres, cylinders, capsules and planes, whose
+ * contacts they give exactly; everything else is collide/'s, for which ODE's geom is a place holder that knows its body
+ * and its pose. */
+#include "physics/internal.h"
+
+#include <string.h>
+
+#define HOLDER_RADIUS 1e-3
+
+dGeomID shape_make(const struct scene_geom *geom)
+{
+	switch (geom->kind) {
+	case SCENE_BOX:
+		return dCreateBox(0, geom->size.x * 2, geom->size.y * 2, geom->size.z * 2);
+	case SCENE_SPHERE:
+		return dCreateSphere(0, geom->size.x);
+	case SCENE_CYLINDER:
+		return dCreateCylinder(0, geom->size.x, geom->size.z * 2);
+	case SCENE_CAPSULE:
+		return dCreateCapsule(0, geom->size.x, geom->size.z * 2);
+	case SCENE_PLANE: {
+		struct vec3 n = quat_rotate(geom->in_body.q, geom->size);
+		return dCreatePlane(0, n.x, n.y, n.z, vec3_dot(n, geom->in_body.p));
+	}
+	case SCENE_CONE:
+	case SCENE_ELLIPSOID:
+	case SCENE_CONVEX:
+	case SCENE_MESH:
+	case SCENE_HEIGHTMAP:
+		return dCreateSphere(0, HOLDER_RADIUS);
+	}
+	return 0;
+}
+
+/* Boxes, spheres, cylinders, capsules, planes; but a capsule on a box gets one contact from it and sinks at one end,
+ * and cylinders that touch wander. */
+static bool is_odes_pair(enum scene_shape_kind a, enum scene_shape_kind b)
+{
+	enum scene_shape_kind low = MIN(a, b), high = MAX(a, b);
+	bool poor = (high == SCENE_CAPSULE && (low == SCENE_BOX || low == SCENE_CYLINDER)) ||
+		    (high == SCENE_CYLINDER && low == SCENE_CYLINDER);
+	return high <= SCENE_PLANE && !poor;
+}
+
+static bool is_skin(enum scene_shape_kind kind)
+{
+	return kind == SCENE_MESH || kind == SCENE_HEIGHTMAP;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------------- */
+
+static enum collide_kind kind_of(enum scene_shape_kind kind)
+{
+	switch (kind) {
+	case SCENE_BOX:
+		return COLLIDE_BOX;
+	case SCENE_SPHERE:
+		return COLLIDE_SPHERE;
+	case SCENE_CYLINDER:
+		return COLLIDE_CYLINDER;
+	case SCENE_CAPSULE:
+		return COLLIDE_CAPSULE;
+	case SCENE_CONE:
+		return COLLIDE_CONE;
+	case SCENE_ELLIPSOID:
+		return COLLIDE_ELLIPSOID;
+	default:
+		return COLLIDE_HULL;
+	}
+}
+
+static struct collide_shape shape_of(const struct scene_geom *geom, dGeomID id)
+{
+	const dReal *p = dGeomGetPosition(id), *r = dGeomGetRotation(id);
+	struct collide_shape shape = {
+		.kind = kind_of(geom->kind), .size = geom->size, .hull = geom->hull, .p = {p[0], p[1], p[2]}};
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			shape.r.m[i][j] = r[4 * i + j];
+	return shape;
+}
+
+static struct vec3 back(const struct mat3 *r, struct vec3 v)
+{
+	return (struct vec3){r->m[0][0] * v.x + r->m[1][0] * v.y + r->m[2][0] * v.z,
+		r->m[0][1] * v.x + r->m[1][1] * v.y + r->m[2][1] * v.z,
+		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
+}
+
+static struct vec3 forth(const struct mat3 *r, struct vec3 v)
+{
+	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
+		r->m[1][0] * v.x + r->m[1][1] * v.y + r->m[1][2] * v.z,
+		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
+}
+
+/* The shape as the surface sees it; frame is the surface's place. */
+static struct collide_shape seen_from(const struct collide_shape *shape, struct vec3 p, const struct mat3 *r)
+{
+	struct collide_shape seen = *shape;
+	seen.p = back(r, vec3_sub(shape->p, p));
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			seen.r.m[i][j] = r->m[0][i] * shape->r.m[0][j] + r->m[1][i] * shape->r.m[1][j] +
+					 r->m[2][i] * shape->r.m[2][j];
+	return seen;
+}
+
+/* --- contacts --------------------------------------------------------------------------------------------------- */
+
+static uint32_t on_skin(struct physics *physics, const struct scene_geom *fixed, const struct collide_shape *shape,
+	uint32_t most, struct collide_contact *ret)
+{
+	struct mat3 r = quat_matrix(fixed->in_body.q);
+	struct collide_shape seen = seen_from(shape, fixed->in_body.p, &r);
+	uint32_t count = collide_skin(&seen, fixed->skin, most, &physics->collide, ret);
+	for (uint32_t i = 0; i < count; i++) {
+		ret[i].at = vec3_add(fixed->in_body.p, forth(&r, ret[i].at));
+		ret[i].normal = forth(&r, ret[i].normal);
+	}
+	return count;
+}
+
+/* The first shape against the second; only the second may be a plane or a surface. */
+static uint32_t meet(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
+	struct collide_contact *ret)
+{
+	const struct scene_geom *of_a = &physics->scene->geoms[a], *of_b = &physics->scene->geoms[b];
+	struct collide_shape shape = shape_of(of_a, ga), other;
+	if (is_skin(of_b->kind))
+		return on_skin(physics, of_b, &shape, most, ret);
+	if (of_b->kind == SCENE_PLANE)
+		return collide_plane(&shape, physics->statics[b].normal, physics->statics[b].offset, ret);
+	other = shape_of(of_b, gb);
+	return collide_convex(&shape, &other, ret);
+}
+
+_Static_assert((int)PHYSICS_CONTACTS_MAX >= (int)COLLIDE_PAIR_MAX, "a pair's contacts must fit");
+
+int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret)
+{
+	enum scene_shape_kind kind_a = physics->scene->geoms[a].kind, kind_b = physics->scene->geoms[b].kind;
+	if (is_odes_pair(kind_a, kind_b))
+		return dCollide(ga, gb, most, ret, sizeof *ret);
+	bool swap = kind_a == SCENE_PLANE || is_skin(kind_a);
+	struct collide_contact found[PHYSICS_CONTACTS_MAX];
+	uint32_t count = swap ? meet(physics, b, a, gb, ga, (uint32_t)most, found)
+			      : meet(physics, a, b, ga, gb, (uint32_t)most, found);
+	count = MIN(count, (uint32_t)most);
+	double sign = swap ? -1 : 1;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct collide_contact *c = &found[i];
+		ret[i] = (dContactGeom){.pos = {c->at.x, c->at.y, c->at.z},
+			.normal = {sign * c->normal.x, sign * c->normal.y, sign * c->normal.z},
+			.depth = c->depth,
+			.g1 = ga,
+			.g2 = gb,
+			.side1 = -1,
+			.side2 = -1};
+	}
+	return (int)count;
+}

@@ -1,0 +1,268 @@
+/* From SDF's shapes to geoms. Primitives are themselves; cones and ellipsoids too.
+ *
+ * A mesh of a static model is its triangles. On a model that moves it is a convex hull for each part of its file
+ * (<mesh optimization="convex_hull"> makes one hull of all, for static models as well): a file of several parts is a
+ * body of several pieces, which is nearer to the truth than one hull around all, and hulls rest on each other, which
+ * triangles do not. A polyline that moves is cut into convex pieces, which are exact. Heightmaps do not move.
+ *
+ * Hulls and surfaces belong to what was compiled in one go, one for each mesh however often it is used. */
+#include "scene/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HULL_CORNERS_MAX = 512 };
+
+static const char *file_of(const struct compile *c, const struct sdf_collision *from)
+{
+	return c->sdf->models.at[c->sdf->links.at[from->link].model].file;
+}
+
+static const char *model_of(const struct compile *c, const struct sdf_collision *from)
+{
+	return c->sdf->models.at[c->sdf->links.at[from->link].model].scoped;
+}
+
+static void leave_out(struct compile *c, const struct sdf_collision *from, const char *why)
+{
+	/* one is enough when no hull can be made at all */
+	scene_warn(c, strstr(why, "built without") ? "hull" : NULL,
+		"%s:%u: collision '%s' of model '%s' is left out: %s", file_of(c, from), from->line, from->name,
+		model_of(c, from), why);
+}
+
+/* --- hulls ------------------------------------------------------------------------------------------------------ */
+
+typedef VEC(struct vec3) point_list;
+
+/* Each point that the triangles use, once, in their order. */
+static void points_of(const struct mesh *mesh, uint32_t first, uint32_t count, point_list *points)
+{
+	bool *used = mem_alloc(mesh->points.count + 1);
+	for (uint32_t i = 3 * first; i < 3 * (first + count); i++) {
+		uint32_t p = mesh->corners.at[i];
+		if (!used[p])
+			vec_push(points, mesh->points.at[p]);
+		used[p] = true;
+	}
+	free(used);
+}
+
+/* The points that are farthest in directions spread evenly over the sphere (a golden spiral) and along the axes: what
+ * is lost of a finely cut surface lies between them. */
+static void thin_out(point_list *points)
+{
+	enum { DIRECTIONS = HULL_CORNERS_MAX - 6 };
+	static const struct vec3 axes[6] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+	bool *kept = mem_alloc(points->count);
+	for (int i = 0; i < DIRECTIONS + 6; i++) {
+		double z = 1 - (2 * i + 1.0) / DIRECTIONS, r = sqrt(MAX(1 - z * z, 0.0)), turn = 2.399963229728653 * i;
+		struct vec3 d = i < DIRECTIONS ? (struct vec3){r * cos(turn), r * sin(turn), z} : axes[i - DIRECTIONS];
+		uint32_t best = 0;
+		for (uint32_t p = 1; p < points->count; p++)
+			if (vec3_dot(d, points->at[p]) > vec3_dot(d, points->at[best]))
+				best = p;
+		kept[best] = true;
+	}
+	uint32_t count = 0;
+	for (uint32_t p = 0; p < points->count; p++)
+		if (kept[p])
+			points->at[count++] = points->at[p];
+	points->count = count;
+	free(kept);
+}
+
+static void add_hull(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh, uint32_t first,
+	uint32_t count, struct solid *solid, enum compile_solid kind)
+{
+	struct hull *hull = mem_alloc(sizeof *hull);
+	struct troupe_error error;
+	point_list points = {0};
+	points_of(mesh, first, count, &points);
+	troupe_status status = hull_make(points.at, points.count, hull, &error);
+	if (!status && hull->points.count > HULL_CORNERS_MAX) {
+		scene_warn(c, NULL,
+			"%s:%u: collision '%s' of model '%s': its hull has %u corners, of which %d are kept",
+			file_of(c, from), from->line, from->name, model_of(c, from), hull->points.count,
+			HULL_CORNERS_MAX);
+		points.count = 0;
+		for (uint32_t i = 0; i < hull->points.count; i++)
+			vec_push(&points, hull->points.at[i]);
+		hull_fini(hull);
+		thin_out(&points);
+		status = hull_make(points.at, points.count, hull, &error);
+	}
+	vec_free(&points);
+	if (status) {
+		leave_out(c, from, error.text);
+		free(hull);
+		return;
+	}
+	vec_push(&c->own->hulls, hull);
+	solid->count[kind]++;
+}
+
+static void make_solid(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
+	struct solid *solid, enum compile_solid kind)
+{
+	solid->tried[kind] = true;
+	solid->first[kind] = kind == SOLID_SKIN ? c->own->skins.count : c->own->hulls.count;
+	if (kind == SOLID_SKIN) {
+		struct skin *skin = mem_alloc(sizeof *skin);
+		skin_of_mesh(mesh, skin);
+		vec_push(&c->own->skins, skin);
+		solid->count[kind] = 1;
+	} else if (kind == SOLID_WHOLE) {
+		add_hull(c, from, mesh, 0, mesh->corners.count / 3, solid, kind);
+	} else {
+		for (uint32_t i = 0; i < mesh->parts.count; i++)
+			if (mesh->parts.at[i].count)
+				add_hull(c, from, mesh, mesh->parts.at[i].first, mesh->parts.at[i].count, solid, kind);
+	}
+}
+
+static void add_mesh(struct compile *c, const struct sdf_collision *from, const struct mesh *mesh,
+	enum compile_solid kind, struct scene_geom geom, scene_geoms *out)
+{
+	uint32_t room = c->solids.count;
+	if (mesh->id >= room)
+		(void)vec_append(&c->solids, mesh->id + 1 - room);
+	struct solid *solid = &c->solids.at[mesh->id];
+	if (!solid->tried[kind])
+		make_solid(c, from, mesh, solid, kind);
+	for (uint32_t i = solid->first[kind]; i < solid->first[kind] + solid->count[kind]; i++) {
+		geom.kind = kind == SOLID_SKIN ? SCENE_MESH : SCENE_CONVEX;
+		geom.hull = kind == SOLID_SKIN ? NULL : c->own->hulls.at[i];
+		geom.skin = kind == SOLID_SKIN ? c->own->skins.at[i] : NULL;
+		vec_push(out, geom);
+	}
+}
+
+/* --- heightmaps ------------------------------------------------------------------------------------------------- */
+
+/* As Gazebo has it: the brightest pixel is as high as size.z, one pixel a corner, the picture's top at +y, its centre
+ * over the origin; a negative size.z turns bright and dark round. */
+static void add_heightmap(struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
+{
+	const struct sdf_shape *shape = &from->shape;
+	const struct image *image = shape->image;
+	double sx = fabs(shape->size.x), sy = fabs(shape->size.y), sz = fabs(shape->size.z), most = 0;
+	size_t count = (size_t)image->columns * image->rows;
+	struct skin_grid grid = {.columns = image->columns,
+		.rows = image->rows,
+		.origin = vec3_add(shape->shift, (struct vec3){-sx / 2, sy / 2, 0}),
+		.dx = sx / (image->columns - 1),
+		.dy = sy / (image->rows - 1),
+		.z = mem_alloc(count * sizeof *grid.z)};
+	for (size_t i = 0; i < count; i++)
+		most = MAX(most, (double)image->values[i]);
+	for (size_t i = 0; i < count; i++) {
+		double value = most > 0 ? (double)image->values[i] / most : 0;
+		grid.z[i] = (float)(sz * (shape->size.z < 0 ? 1 - value : value));
+	}
+	struct skin *skin = mem_alloc(sizeof *skin);
+	skin_of_grid(grid, skin);
+	vec_push(&c->own->skins, skin);
+	geom.kind = SCENE_HEIGHTMAP;
+	geom.skin = skin;
+	vec_push(out, geom);
+}
+
+/* --- all -------------------------------------------------------------------------------------------------------- */
+
+static void add_file(
+	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out)
+{
+	const struct sdf_shape *shape = &from->shape;
+	if (shape->kind == SDF_MESH && shape->mesh) {
+		enum compile_solid kind = is_static ? SOLID_SKIN : SOLID_PARTS;
+		if (shape->way != SDF_MESH_AS_FITS)
+			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;
+		add_mesh(c, from, shape->mesh, kind, geom, out);
+	} else if (shape->kind == SDF_POLYLINE && is_static && shape->mesh) {
+		add_mesh(c, from, shape->mesh, SOLID_SKIN, geom, out);
+	} else if (shape->kind == SDF_POLYLINE && !is_static && shape->pieces) {
+		add_mesh(c, from, shape->pieces, SOLID_PARTS, geom, out);
+	} else if (shape->kind == SDF_HEIGHTMAP && shape->image) {
+		if (is_static)
+			add_heightmap(c, from, geom, out);
+		else
+			leave_out(c, from, "a heightmap on a model that is not static");
+	} /* else the loader has said why there is none */
+}
+
+static bool is_ball(struct vec3 radii)
+{
+	return radii.x == radii.y && radii.y == radii.z;
+}
+
+void scene_add_shape(
+	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out)
+{
+	const struct sdf_shape *shape = &from->shape;
+	switch (shape->kind) {
+	case SDF_BOX:
+		geom.kind = SCENE_BOX;
+		geom.size = vec3_scale(shape->size, 0.5);
+		break;
+	case SDF_SPHERE:
+		geom.kind = SCENE_SPHERE;
+		geom.size.x = shape->radius;
+		break;
+	case SDF_CYLINDER:
+	case SDF_CAPSULE:
+	case SDF_CONE:
+		geom.kind = shape->kind == SDF_CYLINDER  ? SCENE_CYLINDER
+			    : shape->kind == SDF_CAPSULE ? SCENE_CAPSULE
+							 : SCENE_CONE;
+		geom.size.x = shape->radius;
+		geom.size.z = shape->length / 2;
+		break;
+	case SDF_ELLIPSOID:
+		geom.kind = is_ball(shape->size) ? SCENE_SPHERE : SCENE_ELLIPSOID;
+		geom.size = shape->size;
+		break;
+	case SDF_PLANE:
+		geom.kind = SCENE_PLANE;
+		geom.size = shape->normal;
+		if (!is_static) {
+			scene_warn(c, "plane on a dynamic model",
+				"%s:%u: collision '%s': a plane on a model that is not static is left out",
+				file_of(c, from), from->line, from->name);
+			return;
+		}
+		break;
+	case SDF_MESH:
+	case SDF_POLYLINE:
+	case SDF_HEIGHTMAP:
+		add_file(c, from, is_static, geom, out);
+		return;
+	case SDF_EMPTY:
+		return;
+	case SDF_IMAGE:
+		scene_warn(c, "image",
+			"%s:%u: collision '%s': no contact with shapes of kind 'image'; they are left out",
+			file_of(c, from), from->line, from->name);
+		return;
+	}
+	vec_push(out, geom);
+}
+
+void scene_free_owned(struct scene_owned *owned)
+{
+	if (!owned)
+		return;
+	for (uint32_t i = 0; i < owned->hulls.count; i++) {
+		hull_fini(owned->hulls.at[i]);
+		free(owned->hulls.at[i]);
+	}
+	for (uint32_t i = 0; i < owned->skins.count; i++) {
+		skin_fini(owned->skins.at[i]);
+		free(owned->skins.at[i]);
+	}
+	vec_free(&owned->hulls);
+	vec_free(&owned->skins);
+	sdf_free(owned->sdf);
+	arena_fini(&owned->arena);
+	free(owned);
+}

@@ -1,0 +1,215 @@
+/* What collisions are made of when they are no primitives. A file is read once however often it is used, and so is each
+ * of its parts at each scale; one that cannot be read gives one warning, and the model stays without that shape. */
+#include "sdf/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One warning a kind when nothing can be read at all. */
+static void warn_unread(struct load *load, const struct sdf_element *element, const char *kind, const char *path,
+	const struct troupe_error *error)
+{
+	bool never = strstr(error->text, "built without meshes");
+	load_warn_once(load, never ? kind : path, element,
+		"\"%.200s\" of model \"%.80s\": %.200s; the model is without it", path, load->owner ? load->owner : "",
+		error->text);
+}
+
+static uint32_t keep(struct load *load, struct mesh mesh)
+{
+	struct mesh *kept = mem_alloc(sizeof *kept);
+	*kept = mesh;
+	kept->id = load->sdf->meshes.count;
+	vec_push(&load->sdf->meshes, kept);
+	return kept->id;
+}
+
+static uint32_t remember(struct load *load, struct map *map, const char *key, uint32_t index)
+{
+	map_add(map, arena_strdup(&load->sdf->arena, key), index);
+	return index;
+}
+
+static const struct mesh *mesh_at(struct load *load, uint32_t index)
+{
+	return index == SDF_NONE ? NULL : load->sdf->meshes.at[index];
+}
+
+static uint32_t whole_file(struct load *load, const struct sdf_element *element, const char *path)
+{
+	uint32_t index;
+	struct mesh mesh = {0};
+	struct troupe_error error;
+	if (map_find(&load->meshes, path, &index))
+		return index;
+	bool ok = !mesh_read(path, &mesh, &error);
+	if (!ok)
+		warn_unread(load, element, "mesh", path, &error);
+	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
+}
+
+static uint32_t part_of(struct load *load, const struct sdf_element *element, const struct sdf_shape *shape)
+{
+	const struct sdf_element *submesh = sdf_child(element, "submesh", NULL);
+	const char *name = sdf_child_text(submesh, "name");
+	bool centre = false;
+	uint32_t whole = whole_file(load, element, shape->path), index;
+	if (submesh)
+		load_bool(load, submesh, "center", &centre);
+	if (whole == SDF_NONE)
+		return SDF_NONE;
+	char *key = mem_printf("%s\n%s\n%d %a %a %a", shape->path, name ? name : "", centre, shape->size.x,
+		shape->size.y, shape->size.z);
+	if (!map_find(&load->meshes, key, &index)) {
+		struct mesh mesh = {0};
+		index = SDF_NONE;
+		if (!mesh_cut(mesh_at(load, whole), name && *name ? name : NULL, centre, shape->size, &mesh))
+			load_warn(load, element,
+				"\"%.200s\" of model \"%.80s\" has no sub-mesh \"%.80s\": the model is without it",
+				shape->path, load->owner ? load->owner : "", name);
+		else if (!mesh.corners.count)
+			load_warn(load, element, "\"%.200s\" of model \"%.80s\" has no area: the model is without it",
+				shape->path, load->owner ? load->owner : "");
+		else
+			index = keep(load, mesh);
+		if (index == SDF_NONE)
+			mesh_fini(&mesh);
+		remember(load, &load->meshes, key, index);
+	}
+	free(key);
+	return index;
+}
+
+static void load_mesh(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+{
+	const char *way = sdf_attribute(element, "optimization");
+	if (way && !strcmp(way, "convex_hull"))
+		shape->way = SDF_MESH_ONE_HULL;
+	else if (way && !strcmp(way, "convex_decomposition"))
+		shape->way = SDF_MESH_PART_HULLS;
+	else if (way && *way)
+		load_warn_once(load, "optimization", element,
+			"the optimization \"%.40s\" of <mesh> is not known: expected convex_hull or "
+			"convex_decomposition",
+			way);
+	if (shape->way == SDF_MESH_PART_HULLS)
+		load_warn_once(load, "convex_decomposition", element,
+			"convex_decomposition makes a convex hull of each part of the file, and does not cut parts up");
+	if (shape->path)
+		shape->mesh = mesh_at(load, part_of(load, element, shape));
+}
+
+static void load_heightmap(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+{
+	uint32_t index;
+	struct troupe_error error;
+	load_vec3(load, element, "pos", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &shape->shift);
+	if (!(fabs(shape->size.x) >= SDF_LENGTH_MIN && fabs(shape->size.y) >= SDF_LENGTH_MIN)) {
+		load_error(load, sdf_child(element, "size", NULL),
+			"<size> of <heightmap> is %g %g %g: expected x and y of more than 0 m", shape->size.x,
+			shape->size.y, shape->size.z);
+		return;
+	}
+	if (!shape->path)
+		return;
+	if (!map_find(&load->images, shape->path, &index)) {
+		struct image *image = mem_alloc(sizeof *image);
+		index = SDF_NONE;
+		if (image_read(shape->path, image, &error)) {
+			warn_unread(load, element, "heightmap", shape->path, &error);
+			free(image);
+		} else {
+			index = load->sdf->images.count;
+			vec_push(&load->sdf->images, image);
+		}
+		remember(load, &load->images, shape->path, index);
+	}
+	shape->image = index == SDF_NONE ? NULL : load->sdf->images.at[index];
+}
+
+/* --- polylines -------------------------------------------------------------------------------------------------- */
+
+typedef VEC(struct vec3) point_list;
+
+static bool read_points(struct load *load, const struct sdf_element *polyline, point_list *points)
+{
+	const struct sdf_element *at = NULL;
+	while ((at = sdf_child(polyline, "point", at))) {
+		double xy[2];
+		if (text_doubles(at->text, xy, 2) != 2 || !(fabs(xy[0]) <= SDF_LENGTH_MAX) ||
+			!(fabs(xy[1]) <= SDF_LENGTH_MAX)) {
+			load_error(load, at, "<point> is \"%.80s\": expected two numbers within %g", at->text,
+				SDF_LENGTH_MAX);
+			return false;
+		}
+		if (points->count > MESH_OUTLINE_POINTS_MAX)
+			return true; /* refused as too many */
+		vec_push(points, (struct vec3){xy[0], xy[1], 0});
+	}
+	return true;
+}
+
+static const struct mesh *extrude(struct load *load, const struct sdf_element *element,
+	const struct mesh_outline *outlines, uint32_t count, double height, bool pieces)
+{
+	struct mesh mesh = {0};
+	struct troupe_error error;
+	if (!mesh_extrude(outlines, count, height, pieces, &mesh, &error))
+		return mesh_at(load, keep(load, mesh));
+	mesh_fini(&mesh);
+	if (!pieces)
+		load_warn(load, element, "polyline of model \"%.80s\": %.200s; the model is without it",
+			load->owner ? load->owner : "", error.text);
+	return NULL;
+}
+
+/* All <polyline>s of one geometry are one shape, whose height is that of the first. */
+static void load_polyline(struct load *load, const struct sdf_element *first, struct sdf_shape *shape)
+{
+	point_list points[MESH_OUTLINES_MAX + 1] = {0};
+	struct mesh_outline outlines[MESH_OUTLINES_MAX + 1];
+	uint32_t count = 0;
+	bool ok = true;
+	shape->length = 1;
+	load_double(load, first, "height", 0, SDF_LENGTH_MAX, &shape->length);
+	for (const struct sdf_element *at = first; at && ok && count <= MESH_OUTLINES_MAX;
+		at = sdf_child(shape->element, "polyline", at)) {
+		ok = read_points(load, at, &points[count]);
+		outlines[count] = (struct mesh_outline){points[count].at, points[count].count};
+		count++;
+	}
+	if (ok) {
+		shape->mesh = extrude(load, first, outlines, count, shape->length, false);
+		if (shape->mesh)
+			shape->pieces = extrude(load, first, outlines, count, shape->length, true);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		vec_free(&points[i]);
+}
+
+void load_solid(struct load *load, struct sdf_shape *shape)
+{
+	const struct sdf_element *element = sdf_child(shape->element, sdf_shape_kind_text(shape->kind), NULL);
+	if (!element)
+		return;
+	if (shape->kind == SDF_MESH)
+		load_mesh(load, element, shape);
+	else if (shape->kind == SDF_HEIGHTMAP)
+		load_heightmap(load, element, shape);
+	else if (shape->kind == SDF_POLYLINE)
+		load_polyline(load, element, shape);
+}
+
+void load_solids_fini(struct sdf *sdf)
+{
+	for (uint32_t i = 0; i < sdf->meshes.count; i++) {
+		mesh_fini(sdf->meshes.at[i]);
+		free(sdf->meshes.at[i]);
+	}
+	for (uint32_t i = 0; i < sdf->images.count; i++) {
+		free(sdf->images.at[i]->values);
+		free(sdf->images.at[i]);
+	}
+	vec_free(&sdf->meshes);
+	vec_free(&sdf->images);
+}

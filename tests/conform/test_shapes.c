@@ -1,0 +1,264 @@
+/* Every kind of shape on every kind of ground, and on each other: heights at rest, slides and rolls against what can be
+ * computed by hand. */
+#include "config.h"
+#include "harness.h"
+
+#ifdef HAVE_MESHES
+
+TestSuite(shapes, .timeout = 120);
+
+#define FILES SOURCE_DIR "/worlds/models/shapes/"
+
+static const struct shape {
+	const char *name, *geometry, *rpy;
+	double height; /* of its centre above what it rests on */
+} shapes[] = {
+	{"box", "<box><size>0.6 0.5 0.4</size></box>", "0 0 0.4", 0.2},
+	{"sphere", "<sphere><radius>0.3</radius></sphere>", "0 0 0", 0.3},
+	{"cylinder", "<cylinder><radius>0.3</radius><length>0.5</length></cylinder>", "0 0 0.2", 0.25},
+	{"cylinder, lying", "<cylinder><radius>0.25</radius><length>0.5</length></cylinder>",
+		"1.5707963267948966 0 0.3", 0.25},
+	{"capsule, lying", "<capsule><radius>0.2</radius><length>0.5</length></capsule>", "1.5707963267948966 0 0.3",
+		0.2},
+	{"ellipsoid", "<ellipsoid><radii>0.3 0.25 0.15</radii></ellipsoid>", "0 0 0.5", 0.15},
+	{"ball as ellipsoid", "<ellipsoid><radii>0.2 0.2 0.2</radii></ellipsoid>", "0 0 0.5", 0.2},
+	{"cone", "<cone><radius>0.3</radius><length>0.4</length></cone>", "0 0 0.1", 0.2},
+	{"hull of a block", "<mesh><uri>" FILES "block.obj</uri><scale>0.5 0.5 0.6</scale></mesh>", "0 0 0.7", 0.3},
+	{"hulls of a stool", "<mesh><uri>" FILES "stool.obj</uri></mesh>", "0 0 0.7", 0},
+	{"polyline",
+		"<polyline><point>-0.3 -0.2</point><point>0.3 -0.2</point><point>0.3 0.2</point><point>0 "
+		"0</point><point>-0.3 "
+		"0.2</point><height>0.3</height></polyline>",
+		"0 0 0.2", 0},
+};
+
+static const struct ground {
+	const char *name, *geometry;
+	double top;
+	bool compound; /* the stool's legs would miss it */
+} grounds[] = {
+	{"plane", "<plane><normal>0 0 1</normal></plane>", 0, false},
+	{"box", "<box><size>4 4 1</size></box>", 0.5, false},
+	{"cylinder", "<cylinder><radius>2</radius><length>1</length></cylinder>", 0.5, false},
+	{"mesh", "<mesh><uri>" FILES "tiles.obj</uri><scale>0.4 0.4 1</scale></mesh>", 0, false},
+	{"heightmap", "<heightmap><uri>" FILES "flat.png</uri><size>4 4 0.7</size><pos>0 0 0.1</pos></heightmap>", 0.8,
+		false},
+	{"hull", "<mesh optimization='convex_hull'><uri>" FILES "block.obj</uri><scale>4 4 1</scale></mesh>", 0.5,
+		false},
+	{"polyline",
+		"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 "
+		"2</point><height>0.6</height>"
+		"</polyline>",
+		0.6, false},
+};
+
+static double tilt_of(struct troupe_pose p)
+{
+	return 2 * asin(fmin(1, sqrt(p.qx * p.qx + p.qy * p.qy)));
+}
+
+static void add(struct text *out, const char *name, bool is_static, double x, double z, const char *rpy, double mass,
+	const char *geometry)
+{
+	text_add(out,
+		"<model name='%s'><static>%d</static><pose>%g 0 %.17g %s</pose><link name='l'><inertial><mass>%g</mass>"
+		"<inertia><ixx>%g</ixx><iyy>%g</iyy><izz>%g</izz></inertia></inertial><collision name='c'><geometry>%s"
+		"</geometry></collision></link></model>",
+		name, is_static, x, z, rpy, mass, mass * 0.02, mass * 0.02, mass * 0.02, geometry);
+}
+
+/* After 3 s: at its height, but for what contacts leave alone (1 mm each); where it was, and as upright as it was. */
+static void check_rest(const char *on, const struct shape *shape, const char *name, double x, double z, double layers)
+{
+	char what[100];
+	struct troupe_pose p = pose_of(name);
+	snprintf(what, sizeof what, "%s on %s: height, m", shape->name, on);
+	expect(what, p.z, z, 0.0011 * layers);
+	cr_expect(fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has strayed to %g %g", shape->name, on, p.x - x,
+		p.y);
+}
+
+Test(shapes, rest_on_every_ground)
+{
+	for (size_t g = 0; g < ARRAY_LEN(grounds); g++) {
+		struct text text = {0};
+		char name[20];
+		for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+			snprintf(name, sizeof name, "ground%zu", s);
+			if (g > 0 || s == 0)
+				add(&text, name, true, 10 * (double)s, 0, "0 0 0", 1, grounds[g].geometry);
+			snprintf(name, sizeof name, "shape%zu", s);
+			add(&text, name, false, 10 * (double)s, grounds[g].top + shapes[s].height + 0.01, shapes[s].rpy,
+				2, shapes[s].geometry);
+		}
+		start("0 0 -9.8", "%s", text.at);
+		text_fini(&text);
+		run_until(3);
+		for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+			snprintf(name, sizeof name, "shape%zu", s);
+			check_rest(grounds[g].name, &shapes[s], name, 10 * (double)s, grounds[g].top + shapes[s].height,
+				1);
+		}
+		stop();
+	}
+}
+
+/* Lower shapes with a flat top; each carries each shape. */
+Test(shapes, rest_on_each_other)
+{
+	static const struct shape lower[] = {
+		{"box", "<box><size>1 1 0.5</size></box>", "0 0 0.3", 0.25},
+		{"cylinder", "<cylinder><radius>0.6</radius><length>0.5</length></cylinder>", "0 0 0.3", 0.25},
+		{"hull", "<mesh><uri>" FILES "block.obj</uri><scale>1 1 0.5</scale></mesh>", "0 0 0.3", 0.25},
+		{"polyline",
+			"<polyline><point>-0.5 -0.5</point><point>0.5 -0.5</point><point>0.5 0.5</point><point>-0.5 "
+			"0.5</point><height>0.5</height></polyline>",
+			"0 0 0.3", 0},
+	};
+	for (size_t l = 0; l < ARRAY_LEN(lower); l++) {
+		struct text text = {0};
+		char name[20];
+		add(&text, "ground", true, 0, 0, "0 0 0", 1, grounds[0].geometry);
+		for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+			snprintf(name, sizeof name, "lower%zu", s);
+			add(&text, name, false, 3 * (double)s, lower[l].height, lower[l].rpy, 10, lower[l].geometry);
+			snprintf(name, sizeof name, "shape%zu", s);
+			add(&text, name, false, 3 * (double)s, 0.5 + shapes[s].height + 0.005, shapes[s].rpy, 2,
+				shapes[s].geometry);
+		}
+		start("0 0 -9.8", "%s", text.at);
+		text_fini(&text);
+		run_until(3);
+		for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+			snprintf(name, sizeof name, "shape%zu", s);
+			char on[40];
+			snprintf(on, sizeof on, "a loose %s", lower[l].name);
+			check_rest(on, &shapes[s], name, 3 * (double)s, 0.5 + shapes[s].height, 2);
+		}
+		stop();
+	}
+}
+
+/* --- seams ------------------------------------------------------------------------------------------------------ */
+
+#define SURFACE(mu) "<surface><friction><ode><mu>" mu "</mu><mu2>" mu "</mu2></ode></friction></surface>"
+#define STATIC(geometry, mu)                                                                                           \
+	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry>" geometry              \
+	"</geometry>" SURFACE(mu) "</collision></link></model>"
+#define LOOSE(name, pose, inertia, geometry, mu)                                                                       \
+	"<model name='" name "'><pose>" pose "</pose><link name='l'><inertial><mass>2</mass><inertia><ixx>" inertia    \
+	"</ixx><iyy>" inertia "</iyy><izz>" inertia                                                                    \
+	"</izz></inertia></inertial><collision name='c'><geometry>" geometry                                           \
+	"</geometry>" SURFACE(mu) "</collision></link></model>"
+#define BOXES                                                                                                          \
+	LOOSE("box", "-3.5 0.13 0.199 0 0 0.2", "0.05", "<box><size>0.6 0.5 0.4</size></box>", "0.2")                  \
+	LOOSE("hull", "-3.5 2.1 0.199 0 0 0.2", "0.05",                                                                \
+		"<mesh><uri>" FILES "block.obj</uri><scale>0.6 0.5 0.4</scale></mesh>", "0.2")                         \
+	LOOSE("ball", "-3.5 -2.2 0.299 0 0 0", "0.072", "<sphere><radius>0.3</radius></sphere>", "1")                  \
+	LOOSE("roller", "-3.5 -3.5 0.249 1.5707963267948966 0 0", "0.0625",                                            \
+		"<cylinder><radius>0.25</radius><length>0.4</length></cylinder>", "1")
+
+static const char *const seamed[][2] = {
+	{"mesh", STATIC("<mesh><uri>" FILES "tiles.obj</uri></mesh>", "1")},
+	{"heightmap", STATIC("<heightmap><uri>" FILES "flat.png</uri><size>10 10 1</size><pos>0 0 -1</pos></heightmap>",
+			      "1")},
+};
+
+/* On a flat floor cut into triangles everything goes as on a plane. */
+Test(shapes, slide_and_roll_over_seams)
+{
+	static const char *const names[] = {"box", "hull", "ball", "roller"};
+	struct troupe_pose plane[ARRAY_LEN(names)];
+	start("2.5 0 -9.8", STATIC("<plane><normal>0 0 1</normal></plane>", "1") BOXES);
+	run_until(2);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		plane[i] = pose_of(names[i]);
+	stop();
+	expect("box on plane, slides, m", plane[0].x + 3.5, (2.5 - 0.2 * G) * 2 * 2 / 2, 5e-3);
+	expect("ball on plane, rolls, m", plane[2].x + 3.5, 2.5 * 5 / 7 * 2 * 2 / 2, 5e-3);
+	for (size_t g = 0; g < ARRAY_LEN(seamed); g++) {
+		double highest[ARRAY_LEN(names)] = {0};
+		start("2.5 0 -9.8", "%s" BOXES, seamed[g][1]);
+		for (int step = 1; step <= 200; step++) {
+			run_until(step * 0.01);
+			for (size_t i = 0; i < ARRAY_LEN(names); i++)
+				highest[i] = fmax(highest[i], pose_of(names[i]).z);
+		}
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			char what[80];
+			struct troupe_pose p = pose_of(names[i]);
+			snprintf(what, sizeof what, "%s over %s as on plane: x, m", names[i], seamed[g][0]);
+			expect(what, p.x, plane[i].x, 2e-3);
+			snprintf(what, sizeof what, "%s over %s as on plane: y, m", names[i], seamed[g][0]);
+			expect(what, p.y, plane[i].y, 2e-3);
+			snprintf(what, sizeof what, "%s over %s does not hop: highest, m", names[i], seamed[g][0]);
+			expect(what, highest[i], plane[i].z, 5e-4);
+			snprintf(what, sizeof what, "%s over %s stays level: tilt, rad", names[i], seamed[g][0]);
+			if (i < 2)
+				expect(what, tilt_of(p), tilt_of(plane[i]), 1e-3);
+		}
+		stop();
+	}
+}
+
+/* A ramp of 1 in 2 from a COLLADA file in centimetres. */
+Test(shapes, slide_down_a_ramp)
+{
+	double angle = atan(0.5), a = G * (sin(angle) - 0.2 * cos(angle)), x0 = 1.6, t = 0.8;
+	start("0 0 -9.8",
+		STATIC("<mesh><uri>" FILES "ramp.dae</uri></mesh>", "1")
+			LOOSE("box", "%.17g 0 %.17g 0 %.17g 0", "0.05", "<box><size>0.3 0.3 0.2</size></box>", "0.2"),
+		x0 - sin(angle) * 0.1, x0 / 2 + cos(angle) * 0.1, -angle);
+	run_until(t);
+	struct troupe_pose p = pose_of("box");
+	double travelled = (x0 - sin(angle) * 0.1 - p.x) / cos(angle);
+	expect("box down a ramp of 26.6 deg, m", travelled, a * t * t / 2, 8e-3);
+	expect("  tilt, rad", tilt_of(p), angle, 2e-3);
+	stop();
+}
+
+/* Across a ridge between two slopes of a roof: a plank lies on it, level. */
+Test(shapes, rest_on_a_ridge)
+{
+	start("0 0 -9.8", "<model name='roof'><static>true</static><pose>0 0 0 1.5707963267948966 0 0</pose><link "
+			  "name='l'><collision "
+			  "name='c'><pose>0 0 -2 0 0 0</pose><geometry><polyline><point>-1 0</point><point>1 "
+			  "0</point><point>0 0.5</point>"
+			  "<height>4</height></polyline></geometry></collision></link></model>" LOOSE(
+				  "plank", "0 0 0.552 0 0 0", "0.2", "<box><size>1 0.4 0.1</size></box>", "1"));
+	run_until(0.5);
+	struct troupe_pose p = pose_of("plank");
+	expect("plank on a ridge: height, m", p.z, 0.55, 1.1e-3);
+	expect("plank on a ridge: tilt, rad", tilt_of(p), 0, 2e-2);
+	stop();
+}
+
+/* Dropped at odd angles on a hilly heightmap and on each other: nothing falls through, nothing flies off. */
+Test(shapes, heap_on_hills)
+{
+	struct text text = {0};
+	text_add(&text, "<model name='hills'><static>true</static><link name='l'><collision "
+			"name='c'><geometry><heightmap><uri>" FILES
+			"hills.png</uri><size>6 6 1</size></heightmap></geometry></collision></link></model>");
+	for (size_t i = 0; i < 33; i++) {
+		char name[20], rpy[60];
+		snprintf(name, sizeof name, "m%zu", i);
+		snprintf(rpy, sizeof rpy, "%g %g %g", 0.7 * (double)i, 0.4 * (double)i, 0.3 * (double)i);
+		add(&text, name, false, -0.6 + 0.12 * (double)(i % 11), 1.6 + 0.5 * (double)(i / 2), rpy, 2,
+			shapes[i % ARRAY_LEN(shapes)].geometry);
+	}
+	start("0 0 -9.8", "%s", text.at);
+	text_fini(&text);
+	run_until(6);
+	for (size_t i = 0; i < 33; i++) {
+		char name[20];
+		snprintf(name, sizeof name, "m%zu", i);
+		struct troupe_pose p = pose_of(name);
+		bool inside = fabs(p.x) < 3 && fabs(p.y) < 3;
+		cr_expect(p.z < 4 && (!inside || p.z > -0.1), "%s (%s) is at %g %g %g", name,
+			shapes[i % ARRAY_LEN(shapes)].name, p.x, p.y, p.z);
+	}
+	stop();
+}
+
+#endif

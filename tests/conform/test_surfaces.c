@@ -1,0 +1,236 @@
+/* <surface>: what each setting does, against what it is defined to do. Each on a plane by ODE and on triangles. */
+#include "config.h"
+#include "harness.h"
+
+#ifdef HAVE_MESHES
+
+TestSuite(surfaces, .timeout = 60);
+
+#define FLAT "<mesh><uri>" SOURCE_DIR "/worlds/models/shapes/tiles.obj</uri></mesh>"
+#define PLANE "<plane><normal>0 0 1</normal></plane>"
+
+static const char *const floors[][2] = {{"plane", PLANE}, {"triangles", FLAT}};
+
+static const char *floor_of(size_t which, const char *surface)
+{
+	static char text[2000];
+	snprintf(text, sizeof text,
+		"<model name='floor'><static>true</static><link name='l'><collision "
+		"name='c'><geometry>%s</geometry><surface>"
+		"%s</surface></collision></link></model>",
+		floors[which][1], surface);
+	return text;
+}
+
+static void add_model(struct text *out, const char *name, const char *pose, const char *geometry, const char *surface)
+{
+	text_add(out,
+		"<model name='%s'><pose>%s</pose><link "
+		"name='l'><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
+		"<izz>0.1</izz></inertia></inertial><collision name='c'><geometry>%s</geometry><surface>%s</surface>"
+		"</collision></link></model>",
+		name, pose, geometry, surface);
+}
+
+#define BOX "<box><size>0.6 0.6 0.2</size></box>"
+#define BALL "<sphere><radius>0.2</radius></sphere>"
+
+static void begin(size_t which, const char *gravity, const char *on_floor, struct text *models)
+{
+	start(gravity, "%s%s", floor_of(which, on_floor), models->at);
+	text_fini(models);
+}
+
+static const char *label(const char *what, size_t which)
+{
+	static char text[100];
+	snprintf(text, sizeof text, "%s, on %s", what, floors[which][0]);
+	return text;
+}
+
+/* Bits of both surfaces must have one in common. */
+Test(surfaces, collide_bitmask)
+{
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "meets", "0 0 0.11 0 0 0", BOX,
+			"<contact><collide_bitmask>0x06</collide_bitmask></contact>");
+		add_model(&models, "misses", "2 0 0.11 0 0 0", BOX,
+			"<contact><collide_bitmask>0x05</collide_bitmask></contact>");
+		begin(f, "0 0 -9.8", "<contact><collide_bitmask>2</collide_bitmask></contact>", &models);
+		run_until(1);
+		expect(label("bitmasks 6 and 2: rests at, m", f), pose_of("meets").z, 0.1, 1.1e-3);
+		expect(label("bitmasks 5 and 2: falls to, m", f), pose_of("misses").z, 0.11 - G * 1.001 / 2, 1e-9);
+		stop();
+	}
+}
+
+/* Two links of one model that no joint connects: the upper one falls on the lower one, or through it. */
+Test(surfaces, self_collide)
+{
+	for (int self = 0; self < 2; self++) {
+		start("0 0 -9.8",
+			"%s<model name='pair'><self_collide>%d</self_collide><link name='low'><pose>0 0 0.1 0 0 "
+			"0</pose><collision "
+			"name='c'><geometry>" BOX
+			"</geometry></collision></link><link name='high'><pose>0 0 0.35 0 0 0</pose>"
+			"<collision name='c'><geometry>" BOX
+			"</geometry></collision></link></model><model name='probe'><pose>0 0 3 "
+			"0 0 0</pose><link name='l'><collision name='c'><geometry>" BALL
+			"</geometry></collision></link></model>",
+			floor_of(0, ""), self);
+		run_until(3);
+		expect(self ? "self_collide: two boxes and a ball, m" : "no self_collide: one box and a ball, m",
+			pose_of("probe").z, self ? 0.6 : 0.4, 4e-3);
+		stop();
+	}
+}
+
+/* mu along fdir1, mu2 across it; fdir1 turns with the shape. */
+Test(surfaces, friction_direction)
+{
+	static const struct {
+		const char *yaw;
+		bool slides_along_x;
+	} cases[] = {{"0", true}, {"1.5707963267948966", false}};
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+			struct text models = {0};
+			char pose[80];
+			snprintf(pose, sizeof pose, "0 0 0.0995 0 0 %s", cases[i].yaw);
+			add_model(&models, "block", pose, BOX,
+				"<friction><ode><mu>0.1</mu><mu2>0.9</mu2><fdir1>1 0 0</fdir1></ode></friction>");
+			begin(f, "3 3 -9.8", "", &models);
+			run_until(1);
+			struct troupe_pose p = pose_of("block");
+			double slid = (3 - 0.1 * G) / 2;
+			expect(label("mu 0.1 along fdir1, 0.9 across: x, m", f), p.x,
+				cases[i].slides_along_x ? slid : 0, 4e-3);
+			expect(label("mu 0.1 along fdir1, 0.9 across: y, m", f), p.y,
+				cases[i].slides_along_x ? 0 : slid, 4e-3);
+			stop();
+		}
+}
+
+static double highest_after(const char *name, double from_s, double to_s)
+{
+	double highest = -1;
+	for (double t = from_s; t <= to_s; t += 0.002) {
+		run_until(t);
+		highest = fmax(highest, pose_of(name).z);
+	}
+	return highest;
+}
+
+/* A ball dropped from 1 m rises to e^2 m; below the threshold it does not bounce. */
+Test(surfaces, bounce)
+{
+	static const char *const bouncy =
+		"<bounce><restitution_coefficient>0.7</restitution_coefficient><threshold>0.5</threshold></bounce>";
+	static const char *const dull =
+		"<bounce><restitution_coefficient>0.7</restitution_coefficient><threshold>10</threshold></bounce>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		double hit = sqrt(2 / G);
+		add_model(&models, "bouncy", "0 0 1.2 0 0 0", BALL, bouncy);
+		begin(f, "0 0 -9.8", bouncy, &models);
+		run_until(hit + 0.05);
+		expect(label("bounces to, m", f), highest_after("bouncy", hit + 0.06, hit + 0.8), 0.2 + 0.49, 1.5e-2);
+		stop();
+		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
+		begin(f, "0 0 -9.8", bouncy, &models);
+		run_until(hit + 0.05);
+		cr_expect(highest_after("dull", hit + 0.06, hit + 0.8) > 0.6, "the smaller threshold counts");
+		stop();
+		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
+		begin(f, "0 0 -9.8", dull, &models);
+		run_until(hit + 0.05);
+		expect(label("under the threshold stays at, m", f), highest_after("dull", hit + 0.06, hit + 0.8), 0.2,
+			2e-3);
+		stop();
+	}
+}
+
+/* A spring under the one contact of a ball: m g / kp deep, with the two surfaces' kp in series. Unless max_vel lets it
+ * push out as fast as the load would push it in, it creeps, as it does in Gazebo. */
+Test(surfaces, stiffness)
+{
+	static const char *const soft = "<contact><ode><kp>2e4</kp><kd>200</kd><max_vel>100</max_vel></ode></contact>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "ball", "0.2 0.1 0.2 0 0 0", BALL, soft);
+		begin(f, "0 0 -9.8", soft, &models);
+		run_until(3);
+		expect(label("kp: sinks by, m", f), 0.2 - pose_of("ball").z, 2 * G / 1e4 + 0.001, 2e-4);
+		stop();
+	}
+}
+
+/* soft_cfm replaces kp and kd: a contact gives way by cfm N s/m... against what erp brings back in a step. */
+Test(surfaces, softness)
+{
+	static const char *const soft = "<contact><ode><soft_cfm>0.001</soft_cfm><soft_erp>0.2</soft_erp><max_vel>100</"
+					"max_vel></ode></contact>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "ball", "0.2 0.1 0.2 0 0 0", BALL, soft);
+		begin(f, "0 0 -9.8", soft, &models);
+		run_until(3);
+		/* at rest erp / dt depth = cfm * force */
+		expect(label("soft_cfm: sinks by, m", f), 0.2 - pose_of("ball").z, 0.001 * 2 * G * 0.001 / 0.2 + 0.001,
+			2e-4);
+		stop();
+	}
+}
+
+/* What is deep inside comes out at max_vel; what is less deep than min_depth stays there. */
+Test(surfaces, depth)
+{
+	static const char *const slow =
+		"<contact><ode><max_vel>0.05</max_vel><min_depth>0.01</min_depth></ode></contact>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "deep", "0.2 0.1 0.1 0 0 0", BALL, slow);
+		begin(f, "0 0 -9.8", slow, &models);
+		run_until(1);
+		expect(label("max_vel 0.05 m/s: rises in a second by, m", f), pose_of("deep").z - 0.1, 0.05, 3e-3);
+		run_until(6);
+		expect(label("min_depth 0.01 m: rests, m", f), pose_of("deep").z, 0.19, 1.5e-3);
+		stop();
+	}
+}
+
+/* A contact gives way at slip m/s a newton: four of them under a box share the force. */
+Test(surfaces, slip)
+{
+	static const char *const slippery =
+		"<friction><ode><mu>1</mu><mu2>1</mu2><slip1>0.2</slip1><slip2>0.2</slip2></ode></friction>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "box", "0 0 0.0995 0 0 0", BOX, slippery);
+		begin(f, "1 0 -9.8", slippery, &models);
+		run_until(1);
+		double before = pose_of("box").x;
+		run_until(2);
+		expect(label("slip 0.2 m/(s N), 2 N over 4: m/s", f), pose_of("box").x - before, 0.2 * 2 / 4, 5e-3);
+		stop();
+	}
+}
+
+/* On a model that moves a plane is left out: the model is what its other shapes are. */
+Test(surfaces, plane_on_a_model_that_moves)
+{
+	start("0 0 -9.8",
+		"%s<model name='m'><pose>0 0 0.3 0 0 0</pose><link name='l'><collision name='p'><geometry>" PLANE
+		"</geometry></collision><collision name='b'><geometry>" BOX
+		"</geometry></collision></link></model><model "
+		"name='other'><pose>3 0 0.11 0 0 0</pose><link name='l'><collision name='b'><geometry>" BOX
+		"</geometry></collision></link></model>",
+		floor_of(0, ""));
+	run_until(1);
+	expect("a box with a plane on it rests at, m", pose_of("m").z, 0.1, 1.1e-3);
+	expect("a box beside it at, m", pose_of("other").z, 0.1, 1.1e-3);
+	stop();
+}
+
+#endif

@@ -1,0 +1,194 @@
+/* Contacts between pairs of shapes whose depth is known, turned every way; and what must not depend on how it is asked.
+ */
+#include "collide/collide.h"
+
+#include <criterion/criterion.h>
+
+#include "base/hash.h"
+#include "config.h"
+
+TestSuite(collide, .timeout = 60);
+
+static double uniform(uint64_t *seed)
+{
+	*seed = hash_mix(*seed, 7);
+	return (double)(*seed >> 11) * 0x1p-53;
+}
+
+static struct pose random_pose(uint64_t *seed)
+{
+	return (struct pose){{uniform(seed) * 10 - 5, uniform(seed) * 10 - 5, uniform(seed) * 10 - 5},
+		quat_from_rpy(uniform(seed) * 6, uniform(seed) * 6, uniform(seed) * 6)};
+}
+
+static void place(struct collide_shape *shape, struct pose pose)
+{
+	shape->p = pose.p;
+	shape->r = quat_matrix(pose.q);
+}
+
+/* b stands on its origin, a above it, `sunk` deep; both turned together at random. The deepest contact must say so. */
+static void check_sunk(struct collide_shape a, double height_a, struct collide_shape b, double top_b, double sunk,
+	uint32_t least, double tolerance)
+{
+	uint64_t seed = 1;
+	for (int trial = 0; trial < 50; trial++) {
+		struct pose frame = random_pose(&seed);
+		struct collide_contact c[COLLIDE_PAIR_MAX];
+		struct pose over = {{0, 0, top_b + height_a - sunk}, quat_from_rpy(0, 0, uniform(&seed))};
+		place(&b, frame);
+		place(&a, pose_mul(frame, over));
+		uint32_t count = collide_convex(&a, &b, c);
+		struct vec3 up = quat_rotate(frame.q, (struct vec3){0, 0, 1});
+		double deepest = 0;
+		cr_assert_geq(count, least, "kinds %d and %d: %u contacts", a.kind, b.kind, count);
+		for (uint32_t i = 0; i < count; i++) {
+			cr_assert_gt(vec3_dot(c[i].normal, up), 1 - 1e-5, "kinds %d and %d", a.kind, b.kind);
+			deepest = fmax(deepest, c[i].depth);
+		}
+		cr_assert(fabs(deepest - sunk) < tolerance, "kinds %d and %d: %g deep, expected %g", a.kind, b.kind,
+			deepest, sunk);
+		place(&a, pose_mul(frame, (struct pose){{0, 0, top_b + height_a + 1e-6}, QUAT_IDENTITY}));
+		cr_assert_eq(collide_convex(&a, &b, c), 0, "kinds %d and %d are apart", a.kind, b.kind);
+	}
+}
+
+static const struct collide_shape lying = {.kind = COLLIDE_BOX, .size = {0.5, 0.4, 0.3}};
+
+Test(collide, primitives_on_a_box)
+{
+	static const struct {
+		struct collide_shape shape;
+		double height;
+		uint32_t least;
+	} cases[] = {
+		{{.kind = COLLIDE_BOX, .size = {0.2, 0.2, 0.1}}, 0.1, 4},
+		{{.kind = COLLIDE_SPHERE, .size = {0.2, 0, 0}}, 0.2, 1},
+		{{.kind = COLLIDE_CYLINDER, .size = {0.2, 0, 0.3}}, 0.3, 3},
+		{{.kind = COLLIDE_CAPSULE, .size = {0.1, 0, 0.3}}, 0.4, 1},
+		{{.kind = COLLIDE_CONE, .size = {0.2, 0, 0.3}}, 0.3, 3},
+		{{.kind = COLLIDE_ELLIPSOID, .size = {0.2, 0.15, 0.1}}, 0.1, 1},
+	};
+	static const double depths[] = {1e-6, 1e-3, 0.05};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (size_t d = 0; d < ARRAY_LEN(depths); d++)
+			check_sunk(cases[i].shape, cases[i].height, lying, 0.3, depths[d], cases[i].least, 2e-6);
+}
+
+/* b a thousand times as large as a, and the other way round. */
+Test(collide, sizes_apart)
+{
+	const struct collide_shape large = {.kind = COLLIDE_BOX, .size = {50, 50, 50}},
+				   small = {.kind = COLLIDE_BOX, .size = {0.05, 0.05, 0.05}};
+	check_sunk(small, 0.05, large, 50, 1e-3, 4, 1e-6);
+	check_sunk(large, 50, small, 0.05, 1e-3, 4, 1e-6);
+}
+
+/* Edge across edge: 45 degrees each, crossed. */
+Test(collide, edges)
+{
+	struct collide_shape a = {.kind = COLLIDE_BOX, .size = {1, 0.1, 0.1}}, b = a;
+	struct collide_contact c[COLLIDE_PAIR_MAX];
+	double reach = 0.1 * sqrt(2);
+	place(&b, (struct pose){{0, 0, 0}, quat_from_rpy(M_PI / 4, 0, 0)});
+	place(&a, (struct pose){{0, 0, 2 * reach - 0.01},
+			  quat_mul(quat_from_rpy(0, 0, M_PI / 2), quat_from_rpy(M_PI / 4, 0, 0))});
+	cr_assert_eq(collide_convex(&a, &b, c), 1);
+	cr_expect_float_eq(c[0].depth, 0.01, 1e-9);
+	cr_expect_float_eq(c[0].normal.z, 1, 1e-9);
+	cr_expect(fabs(c[0].at.x) < 1e-9 && fabs(c[0].at.y) < 1e-9);
+}
+
+/* Which shape is asked first does not matter but for the normal's direction. */
+Test(collide, symmetric)
+{
+	uint64_t seed = 4;
+	uint32_t touching = 0;
+	for (int trial = 0; trial < 2000; trial++) {
+		static const enum collide_kind kinds[] = {
+			COLLIDE_BOX, COLLIDE_CYLINDER, COLLIDE_CONE, COLLIDE_ELLIPSOID};
+		struct collide_shape a = {.kind = kinds[trial % 4], .size = {0.5, 0.4, 0.3}},
+				     b = {.kind = kinds[trial / 4 % 4], .size = {0.3, 0.6, 0.2}};
+		struct collide_contact one[COLLIDE_PAIR_MAX], two[COLLIDE_PAIR_MAX];
+		struct pose pose = random_pose(&seed);
+		pose.p = vec3_scale(pose.p, 0.15);
+		place(&a, POSE_IDENTITY);
+		place(&b, pose);
+		uint32_t n = collide_convex(&a, &b, one), m = collide_convex(&b, &a, two);
+		cr_assert_eq(!n, !m);
+		touching += n > 0;
+		double deep = 0, back = 0;
+		for (uint32_t i = 0; i < n; i++)
+			deep = fmax(deep, one[i].depth);
+		for (uint32_t i = 0; i < m; i++)
+			back = fmax(back, two[i].depth);
+		cr_assert(fabs(deep - back) < 0.02 + 0.2 * deep, "trial %d: %g and %g deep", trial, deep, back);
+		/* moved along the normal by the depth, they are apart (or nearly) */
+		if (!n)
+			continue;
+		a.p = vec3_add(a.p, vec3_scale(one[0].normal, one[0].depth * 1.02 + 1e-3));
+		cr_assert_leq(collide_convex(&a, &b, two), 4);
+	}
+	cr_expect_gt(touching, 300);
+}
+
+#ifdef HAVE_MESHES
+
+static struct hull hull_of_box(struct vec3 half)
+{
+	struct vec3 corners[8];
+	struct hull hull = {0};
+	for (int i = 0; i < 8; i++)
+		corners[i] =
+			(struct vec3){i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z};
+	cr_assert_eq(hull_make(corners, 8, &hull, NULL), TROUPE_OK);
+	return hull;
+}
+
+/* A box as a hull is a box. */
+Test(collide, hulls)
+{
+	struct hull small = hull_of_box((struct vec3){0.2, 0.2, 0.1}),
+		    large = hull_of_box((struct vec3){0.5, 0.4, 0.3});
+	struct collide_shape a = {.kind = COLLIDE_HULL, .hull = &small}, b = {.kind = COLLIDE_HULL, .hull = &large};
+	static const double depths[] = {1e-6, 1e-3, 0.05};
+	for (size_t d = 0; d < ARRAY_LEN(depths); d++) {
+		check_sunk(a, 0.1, b, 0.3, depths[d], 4, 1e-7);
+		check_sunk(a, 0.1, lying, 0.3, depths[d], 4, 1e-7);
+		check_sunk((struct collide_shape){.kind = COLLIDE_SPHERE, .size = {0.2, 0, 0}}, 0.2, b, 0.3, depths[d],
+			1, 1e-9);
+		check_sunk((struct collide_shape){.kind = COLLIDE_CAPSULE, .size = {0.1, 0, 0.3}}, 0.4, b, 0.3,
+			depths[d], 1, 1e-9);
+	}
+	hull_fini(&small);
+	hull_fini(&large);
+}
+
+#endif
+
+/* Two slopes that meet in a ridge along y; a ball over it, and beside it. */
+Test(collide, ridge)
+{
+	struct mesh mesh = {0};
+	struct skin skin;
+	struct collide_space space = {0};
+	struct collide_contact c[10];
+	static const struct vec3 points[] = {{-1, -1, -1}, {0, -1, 0}, {1, -1, -1}, {-1, 1, -1}, {0, 1, 0}, {1, 1, -1}};
+	for (size_t i = 0; i < 6; i++)
+		mesh_add_point(&mesh, points[i]);
+	mesh_add_triangle(&mesh, 0, 1, 4), mesh_add_triangle(&mesh, 0, 4, 3);
+	mesh_add_triangle(&mesh, 1, 2, 5), mesh_add_triangle(&mesh, 1, 5, 4);
+	skin_of_mesh(&mesh, &skin);
+	struct collide_shape ball = {.kind = COLLIDE_SPHERE, .size = {0.2, 0, 0}, .p = {0, 0.3, 0.19}};
+	ball.r = quat_matrix(QUAT_IDENTITY);
+	cr_assert_eq(collide_skin(&ball, &skin, 10, &space, c), 1);
+	cr_expect_float_eq(c[0].normal.z, 1, 1e-9);
+	cr_expect_float_eq(c[0].depth, 0.01, 1e-9);
+	ball.p = (struct vec3){0.5 + 0.19 * sqrt(0.5), 0.3, -0.5 + 0.19 * sqrt(0.5)};
+	cr_assert_eq(collide_skin(&ball, &skin, 10, &space, c), 1);
+	cr_expect_float_eq(c[0].normal.x, sqrt(0.5), 1e-9);
+	cr_expect_float_eq(c[0].depth, 0.01, 1e-9);
+	collide_space_fini(&space);
+	skin_fini(&skin);
+	mesh_fini(&mesh);
+}

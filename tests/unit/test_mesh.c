@@ -1,0 +1,268 @@
+/* Reading, cutting and measuring meshes, hulls, outlines and images. */
+#include "mesh/hull.h"
+#include "mesh/image.h"
+#include "mesh/mesh.h"
+#include "mesh/skin.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "config.h"
+
+TestSuite(mesh, .timeout = 60);
+
+#define FILES SOURCE_DIR "/worlds/models/shapes/"
+
+#ifdef HAVE_MESHES
+
+static struct mesh read(const char *path)
+{
+	struct mesh mesh = {0};
+	struct troupe_error error;
+	cr_assert_eq(mesh_read(path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	return mesh;
+}
+
+static void near(double measured, double expected, const char *what)
+{
+	cr_expect(fabs(measured - expected) <= 1e-6 * (1 + fabs(expected)), "%s is %.12g, expected %.12g", what,
+		measured, expected);
+}
+
+/* Units, transforms and volumes of each format. */
+Test(mesh, files)
+{
+	static const struct {
+		const char *name;
+		uint32_t points, triangles, parts;
+		double volume;
+	} cases[] = {
+		{"block.obj", 8, 12, 1, 1},
+		{"stool.obj", 40, 60, 5, 0.6 * 0.6 * 0.06 + 4 * 0.06 * 0.06 * 0.4},
+		{"gem.stl", 10, 16, 1, 8 * 0.5 * 0.2 * 0.2 * 0.70710678118654752 * 0.4 / 3},
+		{"ramp.dae", 6, 8, 1, 2},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char path[1000];
+		snprintf(path, sizeof path, FILES "%s", cases[i].name);
+		struct mesh mesh = read(path);
+		cr_expect_eq(mesh.corners.count, 3 * cases[i].triangles, "%s: %u", path, mesh.corners.count / 3);
+		cr_expect_eq(mesh.points.count, cases[i].points, "%s: %u", path, mesh.points.count);
+		cr_expect_eq(mesh.parts.count, cases[i].parts, "%s: %u", path, mesh.parts.count);
+		cr_expect(mesh_is_closed(&mesh), "%s", path);
+		near(mesh_measure(&mesh).volume, cases[i].volume, path);
+		mesh_fini(&mesh);
+	}
+}
+
+/* A box off the origin: volume, centre, and the integral of x x^T = V (d d / 12 + c c). */
+Test(mesh, moments_of_a_box)
+{
+	struct mesh block = read(FILES "block.obj"), box = {0};
+	cr_assert(mesh_cut(&block, NULL, false, (struct vec3){2, 3, -4}, &box));
+	for (uint32_t i = 0; i < box.points.count; i++)
+		box.points.at[i] = vec3_add(box.points.at[i], (struct vec3){5, 6, 7});
+	cr_assert(mesh_is_closed(&box));
+	struct mesh_moments m = mesh_measure(&box);
+	near(m.volume, 24, "volume of a mirrored box");
+	near(m.centre.x, 5, "x"), near(m.centre.y, 6, "y"), near(m.centre.z, 7, "z");
+	near(m.second.m[0][0], 24 * (4 / 12.0 + 25), "xx");
+	near(m.second.m[1][1], 24 * (9 / 12.0 + 36), "yy");
+	near(m.second.m[2][2], 24 * (16 / 12.0 + 49), "zz");
+	near(m.second.m[0][1], 24 * 30, "xy");
+	near(m.second.m[1][2], 24 * 42, "yz");
+	mesh_fini(&block);
+	mesh_fini(&box);
+}
+
+Test(mesh, parts)
+{
+	struct mesh stool = read(FILES "stool.obj"), seat = {0}, none = {0};
+	cr_assert(mesh_cut(&stool, "seat", false, (struct vec3){1, 1, 1}, &seat));
+	near(mesh_measure(&seat).centre.z, 0.43, "the seat is where it was");
+	mesh_fini(&seat);
+	cr_assert(mesh_cut(&stool, "seat", true, (struct vec3){1, 1, 2}, &seat));
+	near(mesh_measure(&seat).centre.z, 0, "centred");
+	near(mesh_measure(&seat).volume, 0.6 * 0.6 * 0.12, "scaled");
+	cr_expect_not(mesh_cut(&stool, "back", true, (struct vec3){1, 1, 2}, &none));
+	mesh_fini(&seat);
+	mesh_fini(&stool);
+}
+
+/* An open surface is not closed. */
+Test(mesh, open)
+{
+	struct mesh tiles = read(FILES "tiles.obj");
+	cr_expect_not(mesh_is_closed(&tiles));
+	struct skin skin;
+	struct skin_triangle t;
+	skin_of_mesh(&tiles, &skin);
+	uint32_t rims = 0;
+	for (uint32_t i = 0; i < skin.triangle_count; i++) {
+		skin_get(&skin, i, &t);
+		near(t.normal.z, 1, "normal");
+		bool rim = t.rim[0] || t.rim[1] || t.rim[2];
+		rims += (uint32_t)(t.rim[0] + t.rim[1] + t.rim[2]);
+		cr_expect(!rim || t.ridged);
+	}
+	cr_expect_eq(rims, 40);
+	skin_fini(&skin);
+	mesh_fini(&tiles);
+}
+
+/* --- hulls ------------------------------------------------------------------------------------------------------ */
+
+static double uniform(uint64_t *seed)
+{
+	*seed = hash_mix(*seed, 7);
+	return (double)(*seed >> 11) * 0x1p-53 * 2 - 1;
+}
+
+Test(mesh, hull_of_a_cube)
+{
+	struct vec3 points[27 + 100];
+	struct hull hull = {0};
+	uint32_t count = 0;
+	uint64_t seed = 1;
+	for (int x = -1; x <= 1; x++)
+		for (int y = -1; y <= 1; y++)
+			for (int z = -1; z <= 1; z++)
+				points[count++] = (struct vec3){x, y, z};
+	for (int i = 0; i < 100; i++)
+		points[count++] = (struct vec3){uniform(&seed), uniform(&seed), uniform(&seed)};
+	cr_assert_eq(hull_make(points, count, &hull, NULL), TROUPE_OK);
+	cr_expect_eq(hull.points.count, 8);
+	cr_expect_eq(hull.faces.count, 6, "coplanar facets are one: %u", hull.faces.count);
+	for (uint32_t f = 0; f < hull.faces.count; f++) {
+		cr_expect_eq(hull.faces.at[f].count, 4);
+		near(hull.faces.at[f].offset, 1, "offset");
+	}
+	hull_fini(&hull);
+}
+
+/* Every point is inside, every face turns left, every edge has two faces. */
+Test(mesh, hulls_of_clouds)
+{
+	uint64_t seed = 3;
+	for (int trial = 0; trial < 30; trial++) {
+		struct vec3 points[200];
+		struct hull hull = {0};
+		uint32_t edges = 0;
+		for (size_t i = 0; i < ARRAY_LEN(points); i++)
+			points[i] = (struct vec3){uniform(&seed), uniform(&seed), uniform(&seed) * 0.1};
+		cr_assert_eq(hull_make(points, ARRAY_LEN(points), &hull, NULL), TROUPE_OK);
+		for (uint32_t f = 0; f < hull.faces.count; f++) {
+			const struct hull_face *face = &hull.faces.at[f];
+			edges += face->count;
+			for (size_t i = 0; i < ARRAY_LEN(points); i++)
+				cr_assert(vec3_dot(face->normal, points[i]) <= face->offset + 1e-9);
+			for (uint32_t i = 0; i < face->count; i++) {
+				struct vec3 a = hull.points.at[hull.corners.at[face->first + i]],
+					    b = hull.points.at[hull.corners.at[face->first + (i + 1) % face->count]];
+				struct vec3 in = vec3_cross(face->normal, vec3_sub(b, a));
+				for (uint32_t k = 0; k < face->count; k++) {
+					struct vec3 c = hull.points.at[hull.corners.at[face->first + k]];
+					cr_assert(vec3_dot(in, vec3_sub(c, a)) > -1e-9, "a face is turned round");
+				}
+			}
+		}
+		cr_expect_eq(hull.points.count + hull.faces.count, edges / 2 + 2, "Euler");
+		hull_fini(&hull);
+	}
+}
+
+Test(mesh, hull_of_nothing)
+{
+	struct vec3 flat[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0.5, 0.5, 0}}, same[6] = {{0, 0, 0}};
+	struct hull hull = {0};
+	struct troupe_error error;
+	cr_expect_eq(hull_make(flat, 5, &hull, &error), TROUPE_EWORLD);
+	cr_expect_eq(hull_make(same, 6, &hull, &error), TROUPE_EWORLD);
+	cr_expect_eq(hull_make(flat, 2, &hull, &error), TROUPE_EWORLD);
+	cr_expect_eq(hull.points.count, 0);
+}
+
+/* --- images ----------------------------------------------------------------------------------------------------- */
+
+Test(mesh, images)
+{
+	struct image image;
+	struct troupe_error error;
+	cr_assert_eq(image_read(FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
+	cr_expect_eq(image.columns, 33);
+	cr_expect_eq(image.rows, 33);
+	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
+	free(image.values);
+	cr_expect_eq(image_read(FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_expect_eq(image_read(FILES "none.png", &image, &error), TROUPE_EIO);
+}
+
+#endif
+
+/* --- outlines --------------------------------------------------------------------------------------------------- */
+
+static struct mesh_moments extrude(const struct mesh_outline *outlines, uint32_t count, uint32_t most_pieces)
+{
+	struct mesh solid = {0}, pieces = {0};
+	struct troupe_error error;
+	cr_assert_eq(mesh_extrude(outlines, count, 2, false, &solid, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(mesh_extrude(outlines, count, 2, true, &pieces, &error), TROUPE_OK, "%s", error.text);
+	cr_expect(mesh_is_closed(&solid));
+	cr_expect_leq(pieces.parts.count, most_pieces, "%u pieces", pieces.parts.count);
+	struct mesh_moments m = mesh_measure(&solid);
+	cr_expect_float_eq(mesh_measure(&pieces).volume, m.volume, 1e-9);
+	mesh_fini(&solid);
+	mesh_fini(&pieces);
+	return m;
+}
+
+Test(mesh, outlines)
+{
+	static const struct vec3 square[] = {{0, 0, 0}, {4, 0, 0}, {4, 4, 0}, {0, 4, 0}, {0, 0, 0}},
+				 hole[] = {{1, 1, 0}, {2, 1, 0}, {2, 2, 0}, {1, 2, 0}},
+				 other[] = {{3, 3, 0}, {3.5, 3, 0}, {3.5, 3.5, 0}},
+				 island[] = {{1.2, 1.2, 0}, {1.2, 1.7, 0}, {1.7, 1.7, 0}, {1.7, 1.2, 0}},
+				 ell[] = {{0, 0, 0}, {3, 0, 0}, {3, 1, 0}, {1, 1, 0}, {1, 3, 0}, {0, 3, 0}};
+	const struct mesh_outline all[] = {{square, 5}, {hole, 4}, {other, 3}, {island, 4}}, corner = {ell, 6};
+	cr_expect_float_eq(extrude(all, 1, 1).volume, 32, 1e-12);
+	cr_expect_float_eq(extrude(all, 2, 8).volume, 30, 1e-12);
+	cr_expect_float_eq(extrude(all, 4, 20).volume, 30 - 0.25 + 0.5, 1e-12);
+	cr_expect_float_eq(extrude(&corner, 1, 2).volume, 10, 1e-12);
+}
+
+/* A star of many points, and one with a zigzag: every volume is that of the shoelace formula. */
+Test(mesh, outlines_at_random)
+{
+	uint64_t seed = 5;
+	for (int trial = 0; trial < 50; trial++) {
+		struct vec3 points[60];
+		double twice = 0;
+		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+			seed = hash_mix(seed, 11);
+			double r = 0.2 + (double)(seed >> 11) * 0x1p-53, a = 2 * M_PI * (double)i / ARRAY_LEN(points);
+			points[i] = (struct vec3){r * cos(a), r * sin(a), 0};
+		}
+		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+			struct vec3 a = points[i], b = points[(i + 1) % ARRAY_LEN(points)];
+			twice += a.x * b.y - a.y * b.x;
+		}
+		struct mesh_outline outline = {points, ARRAY_LEN(points)};
+		cr_expect_float_eq(extrude(&outline, 1, 58).volume, twice, 1e-9);
+	}
+}
+
+Test(mesh, outlines_that_are_none)
+{
+	static const struct vec3 line[] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}},
+				 far[] = {{0, 0, 0}, {NAN, 0, 0}, {1, 1, 0}},
+				 bow[] = {{0, 0, 0}, {1, 1, 0}, {1, 0, 0}, {0, 1, 0}};
+	const struct mesh_outline outlines[] = {{line, 3}, {line, 0}, {far, 3}, {bow, 4}};
+	for (size_t i = 0; i < ARRAY_LEN(outlines); i++) {
+		struct mesh mesh = {0};
+		struct troupe_error error;
+		cr_expect_neq(mesh_extrude(&outlines[i], 1, 1, false, &mesh, &error), TROUPE_OK, "outline %zu", i);
+		mesh_fini(&mesh);
+	}
+}
