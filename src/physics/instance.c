@@ -185,6 +185,8 @@ static void load_control(const struct scene_body *from, const struct body_contro
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
 		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
 	}
+	dBodySetForce(body, 0, 0, 0); /* a step that is begun anew has had some */
+	dBodySetTorque(body, 0, 0, 0);
 	if (control->force.x != 0 || control->force.y != 0 || control->force.z != 0)
 		dBodyAddForce(body, control->force.x, control->force.y, control->force.z);
 	if (control->torque.x != 0 || control->torque.y != 0 || control->torque.z != 0)

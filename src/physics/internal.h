@@ -124,6 +124,7 @@ struct physics {
 	struct collide_space collide;
 	uint32_t *island;      /* [room.bodies] union-find over bodies */
 	uint32_t *island_rows; /* [room.bodies] at roots */
+	bool *island_lost;     /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 };
@@ -137,6 +138,9 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 dGeomID shape_make(const struct scene_geom *geom);
 /* dCollide() for all kinds of geoms: at most `most` contacts in *ret, whose normals push the first geom away. */
 int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
+
+/* Whether ODE's exact solver has failed on this thread since the last call. */
+bool ode_take_lost(void);
 
 /* instance.c */
 struct instance *instance_create(struct physics *physics, uint32_t model);
@@ -180,8 +184,12 @@ void group_fini(struct group *group);
 void contact_make(struct physics *physics, struct group *group, double dt);
 
 /* solver.c */
-void solver_begin(struct physics *physics, const struct group *group);
+/* again: the step that was begun last is begun anew, and what solver_find_lost() found still holds. */
+void solver_begin(struct physics *physics, const struct group *group, bool again);
 void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows);
-void solver_step(struct physics *physics, struct group *group, double dt);
+/* False: the exact solver failed on some island, so that this step is worth nothing. */
+bool solver_step(struct physics *physics, struct group *group, double dt);
+/* Finds the islands on which it fails, which get the iterative one from now on; the step is to be begun anew. */
+void solver_find_lost(struct physics *physics, struct group *group, double dt);
 
 #endif

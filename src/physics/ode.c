@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local bool random_broken;
 static _Thread_local uint64_t random_calls;
@@ -46,10 +47,21 @@ static void on_fatal(int number, const char *format, va_list args)
 	abort(); /* outside a step: a programmer's error */
 }
 
-/* ODE reports a badly conditioned LCP this way and goes on; the bounds check after the step says if it mattered. */
+static _Thread_local bool solver_lost;
+
+/* The exact solver says this way that it lost its way ("LCP internal error"), and goes on without the forces that it
+ * did not find. */
 static void on_message(int number, const char *format, va_list args)
 {
-	(void)number, (void)format, (void)args;
+	(void)number, (void)args;
+	solver_lost |= !strncmp(format, "LCP", 3);
+}
+
+bool ode_take_lost(void)
+{
+	bool lost = solver_lost;
+	solver_lost = false;
+	return lost;
 }
 
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes)

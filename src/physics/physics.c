@@ -14,6 +14,7 @@ static void fit(struct physics *physics)
 	FIT(physics->statics, before->geoms, now->geoms);
 	FIT(physics->island, before->bodies, now->bodies);
 	FIT(physics->island_rows, before->bodies, now->bodies);
+	FIT(physics->island_lost, before->bodies, now->bodies);
 	physics->room = *now;
 }
 
@@ -83,6 +84,7 @@ void physics_destroy(struct physics *physics)
 	collide_space_fini(&physics->collide);
 	free(physics->island);
 	free(physics->island_rows);
+	free(physics->island_lost);
 	free(physics);
 }
 
@@ -174,10 +176,10 @@ void physics_state_changed(struct physics *physics)
 
 /* --- the step --------------------------------------------------------------------------------------------------- */
 
-static void load(struct physics *physics)
+static void load(struct physics *physics, const struct group *group)
 {
-	for (uint32_t i = 0; i < physics->awake.count; i++) {
-		struct instance *instance = physics->instances[physics->awake.at[i]];
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = physics->instances[group->members.at[i]];
 		if (!instance->boxes_known)
 			instance_measure(physics, instance, false);
 		instance->touched = false;
@@ -185,14 +187,41 @@ static void load(struct physics *physics)
 	}
 }
 
-static void control_joints(struct physics *physics, double dt)
+static void control_joints(struct physics *physics, struct group *group, double dt)
 {
-	for (uint32_t i = 0; i < physics->awake.count; i++) {
-		struct instance *instance = physics->instances[physics->awake.at[i]];
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = physics->instances[group->members.at[i]];
 		const struct scene_model *m = &physics->scene->models[instance->model];
 		for (uint32_t j = 0; j < m->joint_count; j++)
 			joint_control(physics, m->joint_first + j, instance->joints[j], &instance->settings[j], dt);
 	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		joint_control(physics, group->world_joints.at[i].index, group->world_joints.at[i].id,
+			&group->world_joints.at[i].setting, dt);
+}
+
+/* ODE's objects hold state k, and what acts on it. */
+static void begin_group(struct physics *physics, struct group *group, double dt, bool again)
+{
+	load(physics, group);
+	control_joints(physics, group, dt);
+	solver_begin(physics, group, again);
+	contact_make(physics, group, dt);
+}
+
+static void step_group(struct physics *physics, struct group *group, double dt)
+{
+	begin_group(physics, group, dt, false);
+	bool good = solver_step(physics, group, dt);
+	dJointGroupEmpty(group->contacts);
+	if (good)
+		return;
+	begin_group(physics, group, dt, true);
+	solver_find_lost(physics, group, dt);
+	dJointGroupEmpty(group->contacts);
+	begin_group(physics, group, dt, true);
+	(void)solver_step(physics, group, dt);
+	dJointGroupEmpty(group->contacts);
 }
 
 /* A joint of the world's own that ties a model to the world holds it as a contact would. */
@@ -210,13 +239,7 @@ static void step_groups(struct physics *physics, double dt)
 		if (!group->members.count)
 			continue;
 		physics->stepping = g;
-		for (uint32_t i = 0; i < group->world_joints.count; i++)
-			joint_control(physics, group->world_joints.at[i].index, group->world_joints.at[i].id,
-				&group->world_joints.at[i].setting, dt);
-		solver_begin(physics, group);
-		contact_make(physics, group, dt);
-		solver_step(physics, group, dt);
-		dJointGroupEmpty(group->contacts);
+		step_group(physics, group, dt);
 		for (uint32_t i = 0; i < group->world_joints.count; i++) {
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
 			note_held(physics, group->world_joints.at[i].index);
@@ -236,8 +259,6 @@ static void step_under_guard(void *ctx)
 	struct step_call *call = ctx;
 	sleep_update(call->physics, call->pairs, call->pair_count, call->dt);
 	group_update(call->physics);
-	load(call->physics);
-	control_joints(call->physics, call->dt);
 	step_groups(call->physics, call->dt);
 }
 

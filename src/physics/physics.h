@@ -48,6 +48,7 @@ struct physics_pair {
 
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
+	uint64_t lost;               /* steps of groups that were begun anew because the exact solver failed */
 	uint32_t groups;
 };
 

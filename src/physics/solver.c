@@ -10,13 +10,14 @@ static uint32_t root_of(struct physics *physics, uint32_t body)
 	return body;
 }
 
-void solver_begin(struct physics *physics, const struct group *group)
+void solver_begin(struct physics *physics, const struct group *group, bool again)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 			physics->island[b] = b;
 			physics->island_rows[b] = 0;
+			physics->island_lost[b] &= again;
 		}
 	}
 	for (uint32_t i = 0; i < group->members.count; i++) {
@@ -48,26 +49,29 @@ void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint
 	}
 }
 
-static bool exact_for(const struct physics *physics, uint32_t rows)
+static bool is_exact(const struct physics *physics, uint32_t root)
 {
+	if (physics->island_lost[root])
+		return false;
 	switch (physics->options.solver) {
 	case PHYSICS_SOLVER_WORLD:
 		return true;
 	case PHYSICS_SOLVER_QUICK:
 		return false;
 	default:
-		return rows <= physics->options.exact_rows_max;
+		return physics->island_rows[root] <= physics->options.exact_rows_max;
 	}
 }
 
 /* ODE steps islands that have an enabled body, and only those. */
-static void enable_only(struct physics *physics, const struct group *group, bool exact)
+static void enable(struct physics *physics, const struct group *group,
+	bool (*which)(struct physics *physics, uint32_t root, uint32_t argument), uint32_t argument)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 			dBodyID body = instance_body(physics, b);
-			if (exact_for(physics, physics->island_rows[root_of(physics, b)]) == exact)
+			if (which(physics, root_of(physics, b), argument))
 				dBodyEnable(body);
 			else
 				dBodyDisable(body);
@@ -75,34 +79,61 @@ static void enable_only(struct physics *physics, const struct group *group, bool
 	}
 }
 
-static void enable_all(struct physics *physics, const struct group *group)
+static bool any(struct physics *physics, uint32_t root, uint32_t unused)
 {
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
-		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-			dBodyEnable(instance_body(physics, b));
-	}
+	(void)physics, (void)root, (void)unused;
+	return true;
 }
 
-void solver_step(struct physics *physics, struct group *group, double dt)
+static bool of_kind(struct physics *physics, uint32_t root, uint32_t exact)
 {
-	bool any[2] = {false, false};
+	return is_exact(physics, root) == (exact != 0);
+}
+
+static bool this_one(struct physics *physics, uint32_t root, uint32_t island)
+{
+	(void)physics;
+	return root == island;
+}
+
+bool solver_step(struct physics *physics, struct group *group, double dt)
+{
+	bool found[2] = {false, false};
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 			if (root_of(physics, b) == b)
-				any[exact_for(physics, physics->island_rows[b])] = true;
+				found[is_exact(physics, b)] = true;
 	}
-	for (int exact = 0; exact < 2; exact++) {
-		if (!any[exact])
+	(void)ode_take_lost();
+	for (uint32_t exact = 0; exact < 2; exact++) {
+		if (!found[exact])
 			continue;
-		if (any[!exact])
-			enable_only(physics, group, exact);
+		if (found[!exact])
+			enable(physics, group, of_kind, exact);
 		if (exact)
 			dWorldStep(group->world, dt);
 		else
 			dWorldQuickStep(group->world, dt);
 	}
-	if (any[0] && any[1])
-		enable_all(physics, group);
+	if (found[0] && found[1])
+		enable(physics, group, any, 0);
+	return !ode_take_lost();
+}
+
+/* One island at a time: ODE does not say which of them it was, and the others of the group must not suffer. */
+void solver_find_lost(struct physics *physics, struct group *group, double dt)
+{
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
+		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
+			if (root_of(physics, b) != b || !is_exact(physics, b))
+				continue;
+			enable(physics, group, this_one, b);
+			dWorldStep(group->world, dt);
+			physics->island_lost[b] = ode_take_lost();
+		}
+	}
+	enable(physics, group, any, 0);
+	physics->stats.lost++;
 }
