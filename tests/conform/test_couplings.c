@@ -33,6 +33,7 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	def.world_path = "test";
 	def.world_text = text.at;
 	def.secondaries = 0;
+	def.sleepless = true; /* what creeps is measured too */
 	def.on_warning = on_warning;
 	troupe_status status = troupe_server_create(&def, &server, error);
 	text_fini(&text);
@@ -276,7 +277,8 @@ Test(couplings, screw_with_the_world_as_child)
 		"<model name='rock'><static>true</static><link name='l'/></model><model name='m'><link "
 		"name='l'>" INERTIAL
 		"</link></model><joint name='j' type='screw'><parent>m::l</parent><child>rock::l</child>" PITCH(
-			"0.1") "<axis><xyz>0 0 1</xyz><limit><lower>-9</lower><upper>30</upper></limit></axis></joint>");
+			"0.1") "<axis><xyz>0 0 "
+			       "1</xyz><limit><lower>-9</lower><upper>30</upper></limit></axis></joint>");
 	run_until(2);
 	expect("a nut on a standing screw: m", pose_of("m").z, -9.8 / (1 + 0.02 / (h * h)) * 2, 2e-4);
 	expect_turn("and its turns: rad", turn("m"), pose_of("m").z / h, 1e-4);

@@ -26,6 +26,7 @@ static void start(const char *gravity, const char *body)
 	def.world_path = "test";
 	def.world_text = text.at;
 	def.secondaries = 0;
+	def.sleepless = true; /* what creeps is measured too */
 	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
 	text_fini(&text);
 }
