@@ -1,4 +1,5 @@
-/* A server simulates one world: create it from a definition, run it, ask it, destroy it.
+/* A server simulates the worlds of one file, each with its own runners, all in lockstep: create it from a definition,
+ * run it, ask it, destroy it.
  *
  * Thread: one thread at a time calls a server's functions, but for those marked "any thread". Servers are independent:
  * several in one process work. The library never prints, never exits and installs no signal handlers. */
@@ -31,6 +32,7 @@ typedef enum troupe_event_kind {
 
 /* Secondaries are numbered from 1; 0 is the single runner of a server without secondaries. */
 struct troupe_event {
+	const char *world;
 	troupe_event_kind kind;
 	uint64_t step; /* the step from which on it holds */
 	const char *name;
@@ -39,6 +41,7 @@ struct troupe_event {
 
 /* What came of a command to the world (create, remove, set_pose ...), or why one could not be given to anybody. */
 struct troupe_reply {
+	const char *world;
 	uint64_t step;
 	const char *topic;
 	troupe_status status;
@@ -135,6 +138,7 @@ struct troupe_model_state {
 
 /* A state as a whole, immutable, protected by RCU: valid only inside the callback. */
 struct troupe_snapshot {
+	const char *world; /* the server's */
 	uint64_t step;
 	double time_s;
 	bool paused;
@@ -144,16 +148,22 @@ struct troupe_snapshot {
 	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
 };
 
-/* Any thread, also while the server runs: fn sees the newest snapshot, without blocking anyone. While it
+/* Any thread, also while the server runs: fn sees the newest snapshot of each world, one after the other, without
+ * blocking anyone. While it
  * runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees the state of about the last
  * asking; after troupe_server_run() has returned, that of its end. */
 TROUPE_API void troupe_server_snapshot(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
-/* These only while it does not run. */
+/* Worlds are numbered from 0, in the order of the file. */
+TROUPE_API uint32_t troupe_server_world_count(const struct troupe_server *server);
+/* NULL: there is no such world. */
+TROUPE_API const char *troupe_server_world_name(const struct troupe_server *server, uint32_t world);
+/* Secondaries of one world that are threads; 0: it has a single runner. */
+TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world);
+
+/* Of the state of all worlds. Only while it does not run. */
 TROUPE_API uint64_t troupe_server_hash(const struct troupe_server *server);
-TROUPE_API const char *troupe_server_world_name(const struct troupe_server *server);
-TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server);
 
 /* A report as JSON, ends with a newline; free() it. See the manual page for its members. */
 TROUPE_API char *troupe_server_report(const struct troupe_server *server);

@@ -100,7 +100,7 @@ static double number(const char *report, const char *name)
 	return text_double(word, &value) ? value : 0;
 }
 
-void report_summarize(const char *report, FILE *out)
+static void summarize_world(const char *report, const char *end, FILE *out)
 {
 	double wall_s = number(report, "wall_time");
 	const char *at = report, *hash = find_member(&at, "state_hash");
@@ -108,9 +108,24 @@ void report_summarize(const char *report, FILE *out)
 		number(report, "sim_time"), wall_s, number(report, "rtf"), number(report, "steps_per_second"));
 	fprintf(out, "state %.*s, %.0f moves, busy", hash ? 16 : 0, hash ? hash + 1 : "", number(report, "moves"));
 	const char *cursor = strstr(report, "\"secondaries\": [");
-	while (find_member(&cursor, "secondary")) {
+	while (find_member(&cursor, "secondary") && (!end || cursor < end)) {
 		double busy_s = number(cursor, "busy_time");
 		fprintf(out, " %.0f%%", wall_s > 0 ? busy_s / wall_s * 100 : 0);
 	}
 	fprintf(out, "\n");
+}
+
+void report_summarize(const char *report, FILE *out)
+{
+	const char *world = report, *next;
+	if (!strstr(report, "\n  \"worlds\": [")) {
+		summarize_world(report, NULL, out);
+		return;
+	}
+	for (world = find_member(&world, "world"); world; world = next) {
+		next = world;
+		next = find_member(&next, "world");
+		fprintf(out, "world %.*s: ", (int)strcspn(world, ",\n"), world);
+		summarize_world(world, next, out);
+	}
 }

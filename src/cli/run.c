@@ -153,25 +153,26 @@ struct run {
 
 static void on_event(void *ctx, const struct troupe_event *event)
 {
+	static const char *const words[] = {
+		[TROUPE_EVENT_MOVE] = "move",
+		[TROUPE_EVENT_LOAD] = "load",
+		[TROUPE_EVENT_UNLOAD] = "unload",
+		[TROUPE_EVENT_GHOST_ON] = "ghost",
+		[TROUPE_EVENT_GHOST_OFF] = "ghost",
+	};
 	struct run *run = ctx;
-	struct output *out = &run->output;
-	switch (event->kind) {
-	case TROUPE_EVENT_MOVE:
-		output_line(out, "move %" PRIu64 " %s %u %u", event->step, event->name, event->from, event->to);
-		break;
-	case TROUPE_EVENT_LOAD:
-		output_line(out, "load %" PRIu64 " %s %u", event->step, event->name, event->to);
-		break;
-	case TROUPE_EVENT_UNLOAD:
-		output_line(out, "unload %" PRIu64 " %s %u", event->step, event->name, event->to);
-		break;
-	case TROUPE_EVENT_GHOST_ON:
-		output_line(out, "ghost %" PRIu64 " %s %u on", event->step, event->name, event->to);
-		break;
-	case TROUPE_EVENT_GHOST_OFF:
-		output_line(out, "ghost %" PRIu64 " %s %u off", event->step, event->name, event->to);
-		break;
-	}
+	struct text line = {0};
+	text_add(&line, "%s %" PRIu64 " ", words[event->kind], event->step);
+	if (troupe_server_world_count(run->server) > 1)
+		text_add(&line, "%s/", event->world);
+	text_add(&line, "%s", event->name);
+	if (event->kind == TROUPE_EVENT_MOVE)
+		text_add(&line, " %u", event->from);
+	text_add(&line, " %u", event->to);
+	if (event->kind == TROUPE_EVENT_GHOST_ON || event->kind == TROUPE_EVENT_GHOST_OFF)
+		text_add(&line, event->kind == TROUPE_EVENT_GHOST_ON ? " on" : " off");
+	output_line(&run->output, "%s", line.at);
+	text_fini(&line);
 }
 
 static void on_hash(void *ctx, uint64_t step, uint64_t hash)
@@ -306,13 +307,15 @@ static void announce(const struct run *run)
 {
 	if (run->settings.verbosity < 3)
 		return;
-	uint32_t secondaries = troupe_server_secondaries(run->server);
-	fprintf(stderr, "world '%s', ", troupe_server_world_name(run->server));
-	if (secondaries)
-		fprintf(stderr, "a primary and %u secondaries", secondaries);
-	else
-		fprintf(stderr, "a single runner");
-	fprintf(stderr, ", %u commands\n", run->commands.all.count);
+	for (uint32_t i = 0; i < troupe_server_world_count(run->server); i++) {
+		uint32_t secondaries = troupe_server_secondaries(run->server, i);
+		fprintf(stderr, "world '%s', ", troupe_server_world_name(run->server, i));
+		if (secondaries)
+			fprintf(stderr, "a primary and %u secondaries\n", secondaries);
+		else
+			fprintf(stderr, "a single runner\n");
+	}
+	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
 /* A run that failed has one line to say, but its report is still of use. */

@@ -51,7 +51,7 @@ static troupe_status inproc_create(
 	*transport = (struct transport){.options = *options, .secondaries = secondaries};
 	for (uint32_t i = 0; i < options->secondaries; i++)
 		secondaries[i] = (struct secondary){0};
-	transport->spins = gate_spins(options->secondaries);
+	transport->spins = gate_spins(MAX(options->threads, options->secondaries));
 	*ret_transport = transport;
 	return TROUPE_OK;
 }

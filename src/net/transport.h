@@ -26,6 +26,7 @@ struct transport_message {
 
 struct transport_options {
 	uint32_t secondaries; /* 1..TRANSPORT_SECONDARIES_MAX */
+	uint32_t threads;     /* that step in this process, those of other transports too; 0: secondaries */
 	/* Called when all have acknowledged the published step. May publish the next one, or close. */
 	void (*all_acked)(void *ctx);
 	void *ctx;

@@ -8,107 +8,208 @@
 #include <string.h>
 
 #define WATCH_NS 100000000u
+#define NAP_NS 20000000u /* how soon a crew that has nothing to do notices a command */
 
 struct worker {
 	struct crew *crew;
+	struct team *team;
 	uint32_t index;
 	pthread_t thread;
 	struct secondary *secondary;
 };
 
-struct crew {
-	struct primary *primary;
-	struct shared *shared;
-	struct crew_watch watch;
-	const struct transport_ops *ops;
+struct team { /* of one world */
+	struct crew_world world;
+	struct crew *crew;
 	struct transport *transport;
-	uint32_t count; /* threads; 0: single runner */
+	uint32_t count; /* workers that run */
 	struct worker *workers;
 	struct ack **acks;
-	struct gate idle;  /* opened when the primary has ended */
-	struct gate ready; /* opened by each worker once it can step */
+	bool out; /* a step is; written between steps */
 };
 
+struct crew {
+	struct crew_watch watch;
+	const struct transport_ops *ops;
+	struct team *teams;
+	uint32_t team_count;
+	struct gate idle;  /* opened when all primaries have ended */
+	struct gate ready; /* opened by each worker once it can step */
+	/* Teams whose step is not acknowledged yet. Whoever brings it to zero has the primaries' part: acquire-release,
+	 * so that it sees what the others merged from. */
+	_Alignas(64) _Atomic uint32_t outstanding;
+};
+
+/* --- the primaries' part ------------------------------------------------------------------------------------------ */
+
+static bool all_idle(const struct crew *crew)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		const struct primary *primary = crew->teams[i].world.primary;
+		if (!primary->ended && !primary_is_idle(primary))
+			return false;
+		some |= !primary->ended;
+	}
+	return some;
+}
+
+/* One that failed ends all: nobody simulates on beside a world that is wrong. */
+static void end_together(struct crew *crew)
+{
+	bool failed = false;
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		failed |= crew->teams[i].world.primary->status != TROUPE_OK;
+	for (uint32_t i = 0; failed && i < crew->team_count; i++)
+		atomic_store(&crew->teams[i].world.primary->stop, true);
+}
+
+static void merge(struct crew *crew)
+{
+	uint64_t steps = 0;
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		struct team *team = &crew->teams[i];
+		if (team->out)
+			primary_merge(team->world.primary, team->acks);
+		team->out = false;
+		steps = MAX(steps, team->world.primary->lockstep.number);
+	}
+	end_together(crew);
+	if (crew->watch.on_merged)
+		crew->watch.on_merged(crew->watch.ctx, steps);
+}
+
+/* steps[i] is NULL for a team that has ended. False: all have. */
+static bool decide(struct crew *crew, const struct step **steps)
+{
+	bool some = false;
+	while (all_idle(crew))
+		clock_sleep_until_ns(clock_now_ns() + NAP_NS);
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		steps[i] = primary_decide(crew->teams[i].world.primary);
+		crew->teams[i].out = steps[i] != NULL;
+		some |= crew->teams[i].out;
+	}
+	end_together(crew);
+	return some;
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
 /* The message lends the step as it is; const ends at the transport, which only carries it. */
-static void send(struct crew *crew, const struct step *step)
+static troupe_status send(struct team *team, const struct step *step)
 {
 	void *payload;
 	memcpy(&payload, &step, sizeof payload);
-	troupe_status status = crew->ops->publish(crew->transport, (struct transport_message){step->number, payload});
-	if (!status)
-		return;
-	crew->primary->status = fail(&crew->primary->error, status, "transport '%s' refused step %llu", crew->ops->name,
-		(unsigned long long)step->number);
-	gate_open(&crew->idle);
+	troupe_status status =
+		team->crew->ops->publish(team->transport, (struct transport_message){step->number, payload});
+	if (status)
+		team->world.primary->status = fail(&team->world.primary->error, status,
+			"transport '%s' refused step %llu", team->crew->ops->name, (unsigned long long)step->number);
+	return status;
+}
+
+static void decide_and_send(struct crew *crew)
+{
+	const struct step *steps[SDF_WORLDS_MAX];
+	uint32_t out = 0;
+	bool refused = false, some = decide(crew, steps);
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		out += crew->teams[i].out;
+	atomic_store(&crew->outstanding, out); /* before any of them can be acknowledged */
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		if (crew->teams[i].out)
+			refused |= send(&crew->teams[i], steps[i]) != TROUPE_OK;
+	if (!some || refused)
+		gate_open(&crew->idle);
 }
 
 /* Runs on the thread of the secondary that acknowledged last. */
 static void on_all_acked(void *ctx)
 {
-	struct crew *crew = ctx;
-	for (uint32_t i = 0; i < crew->count; i++)
-		crew->acks[i] = crew->ops->ack_of(crew->transport, i).payload;
+	struct team *team = ctx;
+	struct crew *crew = team->crew;
+	for (uint32_t i = 0; i < team->count; i++)
+		team->acks[i] = crew->ops->ack_of(team->transport, i).payload;
+	if (atomic_fetch_sub_explicit(&crew->outstanding, 1, memory_order_acq_rel) != 1)
+		return;
 	if (crew->watch.on_step)
 		crew->watch.on_step(crew->watch.ctx);
-	const struct step *step = primary_turn(crew->primary, crew->acks);
-	if (step)
-		send(crew, step);
-	else
-		gate_open(&crew->idle);
+	merge(crew);
+	decide_and_send(crew);
 }
 
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
+	struct team *team = worker->team;
 	struct crew *crew = worker->crew;
 	struct transport_message message;
-	worker->secondary = secondary_create(worker->index + 1, crew->shared);
+	worker->secondary = secondary_create(worker->index + 1, team->world.shared);
 	gate_open(&crew->ready);
-	while (crew->ops->wait(crew->transport, worker->index, &message) == TROUPE_OK) {
+	while (crew->ops->wait(team->transport, worker->index, &message) == TROUPE_OK) {
 		struct ack *ack = secondary_step(worker->secondary, message.payload);
-		crew->ops->ack(crew->transport, worker->index, (struct transport_message){message.number, ack});
+		crew->ops->ack(team->transport, worker->index, (struct transport_message){message.number, ack});
 	}
 	secondary_destroy(worker->secondary);
 	return NULL;
 }
 
-static troupe_status start_threads(struct crew *crew, struct troupe_error *error)
+static troupe_status start_threads(struct team *team, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < crew->count; i++) {
-		crew->workers[i] = (struct worker){.crew = crew, .index = i};
-		int failed = pthread_create(&crew->workers[i].thread, NULL, work, &crew->workers[i]);
-		if (failed) {
-			crew->count = i;
+	for (uint32_t i = 0; i < team->world.threads; i++) {
+		team->workers[i] = (struct worker){.crew = team->crew, .team = team, .index = i};
+		int failed = pthread_create(&team->workers[i].thread, NULL, work, &team->workers[i]);
+		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
 				strerror(failed));
-		}
+		team->count++;
 	}
-	for (uint32_t seen = 0; seen < crew->count;)
-		seen = gate_wait(&crew->ready, seen, 0, 0);
 	return TROUPE_OK;
 }
 
-troupe_status crew_create(struct primary *primary, struct shared *shared, uint32_t threads,
-	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew,
-	struct troupe_error *error)
+static void wait_until_ready(struct crew *crew)
+{
+	uint32_t threads = 0;
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		threads += crew->teams[i].count;
+	for (uint32_t seen = 0; seen < threads;)
+		seen = gate_wait(&crew->ready, seen, 0, 0);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status start_team(struct team *team, uint32_t all_threads, struct troupe_error *error)
+{
+	uint32_t room = MAX(team->world.threads, 1u);
+	team->workers = mem_alloc(room * sizeof *team->workers);
+	team->acks = mem_alloc(room * sizeof *team->acks);
+	if (!team->world.threads) {
+		team->workers[0].secondary = secondary_create(1, team->world.shared);
+		return TROUPE_OK;
+	}
+	struct transport_options options = {team->world.threads, all_threads, on_all_acked, team};
+	troupe_status status = team->crew->ops->create(&options, &team->transport, error);
+	return status ? status : start_threads(team, error);
+}
+
+troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
+	const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error)
 {
 	struct crew *crew = aligned_alloc(64, (sizeof *crew + 63) & ~(size_t)63);
 	if (!crew)
 		return fail(error, TROUPE_ENOMEM, "out of memory");
-	*crew = (struct crew){.primary = primary, .shared = shared, .watch = *watch, .ops = ops, .count = threads};
-	crew->workers = mem_alloc(MAX(threads, 1u) * sizeof *crew->workers);
-	crew->acks = mem_alloc(MAX(threads, 1u) * sizeof *crew->acks);
-	troupe_status status = TROUPE_OK;
-	if (threads) {
-		struct transport_options options = {threads, on_all_acked, crew};
-		status = transport_check(ops, error);
-		if (!status)
-			status = ops->create(&options, &crew->transport, error);
-		if (!status)
-			status = start_threads(crew, error);
-	} else {
-		crew->workers[0].secondary = secondary_create(1, shared);
+	*crew = (struct crew){.watch = *watch, .ops = ops, .team_count = world_count};
+	crew->teams = mem_alloc(world_count * sizeof *crew->teams);
+	uint32_t threads = 0;
+	for (uint32_t i = 0; i < world_count; i++) {
+		crew->teams[i] = (struct team){.world = worlds[i], .crew = crew};
+		threads += worlds[i].threads;
 	}
+	troupe_status status = transport_check(ops, error);
+	for (uint32_t i = 0; i < world_count && !status; i++)
+		status = start_team(&crew->teams[i], threads, error);
+	wait_until_ready(crew);
 	if (status) {
 		crew_destroy(crew);
 		return status;
@@ -119,15 +220,16 @@ troupe_status crew_create(struct primary *primary, struct shared *shared, uint32
 
 static void run_alone(struct crew *crew)
 {
+	const struct step *steps[SDF_WORLDS_MAX];
 	uint64_t watched_ns = clock_now_ns();
-	bool first = true;
-	const struct step *step;
 	physics_thread_begin();
-	while ((step = primary_turn(crew->primary, first ? NULL : crew->acks))) {
-		crew->acks[0] = secondary_step(crew->workers[0].secondary, step);
-		first = false;
+	while (decide(crew, steps)) {
+		for (uint32_t i = 0; i < crew->team_count; i++)
+			if (steps[i])
+				crew->teams[i].acks[0] = secondary_step(crew->teams[i].workers[0].secondary, steps[i]);
 		if (crew->watch.on_step)
 			crew->watch.on_step(crew->watch.ctx);
+		merge(crew);
 		if (crew->watch.on_watch && clock_now_ns() - watched_ns > WATCH_NS) {
 			crew->watch.on_watch(crew->watch.ctx);
 			watched_ns = clock_now_ns();
@@ -138,10 +240,7 @@ static void run_alone(struct crew *crew)
 static void run_together(struct crew *crew)
 {
 	uint32_t seen = gate_peek(&crew->idle);
-	const struct step *step = primary_turn(crew->primary, NULL);
-	if (!step)
-		return;
-	send(crew, step);
+	decide_and_send(crew);
 	while (gate_wait(&crew->idle, seen, 0, WATCH_NS) == seen)
 		if (crew->watch.on_watch)
 			crew->watch.on_watch(crew->watch.ctx);
@@ -149,33 +248,46 @@ static void run_together(struct crew *crew)
 
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
-	if (crew->count)
+	if (crew->teams[0].world.threads)
 		run_together(crew);
 	else
 		run_alone(crew);
-	if (crew->primary->status && error)
-		*error = crew->primary->error;
-	return crew->primary->status;
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		const struct primary *primary = crew->teams[i].world.primary;
+		if (!primary->status)
+			continue;
+		if (error)
+			*error = primary->error;
+		return primary->status;
+	}
+	return TROUPE_OK;
+}
+
+static void dismiss(struct team *team)
+{
+	if (team->transport) {
+		team->crew->ops->close(team->transport);
+		for (uint32_t i = 0; i < team->count; i++)
+			pthread_join(team->workers[i].thread, NULL);
+		team->crew->ops->destroy(team->transport);
+	} else if (team->workers) {
+		secondary_destroy(team->workers[0].secondary);
+	}
+	free(team->workers);
+	free(team->acks);
 }
 
 void crew_destroy(struct crew *crew)
 {
 	if (!crew)
 		return;
-	if (crew->transport) {
-		crew->ops->close(crew->transport);
-		for (uint32_t i = 0; i < crew->count; i++)
-			pthread_join(crew->workers[i].thread, NULL);
-		crew->ops->destroy(crew->transport);
-	} else {
-		secondary_destroy(crew->workers[0].secondary);
-	}
-	free(crew->workers);
-	free(crew->acks);
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		dismiss(&crew->teams[i]);
+	free(crew->teams);
 	free(crew);
 }
 
-struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t secondary)
+struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary)
 {
-	return secondary_physics_stats(crew->workers[secondary].secondary);
+	return secondary_physics_stats(crew->teams[world].workers[secondary].secondary);
 }

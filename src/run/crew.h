@@ -1,5 +1,6 @@
-/* The runners of one world: a primary and its secondaries, each secondary a thread, joined by a transport. With no
- * secondary there is a single runner, which does both parts on the caller's thread. */
+/* The runners of one or several worlds: for each a primary and its secondaries, each secondary a thread, joined by a
+ * transport. Worlds go in lockstep: all have merged step k before any is given step k+1. With no secondary there is a
+ * single runner, which does both parts on the caller's thread. */
 #ifndef RUN_CREW_H
 #define RUN_CREW_H
 
@@ -9,22 +10,28 @@
 
 struct crew;
 
+struct crew_world { /* primary and shared outlive the crew */
+	struct primary *primary;
+	struct shared *shared;
+	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
+};
+
 struct crew_watch {
 	void (*on_watch)(void *ctx); /* about ten times a second while running, on the caller's thread; may be NULL */
-	/* Between steps, on whichever thread has the primary's part, before the next step goes out; may be NULL. */
-	void (*on_step)(void *ctx);
+	/* Between steps, on whichever thread has the primaries' part. Both may be NULL. */
+	void (*on_step)(void *ctx);                   /* before the acks are merged */
+	void (*on_merged)(void *ctx, uint64_t steps); /* after; steps: taken so far */
 	void *ctx;
 };
 
-/* threads: 0 for a single runner; else primary->options.secondaries. primary and shared outlive the crew. */
-troupe_status crew_create(struct primary *primary, struct shared *shared, uint32_t threads,
-	const struct transport_ops *ops, const struct crew_watch *watch, struct crew **ret_crew,
-	struct troupe_error *error);
-/* Runs until the primary ends; returns its status. May be called again after a primary that ended well was given
- * another limit. */
+/* Either all worlds have threads or none has. */
+troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
+	const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error);
+/* Runs until all primaries have ended; the first failure ends all, and its status is returned. May be called again
+ * after primaries that ended well were given another limit. */
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
 
-struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t secondary);
+struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary);
 
 #endif

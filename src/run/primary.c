@@ -50,7 +50,7 @@ double primary_time_s(const struct primary *primary)
 	return primary->even_since_s + (double)primary->even_steps * primary->edit.step_s;
 }
 
-uint64_t primary_hash(struct primary *primary)
+uint64_t primary_hash(const struct primary *primary)
 {
 	return state_hash(primary->shared->state) + plan_hash(&primary->plan) + edit_hash(&primary->edit);
 }
@@ -115,14 +115,6 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
 	return TROUPE_OK;
-}
-
-static void report_hash(struct primary *primary)
-{
-	uint64_t steps = primary->lockstep.number;
-	if (primary->options.hash_every && steps && steps % primary->options.hash_every == 0 &&
-		primary->options.on_hash)
-		primary->options.on_hash(primary->options.ctx, steps, primary_hash(primary));
 }
 
 /* --- commands --------------------------------------------------------------------------------------------------- */
@@ -313,12 +305,10 @@ static void pace(struct primary *primary)
 	primary->pace_elapsed_s += real_s;
 }
 
-/* Paused, with nothing to come and no limit on steps: sleeps until a command is posted or it is told to stop. */
-static void wait_while_idle(struct primary *primary)
+bool primary_is_idle(const struct primary *primary)
 {
-	while (primary->paused && !primary->options.iterations && !schedule_pending(&primary->schedule) &&
-		!atomic_load(&primary->stop))
-		clock_sleep_until_ns(clock_now_ns() + NAP_NS);
+	return primary->paused && !primary->options.iterations && !schedule_pending(&primary->schedule) &&
+	       !atomic_load(&primary->stop);
 }
 
 /* --- the turn --------------------------------------------------------------------------------------------------- */
@@ -368,20 +358,23 @@ static const struct step *decide(struct primary *primary)
 	return step;
 }
 
-const struct step *primary_turn(struct primary *primary, struct ack *const *acks)
+void primary_merge(struct primary *primary, struct ack *const *acks)
 {
+	if (lockstep_complete(&primary->lockstep))
+		return;
+	troupe_status status = merge(primary, acks);
+	if (!status)
+		return;
+	primary->end_ns = clock_now_ns();
+	end(primary, status);
+}
+
+const struct step *primary_decide(struct primary *primary)
+{
+	if (primary->ended)
+		return NULL;
 	if (!primary->begin_ns)
 		primary->begin_ns = clock_now_ns();
-	if (!lockstep_complete(&primary->lockstep)) {
-		troupe_status status = merge(primary, acks);
-		if (status) {
-			primary->end_ns = clock_now_ns();
-			end(primary, status);
-			return NULL;
-		}
-		report_hash(primary);
-	}
-	wait_while_idle(primary);
 	if (!limit_reached(primary))
 		pace(primary);
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {

@@ -1,7 +1,7 @@
 /* The primary: keeps time, hands out work, merges what comes back. Does no physics.
  *
- * primary_turn() is the whole of its part in a step: merge the acks of step k-1, decide whether to go on, wait for real
- * time if it is ahead, decide step k. Who calls it, and how the step gets to the secondaries, is the transport's
+ * Its part in a step is to merge the acks of step k-1, and then to decide whether to go on, to wait for real time if it
+ * is ahead, and to decide step k. Who calls it, and how the step gets to the secondaries, is the transport's
  * matter. Thread: one at a time, whichever; results of a turn are seen by the next through the transport's ordering. */
 #ifndef RUN_PRIMARY_H
 #define RUN_PRIMARY_H
@@ -22,11 +22,9 @@ struct primary_options {
 	bool paused;
 	bool chaos;
 	uint64_t chaos_seed;
-	uint64_t hash_every; /* 0: never */
 	struct edit_options edit;
-	/* Both may be NULL; called in step order, between steps. */
+	/* Each may be NULL; called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
-	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
 	/* What came of a command to the world, or of one that could not be given to anybody. */
 	void (*on_reply)(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text);
 	void *ctx;
@@ -74,13 +72,19 @@ struct primary {
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
 void primary_fini(struct primary *primary);
 
-/* Merges the acks (acks[i]: of secondary i+1; none before the first step) and decides the next step: NULL when there is
- * none, and primary->ended, ->status and ->error say why. May sleep, to keep to real time. */
-const struct step *primary_turn(struct primary *primary, struct ack *const *acks);
+/* Merges the acks of the step that is out (acks[i]: of secondary i+1), if one is. On failure primary->ended, ->status
+ * and
+ * ->error say why. */
+void primary_merge(struct primary *primary, struct ack *const *acks);
+/* Decides the next step: NULL when there is none, and primary->ended, ->status and ->error say why. May sleep, to keep
+ * to real time. */
+const struct step *primary_decide(struct primary *primary);
+/* Paused, with nothing to come and no limit on steps: a step would be one for nothing. */
+bool primary_is_idle(const struct primary *primary);
 
 /* Whether the last step that was not paused left the model as it was: asleep. */
 bool primary_rests(const struct primary *primary, uint32_t model);
 double primary_time_s(const struct primary *primary);
-uint64_t primary_hash(struct primary *primary);
+uint64_t primary_hash(const struct primary *primary);
 
 #endif

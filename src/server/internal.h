@@ -12,14 +12,14 @@ struct server_counts { /* at the last snapshot, to tell how busy each secondary 
 	uint64_t *busy_ns; /* [secondaries] */
 };
 
-struct troupe_server {
-	struct troupe_server_def def;
-	struct sdf *sdf;
+/* One world of the file, with its own primary and secondaries. */
+struct server_world {
+	struct troupe_server *server;
+	uint32_t index;
 	struct scene *scene;
 	struct systems *systems;
 	struct shared shared;
 	struct primary primary;
-	struct crew *crew;
 	struct observe *observe;
 	uint32_t threads;     /* secondaries that are threads; 0: a single runner */
 	uint32_t secondaries; /* the same, but at least 1 */
@@ -27,12 +27,32 @@ struct troupe_server {
 	bool ready; /* primary and shared are to be cleaned up */
 };
 
-bool server_shows(const struct troupe_server *server, uint32_t model);
+struct troupe_server {
+	struct troupe_server_def def;
+	struct sdf *sdf;
+	struct server_world *worlds; /* [world_count], in the order of the file */
+	uint32_t world_count;
+	struct crew *crew;
+};
+
+void server_warn(const struct troupe_server *server, const char *text);
+
+/* world.c. A zeroed world is ready for world_fini(), whatever world_init() said. */
+troupe_status world_init(
+	struct server_world *world, struct troupe_server *server, uint32_t index, struct troupe_error *error);
+void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule);
+void world_fini(struct server_world *world);
+/* What there is to share out. */
+uint32_t world_movers(const struct server_world *world);
+/* A snapshot; between steps, before the coming turn: state is that of the last merged step. */
+void world_publish(struct server_world *world, bool running);
+/* Models in snapshots and reports: those that move, and performers. */
+bool world_shows(const struct server_world *world, uint32_t model);
 
 /* What to call a secondary outside: the single runner is 0. */
-static inline uint32_t server_number(const struct troupe_server *server, uint32_t secondary)
+static inline uint32_t world_number(const struct server_world *world, uint32_t secondary)
 {
-	return server->threads ? secondary : 0;
+	return world->threads ? secondary : 0;
 }
 
 #endif

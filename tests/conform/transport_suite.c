@@ -73,7 +73,7 @@ static void *run(void *arg)
 
 static void make(struct bed *bed, const struct transport_ops *ops, uint32_t secondaries, uint64_t steps)
 {
-	struct transport_options options = {secondaries, on_all_acked, bed};
+	struct transport_options options = {.secondaries = secondaries, .all_acked = on_all_acked, .ctx = bed};
 	memset(bed, 0, sizeof *bed);
 	bed->ops = ops;
 	bed->secondaries = secondaries;
@@ -148,7 +148,7 @@ static void nothing(void *ctx)
 
 const char *suite_ack_refuses(const struct transport_ops *ops)
 {
-	struct transport_options options = {1, nothing, NULL};
+	struct transport_options options = {.secondaries = 1, .all_acked = nothing, .ctx = NULL};
 	struct transport *transport;
 	struct transport_message step, ack = {0, &step};
 	const char *why = NULL;
@@ -196,7 +196,7 @@ static void *sleep_until_closed(void *arg)
 
 const char *suite_close_wakes(const struct transport_ops *ops, uint32_t secondaries)
 {
-	struct transport_options options = {secondaries, nothing, NULL};
+	struct transport_options options = {.secondaries = secondaries, .all_acked = nothing, .ctx = NULL};
 	struct transport *transport;
 	pthread_t threads[SECONDARIES_MAX];
 	struct sleeper sleepers[SECONDARIES_MAX];
@@ -222,7 +222,7 @@ const char *suite_close_wakes(const struct transport_ops *ops, uint32_t secondar
 
 const char *suite_close_delivers_first(const struct transport_ops *ops)
 {
-	struct transport_options options = {1, nothing, NULL};
+	struct transport_options options = {.secondaries = 1, .all_acked = nothing, .ctx = NULL};
 	struct transport *transport;
 	struct transport_message step = {0, NULL};
 	const char *why = NULL;
@@ -240,7 +240,7 @@ const char *suite_close_delivers_first(const struct transport_ops *ops)
 
 const char *suite_create_refuses(const struct transport_ops *ops)
 {
-	struct transport_options options = {0, nothing, NULL};
+	struct transport_options options = {.secondaries = 0, .all_acked = nothing, .ctx = NULL};
 	struct transport *transport;
 	struct troupe_error error;
 	if (ops->create(&options, &transport, &error) != TROUPE_EINVAL || !strstr(error.text, "secondaries"))

@@ -1,0 +1,241 @@
+/* One world of a server: compiling it, setting up its primary, telling what it says. */
+#include "server/internal.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- setting up ------------------------------------------------------------------------------------------------- */
+
+void server_warn(const struct troupe_server *server, const char *text)
+{
+	if (server->def.on_warning)
+		server->def.on_warning(server->def.ctx, text);
+}
+
+static troupe_status compile(struct server_world *world, const struct sdf_world *sdf, struct troupe_error *error)
+{
+	struct scene_options options = {.ignore_levels = world->server->def.ignore_levels};
+	troupe_status status = scene_create(sdf, &options, &world->scene, error);
+	if (!status)
+		status = systems_create(world->scene, &world->systems, error);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < world->scene->warnings.count; i++)
+		server_warn(world->server, world->scene->warnings.at[i]);
+	for (uint32_t i = 0; i < world->systems->warnings.count; i++)
+		server_warn(world->server, world->systems->warnings.at[i]);
+	return TROUPE_OK;
+}
+
+uint32_t world_movers(const struct server_world *world)
+{
+	uint32_t movers = 0;
+	for (uint32_t m = 0; m < world->scene->model_count; m++)
+		movers += world->scene->models[m].performer || !world->scene->models[m].is_static;
+	return movers;
+}
+
+static void warn_of_pins(const struct server_world *world)
+{
+	const struct scene *scene = world->scene;
+	for (uint32_t i = 0; i < scene->model_count + scene->level_count; i++) {
+		bool model = i < scene->model_count;
+		uint32_t pin = model ? scene->models[i].pin : scene->levels[i - scene->model_count].pin;
+		if (pin <= world->secondaries)
+			continue;
+		struct text text = {0};
+		text_add(&text, "%s: %s '%s' is to be on secondary %u, but there are %u: it goes anywhere",
+			world->server->def.world_path, model ? "performer" : "level",
+			model ? scene->models[i].name : scene->levels[i - scene->model_count].name, pin,
+			world->secondaries);
+		server_warn(world->server, text.at);
+		text_fini(&text);
+	}
+}
+
+static enum physics_solver choose_solver(const struct scene *scene)
+{
+	const char *type = scene->sdf->physics.solver;
+	if (!type)
+		return PHYSICS_SOLVER_AUTO;
+	return !strcmp(type, "world")   ? PHYSICS_SOLVER_WORLD
+	       : !strcmp(type, "quick") ? PHYSICS_SOLVER_QUICK
+					: PHYSICS_SOLVER_AUTO;
+}
+
+static void set_up_shared(struct server_world *world, enum physics_break rule)
+{
+	struct shared *shared = &world->shared;
+	struct scene *scene = world->scene;
+	shared->scene = scene;
+	shared->systems = world->systems;
+	shared->state = systems_create_state(world->systems);
+	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
+	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
+	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
+	shared->physics = (struct physics_options){
+		.solver = choose_solver(scene), .rule = rule, .sleepless = world->server->def.sleepless};
+	touch_init(&shared->touch, scene);
+	tracker_init(&shared->tracker, scene);
+}
+
+static void on_event(void *ctx, uint64_t step, const struct plan_event *event)
+{
+	static const troupe_event_kind kinds[] = {
+		[PLAN_MOVE] = TROUPE_EVENT_MOVE,
+		[PLAN_LOAD] = TROUPE_EVENT_LOAD,
+		[PLAN_UNLOAD] = TROUPE_EVENT_UNLOAD,
+		[PLAN_GHOST_ON] = TROUPE_EVENT_GHOST_ON,
+		[PLAN_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
+	};
+	struct server_world *world = ctx;
+	bool level = event->kind == PLAN_LOAD || event->kind == PLAN_UNLOAD;
+	struct troupe_event out = {
+		.world = world->scene->name,
+		.kind = kinds[event->kind],
+		.step = step,
+		.name = level ? world->scene->levels[event->id].name : world->scene->models[event->id].name,
+		.from = world_number(world, event->from),
+		.to = world_number(world, event->to),
+	};
+	world->server->def.on_event(world->server->def.ctx, &out);
+}
+
+static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text)
+{
+	struct server_world *world = ctx;
+	struct troupe_reply reply = {world->scene->name, step, topic, status, text};
+	world->server->def.on_reply(world->server->def.ctx, &reply);
+}
+
+static void set_up_primary(struct server_world *world)
+{
+	const struct troupe_server_def *def = &world->server->def;
+	struct primary_options options = {
+		.secondaries = world->secondaries,
+		.rtf = def->pace == TROUPE_PACE_FACTOR ? def->rtf : world->scene->real_time_factor,
+		.rate_hz = def->pace == TROUPE_PACE_RATE ? def->rate_hz : 0,
+		.initial_time_s = def->initial_time_s,
+		.paused = def->paused,
+		.chaos = def->chaos,
+		.chaos_seed = def->chaos_seed,
+		.on_event = def->on_event ? on_event : NULL,
+		.on_reply = def->on_reply ? on_reply : NULL,
+		.edit = {def->world_path, def->resource_paths},
+		.ctx = world,
+	};
+	primary_init(&world->primary, &options, &world->shared);
+	world->ready = true;
+}
+
+troupe_status world_init(
+	struct server_world *world, struct troupe_server *server, uint32_t index, struct troupe_error *error)
+{
+	world->server = server;
+	world->index = index;
+	return compile(world, &server->sdf->worlds.at[index], error);
+}
+
+void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule)
+{
+	world->threads = threads;
+	world->secondaries = MAX(threads, 1u);
+	warn_of_pins(world);
+	set_up_shared(world, rule);
+	set_up_primary(world);
+	world->counts.busy_ns = mem_alloc(world->secondaries * sizeof *world->counts.busy_ns);
+	world->observe = observe_create(world->secondaries);
+	world_publish(world, false);
+}
+
+void world_fini(struct server_world *world)
+{
+	if (world->ready) {
+		primary_fini(&world->primary);
+		touch_fini(&world->shared.touch);
+		tracker_fini(&world->shared.tracker);
+	}
+	observe_destroy(world->observe);
+	state_destroy(world->shared.state);
+	free(world->shared.control.joints);
+	free(world->shared.control.bodies);
+	free(world->shared.boxes);
+	free(world->counts.busy_ns);
+	systems_destroy(world->systems);
+	scene_destroy(world->scene);
+}
+
+/* --- snapshots -------------------------------------------------------------------------------------------------- */
+
+/* Models in snapshots and reports: those that move, and performers. */
+bool world_shows(const struct server_world *world, uint32_t model)
+{
+	const struct scene_model *m = &world->scene->models[model];
+	return !m->absent && (m->performer || m->body_count);
+}
+
+static void count_shown(const struct server_world *world, uint32_t *ret_models, size_t *ret_name_bytes)
+{
+	*ret_models = 0;
+	*ret_name_bytes = 0;
+	for (uint32_t m = 0; m < world->scene->model_count; m++) {
+		if (!world_shows(world, m))
+			continue;
+		++*ret_models;
+		*ret_name_bytes += strlen(world->scene->models[m].name) + 1;
+	}
+}
+
+/* Names are copied: the model may be gone while somebody still reads the snapshot. */
+static void fill_models(struct server_world *world, struct troupe_model_state *models, char *names)
+{
+	for (uint32_t m = 0, i = 0; m < world->scene->model_count; m++) {
+		if (!world_shows(world, m))
+			continue;
+		const char *name = world->scene->models[m].name;
+		struct pose pose = state_model_pose(world->shared.state, m, false);
+		models[i++] = (struct troupe_model_state){
+			.name = strcpy(names, name),
+			.pose = {pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z},
+			.secondary = world_number(world, world->primary.plan.now.model[m]),
+			.loaded = world->primary.plan.active[m],
+			.asleep = primary_rests(&world->primary, m),
+		};
+		names += strlen(name) + 1;
+	}
+}
+
+static void fill_busy(struct server_world *world, double *busy)
+{
+	struct server_counts *counts = &world->counts;
+	uint64_t now = clock_now_ns();
+	double passed = counts->at_ns ? (double)(now - counts->at_ns) : 0;
+	counts->at_ns = now;
+	for (uint32_t i = 0; i < world->secondaries; i++) {
+		uint64_t total = world->primary.runners[i].busy_ns;
+		busy[i] = passed > 0 ? (double)(total - counts->busy_ns[i]) / passed : 0;
+		counts->busy_ns[i] = total;
+	}
+}
+
+void world_publish(struct server_world *world, bool running)
+{
+	struct observe_arrays arrays;
+	uint32_t model_count;
+	size_t name_bytes;
+	count_shown(world, &model_count, &name_bytes);
+	struct troupe_snapshot *snapshot = observe_begin(world->observe, !running, model_count, name_bytes, &arrays);
+	if (!snapshot)
+		return;
+	fill_models(world, arrays.models, arrays.names);
+	fill_busy(world, arrays.busy);
+	snapshot->world = world->scene->name;
+	snapshot->step = world->primary.lockstep.number;
+	snapshot->time_s = primary_time_s(&world->primary);
+	snapshot->paused = world->primary.paused;
+	snapshot->model_count = model_count;
+	snapshot->secondaries = world->secondaries;
+	observe_publish(world->observe, snapshot, !running);
+}

@@ -1,0 +1,66 @@
+#!/bin/sh
+# test limit: 300
+# Several worlds in one file: each comes to the state that it comes to alone, for any number of secondaries and under
+# forced moves; commands find their world; one that is paused waits alone; one that fails ends all.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+# world NAME: what is inside of <sdf> in a world of ours, its includes made absolute
+world()
+{
+	sed -n '/<world /,/<\/world>/p' "$worlds/$1.sdf" | sed "s|<uri>models/|<uri>file://$(cd "$worlds" && pwd)/models/|"
+}
+
+two=$scratch/two.sdf
+{ echo '<sdf version="1.9">'; world asleep; world hill; echo '</sdf>'; } >"$two"
+long=3000
+[ -z "$quick" ] || long=800
+sed '/^2000/s/2000/200/' "$worlds/asleep.commands" >"$scratch/commands"
+
+run "$scratch/asleep" "$worlds/asleep.sdf" "$scratch/commands" $long --secondaries 1 --report "$scratch/asleep.json"
+run "$scratch/hill" "$worlds/hill.sdf" - $long --secondaries 1 --report "$scratch/hill.json"
+alone="$(member "$scratch/asleep.json" state_hash) $(member "$scratch/hill.json" state_hash)"
+run "$scratch/reference" "$two" "$scratch/commands" $long --secondaries 0 --hash-every 100
+[ "$(grep -c '^hash' "$scratch/reference")" = $((long / 100)) ]
+check 'a hash every 100 steps' $?
+for options in 0 1 2 3 '2 --chaos 1'; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$two" "$scratch/commands" $long --hash-every 100 --report "$scratch/report" --secondaries $options
+	cmp -s "$scratch/reference" "$scratch/other"
+	check "--secondaries $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	together=$(sed -n '/"worlds"/,$s/^  "state_hash": "\(.*\)",$/\1/p' "$scratch/report" | tr '\n' ' ')
+	[ "$together" = "$alone " ]
+	check "--secondaries $options: each as alone ($together, $alone)" $?
+done
+run "$scratch/trace" "$two" "$scratch/commands" $long --secondaries 2 --chaos 1 --trace
+grep -q '^move [0-9]* hill/' "$scratch/trace" && grep -q '^move [0-9]* asleep/' "$scratch/trace"
+check 'the trace says which world' $?
+
+# one is paused, the other goes on
+echo '100 /world/hill/control pause: true' >"$scratch/pause"
+run "$scratch/out" "$two" "$scratch/pause" 500 --secondaries 1 --report "$scratch/report"
+times=$(sed -n 's/^  "sim_time": \(.*\),$/\1/p' "$scratch/report" | tr '\n' ' ')
+[ "$times" = '0.5 0.1 ' ]
+check "one is paused at 0.1 s, the other goes on to 0.5 s: $times" $?
+
+# refused NAME REASON: with exit status 1
+refused()
+{
+	"$troupe" run "$scratch/$1.sdf" --rtf 0 --iterations 2000 --secondaries 2 ${3:+--commands "$3"} >"$scratch/out" 2>"$scratch/err"
+	[ $? = "${4:-1}" ]
+	check "$1: exit status ${4:-1}" $?
+	grep -qF "$2" "$scratch/err"
+	check "$1: $2: $(tail -n 1 "$scratch/err")" $?
+}
+printf '<sdf version="1.9"><world name="a"/>\n<world name="a"/></sdf>' >"$scratch/same.sdf"
+refused same "same.sdf:2: "
+echo '1 /world/nowhere/control pause: true' >"$scratch/nowhere"
+refused two "'/world/nowhere/control'" "$scratch/nowhere"
+echo '1 /world/hill/crate name: "x"' >"$scratch/service"
+refused two "world 'hill' has no service 'crate'" "$scratch/service"
+# a model that is thrown beyond all bounds: the other world stops as well
+cat >"$scratch/wild.sdf" <<-EOF2
+<sdf version="1.9"><world name="calm"><model name="m"><link name="l"/></model><model name="n"><link name="l"/></model></world>
+<world name="wild"><gravity>0 0 -1e6</gravity><model name="m"><link name="l"/></model><model name="n"><link name="l"/></model></world></sdf>
+EOF2
+refused wild 'diverged' '' 4
+totals
