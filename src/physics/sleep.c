@@ -10,11 +10,14 @@
 
 #include <string.h>
 
-/* Stillness shows in the speed of every body, and lasts. Things at rest move by less than a tenth of this in our
- * worlds; ODE's own auto-disable takes 0.01, which stops slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured".
- */
-#define STILL_SPEED 0.001 /* m/s */
-#define STILL_SPIN 0.001  /* rad/s */
+/* Still is what stays where it is: within these of where it was last seen to move, for PHYSICS_STILL_S. Speed alone
+ * will not do: piles that rest jitter at up to some cm/s under the iterative solver, and slow mechanisms move at less.
+ * A bound on the speed all the same, for what swings through a narrow range. See ../ARCHITECTURE.md, "Tried and
+ * measured". */
+#define STILL_WAY 0.25e-3  /* m */
+#define STILL_TURN 0.25e-3 /* rad */
+#define STILL_SPEED 0.05   /* m/s */
+#define STILL_SPIN 0.05    /* rad/s */
 
 uint64_t sleep_steps(double dt)
 {
@@ -33,27 +36,39 @@ static bool is_zero(struct vec3 v)
 	return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
+static bool has_left(const struct body_state *body, const struct pose *rest)
+{
+	struct quat turn = quat_mul(quat_conj(rest->q), body->q);
+	struct vec3 sine = {turn.x, turn.y, turn.z}; /* of half the angle, times the axis */
+	return !within(vec3_sub(body->p, rest->p), STILL_WAY) || !within(sine, STILL_TURN / 2);
+}
+
 /* A body that drifts slowly through empty space is moving, not resting: unless it is at rest to the last bit, something
  * must hold it. */
-static bool is_still(const struct body_state *bodies, uint32_t count, bool held)
+static bool is_still(const struct body_state *bodies, const struct pose *rest, uint32_t count, bool held)
 {
-	bool slow = true, at_rest = true;
+	bool stays = true, at_rest = true;
 	for (uint32_t i = 0; i < count; i++) {
-		slow = slow && within(bodies[i].v, STILL_SPEED) && within(bodies[i].w, STILL_SPIN);
+		stays = stays && within(bodies[i].v, STILL_SPEED) && within(bodies[i].w, STILL_SPIN) &&
+			!has_left(&bodies[i], &rest[i]);
 		at_rest = at_rest && is_zero(bodies[i].v) && is_zero(bodies[i].w);
 	}
-	return at_rest || (slow && held);
+	return stays && (at_rest || held);
 }
 
 void sleep_count(struct physics *physics, struct instance *instance, double dt)
 {
-	const struct scene_model *m = &physics->scene->models[instance->model];
-	uint64_t now = *state_still(physics->state, instance->model, false);
-	uint64_t *next = state_still(physics->state, instance->model, true);
+	uint32_t model = instance->model;
+	const struct scene_model *m = &physics->scene->models[model];
+	const struct body_state *bodies = state_bodies(physics->state, model, true);
+	const struct pose *before = state_rest(physics->state, model, false);
+	struct pose *rest = state_rest(physics->state, model, true);
 	bool still = m->may_sleep && !instance->disturbed &&
-		     is_still(state_bodies(physics->state, instance->model, true), m->body_count,
-			     instance->held || instance->touched);
-	*next = still ? MIN(now + 1, sleep_steps(dt)) : 0;
+		     is_still(bodies, before, m->body_count, instance->held || instance->touched);
+	for (uint32_t i = 0; i < m->body_count; i++)
+		rest[i] = still ? before[i] : body_pose(&bodies[i]);
+	*state_still(physics->state, model, true) =
+		still ? MIN(*state_still(physics->state, model, false) + 1, sleep_steps(dt)) : 0;
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
