@@ -26,8 +26,9 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "check",
 	.usage = "troupe check [OPTIONS] WORLD.sdf",
-	.about = "Load a world the way run does. Prints on standard error every error and warning, and what is "
-		 "ignored, by name and number; then one line on standard output that says what the world holds.",
+	.about = "Load a world the way run does, but go on after an error where that is possible. Prints on standard "
+		 "error every error and warning, and what is ignored, by name and number; then one line on standard "
+		 "output that says what the world holds.",
 	.after = "Exit status\n  0 the world can be run; 1 it cannot; 2 wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),

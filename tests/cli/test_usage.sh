@@ -435,6 +435,18 @@ sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' 
 	grep -oE -e '(^|[ ",])--?[a-z][a-z-]*' | tr -d ' ",' | sort -u >in_man
 diff in_help in_man >out 2>err && [ "$(wc -l <in_man)" -gt 20 ]
 report $? 'options in --help (<) and in the manual page (>)'
+# every service of a world is in the manual page and in README
+echo '1 /world/w/fly x: 1' >c.txt
+timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
+services=$(sed -n "s/.*has no service 'fly': expected one of \(.*\)$/\1/p" err | tr -d ,)
+[ "$(echo "$services" | wc -w)" -ge 8 ]
+report $? 'the services of a world are not listed'
+for service in $services; do
+	grep -q "/world/NAME/$service " "$source/src/cli/troupe.1"
+	report $? "$service is not in the manual page"
+	grep -q "[/ ]$service\>" "$source/README"
+	report $? "$service is not in README"
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
