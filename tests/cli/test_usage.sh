@@ -444,7 +444,7 @@ report $? 'the services of a world are not listed'
 for service in $services; do
 	grep -q "/world/NAME/$service " "$source/src/cli/troupe.1"
 	report $? "$service is not in the manual page"
-	grep -q "[/ ]$service\>" "$source/README"
+	grep -qw "$service" "$source/README"
 	report $? "$service is not in README"
 done
 
