@@ -8,7 +8,9 @@
 _Static_assert(sizeof(struct body_state) == 13 * 8, "a body is thirteen words, without padding to hash");
 _Static_assert(sizeof(struct joint_state) == 2 * 8, "a joint is two words");
 
-enum { BODY_WORDS = 13, JOINT_WORDS = 2 };
+_Static_assert(sizeof(struct body_anchor) == 7 * 8, "an anchor is seven words");
+
+enum { BODY_WORDS = 13, JOINT_WORDS = 2, ANCHOR_WORDS = 7 };
 
 enum { LINE_WORDS = 8 };
 
@@ -58,7 +60,8 @@ static void lay_out_parts(struct state *state, uint32_t model)
 static void lay_out_rest(struct state *state, uint32_t model, uint32_t system_words)
 {
 	struct state_model *m = &state->models[model];
-	m->words += state->scene->models[model].body_count > 0; /* still */
+	uint32_t bodies = state->scene->models[model].body_count;
+	m->words += bodies ? bodies * ANCHOR_WORDS + 1 : 0; /* anchors, still */
 	m->system_first = m->words;
 	m->words += system_words;
 	m->offset = ranges_take(&state->lines, lines_of(m)) * LINE_WORDS;
