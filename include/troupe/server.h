@@ -34,16 +34,17 @@ typedef enum troupe_event_kind {
 struct troupe_event {
 	const char *world;
 	troupe_event_kind kind;
-	uint64_t step; /* the step from which on it holds */
-	const char *name;
+	uint64_t step;    /* the step from which on it holds */
+	const char *name; /* during the call */
 	uint32_t from, to;
 };
 
-/* What came of a command to the world (create, remove, set_pose ...), or why one could not be given to anybody. */
+/* What came of a command to the world (create, remove, set_pose ...), or why one could not be given to anybody. A
+ * command that failed changed nothing (but create_multiple, which creates what can be created), and the run goes on. */
 struct troupe_reply {
 	const char *world;
 	uint64_t step;
-	const char *topic;
+	const char *topic; /* both texts: during the call */
 	troupe_status status;
 	const char *text; /* what was done, or what is wrong */
 };
@@ -129,11 +130,11 @@ struct troupe_pose {
 };
 
 struct troupe_model_state {
-	const char *name;        /* the server's */
+	const char *name;        /* the snapshot's */
 	struct troupe_pose pose; /* of the model's frame in the world */
 	uint32_t secondary;      /* who simulates it; 0: nobody, or the single runner */
 	bool loaded;
-	bool asleep; /* at rest, and not stepped until something touches or commands it */
+	bool asleep; /* at rest, and not stepped until something touches or commands it: see the manual page */
 };
 
 /* A state as a whole, immutable, protected by RCU: valid only inside the callback. */
@@ -143,7 +144,8 @@ struct troupe_snapshot {
 	double time_s;
 	bool paused;
 	uint32_t model_count;
-	const struct troupe_model_state *models; /* dynamic models and performers, in file order */
+	/* Dynamic models and performers, in file order; one that was created takes the lowest place that is free. */
+	const struct troupe_model_state *models;
 	uint32_t secondaries;
 	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
 };

@@ -26,8 +26,9 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "check",
 	.usage = "troupe check [OPTIONS] WORLD.sdf",
-	.about = "Load a world the way run does. Prints on standard error every error and warning, and what is "
-		 "ignored, by name and number; then one line on standard output that says what the world holds.",
+	.about = "Load a world the way run does, but go on after an error where that is possible. Prints on standard "
+		 "error every error and warning, and what is ignored, by name and number; then one line on standard "
+		 "output that says what the world holds.",
 	.after = "Exit status\n  0 the world can be run; 1 it cannot; 2 wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
@@ -67,12 +68,12 @@ static void count_scene(struct totals *totals, const struct scene *scene)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
 }
 
-/* That a plug-in is not known is said once for all of its name, with their count (list_plugins()). */
+/* Which plug-ins are not known is said with their numbers (list_plugins()). */
 static void count_systems(struct totals *totals, const struct systems *systems)
 {
 	totals->systems += systems->count;
 	for (uint32_t i = 0; i < systems->warnings.count; i++)
-		if (strstr(systems->warnings.at[i], "is not known; it is ignored"))
+		if (strstr(systems->warnings.at[i], " not known; "))
 			totals->warnings++;
 		else
 			find(totals, SDF_WARNING, systems->warnings.at[i]);
@@ -134,13 +135,6 @@ struct plugin_kind {
 	uint32_t count;
 };
 
-static bool is_ignored(const struct sdf_plugin *plugin)
-{
-	if (plugin->model != SDF_NONE)
-		return !systems_know(plugin->name);
-	return !scene_knows_plugin(plugin->name) && !systems_know(plugin->name);
-}
-
 static void list_plugins(const struct sdf_world *world)
 {
 	struct map index = {0};
@@ -148,7 +142,7 @@ static void list_plugins(const struct sdf_world *world)
 	for (uint32_t i = 0; i < world->plugins.count; i++) {
 		const struct sdf_plugin *plugin = &world->plugins.at[i];
 		uint32_t at = kinds.count;
-		if (!is_ignored(plugin))
+		if (!systems_ignore(plugin))
 			continue;
 		if (map_add(&index, plugin->name, at))
 			vec_push(&kinds, (struct plugin_kind){plugin->name, plugin->element, 0});

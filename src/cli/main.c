@@ -112,8 +112,9 @@ static void print_help(void)
 	       "  -h, --help                  print this help; after a command, the command's\n"
 	       "  --version                   print the version\n\n"
 	       "Exit status\n"
-	       "  0 done; 1 bad world or other input, or output that cannot be written;\n"
-	       "  2 wrong usage; 3 a peer was lost; 4 internal error, or a model diverged\n");
+	       "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
+	       "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
+	       "  error, or a model diverged\n");
 }
 
 static int complain_of_command(const char *word)

@@ -130,10 +130,12 @@ static const struct options_command command = {
 		 "  reply STEP TOPIC ok|failed TEXT\n\n"
 		 "Lines of --commands (blank lines and lines that begin with # are skipped)\n"
 		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
-		 "  200 /world/NAME/control pause: true\n\n"
+		 "  200 /world/NAME/control pause: true\n"
+		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n\n"
 		 "Exit status\n"
-		 "  0 done; 1 bad world or other input, or output that cannot be written;\n"
-		 "  2 wrong usage; 3 a peer was lost; 4 internal error, or a model diverged\n",
+		 "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
+		 "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
+		 "  error, or a model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

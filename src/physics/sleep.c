@@ -10,14 +10,11 @@
 
 #include <string.h>
 
-/* Still is what stays where it is: within these of where it was last seen to move, for PHYSICS_STILL_S. Speed alone
- * will not do: piles that rest jitter at up to some cm/s under the iterative solver, and slow mechanisms move at less.
- * A bound on the speed all the same, for what swings through a narrow range. See ../ARCHITECTURE.md, "Tried and
- * measured". */
-#define STILL_WAY 0.25e-3  /* m */
-#define STILL_TURN 0.25e-3 /* rad */
-#define STILL_SPEED 0.05   /* m/s */
-#define STILL_SPIN 0.05    /* rad/s */
+/* Stillness shows in how far a body gets, and lasts: less than 1 mm/s and 1 mrad/s would lead in that time. Its speed
+ * of the moment says less: what the iterative solver holds twitches. ODE's own auto-disable takes 0.01 m/s, which stops
+ * slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured". */
+#define STILL_M (0.001 * PHYSICS_STILL_S)
+#define STILL_RAD (0.001 * PHYSICS_STILL_S)
 
 uint64_t sleep_steps(double dt)
 {
@@ -26,49 +23,50 @@ uint64_t sleep_steps(double dt)
 
 /* --- stillness of one model -------------------------------------------------------------------------------------- */
 
-static bool within(struct vec3 v, double max)
-{
-	return vec3_dot(v, v) <= max * max;
-}
-
 static bool is_zero(struct vec3 v)
 {
 	return v.x == 0 && v.y == 0 && v.z == 0;
 }
 
-static bool has_left(const struct body_state *body, const struct pose *rest)
+static bool is_at_rest(const struct body_state *bodies, uint32_t count)
 {
-	struct quat turn = quat_mul(quat_conj(rest->q), body->q);
-	struct vec3 sine = {turn.x, turn.y, turn.z}; /* of half the angle, times the axis */
-	return !within(vec3_sub(body->p, rest->p), STILL_WAY) || !within(sine, STILL_TURN / 2);
+	bool at_rest = true;
+	for (uint32_t i = 0; i < count; i++)
+		at_rest = at_rest && is_zero(bodies[i].v) && is_zero(bodies[i].w);
+	return at_rest;
 }
 
-/* A body that drifts slowly through empty space is moving, not resting: unless it is at rest to the last bit, something
- * must hold it. */
-static bool is_still(const struct body_state *bodies, const struct pose *rest, uint32_t count, bool held)
+static bool is_near(const struct body_state *body, const struct body_anchor *anchor)
 {
-	bool stays = true, at_rest = true;
-	for (uint32_t i = 0; i < count; i++) {
-		stays = stays && within(bodies[i].v, STILL_SPEED) && within(bodies[i].w, STILL_SPIN) &&
-			!has_left(&bodies[i], &rest[i]);
-		at_rest = at_rest && is_zero(bodies[i].v) && is_zero(bodies[i].w);
-	}
-	return stays && (at_rest || held);
+	struct vec3 gone = vec3_sub(body->p, anchor->p);
+	struct quat turn = quat_mul(body->q, quat_conj(anchor->q));
+	struct vec3 half = {turn.x, turn.y, turn.z}; /* of a small turn, in radians */
+	return vec3_dot(gone, gone) <= STILL_M * STILL_M && 4 * vec3_dot(half, half) <= STILL_RAD * STILL_RAD;
+}
+
+static bool are_near(const struct body_state *bodies, const struct body_anchor *anchors, uint32_t count)
+{
+	bool near = true;
+	for (uint32_t i = 0; i < count; i++)
+		near = near && is_near(&bodies[i], &anchors[i]);
+	return near;
 }
 
 void sleep_count(struct physics *physics, struct instance *instance, double dt)
 {
-	uint32_t model = instance->model;
-	const struct scene_model *m = &physics->scene->models[model];
-	const struct body_state *bodies = state_bodies(physics->state, model, true);
-	const struct pose *before = state_rest(physics->state, model, false);
-	struct pose *rest = state_rest(physics->state, model, true);
-	bool still = m->may_sleep && !instance->disturbed &&
-		     is_still(bodies, before, m->body_count, instance->held || instance->touched);
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	uint64_t now = *state_still(physics->state, instance->model, false);
+	const struct body_state *bodies = state_bodies(physics->state, instance->model, true);
+	const struct body_anchor *before = state_anchors(physics->state, instance->model, false);
+	struct body_anchor *anchors = state_anchors(physics->state, instance->model, true);
+	/* what drifts slowly through empty space is moving: unless it is at rest to the last bit, something must hold
+	 * it */
+	bool held = instance->held || instance->touched || is_at_rest(bodies, m->body_count);
+	bool may_rest = m->may_sleep && !instance->disturbed && held;
+	bool still = may_rest && now && are_near(bodies, before, m->body_count);
 	for (uint32_t i = 0; i < m->body_count; i++)
-		rest[i] = still ? before[i] : body_pose(&bodies[i]);
-	*state_still(physics->state, model, true) =
-		still ? MIN(*state_still(physics->state, model, false) + 1, sleep_steps(dt)) : 0;
+		anchors[i] = still ? before[i] : (struct body_anchor){bodies[i].p, bodies[i].q};
+	*state_still(physics->state, instance->model, true) = still ? MIN(now + 1, sleep_steps(dt)) : may_rest;
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */

@@ -6,10 +6,11 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct body_state) == 13 * 8, "a body is thirteen words, without padding to hash");
-_Static_assert(sizeof(struct pose) == 7 * 8, "a pose is seven words");
 _Static_assert(sizeof(struct joint_state) == 2 * 8, "a joint is two words");
 
-enum { BODY_WORDS = 13, POSE_WORDS = 7, JOINT_WORDS = 2 };
+_Static_assert(sizeof(struct body_anchor) == 7 * 8, "an anchor is seven words");
+
+enum { BODY_WORDS = 13, JOINT_WORDS = 2, ANCHOR_WORDS = 7 };
 
 enum { LINE_WORDS = 8 };
 
@@ -60,7 +61,7 @@ static void lay_out_rest(struct state *state, uint32_t model, uint32_t system_wo
 {
 	struct state_model *m = &state->models[model];
 	uint32_t bodies = state->scene->models[model].body_count;
-	m->words += bodies ? bodies * POSE_WORDS + 1 : 0; /* rest and still */
+	m->words += bodies ? bodies * ANCHOR_WORDS + 1 : 0; /* anchors, still */
 	m->system_first = m->words;
 	m->words += system_words;
 	m->offset = ranges_take(&state->lines, lines_of(m)) * LINE_WORDS;

@@ -4,8 +4,8 @@
  * A model's words, in this order:
  *   bodies   struct body_state each, in body order
  *   joints   struct joint_state each: the model's own, then the world's joints that it is the child of
- *   rest     struct pose of each body: where it was when it was last seen to move (physics: sleeping)
- *   still    one word, of a model with bodies: for how many steps it has been there
+ *   anchors  struct body_anchor each, in body order: where it was when it began to be still (physics: sleeping)
+ *   still    one word, of a model with bodies: for how many steps it has been still
  *   systems  whatever its systems keep (commands in force, odometry, integrals), each from its own offset
  * Two copies of each: `now` is state k and read by anyone during step k; `next` is written during step k by the runner
  * that simulates the model, and by nobody else. state_advance() makes next the new now; a model that no runner stepped
@@ -22,6 +22,11 @@ struct body_state {
 	struct quat q; /* as the physics stored it: not normalised again on the way */
 	struct vec3 v; /* of the centre of mass, m/s */
 	struct vec3 w; /* rad/s, world axes */
+};
+
+struct body_anchor {
+	struct vec3 p;
+	struct quat q;
 };
 
 struct joint_state {
@@ -88,11 +93,9 @@ static inline uint64_t *state_still(const struct state *state, uint32_t model, b
 	return state_words(state, model, next) + state->models[model].system_first - 1;
 }
 
-/* [body_count] */
-static inline struct pose *state_rest(const struct state *state, uint32_t model, bool next)
+static inline struct body_anchor *state_anchors(const struct state *state, uint32_t model, bool next)
 {
-	uint64_t *still = state_still(state, model, next);
-	return (struct pose *)(void *)(still - state->scene->models[model].body_count * (sizeof(struct pose) / 8));
+	return (struct body_anchor *)(void *)state_still(state, model, next) - state->scene->models[model].body_count;
 }
 
 /* next becomes now. */

@@ -1,4 +1,4 @@
-#include "system/system.h"
+#include "system/builtin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,24 @@ static const struct system_ops *find_ops(const char *name)
 			if (!strcmp(*alias, name))
 				return *ops;
 	return NULL;
+}
+
+static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands")};
+
+static bool is_inherent(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(inherent); i++)
+		for (const char *const *alias = inherent[i]; *alias; alias++)
+			if (!strcmp(*alias, name))
+				return true;
+	return false;
+}
+
+bool systems_ignore(const struct sdf_plugin *plugin)
+{
+	if (plugin->model != SDF_NONE)
+		return !find_ops(plugin->name);
+	return !scene_knows_plugin(plugin->name) && !is_inherent(plugin->name);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
@@ -196,6 +214,29 @@ static void fit(struct systems *systems)
 	systems->room = room;
 }
 
+/* One line for all of the world's own: there are several in almost every file of Gazebo's. */
+static void warn_of_world(struct systems *systems)
+{
+	const struct sdf_world *world = systems->scene->sdf;
+	const struct sdf_element *first = NULL;
+	struct map named = {0};
+	struct text names = {0};
+	for (uint32_t i = 0; i < world->plugins.count; i++) {
+		const struct sdf_plugin *plugin = &world->plugins.at[i];
+		if (plugin->model != SDF_NONE || plugin->link != SDF_NONE || !systems_ignore(plugin) ||
+			!map_add(&named, plugin->name, 0))
+			continue;
+		text_add(&names, "%s'%s'", first ? ", " : "", plugin->name);
+		first = first ? first : plugin->element;
+	}
+	if (first)
+		vec_push(&systems->warnings,
+			arena_printf(&systems->arena, "%s:%u: plugins of the world are not known; they are ignored: %s",
+				first->file, first->line, names.at));
+	text_fini(&names);
+	map_fini(&named);
+}
+
 static troupe_status create_all(
 	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
@@ -220,15 +261,11 @@ static troupe_status create_all(
 		first = first.status ? first : c.first;
 	}
 	map_fini(&warned);
+	warn_of_world(systems);
 	if (!first.status)
 		return status;
 	*error = first;
 	return first.status;
-}
-
-bool systems_know(const char *plugin_name)
-{
-	return find_ops(plugin_name) != NULL;
 }
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)

@@ -90,7 +90,7 @@ struct systems {
 	VEC(struct system_channel) channels;
 	VEC(uint32_t) free_channels;
 	VEC(const char *)
-	warnings; /* file:line: plug-ins that are not known, once per name, or do not fit their model */
+	warnings; /* file:line: plug-ins that are not known, once per name (the world's: all at once), or do not fit */
 	struct arena arena;
 	pthread_mutex_t lock; /* over channels: held by whoever changes them, and by readers on other threads */
 };
@@ -99,8 +99,9 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 /* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
 troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
 	void *ctx, struct systems **ret_systems, struct troupe_error *error);
-/* Whether a plug-in of that name is a system. */
-bool systems_know(const char *plugin_name);
+/* Whether nobody heeds the plug-in: a model's that is no system; a world's that neither holds levels nor asks for what
+ * every run does (Gazebo's Physics and UserCommands). */
+bool systems_ignore(const struct sdf_plugin *plugin);
 void systems_destroy(struct systems *systems);
 /* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,
  * else NULL. On failure nothing has changed. */

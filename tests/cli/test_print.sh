@@ -26,6 +26,12 @@ hashes()
 	return "${PIPESTATUS[0]}"
 }
 
+# summary FILE: what check says that it holds; what is ignored is not printed, so warnings are left out
+summary()
+{
+	timeout 60 "$troupe" check "$1" --resource-path "$2" 2>/dev/null | sed -n 's/^.*: can be run: \(.*\), warnings: .*/\1/p'
+}
+
 compare() # FILE
 {
 	local file=$1 near
@@ -38,6 +44,10 @@ compare() # FILE
 	report $? "$file: printed, it means something else"
 	# what cannot be run cannot be compared
 	timeout 60 "$troupe" check "$file" >/dev/null 2>&1 || return
+	summary "$file" "$near" >"$folder/a"
+	summary "$folder/printed.sdf" "$near" >"$folder/b"
+	[ "$(wc -l <"$folder/a")" = 1 ] && cmp -s "$folder/a" "$folder/b"
+	report $? "$file: printed, it holds something else: $(diff "$folder/a" "$folder/b")"
 	hashes "$file" "$near" >"$folder/a"
 	hashes "$folder/printed.sdf" "$near" >"$folder/b"
 	[ -s "$folder/a" ] && cmp -s "$folder/a" "$folder/b"

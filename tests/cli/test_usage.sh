@@ -335,6 +335,65 @@ done
 [ "$(grep -c 'typo\|my:own' err)" = 1 ]
 report $? 'typo is named more than once, or my:own is'
 
+# everything at once: what cannot be read, one error each; then, with these put right, all that is ignored and the whole
+# summary
+cat >all.sdf <<'END'
+<sdf version="1.9"><world name="w"><wind/><scene/>
+<plugin name="gz::sim::systems::Physics" filename="a"/>
+<plugin name="ignition::gazebo::systems::UserCommands" filename="a"/>
+<plugin name="gz::sim::systems::Buoyancy" filename="a"/>
+<plugin name="gz::sim::systems::DiffDrive" filename="a"/>
+<plugin name="gz::sim::systems::Buoyancy" filename="a"/>
+<plugin name="gz::sim" filename="">
+<performer name="p"><ref>e</ref><geometry><box><size>1 1 1</size></box></geometry></performer>
+<level name="v"><geometry><box><size>1 1 1</size></box></geometry><ref>nobody</ref></level></plugin>
+<model name="a"><link name="l"><inertial><mass>-1</mass></inertial></link></model>
+<model name="b"><link name="l"><collision name="c"><geometry><sphere><radius>abc</radius></sphere></geometry></collision></link></model>
+<model name="c"><pose>1 2</pose><link name="l"><typo/><typo/></link><plugin name="p" filename="q"/></model>
+<model name="d"><static>1</static><link name="l"><collision name="c"><geometry><mesh><uri>no.stl</uri></mesh></geometry></collision></link></model>
+<model name="e"><link name="l"/></model>
+<model name="f"><link name="k"/><link name="l"/><joint name="j" type="fixed"><parent>k</parent><child>x</child></joint>
+<plugin name="gz::sim::systems::JointController" filename=""><joint_name>no</joint_name></plugin>
+<plugin name="gz::sim::systems::VelocityControl" filename=""/></model>
+<include><uri>model://nothing</uri></include>
+</world></sdf>
+END
+# says STATUS PATTERN...: check of all.sdf with that status, and for each pattern one line on standard error; no others
+says()
+{
+	want=$1
+	shift
+	timeout 20 "$troupe" check all.sdf >out 2>err
+	status=$?
+	[ $status = "$want" ] && [ "$(wc -l <out)" = 1 ] && [ "$(wc -l <err)" = $# ]
+	report $? "check of all.sdf: status $status, not $want, or not one line and $#"
+	for line in "$@"; do
+		[ "$(grep -cE "$line" err)" = 1 ]
+		report $? "check does not say once: $line"
+	done
+}
+says 1 '^error: all.sdf:10: <mass> is -1' '^error: all.sdf:11: <radius> is "abc"' '^error: all.sdf:12: <pose> is "1 2"' \
+	'^error: all.sdf:15: <child> of joint "j" is "x"' '^error: all.sdf:18: <include> of "model://nothing"' \
+	'^warning: all.sdf:12: <typo> in <link>' '^warning: all.sdf:13: "no.stl" of model "d"'
+grep -qx 'all.sdf: cannot be run: errors: 5, warnings: 2' out
+report $? 'not 5 errors and 2 warnings'
+sed -i 's|<mass>-1|<mass>1|; s|abc|1|; s|<pose>1 2</pose>||; s|<child>x|<child>l|; /<include>/d' all.sdf
+says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <level name='v'>: .*'nobody'" \
+	"^warning: all.sdf:16: .*there is no joint 'no' in model 'f'" '^ignored: <wind> in <world> x1 \(first at all.sdf:1\)$' \
+	'^ignored: <scene> in <world> x1 \(first at all.sdf:1\)$' \
+	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
+	'^ignored: plugin "p" x1 \(first at all.sdf:12\)$' \
+	'^ignored: plugin "gz::sim::systems::Buoyancy" x2 \(first at all.sdf:4\)$' \
+	'^ignored: plugin "gz::sim::systems::DiffDrive" x1 \(first at all.sdf:5\)$'
+summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
+grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 6" out
+report $? 'check of all.sdf: another summary'
+# run warns of the same, of the world's plug-ins in one line
+good "^warning: all.sdf:4: plugins of the world .* ignored: 'gz::sim::systems::Buoyancy', 'gz::sim::systems::DiffDrive'$" \
+	run --iterations 1 all.sdf
+[ "$(grep -c '^warning: ' err)" = 6 ]
+report $? 'run does not give the 6 warnings that check counts'
+
 sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
 grep -q '"iterations": [1-9]' r.json
@@ -376,6 +435,18 @@ sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' 
 	grep -oE -e '(^|[ ",])--?[a-z][a-z-]*' | tr -d ' ",' | sort -u >in_man
 diff in_help in_man >out 2>err && [ "$(wc -l <in_man)" -gt 20 ]
 report $? 'options in --help (<) and in the manual page (>)'
+# every service of a world is in the manual page and in README
+echo '1 /world/w/fly x: 1' >c.txt
+timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
+services=$(sed -n "s/.*has no service 'fly': expected one of \(.*\)$/\1/p" err | tr -d ,)
+[ "$(echo "$services" | wc -w)" -ge 8 ]
+report $? 'the services of a world are not listed'
+for service in $services; do
+	grep -q "/world/NAME/$service " "$source/src/cli/troupe.1"
+	report $? "$service is not in the manual page"
+	grep -qw "$service" "$source/README"
+	report $? "$service is not in README"
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
