@@ -308,6 +308,7 @@ void plan_reset(struct plan *plan)
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
 		look(plan, p);
 	plan->contacts.count = 0;
+	plan->contacts_due = 0; /* found anew, also when the pairs are those of before */
 	plan->levels_dirty = plan->assignment_dirty = plan->pairs_dirty = true;
 }
 

@@ -261,8 +261,8 @@ static char *end_world(struct text *out, struct text *levels)
 enum { TILES = 3 };
 
 /* Tiles of 8 m along x, each a level with a floor and two crates on one another; sliders that go from one to the next;
- * sleepers on a slab; a lamp on a long hinge from a hook; two models tied to one another. The tiles' floors end where
- * the slab and the rest begin, and far below all of it lies the bottom. */
+ * sleepers on a slab; a lamp that hangs over its edge from a beam; two models tied to one another. The tiles' floors
+ * end where the slab and the rest begin, and far below all of it lies the bottom. */
 static char *make_world(void)
 {
 	struct text out = {0}, levels = {0};
@@ -287,8 +287,8 @@ static char *make_world(void)
 	add_box(&out, "rider", 0, 10, 0.8, "0.4 0.4 0.4", false, "");
 	add_box(&out, "post", 2, 10, 0.5, "0.2 0.2 1", true, "");
 	add_performer(&levels, "post");
-	add_box(&out, "hook", -2, 11, 0.1, "0.8 0.8 0.2", false, "");
-	add_box(&out, "lamp", -2, 8.4, 0.1, "0.3 0.3 0.3", false, "");
+	add_box(&out, "hook", -2, 10, 0.1, "0.8 3.6 0.2", false, "");
+	add_box(&out, "lamp", -2, 7.6, -0.1, "0.3 0.3 0.3", false, "");
 	add_box(&out, "left", 6, 10, -3.75, "0.5 0.5 0.5", false, VELOCITY);
 	add_box(&out, "right", 6, 11, -3.75, "0.5 0.5 0.5", false, "");
 	text_add(&out,
@@ -602,18 +602,281 @@ static void sequence(uint64_t seed, const char *path, const char *world)
 	lines_fini(&commands);
 }
 
+/* --- who must wake ------------------------------------------------------------------------------------------------ */
+
+enum { ASLEEP_BY = 600, WOKEN_BY = 900 };
+
+struct wake_case {
+	const char *what;
+	const char *before;       /* a model that is created at the start; NULL: none */
+	const char *topic, *text; /* at step ASLEEP_BY; NULL: nothing is commanded */
+	const char *model;        /* has slept until then, and must not any more */
+};
+
+#define SERVICE "/world/w/"
+#define BOX_SDF "<sdf version='1.9'><model name='m'><link name='l'>" GEOMETRY_BOX("0.4 0.4 0.4") "</link></model></sdf>"
+#define ACTOR_SDF                                                                                                      \
+	"<sdf version='1.9'><actor name='m'><link name='l'>" GEOMETRY_BOX(                                             \
+		"0.4 0.4 0.4") "</link><script><delay_start>1.3"                                                       \
+			       "</delay_start><trajectory id='0' type='w'><waypoint><time>0</time><pose>-1 0 0 0 0 "   \
+			       "0</pose></waypoint><waypoint>"                                                         \
+			       "<time>0.4</time><pose>0 0 0 0 0 "                                                      \
+			       "0</pose></waypoint></trajectory></script></actor></sdf>"
+
+static const struct wake_case wake_cases[] = {
+	{"a floor is removed", NULL, SERVICE "remove", "name: 'slab'", "rider"},
+	{"a floor is put elsewhere", NULL, SERVICE "set_pose", "name: 'slab' position {z: -2}", "rider"},
+	{"a floor is lifted", NULL, SERVICE "set_pose", "name: 'slab' position {y: 10}", "rider"},
+	{"what it stands on is removed", NULL, SERVICE "remove", "name: 'base'", "rider"},
+	{"what it stands on is put elsewhere", NULL, SERVICE "set_pose", "name: 'base' position {x: 90}", "rider"},
+	{"what holds it is removed", NULL, SERVICE "remove", "name: 'hook'", "lamp"},
+	{"gravity turns", NULL, SERVICE "set_physics", "gravity {x: 9 z: -5}", "rider"},
+	{"it is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "left"},
+	{"what it is tied to is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "right"},
+	{"a joint is commanded",
+		"name: 'new' pose {position {x: 1.2 y: 9 z: 0.1}} sdf: \"<sdf version='1.9'><model name='m'><link "
+		"name='k'>" GEOMETRY_BOX("0.2 0.2 0.2") "</link><link name='l'><pose>0 0 0.2 0 0 0</pose>" GEOMETRY_BOX(
+			"0.9 0.1 0.1") "</link><joint name='j' "
+				       "type='revolute'><parent>k</parent><child>l</child><axis><xyz>0 0 "
+				       "1</xyz></axis></joint>"
+				       "<plugin name='gz::sim::systems::JointController' "
+				       "filename='x'><joint_name>j</joint_name></plugin></model>"
+				       "</sdf>\"",
+		"/model/new/joint/j/cmd_vel", "data: 9", "new"},
+	{"an actor comes", "name: 'new' pose {position {x: 0 y: 10 z: 0.8}} sdf: \"" ACTOR_SDF "\"", NULL, NULL,
+		"rider"},
+	{"the level of its floor is unloaded", "name: 'new' pose {position {x: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
+		SERVICE "set_pose", "name: 'slider_0' position {x: -60}", "new"},
+	{"its floor is there for no performer any more",
+		"name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"", SERVICE "level/set_performer",
+		"data: 'slider_1' remove: true", "new"},
+	{"who keeps its floor is removed", "name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
+		SERVICE "remove", "name: 'slider_1'", "new"},
+	{"another comes down on it", NULL, SERVICE "create",
+		"name: 'new' pose {position {x: 0.2 y: 10.1 z: 2}} sdf: \"" BOX_SDF "\"", "rider"},
+};
+
+static void wakes(const char *path, const char *world, const struct wake_case *c)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	if (c->before)
+		add(&commands, 0, SERVICE "create", "%s", c->before);
+	if (c->topic)
+		add(&commands, ASLEEP_BY, c->topic, "%s", c->text);
+	run_all(c->what, path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, c->model), *woken = find(&outcome.end, c->model);
+	check(outcome.refused == 0, "%s: %s", c->what, outcome.replies.at ? outcome.replies.at : "");
+	check(slept && slept->asleep, "%s: '%s' has slept", c->what, c->model);
+	check(slept && woken && (!woken->asleep || distance(&slept->pose, &woken->pose) > 0.01), "%s: '%s' sleeps on",
+		c->what, c->model);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
 /* --- what was found ----------------------------------------------------------------------------------------------- */
+
+/* A level's crate has slept on its floor; both are away while the floor is removed. */
+static void floor_lost_while_unloaded(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, ASLEEP_BY, SERVICE "set_pose", "name: 'slider_0' position {x: -60}");
+	add(&commands, ASLEEP_BY + 10, SERVICE "remove", "name: 'floor_0'");
+	add(&commands, ASLEEP_BY + 20, SERVICE "set_pose", "name: 'slider_0' position {z: 0.3}");
+	run_all("floor lost", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, "crate_0"), *end = find(&outcome.end, "crate_0");
+	check(slept && slept->asleep, "a level's crate sleeps");
+	check(end && end->loaded && end->pose.z < -0.5, "it falls when it is back and its floor is not");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* Two performers far from one another, each in its level. `lower` is of the second's, `upper`, which sleeps on it, of
+ * the first's. */
+static char *shared_stack(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	add_box(&out, "floor", 20, 0, -0.25, "8 8 0.5", true, "");
+	add_box(&out, "lower", 22, 0, 0.25, "0.5 0.5 0.5", false, "");
+	add_box(&out, "upper", 22, 0, 0.7, "0.4 0.4 0.4", false, "");
+	add_box(&out, "first", 0, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_box(&out, "second", 20, 0, 0.3, "0.6 0.6 0.6", false, "");
+	add_performer(&levels, "first");
+	add_performer(&levels, "second");
+	add_level(&levels, "one", 0, "8 8 16", "<ref>upper</ref>");
+	add_level(&levels, "two", 20, "8 8 16", "<ref>lower</ref>");
+	return end_world(&out, &levels);
+}
+
+static void support_unloaded(const char *path)
+{
+	char *world = shared_stack();
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, ASLEEP_BY, SERVICE "set_pose", "name: 'second' position {x: 60}");
+	run_all("support unloaded", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, "upper"), *end = find(&outcome.end, "upper");
+	check(slept && slept->asleep, "what stands on another level's model sleeps");
+	check(end && end->loaded && end->pose.z < 0.3, "it falls when that level is unloaded");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+	free(world);
+}
+
+/* What shared a group with two that are tied together goes: their joint must stay what it is in the file. */
+static void tie_keeps_its_anchor(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 0, SERVICE "create", "name: 'new' pose {position {x: 6.4 y: 10 z: -3.8}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 10, "/model/left/cmd_vel", "linear: {x: 1} angular: {z: 2}");
+	add(&commands, 300, SERVICE "remove", "name: 'new'");
+	run_all("tie", path, world, &commands, 0, 1000, &outcome);
+	const struct seen *left = find(&outcome.end, "left"), *right = find(&outcome.end, "right");
+	check(left && right && fabs(distance(&left->pose, &right->pose) - 1) < 0.01, "the tie is as long as it was");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* Sleepers must not depend on whose runner had a reason to look at them again. */
+static void another_step_size(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, ASLEEP_BY, SERVICE "set_physics", "max_step_size: 0.0005");
+	add(&commands, ASLEEP_BY + 70, "/model/left/cmd_vel", "linear: {x: 1}");
+	add(&commands, ASLEEP_BY + 700, SERVICE "set_physics", "max_step_size: 0.004");
+	run_all("step size", path, world, &commands, ASLEEP_BY, 2000, &outcome);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+static void static_performer_is_moved(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 100, SERVICE "set_pose", "name: 'post' position {x: 16}");
+	add(&commands, 400, SERVICE "set_pose", "name: 'post' position {x: 90}");
+	run_all("static performer", path, world, &commands, 300, 600, &outcome);
+	const struct seen *crate = find(&outcome.middle, "crate_2"), *left = find(&outcome.end, "crate_2");
+	check(crate && crate->loaded, "a level is loaded for a static performer that is put into it");
+	check(left && !left->loaded, "... and unloaded when it is put elsewhere");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* reset at step 600 (AT), after these commands, must be as good as a new start. */
+static void as_at_the_start(const char *what, const char *path, const char *world, lines *commands, const char *reset)
+{
+	static const lines none;
+	struct outcome fresh, outcome;
+	add(commands, 600, SERVICE "control", "reset {%s: true}", reset);
+	run(path, world, &none, 0, 300, &settings[0], &fresh);
+	run_all(what, path, world, commands, 600, 900, &outcome);
+	for (uint32_t i = 0; i < 6; i++)
+		check(outcome.hash_count == 18 && outcome.hashes[12 + i] == fresh.hashes[i],
+			"%s: %u steps after the reset", what, (i + 1) * HASH_EVERY);
+	for (uint32_t i = 0; i < fresh.end.count; i++) {
+		const struct seen *a = &fresh.end.models[i], *b = find(&outcome.end, a->name);
+		check(b && a->asleep == b->asleep && a->loaded == b->loaded, "%s: '%s' is shown as at the start", what,
+			a->name);
+	}
+	outcome_fini(&fresh);
+	outcome_fini(&outcome);
+	lines_fini(commands);
+}
+
+/* `crate` belongs to a level that is not loaded at first, but lies in one that is. */
+static char *lent_crate(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	add_box(&out, "crate", 2, 0, -3.75, "0.5 0.5 0.5", false, "");
+	add_box(&out, "first", 0, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_box(&out, "second", 40, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_performer(&levels, "first");
+	add_performer(&levels, "second");
+	add_level(&levels, "near", 0, "8 8 16", "");
+	add_level(&levels, "far", 20, "8 8 16", "<ref>crate</ref>");
+	return end_world(&out, &levels);
+}
+
+static void resets(const char *path, const char *world)
+{
+	char *lent = lent_crate();
+	lines commands = {0};
+	add(&commands, 50, SERVICE "set_pose", "name: 'second' position {x: 20 z: -3.7}");
+	as_at_the_start("reset with a level loaded", path, lent, &commands, "all");
+	add(&commands, 600, "/model/first/cmd_vel", "linear: {x: 1}");
+	as_at_the_start("command and reset in one step", path, lent, &commands, "all");
+	add(&commands, 50, SERVICE "remove", "name: 'lamp'");
+	add(&commands, 60, SERVICE "create", "name: 'lamp' sdf: \"" BOX_SDF "\" pose {position {x: 1 z: 3}}");
+	add(&commands, 70, SERVICE "level/set_performer", "data: 'lamp'");
+	add(&commands, 80, SERVICE "level/set_performer", "data: 'crate_0' size {x: 9}");
+	add(&commands, 90, SERVICE "set_pose", "name: 'floor_1' position {x: 9 y: 1}");
+	add(&commands, 590, SERVICE "remove", "name: 'slab'");
+	as_at_the_start("much and a reset", path, world, &commands, "all");
+	free(lent);
+}
+
+/* A name so long that adding to it may show nothing. */
+static void long_names(const char *path, const char *world)
+{
+	char name[1001];
+	lines commands = {0};
+	struct outcome outcome;
+	memset(name, 'n', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	for (int i = 0; i < 4; i++)
+		add(&commands, 10, SERVICE "create",
+			"name: '%s' allow_renaming: true sdf: \"" BOX_SDF "\" pose {position "
+			"{x: %d z: -3}}",
+			name, 30 + i);
+	add(&commands, 20, SERVICE "remove", "name: '%s_2'", name);
+	run_all("long names", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == 0, "models of one long name get names of their own");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* What a joint tied may be moved when the other end is gone. */
+static void untied(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 10, SERVICE "set_pose", "name: 'lamp' position {x: 30 z: -3}");
+	add(&commands, 20, SERVICE "remove", "name: 'hook'");
+	add(&commands, 20, SERVICE "set_pose", "name: 'lamp' position {x: 30 z: -3}");
+	run_all("untied", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == 1, "what is tied cannot be moved, what was can");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
 
 int main(void)
 {
 	const char *source = getenv("SOURCE_DIR"), *seed = getenv("TROUPE_TEST_SEED");
 	char *path = mem_printf("%s/worlds/edit.sdf", source ? source : ".");
 	char *world = make_world();
-	int sequences = getenv("TROUPE_TEST_QUICK") ? 4 : 60;
-	if (seed)
+	int sequences = getenv("TROUPE_TEST_QUICK") ? 6 : 60;
+	if (seed) {
 		sequence(strtoull(seed, NULL, 10), path, world);
-	for (int i = 0; !seed && i < sequences; i++)
-		sequence((uint64_t)i + 1, path, world);
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(wake_cases); i++)
+			wakes(path, world, &wake_cases[i]);
+		floor_lost_while_unloaded(path, world);
+		support_unloaded(path);
+		tie_keeps_its_anchor(path, world);
+		another_step_size(path, world);
+		static_performer_is_moved(path, world);
+		resets(path, world);
+		long_names(path, world);
+		untied(path, world);
+		for (int i = 0; i < sequences; i++)
+			sequence((uint64_t)i + 1, path, world);
+	}
 	free(world);
 	free(path);
 	printf("%d passed, %d failed\n", passed, failed);
