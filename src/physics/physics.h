@@ -76,7 +76,7 @@ void physics_set_statics(struct physics *physics, const uint32_t *present);
 
 /* Sleep: DESIGN 5. A set of models that touch is not stepped once each of them has been still for half a second, may
  * sleep (scene_model.may_sleep) and is not disturbed. Still: all bodies slower than 1 mm/s and 1 mrad/s, and held
- * by something (a contact, a joint to the world), or at rest altogether. */
+ * by something (a contact, a joint to the world or to what is held), or at rest altogether. */
 
 /* Something acts on the model in the coming step: it does not sleep, nor does what it touches. */
 void physics_disturb(struct physics *physics, uint32_t model);
