@@ -415,9 +415,7 @@ troupe_status troupe_server_command(
 	struct command command;
 	troupe_status status = command_parse(server->systems, server->scene->name, step, topic, text,
 		&server->primary.schedule.may_create, &command, error);
-	if (!status)
-		schedule_post(&server->primary.schedule, &command);
-	return status;
+	return status ? status : schedule_post(&server->primary.schedule, &command, error);
 }
 
 struct troupe_progress troupe_server_progress(const struct troupe_server *server)
