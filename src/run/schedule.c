@@ -63,6 +63,10 @@ static troupe_status unknown_topic(
 		return fail(error, TROUPE_ECOMMAND, "world '%s' has no service '%.80s': expected one of %s", world,
 			asked, known);
 	}
+	if (!strncmp(topic, "/world/", 7))
+		return fail(error, TROUPE_ECOMMAND,
+			"topic '%.150s' is of another world: this one is '%s', expected /world/%s/...", topic, world,
+			world);
 	systems_list_channels(systems, 4, known, sizeof known);
 	return fail(error, TROUPE_ECOMMAND, "nobody listens to topic '%.150s': expected /world/%s/control%s%s", topic,
 		world, *known ? ", " : "", known);
@@ -232,6 +236,11 @@ bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_
 bool schedule_pending(const struct schedule *schedule)
 {
 	return schedule->heap.count || atomic_load(&schedule->posted) != NULL;
+}
+
+uint64_t schedule_waiting(const struct schedule *schedule)
+{
+	return atomic_load_explicit(&schedule->count, memory_order_relaxed);
 }
 
 void schedule_fini(struct schedule *schedule)

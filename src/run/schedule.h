@@ -77,6 +77,8 @@ troupe_status schedule_post(struct schedule *schedule, const struct command *com
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command);
 /* Whether anything is still to come. */
 bool schedule_pending(const struct schedule *schedule);
+/* How many are. Any thread. */
+uint64_t schedule_waiting(const struct schedule *schedule);
 void schedule_fini(struct schedule *schedule);
 
 #endif
