@@ -107,10 +107,10 @@ TROUPE_API troupe_status troupe_server_run(
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
 
 /* A command in gz topic's text form, taken at the start of `step` (or of the next one, when that is past). Any thread.
- * TROUPE_ECOMMAND: no such topic, or a bad message; the command is then not queued. Once a command was given that
- * creates models, a topic that nobody listens to yet is no error: it is looked at when the step comes, and
- * def.on_reply says so if nobody listens then. What comes of commands to services of the world, /world/NAME/create and
- * so on, is told there as well. */
+ * TROUPE_ECOMMAND: no such topic, or a bad message; TROUPE_ELIMIT: four million commands wait already, or a GiB of
+ * memory is behind them; the command is then not queued. Once a command was given that creates models, a topic that
+ * nobody listens to yet is no error: it is looked at when the step comes, and def.on_reply says so if nobody listens
+ * then. What comes of commands to services of the world, /world/NAME/create and so on, is told there as well. */
 TROUPE_API troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
 

@@ -197,8 +197,8 @@ static int by_step(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* By step, then as in the file. A file need not be sorted, but the server puts each command in its place among those
- * that it has: with the latest first that takes time with the square of their number. */
+/* By step, then as in the file. A file need not be sorted, but the server must hear of a creation before it hears of
+ * commands to topics that only come with it. */
 static const struct command_line **in_order(const struct command_lines *commands)
 {
 	const struct command_line **order = mem_alloc((commands->all.count + 1) * sizeof(const struct command_line *));

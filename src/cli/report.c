@@ -100,6 +100,26 @@ static double number(const char *report, const char *name)
 	return text_double(word, &value) ? value : 0;
 }
 
+/* A line only when there is something to say. */
+static void summarize_commands(const char *report, FILE *out)
+{
+	static const struct {
+		const char *member, *words;
+	} counts[] = {{"created", "models created"}, {"removed", "models removed"},
+		{"refused_commands", "commands refused"},
+		{"waiting_commands", "commands for steps that were not reached"}};
+	bool any = false;
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		double count = number(report, counts[i].member);
+		if (count <= 0)
+			continue;
+		fprintf(out, "%s%.0f %s", any ? ", " : "", count, counts[i].words);
+		any = true;
+	}
+	if (any)
+		fprintf(out, "\n");
+}
+
 static void summarize_world(const char *report, const char *end, FILE *out)
 {
 	double wall_s = number(report, "wall_time");
@@ -113,6 +133,7 @@ static void summarize_world(const char *report, const char *end, FILE *out)
 		fprintf(out, " %.0f%%", wall_s > 0 ? busy_s / wall_s * 100 : 0);
 	}
 	fprintf(out, "\n");
+	summarize_commands(report, out);
 }
 
 void report_summarize(const char *report, FILE *out)

@@ -336,6 +336,23 @@ static troupe_status deliver_report(struct run *run, bool failed, struct troupe_
 	return status;
 }
 
+/* The first of them is told here when nobody was told of it when it happened. */
+static troupe_status refusals_counted(const struct run *run, struct troupe_error *error)
+{
+	uint32_t shown = run->settings.verbosity >= 2   ? run->refusals
+			 : run->settings.verbosity == 1 ? MIN(run->refusals, (uint32_t)REFUSALS_SHOWN_MAX)
+							: 0;
+	const char *commands = run->refusals == 1 ? "command" : "commands";
+	if (!shown)
+		return fail(error, TROUPE_ECOMMAND, "%u %s could not be obeyed, the first: %s", run->refusals, commands,
+			run->refusal);
+	if (shown < run->refusals)
+		return fail(error, TROUPE_ECOMMAND,
+			"%u %s could not be obeyed: the first %u are above (-v 2 shows all)", run->refusals, commands,
+			shown);
+	return fail(error, TROUPE_ECOMMAND, "%u %s could not be obeyed: see above", run->refusals, commands);
+}
+
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
 	struct troupe_limits limits = {(uint64_t)run->settings.iterations, run->settings.until_s};
@@ -355,8 +372,7 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	if (!status && !reported && why)
 		reported = fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(why));
 	if (!status && !reported && run->refusals)
-		reported = fail(error, TROUPE_ECOMMAND, "%u commands could not be obeyed, the first: %s", run->refusals,
-			run->refusal);
+		reported = refusals_counted(run, error);
 	return status ? status : reported;
 }
 

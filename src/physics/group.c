@@ -41,12 +41,25 @@ static uint32_t free_group(struct physics *physics)
 	return physics->groups.count - 1;
 }
 
-static void drop_world_joints(struct group *group)
+static bool is_of(const struct physics *physics, uint32_t body, uint32_t model)
 {
-	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		if (group->world_joints.at[i].id)
-			dJointDestroy(group->world_joints.at[i].id);
-	group->world_joints.count = 0;
+	return body != SCENE_NONE && (model == SCENE_NONE || physics->scene->bodies[body].model == model);
+}
+
+/* Those of one model; SCENE_NONE: all. The others keep their anchors: these could not be found again from where the
+ * bodies are by now. */
+static void drop_world_joints(struct physics *physics, struct group *group, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < group->world_joints.count; i++) {
+		struct world_joint *own = &group->world_joints.at[i];
+		const struct scene_joint *joint = &physics->scene->joints[own->index];
+		if (!is_of(physics, joint->parent, model) && !is_of(physics, joint->child, model))
+			group->world_joints.at[kept++] = *own;
+		else if (own->id)
+			dJointDestroy(own->id);
+	}
+	group->world_joints.count = kept;
 }
 
 static bool in_group(const struct physics *physics, uint32_t body, uint32_t group)
@@ -90,20 +103,20 @@ void group_remove(struct physics *physics, uint32_t model)
 	if (instance->group == SCENE_NONE)
 		return;
 	struct group *group = &physics->groups.at[instance->group];
-	drop_world_joints(group);
+	drop_world_joints(physics, group, model);
 	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
 	if (group->members.count)
-		make_world_joints(physics, index);
-	else
-		vec_push(&physics->free_groups, index);
+		return;
+	group->loose_since = 0;
+	vec_push(&physics->free_groups, index);
 }
 
 static void dissolve(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	drop_world_joints(group);
+	drop_world_joints(physics, group, SCENE_NONE);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_drop(physics, physics->instances[group->members.at[i]]);
 	group->members.count = 0;

@@ -224,12 +224,34 @@ static void step_group(struct physics *physics, struct group *group, double dt)
 	dJointGroupEmpty(group->contacts);
 }
 
-/* A joint of the world's own that ties a model to the world holds it as a contact would. */
-static void note_held(struct physics *physics, uint32_t index)
+static bool holds(const struct scene_joint *joint, const struct instance *a, const struct instance *b)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	if (joint->parent == SCENE_NONE || joint->child == SCENE_NONE)
-		physics->instances[joint->model]->touched = true;
+	return joint->kind != SDF_GEARBOX && (!a || !b || a->held || a->touched || b->held || b->touched);
+}
+
+/* Who is the end of a joint; NULL: the world. */
+static struct instance *end_of(const struct physics *physics, uint32_t body)
+{
+	return body == SCENE_NONE ? NULL : physics->instances[physics->scene->bodies[body].model];
+}
+
+/* A joint of the world's own holds a model as a contact would, when its other end is the world or is itself held. */
+static void note_held(struct physics *physics, const struct group *group)
+{
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (uint32_t i = 0; i < group->world_joints.count; i++) {
+			const struct scene_joint *joint = &physics->scene->joints[group->world_joints.at[i].index];
+			struct instance *a = end_of(physics, joint->parent), *b = end_of(physics, joint->child);
+			if (!holds(joint, a, b))
+				continue;
+			changed = changed || (a && !a->touched) || (b && !b->touched);
+			if (a)
+				a->touched = true;
+			if (b)
+				b->touched = true;
+		}
+	}
 }
 
 static void step_groups(struct physics *physics, double dt)
@@ -240,10 +262,9 @@ static void step_groups(struct physics *physics, double dt)
 			continue;
 		physics->stepping = g;
 		step_group(physics, group, dt);
-		for (uint32_t i = 0; i < group->world_joints.count; i++) {
+		for (uint32_t i = 0; i < group->world_joints.count; i++)
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
-			note_held(physics, group->world_joints.at[i].index);
-		}
+		note_held(physics, group);
 	}
 }
 

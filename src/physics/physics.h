@@ -76,8 +76,8 @@ void physics_set_statics(struct physics *physics, const uint32_t *present);
 
 /* Sleep: DESIGN 5. A set of models that touch is not stepped once each of them has been still for half a second, may
  * sleep (scene_model.may_sleep) and is not disturbed. Still: in that time no body gets farther than 0.5 mm and 0.5 mrad
- * (1 mm/s, 1 mrad/s), and in each step something holds it (a contact, a joint to the world) or it is at rest
- * altogether. */
+ * (1 mm/s, 1 mrad/s), and in each step something holds it (a contact, a joint to the world or to what is held) or it is
+ * at rest altogether. */
 
 /* Something acts on the model in the coming step: it does not sleep, nor does what it touches. */
 void physics_disturb(struct physics *physics, uint32_t model);

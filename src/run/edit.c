@@ -140,12 +140,14 @@ static const char *entity_name(const struct sdf *sdf)
 }
 
 /* Gazebo's way out: the first of name_0, name_1, ... that is free. */
-static void free_name(const struct scene *scene, const char *name, char *ret_name, size_t bytes)
+static char *free_name(const struct scene *scene, const char *name)
 {
-	uint64_t i = 0;
-	do
-		snprintf(ret_name, bytes, "%s_%" PRIu64, name, i++);
-	while (scene_find_model(scene, ret_name) != SCENE_NONE);
+	for (uint64_t i = 0;; i++) {
+		char *other = mem_printf("%s_%" PRIu64, name, i);
+		if (scene_find_model(scene, other) == SCENE_NONE)
+			return other;
+		free(other);
+	}
 }
 
 static troupe_status check_factory(const struct message *factory, struct troupe_error *error)
@@ -200,12 +202,13 @@ static troupe_status load_named(
 	else if (!factory->value[MESSAGE_FACTORY_ALLOW_RENAMING])
 		status = fail(error, TROUPE_ECOMMAND,
 			"a model '%.100s' exists already: expected another name, or allow_renaming", name);
-	char other[512];
-	if (!status)
-		free_name(scene, name, other, sizeof other);
+	char *other = status ? NULL : free_name(scene, name);
 	sdf_free(*ret_sdf);
 	*ret_sdf = NULL;
-	return status ? status : load(edit, factory, other, given ? &pose : NULL, ret_sdf, error);
+	if (!status)
+		status = load(edit, factory, other, given ? &pose : NULL, ret_sdf, error);
+	free(other);
+	return status;
 }
 
 static void fit_control(struct shared *shared, const struct scene_room *before)
@@ -295,10 +298,15 @@ troupe_status edit_create_multiple(
 
 /* --- elsewhere ---------------------------------------------------------------------------------------------------- */
 
-static bool has_end_in(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+/* Whether the joint ties the model to the world, or to another model, that is there. */
+static bool ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
-	return (joint->parent != SCENE_NONE && scene->bodies[joint->parent].model == model) ||
-	       (joint->child != SCENE_NONE && scene->bodies[joint->child].model == model);
+	uint32_t parent = joint->parent == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->parent].model;
+	uint32_t child = joint->child == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->child].model;
+	if (parent != model && child != model)
+		return false;
+	uint32_t other = parent == model ? child : parent;
+	return other == SCENE_NONE || !scene->models[other].absent;
 }
 
 /* A joint that ties the model to something that would not move with it; NULL: none. */
@@ -309,7 +317,7 @@ static const struct scene_joint *tie_of(const struct scene *scene, uint32_t mode
 		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
 			return &scene->joints[j];
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
-		if (has_end_in(scene, &scene->joints[scene->world_joints.at[i]], model))
+		if (ties(scene, &scene->joints[scene->world_joints.at[i]], model))
 			return &scene->joints[scene->world_joints.at[i]];
 	return NULL;
 }
@@ -426,6 +434,8 @@ troupe_status edit_set_physics(
 		edit->world_changed = true;
 		plan_wake_all(edit->plan);
 	}
+	if (step_s != edit->step_s) /* how long somebody has been still is counted in steps */
+		plan_wake_all(edit->plan);
 	edit->step_s = step_s;
 	say(note, "steps of %g s, gravity %g %g %g", step_s, g.x, g.y, g.z);
 	return TROUPE_OK;

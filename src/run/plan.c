@@ -125,71 +125,7 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->pairs);
 }
 
-/* --- existing --------------------------------------------------------------------------------------------------- */
-
-static void activate(struct plan *plan, uint32_t model)
-{
-	if (plan->active[model] || plan->scene->models[model].absent)
-		return;
-	plan->active[model] = true;
-	if (plan->scene->models[model].body_count)
-		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model].box);
-	plan->assignment_dirty = true;
-}
-
-static void deactivate(struct plan *plan, uint32_t model)
-{
-	if (!plan->active[model])
-		return;
-	plan->active[model] = false;
-	if (plan->scene->models[model].body_count)
-		touch_remove(&plan->shared->touch, model);
-	plan->assignment_dirty = true;
-}
-
-static void look(struct plan *plan, uint32_t performer)
-{
-	uint32_t model = plan->shared->tracker.performers.at[performer].model;
-	if (!tracker_look(&plan->shared->tracker, performer, state_model_pose(plan->shared->state, model, false).p))
-		return;
-	plan->entered[model] = plan->shared->tracker.performers.at[performer].entered;
-	plan->levels_dirty = plan->assignment_dirty = true;
-}
-
-void plan_strayed(struct plan *plan, uint32_t model)
-{
-	struct shared *shared = plan->shared;
-	if (plan->active[model] && touch_strayed(&shared->touch, model, &shared->boxes[model].box))
-		touch_move(&shared->touch, model, &shared->boxes[model].box);
-	if (shared->tracker.performer_of[model] != SCENE_NONE)
-		look(plan, shared->tracker.performer_of[model]);
-}
-
-void plan_reset(struct plan *plan)
-{
-	const struct scene *scene = plan->scene;
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		deactivate(plan, m);
-		if (!scene->models[m].absent)
-			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
-	}
-	tracker_reset(&plan->shared->tracker);
-	plan->strays.count = 0;
-	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (plan->is_mover[m])
-			activate(plan, m);
-	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
-		look(plan, p);
-	/* the cargo of levels that stay loaded is made to exist again by update_levels() */
-	for (uint32_t l = 0; l < scene->level_count; l++)
-		for (uint32_t i = 0; plan->loaded[l] && i < scene->levels[l].model_count; i++)
-			if (scene->models[scene->levels[l].models[i]].level == l)
-				activate(plan, scene->levels[l].models[i]);
-	plan->contacts.count = 0;
-	plan->levels_dirty = plan->assignment_dirty = plan->pairs_dirty = true;
-}
-
-/* --- levels ----------------------------------------------------------------------------------------------------- */
+/* --- sleeping --------------------------------------------------------------------------------------------------- */
 
 static void wake(struct plan *plan, uint32_t model)
 {
@@ -211,6 +147,61 @@ void plan_wake(struct plan *plan, const struct aabb *box)
 		if (aabb_overlap(&padded, &plan->shared->boxes[plan->found.at[i]].box))
 			wake(plan, plan->found.at[i]);
 }
+
+/* Nobody rests on it, or hangs from it, any more. */
+static void wake_around(struct plan *plan, uint32_t model)
+{
+	const struct touch *touch = &plan->shared->touch;
+	plan_wake(plan, &plan->shared->boxes[model].box);
+	for (uint32_t i = 0; i < touch->joined.count; i++)
+		if (touch->joined.at[i].a == model || touch->joined.at[i].b == model)
+			wake(plan, touch->joined.at[i].a == model ? touch->joined.at[i].b : touch->joined.at[i].a);
+}
+
+/* --- existing --------------------------------------------------------------------------------------------------- */
+
+static void activate(struct plan *plan, uint32_t model)
+{
+	if (plan->active[model] || plan->scene->models[model].absent)
+		return;
+	plan->active[model] = true;
+	if (plan->scene->models[model].body_count)
+		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model].box);
+	plan->assignment_dirty = true;
+}
+
+static void deactivate(struct plan *plan, uint32_t model)
+{
+	if (!plan->active[model])
+		return;
+	plan->active[model] = false;
+	if (plan->scene->models[model].body_count) {
+		touch_remove(&plan->shared->touch, model);
+		wake_around(plan, model);
+	}
+	plan->assignment_dirty = true;
+}
+
+static void look(struct plan *plan, uint32_t performer)
+{
+	uint32_t model = plan->shared->tracker.performers.at[performer].model;
+	if (!tracker_look(&plan->shared->tracker, performer, state_model_pose(plan->shared->state, model, false).p))
+		return;
+	plan->entered[model] = plan->shared->tracker.performers.at[performer].entered;
+	plan->levels_dirty = plan->assignment_dirty = true;
+}
+
+void plan_strayed(struct plan *plan, uint32_t model)
+{
+	struct shared *shared = plan->shared;
+	bool here = plan->active[model] && plan->scene->models[model].body_count;
+	if (here && touch_strayed(&shared->touch, model, &shared->boxes[model].box))
+		touch_move(&shared->touch, model, &shared->boxes[model].box);
+	if (shared->tracker.performer_of[model] != SCENE_NONE)
+		look(plan, shared->tracker.performer_of[model]);
+}
+
+/* --- levels ----------------------------------------------------------------------------------------------------- */
 
 static void set_static(struct plan *plan, uint32_t model)
 {
@@ -250,6 +241,7 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 		} else if (m->level == level && loaded) {
 			forget_stray(plan, model);
 			activate(plan, model);
+			wake(plan, model); /* what it slept on may be gone, or have been moved meanwhile */
 		} else if (m->level == level && !m->absent) {
 			vec_push(&plan->strays, model); /* goes unless it must stay: see update_strays() */
 		}
@@ -295,6 +287,29 @@ static void update_strays(struct plan *plan)
 			deactivate(plan, plan->strays.at[i]);
 	}
 	plan->strays.count = kept;
+}
+
+void plan_reset(struct plan *plan)
+{
+	const struct scene *scene = plan->scene;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		deactivate(plan, m);
+		if (!scene->models[m].absent)
+			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
+	}
+	tracker_reset(&plan->shared->tracker);
+	for (uint32_t l = 0; l < scene->level_count; l++)
+		if (plan->loaded[l]) /* as at the start; update_levels() loads what it must */
+			set_loaded(plan, l, false);
+	plan->strays.count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (plan->is_mover[m])
+			activate(plan, m);
+	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
+		look(plan, p);
+	plan->contacts.count = 0;
+	plan->contacts_due = 0; /* found anew, also when the pairs are those of before */
+	plan->levels_dirty = plan->assignment_dirty = plan->pairs_dirty = true;
 }
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */

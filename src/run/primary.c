@@ -140,6 +140,7 @@ static void control_world(struct primary *primary, const struct message *message
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
 		primary->step.state_changed = true;
+		primary->due.count = 0; /* commands before it in this step are undone, too */
 	}
 	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_TIME))
 		reset_time(primary);

@@ -1,5 +1,6 @@
 #include "run/schedule.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,10 @@ static troupe_status unknown_topic(
 		return fail(error, TROUPE_ECOMMAND, "world '%s' has no service '%.80s': expected one of %s", world,
 			asked, known);
 	}
+	if (!strncmp(topic, "/world/", 7))
+		return fail(error, TROUPE_ECOMMAND,
+			"topic '%.150s' is of another world: this one is '%s', expected /world/%s/...", topic, world,
+			world);
 	systems_list_channels(systems, 4, known, sizeof known);
 	return fail(error, TROUPE_ECOMMAND, "nobody listens to topic '%.150s': expected /world/%s/control%s%s", topic,
 		world, *known ? ", " : "", known);
@@ -121,40 +126,84 @@ void command_fini(struct command *command)
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
-/* What is done is dropped when it is most of the array, so that a long run does not keep it all. */
-static void drop_done(struct schedule *schedule)
+static bool before(const struct queued *a, const struct queued *b)
 {
-	if (schedule->done < 1024 || schedule->done < schedule->commands.count / 2)
-		return;
-	schedule->commands.count -= schedule->done;
-	memmove(schedule->commands.at, schedule->commands.at + schedule->done,
-		schedule->commands.count * sizeof *schedule->commands.at);
-	schedule->done = 0;
+	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
 
-troupe_status schedule_add(struct schedule *schedule, const struct command *command, struct troupe_error *error)
+static void push(struct schedule *schedule, struct posted *posted)
 {
-	drop_done(schedule);
-	if (schedule->commands.count - schedule->done >= SCHEDULE_COMMANDS_MAX) {
+	struct queued new = {posted->command.step, schedule->order++, posted};
+	vec_push(&schedule->heap, new);
+	uint32_t at = schedule->heap.count - 1;
+	for (; at && before(&new, &schedule->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
+		schedule->heap.at[at] = schedule->heap.at[(at - 1) / 2];
+	schedule->heap.at[at] = new;
+}
+
+/* The least goes out, and the last finds its place from the top. */
+static struct posted *pop(struct schedule *schedule)
+{
+	struct posted *least = schedule->heap.at[0].posted;
+	uint32_t count = --schedule->heap.count, at = 0;
+	struct queued last = schedule->heap.at[count];
+	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && before(&schedule->heap.at[child + 1], &schedule->heap.at[child]))
+			child++;
+		if (before(&last, &schedule->heap.at[child]))
+			break;
+		schedule->heap.at[at] = schedule->heap.at[child];
+	}
+	schedule->heap.at[at] = last;
+	return least;
+}
+
+static uint64_t bytes_of(const struct command *command)
+{
+	return sizeof(struct posted) + sizeof(struct queued) + (command->topic ? strlen(command->topic) + 1 : 0) +
+	       (command->text ? strlen(command->text) + 1 : 0) + message_more_bytes(&command->message);
+}
+
+static void uncount(struct schedule *schedule, uint64_t bytes)
+{
+	atomic_fetch_sub_explicit(&schedule->bytes, bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&schedule->count, 1, memory_order_relaxed);
+}
+
+/* Counted first and taken back when it was too much: two threads at the limit may both be refused, never both let in.
+ */
+static troupe_status count_in(struct schedule *schedule, uint64_t bytes, struct troupe_error *error)
+{
+	uint64_t count = atomic_fetch_add_explicit(&schedule->count, 1, memory_order_relaxed) + 1;
+	uint64_t all = atomic_fetch_add_explicit(&schedule->bytes, bytes, memory_order_relaxed) + bytes;
+	if (count <= SCHEDULE_COMMANDS_MAX && all <= SCHEDULE_BYTES_MAX)
+		return TROUPE_OK;
+	uncount(schedule, bytes);
+	return count > SCHEDULE_COMMANDS_MAX
+		       ? fail(error, TROUPE_ELIMIT, "%d commands wait for their steps: expected no more",
+				 SCHEDULE_COMMANDS_MAX)
+		       : fail(error, TROUPE_ELIMIT,
+				 "the commands that wait for their steps take %" PRIu64
+				 " bytes: expected at most %" PRIu64,
+				 all, SCHEDULE_BYTES_MAX);
+}
+
+troupe_status schedule_post(struct schedule *schedule, const struct command *command, struct troupe_error *error)
+{
+	uint64_t bytes = bytes_of(command);
+	troupe_status status = count_in(schedule, bytes, error);
+	if (status) {
 		struct command refused = *command;
 		command_fini(&refused);
-		return fail(error, TROUPE_ELIMIT, "more than %d commands", SCHEDULE_COMMANDS_MAX);
+		return status;
 	}
-	vec_push(&schedule->commands, *command);
-	uint32_t i = schedule->commands.count - 1;
-	for (; i > schedule->done && schedule->commands.at[i - 1].step > command->step; i--)
-		schedule->commands.at[i] = schedule->commands.at[i - 1];
-	schedule->commands.at[i] = *command;
-	return TROUPE_OK;
-}
-
-void schedule_post(struct schedule *schedule, const struct command *command)
-{
 	struct posted *posted = mem_alloc(sizeof *posted);
 	posted->command = *command;
+	posted->bytes = bytes;
 	posted->next = atomic_load(&schedule->posted);
 	while (!atomic_compare_exchange_weak(&schedule->posted, &posted->next, posted))
 		;
+	return TROUPE_OK;
 }
 
 /* Posted commands come off newest first; turned round they are in the order of posting. */
@@ -167,34 +216,39 @@ static void take_posted(struct schedule *schedule)
 		oldest = newest;
 		newest = next;
 	}
-	while (oldest) {
-		struct posted *next = oldest->next;
-		(void)schedule_add(
-			schedule, &oldest->command, NULL); /* one too many is dropped: the limit is the law */
-		free(oldest);
-		oldest = next;
-	}
+	for (; oldest; oldest = oldest->next)
+		push(schedule, oldest);
 }
 
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
 		take_posted(schedule);
-	if (schedule->done == schedule->commands.count || schedule->commands.at[schedule->done].step > step)
+	if (!schedule->heap.count || schedule->heap.at[0].step > step)
 		return false;
-	*ret_command = schedule->commands.at[schedule->done++];
+	struct posted *due = pop(schedule);
+	*ret_command = due->command;
+	uncount(schedule, due->bytes);
+	free(due);
 	return true;
 }
 
 bool schedule_pending(const struct schedule *schedule)
 {
-	return schedule->done < schedule->commands.count || atomic_load(&schedule->posted) != NULL;
+	return schedule->heap.count || atomic_load(&schedule->posted) != NULL;
+}
+
+uint64_t schedule_waiting(const struct schedule *schedule)
+{
+	return atomic_load_explicit(&schedule->count, memory_order_relaxed);
 }
 
 void schedule_fini(struct schedule *schedule)
 {
 	take_posted(schedule);
-	for (uint32_t i = schedule->done; i < schedule->commands.count; i++)
-		command_fini(&schedule->commands.at[i]);
-	vec_free(&schedule->commands);
+	for (uint32_t i = 0; i < schedule->heap.count; i++) {
+		command_fini(&schedule->heap.at[i].posted->command);
+		free(schedule->heap.at[i].posted);
+	}
+	vec_free(&schedule->heap);
 }

@@ -1,9 +1,10 @@
-/* Commands bound to steps: those known from the start, and those that other threads add while it runs.
+/* Commands bound to steps, which any thread posts before the run or while it goes on.
  *
- *               add   post  due      X needs outside exclusion
- *   add          X     -     X       add: before the run, or by the primary
- *   post         -     -     -       post: any thread; lock-free; wait-free for the primary
- *   due          X     -     X       due: the primary, between steps
+ *               post  due      X needs outside exclusion
+ *   post         -     -       post: any thread; lock-free; wait-free for the primary
+ *   due          -     X       due: the primary, between steps
+ *
+ * A command costs O(log n) of those that wait, in whatever order they come.
  *
  * A command is for the world, at one of its services, or for whoever listens to a topic when its step comes: models
  * come and go. What a topic carries must be known when the command is given, unless a model may still be created that
@@ -15,7 +16,9 @@
 
 #include <stdatomic.h>
 
+/* Of all that wait, whether the primary has seen them or not. */
 enum { SCHEDULE_COMMANDS_MAX = 1 << 22 };
+#define SCHEDULE_BYTES_MAX (UINT64_C(1) << 30)
 
 enum command_kind {
 	COMMAND_SYSTEM, /* for the listeners to its topic */
@@ -42,13 +45,20 @@ struct command {
 
 struct posted {
 	struct posted *next;
+	uint64_t bytes; /* that it counts for */
 	struct command command;
 };
 
-struct schedule {                     /* zeroed is empty */
-	VEC(struct command) commands; /* by step; equal steps in the order given */
-	uint32_t done;
+struct queued {
+	uint64_t step, order; /* order: equal steps are taken in that of posting */
+	struct posted *posted;
+};
+
+struct schedule {                        /* zeroed is empty */
+	VEC(struct queued) heap;         /* the primary's: the least (step, order) first */
+	uint64_t order;                  /* the next one's */
 	_Atomic(struct posted *) posted; /* newest first. Writers: any thread; emptied by the primary. */
+	_Atomic uint64_t count, bytes;   /* of all that wait. Writers: who posts, up; the primary, down. */
 	_Atomic bool may_create;         /* some command creates models: topics may appear */
 };
 
@@ -60,13 +70,15 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 void command_fini(struct command *command);
 
-/* The command becomes the schedule's, also on failure. */
-troupe_status schedule_add(struct schedule *schedule, const struct command *command, struct troupe_error *error);
-void schedule_post(struct schedule *schedule, const struct command *command);
+/* The command becomes the schedule's; on failure (TROUPE_ELIMIT: too many wait, or too much memory is behind them) it
+ * is freed. */
+troupe_status schedule_post(struct schedule *schedule, const struct command *command, struct troupe_error *error);
 /* The next command due at or before `step`, which is the caller's from now on; false when there are no more. */
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command);
 /* Whether anything is still to come. */
 bool schedule_pending(const struct schedule *schedule);
+/* How many are. Any thread. */
+uint64_t schedule_waiting(const struct schedule *schedule);
 void schedule_fini(struct schedule *schedule);
 
 #endif

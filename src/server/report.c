@@ -36,6 +36,7 @@ static void add_totals(const struct server_world *world, struct text *out)
 	text_add(out, "  \"created\": %" PRIu64 ",\n", primary->edit.created);
 	text_add(out, "  \"removed\": %" PRIu64 ",\n", primary->edit.removed);
 	text_add(out, "  \"refused_commands\": %" PRIu64 ",\n", primary->refused);
+	text_add(out, "  \"waiting_commands\": %" PRIu64 ",\n", schedule_waiting(&primary->schedule));
 	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", peak_memory_bytes());
 }
 

@@ -257,9 +257,7 @@ static troupe_status give(
 	struct command command;
 	troupe_status status = command_parse(
 		world->systems, world->scene->name, step, topic, text, &schedule->may_create, &command, error);
-	if (!status)
-		schedule_post(schedule, &command);
-	return status;
+	return status ? status : schedule_post(schedule, &command, error);
 }
 
 /* Of several worlds, the one that the topic names; NULL: any. */

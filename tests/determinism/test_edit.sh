@@ -43,6 +43,10 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/create name: "x" relative_to: "nobody" sdf: "$box"|the world has no model 'nobody'
 10 /world/asleep/create name: "x" pose {orientation {}} pose {position {x: 1e9}} sdf: "$box"|expected coordinates within
 10 /world/asleep/remove name: "nobody"|the world has no model 'nobody'
+10 /world/elsewhere/remove name: "cart_0"|this one is 'asleep', expected /world/asleep/
+10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, create
+10 /world/asleep/remove nam: "cart_0"|has no field 'nam': expected one of id, name, type
+10 /model/nobody/cmd_vel linear: {x: 1}|nobody listens to topic '/model/nobody/cmd_vel'
 10 /world/asleep/remove id: 7|no name: expected that of a model
 10 /world/asleep/remove name: "cart_0" type: LIGHT|only models can be removed
 10 /world/asleep/set_pose name: "nobody"|the world has no model 'nobody'
@@ -94,4 +98,19 @@ while IFS='|' read -r line reason; do
 	[ ! -s "$scratch/out" ] || cmp -s "$scratch/fresh" "$scratch/out"
 	check "nothing else happens: $line" $?
 done <"$scratch/bad"
+
+# whatever is shown, one that could not be obeyed is named, once, and the exit status says so
+printf '10 /world/asleep/remove name: "nobody"\n20 /world/asleep/remove name: "crate_1_0_1"\n900 %s\n' \
+	'/world/asleep/remove name: "cart_0"' >"$commands"
+for verbosity in 0 1 2 3; do
+	"$troupe" run "$world" --rtf 0 --iterations 50 --commands "$commands" -v $verbosity --secondaries 1 2>"$scratch/err"
+	[ $? = 1 ]
+	check "-v $verbosity: exit status 1" $?
+	[ "$(grep -c "the world has no model 'nobody'" "$scratch/err")" = 1 ]
+	check "-v $verbosity: the reason stands there once" $?
+	grep -q '^troupe run: 1 command could not be obeyed' "$scratch/err"
+	check "-v $verbosity: $(tail -n 1 "$scratch/err")" $?
+	[ $verbosity = 0 ] || grep -q '^1 models removed, 1 commands refused, 1 commands for steps that were not reached$' "$scratch/err"
+	check "-v $verbosity: a summary of the commands" $?
+done
 totals

@@ -5,7 +5,10 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/asleep.sdf
-commands=$worlds/asleep.commands
+# at last the cart backs off the wall: while it leans on the wall, the iterative solver does not bring them to rest
+commands=$scratch/commands
+sed 's|^5000 \(/model/cart_0/cmd_vel linear: {x:\) 0}|5000 \1 -0.5}\
+7000 \1 0}|' "$worlds/asleep.commands" >"$commands"
 
 # at STEPS OPTION...: a report of the state after so many steps
 at()

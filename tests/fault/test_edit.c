@@ -1,0 +1,887 @@
+/* The world changed at random while it runs: models come, go, are put elsewhere, wake and sleep, in levels that load
+ * and unload. Whatever was asked for, the same must come of it for any number of secondaries and under forced moves;
+ * every command is answered; what was removed is gone; nobody sleeps who would move if he were awake; and a reset goes
+ * back to the world of the file. Then the faults that this found, one by one. TROUPE_TEST_SEED=N: only that sequence.
+ */
+#include "base/text.h"
+
+#include <troupe/server.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HASH_EVERY = 50, HASHES_MAX = 128, MODELS_MAX = 128, NAME_BYTES = 48 };
+
+static int passed, failed;
+
+static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void check(bool good, const char *format, ...)
+{
+	passed += good;
+	failed += !good;
+	if (good)
+		return;
+	va_list args;
+	va_start(args, format);
+	printf("FAILED: ");
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+}
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+struct line {
+	uint64_t step;
+	char *topic, *text;
+};
+
+typedef VEC(struct line) lines;
+
+struct seen { /* of one model, at the end */
+	char name[NAME_BYTES];
+	struct troupe_pose pose;
+	bool loaded, asleep;
+};
+
+struct look {
+	struct seen models[MODELS_MAX];
+	uint32_t count;
+};
+
+struct outcome {
+	troupe_status status;
+	uint64_t hashes[HASHES_MAX];
+	uint32_t hash_count;
+	struct text replies;
+	uint32_t reply_count, refused;
+	struct look middle, end;
+};
+
+struct setting {
+	int secondaries;
+	uint64_t chaos; /* 0: none */
+};
+
+static const struct setting settings[] = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {2, 1}, {3, 2}};
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct outcome *outcome = ctx;
+	(void)step;
+	if (outcome->hash_count < HASHES_MAX)
+		outcome->hashes[outcome->hash_count++] = hash;
+}
+
+static void on_reply(void *ctx, const struct troupe_reply *reply)
+{
+	struct outcome *outcome = ctx;
+	outcome->reply_count++;
+	outcome->refused += reply->status != TROUPE_OK;
+	text_add(&outcome->replies, "%" PRIu64 " %s %d %s\n", reply->step, reply->topic, (int)reply->status,
+		reply->text);
+}
+
+static void on_snapshot(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct look *look = ctx;
+	look->count = snapshot->model_count < MODELS_MAX ? snapshot->model_count : MODELS_MAX;
+	for (uint32_t i = 0; i < look->count; i++) {
+		const struct troupe_model_state *from = &snapshot->models[i];
+		struct seen *to = &look->models[i];
+		*to = (struct seen){.pose = from->pose, .loaded = from->loaded, .asleep = from->asleep};
+		snprintf(to->name, sizeof to->name, "%s", from->name);
+	}
+}
+
+static const struct seen *find(const struct look *look, const char *name)
+{
+	for (uint32_t i = 0; i < look->count; i++)
+		if (!strcmp(look->models[i].name, name))
+			return &look->models[i];
+	return NULL;
+}
+
+static double distance(const struct troupe_pose *a, const struct troupe_pose *b)
+{
+	return sqrt((a->x - b->x) * (a->x - b->x) + (a->y - b->y) * (a->y - b->y) + (a->z - b->z) * (a->z - b->z));
+}
+
+static struct troupe_server *create(
+	const char *path, const char *world, const struct setting *setting, struct outcome *outcome)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = path;
+	def.world_text = world;
+	def.secondaries = setting->secondaries;
+	def.chaos = setting->chaos != 0;
+	def.chaos_seed = setting->chaos;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.hash_every = HASH_EVERY;
+	def.on_hash = on_hash;
+	def.on_reply = on_reply;
+	def.ctx = outcome;
+	if (troupe_server_create(&def, &server, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+	return server;
+}
+
+static void run_to(struct troupe_server *server, uint64_t steps, struct outcome *outcome)
+{
+	struct troupe_limits limits = {.iterations = steps};
+	struct troupe_error error;
+	if (outcome->status || !steps)
+		return;
+	outcome->status = troupe_server_run(server, &limits, &error);
+	if (outcome->status)
+		text_add(&outcome->replies, "%s\n", error.text);
+}
+
+/* Runs for `steps`, with a look at what is there after `middle` of them. */
+static void run(const char *path, const char *world, const lines *commands, uint64_t middle, uint64_t steps,
+	const struct setting *setting, struct outcome *outcome)
+{
+	*outcome = (struct outcome){0};
+	struct troupe_server *server = create(path, world, setting, outcome);
+	for (uint32_t i = 0; i < commands->count; i++) {
+		const struct line *line = &commands->at[i];
+		struct troupe_error error;
+		if (troupe_server_command(server, line->step, line->topic, line->text, &error)) {
+			fprintf(stderr, "%s: %s: %s\n", line->topic, line->text, error.text);
+			exit(1);
+		}
+	}
+	run_to(server, middle, outcome);
+	troupe_server_snapshot(server, on_snapshot, &outcome->middle);
+	run_to(server, steps, outcome);
+	troupe_server_snapshot(server, on_snapshot, &outcome->end);
+	troupe_server_destroy(server);
+}
+
+static void outcome_fini(struct outcome *outcome)
+{
+	text_fini(&outcome->replies);
+}
+
+static void add(lines *commands, uint64_t step, const char *topic, const char *format, ...) TROUPE_PRINTF(4, 5);
+static void add(lines *commands, uint64_t step, const char *topic, const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	vec_push(commands, (struct line){step, mem_strdup(topic), mem_strdup(text)});
+}
+
+static void lines_fini(lines *commands)
+{
+	for (uint32_t i = 0; i < commands->count; i++) {
+		free(commands->at[i].topic);
+		free(commands->at[i].text);
+	}
+	vec_free(commands);
+}
+
+/* The same must come of it in every setting. The outcome of the first is the caller's. */
+static void run_all(const char *what, const char *path, const char *world, const lines *commands, uint64_t middle,
+	uint64_t steps, struct outcome *first)
+{
+	run(path, world, commands, middle, steps, &settings[0], first);
+	check(first->status == TROUPE_OK, "%s: runs: %s", what, first->replies.at ? first->replies.at : "");
+	for (size_t i = 1; i < ARRAY_LEN(settings); i++) {
+		struct outcome other;
+		uint32_t at = 0;
+		run(path, world, commands, middle, steps, &settings[i], &other);
+		while (at < first->hash_count && at < other.hash_count && first->hashes[at] == other.hashes[at])
+			at++;
+		check(at == first->hash_count && at == other.hash_count,
+			"%s: %d secondaries, chaos %d: another state at step %u", what, settings[i].secondaries,
+			(int)settings[i].chaos, (at + 1) * HASH_EVERY);
+		check(!strcmp(first->replies.at ? first->replies.at : "", other.replies.at ? other.replies.at : ""),
+			"%s: %d secondaries, chaos %d: other replies", what, settings[i].secondaries,
+			(int)settings[i].chaos);
+		outcome_fini(&other);
+	}
+}
+
+/* --- worlds ------------------------------------------------------------------------------------------------------- */
+
+#define VELOCITY "<plugin name='gz::sim::systems::VelocityControl' filename='x'/>"
+#define GEOMETRY_BOX(size) "<collision name='c'><geometry><box><size>" size "</size></box></geometry></collision>"
+
+static void add_box(struct text *out, const char *name, double x, double y, double z, const char *size, bool is_static,
+	const char *more)
+{
+	text_add(out,
+		"<model name='%s'><static>%s</static><pose>%g %g %g 0 0 0</pose><link name='l'><collision name='c'>"
+		"<geometry><box><size>%s</size></box></geometry></collision></link>%s</model>",
+		name, is_static ? "true" : "false", x, y, z, size, more);
+}
+
+static void begin_world(struct text *out)
+{
+	text_add(out, "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002"
+		      "</max_step_size><real_time_factor>0</real_time_factor></physics><model name='bottom'>"
+		      "<static>true</static><pose>0 0 -4 0 0 0</pose><link name='l'><collision name='c'><geometry>"
+		      "<plane/></geometry></collision></link></model>");
+}
+
+static void add_level(struct text *out, const char *name, double x, const char *size, const char *refs)
+{
+	text_add(out,
+		"<level name='%s'><pose>%g 0 0 0 0 0</pose><geometry><box><size>%s</size></box></geometry>"
+		"<buffer>0.5</buffer>%s</level>",
+		name, x, size, refs);
+}
+
+static void add_performer(struct text *out, const char *name)
+{
+	text_add(out,
+		"<performer name='p_%s'><ref>%s</ref><geometry><box><size>1 1 1</size></box></geometry></performer>",
+		name, name);
+}
+
+static char *end_world(struct text *out, struct text *levels)
+{
+	if (levels->at)
+		text_add(out, "<plugin name='gz::sim' filename='x'>%s</plugin>", levels->at);
+	text_add(out, "</world></sdf>");
+	text_fini(levels);
+	return out->at;
+}
+
+enum { TILES = 3 };
+
+/* Tiles of 8 m along x, each a level with a floor and two crates on one another; sliders that go from one to the next;
+ * sleepers on a slab; a lamp that hangs over its edge from a beam; two models tied to one another. The tiles' floors
+ * end where the slab and the rest begin, and far below all of it lies the bottom. */
+static char *make_world(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	for (int i = 0; i < TILES; i++) {
+		char name[5][NAME_BYTES], refs[256];
+		static const char *const stems[] = {"floor", "crate", "top", "slider", "tile"};
+		for (int k = 0; k < 5; k++)
+			snprintf(name[k], sizeof name[k], "%s_%d", stems[k], i);
+		add_box(&out, name[0], i * 8, 0, -0.25, "8 8 0.5", true, "");
+		add_box(&out, name[1], i * 8 + 2, 2, 0.25, "0.5 0.5 0.5", false, "");
+		add_box(&out, name[2], i * 8 + 2, 2, 0.7, "0.4 0.4 0.4", false, "");
+		if (i < 2) {
+			add_box(&out, name[3], i * 8 - 1, -2, 0.3, "0.6 0.6 0.6", false, VELOCITY);
+			add_performer(&levels, name[3]);
+		}
+		snprintf(refs, sizeof refs, "<ref>%s</ref><ref>%s</ref><ref>%s</ref>", name[0], name[1], name[2]);
+		add_level(&levels, name[4], i * 8, "8 8 6", refs);
+	}
+	add_box(&out, "slab", 0, 10, -0.1, "6 4 0.2", true, "");
+	add_box(&out, "base", 0, 10, 0.3, "0.6 0.6 0.6", false, "");
+	add_box(&out, "rider", 0, 10, 0.8, "0.4 0.4 0.4", false, "");
+	add_box(&out, "post", 2, 10, 0.5, "0.2 0.2 1", true, "");
+	add_performer(&levels, "post");
+	add_box(&out, "hook", -2, 10, 0.1, "0.8 3.6 0.2", false, "");
+	add_box(&out, "lamp", -2, 7.6, -0.1, "0.3 0.3 0.3", false, "");
+	add_box(&out, "left", 6, 10, -3.75, "0.5 0.5 0.5", false, VELOCITY);
+	add_box(&out, "right", 6, 11, -3.75, "0.5 0.5 0.5", false, "");
+	text_add(&out,
+		"<actor name='walker'><pose>0 14 0.5 0 0 0</pose><link name='l'>" GEOMETRY_BOX(
+			"0.4 0.4 1") "</link><script><loop>true</loop><trajectory id='0' "
+				     "type='w'><waypoint><time>0</time><pose>-2 0 0 0 0 0"
+				     "</pose></waypoint><waypoint><time>1</time><pose>2 0 0 0 0 "
+				     "0</pose></waypoint><waypoint><time>2</time>"
+				     "<pose>-2 0 0 0 0 0</pose></waypoint></trajectory></script></actor>"
+				     "<joint name='chain' type='fixed'><parent>hook</parent><child>lamp</child></joint>"
+				     "<joint name='tie' type='revolute'><pose relative_to='left'>0 0 0 0 0 "
+				     "0</pose><parent>left</parent>"
+				     "<child>right</child><axis><xyz>0 0 1</xyz></axis></joint>");
+	return end_world(&out, &levels);
+}
+
+/* --- sequences ---------------------------------------------------------------------------------------------------- */
+
+struct dice {
+	uint64_t state;
+};
+
+static uint32_t roll(struct dice *dice, uint32_t sides)
+{
+	dice->state ^= dice->state << 13;
+	dice->state ^= dice->state >> 7;
+	dice->state ^= dice->state << 17;
+	return (uint32_t)((dice->state >> 24) % sides);
+}
+
+static double between(struct dice *dice, double low, double high)
+{
+	return low + (high - low) * roll(dice, 10001) / 10000;
+}
+
+static const char *const movers[] = {"crate_0", "crate_1", "crate_2", "top_0", "top_1", "top_2", "slider_0", "slider_1",
+	"base", "rider", "hook", "lamp", "left", "right", "walker"};
+static const char *const statics[] = {"floor_0", "floor_1", "floor_2", "slab", "post"};
+static const char *const drivers[] = {"slider_0", "slider_1", "left"};
+
+/* A model of the file, one that may have been created, or, seldom, one that never is. */
+static const char *any_name(struct dice *dice, char name[NAME_BYTES])
+{
+	uint32_t kind = roll(dice, 10);
+	if (kind < 4)
+		return movers[roll(dice, ARRAY_LEN(movers))];
+	if (kind < 6)
+		return statics[roll(dice, ARRAY_LEN(statics))];
+	snprintf(name, NAME_BYTES, kind < 9 ? "new_%u" : "nobody_%u", roll(dice, 6));
+	return name;
+}
+
+static const char *const kinds[] = {
+	"<model name='m'><link name='l'>" GEOMETRY_BOX("0.5 0.5 0.5") "</link></model>",
+	"<model name='m'><link name='l'>" GEOMETRY_BOX("0.6 0.4 0.3") "</link>" VELOCITY "</model>",
+	"<model name='m'><static>true</static><link name='l'>" GEOMETRY_BOX("2 2 0.2") "</link></model>",
+	"<model name='m'><link name='l'>" GEOMETRY_BOX("0.5 0.5 0.2") "</link><link name='k'><pose>0 0 0.3 0 0 "
+								      "0</pose>" GEOMETRY_BOX(
+									      "0.2 0.6 0.2") "</link><joint name='j' "
+											     "type='revolute'><parent>"
+											     "l</parent><child>k</"
+											     "child><axis>"
+											     "<xyz>0 0 "
+											     "1</xyz></axis></"
+											     "joint><plugin "
+											     "name='gz::sim::systems::"
+											     "JointController' "
+											     "filename='x'>"
+											     "<joint_name>j</"
+											     "joint_name></plugin></"
+											     "model>",
+	"<model name='m'><link name='l'><collision name='c'><geometry><sphere><radius>0.3</radius></sphere></geometry>"
+	"</collision></link></model>",
+	"<actor name='m'><link name='l'>" GEOMETRY_BOX(
+		"0.3 0.3 0.8") "</link><script><loop>true</loop><trajectory id='0'"
+			       " type='w'><waypoint><time>0</time><pose>0 0 0.5 0 0 "
+			       "0</pose></waypoint><waypoint><time>1</time><pose>0 1 0.5 0 0 0"
+			       "</pose></waypoint><waypoint><time>2</time><pose>0 0 0.5 0 0 "
+			       "0</pose></waypoint></trajectory></script></actor>",
+	"<model name='m'><link name='l'><inertial><mass>5</mass></inertial><collision name='c'><geometry><mesh>"
+	"<scale>0.4 0.4 0.4</scale><uri>models/shapes/block.obj</uri></mesh></geometry></collision></link></model>",
+	"<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><mesh><scale>0.3 0.3 "
+	"0.3</scale>"
+	"<uri>models/shapes/ramp.dae</uri></mesh></geometry></collision></link></model>",
+	"<light name='m' type='point'/>",
+};
+
+static void random_place(struct dice *dice, char text[160])
+{
+	bool row = roll(dice, 3) > 0;
+	double x = row ? between(dice, -4, 20) : between(dice, -3, 7),
+	       y = row ? between(dice, -4, 4) : between(dice, 8, 12);
+	snprintf(text, 160, "position {x: %g y: %g z: %g} orientation {w: 1 z: %g}", x, y, between(dice, 0.2, 2.5),
+		roll(dice, 2) ? between(dice, -1, 1) : 0);
+}
+
+static void add_create(lines *commands, struct dice *dice, uint64_t step)
+{
+	char pose[160];
+	random_place(dice, pose);
+	add(commands, step, "/world/w/create",
+		"name: 'new_%u' allow_renaming: %s sdf: \"<sdf version='1.9'>%s</sdf>\" "
+		"pose {%s}",
+		roll(dice, 6), roll(dice, 8) ? "false" : "true", kinds[roll(dice, ARRAY_LEN(kinds))], pose);
+}
+
+static void add_drive(lines *commands, struct dice *dice, uint64_t step)
+{
+	char topic[96], name[NAME_BYTES];
+	const char *who = drivers[roll(dice, ARRAY_LEN(drivers))];
+	if (roll(dice, 3) == 0)
+		who = any_name(dice, name);
+	if (roll(dice, 5) == 0) {
+		snprintf(topic, sizeof topic, "/model/%s/joint/j/cmd_vel", who);
+		add(commands, step, topic, "data: %g", between(dice, -4, 4));
+	} else {
+		snprintf(topic, sizeof topic, "/model/%s/cmd_vel", who);
+		add(commands, step, topic, "linear: {x: %g y: %g}", between(dice, -6, 8), between(dice, -1, 1));
+	}
+}
+
+static void add_random(lines *commands, struct dice *dice, uint64_t step)
+{
+	char pose[160], more[160], name[NAME_BYTES], other[NAME_BYTES];
+	random_place(dice, pose);
+	random_place(dice, more);
+	const char *who = any_name(dice, name), *whom = any_name(dice, other);
+	switch (roll(dice, 20)) {
+	case 0 ... 4:
+		add_create(commands, dice, step);
+		break;
+	case 5 ... 8:
+		add(commands, step, "/world/w/remove", "name: '%s'", who);
+		break;
+	case 9 ... 10:
+		add(commands, step, "/world/w/set_pose", "name: '%s' %s", who, pose);
+		break;
+	case 11:
+		add(commands, step, "/world/w/set_pose_vector", "pose {name: '%s' %s} pose {name: '%s' %s}", who, pose,
+			whom, more);
+		break;
+	case 12:
+		add(commands, step, "/world/w/set_physics", "max_step_size: %g gravity {z: %g}",
+			roll(dice, 2) ? 0.002 : 0.001, roll(dice, 2) ? -9.8 : between(dice, -15, -5));
+		break;
+	case 13:
+		add(commands, step, "/world/w/level/set_performer", "data: '%s' size {x: %g}", who,
+			between(dice, 0.5, 4));
+		break;
+	case 14:
+		add(commands, step, "/world/w/level/set_performer", "data: '%s' remove: true", who);
+		break;
+	case 15:
+		if (roll(dice, 4) == 0)
+			add(commands, step, "/world/w/control", "reset {%s: true}",
+				roll(dice, 3) == 0 ? "all"
+				: roll(dice, 2)    ? "model_only"
+						   : "time_only");
+		else
+			add(commands, step, "/world/w/control", roll(dice, 3) == 0 ? "pause: true" : "multi_step: %u",
+				roll(dice, 200) + 1);
+		break;
+	case 16: /* in one step */
+		add_create(commands, dice, step);
+		add(commands, step, "/world/w/remove", "name: 'new_%u'", roll(dice, 6));
+		add_create(commands, dice, step);
+		break;
+	default:
+		add_drive(commands, dice, step);
+	}
+}
+
+enum { SEQUENCE_STEPS = 1200, STILL_STEPS = 400, FRESH_STEPS = 300, BURSTS = 24 };
+
+static int by_step(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	return x->step < y->step ? -1 : x->step > y->step;
+}
+
+/* In bursts, each at one step or a few. The first command creates, so that from then on topics need not be known. */
+static void make_sequence(uint64_t seed, lines *commands)
+{
+	struct dice dice = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
+	for (int i = 0; i < 8; i++)
+		(void)roll(&dice, 2);
+	add_create(commands, &dice, 0);
+	for (int burst = 0; burst < BURSTS; burst++) {
+		uint64_t step = (uint64_t)burst * (SEQUENCE_STEPS / BURSTS) + roll(&dice, SEQUENCE_STEPS / BURSTS);
+		for (uint32_t i = roll(&dice, 4); i < 4; i++)
+			add_random(commands, &dice, step + (roll(&dice, 3) ? 0 : roll(&dice, 4)));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(drivers); i++) {
+		char topic[96];
+		snprintf(topic, sizeof topic, "/model/%s/cmd_vel", drivers[i]);
+		add(commands, SEQUENCE_STEPS, topic, "linear: {x: 0}");
+	}
+	add(commands, SEQUENCE_STEPS, "/world/w/control", "pause: false");
+	/* a stable sort: equal steps stay in the order given */
+	for (uint32_t i = 1; i < commands->count; i++)
+		for (uint32_t k = i; k && by_step(&commands->at[k - 1], &commands->at[k]) > 0; k--) {
+			struct line swap = commands->at[k];
+			commands->at[k] = commands->at[k - 1];
+			commands->at[k - 1] = swap;
+		}
+}
+
+static const char *last_of(const char *text, const char *part)
+{
+	const char *last = NULL;
+	for (const char *at = text; at && (at = strstr(at, part)); at++)
+		last = at;
+	return last;
+}
+
+/* The last word about a name says whether it is there. */
+static void check_name(const char *what, const char *name, bool of_file, const struct outcome *outcome)
+{
+	char created[96], removed[96];
+	snprintf(created, sizeof created, "model '%s' created", name);
+	snprintf(removed, sizeof removed, "model '%s' removed", name);
+	const char *came = last_of(outcome->replies.at, created), *went = last_of(outcome->replies.at, removed);
+	bool shown = find(&outcome->end, name) != NULL;
+	if (went && (!came || came < went))
+		check(!shown, "%s: '%s' was removed and is still there", what, name);
+	else if (of_file)
+		check(shown, "%s: '%s' is not there", what, name);
+}
+
+/* Control is obeyed without a word. */
+static void check_replies(const char *what, const lines *commands, const struct outcome *outcome)
+{
+	uint32_t services = 0;
+	bool reset = false;
+	for (uint32_t i = 0; i < commands->count; i++) {
+		bool control = !strcmp(commands->at[i].topic, "/world/w/control");
+		services += !control && !strncmp(commands->at[i].topic, "/world/", 7);
+		reset |= control && strstr(commands->at[i].text, "reset") && !strstr(commands->at[i].text, "time");
+	}
+	check(outcome->reply_count >= services, "%s: %u commands to services, %u replies", what, services,
+		outcome->reply_count);
+	for (size_t i = 0; !reset && i < ARRAY_LEN(movers); i++)
+		check_name(what, movers[i], true, outcome);
+	for (int i = 0; !reset && i < 6; i++) {
+		char name[NAME_BYTES];
+		snprintf(name, sizeof name, "new_%d", i);
+		check_name(what, name, false, outcome);
+	}
+}
+
+/* Everybody is woken, by a gravity that is as good as the same; those who would have slept on all the time must stay
+ * where they are. */
+static void check_sleepers(
+	const char *what, const char *path, const char *world, lines *commands, const struct outcome *slept)
+{
+	struct outcome woken;
+	add(commands, SEQUENCE_STEPS + 50, "/world/w/set_physics", "max_step_size: 0.002 gravity {z: -9.8}");
+	add(commands, SEQUENCE_STEPS + 51, "/world/w/set_physics", "gravity {z: -9.80001}");
+	run(path, world, commands, SEQUENCE_STEPS + 50, SEQUENCE_STEPS + STILL_STEPS, &settings[0], &woken);
+	for (uint32_t i = 0; i < slept->end.count; i++) {
+		const struct seen *end = &slept->end.models[i], *middle = find(&slept->middle, end->name);
+		const struct seen *awake = find(&woken.end, end->name);
+		if (!middle || !awake || !end->loaded || !middle->asleep || !end->asleep ||
+			memcmp(&middle->pose, &end->pose, sizeof end->pose) != 0)
+			continue;
+		check(distance(&end->pose, &awake->pose) < 0.02,
+			"%s: '%s' slept at %g %g %g and would move to %g %g %g", what, end->name, end->pose.x,
+			end->pose.y, end->pose.z, awake->pose.x, awake->pose.y, awake->pose.z);
+	}
+	outcome_fini(&woken);
+}
+
+static void check_reset(const char *what, const char *path, const char *world, lines *commands)
+{
+	static const lines none;
+	struct outcome fresh, reset;
+	uint64_t at = SEQUENCE_STEPS + STILL_STEPS;
+	add(commands, at, "/world/w/control", "pause: false");
+	add(commands, at, "/world/w/set_physics", "max_step_size: 0.002 gravity {x: 0 y: 0 z: -9.8}");
+	add(commands, at, "/world/w/control", "reset {all: true}");
+	run(path, world, &none, 0, FRESH_STEPS, &settings[0], &fresh);
+	run(path, world, commands, 0, at + FRESH_STEPS, &settings[2], &reset);
+	for (uint32_t i = 0; i < FRESH_STEPS / HASH_EVERY; i++)
+		check(at / HASH_EVERY + i < reset.hash_count && fresh.hashes[i] == reset.hashes[at / HASH_EVERY + i],
+			"%s: %u steps after a reset not as after the start", what, (i + 1) * HASH_EVERY);
+	check(fresh.end.count == reset.end.count, "%s: %u models after a reset, %u after the start", what,
+		reset.end.count, fresh.end.count);
+	outcome_fini(&fresh);
+	outcome_fini(&reset);
+}
+
+static void sequence(uint64_t seed, const char *path, const char *world)
+{
+	char what[64];
+	lines commands = {0};
+	struct outcome outcome;
+	snprintf(what, sizeof what, "sequence %" PRIu64, seed);
+	make_sequence(seed, &commands);
+	if (getenv("TROUPE_TEST_SEED"))
+		for (uint32_t i = 0; i < commands.count; i++)
+			printf("%" PRIu64 " %s %s\n", commands.at[i].step, commands.at[i].topic, commands.at[i].text);
+	run_all(what, path, world, &commands, SEQUENCE_STEPS + 50, SEQUENCE_STEPS + STILL_STEPS, &outcome);
+	if (getenv("TROUPE_TEST_SEED"))
+		printf("%s", outcome.replies.at);
+	if (!outcome.status) {
+		check_replies(what, &commands, &outcome);
+		check_sleepers(what, path, world, &commands, &outcome);
+		check_reset(what, path, world, &commands);
+	}
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* --- who must wake ------------------------------------------------------------------------------------------------ */
+
+enum { ASLEEP_BY = 600, WOKEN_BY = 900 };
+
+struct wake_case {
+	const char *what;
+	const char *before;       /* a model that is created at the start; NULL: none */
+	const char *topic, *text; /* at step ASLEEP_BY; NULL: nothing is commanded */
+	const char *model;        /* has slept until then, and must not any more */
+};
+
+#define SERVICE "/world/w/"
+#define BOX_SDF "<sdf version='1.9'><model name='m'><link name='l'>" GEOMETRY_BOX("0.4 0.4 0.4") "</link></model></sdf>"
+#define ACTOR_SDF                                                                                                      \
+	"<sdf version='1.9'><actor name='m'><link name='l'>" GEOMETRY_BOX(                                             \
+		"0.4 0.4 0.4") "</link><script><delay_start>1.3"                                                       \
+			       "</delay_start><trajectory id='0' type='w'><waypoint><time>0</time><pose>-1 0 0 0 0 "   \
+			       "0</pose></waypoint><waypoint>"                                                         \
+			       "<time>0.4</time><pose>0 0 0 0 0 "                                                      \
+			       "0</pose></waypoint></trajectory></script></actor></sdf>"
+
+static const struct wake_case wake_cases[] = {
+	{"a floor is removed", NULL, SERVICE "remove", "name: 'slab'", "rider"},
+	{"a floor is put elsewhere", NULL, SERVICE "set_pose", "name: 'slab' position {z: -2}", "rider"},
+	{"a floor is lifted", NULL, SERVICE "set_pose", "name: 'slab' position {y: 10}", "rider"},
+	{"what it stands on is removed", NULL, SERVICE "remove", "name: 'base'", "rider"},
+	{"what it stands on is put elsewhere", NULL, SERVICE "set_pose", "name: 'base' position {x: 90}", "rider"},
+	{"what holds it is removed", NULL, SERVICE "remove", "name: 'hook'", "lamp"},
+	{"gravity turns", NULL, SERVICE "set_physics", "gravity {x: 9 z: -5}", "rider"},
+	{"it is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "left"},
+	{"what it is tied to is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "right"},
+	{"a joint is commanded",
+		"name: 'new' pose {position {x: 1.2 y: 9 z: 0.1}} sdf: \"<sdf version='1.9'><model name='m'><link "
+		"name='k'>" GEOMETRY_BOX("0.2 0.2 0.2") "</link><link name='l'><pose>0 0 0.2 0 0 0</pose>" GEOMETRY_BOX(
+			"0.9 0.1 0.1") "</link><joint name='j' "
+				       "type='revolute'><parent>k</parent><child>l</child><axis><xyz>0 0 "
+				       "1</xyz></axis></joint>"
+				       "<plugin name='gz::sim::systems::JointController' "
+				       "filename='x'><joint_name>j</joint_name></plugin></model>"
+				       "</sdf>\"",
+		"/model/new/joint/j/cmd_vel", "data: 9", "new"},
+	{"an actor comes", "name: 'new' pose {position {x: 0 y: 10 z: 0.8}} sdf: \"" ACTOR_SDF "\"", NULL, NULL,
+		"rider"},
+	{"the level of its floor is unloaded", "name: 'new' pose {position {x: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
+		SERVICE "set_pose", "name: 'slider_0' position {x: -60}", "new"},
+	{"its floor is there for no performer any more",
+		"name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"", SERVICE "level/set_performer",
+		"data: 'slider_1' remove: true", "new"},
+	{"who keeps its floor is removed", "name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
+		SERVICE "remove", "name: 'slider_1'", "new"},
+	{"another comes down on it", NULL, SERVICE "create",
+		"name: 'new' pose {position {x: 0.2 y: 10.1 z: 2}} sdf: \"" BOX_SDF "\"", "rider"},
+};
+
+static void wakes(const char *path, const char *world, const struct wake_case *c)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	if (c->before)
+		add(&commands, 0, SERVICE "create", "%s", c->before);
+	if (c->topic)
+		add(&commands, ASLEEP_BY, c->topic, "%s", c->text);
+	run_all(c->what, path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, c->model), *woken = find(&outcome.end, c->model);
+	check(outcome.refused == 0, "%s: %s", c->what, outcome.replies.at ? outcome.replies.at : "");
+	check(slept && slept->asleep, "%s: '%s' has slept", c->what, c->model);
+	check(slept && woken && (!woken->asleep || distance(&slept->pose, &woken->pose) > 0.01), "%s: '%s' sleeps on",
+		c->what, c->model);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* --- what was found ----------------------------------------------------------------------------------------------- */
+
+/* Two performers far from one another, each in its level. `lower` is of the second's, `upper`, which sleeps on it, of
+ * the first's. */
+static char *shared_stack(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	add_box(&out, "floor", 20, 0, -0.25, "8 8 0.5", true, "");
+	add_box(&out, "lower", 22, 0, 0.25, "0.5 0.5 0.5", false, "");
+	add_box(&out, "upper", 22, 0, 0.7, "0.4 0.4 0.4", false, "");
+	add_box(&out, "first", 0, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_box(&out, "second", 20, 0, 0.3, "0.6 0.6 0.6", false, "");
+	add_performer(&levels, "first");
+	add_performer(&levels, "second");
+	add_level(&levels, "one", 0, "8 8 16", "<ref>upper</ref>");
+	add_level(&levels, "two", 20, "8 8 16", "<ref>lower</ref>");
+	return end_world(&out, &levels);
+}
+
+static void support_unloaded(const char *path)
+{
+	char *world = shared_stack();
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, ASLEEP_BY, SERVICE "set_pose", "name: 'second' position {x: 60}");
+	run_all("support unloaded", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, "upper"), *end = find(&outcome.end, "upper");
+	check(slept && slept->asleep, "what stands on another level's model sleeps");
+	check(end && end->loaded && end->pose.z < 0.3, "it falls when that level is unloaded");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+	free(world);
+}
+
+/* A level's model has slept on a floor of nobody's level, which is removed while the level is not loaded. */
+static void floor_lost_while_unloaded(const char *path)
+{
+	char *world = shared_stack();
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 0, SERVICE "remove", "name: 'upper'");
+	add(&commands, ASLEEP_BY, SERVICE "set_pose", "name: 'second' position {x: 60}");
+	add(&commands, ASLEEP_BY + 10, SERVICE "remove", "name: 'floor'");
+	add(&commands, ASLEEP_BY + 20, SERVICE "set_pose", "name: 'second' position {x: 20}");
+	run_all("floor lost", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, "lower"), *end = find(&outcome.end, "lower");
+	check(slept && slept->asleep, "a level's model sleeps");
+	check(end && end->loaded && end->pose.z < 0, "it falls when it is back and the floor is not");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+	free(world);
+}
+
+/* What shared a group with two that are tied together goes: their joint must stay what it is in the file. */
+static void tie_keeps_its_anchor(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 0, SERVICE "create", "name: 'new' pose {position {x: 6.4 y: 10 z: -3.8}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 10, "/model/left/cmd_vel", "linear: {x: 1} angular: {z: 2}");
+	add(&commands, 300, SERVICE "remove", "name: 'new'");
+	run_all("tie", path, world, &commands, 0, 1000, &outcome);
+	const struct seen *left = find(&outcome.end, "left"), *right = find(&outcome.end, "right");
+	check(left && right && fabs(distance(&left->pose, &right->pose) - 1) < 0.01, "the tie is as long as it was");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* Sleepers must not depend on whose runner had a reason to look at them again. */
+static void another_step_size(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, ASLEEP_BY, SERVICE "set_physics", "max_step_size: 0.0005");
+	add(&commands, ASLEEP_BY + 70, "/model/left/cmd_vel", "linear: {x: 1}");
+	add(&commands, ASLEEP_BY + 700, SERVICE "set_physics", "max_step_size: 0.004");
+	run_all("step size", path, world, &commands, ASLEEP_BY, 2000, &outcome);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+static void static_performer_is_moved(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 100, SERVICE "set_pose", "name: 'post' position {x: 17.9 y: 2 z: 0.5}");
+	add(&commands, 400, SERVICE "set_pose", "name: 'post' position {x: 90}");
+	run_all("static performer", path, world, &commands, 300, 600, &outcome);
+	const struct seen *crate = find(&outcome.middle, "crate_2"), *left = find(&outcome.end, "crate_2");
+	check(crate && crate->loaded, "a level is loaded for a static performer that is put into it");
+	check(left && !left->loaded, "... and unloaded when it is put elsewhere");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* reset at step 600 (AT), after these commands, must be as good as a new start. */
+static void as_at_the_start(const char *what, const char *path, const char *world, lines *commands, const char *reset)
+{
+	static const lines none;
+	struct outcome fresh, outcome;
+	add(commands, 600, SERVICE "control", "reset {%s: true}", reset);
+	run(path, world, &none, 0, 300, &settings[0], &fresh);
+	run_all(what, path, world, commands, 600, 900, &outcome);
+	for (uint32_t i = 0; i < 6; i++)
+		check(outcome.hash_count == 18 && outcome.hashes[12 + i] == fresh.hashes[i],
+			"%s: %u steps after the reset", what, (i + 1) * HASH_EVERY);
+	for (uint32_t i = 0; i < fresh.end.count; i++) {
+		const struct seen *a = &fresh.end.models[i], *b = find(&outcome.end, a->name);
+		check(b && a->asleep == b->asleep && a->loaded == b->loaded, "%s: '%s' is shown as at the start", what,
+			a->name);
+	}
+	outcome_fini(&fresh);
+	outcome_fini(&outcome);
+	lines_fini(commands);
+}
+
+/* `crate` belongs to a level that is not loaded at first, but lies in one that is. */
+static char *lent_crate(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	add_box(&out, "crate", 2, 0, -3.75, "0.5 0.5 0.5", false, "");
+	add_box(&out, "first", 0, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_box(&out, "second", 40, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_performer(&levels, "first");
+	add_performer(&levels, "second");
+	add_level(&levels, "near", 0, "8 8 16", "");
+	add_level(&levels, "far", 20, "8 8 16", "<ref>crate</ref>");
+	return end_world(&out, &levels);
+}
+
+static void resets(const char *path, const char *world)
+{
+	char *lent = lent_crate();
+	lines commands = {0};
+	add(&commands, 50, SERVICE "set_pose", "name: 'second' position {x: 20 z: -3.7}");
+	as_at_the_start("reset with a level loaded", path, lent, &commands, "all");
+	add(&commands, 600, "/model/first/cmd_vel", "linear: {x: 1}");
+	as_at_the_start("command and reset in one step", path, lent, &commands, "all");
+	add(&commands, 50, SERVICE "remove", "name: 'lamp'");
+	add(&commands, 60, SERVICE "create", "name: 'lamp' sdf: \"" BOX_SDF "\" pose {position {x: 1 z: 3}}");
+	add(&commands, 70, SERVICE "level/set_performer", "data: 'lamp'");
+	add(&commands, 80, SERVICE "level/set_performer", "data: 'crate_0' size {x: 9}");
+	add(&commands, 90, SERVICE "set_pose", "name: 'floor_1' position {x: 9 y: 1}");
+	add(&commands, 590, SERVICE "remove", "name: 'slab'");
+	as_at_the_start("much and a reset", path, world, &commands, "all");
+	free(lent);
+}
+
+/* A name so long that adding to it may show nothing. */
+static void long_names(const char *path, const char *world)
+{
+	char name[1001];
+	lines commands = {0};
+	struct outcome outcome;
+	memset(name, 'n', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	for (int i = 0; i < 4; i++)
+		add(&commands, 10, SERVICE "create",
+			"name: '%s' allow_renaming: true sdf: \"" BOX_SDF "\" pose {position "
+			"{x: %d z: -3}}",
+			name, 30 + i);
+	add(&commands, 20, SERVICE "remove", "name: '%s_2'", name);
+	run_all("long names", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == 0, "models of one long name get names of their own");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* What a joint tied may be moved when the other end is gone. */
+static void untied(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 10, SERVICE "set_pose", "name: 'lamp' position {x: 30 z: -3}");
+	add(&commands, 20, SERVICE "remove", "name: 'hook'");
+	add(&commands, 20, SERVICE "set_pose", "name: 'lamp' position {x: 30 z: -3}");
+	run_all("untied", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == 1, "what is tied cannot be moved, what was can");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+int main(void)
+{
+	const char *source = getenv("SOURCE_DIR"), *seed = getenv("TROUPE_TEST_SEED");
+	char *path = mem_printf("%s/worlds/edit.sdf", source ? source : ".");
+	char *world = make_world();
+	int sequences = getenv("TROUPE_TEST_QUICK") ? 6 : 60;
+	if (seed) {
+		sequence(strtoull(seed, NULL, 10), path, world);
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(wake_cases); i++)
+			wakes(path, world, &wake_cases[i]);
+		floor_lost_while_unloaded(path);
+		support_unloaded(path);
+		tie_keeps_its_anchor(path, world);
+		another_step_size(path, world);
+		static_performer_is_moved(path, world);
+		resets(path, world);
+		long_names(path, world);
+		untied(path, world);
+		for (int i = 0; i < sequences; i++)
+			sequence((uint64_t)i + 1, path, world);
+	}
+	free(world);
+	free(path);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}

@@ -1,0 +1,184 @@
+#include "run/schedule.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(schedule, .timeout = 30);
+
+static struct command numbered(uint64_t step, uint32_t number)
+{
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	command.message.value[0] = number;
+	return command;
+}
+
+static void post(struct schedule *schedule, uint64_t step, uint32_t number)
+{
+	struct command command = numbered(step, number);
+	cr_assert_eq(schedule_post(schedule, &command, NULL), TROUPE_OK);
+}
+
+/* The number of the next due command; -1: none. */
+static int next(struct schedule *schedule, uint64_t step)
+{
+	struct command command;
+	if (!schedule_due(schedule, step, &command))
+		return -1;
+	int number = (int)command.message.value[0];
+	command_fini(&command);
+	return number;
+}
+
+Test(schedule, commands_are_due_by_step_then_in_the_order_of_posting)
+{
+	struct schedule schedule = {0};
+	cr_assert(!schedule_pending(&schedule));
+	post(&schedule, 5, 0);
+	post(&schedule, 3, 1);
+	post(&schedule, 5, 2);
+	post(&schedule, 3, 3);
+	cr_assert(schedule_pending(&schedule));
+	cr_assert_eq(next(&schedule, 2), -1);
+	cr_assert_eq(next(&schedule, 3), 1);
+	post(&schedule, 3, 4); /* also when others of its step are being taken */
+	post(&schedule, 1, 5); /* of a step that is past */
+	cr_assert_eq(next(&schedule, 3), 5);
+	cr_assert_eq(next(&schedule, 3), 3);
+	cr_assert_eq(next(&schedule, 3), 4);
+	cr_assert_eq(next(&schedule, 4), -1);
+	cr_assert_eq(next(&schedule, 9), 0);
+	cr_assert_eq(next(&schedule, 9), 2);
+	cr_assert(!schedule_pending(&schedule));
+	cr_assert_eq(schedule.count, 0);
+	cr_assert_eq(schedule.bytes, 0);
+	schedule_fini(&schedule);
+}
+
+Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
+{
+	enum { COUNT = 5000, STEPS = 97 };
+	struct schedule schedule = {0};
+	uint32_t last[STEPS] = {0}, taken = 0;
+	uint64_t random = 1;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		post(&schedule, (random >> 33) % STEPS, i + 1);
+		if (i == COUNT / 2) /* some are taken in between */
+			for (int number; (number = next(&schedule, 9)) >= 0; taken++)
+				;
+	}
+	for (uint64_t step = 0; step < STEPS; step++)
+		for (int number; (number = next(&schedule, step)) >= 0; taken++) {
+			cr_assert_gt(
+				(uint32_t)number, last[step], "step %d: %d after %u", (int)step, number, last[step]);
+			last[step] = (uint32_t)number;
+		}
+	cr_assert_eq(taken, COUNT);
+	schedule_fini(&schedule);
+}
+
+/* A million in descending order took the square of that before: minutes. */
+Test(schedule, descending_order_takes_no_longer, .timeout = 10)
+{
+	enum { COUNT = 1000000 };
+	struct schedule schedule = {0};
+	for (uint32_t i = 0; i < COUNT; i++)
+		post(&schedule, COUNT - i, i);
+	for (uint32_t i = 0; i < COUNT; i++)
+		cr_assert_eq(next(&schedule, COUNT), (int)(COUNT - 1 - i));
+	schedule_fini(&schedule);
+}
+
+Test(schedule, too_many_are_refused)
+{
+	struct schedule schedule = {.count = SCHEDULE_COMMANDS_MAX - 1};
+	struct troupe_error error;
+	struct command one = numbered(0, 1), more = numbered(0, 2);
+	more.topic = strdup("/x");
+	cr_assert_eq(schedule_post(&schedule, &one, &error), TROUPE_OK);
+	cr_assert_eq(schedule_post(&schedule, &more, &error), TROUPE_ELIMIT);
+	cr_assert(strstr(error.text, "4194304 commands"), "%s", error.text);
+	cr_assert_eq(next(&schedule, 0), 1); /* which makes room for another */
+	cr_assert_eq(next(&schedule, 0), -1);
+	post(&schedule, 0, 3);
+	cr_assert_eq(next(&schedule, 0), 3);
+	schedule_fini(&schedule);
+}
+
+/* Texts, topics and what is behind a message count, until the command is taken. */
+Test(schedule, too_much_memory_is_refused)
+{
+	enum { BYTES = 8 << 20 };
+	struct schedule schedule = {0};
+	struct troupe_error error;
+	char *text = malloc(BYTES + 100);
+	uint32_t posted = 0;
+	troupe_status status = TROUPE_OK;
+	strcpy(text, "sdf: \"");
+	memset(text + 6, 'x', BYTES);
+	strcpy(text + 6 + BYTES, "\"");
+	/* the limit is reached with messages shared out of one: their memory is counted as if each had its own */
+	struct message message;
+	cr_assert_eq(message_parse(&message_entity_factory, text, &message, &error), TROUPE_OK);
+	while (!status) { /* the refused one frees it: nobody looks at it after that */
+		struct command command = {.kind = COMMAND_CREATE, .message = message};
+		status = schedule_post(&schedule, &command, &error);
+		posted += !status;
+		cr_assert_leq(posted, SCHEDULE_BYTES_MAX / BYTES);
+	}
+	cr_assert_eq(status, TROUPE_ELIMIT);
+	cr_assert(strstr(error.text, "bytes: expected at most 1073741824"), "%s", error.text);
+	cr_assert_geq(posted, SCHEDULE_BYTES_MAX / BYTES - 2);
+	struct command taken;
+	for (; schedule_due(&schedule, 0, &taken); posted--)
+		;
+	cr_assert_eq(posted, 0);
+	cr_assert_eq(schedule.bytes, 0);
+	schedule_fini(&schedule);
+	free(text);
+}
+
+enum { THREADS = 4, EACH = 20000 };
+
+struct poster {
+	struct schedule *schedule;
+	uint32_t number;
+	pthread_t thread;
+};
+
+static void *post_many(void *ctx)
+{
+	const struct poster *poster = ctx;
+	for (uint32_t i = 0; i < EACH; i++)
+		post(poster->schedule, i % 7, poster->number * EACH + i);
+	return NULL;
+}
+
+/* Each thread's commands of one step stay in its order, and none is lost. */
+Test(schedule, threads_post_while_the_primary_takes)
+{
+	struct schedule schedule = {0};
+	struct poster posters[THREADS];
+	uint32_t taken = 0;
+	for (uint32_t t = 0; t < THREADS; t++) {
+		posters[t] = (struct poster){&schedule, t, 0};
+		pthread_create(&posters[t].thread, NULL, post_many, &posters[t]);
+	}
+	int last[THREADS][7];
+	memset(last, 0xff, sizeof last);
+	while (taken < THREADS * EACH) {
+		int number = next(&schedule, 6);
+		if (number < 0)
+			continue;
+		taken++;
+		int thread = number / EACH, i = number % EACH;
+		cr_assert_gt(i, last[thread][i % 7]);
+		last[thread][i % 7] = i;
+	}
+	for (uint32_t t = 0; t < THREADS; t++)
+		pthread_join(posters[t].thread, NULL);
+	cr_assert_eq(schedule.count, 0);
+	schedule_fini(&schedule);
+}
