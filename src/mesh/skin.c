@@ -114,6 +114,7 @@ void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
 	for (size_t i = 0; i < 3 * triangles; i++)
 		skin->corners[i] = mesh->corners.at[i];
 	connect(skin);
+	struct bvh_item *items = mem_alloc(triangles * sizeof *items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct vec3 p[3];
 		for (uint32_t k = 0; k < 3; k++)
@@ -121,9 +122,11 @@ void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
 		skin->normals[t] = vec3_unit(vec3_cross(vec3_sub(p[1], p[0]), vec3_sub(p[2], p[0])));
 		struct aabb box = aabb_join(
 			aabb_join((struct aabb){p[0], p[0]}, (struct aabb){p[1], p[1]}), (struct aabb){p[2], p[2]});
-		bvh_insert(&skin->tree, box, t);
+		items[t] = (struct bvh_item){box, t, NULL};
 		skin->box = aabb_join(skin->box, box);
 	}
+	bvh_build(&skin->tree, items, (uint32_t)triangles);
+	free(items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct skin_triangle triangle;
 		skin_get(skin, t, &triangle);

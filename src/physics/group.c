@@ -16,7 +16,6 @@ static void set_up_world(struct physics *physics, struct group *group)
 	const struct vec3 g = physics->scene->gravity;
 	group->world = dWorldCreate();
 	group->threading = dThreadingAllocateSelfThreadedImplementation();
-	group->contacts = dJointGroupCreate(0);
 	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		group->world, dThreadingImplementationGetFunctions(group->threading), group->threading);
@@ -228,7 +227,6 @@ void group_fini(struct group *group)
 	vec_free(&group->world_joints);
 	if (!group->world)
 		return;
-	dJointGroupDestroy(group->contacts);
 	dWorldDestroy(group->world);
 	dThreadingFreeImplementation(group->threading);
 }

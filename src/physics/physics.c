@@ -43,6 +43,7 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->gravity = scene->gravity;
 	fit(physics);
 	physics->memory = dWorldCreate();
+	physics->contacts = dJointGroupCreate(0);
 	return physics;
 }
 
@@ -55,6 +56,7 @@ static void free_ode(struct physics *physics)
 	for (uint32_t g = 0; g < physics->room.geoms; g++)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
+	dJointGroupDestroy(physics->contacts);
 	dWorldDestroy(physics->memory);
 }
 
@@ -213,15 +215,15 @@ static void step_group(struct physics *physics, struct group *group, double dt)
 {
 	begin_group(physics, group, dt, false);
 	bool good = solver_step(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 	if (good)
 		return;
 	begin_group(physics, group, dt, true);
 	solver_find_lost(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 	begin_group(physics, group, dt, true);
 	(void)solver_step(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 }
 
 /* A joint of the world's own that ties a model to the world holds it as a contact would. */

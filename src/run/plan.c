@@ -137,6 +137,21 @@ static void activate(struct plan *plan, uint32_t model)
 	plan->assignment_dirty = true;
 }
 
+/* At the beginning, when nothing is active. */
+static void activate_movers(struct plan *plan)
+{
+	plan->found.count = 0;
+	for (uint32_t m = 0; m < plan->scene->model_count; m++) {
+		if (!plan->is_mover[m])
+			continue;
+		plan->active[m] = true;
+		if (plan->scene->models[m].body_count)
+			vec_push(&plan->found, m);
+	}
+	touch_add_all(&plan->shared->touch, plan->found.at, plan->found.count, plan->shared->boxes);
+	plan->assignment_dirty = true;
+}
+
 static void deactivate(struct plan *plan, uint32_t model)
 {
 	if (!plan->active[model])
@@ -175,9 +190,7 @@ void plan_reset(struct plan *plan)
 	}
 	tracker_reset(&plan->shared->tracker);
 	plan->strays.count = 0;
-	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (plan->is_mover[m])
-			activate(plan, m);
+	activate_movers(plan);
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
 		look(plan, p);
 	/* the cargo of levels that stay loaded is made to exist again by update_levels() */
