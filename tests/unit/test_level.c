@@ -106,7 +106,7 @@ static void check_touching(bool at_once)
 	enum { COUNT = 60 };
 	static struct aabb_line boxes[COUNT];
 	static struct scene_model boxed[COUNT];
-	uint32_t models[COUNT];
+	uint32_t all[COUNT];
 	for (uint32_t m = 0; m < COUNT; m++)
 		boxed[m].geom_count = 1;
 	struct scene crowd = {.models = boxed, .model_count = COUNT};
@@ -117,12 +117,12 @@ static void check_touching(bool at_once)
 	for (uint32_t m = 0; m < COUNT; m++) {
 		boxes[m].box = aabb_around(
 			(struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
-		models[m] = m;
+		all[m] = m;
 		if (!at_once)
 			touch_add(&touch, m, &boxes[m].box);
 	}
 	if (at_once)
-		touch_add_all(&touch, models, COUNT, boxes);
+		touch_add_all(&touch, all, COUNT, boxes);
 	for (int step = 0; step < 4000; step++) {
 		for (uint32_t m = 0; m < COUNT; m++) {
 			if (uniform(&seed) < (step % 3 ? 0.5 : 0.98)) /* often most stay, sometimes nearly all */
