@@ -207,6 +207,14 @@ static void deal_pairs(struct physics *physics)
 	}
 }
 
+static void list_busy(struct physics *physics)
+{
+	physics->busy_groups.count = 0;
+	for (uint32_t g = 0; g < physics->groups.count; g++)
+		if (physics->groups.at[g].members.count)
+			vec_push(&physics->busy_groups, g);
+}
+
 void group_update(struct physics *physics)
 {
 	if (!physics->regroup && !some_group_expired(physics))
@@ -219,6 +227,7 @@ void group_update(struct physics *physics)
 	sets_order(&physics->grouping, &physics->awake);
 	rebuild_changed(physics);
 	deal_pairs(physics);
+	list_busy(physics);
 }
 
 void group_fini(struct group *group)

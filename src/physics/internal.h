@@ -102,6 +102,7 @@ struct physics {
 	indices awake;               /* models taken that are stepped */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
+	VEC(uint32_t) busy_groups;            /* with members: whoever sleeps leaves a free one behind */
 	VEC(struct physics_pair) pairs;       /* those of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
 	bool regroup;                         /* models were taken or released, or sleep begins or ends */

@@ -69,6 +69,7 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
+	vec_free(&physics->busy_groups);
 	vec_free(&physics->pairs);
 	vec_free(&physics->grouped);
 	vec_free(&physics->contact_pairs);
@@ -236,11 +237,9 @@ static void note_held(struct physics *physics, uint32_t index)
 
 static void step_groups(struct physics *physics, double dt)
 {
-	for (uint32_t g = 0; g < physics->groups.count; g++) {
-		struct group *group = &physics->groups.at[g];
-		if (!group->members.count)
-			continue;
-		physics->stepping = g;
+	for (uint32_t g = 0; g < physics->busy_groups.count; g++) {
+		struct group *group = &physics->groups.at[physics->busy_groups.at[g]];
+		physics->stepping = physics->busy_groups.at[g];
 		step_group(physics, group, dt);
 		for (uint32_t i = 0; i < group->world_joints.count; i++) {
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
