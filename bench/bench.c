@@ -42,7 +42,7 @@ static void give_up(const struct troupe_error *error)
 	exit(1);
 }
 
-struct troupe_server *bench_server(const char *world, int secondaries)
+static struct troupe_server *create(const char *world, int secondaries, bool sleepless)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
@@ -50,10 +50,21 @@ struct troupe_server *bench_server(const char *world, int secondaries)
 	def.world_path = "bench";
 	def.world_text = world;
 	def.secondaries = secondaries;
+	def.sleepless = sleepless;
 	def.pace = TROUPE_PACE_FACTOR;
 	if (troupe_server_create(&def, &server, &error))
 		give_up(&error);
 	return server;
+}
+
+struct troupe_server *bench_server(const char *world, int secondaries)
+{
+	return create(world, secondaries, false);
+}
+
+struct troupe_server *bench_server_sleepless(const char *world, int secondaries)
+{
+	return create(world, secondaries, true);
 }
 
 double bench_run(struct troupe_server *server, uint64_t until)

@@ -25,6 +25,8 @@ double bench_median(double *values, int count);
 
 /* A server of a world given as text, as fast as possible. Like bench_run(), exits with a message when it cannot. */
 struct troupe_server *bench_server(const char *world, int secondaries);
+/* The same in which nothing sleeps. */
+struct troupe_server *bench_server_sleepless(const char *world, int secondaries);
 /* Runs it on until so many steps have been taken in all; how long that took, in ns. */
 double bench_run(struct troupe_server *server, uint64_t until);
 

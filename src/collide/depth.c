@@ -3,8 +3,13 @@
  * holds the origin or not, and always growing the face whose plane has the least *signed* distance from the origin.
  * When that face is a face of the difference itself, its distance is the answer: the depth, or, when it is negative,
  * the face parts the shapes. So no search for a first simplex around the origin is needed, which is what goes wrong
- * when shapes just touch; and any support point behind the origin ends it at once. */
+ * when shapes just touch; and any support point behind the origin ends it at once.
+ *
+ * All of it is in the frame of a, so that only b's part of a support point has to be turned. */
 #include "collide/internal.h"
+#include "collide/support.h"
+
+#include <assert.h>
 
 enum { POINTS_MAX = 100, FACES_MAX = 256, EDGES_MAX = 128, ROUNDS_MAX = 90 };
 
@@ -20,17 +25,42 @@ struct face {
 
 struct hunt {
 	const struct collide_shape *a, *b;
+	struct vec3 p, corner[3]; /* of b: its place, or its corners */
+	struct mat3 r;
 	struct vertex v[POINTS_MAX];
 	struct face f[FACES_MAX];
 	uint32_t points, faces;
 	double size;
 };
 
+static void set_up(struct hunt *h, const struct collide_shape *a, const struct collide_shape *b)
+{
+	assert(a->kind != COLLIDE_TRIANGLE);
+	h->a = a;
+	h->b = b;
+	h->points = h->faces = 0;
+	if (b->kind == COLLIDE_TRIANGLE) {
+		for (int i = 0; i < 3; i++)
+			h->corner[i] = support_turn_back(&a->r, vec3_sub(b->corner[i], a->p));
+		return;
+	}
+	h->p = support_turn_back(&a->r, vec3_sub(b->p, a->p));
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			h->r.m[i][k] =
+				a->r.m[0][i] * b->r.m[0][k] + a->r.m[1][i] * b->r.m[1][k] + a->r.m[2][i] * b->r.m[2][k];
+}
+
 /* False when this direction parts the shapes. */
 static bool look(const struct hunt *h, struct vec3 d, struct vertex *ret)
 {
-	ret->a = feature_support(h->a, d);
-	ret->w = vec3_sub(ret->a, feature_support(h->b, vec3_scale(d, -1)));
+	struct vec3 back = vec3_scale(d, -1), b;
+	ret->a = support_own(h->a, d);
+	if (h->b->kind == COLLIDE_TRIANGLE)
+		b = h->corner[support_farthest(h->corner, 3, back)];
+	else
+		b = vec3_add(h->p, support_turn(&h->r, support_own(h->b, support_turn_back(&h->r, back))));
+	ret->w = vec3_sub(ret->a, b);
 	return vec3_dot(ret->w, d) > 0;
 }
 
@@ -81,6 +111,17 @@ static bool pick_third(struct hunt *h)
 		}
 	}
 	return found;
+}
+
+/* Of a triangle: the three points that most often are the answer, because the shape lies on it. */
+static bool pick_base(struct hunt *h)
+{
+	struct vec3 u = vec3_sub(h->corner[1], h->corner[0]), v = vec3_sub(h->corner[2], h->corner[0]),
+		    a = support_own(h->a, vec3_scale(vec3_cross(u, v), -1));
+	for (int i = 0; i < 3; i++)
+		h->v[i] = (struct vertex){vec3_sub(a, h->corner[i]), a};
+	h->size = vec3_length(u) + vec3_length(v) + vec3_length(a);
+	return h->size > 0;
 }
 
 static void add_face(struct hunt *h, uint32_t a, uint32_t b, uint32_t c)
@@ -186,10 +227,9 @@ bool depth_find(const struct collide_shape *a, const struct collide_shape *b, st
 	double *ret_depth, struct vec3 *ret_at)
 {
 	struct hunt h;
-	h.a = a;
-	h.b = b;
-	h.points = h.faces = 0;
-	if (!pick_line(&h) || !pick_third(&h) || !pick_fourth(&h))
+	set_up(&h, a, b);
+	bool begun = b->kind == COLLIDE_TRIANGLE ? pick_base(&h) : pick_line(&h) && pick_third(&h);
+	if (!begun || !pick_fourth(&h))
 		return false;
 	double enough = (is_curved(a) || is_curved(b) ? 1e-7 : 1e-11) * h.size;
 	struct face best = h.f[nearest_face(&h)];
@@ -205,8 +245,8 @@ bool depth_find(const struct collide_shape *a, const struct collide_shape *b, st
 	}
 	if (!(best.s > 0))
 		return false;
-	*ret_normal = vec3_scale(best.n, -1);
+	*ret_normal = support_turn(&a->r, vec3_scale(best.n, -1));
 	*ret_depth = best.s;
-	*ret_at = witness(&h, &best);
+	*ret_at = vec3_add(a->p, support_turn(&a->r, witness(&h, &best)));
 	return true;
 }

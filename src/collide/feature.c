@@ -1,81 +1,22 @@
 #include "collide/internal.h"
+#include "collide/support.h"
+
+#include <string.h>
 
 #define DISC_POINTS 16
 
-static struct vec3 turn(const struct mat3 *r, struct vec3 v)
-{
-	return (struct vec3){r->m[0][0] * v.x + r->m[0][1] * v.y + r->m[0][2] * v.z,
-		r->m[1][0] * v.x + r->m[1][1] * v.y + r->m[1][2] * v.z,
-		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
-}
-
-static struct vec3 turn_back(const struct mat3 *r, struct vec3 v)
-{
-	return (struct vec3){r->m[0][0] * v.x + r->m[1][0] * v.y + r->m[2][0] * v.z,
-		r->m[0][1] * v.x + r->m[1][1] * v.y + r->m[2][1] * v.z,
-		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
-}
-
 static struct vec3 to_frame(const struct collide_shape *shape, struct vec3 local)
 {
-	return vec3_add(shape->p, turn(&shape->r, local));
+	return vec3_add(shape->p, support_turn(&shape->r, local));
 }
 
 /* --- support ---------------------------------------------------------------------------------------------------- */
 
-static const struct vec3 *farthest(const struct vec3 *points, uint32_t count, struct vec3 d)
-{
-	uint32_t best = 0;
-	double far = vec3_dot(points[0], d);
-	for (uint32_t i = 1; i < count; i++) {
-		double along = vec3_dot(points[i], d);
-		if (along > far)
-			far = along, best = i;
-	}
-	return &points[best];
-}
-
-/* A point of the circle of that radius, about z. */
-static struct vec3 rim(double radius, double z, struct vec3 d)
-{
-	double length = sqrt(d.x * d.x + d.y * d.y);
-	return length > 0 ? (struct vec3){radius * d.x / length, radius * d.y / length, z} : (struct vec3){0, 0, z};
-}
-
-static struct vec3 support(const struct collide_shape *s, struct vec3 d)
-{
-	double r = s->size.x, h = s->size.z;
-	switch (s->kind) {
-	case COLLIDE_BOX:
-		return (struct vec3){
-			d.x < 0 ? -s->size.x : s->size.x, d.y < 0 ? -s->size.y : s->size.y, d.z < 0 ? -h : h};
-	case COLLIDE_SPHERE:
-		return vec3_scale(vec3_unit(d), r);
-	case COLLIDE_CAPSULE:
-		return vec3_add(vec3_scale(vec3_unit(d), r), (struct vec3){0, 0, d.z < 0 ? -h : h});
-	case COLLIDE_CYLINDER:
-		return rim(r, d.z < 0 ? -h : h, d);
-	case COLLIDE_CONE: {
-		struct vec3 base = rim(r, -h, d);
-		return h * d.z > vec3_dot(base, d) ? (struct vec3){0, 0, h} : base;
-	}
-	case COLLIDE_ELLIPSOID: {
-		struct vec3 scaled = {d.x * s->size.x, d.y * s->size.y, d.z * s->size.z}, u = vec3_unit(scaled);
-		return (struct vec3){u.x * s->size.x, u.y * s->size.y, u.z * s->size.z};
-	}
-	case COLLIDE_HULL:
-		return *farthest(s->hull->points.at, s->hull->points.count, d);
-	case COLLIDE_TRIANGLE:
-		break;
-	}
-	return (struct vec3){0, 0, 0};
-}
-
 struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d)
 {
 	if (shape->kind == COLLIDE_TRIANGLE)
-		return *farthest(shape->corner, 3, d);
-	return to_frame(shape, support(shape, turn_back(&shape->r, d)));
+		return shape->corner[support_farthest(shape->corner, 3, d)];
+	return to_frame(shape, support_own(shape, support_turn_back(&shape->r, d)));
 }
 
 /* --- sides ------------------------------------------------------------------------------------------------------ */
@@ -138,8 +79,8 @@ static void cylinder_side(const struct collide_shape *s, struct vec3 d, struct p
 		disc(s, s->size.x, d.z < 0 ? -s->size.z : s->size.z, d.z >= 0, d, out);
 		return;
 	}
-	add(out, s, rim(s->size.x, -s->size.z, d));
-	add(out, s, rim(s->size.x, s->size.z, d));
+	add(out, s, support_rim(s->size.x, -s->size.z, d));
+	add(out, s, support_rim(s->size.x, s->size.z, d));
 	out->normal = d;
 }
 
@@ -151,15 +92,15 @@ static void cone_side(const struct collide_shape *s, struct vec3 d, struct polyg
 		disc(s, r, -s->size.z, false, d, out);
 		return;
 	}
-	add(out, s, rim(r, -s->size.z, d));
+	add(out, s, support_rim(r, -s->size.z, d));
 	add(out, s, (struct vec3){0, 0, s->size.z});
 	out->normal = d;
 }
 
-static bool has_corner(const struct hull *hull, const struct hull_face *face, const struct vec3 *point)
+static bool has_corner(const struct hull *hull, const struct hull_face *face, uint32_t point)
 {
 	for (uint32_t i = 0; i < face->count; i++)
-		if (&hull->points.at[hull->corners.at[face->first + i]] == point)
+		if (hull->corners.at[face->first + i] == point)
 			return true;
 	return false;
 }
@@ -168,7 +109,7 @@ static bool has_corner(const struct hull *hull, const struct hull_face *face, co
 static void hull_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
 {
 	const struct hull *hull = s->hull;
-	const struct vec3 *corner = farthest(hull->points.at, hull->points.count, d);
+	uint32_t corner = support_farthest(hull->points.at, hull->points.count, d);
 	uint32_t best = 0;
 	double most = -2;
 	for (uint32_t i = 0; i < hull->faces.count; i++) {
@@ -187,7 +128,7 @@ static void hull_side(const struct collide_shape *s, struct vec3 d, struct polyg
 
 void feature_toward(const struct collide_shape *shape, struct vec3 d, struct polygon *out)
 {
-	struct vec3 local = turn_back(&shape->r, d);
+	struct vec3 local = support_turn_back(&shape->r, d);
 	out->count = 0;
 	out->flat = false;
 	switch (shape->kind) {
@@ -217,11 +158,11 @@ void feature_toward(const struct collide_shape *shape, struct vec3 d, struct pol
 		break;
 	case COLLIDE_SPHERE:
 	case COLLIDE_ELLIPSOID:
-		add(out, shape, support(shape, local));
+		add(out, shape, support_own(shape, local));
 		out->normal = local;
 		break;
 	}
-	out->normal = turn(&shape->r, out->normal);
+	out->normal = support_turn(&shape->r, out->normal);
 }
 
 /* --- clipping --------------------------------------------------------------------------------------------------- */
@@ -243,7 +184,10 @@ static void clip_edge(const struct polygon *in, struct vec3 point, struct vec3 i
 void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *out)
 {
 	struct polygon other;
-	*out = *polygon;
+	memcpy(out->p, polygon->p, polygon->count * sizeof *out->p);
+	out->count = polygon->count;
+	out->normal = polygon->normal;
+	out->flat = polygon->flat;
 	for (uint32_t i = 0; i < base->count && out->count; i++) {
 		struct vec3 a = base->p[i], b = base->p[i + 1 < base->count ? i + 1 : 0];
 		other.count = 0;

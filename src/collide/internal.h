@@ -21,7 +21,7 @@ void feature_toward(const struct collide_shape *shape, struct vec3 d, struct pol
 void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *ret_polygon);
 
 /* depth.c: the least translation that parts two overlapping shapes, b from a: depth along *ret_normal for a. False when
- * they do not overlap. *ret_at lies on a. */
+ * they do not overlap. *ret_at lies on a. Only b may be a triangle. */
 bool depth_find(const struct collide_shape *a, const struct collide_shape *b, struct vec3 *ret_normal,
 	double *ret_depth, struct vec3 *ret_at);
 

@@ -72,8 +72,12 @@ static double highest_face(const struct hull *hull, const struct vec3 end[2], ui
 static uint32_t over_face(const struct hull *hull, const struct hull_face *face, const struct vec3 end[2],
 	double radius, struct collide_contact ret[2])
 {
-	struct polygon line = {.count = 2, .p = {end[0], end[1]}}, base = {.normal = face->normal}, inside;
+	struct polygon line, base, inside;
 	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX, count = 0;
+	line.count = 2;
+	line.p[0] = end[0], line.p[1] = end[1];
+	base.count = 0;
+	base.normal = face->normal;
 	for (uint32_t i = 0; i < face->count; i += stride)
 		base.p[base.count++] = hull->points.at[hull->corners.at[face->first + i]];
 	struct vec3 d = vec3_sub(end[1], end[0]);

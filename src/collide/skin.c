@@ -5,6 +5,7 @@
  * with that normal. Else the triangle's own normal is, for what of the shape is over the triangle; the rest is its
  * neighbours' business. So on a flat floor, however cut up, there are no normals but the floor's. */
 #include "collide/internal.h"
+#include "collide/support.h"
 
 #include <string.h>
 
@@ -15,13 +16,20 @@
 struct meeting {
 	const struct collide_shape *a;
 	const struct skin *skin;
+	struct vec3 middle, reach;         /* of a's box */
+	struct vec3 own_middle, own_reach; /* and of its box in its own frame */
+	struct vec3 p[3];                  /* the triangle's corners in that frame */
 	struct skin_triangle t;
 	struct collide_space *space;
 };
 
-static struct polygon polygon_of(const struct skin_triangle *t)
+/* No more of the polygon than it needs: it has room for many. */
+static void polygon_of(const struct skin_triangle *t, struct polygon *ret)
 {
-	return (struct polygon){.p = {t->p[0], t->p[1], t->p[2]}, .count = 3, .normal = t->normal, .flat = true};
+	memcpy(ret->p, t->p, sizeof t->p);
+	ret->count = 3;
+	ret->normal = t->normal;
+	ret->flat = true;
 }
 
 static double height(const struct skin_triangle *t, struct vec3 point)
@@ -32,8 +40,9 @@ static double height(const struct skin_triangle *t, struct vec3 point)
 /* What of the shape's lower side is over the triangle and below its plane. */
 static uint32_t on_face(const struct meeting *m, const struct polygon *side)
 {
-	struct polygon face = polygon_of(&m->t), inside;
+	struct polygon face, inside;
 	uint32_t count = 0;
+	polygon_of(&m->t, &face);
 	feature_clip(side, &face, &inside);
 	for (uint32_t i = 0; i < inside.count; i++) {
 		double depth = -height(&m->t, inside.p[i]);
@@ -114,7 +123,10 @@ static bool round_depth(const struct collide_shape *a, const struct skin_triangl
 		found = true;
 	}
 	for (int e = 0; e < 2; e++) {
-		struct polygon point = {.count = 1, .p = {end[e]}}, face = polygon_of(t), inside;
+		struct polygon point, face, inside;
+		point.count = 1;
+		point.p[0] = end[e];
+		polygon_of(t, &face);
 		feature_clip(&point, &face, &inside);
 		if (!inside.count || fabs(height(t, end[e])) > least)
 			continue;
@@ -127,14 +139,87 @@ static bool round_depth(const struct collide_shape *a, const struct skin_triangl
 	return found;
 }
 
-static void meet(struct meeting *m)
+/* The shape's box is on one side of the triangle's plane. */
+static bool box_misses(const struct meeting *m)
+{
+	struct vec3 n = m->t.normal;
+	double middle = height(&m->t, m->middle);
+	return fabs(middle) >= fabs(n.x) * m->reach.x + fabs(n.y) * m->reach.y + fabs(n.z) * m->reach.z;
+}
+
+/* Some of the shape is farther along d than that, in its own frame. */
+static bool reaches(const struct meeting *m, struct vec3 d, double offset)
+{
+	double most = vec3_dot(d, m->own_middle) + fabs(d.x) * m->own_reach.x + fabs(d.y) * m->own_reach.y +
+		      fabs(d.z) * m->own_reach.z;
+	if (most <= offset || m->a->kind == COLLIDE_BOX)
+		return most > offset;
+	return vec3_dot(d, support_own(m->a, d)) > offset;
+}
+
+/* Or the shape is; or beside one of the triangle's edges. In the shape's own frame. */
+static bool shape_misses(struct meeting *m)
+{
+	const struct collide_shape *a = m->a;
+	struct vec3 n = support_turn_back(&a->r, m->t.normal), back = vec3_scale(n, -1), *p = m->p;
+	for (int k = 0; k < 3; k++)
+		p[k] = support_turn_back(&a->r, vec3_sub(m->t.p[k], a->p));
+	if (!reaches(m, back, vec3_dot(back, p[0])) || !reaches(m, n, vec3_dot(n, p[0])))
+		return true;
+	for (int k = 0; k < 3; k++) {
+		struct vec3 inward = vec3_cross(n, vec3_sub(p[(k + 1) % 3], p[k]));
+		if (!reaches(m, inward, vec3_dot(inward, p[k])))
+			return true;
+	}
+	return false;
+}
+
+static bool apart(double p, double q, double reach)
+{
+	return p < q ? p > reach || q < -reach : q > reach || p < -reach;
+}
+
+/* One edge's direction f across each of the box's axes; p is on the edge and q the corner opposite. An axis along the
+ * edge gives no direction, and one nearly so a wrong one: the slack makes it part nothing. */
+static bool edge_parts(struct vec3 f, struct vec3 p, struct vec3 q, struct vec3 reach)
+{
+	double slack = 1e-9 * (fabs(f.x) + fabs(f.y) + fabs(f.z));
+	double x = fabs(f.x) + slack, y = fabs(f.y) + slack, z = fabs(f.z) + slack;
+	return apart(f.y * p.z - f.z * p.y, f.y * q.z - f.z * q.y, z * reach.y + y * reach.z) ||
+	       apart(f.z * p.x - f.x * p.z, f.z * q.x - f.x * q.z, z * reach.x + x * reach.z) ||
+	       apart(f.x * p.y - f.y * p.x, f.x * q.y - f.y * q.x, y * reach.x + x * reach.y);
+}
+
+/* The shape's own box does not meet the triangle (Akenine-Moeller, "Fast 3D triangle-box overlap testing", 2001; the
+ * triangle's plane has been tried). */
+static bool own_box_misses(const struct meeting *m)
+{
+	struct vec3 p[3], r = m->own_reach;
+	struct aabb box = AABB_NONE;
+	for (int k = 0; k < 3; k++) {
+		p[k] = vec3_sub(m->p[k], m->own_middle);
+		box = aabb_join(box, (struct aabb){p[k], p[k]});
+	}
+	if (box.lo.x >= r.x || box.hi.x <= -r.x || box.lo.y >= r.y || box.hi.y <= -r.y || box.lo.z >= r.z ||
+		box.hi.z <= -r.z)
+		return true;
+	for (int k = 0; k < 3; k++)
+		if (edge_parts(vec3_sub(p[(k + 1) % 3], p[k]), p[k], p[(k + 2) % 3], r))
+			return true;
+	return false;
+}
+
+static void meet(struct meeting *m, uint32_t index)
 {
 	const struct skin_triangle *t = &m->t;
-	struct vec3 back = vec3_scale(t->normal, -1);
-	if (height(t, feature_support(m->a, back)) >= 0 || height(t, feature_support(m->a, t->normal)) <= 0)
+	skin_get(m->skin, index, &m->t);
+	if (box_misses(m) || shape_misses(m))
+		return;
+	skin_look_around(m->skin, index, &m->t);
+	if (t->ridged && own_box_misses(m))
 		return;
 	struct polygon side;
-	feature_toward(m->a, back, &side);
+	feature_toward(m->a, vec3_scale(t->normal, -1), &side);
 	if (!t->ridged || well_inside(m, &side)) {
 		on_face(m, &side);
 		return;
@@ -192,6 +277,14 @@ static uint32_t keep_deepest(struct collide_contact *c, uint32_t count, uint32_t
 	return count;
 }
 
+static struct aabb own_box_of(const struct collide_shape *a)
+{
+	return (struct aabb){{support_own(a, (struct vec3){-1, 0, 0}).x, support_own(a, (struct vec3){0, -1, 0}).y,
+				     support_own(a, (struct vec3){0, 0, -1}).z},
+		{support_own(a, (struct vec3){1, 0, 0}).x, support_own(a, (struct vec3){0, 1, 0}).y,
+			support_own(a, (struct vec3){0, 0, 1}).z}};
+}
+
 static struct aabb box_of(const struct collide_shape *a)
 {
 	return (struct aabb){
@@ -201,17 +294,23 @@ static struct aabb box_of(const struct collide_shape *a)
 			feature_support(a, (struct vec3){0, 0, 1}).z}};
 }
 
+static void split(struct aabb box, struct vec3 *ret_middle, struct vec3 *ret_reach)
+{
+	*ret_middle = vec3_scale(vec3_add(box.lo, box.hi), 0.5);
+	*ret_reach = vec3_scale(vec3_sub(box.hi, box.lo), 0.5);
+}
+
 uint32_t collide_skin(const struct collide_shape *a, const struct skin *skin, uint32_t most,
 	struct collide_space *space, struct collide_contact *ret)
 {
 	struct aabb box = box_of(a);
 	struct meeting m = {.a = a, .skin = skin, .space = space};
+	split(box, &m.middle, &m.reach);
+	split(own_box_of(a), &m.own_middle, &m.own_reach);
 	skin_query(skin, &box, &space->triangles);
 	space->found.count = 0;
-	for (uint32_t i = 0; i < space->triangles.count; i++) {
-		skin_get(skin, space->triangles.at[i], &m.t);
-		meet(&m);
-	}
+	for (uint32_t i = 0; i < space->triangles.count; i++)
+		meet(&m, space->triangles.at[i]);
 	uint32_t count = reduce_all(space->found.at, space->found.count);
 	count = keep_deepest(space->found.at, count, most);
 	for (uint32_t i = 0; i < count; i++)

@@ -1,5 +1,8 @@
 /* Insertion goes where the sum of surface areas grows least, and each ancestor is rotated when its sides differ by more
- * than one level, as in an AVL tree. Infinite boxes would spoil every area, so areas are taken of clamped boxes. */
+ * than one level, as in an AVL tree. Infinite boxes would spoil every area, so areas are taken of clamped boxes.
+ *
+ * A tree built at once is halved again and again, by the middles of the boxes along the axis on which they lie farthest
+ * apart: balanced from the start, and with each part's nodes next to each other. Boxes without a middle come after. */
 #include "geom/bvh.h"
 
 #include <assert.h>
@@ -154,6 +157,103 @@ void bvh_remove(struct bvh *tree, uint32_t leaf)
 		refit_upwards(tree, above);
 	}
 	give_node(tree, leaf);
+}
+
+/* --- all at once -------------------------------------------------------------------------------------------------- */
+
+static double middle(const struct bvh_item *item, int axis)
+{
+	const struct aabb *b = &item->box;
+	return axis == 0 ? b->lo.x + b->hi.x : axis == 1 ? b->lo.y + b->hi.y : b->lo.z + b->hi.z;
+}
+
+static int longest_axis(const struct bvh_item *items, uint32_t count)
+{
+	double extent[3];
+	for (int axis = 0; axis < 3; axis++) {
+		double lo = INFINITY, hi = -INFINITY;
+		for (uint32_t i = 0; i < count; i++) {
+			double at = middle(&items[i], axis);
+			lo = at < lo ? at : lo;
+			hi = at > hi ? at : hi;
+		}
+		extent[axis] = hi - lo;
+	}
+	return extent[0] >= extent[1] && extent[0] >= extent[2] ? 0 : extent[1] >= extent[2] ? 1 : 2;
+}
+
+static void swap(struct bvh_item *a, struct bvh_item *b)
+{
+	struct bvh_item kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+/* Quickselect: the first `half` items are then not beyond the others. */
+static void halve(struct bvh_item *items, uint32_t count, uint32_t half, int axis)
+{
+	int64_t first = 0, last = (int64_t)count - 1;
+	while (first < last) {
+		double pivot = middle(&items[first + (last - first) / 2], axis);
+		int64_t i = first, j = last;
+		while (i <= j) {
+			while (middle(&items[i], axis) < pivot)
+				i++;
+			while (middle(&items[j], axis) > pivot)
+				j--;
+			if (i <= j)
+				swap(&items[i++], &items[j--]);
+		}
+		if ((int64_t)half <= j)
+			last = j;
+		else if ((int64_t)half >= i)
+			first = i;
+		else
+			return;
+	}
+}
+
+/* Returns the node; there is room for 2 count - 1 of them. */
+static uint32_t build(struct bvh *tree, struct bvh_item *items, uint32_t count, uint32_t parent)
+{
+	uint32_t node = tree->nodes.count++, half = count / 2;
+	if (count == 1) {
+		tree->nodes.at[node] = (struct bvh_node){items->box, parent, NIL, items->value, 0};
+		if (items->ret_leaf)
+			*items->ret_leaf = node;
+		return node;
+	}
+	halve(items, count, half, longest_axis(items, count));
+	uint32_t left = build(tree, items, half, node), right = build(tree, items + half, count - half, node);
+	tree->nodes.at[node] = (struct bvh_node){.parent = parent, .left = left, .right = right};
+	refit(tree, node);
+	return node;
+}
+
+static bool has_middle(const struct aabb *b)
+{
+	return isfinite(b->lo.x + b->hi.x) && isfinite(b->lo.y + b->hi.y) && isfinite(b->lo.z + b->hi.z);
+}
+
+void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count)
+{
+	uint32_t finite = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (has_middle(&items[i].box))
+			swap(&items[finite++], &items[i]);
+	if (tree->root1) {
+		finite = 0;
+	} else if (finite) {
+		tree->nodes.count = tree->free1 = 0;
+		(void)vec_append(&tree->nodes, 2 * finite - 1);
+		tree->nodes.count = 0;
+		tree->root1 = 1 + build(tree, items, finite, NIL);
+	}
+	for (uint32_t i = finite; i < count; i++) {
+		uint32_t leaf = bvh_insert(tree, items[i].box, items[i].value);
+		if (items[i].ret_leaf)
+			*items[i].ret_leaf = leaf;
+	}
 }
 
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values)

@@ -21,6 +21,16 @@ struct bvh { /* zeroed is empty */
 /* A handle for bvh_remove(). Boxes may be infinite. */
 uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
+
+struct bvh_item {
+	struct aabb box;
+	uint32_t value;
+	uint32_t *ret_leaf; /* NULL: not wanted */
+};
+/* Inserts all of them, and leaves the items in another order. Into an empty tree that takes a tenth of the time that
+ * one after the other would, and makes a tree that is no worse. */
+void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count);
+
 /* Appends the values of all leaves whose boxes overlap box, in no order: not a set until somebody sorts it. */
 typedef indices bvh_values;
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values);

@@ -1,5 +1,6 @@
 #include "level/touch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,19 +93,59 @@ static void part_neighbours(struct touch *touch, uint32_t model)
 	indices_remove(&touch->crowded, model);
 }
 
-void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
+/* All others do the same: so each pair is found from both its sides. */
+static void find_neighbours(struct touch *touch, uint32_t model)
+{
+	struct touch_model *self = &touch->models[model];
+	touch->found.count = 0;
+	bvh_query(&touch->tree, &self->fat, &touch->found);
+	for (uint32_t i = 0; i < touch->found.count; i++)
+		if (touch->found.at[i] != model)
+			indices_add(&self->neighbours, touch->found.at[i]);
+	if (!self->neighbours.count)
+		return;
+	indices_add(&touch->crowded, model);
+	mark(touch, model);
+}
+
+/* Everything but the tree; false when it has nothing to touch with. */
+static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	self->here = true;
 	touch->dirty |= touch->joined.count > 0;
-	if (!touch->scene->models[model].geom_count) { /* nothing to touch with; joints may still tie it */
-		self->stay = AABB_ALL;
-		return;
-	}
+	self->stay = AABB_ALL;
+	if (!touch->scene->models[model].geom_count)
+		return false; /* joints may still tie it */
 	self->stay = aabb_grow(*box, TOUCH_STRAY);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
+	return true;
+}
+
+void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
+{
+	struct touch_model *self = &touch->models[model];
+	if (!arrive(touch, model, box))
+		return;
 	self->leaf = bvh_insert(&touch->tree, self->fat, model);
 	meet_neighbours(touch, model);
+}
+
+void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes)
+{
+	struct bvh_item *items = mem_alloc(count * sizeof *items);
+	uint32_t solid = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct touch_model *self = &touch->models[models[i]];
+		if (arrive(touch, models[i], &boxes[models[i]].box))
+			items[solid++] = (struct bvh_item){self->fat, models[i], &self->leaf};
+	}
+	assert(!touch->crowded.count);
+	bvh_build(&touch->tree, items, solid);
+	free(items);
+	for (uint32_t i = 0; i < count; i++)
+		if (touch->scene->models[models[i]].geom_count)
+			find_neighbours(touch, models[i]);
 }
 
 void touch_remove(struct touch *touch, uint32_t model)

@@ -43,6 +43,8 @@ void touch_fini(struct touch *touch);
 
 /* A model without geoms touches nothing, but the joints of the world may tie it. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
+/* touch_add() for each of these, ascending, when nothing is here yet. */
+void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes);
 void touch_remove(struct touch *touch, uint32_t model);
 /* Its box has left touch_model.stay. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);

@@ -81,7 +81,8 @@ static void connect(struct skin *skin)
 static bool falls_away(const struct skin_triangle *t, struct vec3 point)
 {
 	struct vec3 d = vec3_sub(point, t->p[0]);
-	return vec3_dot(d, t->normal) < -RIDGE * vec3_length(d);
+	double up = vec3_dot(d, t->normal);
+	return up < 0 && up * up > RIDGE * RIDGE * vec3_dot(d, d);
 }
 
 /* Looks around all three corners. */
@@ -114,6 +115,7 @@ void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
 	for (size_t i = 0; i < 3 * triangles; i++)
 		skin->corners[i] = mesh->corners.at[i];
 	connect(skin);
+	struct bvh_item *items = mem_alloc(triangles * sizeof *items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct vec3 p[3];
 		for (uint32_t k = 0; k < 3; k++)
@@ -121,12 +123,15 @@ void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
 		skin->normals[t] = vec3_unit(vec3_cross(vec3_sub(p[1], p[0]), vec3_sub(p[2], p[0])));
 		struct aabb box = aabb_join(
 			aabb_join((struct aabb){p[0], p[0]}, (struct aabb){p[1], p[1]}), (struct aabb){p[2], p[2]});
-		bvh_insert(&skin->tree, box, t);
+		items[t] = (struct bvh_item){box, t, NULL};
 		skin->box = aabb_join(skin->box, box);
 	}
+	bvh_build(&skin->tree, items, (uint32_t)triangles);
+	free(items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct skin_triangle triangle;
 		skin_get(skin, t, &triangle);
+		skin_look_around(skin, t, &triangle);
 		skin->ridged[t] = is_ridged(skin, &triangle);
 	}
 }
@@ -162,11 +167,10 @@ void skin_fini(struct skin *skin)
 
 /* Each cell is cut from its lower left to its upper right corner (as seen from above): triangle 2 cell is the upper
  * left one. */
-static struct vec3 grid_point(const struct skin_grid *grid, uint32_t index)
+static struct vec3 grid_point(const struct skin_grid *grid, uint32_t row, uint32_t column)
 {
-	uint32_t row = index / grid->columns, column = index % grid->columns;
 	return (struct vec3){grid->origin.x + grid->dx * column, grid->origin.y - grid->dy * row,
-		grid->origin.z + (double)grid->z[index]};
+		grid->origin.z + (double)grid->z[(size_t)row * grid->columns + column]};
 }
 
 static uint32_t clamp_cell(double place, uint32_t cells)
@@ -193,29 +197,34 @@ static void query_grid(const struct skin_grid *grid, const struct aabb *box, bvh
 		}
 }
 
-/* Far points in cells beside, above and below. */
 static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
 {
+	/* row and column, from the cell's upper left, of the corners of its upper left and of its lower right triangle
+	 */
+	static const uint32_t at[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{1, 1}, {0, 1}, {1, 0}}};
 	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
-	uint32_t w = grid->columns, tl = r * w + c, tr = tl + 1, bl = tl + w, br = bl + 1;
-	uint32_t far[3];
-	if (triangle % 2 == 0) {
-		t->corner[0] = tl, t->corner[1] = bl, t->corner[2] = tr;
-		t->rim[0] = c == 0, far[0] = bl - 1;
-		t->rim[1] = false, far[1] = br;
-		t->rim[2] = r == 0, far[2] = tr - w;
-	} else {
-		t->corner[0] = br, t->corner[1] = tr, t->corner[2] = bl;
-		t->rim[0] = c + 1 == cells, far[0] = tr + 1;
-		t->rim[1] = false, far[1] = tl;
-		t->rim[2] = r + 2 == grid->rows, far[2] = bl + w;
-	}
 	for (int k = 0; k < 3; k++) {
-		t->p[k] = grid_point(grid, t->corner[k]);
-		if (!t->rim[k])
-			t->across[k] = grid_point(grid, far[k]);
+		const uint32_t *from = at[triangle % 2][k];
+		t->corner[k] = (r + from[0]) * grid->columns + c + from[1];
+		t->p[k] = grid_point(grid, r + from[0], c + from[1]);
 	}
 	t->normal = vec3_unit(vec3_cross(vec3_sub(t->p[1], t->p[0]), vec3_sub(t->p[2], t->p[0])));
+}
+
+/* Far points in cells beside, above and below. */
+static void look_around_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
+{
+	static const int far[2][3][2] = {{{1, -1}, {1, 1}, {-1, 1}}, {{0, 2}, {0, 0}, {2, 0}}};
+	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
+	bool upper = triangle % 2 == 0;
+	t->rim[0] = upper ? c == 0 : c + 1 == cells;
+	t->rim[1] = false;
+	t->rim[2] = upper ? r == 0 : r + 2 == grid->rows;
+	for (int k = 0; k < 3; k++) {
+		const int *to = far[triangle % 2][k];
+		if (!t->rim[k])
+			t->across[k] = grid_point(grid, r + (uint32_t)to[0], c + (uint32_t)to[1]);
+	}
 }
 
 static uint32_t around_grid(const struct skin_grid *grid, uint32_t point, struct vec3 *ret_points)
@@ -226,7 +235,7 @@ static uint32_t around_grid(const struct skin_grid *grid, uint32_t point, struct
 	for (int i = 0; i < 6; i++) {
 		int64_t r = row + beside[i][0], c = column + beside[i][1];
 		if (r >= 0 && c >= 0 && r < grid->rows && c < grid->columns)
-			ret_points[count++] = grid_point(grid, (uint32_t)(r * grid->columns + c));
+			ret_points[count++] = grid_point(grid, (uint32_t)r, (uint32_t)c);
 	}
 	return count;
 }
@@ -271,21 +280,30 @@ void skin_query(const struct skin *skin, const struct aabb *box, bvh_values *val
 
 void skin_get(const struct skin *skin, uint32_t triangle, struct skin_triangle *t)
 {
-	*t = (struct skin_triangle){0};
 	if (skin->grid.columns) {
 		get_grid(&skin->grid, triangle, t);
+		return;
+	}
+	for (uint32_t k = 0; k < 3; k++) {
+		t->corner[k] = skin->corners[3 * triangle + k];
+		t->p[k] = skin->points[t->corner[k]];
+	}
+	t->normal = skin->normals[triangle];
+}
+
+void skin_look_around(const struct skin *skin, uint32_t triangle, struct skin_triangle *t)
+{
+	if (skin->grid.columns) {
+		look_around_grid(&skin->grid, triangle, t);
 		t->ridged = is_ridged(skin, t);
 		return;
 	}
 	for (uint32_t k = 0; k < 3; k++) {
 		uint32_t across = skin->across[3 * triangle + k];
-		t->corner[k] = skin->corners[3 * triangle + k];
-		t->p[k] = skin->points[t->corner[k]];
 		t->rim[k] = across == MESH_NONE;
 		if (!t->rim[k])
 			t->across[k] = skin->points[across];
 	}
-	t->normal = skin->normals[triangle];
 	t->ridged = skin->ridged[triangle];
 }
 

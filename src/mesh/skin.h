@@ -39,6 +39,7 @@ struct skin { /* zeroed is empty */
 struct skin_triangle {
 	struct vec3 p[3], normal;
 	uint32_t corner[3];
+	/* skin_look_around() */
 	bool rim[3];           /* edge k, k + 1 has no neighbour */
 	struct vec3 across[3]; /* the neighbour's far point */
 	bool ridged;           /* somewhere around it the surface falls away: its edges and corners may be hit */
@@ -52,7 +53,10 @@ void skin_fini(struct skin *skin);
 
 /* Triangles whose boxes overlap box, ascending, replacing what was in *values. */
 void skin_query(const struct skin *skin, const struct aabb *box, bvh_values *values);
+/* Without what lies around it: few of the triangles that are asked for are worth a look around. */
 void skin_get(const struct skin *skin, uint32_t triangle, struct skin_triangle *ret_triangle);
+/* Of the triangle that skin_get() gave. */
+void skin_look_around(const struct skin *skin, uint32_t triangle, struct skin_triangle *in_out);
 /* The points joined to a point by an edge; their number, or 0 when there are too many. */
 uint32_t skin_around(const struct skin *skin, uint32_t point, struct vec3 ret_points[SKIN_AROUND_MAX]);
 

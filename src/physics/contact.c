@@ -325,7 +325,7 @@ static void collide(struct physics *physics, struct group *group, const struct c
 			contact.surface.bounce_vel = m.bounce_threshold;
 		}
 		note_touch(physics, a, b);
-		dJointAttach(dJointCreateContact(group->world, group->contacts, &contact), ba, bb);
+		dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), ba, bb);
 		solver_join(physics, a->body, b->body, 3);
 		physics->stats.contacts++;
 	}

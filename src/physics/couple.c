@@ -62,7 +62,7 @@ static void thread(struct physics *physics, const struct scene_joint *joint, uin
 		contact.geom.normal[i] = (&beside.x)[i];
 		contact.fdir1[i] = (&normal.x)[i];
 	}
-	dJointAttach(dJointCreateContact(group->world, group->contacts, &contact), child ? child : parent,
+	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), child ? child : parent,
 		child ? parent : 0);
 }
 

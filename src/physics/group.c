@@ -16,7 +16,6 @@ static void set_up_world(struct physics *physics, struct group *group)
 	const struct vec3 g = physics->scene->gravity;
 	group->world = dWorldCreate();
 	group->threading = dThreadingAllocateSelfThreadedImplementation();
-	group->contacts = dJointGroupCreate(0);
 	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		group->world, dThreadingImplementationGetFunctions(group->threading), group->threading);
@@ -221,6 +220,14 @@ static void deal_pairs(struct physics *physics)
 	}
 }
 
+static void list_busy(struct physics *physics)
+{
+	physics->busy_groups.count = 0;
+	for (uint32_t g = 0; g < physics->groups.count; g++)
+		if (physics->groups.at[g].members.count)
+			vec_push(&physics->busy_groups, g);
+}
+
 void group_update(struct physics *physics)
 {
 	if (!physics->regroup && !some_group_expired(physics))
@@ -233,6 +240,7 @@ void group_update(struct physics *physics)
 	sets_order(&physics->grouping, &physics->awake);
 	rebuild_changed(physics);
 	deal_pairs(physics);
+	list_busy(physics);
 }
 
 void group_fini(struct group *group)
@@ -241,7 +249,6 @@ void group_fini(struct group *group)
 	vec_free(&group->world_joints);
 	if (!group->world)
 		return;
-	dJointGroupDestroy(group->contacts);
 	dWorldDestroy(group->world);
 	dThreadingFreeImplementation(group->threading);
 }

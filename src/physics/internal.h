@@ -70,7 +70,6 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 struct group {
 	dWorldID world; /* NULL: this slot is free and has never been used */
 	dThreadingImplementationID threading;
-	dJointGroupID contacts;
 	indices members; /* models; empty: the slot is free */
 	VEC(struct world_joint) world_joints;
 	uint32_t pair_first, pair_count; /* its pairs of this step, in physics.grouped */
@@ -103,6 +102,7 @@ struct physics {
 	indices awake;               /* models taken that are stepped */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
+	VEC(uint32_t) busy_groups;            /* with members: whoever sleeps leaves a free one behind */
 	VEC(struct physics_pair) pairs;       /* those of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
 	bool regroup;                         /* models were taken or released, or sleep begins or ends */
@@ -113,7 +113,8 @@ struct physics {
 	indices rested; /* that fell asleep in this step with some speed left */
 	struct sets grouping;
 	uint32_t loose_groups;
-	dWorldID memory; /* lends its working memory to all groups */
+	dWorldID memory;        /* lends its working memory to all groups */
+	dJointGroupID contacts; /* of the group that is being stepped: one is 16 KB */
 
 	struct scene_room room;
 	uint32_t *present;           /* [room.models] static models that exist: nonzero, another number when moved */

@@ -43,6 +43,7 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->gravity = scene->gravity;
 	fit(physics);
 	physics->memory = dWorldCreate();
+	physics->contacts = dJointGroupCreate(0);
 	return physics;
 }
 
@@ -55,6 +56,7 @@ static void free_ode(struct physics *physics)
 	for (uint32_t g = 0; g < physics->room.geoms; g++)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
+	dJointGroupDestroy(physics->contacts);
 	dWorldDestroy(physics->memory);
 }
 
@@ -67,6 +69,7 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
+	vec_free(&physics->busy_groups);
 	vec_free(&physics->pairs);
 	vec_free(&physics->grouped);
 	vec_free(&physics->contact_pairs);
@@ -213,15 +216,15 @@ static void step_group(struct physics *physics, struct group *group, double dt)
 {
 	begin_group(physics, group, dt, false);
 	bool good = solver_step(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 	if (good)
 		return;
 	begin_group(physics, group, dt, true);
 	solver_find_lost(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 	begin_group(physics, group, dt, true);
 	(void)solver_step(physics, group, dt);
-	dJointGroupEmpty(group->contacts);
+	dJointGroupEmpty(physics->contacts);
 }
 
 static bool holds(const struct scene_joint *joint, const struct instance *a, const struct instance *b)
@@ -256,11 +259,9 @@ static void note_held(struct physics *physics, const struct group *group)
 
 static void step_groups(struct physics *physics, double dt)
 {
-	for (uint32_t g = 0; g < physics->groups.count; g++) {
-		struct group *group = &physics->groups.at[g];
-		if (!group->members.count)
-			continue;
-		physics->stepping = g;
+	for (uint32_t g = 0; g < physics->busy_groups.count; g++) {
+		struct group *group = &physics->groups.at[physics->busy_groups.at[g]];
+		physics->stepping = physics->busy_groups.at[g];
 		step_group(physics, group, dt);
 		for (uint32_t i = 0; i < group->world_joints.count; i++)
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);

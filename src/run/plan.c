@@ -289,6 +289,21 @@ static void update_strays(struct plan *plan)
 	plan->strays.count = kept;
 }
 
+/* At the beginning, when nothing is active. */
+static void activate_movers(struct plan *plan)
+{
+	plan->found.count = 0;
+	for (uint32_t m = 0; m < plan->scene->model_count; m++) {
+		if (!plan->is_mover[m])
+			continue;
+		plan->active[m] = true;
+		if (plan->scene->models[m].body_count)
+			vec_push(&plan->found, m);
+	}
+	touch_add_all(&plan->shared->touch, plan->found.at, plan->found.count, plan->shared->boxes);
+	plan->assignment_dirty = true;
+}
+
 void plan_reset(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
@@ -302,9 +317,7 @@ void plan_reset(struct plan *plan)
 		if (plan->loaded[l]) /* as at the start; update_levels() loads what it must */
 			set_loaded(plan, l, false);
 	plan->strays.count = 0;
-	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (plan->is_mover[m])
-			activate(plan, m);
+	activate_movers(plan);
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
 		look(plan, p);
 	plan->contacts.count = 0;

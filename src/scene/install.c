@@ -90,14 +90,6 @@ static void place_joint(const struct compile *c, const struct places *places, ui
 		joint->mimic[a].joint = place_of_joint(c, places, joint->mimic[a].joint);
 }
 
-static void place_geom(struct scene *scene, struct scene_geom geom, uint32_t to)
-{
-	geom.reference = geom.in_body;
-	if (geom.body == SCENE_NONE)
-		geom.leaf = bvh_insert(&scene->static_tree, geom.box, to);
-	scene->geoms[to] = geom;
-}
-
 static void move_in(struct compile *c, const struct places *places, uint32_t index)
 {
 	struct scene *scene = c->scene;
@@ -121,12 +113,28 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 		geom.model = slot;
 		geom.link = shifted(geom.link, from->link_first, to->link_first);
 		geom.body = shifted(geom.body, from->body_first, to->body_first);
-		place_geom(scene, geom, to->geom_first + g);
+		geom.reference = geom.in_body;
+		scene->geoms[to->geom_first + g] = geom;
 	}
 	for (uint32_t j = 0; j < from->joint_count; j++)
 		place_joint(c, places, from->joint_first + j, to->joint_first + j);
 	scene->models[slot] = *to;
 	map_add(&scene->model_by_name, to->name, slot);
+}
+
+/* Into the tree of static geoms, all at once. */
+static void plant(struct compile *c, const struct places *places)
+{
+	struct scene *scene = c->scene;
+	struct bvh_item *items = mem_alloc(c->geoms.count * sizeof *items);
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < c->models.count; i++)
+		for (uint32_t g = places->at[i].geom_first; g < places->at[i].geom_first + places->at[i].geom_count;
+			g++)
+			if (scene->geoms[g].body == SCENE_NONE)
+				items[count++] = (struct bvh_item){scene->geoms[g].box, g, &scene->geoms[g].leaf};
+	bvh_build(&scene->static_tree, items, count);
+	free(items);
 }
 
 uint32_t scene_install(struct compile *c)
@@ -140,6 +148,7 @@ uint32_t scene_install(struct compile *c)
 	fit(scene);
 	for (uint32_t i = 0; i < c->models.count; i++)
 		move_in(c, &places, i);
+	plant(c, &places);
 	for (uint32_t j = 0; j < own; j++) {
 		place_joint(c, &places, c->world_joint_first + j, first_own + j);
 		vec_push(&scene->world_joints, first_own + j);

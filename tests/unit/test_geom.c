@@ -73,6 +73,56 @@ Test(geom, tree_agrees_with_exhaustive_search)
 	bvh_fini(&tree);
 }
 
+static uint32_t overlapping(const struct aabb *boxes, const bool *here, uint32_t count, const struct aabb *probe)
+{
+	uint32_t expected = 0;
+	for (uint32_t k = 0; k < count; k++)
+		expected += here[k] && aabb_overlap(&boxes[k], probe);
+	return expected;
+}
+
+/* A tree built at once serves as one that has grown: it is queried, and leaves go and come. */
+Test(geom, a_tree_built_at_once_agrees_with_exhaustive_search)
+{
+	enum { COUNT = 1000 };
+	static struct aabb boxes[COUNT];
+	static uint32_t leaves[COUNT];
+	static bool here[COUNT];
+	static struct bvh_item items[COUNT];
+	uint64_t seed = 5;
+	for (uint32_t count = 0; count <= COUNT; count += count < 20 ? 1 : 245) {
+		struct bvh tree = {0};
+		bvh_values found = {0};
+		for (uint32_t i = 0; i < count; i++) { /* some everywhere, many in one place */
+			boxes[i] = i % 97 == 7 ? AABB_ALL : i % 3 && i ? boxes[i - 1] : random_box(&seed);
+			items[i] = (struct bvh_item){boxes[i], i, &leaves[i]};
+			here[i] = true;
+		}
+		bvh_build(&tree, items, count);
+		for (uint32_t height = 1, i = 0; count && i < tree.nodes.count; height = 1, i++) {
+			while (height < 32 && 1u << height < count)
+				height++;
+			cr_assert_leq(tree.nodes.at[i].height, 2 * height, "%u leaves: too high", count);
+		}
+		for (uint32_t round = 0; round < 300 && count; round++) {
+			uint32_t i = round * 7 % count;
+			struct aabb probe = random_box(&seed);
+			found.count = 0;
+			bvh_query(&tree, &probe, &found);
+			cr_assert_eq(found.count, overlapping(boxes, here, count, &probe));
+			for (uint32_t k = 0; k < found.count; k++)
+				cr_assert(here[found.at[k]] && aabb_overlap(&boxes[found.at[k]], &probe));
+			if (here[i])
+				bvh_remove(&tree, leaves[i]);
+			else
+				leaves[i] = bvh_insert(&tree, boxes[i], i);
+			here[i] = !here[i];
+		}
+		vec_free(&found);
+		bvh_fini(&tree);
+	}
+}
+
 /* The box of a shape holds the shape, and touches it on every side: compared with points on its surface. */
 Test(geom, shape_boxes_are_tight)
 {

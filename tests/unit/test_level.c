@@ -101,11 +101,12 @@ Test(level, touching_counts_and_entering_is_told)
 
 /* --- touch ------------------------------------------------------------------------------------------------------ */
 
-Test(level, touch_agrees_with_exhaustive_search)
+static void check_touching(bool at_once)
 {
 	enum { COUNT = 60 };
 	static struct aabb_line boxes[COUNT];
 	static struct scene_model boxed[COUNT];
+	uint32_t all[COUNT];
 	for (uint32_t m = 0; m < COUNT; m++)
 		boxed[m].geom_count = 1;
 	struct scene crowd = {.models = boxed, .model_count = COUNT};
@@ -116,8 +117,12 @@ Test(level, touch_agrees_with_exhaustive_search)
 	for (uint32_t m = 0; m < COUNT; m++) {
 		boxes[m].box = aabb_around(
 			(struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
-		touch_add(&touch, m, &boxes[m].box);
+		all[m] = m;
+		if (!at_once)
+			touch_add(&touch, m, &boxes[m].box);
 	}
+	if (at_once)
+		touch_add_all(&touch, all, COUNT, boxes);
 	for (int step = 0; step < 4000; step++) {
 		for (uint32_t m = 0; m < COUNT; m++) {
 			if (uniform(&seed) < (step % 3 ? 0.5 : 0.98)) /* often most stay, sometimes nearly all */
@@ -153,4 +158,14 @@ Test(level, touch_agrees_with_exhaustive_search)
 	}
 	cr_assert(changes > 100 && moves < 4000 * COUNT / 5, "%u changes, %u moves", changes, moves);
 	touch_fini(&touch);
+}
+
+Test(level, touch_agrees_with_exhaustive_search)
+{
+	check_touching(false);
+}
+
+Test(level, what_comes_at_once_touches_as_what_comes_one_by_one)
+{
+	check_touching(true);
 }

@@ -102,6 +102,7 @@ Test(mesh, open)
 	uint32_t rims = 0;
 	for (uint32_t i = 0; i < skin.triangle_count; i++) {
 		skin_get(&skin, i, &t);
+		skin_look_around(&skin, i, &t);
 		near(t.normal.z, 1, "normal");
 		bool rim = t.rim[0] || t.rim[1] || t.rim[2];
 		rims += (uint32_t)(t.rim[0] + t.rim[1] + t.rim[2]);
