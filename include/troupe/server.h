@@ -58,6 +58,8 @@ typedef enum troupe_pace {
 struct troupe_server_def {
 	const char *world_path; /* an SDF file ... */
 	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
+	const char *resume_path; /* instead of a world: a file of troupe_server_save(), which has its world, seed,
+				  * ignore_levels and sleepless */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
 	bool sleepless;                    /* step models at rest too; other bits than with sleeping */
@@ -113,6 +115,11 @@ TROUPE_API void troupe_server_stop(struct troupe_server *server);
  * then. What comes of commands to services of the world, /world/NAME/create and so on, is told there as well. */
 TROUPE_API troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
+
+/* Writes the state of all worlds, with the files that they were loaded from, so that nothing else is needed to go on:
+ * with the same bits, with any number of secondaries. The file is replaced as a whole. Not while it runs. TROUPE_EIO.
+ */
+TROUPE_API troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error);
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 

@@ -27,6 +27,38 @@ uint32_t ranges_take(struct ranges *ranges, uint32_t count)
 	return ranges->end - count;
 }
 
+bool ranges_claim(struct ranges *ranges, uint32_t first, uint32_t count)
+{
+	if (!count)
+		return true;
+	if (first > UINT32_MAX - count)
+		return false;
+	uint32_t end = ranges->end;
+	if (first >= end) {
+		ranges->end = first + count;
+		if (first > end)
+			vec_push(&ranges->free, (struct range){end, first - end});
+		return true;
+	}
+	for (uint32_t i = 0; i < ranges->free.count; i++) {
+		struct range *free = &ranges->free.at[i];
+		if (first < free->first || first + count > free->first + free->count)
+			continue;
+		struct range after = {first + count, free->first + free->count - first - count};
+		free->count = first - free->first;
+		if (after.count) {
+			vec_push(&ranges->free, after);
+			for (uint32_t k = ranges->free.count - 1; k > i + 1; k--)
+				ranges->free.at[k] = ranges->free.at[k - 1];
+			ranges->free.at[i + 1] = after;
+		}
+		if (!ranges->free.at[i].count)
+			erase(ranges, i);
+		return true;
+	}
+	return false;
+}
+
 void ranges_give(struct ranges *ranges, uint32_t first, uint32_t count)
 {
 	if (!count)

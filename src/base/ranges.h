@@ -17,6 +17,8 @@ struct ranges {
 
 /* The first of `count` items; of none: 0. Raises end when no free stretch fits. */
 uint32_t ranges_take(struct ranges *ranges, uint32_t count);
+/* Takes just these; false, and nothing is taken, when some of them are taken already. */
+bool ranges_claim(struct ranges *ranges, uint32_t first, uint32_t count);
 /* Gives back what ranges_take() gave. */
 void ranges_give(struct ranges *ranges, uint32_t first, uint32_t count);
 void ranges_fini(struct ranges *ranges);

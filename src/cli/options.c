@@ -137,6 +137,7 @@ static troupe_status store(struct parse *parse, const struct option_spec *spec, 
 		*(const char **)(void *)at = value.text;
 		break;
 	case OPTION_LIST:
+	case OPTION_PAIR:
 		list = (struct option_list *)(void *)at;
 		if (list->count == OPTION_LIST_MAX)
 			return fail(&parse->error, TROUPE_EINVAL, "--%s: given more than %d times", spec->name,
@@ -210,6 +211,13 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 	union option_value read = {.flag = true};
 	if (spec->kind != OPTION_HELP && !read_value(spec, value, &read))
 		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value, expectation(parse, spec));
+	if (spec->kind == OPTION_PAIR) {
+		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
+		if (!next || looks_like_option(next))
+			return usage(parse, "%s: '%s' alone: expected %s", as, value, spec->argument);
+		read.text = arena_printf(parse->arena, "%s %s", value, next);
+		++*index;
+	}
 	parse->on_line[spec - parse->command->specs] = true;
 	return store(parse, spec, read);
 }
@@ -348,7 +356,7 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 	if (!spec)
 		return unknown_element(parse, element);
 	uint32_t index = (uint32_t)(spec - parse->command->specs), other = excluded(parse->command, index);
-	if (parse->in_file[index] && spec->kind != OPTION_LIST)
+	if (parse->in_file[index] && spec->kind != OPTION_LIST && spec->kind != OPTION_PAIR)
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file,
 			element->line, element->name);
 	if (other < OPTIONS_MAX && parse->in_file[other])
@@ -439,9 +447,21 @@ static void print_help(const struct options_command *command)
 
 static troupe_status check_operand(struct parse *parse)
 {
-	for (uint32_t i = 0; i < parse->command->spec_count; i++)
-		if (parse->command->specs[i].kind == OPTION_OPERAND && !parse->on_line[i] && !parse->in_file[i])
-			return usage(parse, "no %s given", parse->command->specs[i].argument);
+	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
+		const struct option_spec *spec = &parse->command->specs[i];
+		if (spec->kind != OPTION_OPERAND)
+			continue;
+		const struct option_spec *other =
+			spec->unless ? find(parse->command, spec->unless, strlen(spec->unless)) : NULL;
+		bool here = parse->on_line[i] || parse->in_file[i], there = false;
+		if (other)
+			there = parse->on_line[other - parse->command->specs] ||
+				parse->in_file[other - parse->command->specs];
+		if (here && there)
+			return usage(parse, "--%s and a %s: expected one of them", other->name, spec->argument);
+		if (!here && !there)
+			return usage(parse, "no %s given", spec->argument);
+	}
 	return TROUPE_OK;
 }
 

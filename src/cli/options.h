@@ -21,6 +21,7 @@ enum option_kind {
 	OPTION_TEXT,    /* const char *, not empty */
 	OPTION_CHOICE,  /* const char *, one of choices */
 	OPTION_LIST,    /* struct option_list, may be repeated */
+	OPTION_PAIR,    /* the same, of two words each: "FIRST SECOND"; two arguments on the command line */
 	OPTION_CONFIG,  /* const char *: the configuration file; not allowed in one */
 	OPTION_HELP,    /* prints the help; not allowed in a configuration file */
 	OPTION_NOTHING, /* accepted, without effect: users of Gazebo have it in their scripts */
@@ -42,6 +43,7 @@ struct option_spec {
 	const char *bare;     /* value when no argument follows; only then is the argument optional (OPTION_WHOLE) */
 	const char *choices;  /* separated by blanks */
 	const char *excludes; /* name of an option that must not be given as well */
+	const char *unless;   /* OPTION_OPERAND: name of an option that stands for it; not both */
 	const char *help;
 };
 

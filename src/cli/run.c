@@ -17,8 +17,8 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
 
 struct settings {
-	const char *world, *distribution, *commands, *report, *config, *break_rule;
-	struct option_list resource_paths;
+	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule;
+	struct option_list resource_paths, save_at, save_every;
 	int64_t secondaries, iterations, seed, chaos, hash_every, verbosity;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
@@ -29,7 +29,7 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
 static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume"},
 	{OPTION_HEADING, .help = "Who simulates what"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
 		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
@@ -68,7 +68,16 @@ static const struct option_spec specs[] = {
 	{OPTION_CONFIG, .name = "config", .argument = "FILE", .offset = AT(config),
 		.help = "these settings from an XML file, root <troupe>, elements named like the long options and "
 			"<world>; the command line goes before it"},
+	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
+		.help = "instead of a world: go on from a state that was saved; the file has its world, its commands "
+			"that are still to come, and how it is simulated"},
 	{OPTION_HEADING, .help = "Output"},
+	{OPTION_PAIR, .name = "save-at", .argument = "STEP FILE", .offset = AT(save_at),
+		.help = "save the state of that step; may be repeated"},
+	{OPTION_PAIR, .name = "save-every", .argument = "N FILE", .offset = AT(save_every),
+		.help = "save the state every N steps; a %s in the file's name becomes the step, without one the "
+			"newest "
+			"replaces the one before"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -119,7 +128,7 @@ _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each opti
 
 static const struct options_command command = {
 	.name = "run",
-	.usage = "troupe run [OPTIONS] WORLD.sdf",
+	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE",
 	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
 		 "the world, the seed and the commands, not on how many secondaries there are.",
 	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
@@ -140,6 +149,12 @@ static const struct options_command command = {
 	.spec_count = ARRAY_LEN(specs),
 };
 
+struct saving {        /* one --save-at or --save-every */
+	uint64_t step; /* or every so many */
+	bool every;
+	const char *file;
+};
+
 struct run {
 	struct settings settings;
 	struct arena arena;
@@ -147,6 +162,7 @@ struct run {
 	struct troupe_server *server;
 	struct output output;
 	struct status_line status;
+	VEC(struct saving) savings;
 	uint32_t warnings, refusals;
 	char refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first */
 };
@@ -253,6 +269,88 @@ static void release_signals(void)
 	atomic_store(&interrupted_server, NULL);
 }
 
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status read_saving(
+	const char *option, const char *text, struct saving *ret_saving, struct troupe_error *error)
+{
+	const char *blank = strchr(text, ' ');
+	char number[24] = "";
+	if (blank && (size_t)(blank - text) < sizeof number)
+		memcpy(number, text, (size_t)(blank - text));
+	if (!*number || number[strspn(number, "0123456789")] || !text_uint64(number, &ret_saving->step) || !blank[1] ||
+		(ret_saving->every && !ret_saving->step))
+		return fail(error, TROUPE_ECOMMAND, "--%s: '%.80s': expected a whole number and a file", option, text);
+	ret_saving->file = blank + 1;
+	return report_check(ret_saving->file, error);
+}
+
+static troupe_status read_savings(struct run *run, struct troupe_error *error)
+{
+	const struct settings *settings = &run->settings;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < settings->save_at.count + settings->save_every.count && !status; i++) {
+		bool every = i >= settings->save_at.count;
+		struct saving saving = {.every = every};
+		status = read_saving(every ? "save-every" : "save-at",
+			every ? settings->save_every.at[i - settings->save_at.count] : settings->save_at.at[i], &saving,
+			error);
+		vec_push(&run->savings, saving);
+	}
+	return status;
+}
+
+static troupe_status save(struct run *run, const struct saving *saving, uint64_t step, struct troupe_error *error)
+{
+	const char *mark = saving->every ? strstr(saving->file, "%s") : NULL;
+	char *path = mark ? mem_printf("%.*s%" PRIu64 "%s", (int)(mark - saving->file), saving->file, step, mark + 2)
+			  : mem_strdup(saving->file);
+	troupe_status status = troupe_server_save(run->server, path, error);
+	free(path);
+	return status;
+}
+
+static bool due(const struct saving *saving, uint64_t step)
+{
+	return saving->every ? step && step % saving->step == 0 : step == saving->step;
+}
+
+/* The next step after this one at which something is to be saved; UINT64_MAX: none. */
+static uint64_t next_saving(const struct run *run, uint64_t step)
+{
+	uint64_t next = UINT64_MAX;
+	for (uint32_t i = 0; i < run->savings.count; i++) {
+		const struct saving *saving = &run->savings.at[i];
+		uint64_t at = saving->every ? (step / saving->step + 1) * saving->step : saving->step;
+		if (at > step)
+			next = MIN(next, at);
+	}
+	return next;
+}
+
+/* From one saving to the next, and to the end. */
+static troupe_status run_and_save(struct run *run, struct troupe_error *error)
+{
+	uint64_t iterations = (uint64_t)run->settings.iterations;
+	uint64_t step = troupe_server_progress(run->server).steps, resumed = step;
+	for (;;) {
+		for (uint32_t i = 0; i < run->savings.count; i++)
+			if (due(&run->savings.at[i], step) && (step != resumed || !run->settings.resume)) {
+				troupe_status status = save(run, &run->savings.at[i], step, error);
+				if (status)
+					return status;
+			}
+		uint64_t next = next_saving(run, step);
+		bool last = next == UINT64_MAX || (iterations && next > iterations);
+		struct troupe_limits limits = {last ? iterations : next, run->settings.until_s};
+		troupe_status status = troupe_server_run(run->server, &limits, error);
+		uint64_t reached = troupe_server_progress(run->server).steps;
+		if (status || last || reached < next) /* a limit of time, or told to stop */
+			return status;
+		step = reached;
+	}
+}
+
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
 static struct troupe_server_def definition(struct run *run)
@@ -260,6 +358,7 @@ static struct troupe_server_def definition(struct run *run)
 	const struct settings *settings = &run->settings;
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = settings->world;
+	def.resume_path = settings->resume;
 	def.resource_paths = settings->resource_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
@@ -294,6 +393,8 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 		status = commands_read(settings->commands, &run->commands, error);
 	if (!status && settings->report && strcmp(settings->report, "-"))
 		status = report_check(settings->report, error);
+	if (!status)
+		status = read_savings(run, error);
 	if (status)
 		return status;
 	struct troupe_server_def def = definition(run);
@@ -355,13 +456,12 @@ static troupe_status refusals_counted(const struct run *run, struct troupe_error
 
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
-	struct troupe_limits limits = {(uint64_t)run->settings.iterations, run->settings.until_s};
 	bool lines = run->settings.trace || run->settings.hash_every;
 	/* lines and a status line on one terminal would write over each other */
 	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
 	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
 	catch_signals(run->server);
-	troupe_status status = troupe_server_run(run->server, &limits, error);
+	troupe_status status = run_and_save(run, error);
 	release_signals();
 	status_clear(&run->status);
 	output_flush(&run->output);
@@ -394,6 +494,7 @@ int cli_run(int argc, char **argv)
 		troupe_server_destroy(run.server);
 		output_fini(&run.output);
 		commands_fini(&run.commands);
+		vec_free(&run.savings);
 	}
 	arena_fini(&run.arena);
 	return exit_status;

@@ -6,12 +6,10 @@
 
 #ifdef HAVE_MESHES
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <jpeglib.h>
 #include <png.h>
@@ -155,20 +153,23 @@ static bool read_any(struct reading *r)
 	return false;
 }
 
-troupe_status image_read(const char *path, struct image *ret_image, struct troupe_error *error)
+troupe_status image_read(struct files *files, const char *path, struct image *ret_image, struct troupe_error *error)
 {
-	struct stat info;
-	if (stat(path, &info))
-		return fail(error, TROUPE_EIO, "%s", strerror(errno));
-	if (!S_ISREG(info.st_mode) || info.st_size > IMAGE_FILE_BYTES_MAX)
-		return fail(error, TROUPE_ELIMIT, "expected a plain file of at most %d bytes", IMAGE_FILE_BYTES_MAX);
+	const char *bytes;
+	size_t count;
+	if (files_look(files, path) != FILES_FILE)
+		return fail(error, TROUPE_EIO, "no plain file");
+	troupe_status status = files_read(files, path, IMAGE_FILE_BYTES_MAX, &bytes, &count, error);
+	if (status)
+		return status;
 	struct reading *r = mem_alloc(sizeof *r);
-	r->file = fopen(path, "rb");
+	void *memory;
+	memcpy(&memory, &bytes, sizeof memory); /* opened for reading only */
+	r->file = count ? fmemopen(memory, count, "rb") : NULL;
 	if (!r->file) {
 		free(r);
-		return fail(error, TROUPE_EIO, "%s", strerror(errno));
+		return fail(error, TROUPE_EWORLD, "no readable image");
 	}
-	troupe_status status = TROUPE_OK;
 	bool ok = read_any(r);
 	finish(r);
 	if (ok) {
@@ -183,9 +184,9 @@ troupe_status image_read(const char *path, struct image *ret_image, struct troup
 
 #else
 
-troupe_status image_read(const char *path, struct image *ret_image, struct troupe_error *error)
+troupe_status image_read(struct files *files, const char *path, struct image *ret_image, struct troupe_error *error)
 {
-	(void)path, (void)ret_image;
+	(void)files, (void)path, (void)ret_image;
 	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 }
 

@@ -2,7 +2,7 @@
 #ifndef MESH_IMAGE_H
 #define MESH_IMAGE_H
 
-#include "base/base.h"
+#include "base/files.h"
 
 enum { IMAGE_SIDE_MAX = 4097, IMAGE_FILE_BYTES_MAX = 128 << 20 };
 
@@ -13,6 +13,6 @@ struct image {
 
 /* Recognised by content. TROUPE_EIO, TROUPE_ELIMIT, TROUPE_EWORLD; also when built without meshes. The text
  * names no file. */
-troupe_status image_read(const char *path, struct image *ret_image, struct troupe_error *error);
+troupe_status image_read(struct files *files, const char *path, struct image *ret_image, struct troupe_error *error);
 
 #endif

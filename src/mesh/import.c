@@ -7,14 +7,11 @@
  * honoured), nor is glTF's. A node's transform applies to what hangs below it. */
 #include "mesh/mesh.h"
 
-#include "base/text.h"
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 static bool is_known(const char *path)
 {
@@ -27,14 +24,10 @@ static bool is_known(const char *path)
 }
 
 /* Lists of indices in COLLADA: assimp's reader stands still at what is no digit and fills memory with zeros. */
-static troupe_status check_lists(const char *path, struct troupe_error *error)
+static troupe_status check_lists(const char *text, size_t bytes, struct troupe_error *error)
 {
 	static const char *const lists[] = {"p", "v", "h", "vcount"};
-	char *text;
-	size_t bytes;
-	troupe_status status = text_read_file(path, MESH_FILE_BYTES_MAX, &text, &bytes, error);
-	if (status)
-		return status;
+	troupe_status status = TROUPE_OK;
 	/* the parser ends at a zero, or goes on behind it: neither is a file to read */
 	if (strlen(text) != bytes)
 		status = fail(error, TROUPE_EWORLD, "a zero byte in it: expected text");
@@ -50,26 +43,26 @@ static troupe_status check_lists(const char *path, struct troupe_error *error)
 		if (end[-1] != '/' && *at != '<')
 			status = fail(error, TROUPE_EWORLD, "a list of indices holds '%.8s': expected numbers", at);
 	}
-	free(text);
 	return status;
 }
 
-static troupe_status check_file(const char *path, struct troupe_error *error)
+static troupe_status check_file(struct files *files, const char *path, struct troupe_error *error)
 {
-	struct stat info;
+	const char *text;
+	size_t bytes;
 	if (!is_known(path))
 		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
-	if (stat(path, &info))
-		return fail(error, TROUPE_EIO, "%s", strerror(errno));
-	if (!S_ISREG(info.st_mode))
+	if (files_look(files, path) != FILES_FILE)
 		return fail(error, TROUPE_EIO, "no plain file");
-	if (info.st_size > MESH_FILE_BYTES_MAX)
-		return fail(error, TROUPE_ELIMIT, "the file has more than %d bytes", MESH_FILE_BYTES_MAX);
-	return strcasecmp(strrchr(path, '.'), ".dae") ? TROUPE_OK : check_lists(path, error);
+	troupe_status status = files_read(files, path, MESH_FILE_BYTES_MAX, &text, &bytes, error);
+	if (status || strcasecmp(strrchr(path, '.'), ".dae") != 0)
+		return status;
+	return check_lists(text, bytes, error);
 }
 
 #ifdef HAVE_MESHES
 
+#include <assimp/cfileio.h>
 #include <assimp/cimport.h>
 #include <assimp/config.h>
 #include <assimp/postprocess.h>
@@ -172,22 +165,90 @@ static troupe_status add_node(const struct aiScene *scene, const struct aiNode *
 	return status;
 }
 
-static const struct aiScene *import(const char *path)
+/* --- what assimp reads from ----------------------------------------------------------------------------------------
+ */
+
+struct open_file {
+	struct aiFile file; /* first: assimp knows only this */
+	const char *bytes;
+	size_t count, at;
+};
+
+static size_t read_some(struct aiFile *file, char *to, size_t size, size_t items)
+{
+	struct open_file *f = (struct open_file *)(void *)file;
+	size_t left = size ? (f->count - f->at) / size : 0, taken = MIN(items, left);
+	memcpy(to, f->bytes + f->at, taken * size);
+	f->at += taken * size;
+	return taken;
+}
+
+static size_t write_nothing(struct aiFile *file, const char *from, size_t size, size_t items)
+{
+	(void)file, (void)from, (void)size, (void)items;
+	return 0;
+}
+
+static size_t tell(struct aiFile *file)
+{
+	return ((struct open_file *)(void *)file)->at;
+}
+
+static size_t count_of(struct aiFile *file)
+{
+	return ((struct open_file *)(void *)file)->count;
+}
+
+static aiReturn seek(struct aiFile *file, size_t by, enum aiOrigin origin)
+{
+	struct open_file *f = (struct open_file *)(void *)file;
+	size_t from = origin == aiOrigin_SET ? 0 : origin == aiOrigin_CUR ? f->at : f->count;
+	if (by > f->count - from)
+		return aiReturn_FAILURE;
+	f->at = from + by;
+	return aiReturn_SUCCESS;
+}
+
+static void flush_nothing(struct aiFile *file)
+{
+	(void)file;
+}
+
+static struct aiFile *open_file(struct aiFileIO *io, const char *path, const char *mode)
+{
+	struct files *files = (struct files *)(void *)io->UserData;
+	struct open_file f = {.file = {read_some, write_nothing, tell, count_of, seek, flush_nothing, NULL}};
+	if (strchr(mode, 'w') || files_look(files, path) != FILES_FILE ||
+		files_read(files, path, MESH_FILE_BYTES_MAX, &f.bytes, &f.count, NULL))
+		return NULL;
+	struct open_file *opened = mem_alloc(sizeof *opened);
+	*opened = f;
+	return &opened->file;
+}
+
+static void close_file(struct aiFileIO *io, struct aiFile *file)
+{
+	(void)io;
+	free(file);
+}
+
+static const struct aiScene *import(struct files *files, const char *path)
 {
 	struct aiPropertyStore *settings = aiCreatePropertyStore();
+	struct aiFileIO io = {open_file, close_file, (char *)(void *)files};
 	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-	const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_Triangulate, NULL, settings);
+	const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_Triangulate, &io, settings);
 	aiReleasePropertyStore(settings);
 	return scene;
 }
 
-troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error)
 {
 	static const struct affine identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-	troupe_status status = check_file(path, error);
+	troupe_status status = check_file(files, path, error);
 	if (status)
 		return status;
-	const struct aiScene *scene = import(path);
+	const struct aiScene *scene = import(files, path);
 	if (!scene)
 		return fail(error, TROUPE_EWORLD, "no readable mesh: %.200s", aiGetErrorString());
 	if (scene->mRootNode)
@@ -204,10 +265,10 @@ troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_e
 
 #else
 
-troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error)
 {
 	(void)ret_mesh;
-	troupe_status status = check_file(path, error);
+	troupe_status status = check_file(files, path, error);
 	return status ? status : fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 }
 

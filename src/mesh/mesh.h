@@ -7,6 +7,7 @@
 #define MESH_MESH_H
 
 #include "base/arena.h"
+#include "base/files.h"
 #include "geom/geom.h"
 
 enum {
@@ -45,7 +46,7 @@ void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c);
 
 /* By suffix: obj, stl, dae, glb, gltf. TROUPE_EIO, TROUPE_ELIMIT or TROUPE_EWORLD, the text without a file name;
  * TROUPE_EWORLD also when troupe was built without meshes. *ret_mesh must be empty, and is so again on failure. */
-troupe_status mesh_read(const char *path, struct mesh *ret_mesh, struct troupe_error *error);
+troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error);
 
 /* Points in the same place become one, triangles without area go. Points come out in the order of first use. */
 void mesh_weld(struct mesh *mesh);

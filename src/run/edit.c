@@ -10,6 +10,25 @@
 #define PERFORMER_SIZE 2.0 /* m: what Gazebo gives a performer that is made one at run time */
 #define GRAVITY_MAX 1e6    /* m/s^2 */
 
+/* What a created model was made from: enough to make it again. */
+struct edit_source {
+	char *text, *path, *name; /* path: for messages and relative names. name: "" for the text's own */
+	bool placed;
+	struct pose pose; /* when placed */
+	struct files files;
+};
+
+static void source_free(struct edit_source *source)
+{
+	if (!source)
+		return;
+	free(source->text);
+	free(source->path);
+	free(source->name);
+	files_fini(&source->files);
+	free(source);
+}
+
 void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options)
 {
 	*edit = (struct edit){.shared = shared, .plan = plan, .options = *options, .step_s = shared->scene->step_s};
@@ -17,6 +36,9 @@ void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, cons
 
 void edit_fini(struct edit *edit)
 {
+	for (uint32_t m = 0; m < edit->room; m++)
+		source_free(edit->sources[m]);
+	free(edit->sources);
 	vec_free(&edit->leaving);
 	vec_free(&edit->edited);
 }
@@ -47,6 +69,8 @@ static void give_up(struct edit *edit, uint32_t model)
 	state_remove(shared->state, model);
 	scene_free(shared->scene, model);
 	indices_remove(&edit->edited, model);
+	source_free(edit->sources[model]);
+	edit->sources[model] = NULL;
 }
 
 void edit_begin(struct edit *edit)
@@ -105,27 +129,44 @@ static void include_file(struct text *out, const char *name)
 	text_add(out, "</uri></include></world></sdf>");
 }
 
-static troupe_status load(struct edit *edit, const struct message *factory, const char *name, const struct pose *pose,
-	struct sdf **ret_sdf, struct troupe_error *error)
+/* Messages name the command, and relative names begin in the world's folder. */
+static char *path_beside(const char *world)
 {
-	const char *text = message_string(factory, MESSAGE_FACTORY_SDF);
-	const char *file = message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
-	struct sdf_options options = {.resource_paths = edit->options.resource_paths,
-		.use_environment = true,
-		.bare = true,
-		.bare_name = name && *name ? name : NULL,
-		.bare_pose = pose};
+	const char *slash = strrchr(world, '/');
+	return mem_printf("%.*s(command)", slash ? (int)(slash + 1 - world) : 0, world);
+}
+
+static struct edit_source *source_of(
+	const struct edit *edit, const struct message *factory, const char *name, const struct pose *pose)
+{
+	struct edit_source *source = mem_alloc(sizeof *source);
 	struct text include = {0};
-	if (!*text)
-		include_file(&include, file);
-	if (!*text)
+	const char *text = message_string(factory, MESSAGE_FACTORY_SDF);
+	if (!*text) {
+		include_file(&include, message_string(factory, MESSAGE_FACTORY_SDF_FILENAME));
 		text = include.at;
-	/* messages name the command, and relative names begin in the world's folder */
-	const char *slash = strrchr(edit->options.path, '/');
-	char *path = mem_printf("%.*s(command)", slash ? (int)(slash + 1 - edit->options.path) : 0, edit->options.path);
-	troupe_status status = sdf_load_text(text, strlen(text), path, &options, ret_sdf, error);
-	free(path);
+	}
+	source->text = mem_strdup(text);
+	source->path = path_beside(edit->options.path);
+	source->name = mem_strdup(name);
+	source->placed = pose != NULL;
+	source->pose = pose ? *pose : POSE_IDENTITY;
+	source->files.before = edit->options.files;
 	text_fini(&include);
+	return source;
+}
+
+static troupe_status load(
+	const struct edit *edit, struct edit_source *source, struct sdf **ret_sdf, struct troupe_error *error)
+{
+	struct sdf_options options = {.resource_paths = edit->options.resource_paths,
+		.use_environment = !source->files.closed,
+		.files = &source->files,
+		.bare = true,
+		.bare_name = *source->name ? source->name : NULL,
+		.bare_pose = source->placed ? &source->pose : NULL};
+	troupe_status status =
+		sdf_load_text(source->text, strlen(source->text), source->path, &options, ret_sdf, error);
 	if (!status)
 		return TROUPE_OK;
 	sdf_free(*ret_sdf);
@@ -181,33 +222,37 @@ static troupe_status pose_of(const struct edit *edit, const struct message *fact
 	return status;
 }
 
-/* Loads it under a name that nobody has. */
-static troupe_status load_named(
-	struct edit *edit, const struct message *factory, struct sdf **ret_sdf, struct troupe_error *error)
+/* Loads it under a name that nobody has. On failure *ret_sdf and *ret_source are NULL. */
+static troupe_status load_named(struct edit *edit, const struct message *factory, struct sdf **ret_sdf,
+	struct edit_source **ret_source, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	const char *wanted = message_string(factory, MESSAGE_FACTORY_NAME);
 	struct pose pose;
 	bool given;
 	troupe_status status = pose_of(edit, factory, &pose, &given, error);
-	if (!status)
-		status = load(edit, factory, wanted, given ? &pose : NULL, ret_sdf, error);
 	if (status)
 		return status;
-	const char *name = entity_name(*ret_sdf);
-	if (!name)
+	*ret_source = source_of(edit, factory, message_string(factory, MESSAGE_FACTORY_NAME), given ? &pose : NULL);
+	status = load(edit, *ret_source, ret_sdf, error);
+	const char *name = status ? NULL : entity_name(*ret_sdf);
+	if (!status && !name)
 		status = fail(error, TROUPE_ECOMMAND, "neither a model nor an actor: only these can be created");
-	else if (scene_find_model(scene, name) == SCENE_NONE)
+	if (!status && scene_find_model(scene, name) == SCENE_NONE)
 		return TROUPE_OK;
-	else if (!factory->value[MESSAGE_FACTORY_ALLOW_RENAMING])
+	if (!status && !factory->value[MESSAGE_FACTORY_ALLOW_RENAMING])
 		status = fail(error, TROUPE_ECOMMAND,
 			"a model '%.100s' exists already: expected another name, or allow_renaming", name);
-	char *other = status ? NULL : free_name(scene, name);
+	if (!status) {
+		char *other = free_name(scene, name);
+		free((*ret_source)->name);
+		(*ret_source)->name = other;
+		sdf_free(*ret_sdf);
+		return load(edit, *ret_source, ret_sdf, error);
+	}
 	sdf_free(*ret_sdf);
+	source_free(*ret_source);
 	*ret_sdf = NULL;
-	if (!status)
-		status = load(edit, factory, other, given ? &pose : NULL, ret_sdf, error);
-	free(other);
+	*ret_source = NULL;
 	return status;
 }
 
@@ -231,13 +276,23 @@ static void clear_control(struct shared *shared, uint32_t model)
 	memset(shared->control.bodies + m->body_first, 0, m->body_count * sizeof *shared->control.bodies);
 }
 
-static troupe_status add(struct edit *edit, struct sdf *sdf, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static void keep_source(struct edit *edit, uint32_t model, struct edit_source *source)
+{
+	uint32_t room = edit->shared->scene->room.models;
+	edit->sources = mem_grow(edit->sources, edit->room * sizeof *edit->sources, room * sizeof *edit->sources);
+	edit->room = room;
+	edit->sources[model] = source;
+}
+
+/* On failure sdf and source stay the caller's. at: NULL for any places. */
+static troupe_status add(struct edit *edit, struct sdf *sdf, struct edit_source *source, const struct scene_places *at,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
 	const char *warning = "", *left_out = NULL;
-	uint32_t model;
-	troupe_status status = scene_add(shared->scene, sdf, &model, &warning, error);
+	uint32_t model = SCENE_NONE;
+	troupe_status status = scene_add(shared->scene, sdf, at, &model, &warning, error);
 	if (status)
 		return status;
 	fit_control(shared, &before);
@@ -251,6 +306,7 @@ static troupe_status add(struct edit *edit, struct sdf *sdf, char note[EDIT_NOTE
 	clear_control(shared, model);
 	state_add(shared->state, model, shared->systems->sets[model].words);
 	systems_init_model(shared->systems, shared->state, model);
+	keep_source(edit, model, source);
 	plan_add(edit->plan, model);
 	if (!shared->scene->models[model].body_count)
 		indices_add(&edit->edited, model);
@@ -265,15 +321,17 @@ troupe_status edit_create(
 	struct edit *edit, const struct message *factory, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct sdf *sdf = NULL;
+	struct edit_source *source = NULL;
 	troupe_status status = check_factory(factory, error);
 	if (!status && edit->shared->scene->model_count >= SDF_MODELS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "the world has %d models: expected no more", SDF_MODELS_MAX);
 	if (!status)
-		status = load_named(edit, factory, &sdf, error);
-	if (!status) {
-		status = add(edit, sdf, note, error);
-		if (status) /* else it is the scene's */
-			sdf_free(sdf);
+		status = load_named(edit, factory, &sdf, &source, error);
+	if (!status)
+		status = add(edit, sdf, source, NULL, note, error);
+	if (status) { /* else they are kept */
+		sdf_free(sdf);
+		source_free(source);
 	}
 	return status;
 }
@@ -548,4 +606,236 @@ uint64_t edit_hash(const struct edit *edit)
 	if (memcmp(&file, &now, sizeof now) != 0)
 		sum += hash_number(hash_number(hash_number(UINT64_C(0x67), now.x), now.y), now.z);
 	return sum;
+}
+
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+void edit_collect(const struct edit *edit, const struct message *factory, struct files *files)
+{
+	struct edit_source *source = source_of(edit, factory, "", NULL);
+	struct sdf_options options = {
+		.resource_paths = edit->options.resource_paths, .use_environment = true, .files = files, .bare = true};
+	struct sdf *sdf = NULL;
+	/* what is wrong with it is told when it is created */
+	(void)sdf_load_text(source->text, strlen(source->text), source->path, &options, &sdf, NULL);
+	sdf_free(sdf);
+	source_free(source);
+}
+
+enum { USED = 1, CREATED = 2, ABSENT = 4, PERFORMER = 8 };
+
+static void pack_vec3(struct text *out, struct vec3 v)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static void pack_pose(struct text *out, const struct pose *pose)
+{
+	pack_vec3(out, pose->p);
+	pack_double(out, pose->q.w);
+	pack_double(out, pose->q.x);
+	pack_double(out, pose->q.y);
+	pack_double(out, pose->q.z);
+}
+
+static struct vec3 unpack_vec3(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static struct pose unpack_pose(struct unpack *in)
+{
+	struct pose pose = {.p = unpack_vec3(in)};
+	pose.q.w = unpack_double(in);
+	pose.q.x = unpack_double(in);
+	pose.q.y = unpack_double(in);
+	pose.q.z = unpack_double(in);
+	double norm = pose.q.w * pose.q.w + pose.q.x * pose.q.x + pose.q.y * pose.q.y + pose.q.z * pose.q.z;
+	if (!(norm > 0.5 && norm < 2))
+		in->bad = true;
+	return pose;
+}
+
+static void pack_source(struct text *out, const struct edit_source *source)
+{
+	pack_string(out, source->text);
+	pack_string(out, source->path);
+	pack_string(out, source->name);
+	pack_u64(out, source->placed);
+	pack_pose(out, &source->pose);
+	files_pack(&source->files, out);
+}
+
+static struct edit_source *unpack_source(struct unpack *in)
+{
+	struct edit_source *source = mem_alloc(sizeof *source);
+	source->text = unpack_string(in);
+	source->path = unpack_string(in);
+	source->name = unpack_string(in);
+	source->placed = unpack_count(in, 1);
+	source->pose = unpack_pose(in);
+	files_unpack(&source->files, in);
+	return source;
+}
+
+static void pack_model(const struct edit *edit, uint32_t index, struct text *out)
+{
+	const struct scene_model *m = &edit->shared->scene->models[index];
+	const struct state *state = edit->shared->state;
+	pack_u64(out,
+		m->id ? USED | (m->created ? CREATED : 0u) | (m->absent ? ABSENT : 0u) | (m->performer ? PERFORMER : 0u)
+		      : 0u);
+	if (!m->id)
+		return;
+	pack_u64(out, m->id);
+	pack_vec3(out, m->volume);
+	if (m->created) {
+		pack_u64(out, m->body_first);
+		pack_u64(out, m->geom_first);
+		pack_u64(out, m->joint_first);
+		pack_u64(out, m->link_first);
+		pack_source(out, edit->sources[index]);
+	}
+	if (!m->body_count)
+		pack_pose(out, &m->in_body);
+	uint32_t words = m->absent ? 0 : state->models[index].words;
+	pack_u64(out, words);
+	for (uint32_t i = 0; i < words; i++)
+		pack_u64(out, state_words(state, index, false)[i]);
+}
+
+void edit_pack(const struct edit *edit, struct text *out)
+{
+	const struct scene *scene = edit->shared->scene;
+	pack_double(out, edit->step_s);
+	pack_vec3(out, scene->gravity);
+	pack_u64(out, scene->last_id);
+	pack_u64(out, edit->created);
+	pack_u64(out, edit->removed);
+	pack_u64(out, scene->model_count);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		pack_model(edit, m, out);
+	pack_u64(out, edit->edited.count);
+	for (uint32_t i = 0; i < edit->edited.count; i++)
+		pack_u64(out, edit->edited.at[i]);
+}
+
+static troupe_status bad_save(struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EWORLD, "damaged: %s", what);
+}
+
+static troupe_status recreate(
+	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
+{
+	struct scene_places at = {.id = id, .model = index};
+	at.body_first = unpack_count(in, UINT32_MAX / 2);
+	at.geom_first = unpack_count(in, UINT32_MAX / 2);
+	at.joint_first = unpack_count(in, UINT32_MAX / 2);
+	at.link_first = unpack_count(in, UINT32_MAX / 2);
+	struct edit_source *source = unpack_source(in);
+	struct sdf *sdf = NULL;
+	char note[EDIT_NOTE_BYTES];
+	troupe_status status = in->bad ? bad_save(error, "a created model") : load(edit, source, &sdf, error);
+	if (!status)
+		status = scene_find_model(edit->shared->scene, entity_name(sdf) ? entity_name(sdf) : "") == SCENE_NONE
+				 ? add(edit, sdf, source, &at, note, error)
+				 : bad_save(error, "two models of one name");
+	if (status) {
+		sdf_free(sdf);
+		source_free(source);
+	}
+	return status;
+}
+
+static bool sane_bodies(const struct state *state, uint32_t model)
+{
+	const struct body_state *bodies = state_bodies(state, model, false);
+	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
+		const struct body_state *s = &bodies[b];
+		double norm = s->q.w * s->q.w + s->q.x * s->q.x + s->q.y * s->q.y + s->q.z * s->q.z;
+		if (too_far(s->p) || !(norm > 0.5 && norm < 2) || !isfinite(vec3_length(s->v)) ||
+			!isfinite(vec3_length(s->w)))
+			return false;
+	}
+	return true;
+}
+
+static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+{
+	struct state *state = edit->shared->state;
+	uint32_t words = unpack_count(in, UINT32_MAX);
+	if (in->bad || (words && words != state->models[index].words) ||
+		(!words && state->models[index].words && !edit->shared->scene->models[index].absent))
+		return bad_save(error, "the state of a model has another size");
+	for (uint32_t i = 0; i < words; i++)
+		state_words(state, index, false)[i] = unpack_u64(in);
+	state_touched(state, index);
+	return in->bad || (words && !sane_bodies(state, index)) ? bad_save(error, "the state of a model") : TROUPE_OK;
+}
+
+static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	uint32_t flags = unpack_count(in, 15);
+	bool in_file = index < scene->model_count && scene->models[index].id && !scene->models[index].created;
+	if (in->bad || in_file != ((flags & USED) && !(flags & CREATED)))
+		return bad_save(error, "other models than its world");
+	if (!flags)
+		return TROUPE_OK;
+	uint64_t id = unpack_u64(in);
+	struct vec3 volume = unpack_vec3(in);
+	troupe_status status = TROUPE_OK;
+	if (flags & CREATED)
+		status = recreate(edit, index, id, in, error);
+	if (status)
+		return status;
+	struct scene_model *m = &scene->models[index];
+	if (id != m->id || id > edit->last_id)
+		return bad_save(error, "an id");
+	if (!m->body_count)
+		scene_place_static(scene, index, unpack_pose(in));
+	if (flags & ABSENT) {
+		scene_set_absent(scene, index, true);
+		systems_silence(edit->shared->systems, index);
+	}
+	m->performer = (flags & PERFORMER) != 0;
+	m->volume = volume;
+	m->level = m->performer ? SCENE_NONE : m->home_level;
+	return unpack_words(edit, index, in, error);
+}
+
+troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	edit->step_s = unpack_double(in);
+	scene->gravity = unpack_vec3(in);
+	edit->last_id = unpack_u64(in);
+	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
+	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
+	if (in->bad || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
+		!(vec3_length(scene->gravity) <= GRAVITY_MAX))
+		return bad_save(error, "time step, gravity or number of models");
+	troupe_status status = TROUPE_OK;
+	for (uint32_t m = 0; m < count && !status; m++)
+		status = unpack_model(edit, m, in, error);
+	if (status)
+		return status;
+	edit->edited.count = 0;
+	uint32_t edited = unpack_count(in, count);
+	for (uint32_t i = 0; i < edited && !in->bad; i++) {
+		uint32_t model = unpack_count(in, count - 1);
+		if (scene->models[model].id)
+			indices_add(&edit->edited, model);
+	}
+	scene->last_id = edit->last_id;
+	edit->created = created;
+	edit->removed = removed;
+	return in->bad ? bad_save(error, "the list of changes") : TROUPE_OK;
 }

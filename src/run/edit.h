@@ -11,6 +11,7 @@
 #ifndef RUN_EDIT_H
 #define RUN_EDIT_H
 
+#include "base/pack.h"
 #include "run/plan.h"
 
 enum { EDIT_NOTE_BYTES = 256 };
@@ -18,6 +19,7 @@ enum { EDIT_NOTE_BYTES = 256 };
 struct edit_options {
 	const char *path; /* of the world: relative file names begin in its folder */
 	const char *const *resource_paths;
+	struct files *files; /* that are looked through before the file system is; NULL: none */
 };
 
 struct edit {
@@ -29,6 +31,11 @@ struct edit {
 	VEC(uint32_t) leaving; /* created models that were removed in the step before */
 	indices edited;        /* models that are not as in the file, but for what is in the state */
 	uint64_t created, removed;
+
+	/* private */
+	struct edit_source **sources; /* [room] what created models were made from */
+	uint32_t room;
+	uint64_t last_id; /* of the state that is being unpacked */
 };
 
 void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options);
@@ -56,6 +63,15 @@ troupe_status edit_set_performer(struct edit *edit, const struct message *perfor
 /* Back to the models of the file as they stand there: the caller then resets state and plan. Time step and gravity
  * stay. */
 void edit_reset(struct edit *edit);
+
+/* Reads into `files` what a message_entity_factory names, so that it can be created without the file system. */
+void edit_collect(const struct edit *edit, const struct message *factory, struct files *files);
+
+/* The world as it is: places, changes, and the state of all models. Not between a removal and the next edit_begin(). */
+void edit_pack(const struct edit *edit, struct text *out);
+/* The reverse, on a world as its file has it. Plan and tracker are to be set up anew after it. On failure
+ * (TROUPE_EWORLD) the world is worth nothing. */
+troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error);
 
 /* Part of the state hash: what is not in the state words. 0 while nothing was changed. */
 uint64_t edit_hash(const struct edit *edit);

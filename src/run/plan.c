@@ -585,11 +585,12 @@ static void deal_pairs(struct plan *plan)
 
 /* --- changes of the world ----------------------------------------------------------------------------------------- */
 
-void plan_begin(struct plan *plan, uint64_t k)
+void plan_begin(struct plan *plan)
 {
 	plan->changes.count = plan->events.count = 0;
 	plan->woken = false;
-	plan->statics_changed = k == 0;
+	plan->statics_changed = !plan->begun;
+	plan->begun = true;
 }
 
 void plan_wake_all(struct plan *plan)
@@ -703,4 +704,86 @@ uint64_t plan_hash(const struct plan *plan)
 	for (uint32_t i = 0; i < plan->strays.count; i++)
 		sum += hash_mix(UINT64_C(0x7374726179), plan->scene->models[plan->strays.at[i]].id); /* "stray" */
 	return sum;
+}
+
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+void plan_pack(const struct plan *plan, struct text *out)
+{
+	pack_u64(out, plan->scene->level_count);
+	for (uint32_t l = 0; l < plan->scene->level_count; l++)
+		pack_u64(out, plan->loaded[l]);
+	pack_u64(out, plan->strays.count);
+	for (uint32_t i = 0; i < plan->strays.count; i++)
+		pack_u64(out, plan->strays.at[i]);
+}
+
+/* The tracker as if all performers had been found just now. */
+static void track_anew(struct plan *plan)
+{
+	struct tracker *tracker = &plan->shared->tracker;
+	tracker_fini(tracker);
+	tracker_init(tracker, plan->scene);
+}
+
+/* Setting up wakes, as it does in a world that goes on; who slept in the state that is resumed sleeps on. */
+static uint64_t *keep_still(const struct plan *plan)
+{
+	uint64_t *still = mem_alloc(plan->scene->model_count * sizeof *still);
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (plan->scene->models[m].body_count && !plan->scene->models[m].absent)
+			still[m] = *state_still(plan->shared->state, m, false);
+	return still;
+}
+
+static void put_back_still(struct plan *plan, uint64_t *still)
+{
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (plan->scene->models[m].body_count && !plan->scene->models[m].absent) {
+			*state_still(plan->shared->state, m, false) = still[m];
+			state_touched(plan->shared->state, m);
+		}
+	free(still);
+}
+
+static bool unpack_levels(struct plan *plan, struct unpack *in)
+{
+	const struct scene *scene = plan->scene;
+	fit(plan);
+	touch_fit(&plan->shared->touch);
+	track_anew(plan);
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		learn(plan, m);
+		plan->static_uses[m] = 0;
+	}
+	plan_reset(plan);
+	uint32_t levels = unpack_count(in, UINT32_MAX);
+	for (uint32_t l = 0; l < levels && levels == scene->level_count; l++)
+		if (unpack_count(in, 1))
+			set_loaded(plan, l, true);
+	plan->strays.count = 0;
+	uint32_t strays = unpack_count(in, scene->model_count);
+	for (uint32_t i = 0; i < strays && !in->bad; i++) {
+		uint32_t model = unpack_count(in, scene->model_count - 1u);
+		if (scene->models[model].absent || scene->models[model].level == SCENE_NONE)
+			in->bad = true;
+		if (in->bad)
+			break;
+		vec_push(&plan->strays, model);
+		activate(plan, model);
+	}
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		bool exists = static_exists(plan, m);
+		plan->statics[m] = exists ? ++plan->placings : 0;
+	}
+	return !in->bad && levels == scene->level_count;
+}
+
+bool plan_unpack(struct plan *plan, struct unpack *in)
+{
+	uint64_t *still = keep_still(plan);
+	bool good = unpack_levels(plan, in);
+	put_back_still(plan, still);
+	plan->woken = false;
+	return good;
 }

@@ -8,6 +8,7 @@
 
 #include "assign/assign.h"
 #include "assign/components.h"
+#include "base/pack.h"
 #include "run/step.h"
 
 enum {
@@ -72,6 +73,7 @@ struct plan {
 	bool woken; /* someone's state k was written by plan_wake() */
 	bvh_values found;
 
+	bool begun; /* a step has been decided */
 	bool levels_dirty, assignment_dirty, pairs_dirty;
 };
 
@@ -85,7 +87,7 @@ void plan_reset(struct plan *plan);
 /* --- changes of the world; before plan_step() -------------------------------------------------------------------- */
 
 /* The first thing in a step. */
-void plan_begin(struct plan *plan, uint64_t k);
+void plan_begin(struct plan *plan);
 /* A model was added to scene, state and systems, or an absent one is back. */
 void plan_add(struct plan *plan, uint32_t model);
 /* A model has become absent. Its place can be given up when the step is over. */
@@ -99,6 +101,12 @@ void plan_wake_all(struct plan *plan);
 
 /* What reaches into this box is at rest no more: what it rested on came, went or was moved. */
 void plan_wake(struct plan *plan, const struct aabb *box);
+/* What it knows that is not a function of the state words: which levels are loaded, and which models outlived theirs.
+ */
+void plan_pack(const struct plan *plan, struct text *out);
+/* The reverse, after edit_unpack(): everything else is found anew from state k. False: damaged. */
+bool plan_unpack(struct plan *plan, struct unpack *in);
+
 /* Decides step k. */
 void plan_step(struct plan *plan, uint64_t k);
 

@@ -336,7 +336,7 @@ static const struct step *decide(struct primary *primary)
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
 	step->state_changed = false;
-	plan_begin(&primary->plan, k);
+	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
@@ -388,4 +388,80 @@ const struct step *primary_decide(struct primary *primary)
 		return NULL;
 	}
 	return decide(primary);
+}
+
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+void primary_collect(struct primary *primary, struct files *files)
+{
+	const struct command *command;
+	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++) {
+		const struct message *message = &command->message;
+		if (command->kind == COMMAND_CREATE)
+			edit_collect(&primary->edit, message, files);
+		for (uint32_t k = 0; command->kind == COMMAND_CREATE_MULTIPLE && k < message_item_count(message); k++)
+			edit_collect(&primary->edit, message_item(message, k), files);
+	}
+}
+
+void primary_pack(struct primary *primary, struct text *out)
+{
+	edit_begin(&primary->edit); /* the next step would begin with it */
+	pack_u64(out, primary->lockstep.number);
+	pack_u64(out, primary_hash(primary));
+	pack_u64(out, primary->moving_steps);
+	pack_u64(out, primary->even_steps);
+	pack_double(out, primary->even_since_s);
+	pack_u64(out, primary->paused);
+	pack_u64(out, primary->multi_steps);
+	pack_double(out, primary->options.rtf);
+	pack_double(out, primary->options.rate_hz);
+	pack_double(out, primary->options.initial_time_s);
+	pack_u64(out, primary->refused);
+	edit_pack(&primary->edit, out);
+	plan_pack(&primary->plan, out);
+	schedule_pack(&primary->schedule, out);
+}
+
+static troupe_status unpack_time(struct primary *primary, struct unpack *in, struct troupe_error *error)
+{
+	primary->moving_steps = unpack_u64(in);
+	primary->even_steps = unpack_u64(in);
+	primary->even_since_s = unpack_double(in);
+	primary->paused = unpack_count(in, 1);
+	primary->multi_steps = unpack_u64(in);
+	double rtf = unpack_double(in), rate_hz = unpack_double(in);
+	primary->options.initial_time_s = unpack_double(in);
+	primary->refused = unpack_u64(in);
+	if (in->bad || rtf < 0 || rate_hz < 0)
+		return fail(error, TROUPE_EWORLD, "damaged: the time");
+	if (primary->options.resume_pace) {
+		primary->options.rtf = rtf;
+		primary->options.rate_hz = rate_hz;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct troupe_error *error)
+{
+	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
+	troupe_status status = unpack_time(primary, in, error);
+	if (!status)
+		status = edit_unpack(&primary->edit, in, error);
+	if (!status && !plan_unpack(&primary->plan, in))
+		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
+	if (!status)
+		status = schedule_unpack(
+			&primary->schedule, primary->shared->systems, primary->shared->scene->name, in, error);
+	if (status)
+		return status;
+	primary->lockstep.number = number;
+	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
+		primary->shared->state->models[m].moved_at = primary->moving_steps;
+	if (primary_hash(primary) != hash)
+		return fail(error, TROUPE_EWORLD,
+			"the state of step %" PRIu64 " does not come out as it was saved: expected hash %016" PRIx64
+			", found %016" PRIx64 " (another build, or damaged)",
+			number, hash, primary_hash(primary));
+	return TROUPE_OK;
 }

@@ -18,6 +18,7 @@ struct primary_options {
 	double until_s;       /* stop at this simulated time; 0: no limit */
 	double rtf;           /* simulated seconds per second; 0: as fast as possible */
 	double rate_hz;       /* steps per second instead, when > 0 */
+	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from what it unpacks */
 	double initial_time_s;
 	bool paused;
 	bool chaos;
@@ -84,6 +85,13 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the last step that was not paused left the model as it was: asleep. */
 bool primary_rests(const struct primary *primary, uint32_t model);
+/* Reads into `files` what commands that are still to come name. */
+void primary_collect(struct primary *primary, struct files *files);
+/* All that the rest of the run depends on, and is not in the world's file; between steps. */
+void primary_pack(struct primary *primary, struct text *out);
+/* The reverse, on a primary that has not begun, of the same world. On failure it is worth nothing. */
+troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct troupe_error *error);
+
 double primary_time_s(const struct primary *primary);
 uint64_t primary_hash(const struct primary *primary);
 

@@ -89,10 +89,10 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 			MESSAGE_BYTES_MAX);
 	} else {
 		command.kind = COMMAND_TEXT;
-		command.text = mem_strdup(text);
 	}
 	if (status)
 		return status;
+	command.text = mem_strdup(text);
 	if (command.kind == COMMAND_CREATE || command.kind == COMMAND_CREATE_MULTIPLE)
 		atomic_store(may_create, true);
 	command.topic = mem_strdup(topic);
@@ -251,4 +251,54 @@ void schedule_fini(struct schedule *schedule)
 		free(schedule->heap.at[i].posted);
 	}
 	vec_free(&schedule->heap);
+}
+
+static int compare_queued(const void *a, const void *b)
+{
+	return before(a, b) ? -1 : before(b, a);
+}
+
+const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
+{
+	if (!i) {
+		take_posted(schedule);
+		if (schedule->heap.count) /* in order is a heap, too */
+			qsort(schedule->heap.at, schedule->heap.count, sizeof *schedule->heap.at, compare_queued);
+	}
+	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
+}
+
+void schedule_pack(struct schedule *schedule, struct text *out)
+{
+	const struct command *command;
+	pack_u64(out, atomic_load(&schedule->may_create));
+	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
+		pack_u64(out, 1);
+		pack_u64(out, command->step);
+		pack_string(out, command->topic);
+		pack_string(out, command->text);
+	}
+	pack_u64(out, 0);
+}
+
+troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
+	struct troupe_error *error)
+{
+	bool may_create = unpack_count(in, 1);
+	troupe_status status = TROUPE_OK;
+	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or any more */
+	while (!status && unpack_count(in, 1)) {
+		uint64_t step = unpack_u64(in);
+		char *topic = unpack_string(in), *text = unpack_string(in);
+		struct command command;
+		if (!in->bad)
+			status = command_parse(
+				systems, world, step, topic, text, &schedule->may_create, &command, error);
+		if (!status && !in->bad)
+			status = schedule_post(schedule, &command, error);
+		free(topic);
+		free(text);
+	}
+	atomic_store(&schedule->may_create, may_create);
+	return in->bad ? fail(error, TROUPE_EWORLD, "damaged: a command") : status;
 }

@@ -12,6 +12,7 @@
 #ifndef RUN_SCHEDULE_H
 #define RUN_SCHEDULE_H
 
+#include "base/pack.h"
 #include "system/system.h"
 
 #include <stdatomic.h>
@@ -38,7 +39,7 @@ struct command {
 	uint64_t step; /* taken at the start of this step, or of the next one if that is past */
 	enum command_kind kind;
 	char *topic; /* owned, like the message's texts */
-	char *text;  /* owned; COMMAND_TEXT */
+	char *text;  /* owned; as it was given */
 	const struct message_schema *schema;
 	struct message message;
 };
@@ -79,6 +80,14 @@ bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_
 bool schedule_pending(const struct schedule *schedule);
 /* How many are. Any thread. */
 uint64_t schedule_waiting(const struct schedule *schedule);
+/* The commands that are still to come, in order; NULL after the last. To be asked for from i = 0 on. Not while anybody
+ * posts. */
+const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
+/* All of them, as they were given. */
+void schedule_pack(struct schedule *schedule, struct text *out);
+/* Adds those. systems: as they were when packed. */
+troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
+	struct troupe_error *error);
 void schedule_fini(struct schedule *schedule);
 
 #endif

@@ -60,8 +60,9 @@ troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
 void scene_add_shape(
 	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out);
 
-/* Moves all that was compiled into the scene (install.c). Returns the place of the first model. */
-uint32_t scene_install(struct compile *c);
+/* Moves all that was compiled into the scene (install.c). Returns the place of the first model. at (NULL: wherever
+ * there is room): of the only model; SCENE_NONE when somebody is there. */
+uint32_t scene_install(struct compile *c, const struct scene_places *at);
 
 /* What a created model, or the whole of the file, brought along and its parts point to. */
 struct scene_owned {

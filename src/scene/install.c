@@ -56,6 +56,37 @@ static void take_places(struct compile *c, struct places *places)
 	}
 }
 
+static bool claim_places(struct compile *c, struct places *places, const struct scene_places *at)
+{
+	struct scene *scene = c->scene;
+	struct scene_model *m = &places->at[0];
+	struct {
+		struct ranges *ranges;
+		uint32_t first, count;
+	} claims[] = {{&scene->model_ranges, at->model, 1},
+		{&scene->body_ranges, at->body_first, c->models.at[0].body_count},
+		{&scene->geom_ranges, at->geom_first, c->models.at[0].geom_count},
+		{&scene->joint_ranges, at->joint_first, c->models.at[0].joint_count},
+		{&scene->link_ranges, at->link_first, c->models.at[0].link_count}};
+	for (size_t i = 0; i < ARRAY_LEN(claims); i++) {
+		if (ranges_claim(claims[i].ranges, claims[i].first, claims[i].count))
+			continue;
+		while (i--)
+			ranges_give(claims[i].ranges, claims[i].first, claims[i].count);
+		return false;
+	}
+	*m = c->models.at[0];
+	places->slot[0] = at->model;
+	m->body_first = at->body_first;
+	m->geom_first = at->geom_first;
+	m->joint_first = at->joint_first;
+	m->link_first = at->link_first;
+	m->id = at->id;
+	m->home_level = SCENE_NONE;
+	m->reference = m->in_body;
+	return true;
+}
+
 static uint32_t shifted(uint32_t index, uint32_t from, uint32_t to)
 {
 	return index == SCENE_NONE ? SCENE_NONE : index - from + to;
@@ -137,12 +168,15 @@ static void plant(struct compile *c, const struct places *places)
 	free(items);
 }
 
-uint32_t scene_install(struct compile *c)
+uint32_t scene_install(struct compile *c, const struct scene_places *at)
 {
 	struct scene *scene = c->scene;
 	struct places places = {arena_array(&c->scratch, struct scene_model, c->models.count),
 		arena_array(&c->scratch, uint32_t, c->models.count)};
-	take_places(c, &places);
+	if (!at)
+		take_places(c, &places);
+	else if (!claim_places(c, &places, at))
+		return SCENE_NONE;
 	uint32_t own = c->joints.count - c->world_joint_first;
 	uint32_t first_own = ranges_take(&scene->joint_ranges, own);
 	fit(scene);

@@ -368,7 +368,7 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	error = error ? error : &unwanted;
 	troupe_status status = add_models(&c, options, error);
 	if (!status) {
-		scene_install(&c);
+		scene_install(&c, NULL);
 		status = scene_add_levels(&c, options, error);
 	}
 	hand_over(&c);
@@ -381,24 +381,27 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	return TROUPE_OK;
 }
 
-troupe_status scene_add(
-	struct scene *scene, struct sdf *sdf, uint32_t *ret_model, const char **ret_warning, struct troupe_error *error)
+troupe_status scene_add(struct scene *scene, struct sdf *sdf, const struct scene_places *at, uint32_t *ret_model,
+	const char **ret_warning, struct troupe_error *error)
 {
 	struct scene_owned *owned = mem_alloc(sizeof *owned);
+	struct scene_options options = {0};
 	struct compile c;
 	compile_init(&c, &sdf->worlds.at[0], scene, owned);
-	struct scene_options options = {0};
 	troupe_status status = add_models(&c, &options, error);
 	if (!status && c.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);
+	uint32_t model = status ? SCENE_NONE : scene_install(&c, at);
+	if (!status && model == SCENE_NONE)
+		status = fail(error, TROUPE_EINVAL, "%s: its places are taken", sdf->path);
 	if (status) {
 		scene_free_owned(owned);
 	} else {
 		*ret_warning = c.warnings.count ? c.warnings.at[0] : "";
-		*ret_model = scene_install(&c);
-		scene->models[*ret_model].created = true;
-		scene->models[*ret_model].owned = owned;
+		*ret_model = model;
+		scene->models[model].created = true;
+		scene->models[model].owned = owned;
 		owned->sdf = sdf;
 	}
 	compile_fini(&c);

@@ -189,10 +189,16 @@ void scene_destroy(struct scene *scene);
 
 /* --- changes; the primary's, between steps ------------------------------------------------------------------------ */
 
+struct scene_places { /* where a model and its parts are, for one that is to be put where it was in another run */
+	uint64_t id;
+	uint32_t model, body_first, geom_first, joint_first, link_first;
+};
+
 /* Adds the model (or actor) of a bare SDF, which from then on belongs to the scene; on failure it stays the caller's.
- * Its name must not be in use. *ret_warning: the first of its warnings, "" if none; as long as the model lives. */
-troupe_status scene_add(struct scene *scene, struct sdf *sdf, uint32_t *ret_model, const char **ret_warning,
-	struct troupe_error *error);
+ * Its name must not be in use. at: NULL for the lowest places that are free; places that are taken: TROUPE_EINVAL.
+ * *ret_warning: the first of its warnings, "" if none; as long as the model lives. */
+troupe_status scene_add(struct scene *scene, struct sdf *sdf, const struct scene_places *at, uint32_t *ret_model,
+	const char **ret_warning, struct troupe_error *error);
 /* The model is not part of the world any more: its name is free. Its place and parts stay until scene_free(). */
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);
 /* Gives up the place of a created model that is absent. */

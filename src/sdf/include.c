@@ -8,17 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum found { FOUND_NOTHING, FOUND_FILE, FOUND_FOLDER };
-
-static enum found look(const char *path)
-{
-	struct stat info;
-	if (stat(path, &info))
-		return FOUND_NOTHING;
-	return S_ISDIR(info.st_mode) ? FOUND_FOLDER : S_ISREG(info.st_mode) ? FOUND_FILE : FOUND_NOTHING;
-}
 
 static bool is_remote(const char *uri)
 {
@@ -32,32 +21,33 @@ static const char *local_part(const char *uri)
 	return colon ? colon + 3 : uri;
 }
 
-static enum found try(struct load *load, const char *folder, size_t length, const char *name, const char **ret_path)
+static enum files_kind try(
+	struct load *load, const char *folder, size_t length, const char *name, const char **ret_path)
 {
 	const char *path = !length ? name : arena_printf(&load->sdf->arena, "%.*s/%s", (int)length, folder, name);
-	enum found found = look(path);
+	enum files_kind found = files_look(load->disk, path);
 	if (found)
 		*ret_path = path;
 	return found;
 }
 
-static enum found try_list(struct load *load, const char *list, const char *name, const char **ret_path)
+static enum files_kind try_list(struct load *load, const char *list, const char *name, const char **ret_path)
 {
 	while (list && *list) {
 		size_t length = strcspn(list, ":");
-		enum found found = length ? try(load, list, length, name, ret_path) : FOUND_NOTHING;
+		enum files_kind found = length ? try(load, list, length, name, ret_path) : FILES_NOTHING;
 		if (found)
 			return found;
 		list += length + (list[length] == ':');
 	}
-	return FOUND_NOTHING;
+	return FILES_NOTHING;
 }
 
-static enum found try_options(struct load *load, const char *name, const char **ret_path)
+static enum files_kind try_options(struct load *load, const char *name, const char **ret_path)
 {
 	static const char *const variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH"};
 	const char *const *at = load->options->resource_paths;
-	enum found found = FOUND_NOTHING;
+	enum files_kind found = FILES_NOTHING;
 	for (; at && *at && !found; at++)
 		found = try(load, *at, strlen(*at), name, ret_path);
 	for (size_t i = 0; load->options->use_environment && !found && i < ARRAY_LEN(variables); i++)
@@ -67,15 +57,16 @@ static enum found try_options(struct load *load, const char *name, const char **
 
 /* Beside the file that names it, beside that file's folder (models refer to their own meshes as model://self/...), then
  * in the resource paths. */
-static enum found find(struct load *load, const char *from, const char *uri, const char **ret_path)
+static enum files_kind find(struct load *load, const char *from, const char *uri, const char **ret_path)
 {
 	const char *name = local_part(uri), *slash = strrchr(from, '/');
 	size_t length = slash ? (size_t)(slash - from) : 0;
 	if (!*name || strlen(name) > 4000)
-		return FOUND_NOTHING;
+		return FILES_NOTHING;
 	if (*name == '/')
 		return try(load, "", 0, name, ret_path);
-	enum found found = slash ? try(load, from, MAX(length, 1u), name, ret_path) : try(load, ".", 1, name, ret_path);
+	enum files_kind found =
+		slash ? try(load, from, MAX(length, 1u), name, ret_path) : try(load, ".", 1, name, ret_path);
 	if (!found) {
 		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/..", (int)length, from) : "..";
 		found = try(load, above, strlen(above), name, ret_path);
@@ -94,7 +85,7 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 	if (strstr(uri, "://") && strncmp(uri, "model://", 8) && strncmp(uri, "file://", 7) &&
 		strncmp(uri, "package://", 10))
 		return NULL; /* names of shapes that are made, not read */
-	if (find(load, element->file, uri, &path) == FOUND_FILE)
+	if (find(load, element->file, uri, &path) == FILES_FILE)
 		return path;
 	if (load->owner)
 		load_warn_once(load, uri, element,
@@ -149,11 +140,11 @@ static const char *file_of_folder(struct load *load, const struct sdf_element *i
 		const char *config = arena_printf(arena, "%s/%s", folder, names[i]), *name = NULL;
 		const struct sdf_element *root;
 		struct troupe_error error;
-		char *text;
+		const char *text;
 		size_t bytes;
-		if (look(config) != FOUND_FILE)
+		if (files_look(load->disk, config) != FILES_FILE)
 			continue;
-		if (text_read_file(config, 1 << 20, &text, &bytes, &error)) {
+		if (files_read(load->disk, config, 1 << 20, &text, &bytes, &error)) {
 			load_error(load, include, "%s", error.text);
 			return NULL;
 		}
@@ -161,12 +152,11 @@ static const char *file_of_folder(struct load *load, const struct sdf_element *i
 			load_error(load, include, "%s", error.text);
 		else
 			name = newest(root);
-		free(text);
 		if (name)
 			path = arena_printf(arena, "%s/%s", folder, name);
 		break;
 	}
-	if (look(path) == FOUND_FILE)
+	if (files_look(load->disk, path) == FILES_FILE)
 		return path;
 	load_error(load, include,
 		"the folder \"%.200s\" holds no model: expected a model.config that names a file, or model.sdf",
@@ -186,14 +176,13 @@ static uint32_t open_file(struct load *load, const struct sdf_element *include, 
 	}
 	struct troupe_error error;
 	const struct sdf_element *root;
-	char *text;
+	const char *text;
 	size_t bytes;
-	if (text_read_file(path, SDF_FILE_BYTES_MAX, &text, &bytes, &error)) {
+	if (files_read(load->disk, path, SDF_FILE_BYTES_MAX, &text, &bytes, &error)) {
 		load_error(load, include, "%s", error.text);
 		return SDF_NONE;
 	}
 	load_read(load, text, bytes, path, &root);
-	free(text);
 	return map_find(&load->file_names, path, &index) ? index : SDF_NONE;
 }
 
@@ -219,7 +208,7 @@ static enum outcome resolve(
 			"<include> of \"%.200s\", which is on another machine: such includes are left out", uri);
 		return LEFT_OUT;
 	}
-	enum found found = find(load, include->file, uri, &path);
+	enum files_kind found = find(load, include->file, uri, &path);
 	if (!found) {
 		load_error(load, include,
 			"<include> of \"%.200s\" is not found: expected a file or folder beside this file or in a "
@@ -227,7 +216,7 @@ static enum outcome resolve(
 			uri);
 		return LEFT_OUT;
 	}
-	if (found == FOUND_FOLDER && !(path = file_of_folder(load, include, path)))
+	if (found == FILES_FOLDER && !(path = file_of_folder(load, include, path)))
 		return WRONG;
 	uint32_t file = open_file(load, include, path);
 	if (file == SDF_NONE || !load->files.at[file].root)

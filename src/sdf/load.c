@@ -415,6 +415,7 @@ static void reading_fini(struct load *load)
 static void load_fini(struct load *load)
 {
 	reading_fini(load);
+	files_fini(&load->own_files);
 	map_fini(&load->file_names);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
@@ -434,6 +435,7 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 	struct sdf_world world = {.name = "", .line = model->line};
 	struct load inner = {.sdf = sdf,
 		.options = load->options,
+		.disk = load->disk,
 		.file_names = load->file_names,
 		.files = load->files,
 		.version = load->version,
@@ -468,6 +470,7 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	static const struct sdf_options defaults = {0};
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
+	load.disk = load.options->files ? load.options->files : &load.own_files;
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
 	sdf->names_version = 112;
@@ -492,15 +495,18 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 troupe_status sdf_load_file(
 	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
 {
-	char *text;
+	const char *text;
 	size_t bytes;
 	struct troupe_error why;
-	troupe_status status = text_read_file(path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
-	if (!status) {
+	struct files own = {0};
+	struct files *files = options && options->files ? options->files : &own;
+	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
+	bool read = !status;
+	if (read)
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
-		free(text);
+	files_fini(&own);
+	if (read)
 		return status;
-	}
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";

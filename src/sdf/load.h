@@ -38,6 +38,8 @@ struct load_placing {
 struct load {
 	struct sdf *sdf;
 	const struct sdf_options *options;
+	struct files *disk; /* the options' or, when they have none, own_files */
+	struct files own_files;
 	troupe_status status; /* of the first error */
 	struct troupe_error first;
 	struct map warned; /* kinds of warnings that are given once */

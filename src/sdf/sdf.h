@@ -11,6 +11,7 @@
 #define SDF_SDF_H
 
 #include "base/arena.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "geom/geom.h"
 #include "mesh/image.h"
@@ -315,6 +316,7 @@ struct sdf_options {
 	 * use_environment is set. */
 	const char *const *resource_paths;
 	bool use_environment;
+	struct files *files; /* what is read is read through it; NULL: from the file system */
 	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become

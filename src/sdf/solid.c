@@ -42,7 +42,7 @@ static uint32_t whole_file(struct load *load, const struct sdf_element *element,
 	struct troupe_error error;
 	if (map_find(&load->meshes, path, &index))
 		return index;
-	bool ok = !mesh_read(path, &mesh, &error);
+	bool ok = !mesh_read(load->disk, path, &mesh, &error);
 	if (!ok)
 		warn_unread(load, element, "mesh", path, &error);
 	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
@@ -115,7 +115,7 @@ static void load_heightmap(struct load *load, const struct sdf_element *element,
 	if (!map_find(&load->images, shape->path, &index)) {
 		struct image *image = mem_alloc(sizeof *image);
 		index = SDF_NONE;
-		if (image_read(shape->path, image, &error)) {
+		if (image_read(load->disk, shape->path, image, &error)) {
 			warn_unread(load, element, "heightmap", shape->path, &error);
 			free(image);
 		} else {

@@ -30,12 +30,21 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
+	struct files files;          /* that the worlds were loaded from */
+	char *saved;                 /* the file that is being resumed; NULL: none, or it is done */
+	char *saved_path;            /* of the world, in it */
+	struct unpack rest;          /* of saved */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
 	struct crew *crew;
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
+
+/* save.c. Opens def.resume_path: what the worlds are loaded from and how. */
+troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
+/* Puts worlds that have been set up, and not begun, into the state of it. */
+troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 
 /* world.c. A zeroed world is ready for world_fini(), whatever world_init() said. */
 troupe_status world_init(

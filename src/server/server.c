@@ -24,8 +24,11 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 {
 	if (!def || def->stamp_ != STAMP)
 		return fail(error, TROUPE_EINVAL, "server definition not made by troupe_server_def_default()");
-	if (!def->world_path)
-		return fail(error, TROUPE_EINVAL, "no world: expected a path in world_path");
+	if (!def->world_path == !def->resume_path)
+		return fail(error, TROUPE_EINVAL, "%s: expected a path in world_path or in resume_path",
+			def->world_path ? "a world and a state to resume" : "no world");
+	if (def->resume_path && def->world_text)
+		return fail(error, TROUPE_EINVAL, "a state to resume has its world: expected no world_text");
 	if (def->secondaries < TROUPE_SECONDARIES_AUTO || def->secondaries > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%d secondaries: expected 0 to %d", def->secondaries,
 			TROUPE_SECONDARIES_MAX);
@@ -61,10 +64,11 @@ static troupe_status parse_rule(const char *name, enum physics_break *ret_rule, 
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
 	const struct troupe_server_def *def = &server->def;
-	struct sdf_options options = {.resource_paths = def->resource_paths, .use_environment = true};
-	troupe_status status = def->world_text ? sdf_load_text(def->world_text, strlen(def->world_text),
-							 def->world_path, &options, &server->sdf, error)
-					       : sdf_load_file(def->world_path, &options, &server->sdf, error);
+	struct sdf_options options = {
+		.resource_paths = def->resource_paths, .use_environment = !def->resume_path, .files = &server->files};
+	if (def->world_text)
+		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
+	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
@@ -173,6 +177,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	troupe_status status = physics_init_process(error);
 	if (!status)
 		status = parse_rule(server->def.break_rule, &rule, error);
+	if (!status && server->def.resume_path)
+		status = server_open_save(server, error);
 	if (!status)
 		status = load_sdf(server, error);
 	if (!status)
@@ -187,7 +193,9 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	if (status)
 		return status;
 	set_up_worlds(server, rule);
-	return set_up_crew(server, error);
+	if (server->def.resume_path)
+		status = server_resume(server, error);
+	return status ? status : set_up_crew(server, error);
 }
 
 troupe_status troupe_server_create(
@@ -216,6 +224,9 @@ void troupe_server_destroy(struct troupe_server *server)
 		world_fini(&server->worlds[i]);
 	free(server->worlds);
 	sdf_free(server->sdf);
+	files_fini(&server->files);
+	free(server->saved);
+	free(server->saved_path);
 	free(server);
 }
 

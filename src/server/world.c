@@ -117,13 +117,14 @@ static void set_up_primary(struct server_world *world)
 		.secondaries = world->secondaries,
 		.rtf = def->pace == TROUPE_PACE_FACTOR ? def->rtf : world->scene->real_time_factor,
 		.rate_hz = def->pace == TROUPE_PACE_RATE ? def->rate_hz : 0,
+		.resume_pace = def->pace == TROUPE_PACE_WORLD,
 		.initial_time_s = def->initial_time_s,
 		.paused = def->paused,
 		.chaos = def->chaos,
 		.chaos_seed = def->chaos_seed,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = def->on_reply ? on_reply : NULL,
-		.edit = {def->world_path, def->resource_paths},
+		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

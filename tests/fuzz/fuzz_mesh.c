@@ -70,10 +70,13 @@ static bool is_sane(const struct mesh *mesh)
 static bool try_mesh(const char *path)
 {
 	struct mesh mesh = {0};
+	struct files files = {0};
 	struct hull hull = {0};
 	struct skin skin;
 	struct troupe_error error = {0};
-	if (mesh_read(path, &mesh, &error))
+	troupe_status status = mesh_read(&files, path, &mesh, &error);
+	files_fini(&files);
+	if (status)
 		return *error.text && !strchr(error.text, '\n');
 	bool sane = is_sane(&mesh);
 	taken++;
@@ -90,8 +93,11 @@ static bool try_mesh(const char *path)
 static bool try_image(const char *path)
 {
 	struct image image;
+	struct files files = {0};
 	struct troupe_error error = {0};
-	if (image_read(path, &image, &error))
+	troupe_status status = image_read(&files, path, &image, &error);
+	files_fini(&files);
+	if (status)
 		return *error.text && !strchr(error.text, '\n');
 	taken++;
 	bool sane = image.columns <= IMAGE_SIDE_MAX && image.rows <= IMAGE_SIDE_MAX;

@@ -20,8 +20,10 @@ TestSuite(mesh, .timeout = 60);
 static struct mesh read(const char *path)
 {
 	struct mesh mesh = {0};
+	struct files files = {0};
 	struct troupe_error error;
-	cr_assert_eq(mesh_read(path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	cr_assert_eq(mesh_read(&files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	files_fini(&files);
 	return mesh;
 }
 
@@ -191,13 +193,13 @@ Test(mesh, images)
 {
 	struct image image;
 	struct troupe_error error;
-	cr_assert_eq(image_read(FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(image_read(&(struct files){0}, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
 	cr_expect_eq(image.columns, 33);
 	cr_expect_eq(image.rows, 33);
 	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
 	free(image.values);
-	cr_expect_eq(image_read(FILES "block.obj", &image, &error), TROUPE_EWORLD);
-	cr_expect_eq(image_read(FILES "none.png", &image, &error), TROUPE_EIO);
+	cr_expect_eq(image_read(&(struct files){0}, FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_expect_eq(image_read(&(struct files){0}, FILES "none.png", &image, &error), TROUPE_EIO);
 }
 
 #endif

@@ -1,0 +1,193 @@
+#include "base/files.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct files_entry *find(struct files *files, const char *path)
+{
+	uint32_t index;
+	return map_find(&files->by_path, path, &index) ? &files->all.at[index] : NULL;
+}
+
+void files_add(struct files *files, const char *path, const char *bytes, size_t count)
+{
+	struct files_entry *entry = find(files, path);
+	if (!entry) {
+		struct files_entry new = {.path = mem_strdup(path)};
+		(void)map_add(&files->by_path, new.path, files->all.count);
+		vec_push(&files->all, new);
+		entry = &files->all.at[files->all.count - 1];
+	}
+	if (!bytes || entry->bytes)
+		return;
+	entry->bytes = mem_alloc(count + 1);
+	memcpy(entry->bytes, bytes, count);
+	entry->count = count;
+}
+
+static bool is_folder_of_some(const struct files *files, const char *path)
+{
+	size_t length = strlen(path);
+	for (uint32_t i = 0; i < files->all.count; i++)
+		if (!strncmp(files->all.at[i].path, path, length) &&
+			(files->all.at[i].path[length] == '/' || (length && path[length - 1] == '/')))
+			return true;
+	return false;
+}
+
+static enum files_kind files_look_in(const struct files *files, const char *path)
+{
+	uint32_t index;
+	if (map_find(&files->by_path, path, &index))
+		return FILES_FILE;
+	return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
+}
+
+enum files_kind files_look(struct files *files, const char *path)
+{
+	struct stat info;
+	if (find(files, path))
+		return FILES_FILE;
+	if (files->before) {
+		enum files_kind kind = files_look_in(files->before, path);
+		if (kind == FILES_FILE)
+			files_add(files, path, NULL, 0);
+		if (kind)
+			return kind;
+	}
+	if (files->closed)
+		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
+	if (stat(path, &info))
+		return FILES_NOTHING;
+	if (S_ISREG(info.st_mode))
+		files_add(files, path, NULL, 0);
+	return S_ISREG(info.st_mode) ? FILES_FILE : S_ISDIR(info.st_mode) ? FILES_FOLDER : FILES_NOTHING;
+}
+
+troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	struct files_entry *entry = find(files, path);
+	if (!entry || !entry->bytes) {
+		char *bytes;
+		size_t count;
+		const struct files_entry *known = files->before ? find(files->before, path) : NULL;
+		if (known && known->bytes) {
+			files_add(files, path, known->bytes, known->count);
+			return files_read(files, path, bytes_max, ret_bytes, ret_count, error);
+		}
+		if (files->closed)
+			return fail(error, TROUPE_EIO, "%s: is not among the files that were kept", path);
+		troupe_status status = text_read_file(path, bytes_max, &bytes, &count, error);
+		if (status)
+			return status;
+		files_add(files, path, NULL, 0);
+		entry = find(files, path);
+		entry->bytes = bytes;
+		entry->count = count;
+	}
+	if (entry->count > bytes_max)
+		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
+	*ret_bytes = entry->bytes;
+	*ret_count = entry->count;
+	return TROUPE_OK;
+}
+
+void files_fini(struct files *files)
+{
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		free(files->all.at[i].path);
+		free(files->all.at[i].bytes);
+	}
+	vec_free(&files->all);
+	map_fini(&files->by_path);
+}
+
+void files_pack(const struct files *files, struct text *out)
+{
+	pack_u64(out, files->all.count);
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		const struct files_entry *entry = &files->all.at[i];
+		pack_string(out, entry->path);
+		pack_u64(out, entry->bytes != NULL);
+		pack_bytes(out, entry->bytes, entry->count);
+	}
+}
+
+void files_unpack(struct files *files, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, UINT32_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		char *path = unpack_string(in);
+		bool read = unpack_count(in, 1);
+		size_t bytes;
+		const char *at = unpack_bytes(in, &bytes);
+		if (!in->bad)
+			files_add(files, path, read ? at : NULL, bytes);
+		free(path);
+	}
+	files->closed = true;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static bool put(int file, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t written = write(file, bytes, count);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		bytes += written;
+		count -= (size_t)written;
+	}
+	return !fsync(file);
+}
+
+static void sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? mem_printf("%.*s", (int)MAX(slash - path, 1), path) : mem_strdup(".");
+	int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (file >= 0) {
+		(void)fsync(file); /* as much as the file system will promise */
+		close(file);
+	}
+	free(folder);
+}
+
+troupe_status files_write(const char *path, const char *bytes, size_t count, struct troupe_error *error)
+{
+	char *name = mem_printf("%s.XXXXXX", path);
+	int file = mkostemp(name, O_CLOEXEC);
+	bool good = file >= 0 && put(file, bytes, count);
+	int why = errno;
+	if (file >= 0) {
+		mode_t mask = umask(0);
+		umask(mask);
+		(void)fchmod(file, 0666 & ~mask);
+		if (close(file) && good) {
+			good = false;
+			why = errno;
+		}
+		if (good && rename(name, path)) {
+			good = false;
+			why = errno;
+		}
+		if (!good)
+			unlink(name);
+	}
+	free(name);
+	if (!good)
+		return fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(why));
+	sync_folder(path);
+	return TROUPE_OK;
+}

@@ -1,0 +1,34 @@
+/* Numbers and bytes, one after the other, as they lie in a file: little-endian, 64 bits a number. Reading stays within
+ * bounds whatever is read: what is not there reads as zero or "", and `bad` is set and stays. */
+#ifndef BASE_PACK_H
+#define BASE_PACK_H
+
+#include "base/text.h"
+
+static inline void pack_u64(struct text *out, uint64_t value)
+{
+	char bytes[8];
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (char)(value >> (8 * i) & 0xff);
+	text_add_bytes(out, bytes, sizeof bytes);
+}
+
+void pack_double(struct text *out, double value);                   /* its bits */
+void pack_bytes(struct text *out, const void *bytes, size_t count); /* their count, then they */
+void pack_string(struct text *out, const char *text);
+
+struct unpack {
+	const char *at, *end;
+	bool bad;
+};
+
+uint64_t unpack_u64(struct unpack *in);
+/* Not above max; else bad, and 0. */
+uint32_t unpack_count(struct unpack *in, uint64_t max);
+double unpack_double(struct unpack *in); /* not finite: bad, and 0 */
+/* Points into what is unpacked. */
+const char *unpack_bytes(struct unpack *in, size_t *ret_count);
+/* A copy without zero bytes in it, free() it; "" when bad. */
+char *unpack_string(struct unpack *in);
+
+#endif

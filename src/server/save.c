@@ -1,0 +1,116 @@
+/* A state as a file: the files that the worlds were loaded from, how they are simulated, and of each world all that is
+ * not in these. Whole, checked, and readable by this version or a later one.
+ *
+ *   "troupe state\n\0\0\0"   16 bytes
+ *   version, checksum         64 bits each (../base/pack.h); the checksum is of all that follows
+ *   version of the program    a string
+ *   seed, flags               FLAG_...
+ *   path of the world's file, files, number of worlds
+ *   of each world: its name, its primary_pack() as bytes */
+#include "server/internal.h"
+
+#include "base/hash.h"
+#include "base/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32 };
+#define FILE_BYTES_MAX ((size_t)4 << 30)
+
+static const char magic[16] = "troupe state\n";
+
+troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
+{
+	struct text body = {0}, out = {0}, world = {0};
+	pack_string(&body, troupe_version());
+	pack_u64(&body, server->def.seed);
+	pack_u64(&body,
+		(server->def.ignore_levels ? FLAG_IGNORE_LEVELS : 0u) | (server->def.sleepless ? FLAG_SLEEPLESS : 0u));
+	pack_string(&body, server->def.world_path);
+	for (uint32_t i = 0; i < server->world_count; i++)
+		primary_collect(&server->worlds[i].primary, &server->files);
+	files_pack(&server->files, &body);
+	pack_u64(&body, server->world_count);
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		world.count = 0;
+		primary_pack(&server->worlds[i].primary, &world);
+		pack_string(&body, server->worlds[i].scene->name);
+		pack_bytes(&body, world.at, world.count);
+	}
+	text_add_bytes(&out, magic, sizeof magic);
+	pack_u64(&out, VERSION);
+	pack_u64(&out, hash_bytes(VERSION, body.at, body.count));
+	text_add_bytes(&out, body.at, body.count);
+	troupe_status status = files_write(path, out.at, out.count, error);
+	text_fini(&world);
+	text_fini(&body);
+	text_fini(&out);
+	return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static troupe_status check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
+{
+	struct unpack head = {bytes + sizeof magic, bytes + HEAD_BYTES, false};
+	if (count < HEAD_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+		return fail(error, TROUPE_EWORLD, "%s: is no state that troupe saved", path);
+	uint64_t version = unpack_u64(&head);
+	if (version != VERSION)
+		return fail(error, TROUPE_EWORLD, "%s: is of version %llu: expected %d; it was saved by another troupe",
+			path, (unsigned long long)version, VERSION);
+	if (unpack_u64(&head) != hash_bytes(VERSION, bytes + HEAD_BYTES, count - HEAD_BYTES))
+		return fail(error, TROUPE_EWORLD, "%s: damaged: its checksum does not fit", path);
+	return TROUPE_OK;
+}
+
+troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error)
+{
+	const char *path = server->def.resume_path;
+	size_t count;
+	troupe_status status = text_read_file(path, FILE_BYTES_MAX, &server->saved, &count, error);
+	if (!status)
+		status = check_head(path, server->saved, count, error);
+	if (status)
+		return status;
+	struct unpack *in = &server->rest;
+	*in = (struct unpack){server->saved + HEAD_BYTES, server->saved + count, false};
+	free(unpack_string(in)); /* which version saved it: for who looks at the file */
+	server->def.seed = unpack_u64(in);
+	uint32_t flags = unpack_count(in, FLAG_IGNORE_LEVELS | FLAG_SLEEPLESS);
+	server->def.ignore_levels = flags & FLAG_IGNORE_LEVELS;
+	server->def.sleepless = flags & FLAG_SLEEPLESS;
+	server->saved_path = unpack_string(in);
+	server->def.world_path = server->saved_path;
+	files_unpack(&server->files, in);
+	return in->bad ? fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path) : TROUPE_OK;
+}
+
+troupe_status server_resume(struct troupe_server *server, struct troupe_error *error)
+{
+	struct unpack *in = &server->rest;
+	struct troupe_error why;
+	const char *path = server->def.resume_path;
+	if (unpack_count(in, SDF_WORLDS_MAX) != server->world_count)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: the number of worlds", path);
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		struct server_world *world = &server->worlds[i];
+		char *name = unpack_string(in);
+		bool same = !strcmp(name, world->scene->name);
+		size_t count;
+		const char *bytes = unpack_bytes(in, &count);
+		free(name);
+		if (in->bad || !same)
+			return fail(error, TROUPE_EWORLD, "%s: damaged: world %u", path, i + 1);
+		struct unpack part = {bytes, bytes + count, false};
+		if (primary_unpack(&world->primary, &part, &why))
+			return fail(error, why.status, "%s: world '%s': %s", path, world->scene->name, why.text);
+		atomic_store(&world->primary.seen_steps, world->primary.lockstep.number);
+		atomic_store(&world->primary.seen_time_s, primary_time_s(&world->primary));
+		world_publish(world, false);
+	}
+	free(server->saved);
+	server->saved = NULL;
+	return TROUPE_OK;
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# test limit: 600
+# A saved state goes on with the same bits, with any number of secondaries, without the files that its world was loaded
+# from, in the middle of commands and of changes of the world; what is damaged, foreign or newer is refused.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+cp -r "$worlds" "$scratch/worlds"
+here=$scratch/worlds
+
+# goes_on NAME COMMANDS STEPS SAVE...: a state is saved at each SAVE, and then the world's files are hidden
+goes_on()
+{
+	name=$1 given=$2 until=$3
+	shift 3
+	saves=
+	for at in "$@"; do
+		saves="$saves --save-at $at $scratch/$name.$at"
+	done
+	# shellcheck disable=SC2086
+	run "$scratch/whole" "$here/$name.sdf" "$given" "$until" --hash-every 50 --secondaries 2 $saves
+	check "$name: runs and saves" $?
+	mv "$here" "$here.hidden"
+	for at in "$@"; do
+		sed -n "/^hash $at /,\$p" "$scratch/whole" | sed 1d >"$scratch/rest"
+		for options in 0 1 3 '2 --chaos 1'; do
+			# shellcheck disable=SC2086
+			"$troupe" run --resume "$scratch/$name.$at" --rtf 0 -v 0 --iterations "$until" --hash-every 50 \
+				--secondaries $options >"$scratch/resumed" 2>"$scratch/err"
+			cmp -s "$scratch/rest" "$scratch/resumed"
+			check "$name from $at with $options: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+		done
+	done
+	mv "$here.hidden" "$here"
+}
+
+cat >"$scratch/edits" <<-EOF2
+100 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
+101 /model/late/cmd_vel linear: {x: 0.9}
+150 /world/asleep/remove name: "crate_1_0_1"
+200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
+300 /world/asleep/remove name: "late"
+350 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
+400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
+450 /world/asleep/set_pose name: "ground" position {z: -0.1}
+500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
+600 /model/late/cmd_vel linear: {x: 0.5}
+900 /world/asleep/control reset {all: true}
+EOF2
+goes_on asleep "$scratch/edits" 1200 100 200 300 650 1000
+goes_on warehouse "$here/warehouse.commands" 2000 50 1000
+goes_on patrol - 1500 700
+goes_on shapes - 600 300
+[ -n "$quick" ] || goes_on hill - 4000 1500 2500
+[ -n "$quick" ] || goes_on heap - 1500 800
+[ -n "$quick" ] || goes_on mechanisms - 3000 1200
+
+# every so many steps, numbered or the newest
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 350 --save-every 100 "$scratch/n.%s" \
+	--save-every 150 "$scratch/newest" --secondaries 2 --hash-every 50
+[ -s "$scratch/n.100" ] && [ -s "$scratch/n.200" ] && [ -s "$scratch/n.300" ] && [ ! -e "$scratch/n.400" ]
+check 'saved every 100 steps' $?
+cmp -s "$scratch/n.300" "$scratch/newest"
+check 'the newest is that of step 300' $?
+# saving again what was resumed gives the same file
+"$troupe" run --resume "$scratch/n.100" --rtf 0 -v 0 --iterations 200 --save-at 200 "$scratch/again" --secondaries 3
+cmp -s "$scratch/n.200" "$scratch/again"
+check 'a resumed run saves the same file' $?
+
+# refused FILE REASON OPTION...
+refused()
+{
+	file=$1 reason=$2
+	shift 2
+	timeout 20 "$troupe" run --resume "$file" --rtf 0 --iterations 400 "$@" >"$scratch/out" 2>"$scratch/err"
+	[ $? = "${status:-1}" ] && grep -qF -e "$reason" "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
+	check "$reason: $(head -n 2 "$scratch/err")" $?
+}
+state=$scratch/n.100
+size=$(wc -c <"$state")
+for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
+	head -c "$cut" "$state" >"$scratch/cut"
+	if [ "$cut" -lt 32 ]; then
+		refused "$scratch/cut" "cut: is no state that troupe saved"
+	else
+		refused "$scratch/cut" 'cut: damaged: its checksum does not fit'
+	fi
+done
+{ head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
+refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
+{ head -c 16 "$state"; printf '\002'; tail -c +18 "$state"; } >"$scratch/newer"
+refused "$scratch/newer" 'newer: is of version 2: expected 1'
+refused "$here/meeting.sdf" 'meeting.sdf: is no state that troupe saved'
+refused "$scratch/nothing" 'nothing: cannot open'
+status=2 refused "$state" '--resume and a WORLD.sdf: expected one of them' "$here/meeting.sdf"
+
+# a folder that cannot be written to is found before the run
+"$troupe" run "$here/meeting.sdf" --iterations 10 --save-at 5 "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] && grep -q 'cannot write' "$scratch/err"
+check "nowhere to save: $(cat "$scratch/err")" $?
+for word in x -1 1.5 ''; do
+	"$troupe" run "$here/meeting.sdf" --iterations 10 --save-at "$word" "$scratch/s" >"$scratch/out" 2>"$scratch/err"
+	case $? in 1 | 2) ok=0 ;; *) ok=1 ;; esac
+	check "--save-at '$word': $(cat "$scratch/err")" $ok
+done
+totals
