@@ -186,8 +186,6 @@ void feature_clip(const struct polygon *polygon, const struct polygon *base, str
 	struct polygon other;
 	memcpy(out->p, polygon->p, polygon->count * sizeof *out->p);
 	out->count = polygon->count;
-	out->normal = polygon->normal;
-	out->flat = polygon->flat;
 	for (uint32_t i = 0; i < base->count && out->count; i++) {
 		struct vec3 a = base->p[i], b = base->p[i + 1 < base->count ? i + 1 : 0];
 		other.count = 0;

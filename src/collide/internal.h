@@ -17,7 +17,7 @@ struct polygon { /* one point, two, or a flat polygon, counter-clockwise seen ag
 struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d);
 /* The side of the shape that looks most along d (a unit vector). */
 void feature_toward(const struct collide_shape *shape, struct vec3 d, struct polygon *ret_polygon);
-/* What of `polygon` lies in the prism over `base` along base->normal. */
+/* What of `polygon` lies in the prism over `base` along base->normal: its points only. */
 void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *ret_polygon);
 
 /* depth.c: the least translation that parts two overlapping shapes, b from a: depth along *ret_normal for a. False when
