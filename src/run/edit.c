@@ -289,15 +289,15 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 	edit->sources[model] = source;
 }
 
-/* On failure sdf and source stay the caller's. at: NULL for any places. */
-static troupe_status add(struct edit *edit, struct sdf *sdf, struct edit_source *source, const struct scene_places *at,
+/* On failure source stays the caller's, and *sdf, unless it is NULL by then. at: NULL for any places. */
+static troupe_status add(struct edit *edit, struct sdf **sdf, struct edit_source *source, const struct scene_places *at,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
 	const char *warning = "", *left_out = NULL;
 	uint32_t model = SCENE_NONE;
-	troupe_status status = scene_add(shared->scene, sdf, at, &model, &warning, error);
+	troupe_status status = scene_add(shared->scene, *sdf, at, &model, &warning, error);
 	if (status)
 		return status;
 	fit_control(shared, &before);
@@ -306,6 +306,7 @@ static troupe_status add(struct edit *edit, struct sdf *sdf, struct edit_source 
 	if (status) {
 		scene_set_absent(shared->scene, model, true);
 		scene_free(shared->scene, model);
+		*sdf = NULL; /* it was the model's */
 		return status;
 	}
 	clear_control(shared, model);
@@ -333,7 +334,7 @@ troupe_status edit_create(
 	if (!status)
 		status = load_named(edit, factory, &sdf, &source, error);
 	if (!status)
-		status = add(edit, sdf, source, NULL, note, error);
+		status = add(edit, &sdf, source, NULL, note, error);
 	if (status) { /* else they are kept */
 		sdf_free(sdf);
 		source_free(source);
@@ -752,7 +753,7 @@ static troupe_status recreate(
 		status = bad_save(error, "a created model has no model");
 	if (!status)
 		status = scene_find_model(edit->shared->scene, entity_name(sdf)) == SCENE_NONE
-				 ? add(edit, sdf, source, &at, note, error)
+				 ? add(edit, &sdf, source, &at, note, error)
 				 : bad_save(error, "two models of one name");
 	if (status) {
 		sdf_free(sdf);
