@@ -395,10 +395,24 @@ static void check_refusal(const struct troupe_error *error)
 	must(!strchr(error->text, '\n'), "refused in more than one line");
 }
 
+struct run {
+	struct troupe_server *server;
+	int steps;
+};
+
+/* Worlds of a damaged state may be at very different steps, so steps are counted here. */
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct run *run = ctx;
+	(void)step, (void)hash;
+	if (++run->steps == STEPS)
+		troupe_server_stop(run->server);
+}
+
 static void simulate(struct troupe_server *server)
 {
 	struct troupe_error error = {0};
-	struct troupe_limits limits = {.iterations = troupe_server_progress(server).steps + STEPS};
+	struct troupe_limits limits = {.iterations = UINT64_MAX};
 	troupe_status status = troupe_server_run(server, &limits, &error);
 	if (status && status != TROUPE_EDIVERGED) {
 		fprintf(stderr, "%d: %s\n", (int)status, error.text);
@@ -414,7 +428,11 @@ static bool feed(const struct text *state, int32_t secondaries, uint64_t *ret_ha
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server = NULL;
 	struct troupe_error error = {0};
+	struct run run = {0};
 	def.resume_path = path;
+	def.hash_every = 1;
+	def.on_hash = on_hash;
+	def.ctx = &run;
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_FACTOR;
 	*ret_hash = 0;
@@ -423,6 +441,7 @@ static bool feed(const struct text *state, int32_t secondaries, uint64_t *ret_ha
 		put(last, state);
 	alarm(HANG_S);
 	if (!troupe_server_create(&def, &server, &error)) {
+		run.server = server;
 		simulate(server);
 		troupe_server_destroy(server);
 		alarm(0);
