@@ -901,8 +901,8 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		status = unpack_model(edit, m, in, error);
 	if (status)
 		return status;
-	if (!sane_ids(scene, edit->last_id))
-		return bad_save(error, "the ids");
+	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place is somebody's */
+		return bad_save(error, "the number of models, or their ids");
 	edit->edited.count = 0;
 	uint32_t edited = unpack_count(in, count);
 	for (uint32_t i = 0; i < edited && !in->bad; i++) {

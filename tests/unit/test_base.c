@@ -244,7 +244,7 @@ Test(base, ranges_are_those_of_a_table)
 		}
 		check_ranges(&ranges, taken);
 	}
-	cr_assert(claimed > 20 && refused > 1000);
+	cr_assert(claimed && refused);
 	while (count--)
 		ranges_give(&ranges, held[count].first, held[count].count);
 	cr_assert(!ranges.end && !ranges.free.count);
