@@ -23,6 +23,6 @@ done
 [ "$killed" = "$times" ]
 check "$killed of $times runs were there to be killed" $?
 "$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 --report "$scratch/report"
-[ "$(member "$scratch/report" steps)" -gt 1 ]
-check "states were saved meanwhile: step $(member "$scratch/report" steps)" $?
+[ "$(member "$scratch/report" iterations)" -gt 1 ]
+check "states were saved meanwhile: step $(member "$scratch/report" iterations)" $?
 totals
