@@ -90,7 +90,9 @@ TROUPE_API struct troupe_server_def troupe_server_def_default(void);
 
 struct troupe_server;
 
-/* Loads the world and prepares state 0. TROUPE_EWORLD with file:line, TROUPE_EIO, TROUPE_EINVAL, TROUPE_EINTERNAL. */
+/* Loads the world and prepares state 0. TROUPE_EWORLD with file:line, TROUPE_EIO, TROUPE_EINVAL, TROUPE_EINTERNAL. What
+ * is wrong with a state to resume is told of that file, then of the world's. A damaged one is refused, or it simulates:
+ * what it takes is bounded by its size. */
 TROUPE_API troupe_status troupe_server_create(
 	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error);
 /* NULL is fine. Not while it runs. */

@@ -14,7 +14,7 @@ void tracker_init(struct tracker *tracker, const struct scene *scene)
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		bvh_insert(&tracker->levels, scene->levels[l].outer, l);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (scene->models[m].performer)
+		if (scene->models[m].performer && !scene->models[m].absent)
 			tracker_add(tracker, m);
 }
 

@@ -1,6 +1,7 @@
 #include "run/edit.h"
 
 #include "base/hash.h"
+#include "physics/physics.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +10,10 @@
 
 #define PERFORMER_SIZE 2.0 /* m: what Gazebo gives a performer that is made one at run time */
 #define GRAVITY_MAX 1e6    /* m/s^2 */
+#define ID_MAX (UINT64_MAX / 2)
+#define POSITION_MAX_OF_JOINT 1e15 /* rad or m: what a saved one may be; turns are counted */
+
+enum { HOLES_MAX = 1 << 18 }; /* places below those of created models that a small file may leave free */
 
 /* What a created model was made from: enough to make it again. */
 struct edit_source {
@@ -284,15 +289,15 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 	edit->sources[model] = source;
 }
 
-/* On failure sdf and source stay the caller's. at: NULL for any places. */
-static troupe_status add(struct edit *edit, struct sdf *sdf, struct edit_source *source, const struct scene_places *at,
+/* On failure source stays the caller's, and *sdf, unless it is NULL by then. at: NULL for any places. */
+static troupe_status add(struct edit *edit, struct sdf **sdf, struct edit_source *source, const struct scene_places *at,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
 	const char *warning = "", *left_out = NULL;
 	uint32_t model = SCENE_NONE;
-	troupe_status status = scene_add(shared->scene, sdf, at, &model, &warning, error);
+	troupe_status status = scene_add(shared->scene, *sdf, at, &model, &warning, error);
 	if (status)
 		return status;
 	fit_control(shared, &before);
@@ -301,6 +306,7 @@ static troupe_status add(struct edit *edit, struct sdf *sdf, struct edit_source 
 	if (status) {
 		scene_set_absent(shared->scene, model, true);
 		scene_free(shared->scene, model);
+		*sdf = NULL; /* it was the model's */
 		return status;
 	}
 	clear_control(shared, model);
@@ -328,7 +334,7 @@ troupe_status edit_create(
 	if (!status)
 		status = load_named(edit, factory, &sdf, &source, error);
 	if (!status)
-		status = add(edit, sdf, source, NULL, note, error);
+		status = add(edit, &sdf, source, NULL, note, error);
 	if (status) { /* else they are kept */
 		sdf_free(sdf);
 		source_free(source);
@@ -735,17 +741,19 @@ static troupe_status recreate(
 	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
 {
 	struct scene_places at = {.id = id, .model = index};
-	at.body_first = unpack_count(in, UINT32_MAX / 2);
-	at.geom_first = unpack_count(in, UINT32_MAX / 2);
-	at.joint_first = unpack_count(in, UINT32_MAX / 2);
-	at.link_first = unpack_count(in, UINT32_MAX / 2);
+	at.body_first = unpack_count(in, edit->places_max);
+	at.geom_first = unpack_count(in, edit->places_max);
+	at.joint_first = unpack_count(in, edit->places_max);
+	at.link_first = unpack_count(in, edit->places_max);
 	struct edit_source *source = unpack_source(in);
 	struct sdf *sdf = NULL;
 	char note[EDIT_NOTE_BYTES];
 	troupe_status status = in->bad ? bad_save(error, "a created model") : load(edit, source, &sdf, error);
+	if (!status && !entity_name(sdf))
+		status = bad_save(error, "a created model has no model");
 	if (!status)
-		status = scene_find_model(edit->shared->scene, entity_name(sdf) ? entity_name(sdf) : "") == SCENE_NONE
-				 ? add(edit, sdf, source, &at, note, error)
+		status = scene_find_model(edit->shared->scene, entity_name(sdf)) == SCENE_NONE
+				 ? add(edit, &sdf, source, &at, note, error)
 				 : bad_save(error, "two models of one name");
 	if (status) {
 		sdf_free(sdf);
@@ -754,17 +762,36 @@ static troupe_status recreate(
 	return status;
 }
 
+static bool within(struct vec3 v, double max)
+{
+	return fabs(v.x) <= max && fabs(v.y) <= max && fabs(v.z) <= max; /* false for NaN too */
+}
+
+/* Positions of joints and anchors; what systems keep they look at themselves. */
+static bool sane_numbers(const struct state *state, uint32_t model)
+{
+	const struct state_model *m = &state->models[model];
+	const uint64_t *words = state_words(state, model, false);
+	for (uint32_t i = 0; i + 1 < m->system_first; i++) {
+		double value;
+		memcpy(&value, &words[i], sizeof value);
+		if (!(fabs(value) <= POSITION_MAX_OF_JOINT))
+			return false;
+	}
+	return true;
+}
+
 static bool sane_bodies(const struct state *state, uint32_t model)
 {
 	const struct body_state *bodies = state_bodies(state, model, false);
 	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
 		const struct body_state *s = &bodies[b];
 		double norm = s->q.w * s->q.w + s->q.x * s->q.x + s->q.y * s->q.y + s->q.z * s->q.z;
-		if (too_far(s->p) || !(norm > 0.5 && norm < 2) || !isfinite(vec3_length(s->v)) ||
-			!isfinite(vec3_length(s->w)))
+		if (too_far(s->p) || !(norm > 0.5 && norm < 2) || !within(s->v, PHYSICS_VELOCITY_MAX) ||
+			!within(s->w, PHYSICS_SPIN_MAX))
 			return false;
 	}
-	return true;
+	return sane_numbers(state, model);
 }
 
 static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
@@ -780,12 +807,29 @@ static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpa
 	return in->bad || (words && !sane_bodies(state, index)) ? bad_save(error, "the state of a model") : TROUPE_OK;
 }
 
+static bool sane_volume(struct vec3 v)
+{
+	return v.x >= 0 && v.y >= 0 && v.z >= 0 && within(v, SDF_LENGTH_MAX);
+}
+
+static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
+{
+	if (scene->models[index].body_count)
+		return true;
+	struct pose pose = unpack_pose(in);
+	if (in->bad || !within(pose.p, 2 * SDF_LENGTH_MAX))
+		return false;
+	scene_place_static(scene, index, pose);
+	return true;
+}
+
 static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
 	uint32_t flags = unpack_count(in, 15);
 	bool in_file = index < scene->model_count && scene->models[index].id && !scene->models[index].created;
-	if (in->bad || in_file != ((flags & USED) && !(flags & CREATED)))
+	if (in->bad || in_file != ((flags & USED) && !(flags & CREATED)) || (flags && !(flags & USED)) ||
+		((flags & CREATED) && (flags & ABSENT)))
 		return bad_save(error, "other models than its world");
 	if (!flags)
 		return TROUPE_OK;
@@ -797,10 +841,10 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 	if (status)
 		return status;
 	struct scene_model *m = &scene->models[index];
-	if (id != m->id || id > edit->last_id)
+	if (id != m->id)
 		return bad_save(error, "an id");
-	if (!m->body_count)
-		scene_place_static(scene, index, unpack_pose(in));
+	if (in->bad || !sane_volume(volume) || !unpack_place(scene, index, in))
+		return bad_save(error, "where a model is, or its volume");
 	if (flags & ABSENT) {
 		scene_set_absent(scene, index, true);
 		systems_silence(edit->shared->systems, index);
@@ -811,6 +855,33 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 	return unpack_words(edit, index, in, error);
 }
 
+static int compare_id(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Whatever is ordered or keyed by ids counts on there being one of each. */
+static bool sane_ids(const struct scene *scene, uint64_t last_id)
+{
+	uint64_t *ids = mem_alloc(scene->model_count * sizeof *ids);
+	uint32_t count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].id)
+			ids[count++] = scene->models[m].id;
+	qsort(ids, count, sizeof *ids, compare_id);
+	bool sane = last_id <= ID_MAX && (!count || ids[count - 1] <= last_id);
+	for (uint32_t i = 1; i < count; i++)
+		sane = sane && ids[i - 1] != ids[i];
+	free(ids);
+	return sane;
+}
+
+static uint32_t count_of_places(const struct scene *scene)
+{
+	return MAX(MAX(scene->body_count, scene->geom_count), MAX(scene->joint_count, scene->link_count));
+}
+
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
@@ -819,7 +890,10 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	edit->last_id = unpack_u64(in);
 	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
 	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
-	if (in->bad || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
+	/* holes are what was removed, of which nothing is in the file: they are bounded by what is */
+	edit->places_max = (uint32_t)MIN(
+		(uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)(in->end - in->at) * 4, UINT32_MAX / 2);
+	if (in->bad || count < scene->model_count || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
 		!(vec3_length(scene->gravity) <= GRAVITY_MAX))
 		return bad_save(error, "time step, gravity or number of models");
 	troupe_status status = TROUPE_OK;
@@ -827,6 +901,8 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		status = unpack_model(edit, m, in, error);
 	if (status)
 		return status;
+	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place is somebody's */
+		return bad_save(error, "the number of models, or their ids");
 	edit->edited.count = 0;
 	uint32_t edited = unpack_count(in, count);
 	for (uint32_t i = 0; i < edited && !in->bad; i++) {

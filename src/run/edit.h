@@ -35,7 +35,8 @@ struct edit {
 	/* private */
 	struct edit_source **sources; /* [room] what created models were made from */
 	uint32_t room;
-	uint64_t last_id; /* of the state that is being unpacked */
+	uint64_t last_id;    /* of the state that is being unpacked */
+	uint32_t places_max; /* that its created models and their parts may be at */
 };
 
 void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options);

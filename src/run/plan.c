@@ -765,10 +765,11 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 	uint32_t strays = unpack_count(in, scene->model_count);
 	for (uint32_t i = 0; i < strays && !in->bad; i++) {
 		uint32_t model = unpack_count(in, scene->model_count - 1u);
-		if (scene->models[model].absent || scene->models[model].level == SCENE_NONE)
-			in->bad = true;
-		if (in->bad)
+		const struct scene_model *m = in->bad ? NULL : &scene->models[model];
+		if (!m || m->absent || m->is_static || m->level == SCENE_NONE || plan->active[model]) {
+			in->bad = true; /* or it is there already: with its level, or as a stray */
 			break;
+		}
 		vec_push(&plan->strays, model);
 		activate(plan, model);
 	}

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NAP_NS 20000000u           /* how soon a sleeping primary notices that it should stop */
+#define NAP_NS 20000000u              /* how soon a sleeping primary notices that it should stop */
+#define STEPS_MAX (UINT64_C(1) << 53) /* of a saved state */
+#define TIME_MAX_S 1e18
 #define PACE_LAG_MAX_NS 500000000u /* what it is behind by more than this is not caught up */
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
@@ -423,6 +425,11 @@ void primary_pack(struct primary *primary, struct text *out)
 	schedule_pack(&primary->schedule, out);
 }
 
+static bool within(double value, double max)
+{
+	return value >= 0 && value <= max;
+}
+
 static troupe_status unpack_time(struct primary *primary, struct unpack *in, struct troupe_error *error)
 {
 	primary->moving_steps = unpack_u64(in);
@@ -433,7 +440,9 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	double rtf = unpack_double(in), rate_hz = unpack_double(in);
 	primary->options.initial_time_s = unpack_double(in);
 	primary->refused = unpack_u64(in);
-	if (in->bad || rtf < 0 || rate_hz < 0)
+	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
+		    within(primary->even_since_s, TIME_MAX_S) && within(primary->options.initial_time_s, TIME_MAX_S);
+	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
 		return fail(error, TROUPE_EWORLD, "damaged: the time");
 	if (primary->options.resume_pace) {
 		primary->options.rtf = rtf;
@@ -446,6 +455,8 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 {
 	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
 	troupe_status status = unpack_time(primary, in, error);
+	if (!status && number > STEPS_MAX)
+		status = fail(error, TROUPE_EWORLD, "damaged: the number of the step");
 	if (!status)
 		status = edit_unpack(&primary->edit, in, error);
 	if (!status && !plan_unpack(&primary->plan, in))

@@ -197,6 +197,13 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	return status ? status : set_up_crew(server, error);
 }
 
+/* What is wrong with the world in a state is told of the world's file; whose state it is has to be told as well. */
+static void tell_why(const struct troupe_server_def *def, const struct troupe_error *why, struct troupe_error *error)
+{
+	bool named = !def->resume_path || !strncmp(why->text, def->resume_path, strlen(def->resume_path));
+	(void)fail(error, why->status, named ? "%s%s" : "%s: %s", named ? "" : def->resume_path, why->text);
+}
+
 troupe_status troupe_server_create(
 	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error)
 {
@@ -205,8 +212,10 @@ troupe_status troupe_server_create(
 		return status;
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
-	status = set_up(server, error);
+	struct troupe_error why = {0};
+	status = set_up(server, &why);
 	if (status) {
+		tell_why(def, &why, error);
 		troupe_server_destroy(server);
 		return status;
 	}

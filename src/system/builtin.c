@@ -149,6 +149,7 @@ void builtin_drive(const struct builtin_joints *joints, double velocity, const s
 
 void builtin_push(const struct builtin_joints *joints, double force, const struct control *control)
 {
+	force = builtin_clamp(force, -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
 	for (uint32_t i = 0; i < joints->count; i++)
 		control->joints[joints->at[i]].force += force;
 }

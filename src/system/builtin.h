@@ -17,8 +17,11 @@ extern const struct system_ops diff_drive_ops, velocity_control_ops, joint_posit
 #define BUILTIN_NAMES(stem)                                                                                            \
 	((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, "troupe::" stem, NULL})
 
+/* NaN, as a damaged state may hold it, is as near to 0 as can be: it never gets further. */
 static inline double builtin_clamp(double value, double low, double high)
 {
+	if (isnan(value))
+		value = 0;
 	return value < low ? low : value > high ? high : value;
 }
 

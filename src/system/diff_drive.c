@@ -207,7 +207,7 @@ static void report(const struct system *system, const uint64_t *words, struct te
 	text_add(out, "\"odometry\": {");
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		text_add(out, "%s\"%s\": ", i ? ", " : "", members[i].name);
-		text_add_double(out, members[i].value);
+		text_add_double(out, isfinite(members[i].value) ? members[i].value : 0); /* of a damaged state */
 	}
 	text_add(out, "}");
 }

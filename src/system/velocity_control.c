@@ -67,11 +67,16 @@ static void init(const struct system *system, uint64_t *words)
 	*(struct target_words *)(void *)words = config->initial;
 }
 
-static struct vec3 velocity_of(const double *value)
+static struct vec3 bounded(struct vec3 v)
 {
 	const double most = BUILTIN_VELOCITY_MAX;
-	return (struct vec3){builtin_clamp(value[0], -most, most), builtin_clamp(value[1], -most, most),
-		builtin_clamp(value[2], -most, most)};
+	return (struct vec3){
+		builtin_clamp(v.x, -most, most), builtin_clamp(v.y, -most, most), builtin_clamp(v.z, -most, most)};
+}
+
+static struct vec3 velocity_of(const double *value)
+{
+	return bounded((struct vec3){value[0], value[1], value[2]});
 }
 
 static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
@@ -90,8 +95,10 @@ static void move_body(
 	struct vec3 com = state_bodies(step->state, model, false)[body - scene->models[model].body_first].p;
 	struct body_control *control = &step->control->bodies[body];
 	control->drive = true;
-	control->w = quat_rotate(frame.q, target->angular);
-	control->v = vec3_add(quat_rotate(frame.q, target->linear), vec3_cross(control->w, vec3_sub(com, frame.p)));
+	/* bounded already, but for words of a damaged state */
+	control->w = quat_rotate(frame.q, bounded(target->angular));
+	control->v =
+		vec3_add(quat_rotate(frame.q, bounded(target->linear)), vec3_cross(control->w, vec3_sub(com, frame.p)));
 }
 
 static void pre_update(const struct system *system, const struct system_step *step, uint64_t *words)

@@ -21,7 +21,13 @@ goes_on()
 	check "$name: runs and saves" $?
 	mv "$here" "$here.hidden"
 	for at in "$@"; do
-		sed -n "/^hash $at /,\$p" "$scratch/whole" | sed 1d >"$scratch/rest"
+		if [ "$at" = 0 ]; then
+			cp "$scratch/whole" "$scratch/rest"
+		else
+			sed -n "/^hash $at /,\$p" "$scratch/whole" | sed 1d >"$scratch/rest"
+		fi
+		[ -s "$scratch/rest" ]
+		check "$name from $at: something is left to compare" $?
 		for options in 0 1 3 '2 --chaos 1'; do
 			# shellcheck disable=SC2086
 			"$troupe" run --resume "$scratch/$name.$at" --rtf 0 -v 0 --iterations "$until" --hash-every 50 \
@@ -55,6 +61,51 @@ goes_on shapes - 600 300
 [ -n "$quick" ] || goes_on hill - 4000 1500 2500
 [ -n "$quick" ] || goes_on heap - 1500 800
 [ -n "$quick" ] || goes_on mechanisms - 3000 1200
+
+# several worlds with steps of their own, one paused, one in the middle of its steps; a level's model that is a stray; a
+# performer that is removed; at step 0
+cat >"$here/several.sdf" <<-EOF2
+<sdf version='1.9'>
+$(for world in one two three; do
+	echo "<world name='$world'><plugin name='gz::sim' filename='x'>"
+	for name in mover leaver; do
+		echo "<performer name='p_$name'><ref>$name</ref><geometry><box><size>0.5 0.5 0.5</size></box></geometry></performer>"
+	done
+	echo "<level name='home'><geometry><box><size>4 4 9</size></box></geometry><ref>load</ref></level>
+	<level name='away'><pose>0 9 0 0 0 0</pose><geometry><box><size>2 2 9</size></box></geometry><ref>far</ref></level></plugin>
+	<model name='ground'><static>true</static><pose>0 0 -0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box>
+	<size>60 60 1</size></box></geometry></collision></link></model>"
+	for model in mover:0:0 load:1.2:0 leaver:0:9 far:0.8:9; do
+		x=${model#*:}
+		echo "<model name='${model%%:*}'><pose>${x%:*} ${model##*:} 0.25 0 0 0</pose><link name='l'><inertial><mass>2</mass>
+		<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision name='c'><geometry><box>
+		<size>0.5 0.5 0.5</size></box></geometry></collision></link>
+		<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
+	done
+	echo '</world>'
+done)</sdf>
+EOF2
+cat >"$scratch/several" <<-EOF2
+0 /model/mover/cmd_vel linear: {x: 2}
+20 /world/one/set_physics max_step_size: 0.002 gravity {z: -5}
+40 /world/two/control pause: true
+60 /world/three/control multi_step: 900
+100 /world/one/remove name: "leaver"
+1100 /world/two/control pause: false
+1300 /world/three/control pause: false
+EOF2
+goes_on several "$scratch/several" 1600 0 50 100 150 700 1050 1200
+
+# a model that is refused when it is there already, with its world, goes once; the world can be saved
+cat >"$scratch/bad" <<-'EOF2'
+5 /world/three/create name: "bad" sdf: "<sdf version='1.9'><model name='m'><link name='a'/><link name='b'/><joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='k' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>j</left_joint><right_joint>j</right_joint></plugin></model></sdf>"
+EOF2
+"$troupe" run "$here/several.sdf" --commands "$scratch/bad" --rtf 0 -v 0 --iterations 20 --save-at 10 "$scratch/after" \
+	>"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] && grep -q 'expected two joints' "$scratch/err" && [ -s "$scratch/after" ]
+check "a plug-in that is refused at run time: $(head -n 1 "$scratch/err")" $?
+"$troupe" run --resume "$scratch/after" --rtf 0 -v 0 --iterations 20
+check 'and its world goes on' $?
 
 # every so many steps, numbered or the newest
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 350 --save-every 100 "$scratch/n.%s" \

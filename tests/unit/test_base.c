@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "base/indices.h"
 #include "base/map.h"
+#include "base/ranges.h"
 #include "base/text.h"
 
 #include <criterion/criterion.h>
@@ -168,4 +169,122 @@ Test(base, indices_stay_ascending_and_single)
 			cr_assert(set.at[k - 1] < set.at[k]);
 	}
 	vec_free(&set);
+}
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+enum { PLACES = 400 };
+
+static uint32_t lowest_fit(const bool *taken, uint32_t end, uint32_t count)
+{
+	for (uint32_t first = 0; first < end; first++) {
+		uint32_t k = 0;
+		while (k < count && first + k < end && !taken[first + k])
+			k++;
+		if (k == count)
+			return first;
+	}
+	return end;
+}
+
+static void check_ranges(const struct ranges *ranges, const bool *taken)
+{
+	uint32_t end = 0, at = 0;
+	for (uint32_t i = 0; i < PLACES; i++)
+		end = taken[i] ? i + 1 : end;
+	cr_assert_eq(ranges->end, end);
+	for (uint32_t i = 0; i < ranges->free.count; i++) {
+		struct range free = ranges->free.at[i];
+		cr_assert(free.count && (!i || free.first > at), "in order, apart, not empty");
+		for (; at < free.first; at++)
+			cr_assert(taken[at]);
+		for (; at < free.first + free.count; at++)
+			cr_assert(!taken[at]);
+	}
+	for (; at < end; at++)
+		cr_assert(taken[at]);
+}
+
+/* Against a plain table; stretches are taken anywhere, claimed where they are free and where they are not, and given
+ * back in any order. */
+Test(base, ranges_are_those_of_a_table)
+{
+	struct ranges ranges = {0};
+	bool taken[2 * PLACES] = {false};
+	struct range held[PLACES];
+	uint32_t count = 0, claimed = 0, refused = 0;
+	for (uint64_t round = 1; round <= 20000; round++) {
+		uint32_t size = 1 + (uint32_t)(hash_mix(round, 1) % 9), first = (uint32_t)(hash_mix(round, 2) % PLACES);
+		uint32_t what = (uint32_t)(hash_mix(round, 3) % 4),
+			 i = count ? (uint32_t)(hash_mix(round, 4) % count) : 0;
+		if (round / 1000 % 2) /* emptier, in turn */
+			what = MAX(what, (uint32_t)(hash_mix(round, 5) % 4));
+		if (what == 0 && first + size <= PLACES) {
+			bool good = true;
+			for (uint32_t k = 0; k < size; k++)
+				good = good && !taken[first + k];
+			cr_assert_eq(ranges_claim(&ranges, first, size), good, "round %d", (int)round);
+			claimed += good;
+			refused += !good;
+			size = good ? size : 0;
+		} else if (what == 1 && ranges.end + size <= PLACES) {
+			first = lowest_fit(taken, ranges.end, size);
+			cr_assert_eq(ranges_take(&ranges, size), first, "round %d", (int)round);
+		} else if (count) {
+			ranges_give(&ranges, held[i].first, held[i].count);
+			memset(taken + held[i].first, 0, held[i].count * sizeof *taken);
+			held[i] = held[--count];
+			size = 0;
+		} else {
+			size = 0;
+		}
+		if (size) {
+			memset(taken + first, 1, size * sizeof *taken);
+			held[count++] = (struct range){first, size};
+		}
+		check_ranges(&ranges, taken);
+	}
+	cr_assert(claimed && refused);
+	while (count--)
+		ranges_give(&ranges, held[count].first, held[count].count);
+	cr_assert(!ranges.end && !ranges.free.count);
+	ranges_fini(&ranges);
+}
+
+Test(base, ranges_refuse_what_no_number_reaches)
+{
+	struct ranges ranges = {0};
+	cr_assert_eq(ranges_take(&ranges, 0), 0);
+	cr_assert(ranges_claim(&ranges, 5, 0) && !ranges.end);
+	cr_assert(!ranges_claim(&ranges, UINT32_MAX, 1));
+	cr_assert(!ranges_claim(&ranges, 2, UINT32_MAX - 1));
+	cr_assert(ranges_claim(&ranges, 4, 2) && ranges.end == 6);
+	cr_assert(!ranges_claim(&ranges, 3, 2) && !ranges_claim(&ranges, 5, 2) && !ranges_claim(&ranges, 3, 9));
+	cr_assert(ranges.end == 6 && ranges.free.count == 1 && ranges.free.at[0].count == 4);
+	ranges_give(&ranges, 4, 2);
+	cr_assert(!ranges.end && !ranges.free.count);
+	ranges_fini(&ranges);
+}
+
+/* Old bytes stay, new ones are zero, and nothing ever shrinks. */
+Test(base, memory_that_grows_keeps_and_is_clear)
+{
+	void *(*const grow[])(void *old, size_t old_bytes, size_t bytes) = {mem_grow, mem_grow_lines};
+	for (size_t which = 0; which < ARRAY_LEN(grow); which++) {
+		unsigned char *at = grow[which](NULL, 0, 0);
+		size_t bytes = 0;
+		cr_assert(at, "even of nothing");
+		for (uint64_t round = 0; round < 300; round++) {
+			size_t more = bytes + (size_t)(hash_mix(round, which) % 100);
+			at = grow[which](at, bytes, more);
+			for (size_t i = 0; i < more; i++) {
+				cr_assert_eq(at[i], i < bytes ? (unsigned char)(i * 7 + 1) : 0);
+				at[i] = (unsigned char)(i * 7 + 1);
+			}
+			cr_assert(!which || (uintptr_t)at % 64 == 0);
+			bytes = more;
+			cr_assert_eq(grow[which](at, bytes, bytes / 2), at, "what is there already is enough");
+		}
+		free(at);
+	}
 }

@@ -1,0 +1,28 @@
+#!/bin/sh
+# test limit: 600
+# Whoever is killed while he saves leaves a whole state behind: the one of before or the new one.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+times=100
+[ -z "$quick" ] || times=20
+state=$scratch/state
+"$troupe" run "$worlds/warehouse.sdf" --rtf 0 -v 0 --iterations 1 --save-at 1 "$state"
+check 'saves' $?
+i=0
+killed=0
+while [ $i -lt $times ]; do
+	"$troupe" run --resume "$state" --rtf 0 -v 0 --save-every 1 "$state" >"$scratch/out" 2>&1 &
+	pid=$!
+	sleep "0.$(awk "BEGIN { srand($i); printf \"%03d\", 40 + int(rand() * 200) }")"
+	kill -9 $pid && killed=$((killed + 1))
+	wait $pid 2>"$scratch/wait"
+	"$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 >"$scratch/out" 2>"$scratch/err"
+	check "resumes after kill $i: $(head -n 1 "$scratch/err")" $?
+	i=$((i + 1))
+done
+[ "$killed" = "$times" ]
+check "$killed of $times runs were there to be killed" $?
+"$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 --report "$scratch/report"
+[ "$(member "$scratch/report" iterations)" -gt 1 ]
+check "states were saved meanwhile: step $(member "$scratch/report" iterations)" $?
+totals

@@ -1,0 +1,269 @@
+/* What states are made of: numbers and bytes as they lie in a file, and files as they were read. */
+#include "base/files.h"
+
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(files, .timeout = 20);
+
+/* --- pack --------------------------------------------------------------------------------------------------------- */
+
+static struct unpack reading(const struct text *text)
+{
+	return (struct unpack){text->at, text->at + text->count, false};
+}
+
+Test(files, numbers_come_back_and_lie_little_endian)
+{
+	struct text out = {0};
+	size_t count;
+	pack_u64(&out, 0x0102030405060708);
+	pack_u64(&out, UINT64_MAX);
+	pack_double(&out, -0.0);
+	pack_double(&out, 5e-324);
+	pack_string(&out, "");
+	pack_string(&out, "a b");
+	pack_bytes(&out, "\0\xff", 2);
+	cr_assert_eq(out.count, 4 * 8 + 8 + 8 + 3 + 8 + 2);
+	cr_assert_eq(memcmp(out.at, "\10\7\6\5\4\3\2\1", 8), 0);
+	struct unpack in = reading(&out);
+	cr_assert_eq(unpack_u64(&in), 0x0102030405060708u);
+	cr_assert_eq(unpack_u64(&in), UINT64_MAX);
+	double zero = unpack_double(&in);
+	cr_assert(zero == 0 && signbit(zero));
+	cr_assert_eq(unpack_double(&in), 5e-324);
+	char *none = unpack_string(&in), *some = unpack_string(&in);
+	cr_assert_str_eq(none, "");
+	cr_assert_str_eq(some, "a b");
+	const char *bytes = unpack_bytes(&in, &count);
+	cr_assert(count == 2 && !memcmp(bytes, "\0\xff", 2));
+	cr_assert(!in.bad && in.at == in.end);
+	free(none);
+	free(some);
+	text_fini(&out);
+}
+
+Test(files, what_is_not_there_is_nothing_and_stays_bad)
+{
+	struct text out = {0};
+	size_t count = 5;
+	pack_u64(&out, 9);
+	pack_u64(&out, 7);
+	for (size_t cut = 0; cut < 8; cut++) {
+		struct unpack in = {out.at, out.at + cut, false};
+		cr_assert(unpack_u64(&in) == 0 && in.bad);
+	}
+	struct unpack in = reading(&out);
+	cr_assert(unpack_count(&in, 8) == 0 && in.bad, "above the most");
+	cr_assert_eq(unpack_u64(&in), 0, "what comes after it is not read");
+	in = reading(&out);
+	cr_assert(unpack_count(&in, 9) == 9 && unpack_count(&in, 7) == 7 && !in.bad);
+	cr_assert(unpack_double(&in) == 0 && in.bad);
+	in = reading(&out); /* nine bytes are said to come, and eight do */
+	cr_assert(!strcmp(unpack_bytes(&in, &count), "") && count == 0 && in.bad);
+	text_fini(&out);
+}
+
+/* A length is never added to a pointer, nor taken for memory, before it is known to be there. */
+Test(files, lengths_beyond_everything_are_bad)
+{
+	const uint64_t lengths[] = {
+		1, 9, UINT32_MAX, (uint64_t)UINT32_MAX + 1, INT64_MAX, (uint64_t)1 << 63, UINT64_MAX - 7, UINT64_MAX};
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		struct text out = {0};
+		size_t count = 1;
+		pack_u64(&out, lengths[i]);
+		struct unpack in = reading(&out);
+		(void)unpack_bytes(&in, &count);
+		cr_assert(in.bad && !count);
+		in = reading(&out);
+		char *text = unpack_string(&in);
+		cr_assert(in.bad && !*text);
+		free(text);
+		in = reading(&out);
+		(void)unpack_count(&in, UINT64_MAX);
+		cr_assert_eq(in.bad, lengths[i] > UINT32_MAX, "a count has 32 bits");
+		text_fini(&out);
+	}
+}
+
+Test(files, strings_with_zeros_and_numbers_that_are_not_finite_are_bad)
+{
+	const double wrong[] = {NAN, -NAN, INFINITY, -INFINITY};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct text out = {0};
+		pack_double(&out, wrong[i]);
+		struct unpack in = reading(&out);
+		cr_assert(unpack_double(&in) == 0 && in.bad);
+		text_fini(&out);
+	}
+	struct text out = {0};
+	pack_bytes(&out, "a\0b", 3);
+	struct unpack in = reading(&out);
+	char *text = unpack_string(&in);
+	cr_assert(in.bad && !*text);
+	free(text);
+	text_fini(&out);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static char *in_folder(const char *name)
+{
+	return mem_printf("%s/%s", folder, name);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	cr_assert(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+static void set_up(void)
+{
+	strcpy(folder, "/tmp/test_files.XXXXXX");
+	cr_assert(mkdtemp(folder));
+}
+
+static void tear_down(void)
+{
+	static const char *const names[] = {"a", "b", "c", "d"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *path = in_folder(names[i]);
+		unlink(path);
+		free(path);
+	}
+	cr_assert(!rmdir(folder), "something else is left in the folder");
+}
+
+Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0};
+	struct troupe_error error;
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a"), *b = in_folder("b"), *c = in_folder("c");
+	put(a, "first");
+	put(b, "second");
+	cr_assert_eq(files_look(&files, folder), FILES_FOLDER);
+	cr_assert_eq(files_look(&files, c), FILES_NOTHING);
+	cr_assert_eq(files_look(&files, b), FILES_FILE);
+	cr_assert_eq(files_read(&files, c, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert(strstr(error.text, c));
+	cr_assert_eq(files_read(&files, a, 4, &bytes, &count, &error), TROUPE_ELIMIT);
+	cr_assert_eq(files_read(&files, a, 5, &bytes, &count, &error), TROUPE_OK);
+	cr_assert(count == 5 && !strcmp(bytes, "first"));
+	put(a, "changed");
+	unlink(b);
+	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
+	cr_assert_str_eq(bytes, "first", "as it was");
+	cr_assert_eq(files_read(&files, a, 4, &bytes, &count, &error), TROUPE_ELIMIT, "limits hold for kept ones");
+	cr_assert_eq(files_look(&files, b), FILES_FILE, "as it was");
+	cr_assert_eq(files.all.count, 2);
+	files_fini(&files);
+	free(a);
+	free(b);
+	free(c);
+}
+
+Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0}, again = {0}, inner = {0};
+	struct text out = {0};
+	struct troupe_error error;
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a");
+	put(a, "on the disk");
+	files_add(&files, "x/y/z", "deep", 4);
+	files_add(&files, "x/only seen", NULL, 0);
+	files_add(&files, "empty", "", 0);
+	files_add(&files, "empty", "later", 5);
+	files_pack(&files, &out);
+	struct unpack in = reading(&out);
+	files_unpack(&again, &in);
+	cr_assert(!in.bad && in.at == in.end && again.closed && again.all.count == 3);
+	cr_assert_eq(files_look(&again, "x"), FILES_FOLDER);
+	cr_assert_eq(files_look(&again, "x/"), FILES_FOLDER);
+	cr_assert_eq(files_look(&again, "x/y"), FILES_FOLDER);
+	cr_assert_eq(files_look(&again, "x/y/z"), FILES_FILE);
+	cr_assert_eq(files_look(&again, "x/y/"), FILES_FOLDER);
+	cr_assert_eq(files_look(&again, "x/o"), FILES_NOTHING, "no part of a name is a folder");
+	cr_assert_eq(files_look(&again, "x/only seen"), FILES_FILE);
+	cr_assert_eq(files_look(&again, a), FILES_NOTHING);
+	cr_assert_eq(files_read(&again, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert_eq(files_read(&again, "x/only seen", 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert(!files_read(&again, "x/y/z", 100, &bytes, &count, &error) && !strcmp(bytes, "deep") && count == 4);
+	cr_assert(!files_read(&again, "empty", 100, &bytes, &count, &error) && !*bytes && !count);
+	/* a set that is asked before the file system; what was found there is kept */
+	inner.before = &again;
+	cr_assert(!files_read(&inner, "x/y/z", 100, &bytes, &count, &error) && !strcmp(bytes, "deep"));
+	cr_assert_eq(files_look(&inner, a), FILES_FILE);
+	cr_assert_eq(files_look(&inner, "x/y"), FILES_FOLDER);
+	cr_assert_eq(inner.all.count, 2);
+	files_fini(&inner);
+	files_fini(&again);
+	files_fini(&files);
+	text_fini(&out);
+	free(a);
+}
+
+/* Cut anywhere, or with counts that lie: bad, and no more memory than there are bytes. */
+Test(files, damaged_sets_are_bad)
+{
+	struct files files = {0};
+	struct text out = {0};
+	files_add(&files, "a", "text", 4);
+	files_add(&files, "b", NULL, 0);
+	files_pack(&files, &out);
+	for (size_t cut = 0; cut < out.count; cut++) {
+		struct files again = {0};
+		char *part = memcpy(mem_alloc(cut + 1), out.at, cut);
+		struct unpack in = {part, part + cut, false};
+		files_unpack(&again, &in);
+		cr_assert(in.bad && again.all.count <= 2, "cut at %d", (int)cut);
+		files_fini(&again);
+		free(part);
+	}
+	memset(out.at, 0xff, 4); /* four thousand million of them */
+	struct files again = {0};
+	struct unpack in = reading(&out);
+	files_unpack(&again, &in);
+	cr_assert(in.bad && again.all.count == 2);
+	files_fini(&again);
+	files_fini(&files);
+	text_fini(&out);
+}
+
+Test(files, a_file_is_replaced_as_a_whole, .init = set_up, .fini = tear_down)
+{
+	struct troupe_error error;
+	struct stat info;
+	char *a = in_folder("a"), *nowhere = in_folder("no/a"), *bytes;
+	size_t count;
+	mode_t mask = umask(027);
+	cr_assert(!files_write(a, "one", 3, &error));
+	cr_assert(!stat(a, &info) && (info.st_mode & 0777) == 0640);
+	FILE *old = fopen(a, "r");
+	cr_assert(!files_write(a, "second", 6, &error));
+	cr_assert(!text_read_file(a, 100, &bytes, &count, &error) && count == 6 && !strcmp(bytes, "second"));
+	free(bytes);
+	char first[8] = "";
+	cr_assert(fread(first, 1, 7, old) == 3 && !strcmp(first, "one"), "who has the old one open keeps it");
+	(void)fclose(old);
+	cr_assert_eq(files_write(nowhere, "x", 1, &error), TROUPE_EIO);
+	cr_assert(strstr(error.text, nowhere) && strstr(error.text, "cannot write"));
+	cr_assert_eq(files_write(folder, "x", 1, &error), TROUPE_EIO, "a folder stays; nothing is left beside it");
+	umask(mask);
+	free(a);
+	free(nowhere);
+}
