@@ -18,8 +18,8 @@ static void forget(struct record_model *model)
 
 static void take_model(struct record_world *recorded, uint32_t place, struct unpack *in)
 {
-	if (recorded->models.count <= place)
-		(void)vec_append(&recorded->models, place + 1 - recorded->models.count);
+	uint32_t more = recorded->models.count > place ? 0 : place + 1 - recorded->models.count;
+	(void)vec_append(&recorded->models, more);
 	struct record_model *model = &recorded->models.at[place];
 	forget(model);
 	model->id = unpack_u64(in);

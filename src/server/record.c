@@ -113,8 +113,8 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 	pack_u64(out, world->primary.lockstep.number);
 	pack_u64(out, plan_hash(&world->primary.plan));
 	pack_u64(out, edit_hash(&world->primary.edit));
-	if (seen->models.count < scene->model_count)
-		(void)vec_append(&seen->models, scene->model_count - seen->models.count);
+	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
+	(void)vec_append(&seen->models, more);
 	for (uint32_t m = 0; m < seen->models.count; m++) {
 		struct seen now = {0, 0}, *before = &seen->models.at[m];
 		if (m < scene->model_count && !scene->models[m].absent && state->models[m].words)
