@@ -191,8 +191,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	if (status)
 		return status;
 	server->world_count = server->sdf->worlds.count;
-	server->worlds = aligned_alloc(64, server->world_count * sizeof *server->worlds);
-	memset(server->worlds, 0, server->world_count * sizeof *server->worlds);
+	server->worlds = mem_alloc_lines(server->world_count * sizeof *server->worlds);
 	for (uint32_t i = 0; i < server->world_count && !status; i++)
 		status = world_init(&server->worlds[i], server, i, error);
 	if (status)

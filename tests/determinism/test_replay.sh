@@ -49,6 +49,7 @@ cat >"$scratch/edits" <<-EOF2
 	150 /world/asleep/remove name: "crate_1_0_1"
 	200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 	250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
+	260 /world/asleep/create sdf_filename: "models/cart" name: "a" allow_renaming: true pose {position {x: 5 y: 12 z: 1}}
 	300 /world/asleep/remove name: "late"
 	310 /model/late/cmd_vel linear: {x: 0.5}
 	320 /world/asleep/remove name: "nobody"
