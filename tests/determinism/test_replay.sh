@@ -6,7 +6,7 @@
 
 cp -r "$worlds" "$scratch/worlds"
 here=$scratch/worlds
-tab=$scratch/recording
+tape=$scratch/recording
 
 # replay STATUS PATTERN OPTION...: that exit status, and one line with the pattern
 replay()
@@ -28,17 +28,17 @@ comes_again()
 	shift 4
 	run "$scratch/plain" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 1 "$@"
 	run "$scratch/recorded" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 2 \
-		--record "$tab" --record-every "$every" "$@"
+		--record "$tape" --record-every "$every" "$@"
 	check "$name: runs and records" $?
 	cmp -s "$scratch/plain" "$scratch/recorded"
 	check "$name: recording changes what comes out" $?
 	mv "$here" "$here.hidden"
 	for options in 0 1 3 '2 --chaos 1'; do
 		# shellcheck disable=SC2086
-		replay 0 "^$until steps, $((until / every + 1)) hashes compared: all the same$" "$tab" --secondaries $options
+		replay 0 "^$until steps, $((until / every + 1)) hashes compared: all the same$" "$tape" --secondaries $options
 	done
 	mv "$here.hidden" "$here"
-	timeout 60 "$troupe" replay "$tab" -v 3 2>"$scratch/err" | grep '^hash' | sed 1d >"$scratch/again"
+	timeout 60 "$troupe" replay "$tape" -v 3 2>"$scratch/err" | grep '^hash' | sed 1d >"$scratch/again"
 	cmp -s "$scratch/plain" "$scratch/again"
 	check "$name: hashes of the replay are not those of the run" $?
 }
@@ -74,10 +74,10 @@ comes_again patrol - 600 100
 [ -n "$quick" ] || comes_again shapes - 600 200
 
 # commands that could not be obeyed are part of it
-"$troupe" run "$here/asleep.sdf" --commands "$scratch/edits" --rtf 0 -v 0 --iterations 900 --record "$tab" 2>"$scratch/err"
+"$troupe" run "$here/asleep.sdf" --commands "$scratch/edits" --rtf 0 -v 0 --iterations 900 --record "$tape" 2>"$scratch/err"
 [ $? = 1 ] && grep -q '2 commands could not be obeyed' "$scratch/err"
 check "refused commands: $(cat "$scratch/err")" $?
-replay 0 '^900 steps, 2 hashes compared: all the same$' "$tab" --secondaries 1
+replay 0 '^900 steps, 2 hashes compared: all the same$' "$tape" --secondaries 1
 
 # a recording goes on where a saved state began, drops what was still to come then, and has the files that came later
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 100 --save-at 100 "$scratch/state"
@@ -87,13 +87,13 @@ cat >"$here/late.sdf" <<'END'
 <sdf version="1.9"><model name="late"><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry>
 </collision></link></model></sdf>
 END
-"$troupe" run --resume "$scratch/state" --commands "$scratch/late" --rtf 0 -v 0 --iterations 450 --record "$tab" \
+"$troupe" run --resume "$scratch/state" --commands "$scratch/late" --rtf 0 -v 0 --iterations 450 --record "$tape" \
 	--record-every 100 --trace >"$scratch/out" 2>&1
 grep -q '^reply 150 .* ok' "$scratch/out"
 check "a model from a file, after a resume: $(head -n 2 "$scratch/out")" $?
 mv "$here" "$here.hidden"
-replay 0 '^350 steps, 5 hashes compared: all the same$' "$tab" --secondaries 0
-replay 0 '^350 steps, 5 hashes compared: all the same$' "$tab" --secondaries 3
+replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
+replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
 mv "$here.hidden" "$here"
 
 # several worlds, of which one ends before the other
@@ -105,14 +105,14 @@ sed 's|<sdf[^>]*>||; s|</sdf>||; s|<?xml[^>]*>||' "$here/meeting.sdf" >"$scratch
 	echo '</sdf>'
 } >"$here/two.sdf"
 printf '10 /world/one/control pause: true\n60 /world/one/control pause: false\n' >"$scratch/two"
-run "$scratch/out" "$here/two.sdf" "$scratch/two" 0 --until 0.4 --record "$tab" --record-every 100 --secondaries 1
+run "$scratch/out" "$here/two.sdf" "$scratch/two" 0 --until 0.4 --record "$tape" --record-every 100 --secondaries 1
 check 'two worlds' $?
-replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tab" --secondaries 2
+replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tape" --secondaries 2
 
 # --- cut off and damaged -------------------------------------------------------------------------------------------
-run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 400 --record "$tab" --record-every 50
-size=$(wc -c <"$tab")
-first=$(python3 - "$tab" <<'END'
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 400 --record "$tape" --record-every 50
+size=$(wc -c <"$tape")
+first=$(python3 - "$tape" <<'END'
 import struct, sys
 data = open(sys.argv[1], 'rb').read()
 at = 24
@@ -122,17 +122,17 @@ print(at)
 END
 )
 for cut in 0 10 23; do
-	head -c "$cut" "$tab" >"$scratch/cut"
+	head -c "$cut" "$tape" >"$scratch/cut"
 	replay 1 'cut: is no recording' "$scratch/cut"
 done
 for cut in 24 40 1000; do
-	head -c "$cut" "$tab" >"$scratch/cut"
+	head -c "$cut" "$tape" >"$scratch/cut"
 	replay 1 'cut: cut off before its first state' "$scratch/cut"
 done
 last=-1
 step=$(((size - first) / $([ -n "$quick" ] && echo 10 || echo 40)))
 for cut in $(seq "$first" "$step" $((size - 1))) $((size - 1)); do
-	head -c "$cut" "$tab" >"$scratch/cut"
+	head -c "$cut" "$tape" >"$scratch/cut"
 	replay 0 'cut: cut off after step [0-9]*: [0-9]* steps, [1-9][0-9]* hashes compared: all the same$' "$scratch/cut" \
 		--secondaries 1
 	now=$(sed -n 's/.*cut off after step \([0-9]*\):.*/\1/p' "$scratch/out")
@@ -145,7 +145,7 @@ check "cut at the end: after step $last, not 400" $?
 # flip BYTE FILE: one bit of it is another
 flip()
 {
-	python3 - "$tab" "$1" "$2" <<'END'
+	python3 - "$tape" "$1" "$2" <<'END'
 import sys
 data = bytearray(open(sys.argv[1], 'rb').read())
 data[int(sys.argv[2])] ^= 4
@@ -163,24 +163,24 @@ replay 1 'flip: is of version 5: expected 1' "$scratch/flip"
 replay 1 'meeting.sdf: is no recording' "$here/meeting.sdf"
 replay 1 'nothing: cannot open' "$scratch/nothing"
 replay 1 'is no file' "$scratch"
-replay 0 '^200 steps, 5 hashes compared: all the same$' "$tab" --until-step 249
+replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249
 
 # killed: usable up to the last state that was written
-"$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tab" --record-every 20 &
+"$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tape" --record-every 20 &
 for _ in $(seq 100); do
-	[ -s "$tab" ] && [ "$(wc -c <"$tab")" -gt $((first + 2000)) ] && break
+	[ -s "$tape" ] && [ "$(wc -c <"$tape")" -gt $((first + 2000)) ] && break
 	sleep 0.1
 done
 kill -s KILL $!
 wait $! 2>"$scratch/err"
-replay 0 'cut off after step [1-9]|^[1-9][0-9]* steps' "$tab" --secondaries 0 --until-step 500
+replay 0 'cut off after step [1-9]|^[1-9][0-9]* steps' "$tape" --secondaries 0 --until-step 500
 
 # --- what differs --------------------------------------------------------------------------------------------------
 # doctor HASH WHAT: the recording with a changed hash in its HASHth state, and in the first model of it a word changed
-# that is its first (word), its place taken by somebody (id), its name and words gone (gone)
+# (word) or its id (id), or the hash of its levels (levels), or nothing else (rest)
 doctor()
 {
-	python3 - "$tab" "$1" "$2" "$scratch/doctored" <<'END'
+	python3 - "$tape" "$1" "$2" "$scratch/doctored" <<'END'
 import struct, sys
 MASK = (1 << 64) - 1
 def mix(a, b):
@@ -219,7 +219,7 @@ open(out, 'wb').write(result)
 END
 	check "doctor $1 $2" $?
 }
-run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 300 --record "$tab" --record-every 100
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 300 --record "$tape" --record-every 100
 
 doctor 3 word
 replay 1 "^step 200: \(the same up to step 100\) world '[^']*': model '[^']*', link '[^']*': position y: recorded 123.5, found -?[0-9]" \
@@ -236,8 +236,8 @@ replay 1 '^step 100: .*only the hash' "$scratch/doctored"
 
 # another run than the one that was recorded: with a rule of determinism broken
 for rule in random pairs; do
-	run "$scratch/out" "$here/heap.sdf" - 500 --break $rule --secondaries 3 --chaos 1 --record "$tab" --record-every 100
-	replay 1 "^step [1-9]00: .* world 'heap': model '[^']*', .*: recorded [^ ]*, found [^ ]*$" "$tab" --secondaries 0
+	run "$scratch/out" "$here/heap.sdf" - 500 --break $rule --secondaries 3 --chaos 1 --record "$tape" --record-every 100
+	replay 1 "^step [1-9]00: .* world 'heap': model '[^']*', .*: recorded [^ ]*, found [^ ]*$" "$tape" --secondaries 0
 done
 
 # --- what cannot be written ----------------------------------------------------------------------------------------
