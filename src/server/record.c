@@ -157,6 +157,21 @@ static bool has_failed(const struct troupe_server *server)
 	return false;
 }
 
+/* Files are found under the names that they have by way of these. */
+static void pack_paths(const struct troupe_server *server, struct text *out)
+{
+	const char *const *given = server->def.resource_paths;
+	uint64_t count = 0;
+	struct text paths = {0};
+	for (; given && given[count]; count++)
+		pack_string(&paths, given[count]);
+	for (uint32_t i = 0; sdf_path_variables[i]; i++, count++)
+		pack_string(&paths, getenv(sdf_path_variables[i]) ? getenv(sdf_path_variables[i]) : "");
+	pack_u64(out, count);
+	text_add_bytes(out, paths.at, paths.count);
+	text_fini(&paths);
+}
+
 void record_begin(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
@@ -166,6 +181,7 @@ void record_begin(struct troupe_server *server)
 	text_add_bytes(&recorder->out, record_magic, RECORD_MAGIC_BYTES);
 	pack_u64(&recorder->out, RECORD_VERSION);
 	recorder->body.count = 0;
+	pack_paths(server, &recorder->body);
 	server_pack(server, &recorder->body);
 	recorder->step = steps_of(server);
 	add_chunk(server, RECORD_START);

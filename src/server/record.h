@@ -5,7 +5,8 @@
  * whatever is cut off, changed or put elsewhere is noticed, and all before it is sound. A RECORD_HASH is written out at
  * once with all before it, so a recording whose writer died ends there.
  *
- *   RECORD_START    first, once: the state in which the run begins, as a file of troupe_server_save()
+ *   RECORD_START    first, once: count of resource paths, these, each a list with colons; then the state in which the
+ *                   run begins, as a file of troupe_server_save()
  *   RECORD_FILES    files that a command named, that came while it ran: files_pack()
  *   RECORD_COMMAND  step, world, RECORD_COMMAND_..., topic, text: in the order in which commands were taken
  *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its edits, and for
@@ -27,6 +28,7 @@ enum {
 	RECORD_PLACES_MAX = 1 << 24, /* of models in a world */
 	RECORD_COMMAND_HEARD = 1,    /* for listeners to its topic, not for a service of the world */
 	RECORD_COMMAND_FAILED = 2,
+	RECORD_PATHS_MAX = 4096,
 };
 #define RECORD_CHUNK_BYTES_MAX ((uint64_t)4 << 30)
 

@@ -15,6 +15,8 @@ struct replay {
 	struct recording recording;
 	struct troupe_server *server;
 	struct record_world *worlds; /* [server->world_count] */
+	VEC(char *) lists;           /* of resource paths, cut into these: */
+	VEC(const char *) paths;     /* NULL-terminated */
 	uint64_t until;
 	struct troupe_replay result;
 	bool done;
@@ -30,10 +32,32 @@ static void drop_pending(struct server_world *world)
 	atomic_store(&world->primary.schedule.may_create, true);
 }
 
+static void add_list(struct replay *replay, char *list)
+{
+	vec_push(&replay->lists, list);
+	for (char *rest = NULL, *path = strtok_r(list, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
+		vec_push(&replay->paths, path);
+}
+
+/* Those that were in force, and then the caller's. */
+static void take_paths(struct replay *replay, const char *const *more, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, RECORD_PATHS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		add_list(replay, unpack_string(in));
+	for (; more && *more; more++)
+		vec_push(&replay->paths, *more);
+	vec_push(&replay->paths, NULL);
+}
+
 static troupe_status begin(
 	struct replay *replay, const struct troupe_server_def *from, struct unpack *in, struct troupe_error *error)
 {
 	struct troupe_server_def def = *from;
+	take_paths(replay, from->resource_paths, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: its resource paths", from->resume_path);
+	def.resource_paths = replay->paths.at;
 	size_t count = (size_t)(in->end - in->at);
 	char *saved = mem_alloc(count + 1);
 	memcpy(saved, in->at, count);
@@ -233,6 +257,10 @@ troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t un
 		record_world_fini(&replay.worlds[i]);
 	free(replay.worlds);
 	troupe_server_destroy(replay.server);
+	for (uint32_t i = 0; i < replay.lists.count; i++)
+		free(replay.lists.at[i]);
+	vec_free(&replay.lists);
+	vec_free(&replay.paths);
 	if (!status)
 		*ret_replay = replay.result;
 	return status;

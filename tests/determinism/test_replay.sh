@@ -96,6 +96,25 @@ replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
 replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
 mv "$here.hidden" "$here"
 
+# found by way of resource paths: an option's and the environment's
+mkdir -p "$here/option/ball" "$here/environment/other"
+cp "$here/late.sdf" "$here/environment/other/model.sdf"
+sed 's/late/ball/' "$here/late.sdf" >"$here/option/ball/model.sdf"
+for model in option/ball environment/other; do
+	echo "<model><name>m</name><sdf version='1.9'>model.sdf</sdf></model>" >"$here/$model/model.config"
+done
+echo '<sdf version="1.9"><world name="w"><include><uri>model://ball</uri></include>
+<include><uri>model://other</uri><pose>3 0 0 0 0 0</pose></include></world></sdf>' >"$here/found.sdf"
+(
+	GZ_SIM_RESOURCE_PATH=$scratch:$here/environment
+	export GZ_SIM_RESOURCE_PATH
+	run "$scratch/out" "$here/found.sdf" - 100 --record "$tape" --resource-path "$here/option"
+)
+check 'models from resource paths' $?
+mv "$here" "$here.hidden"
+replay 0 '^100 steps, 2 hashes compared: all the same$' "$tape"
+mv "$here.hidden" "$here"
+
 # several worlds, of which one ends before the other
 sed 's|<sdf[^>]*>||; s|</sdf>||; s|<?xml[^>]*>||' "$here/meeting.sdf" >"$scratch/inner"
 {
