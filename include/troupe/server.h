@@ -71,7 +71,9 @@ struct troupe_server_def {
 	double initial_time_s; /* simulated time of state 0 */
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
-	uint64_t hash_every; /* steps between calls of on_hash; 0: none */
+	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
+	const char *record_path; /* records the run into this file: see record.h; NULL: does not */
+	uint64_t record_every;   /* steps between states in it (default 1000); at least 1 */
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks, each may be NULL. on_event and on_hash come in step order from some thread of the server, between
@@ -81,7 +83,8 @@ struct troupe_server_def {
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply); /* like on_event */
 	void (*on_watch)(void *ctx);
-	void (*on_warning)(void *ctx, const char *text); /* "file:line: ..."; while creating */
+	void (*on_warning)(void *ctx, const char *text); /* "file:line: ..."; while creating. One
+							  * like on_event: why recording ended */
 	void *ctx;
 	uint32_t stamp_; /* set by troupe_server_def_default() */
 };

@@ -16,6 +16,7 @@ enum cli_exit {
 
 /* Each takes what follows its name on the command line and returns the exit status. */
 int cli_run(int argc, char **argv);
+int cli_replay(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_print(int argc, char **argv);
 

@@ -16,6 +16,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"run", cli_run, "run a world"},
+	{"replay", cli_replay, "run a recording again and compare"},
 	{"check", cli_check, "say what is wrong with a world, and what is in it"},
 	{"print", cli_print, "print a world with poses resolved and includes expanded"},
 };
@@ -103,7 +104,7 @@ bool cli_load(
 
 static void print_help(void)
 {
-	printf("usage: troupe COMMAND [OPTIONS] WORLD.sdf\n\n"
+	printf("usage: troupe COMMAND [OPTIONS] FILE\n\n"
 	       "Lockstep robot simulator: runs SDF worlds on all cores, with the same bits\n"
 	       "as the result however the work is shared out.\n\nCommands\n");
 	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)

@@ -5,6 +5,8 @@
 #include "cli/report.h"
 #include "cli/status.h"
 
+#include <troupe/record.h>
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,9 +19,9 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule;
+	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record;
 	struct option_list resource_paths, save_at, save_every;
-	int64_t secondaries, iterations, seed, chaos, hash_every, verbosity;
+	int64_t secondaries, iterations, seed, chaos, hash_every, verbosity, record_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
@@ -78,6 +80,11 @@ static const struct option_spec specs[] = {
 		.help = "save the state every N steps; a %s in the file's name becomes the step, without one the "
 			"newest "
 			"replaces the one before"},
+	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
+		.help = "record the commands with their steps, the seed, the world, and states to compare with: for "
+			"troupe replay"},
+	{OPTION_WHOLE, .name = "record-every", .argument = "N", .offset = AT(record_every), .lo = 1, .hi = WHOLE_MAX,
+		.help = "steps between states in the recording (default 1000)"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -111,14 +118,13 @@ static const struct option_spec specs[] = {
 	{OPTION_ABSENT, .name = "network-role", .help = "troupe has no networked mode yet"},
 	{OPTION_ABSENT, .name = "network-secondaries",
 		.help = "troupe has no networked mode yet; --secondaries N runs N threads"},
-	{OPTION_ABSENT, .name = "record", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "record-path", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "record-resources", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "record-topic", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "record-period", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "log-overwrite", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "log-compress", .help = "troupe does not record yet"},
-	{OPTION_ABSENT, .name = "playback", .help = "troupe does not play back yet"},
+	{OPTION_ABSENT, .name = "record-path", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-resources", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-topic", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-period", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "log-overwrite", .help = "troupe keeps no such log; --record FILE records"},
+	{OPTION_ABSENT, .name = "log-compress", .help = "troupe keeps no such log; --record FILE records"},
+	{OPTION_ABSENT, .name = "playback", .help = "troupe replay FILE runs a recording again"},
 	{OPTION_ABSENT, .name = "versions", .help = "troupe --version prints the version"},
 	{OPTION_ABSENT, .name = "version", .help = "troupe --version prints the version"},
 	{OPTION_ABSENT, .name = "force-version", .help = "there is one version of troupe, the one installed"},
@@ -374,6 +380,8 @@ static struct troupe_server_def definition(struct run *run)
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.hash_every = (uint64_t)settings->hash_every;
+	def.record_path = settings->record;
+	def.record_every = (uint64_t)settings->record_every;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
@@ -465,7 +473,9 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	release_signals();
 	status_clear(&run->status);
 	output_flush(&run->output);
-	struct troupe_error late; /* why the run failed goes before why its report did */
+	struct troupe_error late; /* why the run failed goes before why its recording or its report did */
+	troupe_status recorded = troupe_server_end_recording(run->server, status ? &late : error);
+	status = status ? status : recorded;
 	troupe_status reported = deliver_report(run, status, status ? &late : error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
@@ -478,7 +488,11 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {.settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .rtf = -1, .chaos = -1, .verbosity = 1}};
+	struct run run = {.settings = {.secondaries = TROUPE_SECONDARIES_AUTO,
+				  .rtf = -1,
+				  .chaos = -1,
+				  .verbosity = 1,
+				  .record_every = 1000}};
 	int exit_status;
 	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status)) {
 		struct troupe_error error;

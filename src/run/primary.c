@@ -230,6 +230,8 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (primary->options.on_reply && (status || *note))
 			primary->options.on_reply(
 				primary->options.ctx, k, command.topic, status, status ? error.text : note);
+		if (primary->options.on_taken)
+			primary->options.on_taken(primary->options.ctx, k, &command, status);
 		primary->refused += status != TROUPE_OK;
 		vec_push(&primary->taken, command);
 	}
@@ -284,6 +286,8 @@ static bool limit_reached(const struct primary *primary)
 /* Real seconds that a step should take; 0: as few as possible. */
 static double step_real_s(const struct primary *primary)
 {
+	if (primary->options.unpaced)
+		return 0;
 	if (primary->options.rate_hz > 0)
 		return 1 / primary->options.rate_hz;
 	return primary->options.rtf > 0 ? primary->edit.step_s / primary->options.rtf : 0;
@@ -394,16 +398,20 @@ const struct step *primary_decide(struct primary *primary)
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
 
+void primary_collect_command(struct primary *primary, const struct command *command, struct files *files)
+{
+	const struct message *message = &command->message;
+	if (command->kind == COMMAND_CREATE)
+		edit_collect(&primary->edit, message, files);
+	for (uint32_t k = 0; command->kind == COMMAND_CREATE_MULTIPLE && k < message_item_count(message); k++)
+		edit_collect(&primary->edit, message_item(message, k), files);
+}
+
 void primary_collect(struct primary *primary, struct files *files)
 {
 	const struct command *command;
-	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++) {
-		const struct message *message = &command->message;
-		if (command->kind == COMMAND_CREATE)
-			edit_collect(&primary->edit, message, files);
-		for (uint32_t k = 0; command->kind == COMMAND_CREATE_MULTIPLE && k < message_item_count(message); k++)
-			edit_collect(&primary->edit, message_item(message, k), files);
-	}
+	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++)
+		primary_collect_command(primary, command, files);
 }
 
 void primary_pack(struct primary *primary, struct text *out)

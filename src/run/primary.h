@@ -19,6 +19,7 @@ struct primary_options {
 	double rtf;           /* simulated seconds per second; 0: as fast as possible */
 	double rate_hz;       /* steps per second instead, when > 0 */
 	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from what it unpacks */
+	bool unpaced;         /* never waits for real time, whatever the commands say */
 	double initial_time_s;
 	bool paused;
 	bool chaos;
@@ -28,6 +29,8 @@ struct primary_options {
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
 	/* What came of a command to the world, or of one that could not be given to anybody. */
 	void (*on_reply)(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text);
+	/* Each command that was taken, after it was; status: what came of it. */
+	void (*on_taken)(void *ctx, uint64_t step, const struct command *command, troupe_status status);
 	void *ctx;
 };
 
@@ -85,7 +88,9 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the last step that was not paused left the model as it was: asleep. */
 bool primary_rests(const struct primary *primary, uint32_t model);
-/* Reads into `files` what commands that are still to come name. */
+/* Reads into `files` what the command names: one that creates models; others name nothing. */
+void primary_collect_command(struct primary *primary, const struct command *command, struct files *files);
+/* The same of commands that are still to come. */
 void primary_collect(struct primary *primary, struct files *files);
 /* All that the rest of the run depends on, and is not in the world's file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);

@@ -15,6 +15,8 @@ static bool is_remote(const char *uri)
 }
 
 /* What stands after "scheme://", or the whole. */
+const char *const sdf_path_variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", NULL};
+
 static const char *local_part(const char *uri)
 {
 	const char *colon = strstr(uri, "://");
@@ -45,13 +47,12 @@ static enum files_kind try_list(struct load *load, const char *list, const char 
 
 static enum files_kind try_options(struct load *load, const char *name, const char **ret_path)
 {
-	static const char *const variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH"};
 	const char *const *at = load->options->resource_paths;
 	enum files_kind found = FILES_NOTHING;
 	for (; at && *at && !found; at++)
 		found = try(load, *at, strlen(*at), name, ret_path);
-	for (size_t i = 0; load->options->use_environment && !found && i < ARRAY_LEN(variables); i++)
-		found = try_list(load, getenv(variables[i]), name, ret_path);
+	for (size_t i = 0; load->options->use_environment && !found && sdf_path_variables[i]; i++)
+		found = try_list(load, getenv(sdf_path_variables[i]), name, ret_path);
 	return found;
 }
 

@@ -310,6 +310,9 @@ struct sdf {
 	struct arena arena;         /* owns all else that the above points to */
 };
 
+/* What use_environment below looks at, in this order, NULL-terminated: folders, a colon between two. */
+extern const char *const sdf_path_variables[];
+
 struct sdf_options {
 	/* Folders for model:// and relative file names, NULL-terminated; searched after the folder of the file that
 	 * names them. The environment's GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH come last when

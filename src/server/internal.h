@@ -30,18 +30,29 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
-	struct files files;          /* that the worlds were loaded from */
-	char *saved;                 /* the file that is being resumed; NULL: none, or it is done */
+	struct files files; /* that the worlds were loaded from */
+	char *saved;        /* the file that is being resumed; NULL: none, or it is done */
+	size_t saved_count;
 	char *saved_path;            /* of the world, in it */
 	struct unpack rest;          /* of saved */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
 	struct crew *crew;
+	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
 
-/* save.c. Opens def.resume_path: what the worlds are loaded from and how. */
+/* What troupe_server_create() does. saved: NULL, or a saved state, which becomes the server's, to resume instead of the
+ * file def->resume_path, which names it in messages. */
+troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	struct troupe_server **ret_server, struct troupe_error *error);
+/* Goes on until each world has taken steps[world] steps, which it may have. */
+troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error);
+
+/* save.c. What troupe_server_save() writes. */
+void server_pack(struct troupe_server *server, struct text *out);
+/* Opens def.resume_path, unless `saved` is there: what the worlds are loaded from and how. */
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
 /* Puts worlds that have been set up, and not begun, into the state of it. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);

@@ -20,9 +20,9 @@ enum { VERSION = 1, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32 
 
 static const char magic[16] = "troupe state\n";
 
-troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
+void server_pack(struct troupe_server *server, struct text *out)
 {
-	struct text body = {0}, out = {0}, world = {0};
+	struct text body = {0}, world = {0};
 	pack_string(&body, troupe_version());
 	pack_u64(&body, server->def.seed);
 	pack_u64(&body,
@@ -38,13 +38,19 @@ troupe_status troupe_server_save(struct troupe_server *server, const char *path,
 		pack_string(&body, server->worlds[i].scene->name);
 		pack_bytes(&body, world.at, world.count);
 	}
-	text_add_bytes(&out, magic, sizeof magic);
-	pack_u64(&out, VERSION);
-	pack_u64(&out, hash_bytes(VERSION, body.at, body.count));
-	text_add_bytes(&out, body.at, body.count);
-	troupe_status status = files_write(path, out.at, out.count, error);
+	text_add_bytes(out, magic, sizeof magic);
+	pack_u64(out, VERSION);
+	pack_u64(out, hash_bytes(VERSION, body.at, body.count));
+	text_add_bytes(out, body.at, body.count);
 	text_fini(&world);
 	text_fini(&body);
+}
+
+troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
+{
+	struct text out = {0};
+	server_pack(server, &out);
+	troupe_status status = files_write(path, out.at, out.count, error);
 	text_fini(&out);
 	return status;
 }
@@ -68,14 +74,16 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.resume_path;
-	size_t count;
-	troupe_status status = text_read_file(path, FILE_BYTES_MAX, &server->saved, &count, error);
+	size_t *count = &server->saved_count;
+	troupe_status status = TROUPE_OK;
+	if (!server->saved)
+		status = text_read_file(path, FILE_BYTES_MAX, &server->saved, count, error);
 	if (!status)
-		status = check_head(path, server->saved, count, error);
+		status = check_head(path, server->saved, *count, error);
 	if (status)
 		return status;
 	struct unpack *in = &server->rest;
-	*in = (struct unpack){server->saved + HEAD_BYTES, server->saved + count, false};
+	*in = (struct unpack){server->saved + HEAD_BYTES, server->saved + *count, false};
 	free(unpack_string(in)); /* which version saved it: for who looks at the file */
 	server->def.seed = unpack_u64(in);
 	uint32_t flags = unpack_count(in, FLAG_IGNORE_LEVELS | FLAG_SLEEPLESS);

@@ -1,6 +1,7 @@
 #include "server/internal.h"
 
 #include "base/hash.h"
+#include "server/record.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@ enum { STAMP = 0x74726f75 };
 
 struct troupe_server_def troupe_server_def_default(void)
 {
-	return (struct troupe_server_def){.secondaries = TROUPE_SECONDARIES_AUTO, .stamp_ = STAMP};
+	return (struct troupe_server_def){
+		.secondaries = TROUPE_SECONDARIES_AUTO, .record_every = 1000, .stamp_ = STAMP};
 }
 
 /* --- checking the definition ------------------------------------------------------------------------------------ */
@@ -38,6 +40,8 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 		return fail(error, TROUPE_EINVAL, "update rate %g Hz: expected a positive number", def->rate_hz);
 	if (!sane(def->initial_time_s, 1e9))
 		return fail(error, TROUPE_EINVAL, "initial time %g s: expected 0 to 1e9", def->initial_time_s);
+	if (def->record_path && !def->record_every)
+		return fail(error, TROUPE_EINVAL, "a recording with a state every 0 steps: expected 1 or more");
 	return TROUPE_OK;
 }
 
@@ -140,6 +144,7 @@ static void on_merged(void *ctx, uint64_t steps)
 	const struct troupe_server_def *def = &server->def;
 	if (def->on_hash && def->hash_every && steps && steps % def->hash_every == 0)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
+	record_merged(server, steps);
 }
 
 static void on_watch(void *ctx)
@@ -194,7 +199,9 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	set_up_worlds(server, rule);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
-	return status ? status : set_up_crew(server, error);
+	if (!status)
+		status = set_up_crew(server, error);
+	return status ? status : record_create(server, error);
 }
 
 /* What is wrong with the world in a state is told of the world's file; whose state it is has to be told as well. */
@@ -207,11 +214,21 @@ static void tell_why(const struct troupe_server_def *def, const struct troupe_er
 troupe_status troupe_server_create(
 	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error)
 {
+	return server_create(def, NULL, 0, ret_server, error);
+}
+
+troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	struct troupe_server **ret_server, struct troupe_error *error)
+{
 	troupe_status status = check_def(def, error);
-	if (status)
+	if (status) {
+		free(saved);
 		return status;
+	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	server->saved = saved;
+	server->saved_count = saved_count;
 	struct troupe_error why = {0};
 	status = set_up(server, &why);
 	if (status) {
@@ -228,6 +245,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	if (!server)
 		return;
 	crew_destroy(server->crew);
+	record_destroy(server->recorder);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);
 	free(server->worlds);
@@ -236,6 +254,28 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server->saved);
 	free(server->saved_path);
 	free(server);
+}
+
+static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)
+{
+	troupe_status status = crew_run(server->crew, error);
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		atomic_store(&server->worlds[i].primary.stop, false);
+		world_publish(&server->worlds[i], false); /* who asks after a run sees its end */
+	}
+	return status;
+}
+
+troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		struct primary *primary = &server->worlds[i].primary;
+		primary->options.iterations = steps[i];
+		primary->ended = steps[i] <= primary->lockstep.number;
+		some |= !primary->ended;
+	}
+	return some ? run_worlds(server, error) : TROUPE_OK;
 }
 
 troupe_status troupe_server_run(
@@ -253,12 +293,8 @@ troupe_status troupe_server_run(
 		primary->options.until_s = limits->until_s;
 		primary->ended = false;
 	}
-	troupe_status status = crew_run(server->crew, error);
-	for (uint32_t i = 0; i < server->world_count; i++) {
-		atomic_store(&server->worlds[i].primary.stop, false);
-		world_publish(&server->worlds[i], false); /* who asks after a run sees its end */
-	}
-	return status;
+	record_begin(server);
+	return run_worlds(server, error);
 }
 
 void troupe_server_stop(struct troupe_server *server)

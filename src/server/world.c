@@ -2,6 +2,7 @@
 #include "server/internal.h"
 
 #include "base/clock.h"
+#include "server/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,11 @@ static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status 
 	world->server->def.on_reply(world->server->def.ctx, &reply);
 }
 
+static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
+{
+	record_taken(ctx, step, command, status);
+}
+
 static void set_up_primary(struct server_world *world)
 {
 	const struct troupe_server_def *def = &world->server->def;
@@ -124,6 +130,7 @@ static void set_up_primary(struct server_world *world)
 		.chaos_seed = def->chaos_seed,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = def->on_reply ? on_reply : NULL,
+		.on_taken = def->record_path ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL},
 		.ctx = world,
 	};

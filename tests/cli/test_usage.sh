@@ -72,8 +72,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, check or print; see troupe --help'
-bad 2 "'fly': no such command: expected run, check or print" fly
+bad 2 'no command given: expected run, replay, check or print; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, check or print" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
@@ -116,7 +116,11 @@ bad 2 "troupe run: --distribution: 'round': expected round-robin" run --distribu
 bad 2 "troupe run: --break: 'all': expected random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
-bad 2 "troupe run: --record: troupe does not record yet" run --record w.sdf
+bad 2 "troupe run: no WORLD.sdf given" run --record w.sdf
+bad 2 "troupe run: --record-every: '0': expected a whole number of 1 or more" run --record r --record-every 0 w.sdf
+bad 2 'troupe replay: no FILE given; see troupe replay --help' replay
+bad 2 "troupe replay: --until-step: 'x': expected a whole number of 0 or more" replay r --until-step x
+bad 2 "troupe replay: --iterations: no such option" replay --iterations 5 r
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
@@ -240,6 +244,9 @@ good '^troupe [0-9]+\.[0-9]+' --version
 good '^usage: troupe run' run --help
 good '^usage: troupe run' run w.sdf -h
 good '^usage: troupe check' check --help
+good '^usage: troupe replay' replay --help
+good '^5 steps' run --iterations 5 --record r w.sdf
+good '^5 steps, 2 hashes compared: all the same$' replay r
 good '^usage: troupe print' print --help
 good '^5 steps, 0.005 s simulated' run w.sdf --iterations 5
 good '^5 steps' run --iterations=5 w.sdf
@@ -428,7 +435,7 @@ fi
 report $? 'a status line in a pipe'
 
 # --- the manual page -----------------------------------------------------------------------------------------------
-for command in run check print; do
+for command in run replay check print; do
 	"$troupe" $command --help | cut -c1-29 | grep -E '^ +-' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
 done | sort -u >in_help
 sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' | sed 's/\\-/-/g' |

@@ -1,0 +1,117 @@
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <troupe/record.h>
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct settings {
+	const char *recording;
+	struct option_list resource_paths;
+	int64_t secondaries, chaos, until_step, verbosity;
+};
+
+#define AT(member) offsetof(struct settings, member)
+#define WHOLE_MAX 9223372036854775807.0
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "FILE", .offset = AT(recording)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+		.help = "as for run: the state must not depend on it"},
+	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
+		.help = "as for run: the state must not depend on it"},
+	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
+		.help = "compare no state of a later step; 0: no limit (the default)"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "look there for model:// and relative names; may be repeated"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+		.help = "0: only errors and the result; 1: also warnings (the default); 3 (when no level follows): "
+			"also a "
+			"line for each state that is compared"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "replay",
+	.usage = "troupe replay [OPTIONS] FILE",
+	.about = "Run again what troupe run --record FILE recorded, as fast as possible, and compare each state that "
+		 "is in "
+		 "it. Stops at the first that differs, and names the first entity of it that does, with its recorded "
+		 "value and the one found. A recording that was cut off, or damaged, is compared up to there.",
+	.after = "Exit status\n"
+		 "  0 all that could be compared is the same; 1 it differs, or the recording\n"
+		 "  cannot be read; 2 wrong usage; 4 internal error, or a model diverged\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+static void on_warning(void *ctx, const char *text)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= 1)
+		cli_finding(SDF_WARNING, text);
+}
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= 3)
+		printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
+}
+
+static void print_same(const struct settings *settings, const struct troupe_replay *replay)
+{
+	if (replay->end == TROUPE_REPLAY_CUT)
+		printf("%s: cut off after step %" PRIu64 ": ", settings->recording, replay->step);
+	if (replay->end == TROUPE_REPLAY_DAMAGED)
+		printf("%s: damaged after step %" PRIu64 ": ", settings->recording, replay->step);
+	printf("%" PRIu64 " steps, %" PRIu64 " hashes compared: all the same%s\n", replay->step - replay->begin,
+		replay->hashes, replay->failed ? " (the run that was recorded failed after them)" : "");
+}
+
+static int print_result(const struct settings *settings, const struct troupe_replay *replay)
+{
+	if (replay->end != TROUPE_REPLAY_DIFFERS) {
+		print_same(settings, replay);
+		return CLI_DONE;
+	}
+	printf("step %" PRIu64 ": ", replay->step);
+	if (replay->hashes > 1)
+		printf("(the same up to step %" PRIu64 ") ", replay->same);
+	printf("%s\n", replay->difference);
+	return CLI_BAD_INPUT;
+}
+
+static int replay(struct settings *settings)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_replay result;
+	struct troupe_error error;
+	def.resume_path = settings->recording;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = (int32_t)settings->secondaries;
+	def.chaos = settings->chaos >= 0;
+	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
+	def.on_warning = on_warning;
+	def.on_hash = on_hash;
+	def.ctx = settings;
+	troupe_status status = troupe_replay_run(&def, (uint64_t)settings->until_step, &result, &error);
+	if (!status)
+		return print_result(settings, &result);
+	cli_complain("replay", "%s", error.text);
+	return cli_exit_status(status);
+}
+
+int cli_replay(int argc, char **argv)
+{
+	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .chaos = -1, .verbosity = 1};
+	struct arena arena = {0};
+	int status;
+	if (options_parse(&command, argc, argv, &settings, &arena, &status))
+		status = replay(&settings);
+	arena_fini(&arena);
+	return status;
+}

@@ -1,0 +1,201 @@
+/* What a word of a model's state is called. The layout is that of ../scene/state.h. */
+#include "server/record.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_WORDS = sizeof(struct body_state) / 8, ANCHOR_WORDS = sizeof(struct body_anchor) / 8 };
+
+/* --- what was recorded -------------------------------------------------------------------------------------------- */
+
+static void forget(struct record_model *model)
+{
+	free(model->name);
+	free(model->words);
+	*model = (struct record_model){0};
+}
+
+static void take_model(struct record_world *recorded, uint32_t place, struct unpack *in)
+{
+	uint32_t more = recorded->models.count > place ? 0 : place + 1 - recorded->models.count;
+	(void)vec_append(&recorded->models, more);
+	struct record_model *model = &recorded->models.at[place];
+	forget(model);
+	model->id = unpack_u64(in);
+	model->name = unpack_string(in);
+	model->count = unpack_count(in, (uint64_t)(in->end - in->at) / 8);
+	model->words = mem_alloc((size_t)model->count * 8 + 8);
+	for (uint32_t i = 0; i < model->count; i++)
+		model->words[i] = unpack_u64(in);
+}
+
+void record_world_update(struct record_world *recorded, struct unpack *in)
+{
+	recorded->steps = unpack_u64(in);
+	recorded->levels = unpack_u64(in);
+	recorded->edits = unpack_u64(in);
+	for (uint32_t place; (place = unpack_count(in, RECORD_PLACES_MAX));)
+		take_model(recorded, place - 1, in);
+}
+
+void record_world_fini(struct record_world *recorded)
+{
+	for (uint32_t i = 0; i < recorded->models.count; i++)
+		forget(&recorded->models.at[i]);
+	vec_free(&recorded->models);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static const char *link_of(const struct scene *scene, const struct scene_model *model, uint32_t body)
+{
+	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
+		if (scene->links[l].body == model->body_first + body)
+			return scene->links[l].name;
+	return scene->bodies[model->body_first + body].name;
+}
+
+static bool name_joint(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+{
+	const struct scene *scene = world->scene;
+	for (uint32_t j = 0; j < scene->joint_count; j++) {
+		uint32_t first = world->shared.state->joint_offset[j];
+		if (scene->joints[j].model != m || word < first || word >= first + 2)
+			continue;
+		text_add(out, "joint '%s': position", scene->joints[j].name);
+		if (word > first)
+			text_add(out, " of its second axis");
+		return true;
+	}
+	return false;
+}
+
+static void name_system_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+{
+	const struct system_set *set = &world->systems->sets[m];
+	for (uint32_t s = 0; s < set->count; s++)
+		if (word >= set->at[s].word_first && word < set->at[s].word_first + set->at[s].words) {
+			text_add(out, "system '%s': word %u", set->at[s].ops->names[0], word - set->at[s].word_first);
+			return;
+		}
+	text_add(out, "systems: word %u", word);
+}
+
+enum word_kind { WORD_REAL, WORD_COUNT, WORD_BITS };
+
+static enum word_kind name_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+{
+	static const char *const body[] = {"position x", "position y", "position z", "orientation w", "orientation x",
+		"orientation y", "orientation z", "velocity x", "velocity y", "velocity z", "angular velocity x",
+		"angular velocity y", "angular velocity z"};
+	_Static_assert(ARRAY_LEN(body) == BODY_WORDS, "each word of a body has a name");
+	const struct scene_model *model = &world->scene->models[m];
+	uint32_t bodies = model->body_count, systems = world->shared.state->models[m].system_first;
+	if (word < bodies * BODY_WORDS) {
+		text_add(
+			out, "link '%s': %s", link_of(world->scene, model, word / BODY_WORDS), body[word % BODY_WORDS]);
+		return WORD_REAL;
+	}
+	if (word >= systems) {
+		name_system_word(world, m, word - systems, out);
+		return WORD_BITS;
+	}
+	if (name_joint(world, m, word, out))
+		return WORD_REAL;
+	if (bodies && word == systems - 1) {
+		text_add(out, "steps at rest");
+		return WORD_COUNT;
+	}
+	uint32_t anchors = systems - 1 - bodies * ANCHOR_WORDS, at = word - anchors;
+	text_add(out, "link '%s': resting place's %s", link_of(world->scene, model, at / ANCHOR_WORDS),
+		body[at % ANCHOR_WORDS]);
+	return WORD_REAL;
+}
+
+static void add_word(struct text *out, enum word_kind kind, uint64_t word)
+{
+	double real;
+	memcpy(&real, &word, sizeof real);
+	if (kind == WORD_REAL)
+		text_add_double(out, real);
+	else
+		text_add(out, kind == WORD_COUNT ? "%" PRIu64 : "%016" PRIx64, word);
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+static bool compare_words(
+	const struct record_model *recorded, const struct server_world *world, uint32_t m, struct text *out)
+{
+	const uint64_t *words = state_words(world->shared.state, m, false);
+	uint32_t count = world->shared.state->models[m].words;
+	text_add(out, "model '%s'", recorded->name);
+	if (count != recorded->count) {
+		text_add(out, ": recorded %u words of state, found %u", recorded->count, count);
+		return true;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (words[i] == recorded->words[i])
+			continue;
+		text_add(out, ", ");
+		enum word_kind kind = name_word(world, m, i, out);
+		text_add(out, ": recorded ");
+		add_word(out, kind, recorded->words[i]);
+		text_add(out, ", found ");
+		add_word(out, kind, words[i]);
+		return true;
+	}
+	return false;
+}
+
+static bool compare_place(
+	const struct record_model *recorded, const struct server_world *world, uint32_t m, struct text *out)
+{
+	const struct scene *scene = world->scene;
+	bool there = m < scene->model_count && !scene->models[m].absent && world->shared.state->models[m].words;
+	uint64_t id = there ? scene->models[m].id : 0;
+	if (recorded->id == id)
+		return id && compare_words(recorded, world, m, out);
+	if (!id)
+		text_add(out, "model '%s': recorded, but not found", recorded->name);
+	else if (!recorded->id)
+		text_add(out, "model '%s': found, but not recorded", scene->models[m].name);
+	else
+		text_add(out, "model '%s' (%" PRIu64 ") recorded, '%s' (%" PRIu64 ") found in its place",
+			recorded->name, recorded->id, scene->models[m].name, id);
+	return true;
+}
+
+static bool compare_rest(const struct record_world *recorded, const struct server_world *world, struct text *out)
+{
+	const struct primary *primary = &world->primary;
+	if (recorded->steps != primary->lockstep.number)
+		text_add(out, "recorded %" PRIu64 " steps, found %" PRIu64, recorded->steps, primary->lockstep.number);
+	else if (recorded->levels != plan_hash(&primary->plan))
+		text_add(out, "which levels are loaded: recorded %016" PRIx64 ", found %016" PRIx64, recorded->levels,
+			plan_hash(&primary->plan));
+	else if (recorded->edits != edit_hash(&primary->edit))
+		text_add(out,
+			"what was removed, placed or made a performer, time step or gravity: recorded %016" PRIx64
+			", found %016" PRIx64,
+			recorded->edits, edit_hash(&primary->edit));
+	else
+		return false;
+	return true;
+}
+
+bool record_compare(const struct record_world *recorded, const struct server_world *found, struct text *out)
+{
+	static const struct record_model nobody;
+	uint32_t count = MAX(recorded->models.count, found->scene->model_count);
+	text_add(out, "world '%s': ", found->scene->name);
+	size_t before = out->count;
+	for (uint32_t m = 0; m < count; m++) {
+		out->count = before;
+		if (compare_place(m < recorded->models.count ? &recorded->models.at[m] : &nobody, found, m, out))
+			return true;
+	}
+	out->count = before;
+	return compare_rest(recorded, found, out);
+}

@@ -1,0 +1,307 @@
+/* Recording costs what hashing costs, every so many steps: a model is written when its hash is not the one it had. It
+ * changes nothing that a step depends on, so a run that is recorded has the bits of one that is not. */
+#include "server/record.h"
+
+#include "base/hash.h"
+
+#include <troupe/record.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 20 }; /* more than this goes out before the next hash */
+
+struct seen { /* of a model, when it was last written */
+	uint64_t id, hash;
+};
+
+struct seen_world {
+	VEC(struct seen) models; /* by place */
+};
+
+struct recorder {
+	int file; /* -1: closed */
+	int why;  /* errno of the write that failed; 0: none */
+	bool begun;
+	uint64_t every;
+	uint64_t step;   /* of the last hash */
+	uint64_t chunks; /* so far */
+	struct text out, body;
+	struct files files; /* that commands named while it ran */
+	uint32_t files_written;
+	struct seen_world *worlds;
+	uint32_t world_count;
+};
+
+const char record_magic[RECORD_MAGIC_BYTES] = "troupe record\n";
+
+uint64_t record_checksum(uint64_t kind, uint64_t index, const char *bytes, size_t count)
+{
+	return hash_bytes(hash_mix(kind, index), bytes, count);
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+static bool open_to_write(const struct recorder *recorder)
+{
+	return recorder && recorder->file >= 0;
+}
+
+static void give_up(struct troupe_server *server)
+{
+	struct recorder *recorder = server->recorder;
+	struct text text = {0};
+	text_add(&text, "%s: cannot write: %s: the recording ends at step %" PRIu64 ", the run goes on",
+		server->def.record_path, strerror(recorder->why), recorder->step);
+	(void)close(recorder->file);
+	recorder->file = -1;
+	server_warn(server, text.at);
+	text_fini(&text);
+}
+
+static void flush(struct troupe_server *server)
+{
+	struct recorder *recorder = server->recorder;
+	for (size_t at = 0; at < recorder->out.count && !recorder->why;) {
+		ssize_t written = write(recorder->file, recorder->out.at + at, recorder->out.count - at);
+		if (written >= 0)
+			at += (size_t)written;
+		else if (errno != EINTR)
+			recorder->why = errno;
+	}
+	recorder->out.count = 0;
+	if (recorder->why)
+		give_up(server);
+}
+
+/* recorder->body as a chunk. */
+static void add_chunk(struct troupe_server *server, enum record_kind kind)
+{
+	struct recorder *recorder = server->recorder;
+	const struct text *body = &recorder->body;
+	pack_u64(&recorder->out, kind);
+	pack_u64(&recorder->out, body->count);
+	pack_u64(&recorder->out, record_checksum(kind, recorder->chunks++, body->at, body->count));
+	text_add_bytes(&recorder->out, body->at, body->count);
+	if (recorder->out.count > BUFFER_BYTES)
+		flush(server);
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+static void pack_model(struct text *out, const struct server_world *world, uint32_t place, struct seen now)
+{
+	const struct state *state = world->shared.state;
+	uint32_t count = now.id ? state->models[place].words : 0;
+	pack_u64(out, (uint64_t)place + 1);
+	pack_u64(out, now.id);
+	pack_string(out, now.id ? world->scene->models[place].name : "");
+	pack_u64(out, count);
+	for (uint32_t i = 0; i < count; i++)
+		pack_u64(out, state_words(state, place, false)[i]);
+}
+
+/* As primary_hash() has just hashed it. */
+static void pack_world(struct text *out, const struct server_world *world, struct seen_world *seen)
+{
+	const struct scene *scene = world->scene;
+	const struct state *state = world->shared.state;
+	pack_u64(out, world->primary.lockstep.number);
+	pack_u64(out, plan_hash(&world->primary.plan));
+	pack_u64(out, edit_hash(&world->primary.edit));
+	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
+	(void)vec_append(&seen->models, more);
+	for (uint32_t m = 0; m < seen->models.count; m++) {
+		struct seen now = {0, 0}, *before = &seen->models.at[m];
+		if (m < scene->model_count && !scene->models[m].absent && state->models[m].words)
+			now = (struct seen){scene->models[m].id, state->models[m].hash};
+		if (now.id == before->id && now.hash == before->hash)
+			continue;
+		pack_model(out, world, m, now);
+		*before = now;
+	}
+	pack_u64(out, 0);
+}
+
+static void add_hash(struct troupe_server *server, uint64_t step)
+{
+	struct recorder *recorder = server->recorder;
+	recorder->body.count = 0;
+	pack_u64(&recorder->body, step);
+	pack_u64(&recorder->body, troupe_server_hash(server));
+	for (uint32_t i = 0; i < server->world_count; i++)
+		pack_world(&recorder->body, &server->worlds[i], &recorder->worlds[i]);
+	recorder->step = step;
+	add_chunk(server, RECORD_HASH);
+	if (open_to_write(recorder))
+		flush(server);
+}
+
+static uint64_t steps_of(const struct troupe_server *server)
+{
+	uint64_t steps = 0;
+	for (uint32_t i = 0; i < server->world_count; i++)
+		steps = MAX(steps, server->worlds[i].primary.lockstep.number);
+	return steps;
+}
+
+static bool has_failed(const struct troupe_server *server)
+{
+	for (uint32_t i = 0; i < server->world_count; i++)
+		if (server->worlds[i].primary.status)
+			return true;
+	return false;
+}
+
+/* Files are found under the names that they have by way of these. */
+static void pack_paths(const struct troupe_server *server, struct text *out)
+{
+	const char *const *given = server->def.resource_paths;
+	uint64_t count = 0;
+	struct text paths = {0};
+	for (; given && given[count]; count++)
+		pack_string(&paths, given[count]);
+	for (uint32_t i = 0; sdf_path_variables[i]; i++, count++)
+		pack_string(&paths, getenv(sdf_path_variables[i]) ? getenv(sdf_path_variables[i]) : "");
+	pack_u64(out, count);
+	text_add_bytes(out, paths.at, paths.count);
+	text_fini(&paths);
+}
+
+void record_begin(struct troupe_server *server)
+{
+	struct recorder *recorder = server->recorder;
+	if (!open_to_write(recorder) || recorder->begun)
+		return;
+	recorder->begun = true;
+	text_add_bytes(&recorder->out, record_magic, RECORD_MAGIC_BYTES);
+	pack_u64(&recorder->out, RECORD_VERSION);
+	recorder->body.count = 0;
+	pack_paths(server, &recorder->body);
+	server_pack(server, &recorder->body);
+	recorder->step = steps_of(server);
+	add_chunk(server, RECORD_START);
+	if (open_to_write(recorder))
+		add_hash(server, recorder->step);
+}
+
+void record_merged(struct troupe_server *server, uint64_t steps)
+{
+	struct recorder *recorder = server->recorder;
+	if (open_to_write(recorder) && steps != recorder->step && steps % recorder->every == 0 && !has_failed(server))
+		add_hash(server, steps);
+}
+
+/* --- commands ----------------------------------------------------------------------------------------------------- */
+
+/* A command of which this is not so has all that it needs in itself. */
+static bool may_name_files(const struct command *command)
+{
+	bool creates = command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
+	return creates && (strstr(command->text, "filename") || strstr(command->text, "uri"));
+}
+
+static void add_files(struct server_world *world, const struct command *command)
+{
+	struct recorder *recorder = world->server->recorder;
+	struct files *files = &recorder->files;
+	primary_collect_command(&world->primary, command, files);
+	if (files->all.count == recorder->files_written)
+		return;
+	struct files fresh = {0}; /* lent by `files` */
+	for (uint32_t i = recorder->files_written; i < files->all.count; i++)
+		vec_push(&fresh.all, files->all.at[i]);
+	recorder->files_written = files->all.count;
+	recorder->body.count = 0;
+	files_pack(&fresh, &recorder->body);
+	vec_free(&fresh.all);
+	add_chunk(world->server, RECORD_FILES);
+}
+
+void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status)
+{
+	struct recorder *recorder = world->server->recorder;
+	if (!open_to_write(recorder))
+		return;
+	if (may_name_files(command))
+		add_files(world, command);
+	if (!open_to_write(recorder))
+		return;
+	bool heard = command->kind == COMMAND_SYSTEM || command->kind == COMMAND_TEXT;
+	recorder->body.count = 0;
+	pack_u64(&recorder->body, step);
+	pack_u64(&recorder->body, world->index);
+	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (status ? RECORD_COMMAND_FAILED : 0u));
+	pack_string(&recorder->body, command->topic);
+	pack_string(&recorder->body, command->text);
+	add_chunk(world->server, RECORD_COMMAND);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+troupe_status record_create(struct troupe_server *server, struct troupe_error *error)
+{
+	const struct troupe_server_def *def = &server->def;
+	if (!def->record_path)
+		return TROUPE_OK;
+	int file = open(def->record_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (file < 0)
+		return fail(error, TROUPE_EIO, "%s: cannot write: %s", def->record_path, strerror(errno));
+	struct recorder *recorder = mem_alloc(sizeof *recorder);
+	*recorder = (struct recorder){.file = file, .every = def->record_every, .world_count = server->world_count};
+	recorder->files.before = &server->files;
+	recorder->worlds = mem_alloc(server->world_count * sizeof *recorder->worlds);
+	server->recorder = recorder;
+	return TROUPE_OK;
+}
+
+static void end(struct troupe_server *server)
+{
+	struct recorder *recorder = server->recorder;
+	uint64_t steps = steps_of(server);
+	bool failed = has_failed(server);
+	record_begin(server); /* a run of no steps is one, too */
+	if (open_to_write(recorder) && !failed && steps != recorder->step)
+		add_hash(server, steps);
+	if (!open_to_write(recorder))
+		return;
+	recorder->body.count = 0;
+	pack_u64(&recorder->body, steps);
+	pack_u64(&recorder->body, failed);
+	add_chunk(server, RECORD_END);
+	if (open_to_write(recorder))
+		flush(server);
+	if (open_to_write(recorder) && close(recorder->file))
+		recorder->why = errno;
+	recorder->file = -1;
+}
+
+troupe_status troupe_server_end_recording(struct troupe_server *server, struct troupe_error *error)
+{
+	struct recorder *recorder = server->recorder;
+	if (open_to_write(recorder))
+		end(server);
+	if (recorder && recorder->why)
+		return fail(error, TROUPE_EIO, "%s: cannot write: %s: the recording ends at step %" PRIu64,
+			server->def.record_path, strerror(recorder->why), recorder->step);
+	return TROUPE_OK;
+}
+
+void record_destroy(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->file >= 0)
+		(void)close(recorder->file);
+	for (uint32_t i = 0; i < recorder->world_count; i++)
+		vec_free(&recorder->worlds[i].models);
+	free(recorder->worlds);
+	files_fini(&recorder->files);
+	text_fini(&recorder->out);
+	text_fini(&recorder->body);
+	free(recorder);
+}

@@ -1,0 +1,84 @@
+/* Chunks are read one at a time, so a recording may be larger than memory. Nothing is taken for a size before it has
+ * been held against what is left of the file. */
+#include "server/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool take(struct recording *recording, char *bytes, size_t count)
+{
+	if (count > recording->left)
+		return false;
+	for (size_t at = 0; at < count;) {
+		ssize_t got = read(recording->file, bytes + at, count - at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+	}
+	recording->left -= count;
+	return true;
+}
+
+static troupe_status check_head(struct recording *recording, struct troupe_error *error)
+{
+	char head[RECORD_HEAD_BYTES];
+	if (!take(recording, head, sizeof head) || memcmp(head, record_magic, RECORD_MAGIC_BYTES) != 0)
+		return fail(error, TROUPE_EWORLD, "%s: is no recording of troupe's", recording->path);
+	struct unpack in = {head + RECORD_MAGIC_BYTES, head + sizeof head, false};
+	uint64_t version = unpack_u64(&in);
+	if (version != RECORD_VERSION)
+		return fail(error, TROUPE_EWORLD,
+			"%s: is of version %llu: expected %d; it was recorded by another troupe", recording->path,
+			(unsigned long long)version, RECORD_VERSION);
+	return TROUPE_OK;
+}
+
+troupe_status recording_open(struct recording *recording, const char *path, struct troupe_error *error)
+{
+	struct stat info;
+	*recording = (struct recording){.file = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+	if (recording->file < 0 || fstat(recording->file, &info))
+		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
+	if (!S_ISREG(info.st_mode))
+		return fail(error, TROUPE_EIO, "%s: is no file: expected a recording", path);
+	recording->left = (uint64_t)info.st_size;
+	return check_head(recording, error);
+}
+
+enum recording_read recording_next(struct recording *recording, uint64_t *ret_kind, struct unpack *ret_body)
+{
+	char head[RECORD_CHUNK_BYTES];
+	if (!take(recording, head, sizeof head))
+		return RECORDING_CUT;
+	struct unpack in = {head, head + sizeof head, false};
+	uint64_t kind = unpack_u64(&in), count = unpack_u64(&in), checksum = unpack_u64(&in);
+	if (count > RECORD_CHUNK_BYTES_MAX)
+		return RECORDING_DAMAGED;
+	if (count > recording->left)
+		return RECORDING_CUT;
+	if (count > recording->room || !recording->bytes) {
+		recording->room = count + count / 2 + 64;
+		recording->bytes = mem_realloc(recording->bytes, recording->room);
+	}
+	if (!take(recording, recording->bytes, count))
+		return RECORDING_CUT;
+	if (record_checksum(kind, recording->index++, recording->bytes, count) != checksum)
+		return RECORDING_DAMAGED;
+	*ret_kind = kind;
+	*ret_body = (struct unpack){recording->bytes, recording->bytes + count, false};
+	return RECORDING_CHUNK;
+}
+
+void recording_close(struct recording *recording)
+{
+	if (recording->path && recording->file >= 0)
+		(void)close(recording->file);
+	free(recording->bytes);
+	*recording = (struct recording){0};
+}

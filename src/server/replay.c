@@ -1,0 +1,267 @@
+/* A run is made again from what it was given: the state in which it began, and the commands that were taken, each at
+ * the step at which it was. Commands that were still to come when it began are dropped: those that came are recorded.
+ *
+ * A command to a topic is given as text, which is read when its step comes: what the topic carries may be another
+ * thing until then. One that nobody could take is left out, as it changed nothing. */
+#include "server/record.h"
+
+#include <troupe/record.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replay {
+	struct recording recording;
+	struct troupe_server *server;
+	struct record_world *worlds; /* [server->world_count] */
+	VEC(char *) lists;           /* of resource paths, cut into these: */
+	VEC(const char *) paths;     /* NULL-terminated */
+	uint64_t until;
+	struct troupe_replay result;
+	bool done;
+};
+
+/* --- beginning ---------------------------------------------------------------------------------------------------- */
+
+static void drop_pending(struct server_world *world)
+{
+	struct command command;
+	while (schedule_due(&world->primary.schedule, UINT64_MAX, &command))
+		command_fini(&command);
+	atomic_store(&world->primary.schedule.may_create, true);
+}
+
+static void add_list(struct replay *replay, char *list)
+{
+	vec_push(&replay->lists, list);
+	for (char *rest = NULL, *path = strtok_r(list, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
+		vec_push(&replay->paths, path);
+}
+
+/* Those that were in force, and then the caller's. */
+static void take_paths(struct replay *replay, const char *const *more, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, RECORD_PATHS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		add_list(replay, unpack_string(in));
+	for (; more && *more; more++)
+		vec_push(&replay->paths, *more);
+	vec_push(&replay->paths, NULL);
+}
+
+static troupe_status begin(
+	struct replay *replay, const struct troupe_server_def *from, struct unpack *in, struct troupe_error *error)
+{
+	struct troupe_server_def def = *from;
+	take_paths(replay, from->resource_paths, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: its resource paths", from->resume_path);
+	def.resource_paths = replay->paths.at;
+	size_t count = (size_t)(in->end - in->at);
+	char *saved = mem_alloc(count + 1);
+	memcpy(saved, in->at, count);
+	def.world_path = def.world_text = def.record_path = NULL;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = 0;
+	def.paused = false;
+	def.initial_time_s = 0;
+	troupe_status status = server_create(&def, saved, count, &replay->server, error);
+	if (status)
+		return status;
+	replay->worlds = mem_alloc(replay->server->world_count * sizeof *replay->worlds);
+	for (uint32_t i = 0; i < replay->server->world_count; i++) {
+		drop_pending(&replay->server->worlds[i]);
+		replay->server->worlds[i].primary.options.unpaced = true;
+	}
+	replay->result.begin = replay->result.step = replay->result.same = troupe_server_progress(replay->server).steps;
+	return TROUPE_OK;
+}
+
+/* --- commands ----------------------------------------------------------------------------------------------------- */
+
+static troupe_status give(struct server_world *world, uint64_t step, uint32_t flags, const char *topic,
+	const char *text, struct troupe_error *error)
+{
+	struct schedule *schedule = &world->primary.schedule;
+	struct command command = {.step = step, .kind = COMMAND_TEXT};
+	troupe_status status = TROUPE_OK;
+	if (flags & RECORD_COMMAND_HEARD) {
+		if (flags & RECORD_COMMAND_FAILED)
+			return TROUPE_OK;
+		command.topic = mem_strdup(topic);
+		command.text = mem_strdup(text);
+	} else {
+		status = command_parse(
+			world->systems, world->scene->name, step, topic, text, &schedule->may_create, &command, error);
+	}
+	return status ? status : schedule_post(schedule, &command, error);
+}
+
+static troupe_status take_command(struct replay *replay, struct unpack *in, struct troupe_error *error)
+{
+	uint64_t step = unpack_u64(in);
+	uint32_t world = unpack_count(in, replay->server->world_count - 1);
+	uint32_t flags = unpack_count(in, RECORD_COMMAND_HEARD | RECORD_COMMAND_FAILED);
+	char *topic = unpack_string(in), *text = unpack_string(in);
+	troupe_status status = TROUPE_OK;
+	struct troupe_error why;
+	if (!in->bad)
+		status = give(&replay->server->worlds[world], step, flags, topic, text, &why);
+	if (status)
+		fail(error, status, "%s: command of step %" PRIu64 ", %s: %s", replay->recording.path, step, topic,
+			why.text);
+	free(topic);
+	free(text);
+	return status;
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+static bool goes_back(const struct replay *replay)
+{
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		if (replay->worlds[i].steps < replay->server->worlds[i].primary.lockstep.number)
+			return true;
+	return false;
+}
+
+static troupe_status go_on(struct replay *replay, struct troupe_error *error)
+{
+	uint64_t steps[SDF_WORLDS_MAX];
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		steps[i] = replay->worlds[i].steps;
+	return server_run_to(replay->server, steps, error);
+}
+
+static void tell_difference(struct replay *replay)
+{
+	struct text text = {0};
+	bool named = false;
+	for (uint32_t i = 0; i < replay->server->world_count && !named; i++) {
+		text.count = 0;
+		named = record_compare(&replay->worlds[i], &replay->server->worlds[i], &text);
+	}
+	if (!named) {
+		text.count = 0;
+		text_add(&text, "only the hash of the whole, not one of its parts");
+	}
+	struct troupe_error line; /* names may hold anything */
+	(void)fail(&line, TROUPE_EINTERNAL, "%s", text.at);
+	memcpy(replay->result.difference, line.text, sizeof line.text);
+	text_fini(&text);
+}
+
+static troupe_status take_hash(struct replay *replay, struct unpack *in, struct troupe_error *error)
+{
+	struct troupe_replay *result = &replay->result;
+	uint64_t step = unpack_u64(in), hash = unpack_u64(in);
+	if (replay->until && step > replay->until) {
+		result->end = TROUPE_REPLAY_LIMIT;
+		replay->done = true;
+		return TROUPE_OK;
+	}
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		record_world_update(&replay->worlds[i], in);
+	in->bad |= goes_back(replay);
+	if (in->bad)
+		return TROUPE_OK;
+	troupe_status status = go_on(replay, error);
+	if (status)
+		return status;
+	result->step = step;
+	result->hashes++;
+	uint64_t found = troupe_server_hash(replay->server);
+	if (replay->server->def.on_hash)
+		replay->server->def.on_hash(replay->server->def.ctx, step, found);
+	if (found == hash) {
+		result->same = step;
+		return TROUPE_OK;
+	}
+	tell_difference(replay);
+	result->end = TROUPE_REPLAY_DIFFERS;
+	replay->done = true;
+	return TROUPE_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unpack *in, struct troupe_error *error)
+{
+	switch (kind) {
+	case RECORD_FILES:
+		files_unpack(&replay->server->files, in);
+		return TROUPE_OK;
+	case RECORD_COMMAND:
+		return take_command(replay, in, error);
+	case RECORD_HASH:
+		return take_hash(replay, in, error);
+	case RECORD_END:
+		(void)unpack_u64(in);
+		replay->result.failed = unpack_count(in, 1);
+		replay->result.end = TROUPE_REPLAY_WHOLE;
+		replay->done = true;
+		return TROUPE_OK;
+	default:
+		in->bad = true;
+		return TROUPE_OK;
+	}
+}
+
+static void stop_short(struct replay *replay, enum recording_read read)
+{
+	replay->result.end = read == RECORDING_CUT ? TROUPE_REPLAY_CUT : TROUPE_REPLAY_DAMAGED;
+	replay->done = true;
+}
+
+static troupe_status follow(struct replay *replay, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	while (!status && !replay->done) {
+		uint64_t kind;
+		struct unpack in;
+		enum recording_read read = recording_next(&replay->recording, &kind, &in);
+		if (read == RECORDING_CHUNK)
+			status = take_chunk(replay, kind, &in, error);
+		if (read != RECORDING_CHUNK || in.bad)
+			stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read);
+	}
+	return status;
+}
+
+static troupe_status replay_all(struct replay *replay, const struct troupe_server_def *def, struct troupe_error *error)
+{
+	uint64_t kind;
+	struct unpack in;
+	troupe_status status = recording_open(&replay->recording, def->resume_path, error);
+	if (status)
+		return status;
+	enum recording_read read = recording_next(&replay->recording, &kind, &in);
+	if (read == RECORDING_CUT)
+		return fail(error, TROUPE_EWORLD, "%s: cut off before its first state", def->resume_path);
+	if (read == RECORDING_DAMAGED || kind != RECORD_START)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: its first state", def->resume_path);
+	status = begin(replay, def, &in, error);
+	return status ? status : follow(replay, error);
+}
+
+troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until, struct troupe_replay *ret_replay,
+	struct troupe_error *error)
+{
+	if (!def || !def->resume_path)
+		return fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
+	struct replay replay = {.until = until};
+	troupe_status status = replay_all(&replay, def, error);
+	recording_close(&replay.recording);
+	for (uint32_t i = 0; replay.worlds && i < replay.server->world_count; i++)
+		record_world_fini(&replay.worlds[i]);
+	free(replay.worlds);
+	troupe_server_destroy(replay.server);
+	for (uint32_t i = 0; i < replay.lists.count; i++)
+		free(replay.lists.at[i]);
+	vec_free(&replay.lists);
+	vec_free(&replay.paths);
+	if (!status)
+		*ret_replay = replay.result;
+	return status;
+}

@@ -1,0 +1,273 @@
+#!/bin/sh
+# test limit: 600
+# A recording, run again, has the same bits with any number of secondaries and without the files that its world was loaded
+# from; it is usable up to where it was cut off or damaged; what differs is named; recording changes nothing.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+cp -r "$worlds" "$scratch/worlds"
+here=$scratch/worlds
+tape=$scratch/recording
+
+# replay STATUS PATTERN OPTION...: that exit status, and one line with the pattern
+replay()
+{
+	want=$1 pattern=$2
+	shift 2
+	timeout 60 "$troupe" replay -v 0 "$@" >"$scratch/out" 2>"$scratch/err"
+	status=$?
+	[ "$status" = "$want" ] && [ "$(cat "$scratch/out" "$scratch/err" | wc -l)" = 1 ] &&
+		cat "$scratch/out" "$scratch/err" | grep -qE -e "$pattern"
+	check "replay $*: $status, not $want with /$pattern/: $(cat "$scratch/out" "$scratch/err" | head -n 3)" $?
+}
+
+# comes_again NAME COMMANDS STEPS EVERY OPTION...: recorded with two secondaries, which prints what a run prints that is
+# not recorded, and run again without the world's files
+comes_again()
+{
+	name=$1 given=$2 until=$3 every=$4
+	shift 4
+	run "$scratch/plain" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 1 "$@"
+	run "$scratch/recorded" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 2 \
+		--record "$tape" --record-every "$every" "$@"
+	check "$name: runs and records" $?
+	cmp -s "$scratch/plain" "$scratch/recorded"
+	check "$name: recording changes what comes out" $?
+	mv "$here" "$here.hidden"
+	for options in 0 1 3 '2 --chaos 1'; do
+		# shellcheck disable=SC2086
+		replay 0 "^$until steps, $((until / every + 1)) hashes compared: all the same$" "$tape" --secondaries $options
+	done
+	mv "$here.hidden" "$here"
+	timeout 60 "$troupe" replay "$tape" -v 3 2>"$scratch/err" | grep '^hash' | sed 1d >"$scratch/again"
+	cmp -s "$scratch/plain" "$scratch/again"
+	check "$name: hashes of the replay are not those of the run" $?
+}
+
+cat >"$scratch/edits" <<-EOF2
+	100 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
+	101 /model/late/cmd_vel linear: {x: 0.9}
+	150 /world/asleep/remove name: "crate_1_0_1"
+	200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+	250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
+	260 /world/asleep/create sdf_filename: "models/cart" name: "a" allow_renaming: true pose {position {x: 5 y: 12 z: 1}}
+	300 /world/asleep/remove name: "late"
+	310 /model/late/cmd_vel linear: {x: 0.5}
+	320 /world/asleep/remove name: "nobody"
+	350 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
+	400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
+	450 /world/asleep/set_pose name: "ground" position {z: -0.1}
+	500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+	550 /world/asleep/set_physics max_step_size: 0.0005 real_time_factor: 0.001 gravity {z: -20}
+	560 /world/asleep/set_physics real_time_factor: 1000000
+	600 /model/late/cmd_vel linear: {x: 0.5}
+	700 /world/asleep/control pause: true
+	720 /world/asleep/control multi_step: 100
+	900 /world/asleep/control reset {all: true} pause: false
+EOF2
+sed '/nobody/d; /^310/d' "$scratch/edits" >"$scratch/good"
+comes_again asleep "$scratch/good" 1200 50
+comes_again warehouse "$here/warehouse.commands" 1500 100
+comes_again specification "$here/specification_2.commands" 500 100
+comes_again patrol - 600 100
+[ -n "$quick" ] || comes_again heap - 1500 500
+[ -n "$quick" ] || comes_again hill - 3000 1000
+[ -n "$quick" ] || comes_again shapes - 600 200
+
+# commands that could not be obeyed are part of it
+"$troupe" run "$here/asleep.sdf" --commands "$scratch/edits" --rtf 0 -v 0 --iterations 900 --record "$tape" 2>"$scratch/err"
+[ $? = 1 ] && grep -q '2 commands could not be obeyed' "$scratch/err"
+check "refused commands: $(cat "$scratch/err")" $?
+replay 0 '^900 steps, 2 hashes compared: all the same$' "$tape" --secondaries 1
+
+# a recording goes on where a saved state began, drops what was still to come then, and has the files that came later
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 100 --save-at 100 "$scratch/state"
+echo '150 /world/meeting/create sdf_filename: "late.sdf" name: "late" pose {position {z: 3}}' |
+	sed "s|late.sdf|$here/late.sdf|; s|/world/meeting|/world/$(sed -n 's/.*<world name="\([^"]*\)".*/\1/p' "$here/meeting.sdf")|" >"$scratch/late"
+cat >"$here/late.sdf" <<'END'
+<sdf version="1.9"><model name="late"><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry>
+</collision></link></model></sdf>
+END
+"$troupe" run --resume "$scratch/state" --commands "$scratch/late" --rtf 0 -v 0 --iterations 450 --record "$tape" \
+	--record-every 100 --trace >"$scratch/out" 2>&1
+grep -q '^reply 150 .* ok' "$scratch/out"
+check "a model from a file, after a resume: $(head -n 2 "$scratch/out")" $?
+mv "$here" "$here.hidden"
+replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
+replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
+mv "$here.hidden" "$here"
+
+# found by way of resource paths: an option's and the environment's
+mkdir -p "$here/option/ball" "$here/environment/other"
+cp "$here/late.sdf" "$here/environment/other/model.sdf"
+sed 's/late/ball/' "$here/late.sdf" >"$here/option/ball/model.sdf"
+for model in option/ball environment/other; do
+	echo "<model><name>m</name><sdf version='1.9'>model.sdf</sdf></model>" >"$here/$model/model.config"
+done
+echo '<sdf version="1.9"><world name="w"><include><uri>model://ball</uri></include>
+<include><uri>model://other</uri><pose>3 0 0 0 0 0</pose></include></world></sdf>' >"$here/found.sdf"
+(
+	GZ_SIM_RESOURCE_PATH=$scratch:$here/environment
+	export GZ_SIM_RESOURCE_PATH
+	run "$scratch/out" "$here/found.sdf" - 100 --record "$tape" --resource-path "$here/option"
+)
+check 'models from resource paths' $?
+mv "$here" "$here.hidden"
+replay 0 '^100 steps, 2 hashes compared: all the same$' "$tape"
+mv "$here.hidden" "$here"
+
+# several worlds, of which one ends before the other
+sed 's|<sdf[^>]*>||; s|</sdf>||; s|<?xml[^>]*>||' "$here/meeting.sdf" >"$scratch/inner"
+{
+	echo '<sdf version="1.9">'
+	sed 's|<world name="[^"]*"|<world name="one"|' "$scratch/inner"
+	sed 's|<world name="[^"]*"|<world name="two"|; s|<max_step_size>[^<]*|<max_step_size>0.002|' "$scratch/inner"
+	echo '</sdf>'
+} >"$here/two.sdf"
+printf '10 /world/one/control pause: true\n60 /world/one/control pause: false\n' >"$scratch/two"
+run "$scratch/out" "$here/two.sdf" "$scratch/two" 0 --until 0.4 --record "$tape" --record-every 100 --secondaries 1
+check 'two worlds' $?
+replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tape" --secondaries 2
+
+# --- cut off and damaged -------------------------------------------------------------------------------------------
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 400 --record "$tape" --record-every 50
+size=$(wc -c <"$tape")
+first=$(python3 - "$tape" <<'END'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+at = 24
+for chunk in range(2):
+    at += 24 + struct.unpack_from('<Q', data, at + 8)[0]
+print(at)
+END
+)
+for cut in 0 10 23; do
+	head -c "$cut" "$tape" >"$scratch/cut"
+	replay 1 'cut: is no recording' "$scratch/cut"
+done
+for cut in 24 40 1000; do
+	head -c "$cut" "$tape" >"$scratch/cut"
+	replay 1 'cut: cut off before its first state' "$scratch/cut"
+done
+last=-1
+step=$(((size - first) / $([ -n "$quick" ] && echo 10 || echo 40)))
+for cut in $(seq "$first" "$step" $((size - 1))) $((size - 1)); do
+	head -c "$cut" "$tape" >"$scratch/cut"
+	replay 0 'cut: cut off after step [0-9]*: [0-9]* steps, [1-9][0-9]* hashes compared: all the same$' "$scratch/cut" \
+		--secondaries 1
+	now=$(sed -n 's/.*cut off after step \([0-9]*\):.*/\1/p' "$scratch/out")
+	[ "${now:--2}" -ge "$last" ]
+	check "cut at $cut: after step $now, a shorter one after $last" $?
+	last=$now
+done
+[ "$last" = 400 ]
+check "cut at the end: after step $last, not 400" $?
+# flip BYTE FILE: one bit of it is another
+flip()
+{
+	python3 - "$tape" "$1" "$2" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+data[int(sys.argv[2])] ^= 4
+open(sys.argv[3], 'wb').write(data)
+END
+}
+flip $((first / 2)) "$scratch/flip"
+replay 1 'flip: damaged: its first state' "$scratch/flip"
+for byte in $((first + 30)) $(((first + size) / 2)) $((size - 10)); do
+	flip "$byte" "$scratch/flip"
+	replay 0 'flip: (damaged|cut off) after step [0-9]*: .* all the same$' "$scratch/flip" --secondaries 1
+done
+flip 16 "$scratch/flip"
+replay 1 'flip: is of version 5: expected 1' "$scratch/flip"
+replay 1 'meeting.sdf: is no recording' "$here/meeting.sdf"
+replay 1 'nothing: cannot open' "$scratch/nothing"
+replay 1 'is no file' "$scratch"
+replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249
+
+# killed: usable up to the last state that was written
+"$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tape" --record-every 20 &
+for _ in $(seq 100); do
+	[ -s "$tape" ] && [ "$(wc -c <"$tape")" -gt $((first + 2000)) ] && break
+	sleep 0.1
+done
+kill -s KILL $!
+wait $! 2>"$scratch/err"
+replay 0 'cut off after step [1-9]|^[1-9][0-9]* steps' "$tape" --secondaries 0 --until-step 500
+
+# --- what differs --------------------------------------------------------------------------------------------------
+# doctor HASH WHAT: the recording with a changed hash in its HASHth state, and in the first model of it a word changed
+# (word) or its id (id), or the hash of its levels (levels), or nothing else (rest)
+doctor()
+{
+	python3 - "$tape" "$1" "$2" "$scratch/doctored" <<'END'
+import struct, sys
+MASK = (1 << 64) - 1
+def mix(a, b):
+    product = (a ^ 0xa0761d6478bd642f) * (b ^ 0xe7037ed1a0b428db)
+    return (product ^ product >> 64) & MASK
+def checksum(kind, index, data):
+    value = mix(mix(kind, index), len(data))
+    for (word,) in struct.iter_unpack('<Q', data[:len(data) & ~7]):
+        value = mix(value ^ word, 0x8ebc6af09c88c6e3)
+    tail = data[len(data) & ~7:].ljust(8, b'\0')
+    return mix(value ^ struct.unpack('<Q', tail)[0], 0x8ebc6af09c88c6e3)
+path, wanted, what, out = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+data = open(path, 'rb').read()
+result, at, index, hashes = data[:24], 24, 0, 0
+while at < len(data):
+    kind, count, check = struct.unpack_from('<QQQ', data, at)
+    body = bytearray(data[at + 24:at + 24 + count])
+    assert checksum(kind, index, bytes(body)) == check
+    hashes += kind == 4
+    if kind == 4 and hashes == wanted:
+        body[8] ^= 1
+        model = 16 + 24
+        words = model + 16 + 8 + struct.unpack_from('<Q', body, model + 16)[0] + 8
+        if what == 'word':
+            body[words + 8:words + 16] = struct.pack('<d', 123.5)
+        elif what == 'id':
+            body[model + 8] ^= 64
+        elif what == 'levels':
+            body[16 + 8] ^= 1
+        elif what == 'rest':
+            pass
+    result += struct.pack('<QQQ', kind, len(body), checksum(kind, index, bytes(body))) + bytes(body)
+    at += 24 + count
+    index += 1
+open(out, 'wb').write(result)
+END
+	check "doctor $1 $2" $?
+}
+run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 300 --record "$tape" --record-every 100
+
+doctor 3 word
+replay 1 "^step 200: \(the same up to step 100\) world '[^']*': model '[^']*', link '[^']*': position y: recorded 123.5, found -?[0-9]" \
+	"$scratch/doctored" --secondaries 0
+replay 0 '^100 steps, 2 hashes' "$scratch/doctored" --until-step 199
+doctor 1 word
+replay 1 "^step 0: world '[^']*': model .* recorded 123.5, found" "$scratch/doctored" --secondaries 2
+doctor 2 id
+replay 1 "^step 100: .* model '[^']*' \([0-9]*\) recorded, '[^']*' \([0-9]*\) found in its place$" "$scratch/doctored"
+doctor 2 levels
+replay 1 '^step 100: .* which levels are loaded: recorded [0-9a-f]{16}, found' "$scratch/doctored"
+doctor 2 rest
+replay 1 '^step 100: .*only the hash' "$scratch/doctored"
+
+# another run than the one that was recorded: with a rule of determinism broken
+for rule in random pairs; do
+	run "$scratch/out" "$here/heap.sdf" - 500 --break $rule --secondaries 3 --chaos 1 --record "$tape" --record-every 100
+	replay 1 "^step [1-9]00: .* world 'heap': model '[^']*', .*: recorded [^ ]*, found [^ ]*$" "$tape" --secondaries 0
+done
+
+# --- what cannot be written ----------------------------------------------------------------------------------------
+if [ -e /dev/full ]; then
+	timeout 60 "$troupe" run "$here/meeting.sdf" --rtf 0 --iterations 300 --hash-every 300 --record /dev/full \
+		>"$scratch/out" 2>"$scratch/err"
+	[ $? = 1 ] && grep -q '^hash 300 ' "$scratch/out" && [ "$(grep -c '^warning: /dev/full: cannot write' "$scratch/err")" = 1 ] &&
+		[ "$(grep -c '^troupe run: /dev/full: cannot write' "$scratch/err")" = 1 ]
+	check "a full device: $(cat "$scratch/err")" $?
+fi
+timeout 60 "$troupe" run "$here/meeting.sdf" --rtf 0 --iterations 10 --record "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] && grep -q 'no/such: cannot write' "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
+check "nowhere to record: $(cat "$scratch/err")" $?
+totals
