@@ -34,6 +34,7 @@ struct troupe_server {
 	char *saved;        /* the file that is being resumed; NULL: none, or it is done */
 	size_t saved_count;
 	char *saved_path;            /* of the world, in it */
+	VEC(char *) folders;         /* in which files were looked for when it was saved; NULL after the last */
 	struct unpack rest;          /* of saved */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;

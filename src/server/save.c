@@ -5,7 +5,7 @@
  *   version, checksum         64 bits each (../base/pack.h); the checksum is of all that follows
  *   version of the program    a string
  *   seed, flags               FLAG_...
- *   path of the world's file, files, number of worlds
+ *   path of the world's file, folders in which files were looked for, files, number of worlds
  *   of each world: its name, its primary_pack() as bytes */
 #include "server/internal.h"
 
@@ -15,10 +15,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 1, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32 };
+enum { VERSION = 1, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32, FOLDERS_MAX = 65536 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";
+
+/* Folders in which files were looked for: they are found again under the names that they have by way of these. */
+static void pack_folders(const struct troupe_server_def *def, struct text *out)
+{
+	struct text names = {0};
+	uint64_t count = 0;
+	for (const char *const *at = def->resource_paths; at && *at; at++, count++)
+		pack_string(&names, *at);
+	for (uint32_t i = 0; !def->resume_path && sdf_path_variables[i]; i++)
+		for (const char *at = getenv(sdf_path_variables[i]); at && *at;) {
+			size_t length = strcspn(at, ":");
+			if (length) {
+				pack_bytes(&names, at, length);
+				count++;
+			}
+			at += length + (at[length] == ':');
+		}
+	pack_u64(out, count);
+	text_add_bytes(out, names.at ? names.at : "", names.count);
+	text_fini(&names);
+}
 
 void server_pack(struct troupe_server *server, struct text *out)
 {
@@ -28,6 +49,7 @@ void server_pack(struct troupe_server *server, struct text *out)
 	pack_u64(&body,
 		(server->def.ignore_levels ? FLAG_IGNORE_LEVELS : 0u) | (server->def.sleepless ? FLAG_SLEEPLESS : 0u));
 	pack_string(&body, server->def.world_path);
+	pack_folders(&server->def, &body);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		primary_collect(&server->worlds[i].primary, &server->files);
 	files_pack(&server->files, &body);
@@ -71,6 +93,18 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 	return TROUPE_OK;
 }
 
+/* Those that are given now come first. */
+static void unpack_folders(struct troupe_server *server, struct unpack *in)
+{
+	for (const char *const *at = server->def.resource_paths; at && *at; at++)
+		vec_push(&server->folders, mem_strdup(*at));
+	uint32_t count = unpack_count(in, FOLDERS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		vec_push(&server->folders, unpack_string(in));
+	vec_push(&server->folders, NULL);
+	server->def.resource_paths = (const char *const *)server->folders.at;
+}
+
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.resume_path;
@@ -91,6 +125,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	server->def.sleepless = flags & FLAG_SLEEPLESS;
 	server->saved_path = unpack_string(in);
 	server->def.world_path = server->saved_path;
+	unpack_folders(server, in);
 	files_unpack(&server->files, in);
 	return in->bad ? fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path) : TROUPE_OK;
 }

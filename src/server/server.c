@@ -253,6 +253,9 @@ void troupe_server_destroy(struct troupe_server *server)
 	files_fini(&server->files);
 	free(server->saved);
 	free(server->saved_path);
+	for (uint32_t i = 0; i < server->folders.count; i++)
+		free(server->folders.at[i]);
+	vec_free(&server->folders);
 	free(server);
 }
 

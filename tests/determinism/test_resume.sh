@@ -119,6 +119,20 @@ check 'the newest is that of step 300' $?
 cmp -s "$scratch/n.200" "$scratch/again"
 check 'a resumed run saves the same file' $?
 
+# files that were found in resource paths, given and of the environment, are found again
+mkdir -p "$scratch/given" "$scratch/environment"
+cp -r "$here/models" "$scratch/given"
+cp -r "$here/models" "$scratch/environment/others"
+sed 's|models/cart</uri>|models/cart</uri><pose>0 5 0 0 0 0</pose>|; s|<uri>models/cart|<uri>model://cart|' \
+	"$here/meeting.sdf" >"$scratch/elsewhere.sdf"
+GZ_SIM_RESOURCE_PATH=$scratch/no:$scratch/environment/others "$troupe" run "$scratch/elsewhere.sdf" --rtf 0 -v 0 \
+	--iterations 200 --hash-every 200 --save-at 100 "$scratch/found" --resource-path "$scratch/given" >"$scratch/whole"
+check 'runs with files from elsewhere' $?
+rm -r "$scratch/given" "$scratch/environment"
+"$troupe" run --resume "$scratch/found" --rtf 0 -v 0 --iterations 200 --hash-every 200 >"$scratch/resumed"
+cmp -s "$scratch/whole" "$scratch/resumed"
+check 'goes on without them' $?
+
 # refused FILE REASON OPTION...
 refused()
 {

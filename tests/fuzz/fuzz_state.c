@@ -162,6 +162,9 @@ static void read_state(struct tokens *tokens, const struct text *state)
 	string(tokens);
 	numbers(tokens, NUMBER, 2);
 	string(tokens);
+	uint64_t paths = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < paths && !tokens->in.bad; i++)
+		string(tokens);
 	read_files(tokens);
 	uint64_t worlds = number(tokens, NUMBER);
 	for (uint64_t w = 0; w < worlds && !tokens->in.bad; w++) {
