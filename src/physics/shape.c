@@ -71,7 +71,12 @@ static enum collide_kind kind_of(enum scene_shape_kind kind)
 
 static struct collide_shape shape_of(const struct scene_geom *geom, dGeomID id)
 {
-	const dReal *p = dGeomGetPosition(id), *r = dGeomGetRotation(id);
+	/* Copied by ODE, not read here: it hands places of geoms that are gone from thread to thread, by atomics that
+	 * ThreadSanitizer does not see. */
+	dVector3 p;
+	dMatrix3 r;
+	dGeomCopyPosition(id, p);
+	dGeomCopyRotation(id, r);
 	struct collide_shape shape = {
 		.kind = kind_of(geom->kind), .size = geom->size, .hull = geom->hull, .p = {p[0], p[1], p[2]}};
 	for (int i = 0; i < 3; i++)
