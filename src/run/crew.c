@@ -109,18 +109,23 @@ static troupe_status send(struct team *team, const struct step *step)
 	return status;
 }
 
+/* Once the last step is out, somebody else may have the primaries' part: nothing of the crew is looked at then. */
 static void decide_and_send(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
-	uint32_t out = 0;
-	bool refused = false, some = decide(crew, steps);
+	struct team *going[SDF_WORLDS_MAX];
+	uint32_t count = 0;
+	(void)decide(crew, steps);
 	for (uint32_t i = 0; i < crew->team_count; i++)
-		out += crew->teams[i].out;
-	atomic_store(&crew->outstanding, out); /* before any of them can be acknowledged */
-	for (uint32_t i = 0; i < crew->team_count; i++)
-		if (crew->teams[i].out)
-			refused |= send(&crew->teams[i], steps[i]) != TROUPE_OK;
-	if (!some || refused)
+		if (crew->teams[i].out) {
+			steps[count] = steps[i];
+			going[count++] = &crew->teams[i];
+		}
+	atomic_store(&crew->outstanding, count); /* before any of them can be acknowledged */
+	bool refused = false;
+	for (uint32_t i = 0; i < count; i++)
+		refused |= send(going[i], steps[i]) != TROUPE_OK;
+	if (!count || refused)
 		gate_open(&crew->idle);
 }
 
@@ -263,24 +268,32 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
+static void stop_threads(struct team *team)
+{
+	if (!team->transport)
+		return;
+	team->crew->ops->close(team->transport);
+	for (uint32_t i = 0; i < team->count; i++)
+		pthread_join(team->workers[i].thread, NULL);
+}
+
 static void dismiss(struct team *team)
 {
-	if (team->transport) {
-		team->crew->ops->close(team->transport);
-		for (uint32_t i = 0; i < team->count; i++)
-			pthread_join(team->workers[i].thread, NULL);
+	if (team->transport)
 		team->crew->ops->destroy(team->transport);
-	} else if (team->workers) {
+	else if (team->workers)
 		secondary_destroy(team->workers[0].secondary);
-	}
 	free(team->workers);
 	free(team->acks);
 }
 
+/* A thread of one team may be on its way out of another's transport, so all end before any is destroyed. */
 void crew_destroy(struct crew *crew)
 {
 	if (!crew)
 		return;
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		stop_threads(&crew->teams[i]);
 	for (uint32_t i = 0; i < crew->team_count; i++)
 		dismiss(&crew->teams[i]);
 	free(crew->teams);
