@@ -1,5 +1,6 @@
 #include "cli/report.h"
 
+#include "base/files.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -49,33 +50,12 @@ static bool put(FILE *file, const char *report)
 	return good;
 }
 
-static FILE *open_temporary(char *name)
-{
-	int file = mkstemp(name);
-	if (file < 0)
-		return NULL;
-	mode_t mask = umask(0);
-	umask(mask);
-	(void)fchmod(file, 0666 & ~mask);
-	return fdopen(file, "w");
-}
-
 troupe_status report_write(const char *path, const char *report, struct troupe_error *error)
 {
-	bool good;
-	if (is_special(path)) {
-		good = put(fopen(path, "w"), report);
-	} else {
-		char *name = mem_printf("%s.XXXXXX", path);
-		FILE *file = open_temporary(name);
-		good = put(file, report) && !rename(name, path);
-		int why = errno;
-		if (file && !good)
-			unlink(name);
-		free(name);
-		errno = why;
-	}
-	return good ? TROUPE_OK : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(errno));
+	if (!is_special(path))
+		return files_write(path, report, strlen(report), error);
+	return put(fopen(path, "w"), report) ? TROUPE_OK
+					     : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
 /* --- for people --------------------------------------------------------------------------------------------------- */

@@ -55,6 +55,12 @@ static inline struct vec3 vec3_cross(struct vec3 a, struct vec3 b)
 	return (struct vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
+/* Every coordinate is finite and within this. */
+static inline bool vec3_within(struct vec3 a, double max)
+{
+	return fabs(a.x) <= max && fabs(a.y) <= max && fabs(a.z) <= max; /* false for NaN too */
+}
+
 static inline double vec3_length(struct vec3 a)
 {
 	return sqrt(vec3_dot(a, a));

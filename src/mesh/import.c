@@ -133,7 +133,7 @@ static troupe_status add_part(const struct aiMesh *from, const struct aiNode *no
 		return fail(error, TROUPE_ELIMIT, "more than %d vertices", 3 * MESH_TRIANGLES_MAX);
 	for (unsigned i = 0; i < from->mNumVertices; i++) {
 		struct vec3 p = affine_point(at, &from->mVertices[i]);
-		if (!(fabs(p.x) <= 1e9 && fabs(p.y) <= 1e9 && fabs(p.z) <= 1e9))
+		if (!vec3_within(p, 1e9))
 			return fail(error, TROUPE_EWORLD, "a vertex is at %g %g %g: expected numbers within 1e9", p.x,
 				p.y, p.z);
 		mesh_add_point(mesh, p);

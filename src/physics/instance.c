@@ -215,11 +215,6 @@ static struct vec3 from_ode(const dReal *v)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-static bool bounded(struct vec3 v, double max)
-{
-	return fabs(v.x) <= max && fabs(v.y) <= max && fabs(v.z) <= max; /* false for NaN too */
-}
-
 /* What is led ends where it was to go, not where ODE's integration comes to. */
 static void place_exactly(const struct scene_body *from, const struct body_control *control, struct body_state *next)
 {
@@ -244,8 +239,9 @@ bool instance_store(struct physics *physics, struct instance *instance)
 		double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
 		place_exactly(&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i],
 			&next[i]);
-		sane = sane && bounded(next[i].p, PHYSICS_POSITION_MAX) && bounded(next[i].v, PHYSICS_VELOCITY_MAX) &&
-		       bounded(next[i].w, PHYSICS_SPIN_MAX) && norm > 0.5 && norm < 2;
+		sane = sane && vec3_within(next[i].p, PHYSICS_POSITION_MAX) &&
+		       vec3_within(next[i].v, PHYSICS_VELOCITY_MAX) && vec3_within(next[i].w, PHYSICS_SPIN_MAX) &&
+		       norm > 0.5 && norm < 2;
 	}
 	if (!sane)
 		return false;

@@ -86,11 +86,7 @@ static bool may_sleep(const struct physics *physics, const uint32_t *members, ui
 static bool put_to_rest(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
-	const struct body_state *now = state_bodies(physics->state, model, false);
-	bool at_rest = true;
-	for (uint32_t i = 0; i < m->body_count; i++)
-		at_rest = at_rest && is_zero(now[i].v) && is_zero(now[i].w);
-	if (at_rest)
+	if (is_at_rest(state_bodies(physics->state, model, false), m->body_count))
 		return false;
 	memcpy(state_words(physics->state, model, true), state_words(physics->state, model, false),
 		physics->state->models[model].system_first * sizeof(uint64_t));

@@ -386,11 +386,6 @@ static const struct scene_joint *tie_of(const struct scene *scene, uint32_t mode
 	return NULL;
 }
 
-static bool too_far(struct vec3 p)
-{
-	return !(fabs(p.x) <= SCENE_POSITION_MAX && fabs(p.y) <= SCENE_POSITION_MAX && fabs(p.z) <= SCENE_POSITION_MAX);
-}
-
 static troupe_status check_pose(const struct edit *edit, const struct message *message, uint32_t *ret_model,
 	struct pose *ret_pose, struct troupe_error *error)
 {
@@ -403,7 +398,7 @@ static troupe_status check_pose(const struct edit *edit, const struct message *m
 		status = message_pose_of(message, MESSAGE_POSE_POSE, ret_pose, error);
 	if (status)
 		return status;
-	if (too_far(ret_pose->p))
+	if (!vec3_within(ret_pose->p, SCENE_POSITION_MAX))
 		return fail(error, TROUPE_ECOMMAND, "position %g %g %g: expected coordinates within %g m",
 			ret_pose->p.x, ret_pose->p.y, ret_pose->p.z, SCENE_POSITION_MAX);
 	if (scene->models[*ret_model].actor)
@@ -762,11 +757,6 @@ static troupe_status recreate(
 	return status;
 }
 
-static bool within(struct vec3 v, double max)
-{
-	return fabs(v.x) <= max && fabs(v.y) <= max && fabs(v.z) <= max; /* false for NaN too */
-}
-
 /* Positions of joints and anchors; what systems keep they look at themselves. */
 static bool sane_numbers(const struct state *state, uint32_t model)
 {
@@ -787,8 +777,8 @@ static bool sane_bodies(const struct state *state, uint32_t model)
 	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
 		const struct body_state *s = &bodies[b];
 		double norm = s->q.w * s->q.w + s->q.x * s->q.x + s->q.y * s->q.y + s->q.z * s->q.z;
-		if (too_far(s->p) || !(norm > 0.5 && norm < 2) || !within(s->v, PHYSICS_VELOCITY_MAX) ||
-			!within(s->w, PHYSICS_SPIN_MAX))
+		if (!vec3_within(s->p, SCENE_POSITION_MAX) || !(norm > 0.5 && norm < 2) ||
+			!vec3_within(s->v, PHYSICS_VELOCITY_MAX) || !vec3_within(s->w, PHYSICS_SPIN_MAX))
 			return false;
 	}
 	return sane_numbers(state, model);
@@ -809,7 +799,7 @@ static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpa
 
 static bool sane_volume(struct vec3 v)
 {
-	return v.x >= 0 && v.y >= 0 && v.z >= 0 && within(v, SDF_LENGTH_MAX);
+	return v.x >= 0 && v.y >= 0 && v.z >= 0 && vec3_within(v, SDF_LENGTH_MAX);
 }
 
 static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
@@ -817,7 +807,7 @@ static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
 	if (scene->models[index].body_count)
 		return true;
 	struct pose pose = unpack_pose(in);
-	if (in->bad || !within(pose.p, 2 * SDF_LENGTH_MAX))
+	if (in->bad || !vec3_within(pose.p, 2 * SDF_LENGTH_MAX))
 		return false;
 	scene_place_static(scene, index, pose);
 	return true;

@@ -322,12 +322,12 @@ bool primary_is_idle(const struct primary *primary)
 
 /* --- the turn --------------------------------------------------------------------------------------------------- */
 
-static void tell(struct primary *primary, uint64_t k)
+static void tell(struct primary *primary, uint64_t k, bool first)
 {
 	uint64_t loaded = 0;
 	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.events.count; i++)
 		primary->options.on_event(primary->options.ctx, k, &primary->plan.events.at[i]);
-	if (primary->plan.events.count || !k) {
+	if (primary->plan.events.count || first) {
 		for (uint32_t l = 0; l < primary->shared->scene->level_count; l++)
 			loaded += primary->plan.loaded[l];
 		atomic_store_explicit(&primary->seen_levels, loaded, memory_order_relaxed);
@@ -341,13 +341,14 @@ static const struct step *decide(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
+	bool first = !primary->plan.begun;
 	step->state_changed = false;
 	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
-	tell(primary, k);
+	tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;

@@ -119,11 +119,6 @@ static uint32_t count_children(const struct sdf_element *element, const char *na
 	return count;
 }
 
-static bool far(struct vec3 p)
-{
-	return !(fabs(p.x) <= ACTOR_POSITION_MAX && fabs(p.y) <= ACTOR_POSITION_MAX && fabs(p.z) <= ACTOR_POSITION_MAX);
-}
-
 static troupe_status read_waypoint(struct reading *r, const struct actor_trajectory *trajectory,
 	const struct sdf_element *element, struct troupe_error *error)
 {
@@ -135,7 +130,7 @@ static troupe_status read_waypoint(struct reading *r, const struct actor_traject
 		return status;
 	point.pose = pose_mul(r->actor.rest, point.pose);
 	struct vec3 p = point.pose.p;
-	if (far(p))
+	if (!vec3_within(p, ACTOR_POSITION_MAX))
 		return fail(error, TROUPE_EWORLD,
 			"%s:%u: <waypoint> is at %g %g %g in the world: expected coordinates within %g m",
 			element->file, element->line, p.x, p.y, p.z, ACTOR_POSITION_MAX);
@@ -296,16 +291,7 @@ static troupe_status read_surface(
 	struct compile *c, const struct sdf_element *collision, struct scene_geom *geom, struct troupe_error *error)
 {
 	struct sdf_surface *surface = arena_new(c->arena, struct sdf_surface);
-	*surface = (struct sdf_surface){.mu = 1,
-		.mu2 = 1,
-		.fdir1_link = SDF_NONE,
-		.bounce_threshold = 100000,
-		.kp = 1e12,
-		.kd = 1,
-		.max_vel = 0.01,
-		.soft_erp = 0.2,
-		.collide_bitmask = 0xffff,
-		.category_bitmask = 0xffff};
+	*surface = sdf_surface_default();
 	geom->surface = surface;
 	const struct sdf_element *friction = sdf_child(sdf_child(collision, "surface", NULL), "friction", NULL);
 	const struct sdf_element *ode = sdf_child(friction, "ode", NULL);
@@ -440,7 +426,7 @@ troupe_status scene_add_actors(struct compile *c, struct troupe_error *error)
 			continue;
 		}
 		struct vec3 p = from->in_world.p;
-		if (far(p))
+		if (!vec3_within(p, ACTOR_POSITION_MAX))
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: actor '%s' is at %g %g %g: expected coordinates within %g m",
 				from->element->file, from->line, from->name, p.x, p.y, p.z, ACTOR_POSITION_MAX);

@@ -18,30 +18,6 @@ static uint32_t grown(uint32_t room, uint32_t need)
 		(room) = more;                                                                                         \
 	} while (0)
 
-/* What was compiled for a scene that has nothing yet stays in its arrays, which become the scene's: copying them took
- * as long as making them, most of it in pages never touched before. */
-#define KEEP(scene_array, room_of, compiled) ((scene_array) = (compiled).at, (room_of) = (compiled).count)
-#define LET_GO(compiled) ((compiled).at = NULL, (compiled).count = (compiled).room = 0)
-
-static void keep(struct compile *c)
-{
-	struct scene *scene = c->scene;
-	KEEP(scene->models, scene->room.models, c->models);
-	KEEP(scene->bodies, scene->room.bodies, c->bodies);
-	KEEP(scene->geoms, scene->room.geoms, c->geoms);
-	KEEP(scene->joints, scene->room.joints, c->joints);
-	KEEP(scene->links, scene->link_room, c->links);
-}
-
-static void let_go(struct compile *c)
-{
-	LET_GO(c->models);
-	LET_GO(c->bodies);
-	LET_GO(c->geoms);
-	LET_GO(c->joints);
-	LET_GO(c->links);
-}
-
 static void fit(struct scene *scene)
 {
 	scene->model_count = scene->model_ranges.end;
@@ -108,18 +84,6 @@ static bool claim_places(struct compile *c, struct places *places, const struct 
 	m->id = at->id;
 	m->home_level = SCENE_NONE;
 	m->reference = m->in_body;
-	return true;
-}
-
-/* Nothing has to go elsewhere. */
-static bool in_place(const struct compile *c, const struct places *places)
-{
-	for (uint32_t i = 0; i < c->models.count; i++) {
-		const struct scene_model *from = &c->models.at[i], *to = &places->at[i];
-		if (places->slot[i] != i || from->body_first != to->body_first || from->geom_first != to->geom_first ||
-			from->joint_first != to->joint_first || from->link_first != to->link_first)
-			return false;
-	}
 	return true;
 }
 
@@ -209,16 +173,12 @@ uint32_t scene_install(struct compile *c, const struct scene_places *at)
 	struct scene *scene = c->scene;
 	struct places places = {arena_array(&c->scratch, struct scene_model, c->models.count),
 		arena_array(&c->scratch, uint32_t, c->models.count)};
-	bool first = !scene->models;
 	if (!at)
 		take_places(c, &places);
 	else if (!claim_places(c, &places, at))
 		return SCENE_NONE;
 	uint32_t own = c->joints.count - c->world_joint_first;
 	uint32_t first_own = ranges_take(&scene->joint_ranges, own);
-	bool kept = first && in_place(c, &places) && (!own || first_own == c->world_joint_first);
-	if (kept)
-		keep(c);
 	fit(scene);
 	for (uint32_t i = 0; i < c->models.count; i++)
 		move_in(c, &places, i);
@@ -227,10 +187,7 @@ uint32_t scene_install(struct compile *c, const struct scene_places *at)
 		place_joint(c, &places, c->world_joint_first + j, first_own + j);
 		vec_push(&scene->world_joints, first_own + j);
 	}
-	uint32_t slot = c->models.count ? places.slot[0] : SCENE_NONE;
-	if (kept)
-		let_go(c);
-	return slot;
+	return c->models.count ? places.slot[0] : SCENE_NONE;
 }
 
 /* --- moving out --------------------------------------------------------------------------------------------------- */

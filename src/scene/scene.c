@@ -207,8 +207,7 @@ static troupe_status check_positions(
 {
 	for (uint32_t b = model->body_first; b < c->bodies.count; b++) {
 		struct vec3 p = c->bodies.at[b].reference.p;
-		if (!(fabs(p.x) <= SCENE_POSITION_MAX && fabs(p.y) <= SCENE_POSITION_MAX &&
-			    fabs(p.z) <= SCENE_POSITION_MAX))
+		if (!vec3_within(p, SCENE_POSITION_MAX))
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: model '%s' can move and is at %g %g %g: expected coordinates within %g m", file,
 				model->line, model->name, p.x, p.y, p.z, SCENE_POSITION_MAX);

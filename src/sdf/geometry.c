@@ -178,11 +178,9 @@ static void load_contact(struct load *load, const struct sdf_element *contact, s
 	load_bool(load, contact, "collide_without_contact", &surface->collide_without_contact);
 }
 
-struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts)
+struct sdf_surface sdf_surface_default(void)
 {
-	const struct sdf_element *element = sdf_child(collision, "surface", NULL);
-	const struct sdf_element *bounce = sdf_child(element, "bounce", NULL);
-	struct sdf_surface surface = {.mu = 1,
+	return (struct sdf_surface){.mu = 1,
 		.mu2 = 1,
 		.fdir1_link = SDF_NONE,
 		.bounce_threshold = 100000,
@@ -192,6 +190,13 @@ struct sdf_surface load_surface(struct load *load, const struct sdf_element *col
 		.soft_erp = 0.2,
 		.collide_bitmask = 0xffff,
 		.category_bitmask = 0xffff};
+}
+
+struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts)
+{
+	const struct sdf_element *element = sdf_child(collision, "surface", NULL);
+	const struct sdf_element *bounce = sdf_child(element, "bounce", NULL);
+	struct sdf_surface surface = sdf_surface_default();
 	load_uint(load, collision, "max_contacts", max_contacts);
 	if (!element)
 		return surface;

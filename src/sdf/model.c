@@ -170,7 +170,7 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
 {
 	struct vec3 p = pose.p;
-	if (fabs(p.x) <= SDF_LENGTH_MAX && fabs(p.y) <= SDF_LENGTH_MAX && fabs(p.z) <= SDF_LENGTH_MAX)
+	if (vec3_within(p, SDF_LENGTH_MAX))
 		return;
 	load_error(load, element, "<%s> is at %g %g %g, far away: expected from %g to %g m", element->name, p.x, p.y,
 		p.z, -SDF_LENGTH_MAX, SDF_LENGTH_MAX);

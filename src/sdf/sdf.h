@@ -122,6 +122,9 @@ struct sdf_surface {
 	bool collide_without_contact;
 };
 
+/* What holds where the file says nothing. */
+struct sdf_surface sdf_surface_default(void);
+
 struct sdf_collision {
 	const char *name;
 	uint32_t link;
