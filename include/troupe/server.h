@@ -71,6 +71,7 @@ struct troupe_server_def {
 	double initial_time_s; /* simulated time of state 0 */
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
+	uint32_t chaos_moves;    /* so many components in each step; 0: one, in about one step of four */
 	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
 	const char *record_path; /* records the run into this file: see record.h; NULL: does not */
 	uint64_t record_every;   /* steps between states in it (default 1000); at least 1 */

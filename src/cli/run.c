@@ -21,7 +21,7 @@ enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
 struct settings {
 	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record;
 	struct option_list resource_paths, save_at, save_every;
-	int64_t secondaries, iterations, seed, chaos, hash_every, verbosity, record_every;
+	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
@@ -30,6 +30,7 @@ struct settings {
 
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
+#define CHAOS_MOVES_MAX 1000000
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume"},
 	{OPTION_HEADING, .help = "Who simulates what"},
@@ -101,6 +102,9 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "force moves of random components to random secondaries at random steps; the state must "
 			"not change"},
+	{OPTION_WHOLE, .name = "chaos-moves", .argument = "N", .offset = AT(chaos_moves), .hi = CHAOS_MOVES_MAX,
+		.help = "with --chaos: so many components in every step; 0: one, in about one step of four (the "
+			"default)"},
 	{OPTION_CHOICE, .name = "break", .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
@@ -379,6 +383,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.initial_time_s = settings->initial_time_s;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
+	def.chaos_moves = (uint32_t)settings->chaos_moves;
 	def.hash_every = (uint64_t)settings->hash_every;
 	def.record_path = settings->record;
 	def.record_every = (uint64_t)settings->record_every;

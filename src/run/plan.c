@@ -123,6 +123,7 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->changes);
 	vec_free(&plan->events);
 	vec_free(&plan->pairs);
+	vec_free(&plan->shaken);
 }
 
 /* --- sleeping --------------------------------------------------------------------------------------------------- */
@@ -410,21 +411,30 @@ static uint32_t find_components(struct plan *plan)
 	return components_finish(&plan->components, plan->active, plan->loaded);
 }
 
-/* Moves one component anywhere, and has its models taken over again even where it stays. Returns the component. */
-static uint32_t make_chaos(struct plan *plan, uint64_t k, uint32_t component_count)
+static bool is_shaken(const struct plan *plan, uint32_t component)
+{
+	return component < plan->shaken.count && plan->shaken.at[component];
+}
+
+/* Moves random components anywhere, and has their models taken over again even where they stay: in plan->shaken. */
+static void make_chaos(struct plan *plan, uint64_t k, uint32_t component_count)
 {
 	uint64_t random = hash_mix(plan->chaos_seed, k + 1);
-	if (!component_count || random % 4)
-		return UINT32_MAX;
-	uint32_t component = (uint32_t)(hash_mix(random, 1) % component_count);
-	uint32_t to = (uint32_t)(hash_mix(random, 2) % plan->secondaries) + 1;
+	uint32_t moves = plan->chaos_moves ? plan->chaos_moves : random % 4 == 0;
+	plan->shaken.count = 0;
+	if (!component_count || !moves)
+		return;
+	memset(vec_append(&plan->shaken, component_count), 0, component_count * sizeof *plan->shaken.at);
+	for (uint32_t i = 0; i < moves; i++) {
+		uint32_t component = (uint32_t)(hash_mix(random, 2 * i + 1) % component_count);
+		plan->shaken.at[component] = (uint32_t)(hash_mix(random, 2 * i + 2) % plan->secondaries) + 1;
+	}
 	for (uint32_t m = 0; m < plan->scene->model_count; m++)
-		if (plan->components.model_component[m] == component)
-			plan->now.model[m] = to;
+		if (is_shaken(plan, plan->components.model_component[m]))
+			plan->now.model[m] = plan->shaken.at[plan->components.model_component[m]];
 	for (uint32_t l = 0; l < plan->scene->level_count; l++)
-		if (plan->components.level_component[l] == component)
-			plan->now.level[l] = to;
-	return component;
+		if (is_shaken(plan, plan->components.level_component[l]))
+			plan->now.level[l] = plan->shaken.at[plan->components.level_component[l]];
 }
 
 static void change(struct plan *plan, enum change_kind kind, uint32_t runner, uint32_t id)
@@ -443,12 +453,11 @@ static bool is_stray(const struct plan *plan, uint32_t model)
 	return level != SCENE_NONE && !plan->loaded[level];
 }
 
-static void change_models(struct plan *plan, uint32_t shaken)
+static void change_models(struct plan *plan)
 {
 	for (uint32_t m = 0; m < plan->scene->model_count; m++) {
 		uint32_t from = plan->before.model[m], to = plan->now.model[m];
-		bool again = shaken != UINT32_MAX && plan->components.model_component[m] == shaken;
-		if (from == to && !again)
+		if (from == to && !is_shaken(plan, plan->components.model_component[m]))
 			continue;
 		if (from)
 			change(plan, CHANGE_RELEASE, from, m);
@@ -547,8 +556,9 @@ static void assign(struct plan *plan, uint64_t k)
 	memcpy(plan->before.model, plan->now.model, scene->model_count * sizeof *plan->now.model);
 	memcpy(plan->before.level, plan->now.level, scene->level_count * sizeof *plan->now.level);
 	assign_round_robin(&input, &plan->now, &plan->scratch);
-	uint32_t shaken = plan->chaos ? make_chaos(plan, k, input.component_count) : UINT32_MAX;
-	change_models(plan, shaken);
+	if (plan->chaos)
+		make_chaos(plan, k, input.component_count);
+	change_models(plan);
 	change_levels(plan);
 	change_ghosts(plan);
 	plan->assignment_dirty = false;

@@ -38,6 +38,7 @@ struct plan {
 	uint32_t secondaries;
 	bool chaos;
 	uint64_t chaos_seed;
+	uint32_t chaos_moves; /* random components in each step; 0: one, in a step of four */
 
 	uint32_t room; /* of arrays by model */
 
@@ -54,6 +55,7 @@ struct plan {
 	struct components components;
 	struct assignment now, before;
 	struct assign_scratch scratch;
+	VEC(uint32_t) shaken;                             /* [components] where chaos wants it; 0: nowhere */
 	VEC(struct plan_contact) contacts, contacts_next; /* by (a, b) */
 	uint64_t contacts_due;                            /* the first of them to run out */
 	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */

@@ -20,6 +20,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->even_since_s = options->initial_time_s;
 	primary->plan.chaos = options->chaos;
 	primary->plan.chaos_seed = options->chaos_seed;
+	primary->plan.chaos_moves = options->chaos_moves;
 }
 
 static void free_taken(struct primary *primary)

@@ -24,6 +24,7 @@ struct primary_options {
 	bool paused;
 	bool chaos;
 	uint64_t chaos_seed;
+	uint32_t chaos_moves;
 	struct edit_options edit;
 	/* Each may be NULL; called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);

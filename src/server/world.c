@@ -128,6 +128,7 @@ static void set_up_primary(struct server_world *world)
 		.paused = def->paused,
 		.chaos = def->chaos,
 		.chaos_seed = def->chaos_seed,
+		.chaos_moves = def->chaos_moves,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = def->on_reply ? on_reply : NULL,
 		.on_taken = def->record_path ? on_taken : NULL,

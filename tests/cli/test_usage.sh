@@ -108,6 +108,7 @@ bad 2 "troupe run: --until: '-1': expected a number from 0" run --until -1 w.sdf
 bad 2 "troupe run: --initial-sim-time: 'x': expected a number" run --initial-sim-time x w.sdf
 bad 2 "troupe run: --seed: '1.5': expected a whole number" run --seed 1.5 w.sdf
 bad 2 "troupe run: --chaos: 'x': expected a whole number" run --chaos x w.sdf
+bad 2 "troupe run: --chaos-moves: '-1'" run --chaos 1 --chaos-moves -1 w.sdf
 bad 2 "troupe run: --hash-every: '-1': expected a whole number" run --hash-every -1 w.sdf
 bad 2 "troupe run: -v: '5': expected a whole number from 0 to 4" run -v5 w.sdf
 bad 2 "troupe run: -v: '-1': expected a whole number from 0 to 4" run -v -1 w.sdf
@@ -268,6 +269,7 @@ good '^load 0 the level [12]$' run --trace --secondaries 2 --iterations 5 w.sdf
 good '^unload [0-9]+ the level 0$' run --trace --secondaries 0 --iterations 1200 w.sdf
 good '^hash 10 [0-9a-f]{16}$' run --hash-every 5 --iterations 10 w.sdf
 good '^5 steps' run --chaos 3 --secondaries 2 --iterations 5 w.sdf
+good '^5 steps' run --chaos 3 --chaos-moves 2 --secondaries 2 --iterations 5 w.sdf
 good '"state_hash": "[0-9a-f]{16}"' run --iterations 5 --report - w.sdf
 good 'w.sdf: can be run: worlds: 1, models: 2 \(static: 0, dynamic: 2\), links: 2, joints: 0, bodies: 2,' check w.sdf
 good ' collisions: 2, levels: 1, performers: 2, model plug-ins: 0 ' check w.sdf

@@ -16,7 +16,7 @@ same()
 	check "$name: a hash every 100 steps" $?
 	[ "$(sed 's/.* //' "$reference" | sort -u | wc -l)" -gt 1 ]
 	check "$name: the hashes change" $?
-	for options in '1' '2' '3' '5' '2 --chaos 1' '3 --chaos 2' '5 --chaos 3'; do
+	for options in '1' '2' '3' '5' '2 --chaos 1' '3 --chaos 2' '5 --chaos 3 --chaos-moves 4'; do
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --report "$scratch/report" \
 			--secondaries $options && cmp -s "$reference" "$scratch/other"
