@@ -62,8 +62,11 @@ struct troupe_server_def {
 				  * ignore_levels and sleepless */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
-	bool sleepless;                    /* step models at rest too; other bits than with sleeping */
-	bool ignore_levels;                /* everything is loaded all the time */
+	const char *distribution; /* who simulates what: "round-robin" (NULL too) or "balanced"; no bit depends on it */
+	const char *const *pins;  /* NULL-terminated "NAME=I": the performer or level of that name in the file is
+				   * simulated by secondary I, as if the file said so; may be NULL */
+	bool sleepless;           /* step models at rest too; other bits than with sleeping */
+	bool ignore_levels;       /* everything is loaded all the time */
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */
@@ -74,7 +77,10 @@ struct troupe_server_def {
 	uint32_t chaos_moves;    /* so many components in each step; 0: one, in about one step of four */
 	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
 	const char *record_path; /* records the run into this file: see record.h; NULL: does not */
-	uint64_t record_every;   /* steps between states in it (default 1000); at least 1 */
+	const char
+		*costs_path;   /* writes what a step of each model costs into this file: a table, see the manual page */
+	uint64_t costs_every;  /* steps between its samples (default 100); at least 1 */
+	uint64_t record_every; /* steps between states in it (default 1000); at least 1 */
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks, each may be NULL. on_event and on_hash come in step order from some thread of the server, between

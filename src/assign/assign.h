@@ -40,7 +40,21 @@
  *           model's component has movers, else it is new.
  *
  * Calling again with the same components and nothing entered moves nothing: a caller may skip such calls. Cost is
- * linear in nodes and components, plus secondaries for each component dealt or moved while some are idle. */
+ * linear in nodes and components, plus secondaries for each component dealt or moved while some are idle.
+ *
+ * Policy balanced looks at what a step of each model costs. The load of a secondary is the sum of what its models cost,
+ * the makespan the greatest load; nothing can be shared out better than
+ *
+ *           bound = max(all costs / N, the greatest component, the greatest load by pins alone)
+ *
+ * Rules: "pins", "merge" and "levels" as above; then
+ *  new      The components that nobody had, greatest first, each to the secondary with the least load.
+ *  balance  When asked for, and the makespan is more than 1/32 above the bound: of a few loads up to which a secondary
+ *           may be filled (the bound, and up to an eighth more) each is tried: components, greatest first, stay while
+ *           their secondary is not filled; the others, greatest first, go to whoever has the least. That one is taken
+ *           for which makespan x horizon + moved models x cost of a move is least, if it is less than with nothing
+ *           moved, and the makespan is less by 1/32 at least; so that noise moves nothing. Then again from there.
+ * It is linear, plus log N for each component that is new or goes elsewhere. */
 #ifndef ASSIGN_ASSIGN_H
 #define ASSIGN_ASSIGN_H
 
@@ -65,6 +79,12 @@ struct assign_input {
 	const uint32_t *level_near;      /* [level_count] lowest model near it; UINT32_MAX: none */
 	/* secondary of each, or ASSIGN_NONE; either may be NULL: no pins */
 	const uint32_t *model_pin, *level_pin;
+
+	/* For balanced only. */
+	const uint32_t *model_cost; /* [model_count] ns that a step of each takes; NULL: all cost the same */
+	uint32_t move_cost;         /* ns that it takes to hand one model over */
+	uint32_t horizon;           /* steps for which what is gained is expected to last */
+	bool rebalance;             /* rule "balance" applies in this call */
 };
 
 /* The whole memory of the policy. Arrays are the caller's, sized as the world; zeroed: nothing assigned yet. Values out
@@ -77,7 +97,7 @@ struct assignment {
 	uint32_t turn;           /* next secondary in turn, from 0 */
 };
 
-/* Scratch that assign_round_robin() needs; grows to fit and is then reused, so that a warm call allocates nothing.
+/* Scratch that a policy needs; grows to fit and is then reused, so that a warm call allocates nothing.
  * Zeroed is ready. Its content between calls means nothing. */
 struct assign_scratch {
 	void *memory;
@@ -87,6 +107,19 @@ struct assign_scratch {
 /* Writes the next assignment over *now (in: the previous one). What is not loaded loses its
  * secondary and its home. The caller finds moves by comparing with its copy of the previous arrays. */
 void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+
+void assign_balanced(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+
+struct assign_policy {
+	const char *name;
+	void (*assign)(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+	bool by_cost; /* wants model_cost, and to be asked to rebalance */
+};
+
+/* The policies, the default first; the last one's name is NULL. */
+extern const struct assign_policy assign_policies[];
+/* NULL: there is none of that name. */
+const struct assign_policy *assign_policy_named(const char *name);
 
 void assign_scratch_fini(struct assign_scratch *scratch);
 

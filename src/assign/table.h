@@ -14,13 +14,15 @@ struct table_component {
 	uint32_t levels_at, levels; /* in table.levels, by index */
 	uint32_t home;              /* that all its movers share; ASSIGN_NONE */
 	bool pinned;
-	bool entered; /* a mover of it entered a level in this step */
-	bool parted;  /* from another that stayed, as it did, on the secondary that they shared */
+	bool entered;  /* a mover of it entered a level in this step */
+	bool parted;   /* from another that stayed, as it did, on the secondary that they shared */
+	uint32_t cost; /* ns a step, at least 1; assign_balanced() alone knows it */
 };
 
 struct table_secondary {
 	uint32_t models, movers;
 	uint32_t components; /* with movers */
+	uint64_t load;       /* ns a step, of all that is placed there; assign_balanced() alone knows it */
 };
 
 /* What the nodes of one component say for one secondary. */
@@ -50,6 +52,15 @@ void table_build(
 	struct table *table, const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
 /* Moves a component there from where it is placed, if it is. */
 void table_place(struct table *table, uint32_t component, uint32_t secondary);
+/* Pins, and what was somewhere: it stays there or comes together, by the rules "pins" and "merge" of assign.h. Uses
+ * votes and by_secondary_a. */
+void table_gather(struct table *table);
+/* Nobody had any of it. */
+bool table_unplaced(const struct table *table, uint32_t component);
+/* The component that one without movers follows: that of the lowest model near one of its levels; TABLE_NONE. */
+uint32_t table_leader(const struct table *table, uint32_t component);
+/* Places what follows another: by the rule "levels". */
+void table_follow_leaders(struct table *table);
 /* A secondary as read from input or memory; ASSIGN_NONE when there is none of that number. */
 uint32_t table_known(const struct table *table, uint32_t secondary);
 /* Writes secondaries and components back into the assignment. */

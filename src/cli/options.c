@@ -76,7 +76,8 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	case OPTION_REAL:
 		return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
 	case OPTION_CHOICE:
-		return spec->choices;
+		return strchr(spec->choices, ' ') ? arena_printf(parse->arena, "one of %s", spec->choices)
+						  : spec->choices;
 	default:
 		return spec->argument;
 	}

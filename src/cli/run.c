@@ -19,9 +19,9 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record;
-	struct option_list resource_paths, save_at, save_every;
-	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every;
+	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs;
+	struct option_list resource_paths, pins, save_at, save_every;
+	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
@@ -38,8 +38,12 @@ static const struct option_spec specs[] = {
 		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
 			"number, else one per core)"},
 	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
-		.choices = "round-robin",
-		.help = "how performers and levels are shared out: round-robin (the default)"},
+		.choices = "round-robin balanced",
+		.help = "how performers and levels are shared out: round-robin (the default), or balanced, by what "
+			"each "
+			"costs; the state does not depend on it"},
+	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
+		.help = "secondary I simulates this performer (or level), as if the world said so; may be repeated"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
@@ -86,6 +90,10 @@ static const struct option_spec specs[] = {
 			"troupe replay"},
 	{OPTION_WHOLE, .name = "record-every", .argument = "N", .offset = AT(record_every), .lo = 1, .hi = WHOLE_MAX,
 		.help = "steps between states in the recording (default 1000)"},
+	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
+		.help = "what a step of each model costs, as a table of numbers: for a spreadsheet, or bench/levels"},
+	{OPTION_WHOLE, .name = "costs-every", .argument = "N", .offset = AT(costs_every), .lo = 1, .hi = WHOLE_MAX,
+		.help = "steps between its samples (default 100)"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -372,6 +380,8 @@ static struct troupe_server_def definition(struct run *run)
 	def.resource_paths = settings->resource_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
+	def.distribution = settings->distribution;
+	def.pins = settings->pins.at;
 	def.sleepless = settings->no_sleep;
 	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
 	if (settings->rate_hz > 0)
@@ -387,6 +397,8 @@ static struct troupe_server_def definition(struct run *run)
 	def.hash_every = (uint64_t)settings->hash_every;
 	def.record_path = settings->record;
 	def.record_every = (uint64_t)settings->record_every;
+	def.costs_path = settings->costs;
+	def.costs_every = (uint64_t)settings->costs_every;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
@@ -497,7 +509,8 @@ int cli_run(int argc, char **argv)
 				  .rtf = -1,
 				  .chaos = -1,
 				  .verbosity = 1,
-				  .record_every = 1000}};
+				  .record_every = 1000,
+				  .costs_every = 100}};
 	int exit_status;
 	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status)) {
 		struct troupe_error error;

@@ -30,6 +30,7 @@ struct instance {
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
+	uint32_t measured_ns; /* see physics_measured_ns() */
 	struct aabb near; /* statics holds all present static geoms that reach into this box */
 	bool statics_known;
 	bvh_values statics; /* geom indices, ascending */
@@ -113,6 +114,7 @@ struct physics {
 	indices rested; /* that fell asleep in this step with some speed left */
 	struct sets grouping;
 	uint32_t loose_groups;
+	bool timed;             /* this step */
 	dWorldID memory;        /* lends its working memory to all groups */
 	dJointGroupID contacts; /* of the group that is being stepped: one is 16 KB */
 

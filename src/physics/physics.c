@@ -1,5 +1,7 @@
 #include "physics/internal.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,12 +259,22 @@ static void note_held(struct physics *physics, const struct group *group)
 	}
 }
 
+static void note_time(struct physics *physics, const struct group *group, uint64_t ns)
+{
+	for (uint32_t i = 0; i < group->members.count; i++)
+		physics->instances[group->members.at[i]]->measured_ns =
+			(uint32_t)MIN(ns / group->members.count, UINT32_MAX);
+}
+
 static void step_groups(struct physics *physics, double dt)
 {
 	for (uint32_t g = 0; g < physics->busy_groups.count; g++) {
 		struct group *group = &physics->groups.at[physics->busy_groups.at[g]];
 		physics->stepping = physics->busy_groups.at[g];
+		uint64_t begin_ns = physics->timed ? clock_now_ns() : 0;
 		step_group(physics, group, dt);
+		if (physics->timed)
+			note_time(physics, group, clock_now_ns() - begin_ns);
 		for (uint32_t i = 0; i < group->world_joints.count; i++)
 			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
 		note_held(physics, group);
@@ -323,7 +335,18 @@ troupe_status physics_step(struct physics *physics, const struct physics_pair *p
 	}
 	troupe_status status = store(physics, dt, ret_boxes, error);
 	sleep_end_step(physics);
+	physics->timed = false;
 	return status;
+}
+
+void physics_measure(struct physics *physics)
+{
+	physics->timed = true;
+}
+
+uint32_t physics_measured_ns(const struct physics *physics, uint32_t model)
+{
+	return physics->instances[model]->measured_ns;
 }
 
 struct physics_stats physics_stats(const struct physics *physics)

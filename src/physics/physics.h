@@ -91,6 +91,11 @@ bool physics_sleeps(const struct physics *physics, uint32_t model);
 /* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
 void physics_state_changed(struct physics *physics);
 
+/* The next step, and that one alone, is timed. */
+void physics_measure(struct physics *physics);
+/* Of the last step that was timed: ns for a model's contacts and constraints, its part of those that it touched. */
+uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
+
 /* One step of dt seconds (> 0) of all models taken, but for those asleep: reads `now`, writes `next` and
  * *ret_boxes[model] (the boxes of state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered
  * by (a, b). On TROUPE_EDIVERGED the error names the model and `next` is worth nothing. */

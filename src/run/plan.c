@@ -37,6 +37,10 @@ static void fit(struct plan *plan)
 	FIT(plan->first, before, now);
 	FIT(plan->entered, before, now);
 	FIT(plan->model_pin, before, now);
+	FIT(plan->shared->cost_ns, before, now);
+	memset(plan->shared->cost_ns + before, 0xff, (now - before) * sizeof *plan->shared->cost_ns); /* COST_UNKNOWN */
+	if (plan->policy->by_cost)
+		FIT(plan->model_cost, before, now);
 	assignment_fit(&plan->now, before, now);
 	assignment_fit(&plan->before, before, now);
 	plan->room = now;
@@ -78,11 +82,12 @@ static void find_fixed_inputs(struct plan *plan)
 	}
 }
 
-void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries)
+void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy)
 {
 	const struct scene *scene = shared->scene;
 	uint32_t levels = scene->level_count;
-	*plan = (struct plan){.shared = shared, .scene = scene, .secondaries = secondaries, .placings = 1};
+	*plan = (struct plan){
+		.shared = shared, .scene = scene, .secondaries = secondaries, .policy = policy, .placings = 1};
 	fit(plan);
 	plan->loaded = mem_alloc(levels * sizeof *plan->loaded);
 	plan->has_performer = mem_alloc(levels * sizeof *plan->has_performer);
@@ -109,6 +114,9 @@ void plan_fini(struct plan *plan)
 	free(plan->level_near);
 	free(plan->model_pin);
 	free(plan->level_pin);
+	free(plan->model_cost);
+	free(plan->shared->cost_ns);
+	plan->shared->cost_ns = NULL;
 	free(plan->parts);
 	assignment_free(&plan->now);
 	assignment_free(&plan->before);
@@ -536,9 +544,45 @@ static void change_ghosts(struct plan *plan)
 		vec_push(&plan->ghosts, plan->ghosts_next.at[i]);
 }
 
+/* What a step of each is expected to cost; of those never measured, as much for each body as of the others. */
+static void estimate_costs(struct plan *plan)
+{
+	const uint32_t *known = plan->shared->cost_ns;
+	uint64_t cost = 0, bodies = 0;
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (plan->active[m] && known[m] && known[m] != COST_UNKNOWN) {
+			cost += known[m];
+			bodies += plan->scene->models[m].body_count;
+		}
+	uint32_t body_cost = bodies ? (uint32_t)MIN(cost / bodies, UINT32_MAX / 2) : PLAN_BODY_NS;
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		plan->model_cost[m] = known[m] != COST_UNKNOWN
+					      ? known[m]
+					      : (uint32_t)MIN((uint64_t)body_cost * plan->scene->models[m].body_count,
+							UINT32_MAX / 2);
+}
+
+bool plan_measures(const struct plan *plan, uint64_t k)
+{
+	bool wanted = plan->measure || (plan->policy->by_cost && plan->secondaries > 1);
+	return wanted && k % PLAN_MEASURE_STEPS == 0;
+}
+
+static bool must_balance(const struct plan *plan, uint64_t k)
+{
+	return plan->policy->by_cost && plan->secondaries > 1 && k >= plan->balance_from;
+}
+
 static void assign(struct plan *plan, uint64_t k)
 {
 	const struct scene *scene = plan->scene;
+	bool rebalance = must_balance(plan, k);
+	if (plan->policy->by_cost)
+		estimate_costs(plan);
+	if (rebalance)
+		plan->balance_from = k + PLAN_BALANCE_STEPS;
+	else
+		plan->balance_from = MIN(plan->balance_from, k + PLAN_SETTLE_STEPS);
 	struct assign_input input = {
 		.secondaries = plan->secondaries,
 		.model_count = scene->model_count,
@@ -552,10 +596,14 @@ static void assign(struct plan *plan, uint64_t k)
 		.level_near = plan->level_near,
 		.model_pin = plan->model_pin,
 		.level_pin = plan->level_pin,
+		.model_cost = plan->model_cost,
+		.move_cost = PLAN_MOVE_NS,
+		.horizon = PLAN_HORIZON_STEPS,
+		.rebalance = rebalance,
 	};
 	memcpy(plan->before.model, plan->now.model, scene->model_count * sizeof *plan->now.model);
 	memcpy(plan->before.level, plan->now.level, scene->level_count * sizeof *plan->now.level);
-	assign_round_robin(&input, &plan->now, &plan->scratch);
+	plan->policy->assign(&input, &plan->now, &plan->scratch);
 	if (plan->chaos)
 		make_chaos(plan, k, input.component_count);
 	change_models(plan);
@@ -617,6 +665,7 @@ void plan_add(struct plan *plan, uint32_t model)
 	touch_fit(&shared->touch);
 	tracker_fit(&shared->tracker);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
+	shared->cost_ns[model] = COST_UNKNOWN;
 	learn(plan, model);
 	set_static(plan, model);
 	if (plan->scene->models[model].performer && shared->tracker.performer_of[model] == SCENE_NONE)
@@ -699,7 +748,7 @@ void plan_step(struct plan *plan, uint64_t k)
 	update_levels(plan);
 	update_strays(plan);
 	update_contacts(plan, k);
-	if (plan->assignment_dirty || plan->chaos)
+	if (plan->assignment_dirty || plan->chaos || must_balance(plan, k))
 		assign(plan, k);
 	if (plan->pairs_dirty)
 		deal_pairs(plan);

@@ -12,7 +12,13 @@
 #include "run/step.h"
 
 enum {
-	PLAN_KEEP_STEPS = 500, /* models that have touched count as touching so long after, for the assignment */
+	PLAN_KEEP_STEPS = 500,    /* models that have touched count as touching so long after, for the assignment */
+	PLAN_MEASURE_STEPS = 16,  /* costs are measured every so many steps */
+	PLAN_BALANCE_STEPS = 64,  /* and work is shared out anew every so many, when only costs have changed */
+	PLAN_SETTLE_STEPS = 8,    /* or so many after something else did */
+	PLAN_HORIZON_STEPS = 512, /* for which what is gained is expected to last */
+	PLAN_MOVE_NS = 20000,     /* that handing over a model takes; bench_moves measures it */
+	PLAN_BODY_NS = 3000,      /* a guess of what a body costs while nothing has been measured */
 };
 
 enum plan_event_kind { PLAN_MOVE, PLAN_LOAD, PLAN_UNLOAD, PLAN_GHOST_ON, PLAN_GHOST_OFF };
@@ -36,6 +42,8 @@ struct plan {
 	struct shared *shared;
 	const struct scene *scene;
 	uint32_t secondaries;
+	const struct assign_policy *policy;
+	bool measure; /* costs, even if the policy does not ask */
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves; /* random components in each step; 0: one, in a step of four */
@@ -61,6 +69,8 @@ struct plan {
 	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */
 	bool *is_mover, *entered, *has_performer;         /* inputs of the policy, whole world */
 	uint32_t *level_near, *model_pin, *level_pin;
+	uint32_t *model_cost;  /* NULL: the policy does not ask */
+	uint64_t balance_from; /* the step from which on the policy is to balance again */
 
 	/* answers of the last plan_step() */
 	VEC(struct change) changes;
@@ -79,7 +89,7 @@ struct plan {
 	bool levels_dirty, assignment_dirty, pairs_dirty;
 };
 
-void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries);
+void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);
 void plan_fini(struct plan *plan);
 
 /* Something about this model may have changed: it strayed, or was put elsewhere. */
@@ -108,6 +118,9 @@ void plan_wake(struct plan *plan, const struct aabb *box);
 void plan_pack(const struct plan *plan, struct text *out);
 /* The reverse, after edit_unpack(): everything else is found anew from state k. False: damaged. */
 bool plan_unpack(struct plan *plan, struct unpack *in);
+
+/* Whether costs are to be measured in step k. */
+bool plan_measures(const struct plan *plan, uint64_t k);
 
 /* Decides step k. */
 void plan_step(struct plan *plan, uint64_t k);

@@ -15,9 +15,10 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
 	primary->lockstep.secondaries = options->secondaries;
 	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
-	plan_init(&primary->plan, shared, options->secondaries);
+	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
 	primary->even_since_s = options->initial_time_s;
+	primary->plan.measure = options->measure;
 	primary->plan.chaos = options->chaos;
 	primary->plan.chaos_seed = options->chaos_seed;
 	primary->plan.chaos_moves = options->chaos_moves;
@@ -355,6 +356,7 @@ static const struct step *decide(struct primary *primary)
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
+	step->measure = plan_measures(&primary->plan, k);
 	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.statics;

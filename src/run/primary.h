@@ -22,6 +22,8 @@ struct primary_options {
 	bool unpaced;         /* never waits for real time, whatever the commands say */
 	double initial_time_s;
 	bool paused;
+	const struct assign_policy *policy; /* NULL: the default */
+	bool measure;                       /* costs, even if the policy does not ask */
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;

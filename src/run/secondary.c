@@ -173,6 +173,39 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	return TROUPE_OK;
 }
 
+/* --- costs -------------------------------------------------------------------------------------------------------- */
+
+enum { COST_SMOOTHING = 4, COST_SURGE_MAX = 4 };
+
+/* A sample counts by a quarter, and never for more than four times what was known: a thread may have had to wait for a
+ * core meanwhile. */
+static uint32_t smoothed(uint32_t known, uint64_t sample)
+{
+	sample = MIN(MAX(sample, 1u), UINT32_MAX - 1);
+	if (!known || known == COST_UNKNOWN)
+		return (uint32_t)sample;
+	sample = MIN(sample, (uint64_t)COST_SURGE_MAX * known);
+	return (uint32_t)((sample + (uint64_t)(COST_SMOOTHING - 1) * known) / COST_SMOOTHING);
+}
+
+/* What is not a model's own physics is shared out evenly among those that were awake. */
+static void learn_costs(struct secondary *secondary, uint64_t step_ns)
+{
+	const indices *taken = physics_taken(secondary->physics), *awake = physics_awake(secondary->physics);
+	uint32_t *cost_ns = secondary->shared->cost_ns;
+	uint64_t own_ns = 0;
+	for (uint32_t i = 0; i < awake->count; i++)
+		own_ns += physics_measured_ns(secondary->physics, awake->at[i]);
+	uint64_t common_ns = step_ns > own_ns && awake->count ? (step_ns - own_ns) / awake->count : 0;
+	for (uint32_t i = 0; i < awake->count; i++) {
+		uint32_t model = awake->at[i];
+		cost_ns[model] = smoothed(cost_ns[model], physics_measured_ns(secondary->physics, model) + common_ns);
+	}
+	for (uint32_t i = 0; i < taken->count; i++)
+		if (physics_sleeps(secondary->physics, taken->at[i]))
+			cost_ns[taken->at[i]] = 0;
+}
+
 struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -183,8 +216,12 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->waited_ns = begin_ns - secondary->idle_since_ns;
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
+	if (step->measure)
+		physics_measure(secondary->physics);
 	ack->status = step->paused ? TROUPE_OK : update(secondary, step, part);
 	secondary->idle_since_ns = clock_now_ns();
 	ack->busy_ns = secondary->idle_since_ns - begin_ns;
+	if (step->measure && !step->paused && !ack->status)
+		learn_costs(secondary, ack->busy_ns);
 	return ack;
 }

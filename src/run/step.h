@@ -7,6 +7,8 @@
 #include "physics/physics.h"
 #include "system/system.h"
 
+enum { COST_UNKNOWN = UINT32_MAX }; /* in shared.cost_ns */
+
 enum change_kind {
 	CHANGE_RELEASE, /* stop simulating a model */
 	CHANGE_TAKE,    /* simulate it from now on, from its state k */
@@ -44,6 +46,7 @@ struct step {
 	bool state_changed; /* state k was written by the primary: forget what was derived from it */
 	bool statics_changed;
 	bool world_changed;           /* the scene: models were added to it, or its gravity */
+	bool measure;                 /* see shared.cost_ns */
 	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
@@ -73,6 +76,9 @@ struct shared {
 		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
 	struct touch touch; /* primary's; secondaries read .models[].stay */
 	struct tracker tracker; /* primary's; secondaries read .performers */
+	/* [room.models] what a step of each takes, smoothed, written by its secondary in steps that say `measure`; 0:
+	 * at rest. The only thing here that no bit may depend on. */
+	uint32_t *cost_ns;
 	struct physics_options physics;
 };
 

@@ -40,6 +40,8 @@ struct troupe_server {
 	uint32_t world_count;
 	struct crew *crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
+	struct costs *costs;       /* costs.h; NULL: not wanted */
+	const struct assign_policy *policy;
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
@@ -57,6 +59,9 @@ void server_pack(struct troupe_server *server, struct text *out);
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
 /* Puts worlds that have been set up, and not begun, into the state of it. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
+
+/* pins.c. Def.pins into the scenes. */
+troupe_status server_pin(struct troupe_server *server, struct troupe_error *error);
 
 /* world.c. A zeroed world is ready for world_fini(), whatever world_init() said. */
 troupe_status world_init(

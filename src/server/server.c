@@ -1,6 +1,7 @@
 #include "server/internal.h"
 
 #include "base/hash.h"
+#include "server/costs.h"
 #include "server/record.h"
 
 #include <sched.h>
@@ -12,7 +13,7 @@ enum { STAMP = 0x74726f75 };
 struct troupe_server_def troupe_server_def_default(void)
 {
 	return (struct troupe_server_def){
-		.secondaries = TROUPE_SECONDARIES_AUTO, .record_every = 1000, .stamp_ = STAMP};
+		.secondaries = TROUPE_SECONDARIES_AUTO, .record_every = 1000, .costs_every = 100, .stamp_ = STAMP};
 }
 
 /* --- checking the definition ------------------------------------------------------------------------------------ */
@@ -40,6 +41,8 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 		return fail(error, TROUPE_EINVAL, "update rate %g Hz: expected a positive number", def->rate_hz);
 	if (!sane(def->initial_time_s, 1e9))
 		return fail(error, TROUPE_EINVAL, "initial time %g s: expected 0 to 1e9", def->initial_time_s);
+	if (def->costs_path && !def->costs_every)
+		return fail(error, TROUPE_EINVAL, "a table of costs every 0 steps: expected 1 or more");
 	if (def->record_path && !def->record_every)
 		return fail(error, TROUPE_EINVAL, "a recording with a state every 0 steps: expected 1 or more");
 	return TROUPE_OK;
@@ -61,6 +64,14 @@ static troupe_status parse_rule(const char *name, enum physics_break *ret_rule, 
 			return TROUPE_OK;
 		}
 	return fail(error, TROUPE_EINVAL, "rule '%s': expected random, pairs, rotation or reference", name);
+}
+
+static troupe_status find_policy(struct troupe_server *server, struct troupe_error *error)
+{
+	const char *name = server->def.distribution;
+	server->policy = name ? assign_policy_named(name) : assign_policies;
+	return server->policy ? TROUPE_OK
+			      : fail(error, TROUPE_EINVAL, "distribution '%s': expected round-robin or balanced", name);
 }
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
@@ -145,6 +156,7 @@ static void on_merged(void *ctx, uint64_t steps)
 	if (def->on_hash && def->hash_every && steps && steps % def->hash_every == 0)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
 	record_merged(server, steps);
+	costs_merged(server, steps);
 }
 
 static void on_watch(void *ctx)
@@ -182,6 +194,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	troupe_status status = physics_init_process(error);
 	if (!status)
 		status = parse_rule(server->def.break_rule, &rule, error);
+	if (!status)
+		status = find_policy(server, error);
 	if (!status && server->def.resume_path)
 		status = server_open_save(server, error);
 	if (!status)
@@ -194,6 +208,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	server->worlds = mem_alloc_lines(server->world_count * sizeof *server->worlds);
 	for (uint32_t i = 0; i < server->world_count && !status; i++)
 		status = world_init(&server->worlds[i], server, i, error);
+	if (!status)
+		status = server_pin(server, error);
 	if (status)
 		return status;
 	set_up_worlds(server, rule);
@@ -201,6 +217,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 		status = server_resume(server, error);
 	if (!status)
 		status = set_up_crew(server, error);
+	if (!status)
+		status = costs_create(server, error);
 	return status ? status : record_create(server, error);
 }
 
@@ -246,6 +264,7 @@ void troupe_server_destroy(struct troupe_server *server)
 		return;
 	crew_destroy(server->crew);
 	record_destroy(server->recorder);
+	costs_destroy(server);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);
 	free(server->worlds);

@@ -126,6 +126,8 @@ static void set_up_primary(struct server_world *world)
 		.resume_pace = def->pace == TROUPE_PACE_WORLD,
 		.initial_time_s = def->initial_time_s,
 		.paused = def->paused,
+		.policy = world->server->policy,
+		.measure = def->costs_path != NULL,
 		.chaos = def->chaos,
 		.chaos_seed = def->chaos_seed,
 		.chaos_moves = def->chaos_moves,

@@ -112,9 +112,15 @@ bad 2 "troupe run: --chaos-moves: '-1'" run --chaos 1 --chaos-moves -1 w.sdf
 bad 2 "troupe run: --hash-every: '-1': expected a whole number" run --hash-every -1 w.sdf
 bad 2 "troupe run: -v: '5': expected a whole number from 0 to 4" run -v5 w.sdf
 bad 2 "troupe run: -v: '-1': expected a whole number from 0 to 4" run -v -1 w.sdf
-bad 2 "troupe run: --distribution: 'random': expected round-robin" run --distribution random w.sdf
-bad 2 "troupe run: --distribution: 'round': expected round-robin" run --distribution round w.sdf
-bad 2 "troupe run: --break: 'all': expected random pairs rotation reference" run --break all w.sdf
+bad 2 "troupe run: --distribution: 'random': expected one of round-robin balanced" run --distribution random w.sdf
+bad 2 "troupe run: --distribution: 'round': expected one of round-robin balanced" run --distribution round w.sdf
+bad 1 "pin 'nobody=1': w.sdf has no 'nobody' that can be pinned: expected a performer" run --pin nobody=1 w.sdf
+bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
+bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
+bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
+bad 1 "no/x.csv: cannot write: No such file" run --costs no/x.csv w.sdf
+bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
+bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
 bad 2 "troupe run: no WORLD.sdf given" run --record w.sdf
@@ -210,7 +216,7 @@ config '<troupe><rtf>fast</rtf></troupe>' 1 "c.xml:1: <rtf>: 'fast': expected a 
 config '<troupe><iterations>abc</iterations></troupe>' 1 "c.xml:1: <iterations>: 'abc': expected a whole number" w.sdf
 config '<troupe><trace>maybe</trace></troupe>' 1 "c.xml:1: <trace>: 'maybe': expected true or false" w.sdf
 config '<troupe><trace/></troupe>' 1 "c.xml:1: <trace>: '': expected true or false" w.sdf
-config '<troupe><distribution>x</distribution></troupe>' 1 "c.xml:1: <distribution>: 'x': expected round-robin" w.sdf
+config '<troupe><distribution>x</distribution></troupe>' 1 "c.xml:1: <distribution>: 'x': expected one of round-robin balanced" w.sdf
 config '<troupe><rtf><x/></rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no elements' w.sdf
 config '<troupe><rtf a="1">0</rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no attributes' w.sdf
 config '<troupe><rtf>1</rtf>
@@ -263,6 +269,10 @@ good '^5 steps' run -z100000000 --iterations 5 w.sdf
 good '^5 steps' run --update-rate 1e9 --iterations 5 w.sdf
 good '^5 steps' run --paused -r --iterations 5 w.sdf
 good '^5 steps' run --distribution round-robin --iterations 5 w.sdf
+good '^5 steps' run --distribution balanced --secondaries 2 --iterations 5 w.sdf
+good '^5 steps' run --pin 'ball one=2' --pin 'the level=1' --secondaries 2 --iterations 5 w.sdf
+good "performer 'ball one' is to be on secondary 9, but there are 2: it goes anywhere" \
+	run --pin 'ball one=9' --secondaries 2 --iterations 5 w.sdf
 good '^20 steps, 0.02 s' run --until 0.02 w.sdf
 good '^20 steps, 3.02 s' run --initial-sim-time 3 --until 3.02 w.sdf
 good '^load 0 the level [12]$' run --trace --secondaries 2 --iterations 5 w.sdf

@@ -1,0 +1,223 @@
+/* The rules of assign.h. Where the components are to be is first reckoned beside the table, for one way of filling the
+ * secondaries after the other; then the best is placed. */
+#include "assign/table.h"
+
+#include <string.h>
+
+enum { GAIN_MIN = 32 }; /* a makespan counts as less when it is less by so many-th */
+
+struct plan_of {      /* one way of sharing out */
+	uint32_t *to; /* [component_count] secondary; of those in the list only */
+	uint64_t makespan;
+	uint64_t moved; /* models */
+};
+
+struct balance {
+	struct table *table;
+	uint32_t *list; /* components that are free to move or new, greatest first */
+	uint32_t count;
+	uint32_t *heap; /* of secondaries, the least loaded first; uses by_secondary_a */
+	uint64_t bound;
+};
+
+/* --- costs -------------------------------------------------------------------------------------------------------- */
+
+static void weigh(struct table *table)
+{
+	const struct assign_input *input = table->input;
+	for (uint32_t c = 0; c < input->component_count; c++) {
+		struct table_component *component = &table->components[c];
+		uint64_t cost = 0;
+		for (uint32_t i = 0; i < component->models; i++) {
+			uint32_t model = table->models[component->models_at + i];
+			cost += input->model_cost ? MAX(input->model_cost[model], 1u) : 1;
+		}
+		component->cost = (uint32_t)MIN(MAX(cost, 1u), UINT32_MAX);
+	}
+}
+
+/* One pass of a radix sort by 11 bits of the cost, the greatest first; stable. */
+static void sort_by_digit(
+	const struct table *table, const uint32_t *from, uint32_t *to, uint32_t count, unsigned int shift)
+{
+	enum { DIGITS = 2048 };
+	uint32_t start[DIGITS] = {0}, below = 0;
+	for (uint32_t i = 0; i < count; i++)
+		start[table->components[from[i]].cost >> shift & (DIGITS - 1)]++;
+	for (uint32_t d = DIGITS; d-- > 0;) {
+		uint32_t with = start[d];
+		start[d] = below;
+		below += with;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		to[start[table->components[from[i]].cost >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* What may go elsewhere, and what is new; but not what will follow others. */
+static void list_free(struct balance *balance)
+{
+	struct table *table = balance->table;
+	uint32_t *a = table->by_component_a, *b = table->by_component_b, count = 0;
+	for (uint32_t c = 0; c < table->input->component_count; c++) {
+		const struct table_component *component = &table->components[c];
+		bool follows = table_unplaced(table, c) && !component->movers && table_leader(table, c) != TABLE_NONE;
+		if ((component->models || component->levels) && !component->pinned && !follows)
+			b[count++] = c;
+	}
+	sort_by_digit(table, b, a, count, 0);
+	sort_by_digit(table, a, b, count, 11);
+	sort_by_digit(table, b, a, count, 22);
+	balance->list = a;
+	balance->count = count;
+}
+
+/* Loads by pins alone. */
+static void load_pinned(struct table *table)
+{
+	for (uint32_t s = 1; s <= table->input->secondaries; s++)
+		table->secondaries[s].load = 0;
+	for (uint32_t c = 0; c < table->input->component_count; c++)
+		if (table->components[c].pinned)
+			table->secondaries[table->components[c].secondary].load += table->components[c].cost;
+}
+
+static void find_bound(struct balance *balance)
+{
+	const struct table *table = balance->table;
+	uint64_t all = 0, greatest = 0;
+	load_pinned(balance->table);
+	for (uint32_t s = 1; s <= table->input->secondaries; s++) {
+		all += table->secondaries[s].load;
+		greatest = MAX(greatest, table->secondaries[s].load);
+	}
+	for (uint32_t i = 0; i < balance->count; i++) {
+		all += table->components[balance->list[i]].cost;
+		greatest = MAX(greatest, table->components[balance->list[i]].cost);
+	}
+	balance->bound = MAX(greatest, (all + table->input->secondaries - 1) / table->input->secondaries);
+}
+
+/* --- the least loaded --------------------------------------------------------------------------------------------- */
+
+static bool is_less(const struct balance *balance, uint32_t a, uint32_t b)
+{
+	uint64_t load_a = balance->table->secondaries[a].load, load_b = balance->table->secondaries[b].load;
+	return load_a != load_b ? load_a < load_b : a < b;
+}
+
+static void sift_down(struct balance *balance, uint32_t at)
+{
+	uint32_t count = balance->table->input->secondaries, secondary = balance->heap[at];
+	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && is_less(balance, balance->heap[child + 1], balance->heap[child]))
+			child++;
+		if (!is_less(balance, balance->heap[child], secondary))
+			break;
+		balance->heap[at] = balance->heap[child];
+	}
+	balance->heap[at] = secondary;
+}
+
+static void make_heap(struct balance *balance)
+{
+	uint32_t count = balance->table->input->secondaries;
+	for (uint32_t i = 0; i < count; i++)
+		balance->heap[i] = i + 1;
+	for (uint32_t i = count / 2; i-- > 0;)
+		sift_down(balance, i);
+}
+
+/* --- sharing out -------------------------------------------------------------------------------------------------- */
+
+/* Fills the secondaries up to that load with those that are there, and gives the rest to the least loaded. */
+static void share_out(struct balance *balance, uint64_t fill, struct plan_of *plan)
+{
+	struct table *table = balance->table;
+	load_pinned(table);
+	plan->makespan = plan->moved = 0;
+	for (uint32_t i = 0; i < balance->count; i++) {
+		const struct table_component *component = &table->components[balance->list[i]];
+		struct table_secondary *there = &table->secondaries[component->secondary];
+		bool stays = component->secondary != ASSIGN_NONE && there->load + component->cost <= fill;
+		plan->to[balance->list[i]] = stays ? component->secondary : ASSIGN_NONE;
+		if (stays)
+			there->load += component->cost;
+	}
+	make_heap(balance);
+	for (uint32_t i = 0; i < balance->count; i++) {
+		uint32_t c = balance->list[i];
+		if (plan->to[c] != ASSIGN_NONE)
+			continue;
+		plan->to[c] = balance->heap[0];
+		table->secondaries[plan->to[c]].load += table->components[c].cost;
+		sift_down(balance, 0);
+		if (table->components[c].secondary != ASSIGN_NONE && table->components[c].secondary != plan->to[c])
+			plan->moved += table->components[c].models;
+	}
+	for (uint32_t s = 1; s <= table->input->secondaries; s++)
+		plan->makespan = MAX(plan->makespan, table->secondaries[s].load);
+}
+
+/* What a way of sharing out costs over the horizon. */
+static uint64_t price(const struct assign_input *input, const struct plan_of *plan)
+{
+	return plan->makespan * input->horizon + plan->moved * input->move_cost;
+}
+
+/* The best of a few, `stay` being that in which nothing moves. `spare` is room for another. */
+static struct plan_of improve(struct balance *balance, struct plan_of stay, uint32_t *spare)
+{
+	const struct assign_input *input = balance->table->input;
+	struct plan_of best = stay, other = {.to = spare};
+	for (uint64_t more = 0; more <= 8; more = more ? 2 * more : 1) {
+		share_out(balance, balance->bound + balance->bound * more / 64, &other);
+		if (other.makespan + stay.makespan / GAIN_MIN > stay.makespan ||
+			price(input, &other) >= price(input, &best))
+			continue;
+		struct plan_of worse = best;
+		best = other;
+		other = worse;
+	}
+	return best;
+}
+
+static void place(struct balance *balance, const struct plan_of *plan)
+{
+	for (uint32_t i = 0; i < balance->count; i++) {
+		uint32_t c = balance->list[i];
+		if (plan->to[c] != balance->table->components[c].secondary)
+			table_place(balance->table, c, plan->to[c]);
+	}
+}
+
+/* One round of rule "balance"; false when nothing is gained any more. */
+static bool rebalance(struct balance *balance)
+{
+	struct table *table = balance->table;
+	struct plan_of stay = {.to = table->by_component_b};
+	share_out(balance, UINT64_MAX, &stay);
+	if (stay.makespan <= balance->bound + balance->bound / GAIN_MIN)
+		return false;
+	struct plan_of best = improve(balance, stay, table->by_node);
+	place(balance, &best);
+	return best.makespan < stay.makespan;
+}
+
+void assign_balanced(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
+{
+	struct table table;
+	struct balance balance = {.table = &table};
+	table_build(&table, input, now, scratch);
+	table_gather(&table);
+	weigh(&table);
+	list_free(&balance);
+	find_bound(&balance);
+	balance.heap = table.by_secondary_a;
+	struct plan_of first = {.to = table.by_component_b};
+	share_out(&balance, UINT64_MAX, &first); /* what is new */
+	place(&balance, &first);
+	while (input->rebalance && rebalance(&balance)) /* ends: each round leaves less by 1/32 at least */
+		;
+	table_follow_leaders(&table);
+	table_commit(&table);
+}
