@@ -33,8 +33,10 @@ struct crew {
 	const struct transport_ops *ops;
 	struct team *teams;
 	uint32_t team_count;
-	struct gate idle;  /* opened when all primaries have ended */
-	struct gate ready; /* opened by each worker once it can step */
+	struct gate idle;             /* opened when all primaries have ended */
+	struct gate ready;            /* opened by each worker once it can step */
+	uint64_t serial_ns, slept_ns; /* so far; the primaries' sleep */
+	uint64_t stepped_ns;          /* when the last secondary was done with the step before; 0: not to be counted */
 	/* Teams whose step is not acknowledged yet. Whoever brings it to zero has the primaries' part: acquire-release,
 	 * so that it sees what the others merged from. */
 	_Alignas(64) _Atomic uint32_t outstanding;
@@ -64,9 +66,29 @@ static void end_together(struct crew *crew)
 		atomic_store(&crew->teams[i].world.primary->stop, true);
 }
 
+/* From the clock reads that secondaries make anyway: from the last end of the step before to the first begin of this
+ * one. */
+static void count_serial(struct crew *crew)
+{
+	uint64_t begin_ns = UINT64_MAX, end_ns = 0, slept_ns = 0;
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		const struct team *team = &crew->teams[i];
+		slept_ns += team->world.primary->slept_ns;
+		for (uint32_t a = 0; team->out && a < MAX(team->count, 1u); a++) {
+			begin_ns = MIN(begin_ns, team->acks[a]->end_ns - team->acks[a]->busy_ns);
+			end_ns = MAX(end_ns, team->acks[a]->end_ns);
+		}
+	}
+	if (crew->stepped_ns)
+		crew->serial_ns += begin_ns - crew->stepped_ns - (slept_ns - crew->slept_ns);
+	crew->stepped_ns = end_ns;
+	crew->slept_ns = slept_ns;
+}
+
 static void merge(struct crew *crew)
 {
 	uint64_t steps = 0;
+	count_serial(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
 		if (team->out)
@@ -83,8 +105,10 @@ static void merge(struct crew *crew)
 static bool decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
-	while (all_idle(crew))
+	while (all_idle(crew)) {
 		clock_sleep_until_ns(clock_now_ns() + NAP_NS);
+		crew->stepped_ns = 0;
+	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		steps[i] = primary_decide(crew->teams[i].world.primary);
 		crew->teams[i].out = steps[i] != NULL;
@@ -253,6 +277,7 @@ static void run_together(struct crew *crew)
 
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
+	crew->stepped_ns = 0;
 	if (crew->teams[0].world.threads)
 		run_together(crew);
 	else
@@ -298,6 +323,11 @@ void crew_destroy(struct crew *crew)
 		dismiss(&crew->teams[i]);
 	free(crew->teams);
 	free(crew);
+}
+
+uint64_t crew_serial_ns(const struct crew *crew)
+{
+	return crew->serial_ns;
 }
 
 struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary)

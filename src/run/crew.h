@@ -32,6 +32,9 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
 
+/* Real time between steps so far, in which nobody simulated: merging and deciding, hand-over, what is done for
+ * observers; not what was slept. */
+uint64_t crew_serial_ns(const struct crew *crew);
 struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary);
 
 #endif

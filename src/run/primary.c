@@ -295,10 +295,12 @@ static double step_real_s(const struct primary *primary)
 	return primary->options.rtf > 0 ? primary->edit.step_s / primary->options.rtf : 0;
 }
 
-static void sleep_until(const struct primary *primary, uint64_t when_ns)
+static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_ns)
 {
-	for (uint64_t now; (now = clock_now_ns()) < when_ns && !atomic_load(&primary->stop);)
-		clock_sleep_until_ns(MIN(when_ns, now + NAP_NS));
+	uint64_t begin_ns = now_ns;
+	for (; now_ns < when_ns && !atomic_load(&primary->stop); now_ns = clock_now_ns())
+		clock_sleep_until_ns(MIN(when_ns, now_ns + NAP_NS));
+	primary->slept_ns += now_ns - begin_ns;
 }
 
 /* Each step has its time; a step that comes late is followed at once until the delay is caught up. */
@@ -312,7 +314,7 @@ static void pace(struct primary *primary)
 		primary->pace_ns = now;
 		primary->pace_elapsed_s = 0;
 	}
-	sleep_until(primary, primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9));
+	sleep_until(primary, now, primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9));
 	primary->pace_elapsed_s += real_s;
 }
 

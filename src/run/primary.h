@@ -70,6 +70,7 @@ struct primary {
 	uint64_t begin_ns, end_ns;    /* first step out; last merged */
 	uint64_t pace_ns;             /* when the step of pace_at was due */
 	double pace_elapsed_s;
+	uint64_t slept_ns; /* to keep to real time */
 	_Atomic bool stop; /* writer: any thread; reader: primary_turn() */
 	/* For whoever watches, at any time: */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;

@@ -223,5 +223,6 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->busy_ns = secondary->idle_since_ns - begin_ns;
 	if (step->measure && !step->paused && !ack->status)
 		learn_costs(secondary, ack->busy_ns);
+	ack->end_ns = secondary->idle_since_ns;
 	return ack;
 }

@@ -63,6 +63,7 @@ struct ack {
 	VEC(uint32_t) strayed; /* models that left the box or the slack within which nothing about them can change */
 	uint64_t busy_ns;      /* from taking the step to the ack */
 	uint64_t waited_ns;    /* before it */
+	uint64_t end_ns;       /* when the ack was ready, by this process's clock */
 };
 
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it

@@ -28,6 +28,7 @@ static void add_totals(const struct server_world *world, struct text *out)
 	text_add(out, ",\n  \"iterations\": %" PRIu64 ",\n", steps);
 	member(out, "sim_time", primary_time_s(primary));
 	member(out, "wall_time", wall);
+	member(out, "serial_time", (double)crew_serial_ns(world->server->crew) * 1e-9);
 	member(out, "rtf", wall > 0 ? simulated / wall : 0);
 	member(out, "steps_per_second", wall > 0 ? (double)steps / wall : 0);
 	text_add(out, "  \"state_hash\": \"%016" PRIx64 "\",\n", primary_hash(&world->primary));

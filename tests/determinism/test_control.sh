@@ -50,4 +50,20 @@ equal 'reset forgets the command' "$(state 1200 "$drive
 700 /world/meeting/control reset: {all: true}")" "$(state 500 '')"
 equal 'reset of time alone' "$(state 510 "$drive
 10 /world/meeting/control reset: {time_only: true}")" "${plain510% *} 0.5"
+
+# Where the time of a run goes: the time between steps is part of a secondary's wait, the wait for real time is not.
+# time_of WHAT STEPS OPTION VALUE CONDITION: the condition on wall, serial, busy and waiting, in seconds
+time_of()
+{
+	run "$scratch/out" "$world" "$scratch/commands" "$2" "$3" "$4" --secondaries 1 --report "$scratch/report"
+	check "runs: $1" $?
+	awk -v wall="$(member "$scratch/report" wall_time)" -v serial="$(member "$scratch/report" serial_time)" '
+		match($0, /"busy_time": [0-9.e-]+/) { busy = substr($0, RSTART + 13, RLENGTH - 13) }
+		match($0, /"waiting_time": [0-9.e-]+/) { waiting = substr($0, RSTART + 16, RLENGTH - 16) }
+		END { exit !(0 < serial && serial <= waiting && serial + busy <= wall && ('"$5"')) }' "$scratch/report"
+	check "$1: serial_time" $?
+}
+printf '%s\n' "$drive" >"$scratch/commands"
+time_of 'paced' 300 --rtf 0.5 'wall > 0.59 && busy + waiting > 0.59 && serial < waiting / 2'
+time_of 'as fast as possible' 1000 --rtf 0 'serial + busy > wall / 4'
 totals
