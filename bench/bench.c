@@ -1,31 +1,48 @@
 #include "bench.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+static const char head[] = "                                                  "
+			   "  measured  baseline   ratio  least - greatest  target          state hash\n";
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static void refuse(const char *program, const char *argument, const char *about)
+{
+	fprintf(stderr, "%s: '%s': expected --smoke, --section, --repeats N (at most %d) or --json FILE\n%s\n", program,
+		argument, BENCH_REPEATS_MAX, about);
+	exit(2);
+}
 
 struct bench_options bench_parse(int argc, char **argv, const char *about)
 {
 	struct bench_options options = {.repeats = 5};
+	bool section = false;
 	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--smoke")) {
+		bool more = i + 1 < argc;
+		if (!strcmp(argv[i], "--smoke"))
 			options.smoke = true;
-		} else if (!strcmp(argv[i], "--json")) {
-			options.json = true;
-		} else if (!strcmp(argv[i], "--repeats") && i + 1 < argc && atoi(argv[i + 1]) > 0) {
+		else if (!strcmp(argv[i], "--section"))
+			section = true;
+		else if (!strcmp(argv[i], "--json") && more)
+			options.json = argv[++i];
+		else if (!strcmp(argv[i], "--repeats") && more && atoi(argv[i + 1]) > 0 &&
+			 atoi(argv[i + 1]) <= BENCH_REPEATS_MAX)
 			options.repeats = atoi(argv[++i]);
-		} else {
-			fprintf(stderr, "%s: '%s': expected --smoke, --json or --repeats N\n%s\n", argv[0], argv[i],
-				about);
-			exit(2);
-		}
+		else
+			refuse(argv[0], argv[i], about);
 	}
 	if (options.smoke)
 		options.repeats = 1;
-	if (!options.json)
-		printf("%s\n%-46s %12s %12s %8s  %s\n", about, "", "measured", "baseline", "ratio", "state hash");
+	printf("%s%s\n", section ? "" : head, about);
+	fflush(stdout);
 	return options;
 }
 
@@ -36,35 +53,197 @@ uint64_t bench_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+void bench_add(struct bench_samples *samples, double value)
+{
+	if (samples->count < BENCH_REPEATS_MAX)
+		samples->at[samples->count++] = value;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+struct spread {
+	double median, least, greatest;
+};
+
+static struct spread spread_of(const struct bench_samples *samples)
+{
+	struct bench_samples s = *samples;
+	int n = s.count;
+	if (!n)
+		return (struct spread){0};
+	qsort(s.at, (size_t)n, sizeof s.at[0], by_value);
+	return (struct spread){n % 2 ? s.at[n / 2] : (s.at[n / 2 - 1] + s.at[n / 2]) / 2, s.at[0], s.at[n - 1]};
+}
+
+static struct bench_samples ratios_of(const struct bench_samples *values, const struct bench_samples *baselines)
+{
+	struct bench_samples ratios = {0};
+	for (int i = 0; i < values->count && i < baselines->count; i++)
+		bench_add(&ratios, values->at[i] / baselines->at[i]);
+	return ratios;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+struct line {
+	struct spread value, baseline, ratio;
+	double target; /* 0: none */
+	bool met;
+};
+
+static struct line line_of(const struct bench_row *row)
+{
+	struct line line = {.value = spread_of(row->values)};
+	double judged = line.value.median;
+	if (row->baselines) {
+		struct bench_samples ratios = ratios_of(row->values, row->baselines);
+		line.baseline = spread_of(row->baselines);
+		line.ratio = spread_of(&ratios);
+		judged = line.ratio.median;
+	}
+	line.target = row->at_least;
+	line.met = judged >= row->at_least;
+	if (row->at_most > 0) {
+		line.target = row->at_most;
+		if (row->baselines && row->allowance > 0)
+			line.target += row->allowance / line.baseline.median;
+		line.met = judged <= line.target;
+	}
+	return line;
+}
+
+static void print_table(const struct bench_row *row, const struct line *line)
+{
+	char name[80], spread[40], target[40] = "";
+	const struct spread *s = row->baselines ? &line->ratio : &line->value;
+	snprintf(name, sizeof name, "  %s, %s", row->subject, row->unit);
+	snprintf(spread, sizeof spread, "%.3g - %.3g", s->least, s->greatest);
+	if (line->target > 0)
+		snprintf(target, sizeof target, "%s %.3g %s", row->at_most > 0 ? "<=" : ">=", line->target,
+			line->met ? "met" : "MISSED");
+	printf("%-50s %9.4g", name, line->value.median);
+	if (row->baselines)
+		printf(" %9.4g %7.3f", line->baseline.median, line->ratio.median);
+	else
+		printf(" %9s %7s", "", "");
+	printf("  %16s  %-14s", spread, target);
+	if (row->hash)
+		printf("  %016" PRIx64, row->hash);
+	printf("\n");
+	fflush(stdout);
+}
+
+static void add_spread(struct text *out, const char *name, const struct spread *spread)
+{
+	text_add(out, ", \"%s\": {\"median\": ", name);
+	text_add_double(out, spread->median);
+	text_add(out, ", \"min\": ");
+	text_add_double(out, spread->least);
+	text_add(out, ", \"max\": ");
+	text_add_double(out, spread->greatest);
+	text_add(out, "}");
+}
+
+static void append(const char *path, const struct text *line)
+{
+	FILE *file = fopen(path, "a");
+	bool good = file && fputs(line->at, file) >= 0;
+	if (!file || fclose(file) || !good) {
+		fprintf(stderr, "%s: cannot be written\n", path);
+		exit(1);
+	}
+}
+
+static void write_json(const char *path, const struct bench_row *row, const struct line *line)
+{
+	struct text out = {0};
+	text_add(&out, "{\"subject\": ");
+	text_add_json(&out, row->subject);
+	text_add(&out, ", \"unit\": ");
+	text_add_json(&out, row->unit);
+	text_add(&out, ", \"repeats\": %d", row->values->count);
+	add_spread(&out, "value", &line->value);
+	if (row->baselines) {
+		add_spread(&out, "baseline", &line->baseline);
+		add_spread(&out, "ratio", &line->ratio);
+	}
+	if (line->target > 0) {
+		text_add(&out, ", \"%s\": ", row->at_most > 0 ? "at_most" : "at_least");
+		text_add_double(&out, line->target);
+		text_add(&out, ", \"met\": %s", line->met ? "true" : "false");
+	}
+	if (row->hash)
+		text_add(&out, ", \"state_hash\": \"%016" PRIx64 "\"", row->hash);
+	text_add(&out, "}\n");
+	append(path, &out);
+	text_fini(&out);
+}
+
+static bool on_terminal(void)
+{
+	return isatty(STDERR_FILENO);
+}
+
+void bench_print(const struct bench_options *options, const struct bench_row *row)
+{
+	struct bench_row judged = *row;
+	if (options->smoke) /* no size to be judged by */
+		judged.at_most = judged.at_least = 0;
+	struct line line = line_of(&judged);
+	if (on_terminal())
+		fprintf(stderr, "\r\033[K");
+	print_table(&judged, &line);
+	if (options->json)
+		write_json(options->json, &judged, &line);
+}
+
+void bench_progress(const struct bench_options *options, const char *subject, int repeat)
+{
+	if (!on_terminal())
+		return;
+	if (repeat < 0)
+		fprintf(stderr, "\r\033[K  %s: warming up", subject);
+	else
+		fprintf(stderr, "\r\033[K  %s: %d of %d", subject, repeat + 1, options->repeats);
+}
+
+/* --- servers ------------------------------------------------------------------------------------------------------ */
+
 static void give_up(const struct troupe_error *error)
 {
 	fprintf(stderr, "%s\n", error->text);
 	exit(1);
 }
 
-static struct troupe_server *create(const char *world, int secondaries, bool sleepless)
+struct troupe_server_def bench_def(const char *world, int secondaries)
 {
 	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server;
-	struct troupe_error error;
 	def.world_path = "bench";
 	def.world_text = world;
 	def.secondaries = secondaries;
-	def.sleepless = sleepless;
 	def.pace = TROUPE_PACE_FACTOR;
-	if (troupe_server_create(&def, &server, &error))
+	return def;
+}
+
+struct troupe_server *bench_create(const struct troupe_server_def *def)
+{
+	struct troupe_server *server;
+	struct troupe_error error;
+	if (troupe_server_create(def, &server, &error))
 		give_up(&error);
 	return server;
 }
 
 struct troupe_server *bench_server(const char *world, int secondaries)
 {
-	return create(world, secondaries, false);
-}
-
-struct troupe_server *bench_server_sleepless(const char *world, int secondaries)
-{
-	return create(world, secondaries, true);
+	struct troupe_server_def def = bench_def(world, secondaries);
+	return bench_create(&def);
 }
 
 double bench_run(struct troupe_server *server, uint64_t until)
@@ -77,36 +256,47 @@ double bench_run(struct troupe_server *server, uint64_t until)
 	return (double)(bench_now_ns() - begin);
 }
 
-static int by_value(const void *a, const void *b)
+void bench_same(const struct troupe_server *a, const struct troupe_server *b, const char *what)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	if (troupe_server_hash(a) == troupe_server_hash(b))
+		return;
+	fprintf(stderr, "%s: the state hashes differ\n", what);
+	exit(1);
 }
 
-double bench_median(double *values, int count)
+/* --- the report --------------------------------------------------------------------------------------------------- */
+
+/* The next member of that name, 0 when there is none; *cursor goes behind its name. */
+static double next_number(const char **cursor, const char *name)
 {
-	qsort(values, (size_t)count, sizeof *values, by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	char key[64], word[40] = {0};
+	double value = 0;
+	snprintf(key, sizeof key, "\"%s\": ", name);
+	const char *at = *cursor ? strstr(*cursor, key) : NULL;
+	*cursor = at ? at + strlen(key) : NULL;
+	if (!at)
+		return 0;
+	memcpy(word, *cursor, strnlen(*cursor, sizeof word - 1));
+	word[strcspn(word, ",}\n")] = '\0';
+	return text_double(word, &value) ? value : 0;
 }
 
-void bench_row(const struct bench_options *options, const char *subject, const char *unit, double value,
-	double baseline, uint64_t hash)
+struct bench_times bench_times(const struct troupe_server *server)
 {
-	if (options->json) {
-		printf("{\"subject\": \"%s\", \"unit\": \"%s\", \"value\": %.6g, \"baseline\": %.6g, \"hash\": "
-		       "\"%016" PRIx64 "\"}\n",
-			subject, unit, value, baseline, hash);
-	} else {
-		char name[80];
-		snprintf(name, sizeof name, "%s, %s", subject, unit);
-		printf("%-46s %12.4g", name, value);
-		if (baseline > 0)
-			printf(" %12.4g %8.3f", baseline, value / baseline);
-		else
-			printf(" %12s %8s", "", "");
-		if (hash)
-			printf("  %016" PRIx64, hash);
-		printf("\n");
+	struct bench_times times = {0};
+	char *report = troupe_server_report(server);
+	const char *at = report;
+	times.serial_s = next_number(&at, "serial_time");
+	times.moves = next_number(&at, "moves");
+	at = strstr(report, "\"secondaries\": [");
+	for (int i = 0; i < BENCH_SECONDARIES_MAX; i++) {
+		double busy_s = next_number(&at, "busy_time");
+		if (!at)
+			break;
+		times.busy_s[i] = busy_s;
+		times.regroups += next_number(&at, "regroups");
+		times.secondaries = i + 1;
 	}
-	fflush(stdout);
+	free(report);
+	return times;
 }

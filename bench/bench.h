@@ -1,4 +1,4 @@
-/* What the benches share: options, clock, medians, the table and its JSON twin. Each program measures its subject and
+/* What the benches share: options, clock, samples, the table and its JSON twin. Each program measures its subject and
  * its baseline alternately in one run, because machines drift: only ratios within a run mean anything. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -9,30 +9,64 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { BENCH_REPEATS_MAX = 99, BENCH_SECONDARIES_MAX = 16 };
+
 struct bench_options {
-	bool smoke;  /* --smoke: tiny sizes, to see that it works */
-	bool json;   /* --json: one object a line instead of a table */
-	int repeats; /* --repeats N */
+	bool smoke;       /* --smoke: tiny sizes and one repeat, to see that it works */
+	int repeats;      /* --repeats N */
+	const char *json; /* --json FILE: rows are appended to it, too, one object a line; NULL: not */
 };
 
-/* Exits with status 2 and one line on a bad option. */
+/* Prints the title, and the table's head unless --section says that it stands above. Exits with status 2 and one line
+ * on a bad option. */
 struct bench_options bench_parse(int argc, char **argv, const char *about);
 
 uint64_t bench_now_ns(void);
 
-/* The median of count numbers; sorts them. */
-double bench_median(double *values, int count);
+/* --- samples ------------------------------------------------------------------------------------------------------ */
 
-/* A server of a world given as text, as fast as possible. Like bench_run(), exits with a message when it cannot. */
+struct bench_samples { /* zeroed: none */
+	int count;
+	double at[BENCH_REPEATS_MAX];
+};
+
+void bench_add(struct bench_samples *samples, double value);
+
+struct bench_row {
+	const char *subject, *unit;
+	const struct bench_samples *values;
+	/* Each measured beside the value of the same index; NULL: none. Then the ratio is what is spread and has a
+	 * target, else the value. */
+	const struct bench_samples *baselines;
+	double at_most, at_least; /* the target, whichever is not 0; it is informational */
+	double allowance;         /* in unit: what the target allows beyond at_most times the baseline */
+	uint64_t hash;            /* of the state, to show that the work was done; 0: none */
+};
+
+/* One line: medians, their ratio (the median of the ratios), the least and the greatest of the repeats. */
+void bench_print(const struct bench_options *options, const struct bench_row *row);
+/* On a terminal: what is being measured, until the next line of the table. repeat: from 0; below: warming up. */
+void bench_progress(const struct bench_options *options, const char *subject, int repeat);
+
+/* --- servers ------------------------------------------------------------------------------------------------------ */
+
+/* For a world given as text, as fast as possible. */
+struct troupe_server_def bench_def(const char *world, int secondaries);
+/* Like bench_run(), exits with a message when it cannot. */
+struct troupe_server *bench_create(const struct troupe_server_def *def);
 struct troupe_server *bench_server(const char *world, int secondaries);
-/* The same in which nothing sleeps. */
-struct troupe_server *bench_server_sleepless(const char *world, int secondaries);
 /* Runs it on until so many steps have been taken in all; how long that took, in ns. */
 double bench_run(struct troupe_server *server, uint64_t until);
+/* Exits with a message when they are in different states. */
+void bench_same(const struct troupe_server *a, const struct troupe_server *b, const char *what);
 
-/* One line of the result: value in unit, beside the baseline's (0: none) and their ratio, and the state hash (0: none)
- * that shows that the work was done. */
-void bench_row(const struct bench_options *options, const char *subject, const char *unit, double value,
-	double baseline, uint64_t hash);
+struct bench_times { /* of a server so far, from its report */
+	double serial_s, moves;
+	int secondaries;
+	double busy_s[BENCH_SECONDARIES_MAX];
+	double regroups; /* groups of models that were made anew, by all secondaries */
+};
+
+struct bench_times bench_times(const struct troupe_server *server);
 
 #endif

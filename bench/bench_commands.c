@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS_MAX = 99 };
-
 static void must(troupe_status status, const struct troupe_error *error)
 {
 	if (!status)
@@ -100,46 +98,53 @@ static double time_copy(const struct text *file)
 	return ns;
 }
 
-static void measure_twists(const struct bench_options *options, int repeats, uint32_t many, uint32_t few)
+static void measure_twists(const struct bench_options *options, uint32_t many, uint32_t few)
 {
 	struct text all = twists(many), some = twists(few);
-	double mine[REPEATS_MAX], small[REPEATS_MAX], bare[REPEATS_MAX];
+	struct bench_samples mine = {0}, small = {0}, bare = {0};
 	uint64_t hash = 0, unused;
-	for (int r = -1; r < repeats; r++) { /* the first is to warm up */
-		int at = r < 0 ? 0 : r;
-		mine[at] = time_read(&all, &message_twist, &hash) / many;
-		small[at] = time_read(&some, &message_twist, &unused) / few;
-		bare[at] = time_numbers(&all) / many;
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "twist commands", r);
+		double ns = time_read(&all, &message_twist, &hash),
+		       small_ns = time_read(&some, &message_twist, &unused), bare_ns = time_numbers(&all);
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / many);
+		bench_add(&small, small_ns / few);
+		bench_add(&bare, bare_ns / many);
 	}
-	double ns = bench_median(mine, repeats);
-	bench_row(options, "twist command / its numbers", "ns", ns, bench_median(bare, repeats), hash);
-	bench_row(options, "one of 1000000 / of 100000", "ns", ns, bench_median(small, repeats), hash);
+	struct bench_row row = {"twist command, of its numbers", "ns", &mine, &bare, .hash = hash};
+	bench_print(options, &row);
+	row.subject = "one of 1000000, of 100000";
+	row.baselines = &small;
+	bench_print(options, &row);
 	text_fini(&all);
 	text_fini(&some);
 }
 
-static void measure_sdf(const struct bench_options *options, int repeats, uint32_t bytes)
+static void measure_sdf(const struct bench_options *options, uint32_t bytes)
 {
 	struct text file = create(bytes);
-	double mine[REPEATS_MAX], bare[REPEATS_MAX];
+	struct bench_samples mine = {0}, bare = {0};
 	uint64_t hash = 0;
-	for (int r = -1; r < repeats; r++) {
-		int at = r < 0 ? 0 : r;
-		mine[at] = time_read(&file, &message_entity_factory, &hash) / bytes;
-		bare[at] = time_copy(&file) / bytes;
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "inline SDF", r);
+		double ns = time_read(&file, &message_entity_factory, &hash), bare_ns = time_copy(&file);
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / bytes);
+		bench_add(&bare, bare_ns / bytes);
 	}
-	bench_row(options, "byte of inline SDF / copied", "ns", bench_median(mine, repeats),
-		bench_median(bare, repeats), hash);
+	bench_print(options, &(struct bench_row){"byte of inline SDF, of copied", "ns", &mine, &bare, .hash = hash});
 	text_fini(&file);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_options options =
-		bench_parse(argc, argv, "Reading commands, beside the numbers and bytes in them alone");
-	int repeats = options.repeats < REPEATS_MAX ? options.repeats : REPEATS_MAX;
+	struct bench_options options = bench_parse(
+		argc, argv, "bench_commands: reading commands; baseline: the numbers and bytes in them alone");
 	uint32_t shrink = options.smoke ? 1000 : 1;
-	measure_twists(&options, repeats, 1000000 / shrink, 100000 / shrink);
-	measure_sdf(&options, repeats, (15 << 20) / shrink);
+	measure_twists(&options, 1000000 / shrink, 100000 / shrink);
+	measure_sdf(&options, (15 << 20) / shrink);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROBOT_EVERY = 10, INCLUDE_EVERY = 25, REPEATS_MAX = 9 };
+enum { ROBOT_EVERY = 10, INCLUDE_EVERY = 25 };
 
 static const char robot[] =
 	"<link name='body'><pose>0 0 0.3 0 0 0</pose><inertial><mass>5</mass></inertial>"
@@ -116,54 +116,75 @@ static struct cost measure(const struct text *text, int models, bool smoke)
 		cost.sdf / loaded, cost.scene / loaded, cost.step / loaded, cost.whole / loaded, cost.hash};
 }
 
-static struct cost median(const struct cost *costs, int count)
+struct costs { /* us of processor time per model */
+	struct bench_samples sdf, scene, step, whole;
+	uint64_t hash;
+};
+
+static void enter(struct costs *costs, const struct cost *cost)
 {
-	double sdf[REPEATS_MAX], scene[REPEATS_MAX], step[REPEATS_MAX], whole[REPEATS_MAX];
-	for (int i = 0; i < count; i++)
-		sdf[i] = costs[i].sdf, scene[i] = costs[i].scene, step[i] = costs[i].step, whole[i] = costs[i].whole;
-	return (struct cost){bench_median(sdf, count), bench_median(scene, count), bench_median(step, count),
-		bench_median(whole, count), costs[0].hash};
+	bench_add(&costs->sdf, cost->sdf / 1000);
+	bench_add(&costs->scene, cost->scene / 1000);
+	bench_add(&costs->step, cost->step / 1000);
+	bench_add(&costs->whole, cost->whole / 1000);
+	costs->hash = cost->hash;
 }
 
-static void row(
-	const struct bench_options *options, int models, const char *what, double ns, double least_ns, uint64_t hash)
+static void row(const struct bench_options *options, int models, const char *what, const struct bench_samples *samples,
+	const struct bench_samples *least, uint64_t hash)
 {
 	char subject[64];
 	snprintf(subject, sizeof subject, "%d models, %s", models, what);
-	bench_row(options, subject, "us/model", ns / 1000, least_ns / 1000, hash);
+	bench_print(options,
+		&(struct bench_row){
+			.subject = subject, .unit = "us/model", .values = samples, .baselines = least, .hash = hash});
+}
+
+static void print(const struct bench_options *options, int models, const struct costs *costs, const struct costs *least)
+{
+	row(options, models, "sdf", &costs->sdf, &least->sdf, 0);
+	row(options, models, "scene", &costs->scene, &least->scene, 0);
+	row(options, models, "first step", &costs->step, &least->step, 0);
+	row(options, models, "up to the first step", &costs->whole, &least->whole, costs->hash);
+}
+
+static void print_memory(const struct bench_options *options, int models)
+{
+	struct rusage usage;
+	struct bench_samples kb = {0};
+	getrusage(RUSAGE_SELF, &usage);
+	bench_add(&kb, (double)usage.ru_maxrss / models);
+	bench_print(options, &(struct bench_row){.subject = "most memory", .unit = "KiB/model", .values = &kb});
 }
 
 static void run(const struct bench_options *options, const char *include)
 {
 	struct text texts[SIZES];
-	struct cost costs[SIZES][REPEATS_MAX], least = {0};
+	static struct costs costs[SIZES];
 	int models[SIZES] = {1000, 10000, 100000};
-	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
 	for (int i = 0; i < SIZES; i++) {
 		models[i] /= options->smoke ? 100 : 1;
 		texts[i] = make_world(models[i], include);
 	}
-	for (int r = 0; r < repeats; r++)
-		for (int i = 0; i < SIZES; i++)
-			costs[i][r] = measure(&texts[i], models[i], options->smoke);
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "loading", r);
+		for (int i = 0; i < SIZES; i++) {
+			struct cost cost = measure(&texts[i], models[i], options->smoke);
+			if (r >= 0)
+				enter(&costs[i], &cost);
+		}
+	}
 	for (int i = 0; i < SIZES; i++) {
-		struct cost cost = median(costs[i], repeats);
-		least = i ? least : cost;
-		row(options, models[i], "sdf", cost.sdf, least.sdf, 0);
-		row(options, models[i], "scene", cost.scene, least.scene, 0);
-		row(options, models[i], "first step", cost.step, least.step, 0);
-		row(options, models[i], "up to the first step, whole", cost.whole, least.whole, cost.hash);
+		print(options, models[i], &costs[i], &costs[0]);
 		text_fini(&texts[i]);
 	}
-	struct rusage usage;
-	getrusage(RUSAGE_SELF, &usage);
-	bench_row(options, "most memory", "kB/model of the largest", (double)usage.ru_maxrss / models[SIZES - 1], 0, 0);
+	print_memory(options, models[SIZES - 1]);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench_options options =
-		bench_parse(argc, argv, "Loading, per model; baseline: the smallest of the worlds");
+		bench_parse(argc, argv, "bench_load: loading, per model; baseline: the smallest of the worlds");
 	char include[] = "/tmp/bench-load-XXXXXX";
 	int file = mkstemp(include);
 	FILE *out = file < 0 ? NULL : fdopen(file, "w");

@@ -1,4 +1,5 @@
-/* What a step costs that has nothing to simulate, beside a bare hand-over between two spinning threads. */
+/* What a step costs that has nothing to simulate, beside a bare hand-over between two spinning threads; and what it
+ * costs to have more secondaries than cores. */
 #include "bench.h"
 #include "robots.h"
 
@@ -7,8 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { REPEATS_MAX = 99 };
 
 struct hand_over {
 	_Alignas(64) _Atomic uint64_t there;
@@ -51,33 +50,66 @@ static double time_hand_over(uint64_t rounds)
 	return ns;
 }
 
-static void measure(const struct bench_options *options, int secondaries, uint64_t steps)
+static void measure(const struct bench_options *options, int secondaries, uint64_t steps, double at_most)
 {
+	struct bench_samples mine = {0}, bare = {0};
 	char *world = robots_world(0, 1), subject[64];
 	struct troupe_server *server = bench_server(world, secondaries);
-	double mine[REPEATS_MAX], bare[REPEATS_MAX];
-	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
-	uint64_t until = steps / 4 + 1;
-	for (int r = -1; r < repeats; r++) { /* the first is to warm up */
-		double ns = bench_run(server, until);
-		if (r >= 0) {
-			mine[r] = ns;
-			bare[r] = time_hand_over(steps);
-		}
-		until += steps;
-	}
+	uint64_t until = steps;
 	snprintf(subject, sizeof subject, "empty step, %d secondar%s", secondaries, secondaries == 1 ? "y" : "ies");
-	bench_row(options, subject, "us/step", bench_median(mine, repeats) / (double)steps / 1000,
-		bench_median(bare, repeats) / (double)steps / 1000, troupe_server_hash(server));
+	for (int r = -1; r < options->repeats; r++, until += steps) {
+		bench_progress(options, subject, r);
+		double ns = bench_run(server, until), bare_ns = time_hand_over(steps);
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / (double)steps / 1000);
+		bench_add(&bare, bare_ns / (double)steps / 1000);
+	}
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "us/step",
+				     .values = &mine,
+				     .baselines = &bare,
+				     .at_most = at_most,
+				     .hash = troupe_server_hash(server)});
 	troupe_server_destroy(server);
+	free(world);
+}
+
+static void measure_crowded(const struct bench_options *options, int robots, int many, int few, uint64_t steps)
+{
+	struct bench_samples crowded = {0}, fitting = {0};
+	char *world = robots_world(robots, 2), subject[64];
+	struct troupe_server *a = bench_server(world, many), *b = bench_server(world, few);
+	uint64_t until = steps;
+	snprintf(subject, sizeof subject, "%d robots on %d, of on %d", robots, many, few);
+	for (int r = -1; r < options->repeats; r++, until += steps) {
+		bench_progress(options, subject, r);
+		double ns = bench_run(a, until), fitting_ns = bench_run(b, until);
+		if (r < 0)
+			continue;
+		bench_add(&crowded, ns / (double)steps / 1000);
+		bench_add(&fitting, fitting_ns / (double)steps / 1000);
+	}
+	bench_same(a, b, "bench_lockstep");
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "us/step",
+				     .values = &crowded,
+				     .baselines = &fitting,
+				     .at_most = 1.3,
+				     .hash = troupe_server_hash(a)});
+	troupe_server_destroy(a);
+	troupe_server_destroy(b);
 	free(world);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(
-		argc, argv, "An empty step, beside a bare hand-over there and back between two spinning threads");
+	struct bench_options options = bench_parse(argc, argv,
+		"bench_lockstep: an empty step; baseline: a bare hand-over there and back between two spinning "
+		"threads");
+	static const double at_most[] = {0, 3, 6};
 	for (int secondaries = 0; secondaries <= 2; secondaries++)
-		measure(&options, secondaries, options.smoke ? 100 : 200000);
+		measure(&options, secondaries, options.smoke ? 100 : 200000, at_most[secondaries]);
+	measure_crowded(&options, options.smoke ? 16 : 512, 8, 2, options.smoke ? 20 : 200);
 	return 0;
 }

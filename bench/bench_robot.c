@@ -1,45 +1,173 @@
-/* What a robot-step costs with everything included, beside the bare ODE loop over the same robots. */
+/* What a robot-step costs with everything included, beside the bare ODE loop over the same robots: they are performers
+ * in levels, the state is hashed every 100 steps, and snapshots are asked for ten times a second. And the memory that a
+ * robot takes. */
 #include "bench.h"
 #include "robots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { SPACING = 2, REPEATS_MAX = 99 };
+enum { SPACING = 2, HASH_EVERY = 100, SNAPSHOT_MS_MAX = 500 };
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+struct watch { /* what is asked of the server while it runs */
+	struct troupe_server *server;
+	uint64_t hashes, snapshots;
+};
+
+static void count_snapshot(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct watch *watch = ctx;
+	watch->snapshots += snapshot->model_count > 0;
+}
+
+static void on_watch(void *ctx)
+{
+	struct watch *watch = ctx;
+	troupe_server_snapshot(watch->server, count_snapshot, watch);
+}
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct watch *watch = ctx;
+	(void)step;
+	watch->hashes += hash != 0;
+}
+
+static struct troupe_server *create(const char *world, int secondaries, struct watch *watch)
+{
+	struct troupe_server_def def = bench_def(world, secondaries);
+	def.hash_every = HASH_EVERY;
+	def.on_hash = on_hash;
+	def.on_watch = on_watch;
+	def.ctx = watch;
+	*watch = (struct watch){.server = bench_create(&def)};
+	return watch->server;
+}
+
+/* A number that was not asked for would be flattering. */
+static void check_watched(const struct watch *watch, int steps, double ns)
+{
+	if (watch->hashes < (uint64_t)(steps / HASH_EVERY) ||
+		watch->snapshots < (uint64_t)(ns / (SNAPSHOT_MS_MAX * 1e6))) {
+		fprintf(stderr, "bench_robot: hashes or snapshots were not made\n");
+		exit(1);
+	}
+}
+
+static double time_bare(struct bare *bare, int robots, int steps)
+{
+	uint64_t begin = bench_now_ns();
+	for (int s = 0; s < steps; s++)
+		bare_step(bare, 0, robots);
+	return (double)(bench_now_ns() - begin);
+}
 
 static void measure(const struct bench_options *options, int robots, int steps, int secondaries)
 {
-	double mine[REPEATS_MAX], bare_ns[REPEATS_MAX];
-	char *world = robots_world(robots, SPACING);
-	struct troupe_server *server = bench_server(world, secondaries);
+	struct bench_samples mine = {0}, theirs = {0};
+	struct watch watch;
+	char *world = robots_world_in_levels(robots, SPACING), subject[64];
+	struct troupe_server *server = create(world, secondaries, &watch);
 	struct bare *bare = bare_create(robots, SPACING);
-	int warm = steps / 4 + 1, repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
-	bench_run(server, (uint64_t)warm);
-	for (int s = 0; s < warm; s++)
-		bare_step(bare, 0, robots);
-	for (int r = 0; r < repeats; r++) {
-		mine[r] = bench_run(server, (uint64_t)(warm + (r + 1) * steps));
-		uint64_t begin = bench_now_ns();
-		for (int s = 0; s < steps; s++)
-			bare_step(bare, 0, robots);
-		bare_ns[r] = (double)(bench_now_ns() - begin);
-	}
-	char subject[64];
-	double per = (double)robots * steps * 1000;
+	double per = (double)robots * steps * 1000, sum_ns = 0;
 	snprintf(subject, sizeof subject, "%d robot%s, %s", robots, robots > 1 ? "s" : "",
 		secondaries ? "one secondary" : "single runner");
-	bench_row(options, subject, "us/robot-step", bench_median(mine, repeats) / per,
-		bench_median(bare_ns, repeats) / per, troupe_server_hash(server));
+	for (int r = -1, until = steps; r < options->repeats; r++, until += steps) {
+		bench_progress(options, subject, r);
+		double ns = bench_run(server, (uint64_t)until), bare_ns = time_bare(bare, robots, steps);
+		sum_ns += ns;
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / per);
+		bench_add(&theirs, bare_ns / per);
+	}
+	check_watched(&watch, steps, sum_ns);
+	bench_print(options, &(struct bench_row){subject, "us/robot-step", &mine, &theirs, .at_most = 1.10,
+				     .allowance = robots == 1 ? 1 : 0, .hash = troupe_server_hash(server)});
 	bare_destroy(bare);
 	troupe_server_destroy(server);
 	free(world);
 }
 
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+enum { MEMORY_STEPS = 20 };
+
+static double resident_kb(void)
+{
+	long pages = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+	if (!file || fscanf(file, "%ld %ld", &pages, &resident) != 2)
+		exit(1);
+	fclose(file);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static double use_troupe(int robots)
+{
+	struct watch watch;
+	char *world = robots_world_in_levels(robots, SPACING);
+	struct troupe_server *server = create(world, 1, &watch);
+	free(world);
+	bench_run(server, MEMORY_STEPS);
+	on_watch(&watch);
+	return resident_kb();
+}
+
+static double use_bare(int robots)
+{
+	time_bare(bare_create(robots, SPACING), robots, MEMORY_STEPS);
+	return resident_kb();
+}
+
+/* In a process of its own, which ends without giving anything back. Before this one has threads. */
+static double in_child(double (*use)(int robots), int robots)
+{
+	int ends[2], status;
+	double kb = 0;
+	if (pipe(ends))
+		exit(1);
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child) {
+		kb = use(robots);
+		_exit(write(ends[1], &kb, sizeof kb) != sizeof kb);
+	}
+	close(ends[1]);
+	bool good = child > 0 && read(ends[0], &kb, sizeof kb) == sizeof kb && waitpid(child, &status, 0) == child;
+	close(ends[0]);
+	if (!good) {
+		fprintf(stderr, "bench_robot: a child failed\n");
+		exit(1);
+	}
+	return kb;
+}
+
+/* What a robot more takes, in worlds of enough of them. */
+static void measure_memory(const struct bench_options *options, int few, int many)
+{
+	struct bench_samples mine = {0}, theirs = {0};
+	for (int r = 0; r < options->repeats; r++) {
+		bench_progress(options, "memory", r);
+		bench_add(&mine, (in_child(use_troupe, many) - in_child(use_troupe, few)) / (many - few));
+		bench_add(&theirs, (in_child(use_bare, many) - in_child(use_bare, few)) / (many - few));
+	}
+	struct bench_row row = {.subject = "memory of a robot", .unit = "KiB", .values = &mine, .at_most = 64};
+	bench_print(options, &row);
+	row = (struct bench_row){.subject = "the same, of the bare loop", .unit = "KiB", .values = &theirs};
+	bench_print(options, &row);
+}
+
 int main(int argc, char **argv)
 {
-	struct bench_options options =
-		bench_parse(argc, argv, "Cost of a robot-step, beside a bare ODE loop over the same robots");
+	struct bench_options options = bench_parse(argc, argv,
+		"bench_robot: a robot-step, with levels, hashes and snapshots; baseline: a bare ODE loop, same robots");
 	static const int counts[] = {1, 8, 64, 512};
+	measure_memory(&options, options.smoke ? 16 : 512, options.smoke ? 32 : 2560);
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		measure(&options, counts[i], options.smoke ? 20 : 100000 / counts[i] + 20, 1);
 	measure(&options, 64, options.smoke ? 20 : 1500, 0);

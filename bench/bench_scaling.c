@@ -1,12 +1,14 @@
-/* How much faster two secondaries are than one, beside how much faster the bare ODE loop gets on two threads. */
+/* How much faster more secondaries are than one, beside how much faster the bare ODE loop gets on as many threads; and
+ * where the rest went: what each secondary works and waits, and what there is between steps. */
 #include "bench.h"
 #include "robots.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SPACING = 2, REPEATS_MAX = 99, THREADS_MAX = 16 };
+enum { SPACING = 2, THREADS_MAX = BENCH_SECONDARIES_MAX };
 
 struct share {
 	struct bare *bare;
@@ -38,39 +40,93 @@ static double time_bare(struct bare *bare, int robots, int steps, int threads)
 	return (double)(bench_now_ns() - begin);
 }
 
-static void measure(const struct bench_options *options, int robots, int steps, int threads)
+/* --- where the time goes ------------------------------------------------------------------------------------------ */
+
+struct account { /* us a step, one sample a repeat */
+	struct bench_samples step, serial, busy[THREADS_MAX], waiting[THREADS_MAX];
+};
+
+static void enter(struct account *account, const struct bench_times *before, const struct bench_times *after, double ns,
+	int steps)
 {
+	double step_us = ns / steps / 1000, serial_us = (after->serial_s - before->serial_s) / steps * 1e6;
+	bench_add(&account->step, step_us);
+	bench_add(&account->serial, serial_us);
+	for (int i = 0; i < after->secondaries; i++) {
+		double busy_us = (after->busy_s[i] - before->busy_s[i]) / steps * 1e6;
+		bench_add(&account->busy[i], busy_us);
+		bench_add(&account->waiting[i], step_us - serial_us - busy_us);
+	}
+}
+
+static void print_account(const struct bench_options *options, const struct account *account, int threads, bool judged)
+{
+	struct bench_row row = {.unit = "us of the step's", .baselines = &account->step};
+	char subject[64];
+	row.subject = subject;
+	for (int i = 0; i < threads; i++) {
+		snprintf(subject, sizeof subject, "  secondary %d works", i + 1);
+		row.values = &account->busy[i];
+		bench_print(options, &row);
+		snprintf(subject, sizeof subject, "  secondary %d waits for others", i + 1);
+		row.values = &account->waiting[i];
+		bench_print(options, &row);
+	}
+	snprintf(subject, sizeof subject, "  between steps");
+	row.values = &account->serial;
+	row.at_most = judged ? 0.02 : 0;
+	bench_print(options, &row);
+}
+
+/* --- speed-up ----------------------------------------------------------------------------------------------------- */
+
+static void measure(const struct bench_options *options, int robots, int steps, int threads, double at_least)
+{
+	static struct account account;
+	struct bench_samples mine = {0}, theirs = {0};
 	char *world = robots_world(robots, SPACING), subject[64];
 	struct troupe_server *one = bench_server(world, 1), *many = bench_server(world, threads);
 	struct bare *bare = bare_create(robots, SPACING);
-	double mine[REPEATS_MAX], theirs[REPEATS_MAX];
-	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX, until = steps / 4 + 1;
-	bench_run(one, (uint64_t)until);
-	bench_run(many, (uint64_t)until);
-	time_bare(bare, robots, until, 1);
-	for (int r = 0; r < repeats; r++) {
-		until += steps;
-		mine[r] = bench_run(one, (uint64_t)until) / bench_run(many, (uint64_t)until);
-		theirs[r] = time_bare(bare, robots, steps, 1) / time_bare(bare, robots, steps, threads);
-	}
-	if (troupe_server_hash(one) != troupe_server_hash(many)) {
-		fprintf(stderr, "bench_scaling: the hashes of 1 and %d secondaries differ\n", threads);
-		exit(1);
-	}
+	account = (struct account){0};
 	snprintf(subject, sizeof subject, "%d robots, speed-up on %d", robots, threads);
-	bench_row(options, subject, "x", bench_median(mine, repeats), bench_median(theirs, repeats),
-		troupe_server_hash(one));
+	for (int r = -1, until = steps; r < options->repeats; r++, until += steps) {
+		bench_progress(options, subject, r);
+		struct bench_times before = bench_times(many);
+		double one_ns = bench_run(one, (uint64_t)until), many_ns = bench_run(many, (uint64_t)until);
+		struct bench_times after = bench_times(many);
+		double bare_gain = time_bare(bare, robots, steps, 1) / time_bare(bare, robots, steps, threads);
+		if (r < 0)
+			continue;
+		bench_add(&mine, one_ns / many_ns);
+		bench_add(&theirs, bare_gain);
+		enter(&account, &before, &after, many_ns, steps);
+	}
+	bench_same(one, many, "bench_scaling");
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "x",
+				     .values = &mine,
+				     .baselines = &theirs,
+				     .at_least = at_least,
+				     .hash = troupe_server_hash(one)});
+	print_account(options, &account, threads, at_least > 0);
 	troupe_server_destroy(one);
 	troupe_server_destroy(many);
 	bare_destroy(bare);
 	free(world);
 }
 
+static int cores(void)
+{
+	cpu_set_t allowed;
+	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
+}
+
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(
-		argc, argv, "Speed-up of more secondaries over one, beside that of a bare ODE loop on as many threads");
-	measure(&options, 64, options.smoke ? 20 : 2000, 2);
-	measure(&options, options.smoke ? 16 : 512, options.smoke ? 20 : 250, 2);
+	struct bench_options options = bench_parse(argc, argv,
+		"bench_scaling: speed-up over one secondary; baseline: that of a bare ODE loop on as many threads");
+	measure(&options, 64, options.smoke ? 20 : 2000, 2, 0);
+	for (int threads = 2; threads <= THREADS_MAX && (threads == 2 || threads <= cores()); threads *= 2)
+		measure(&options, options.smoke ? 16 : 512, options.smoke ? 20 : 250 * (threads / 2), threads, 0.95);
 	return 0;
 }

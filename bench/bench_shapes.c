@@ -23,7 +23,7 @@
 #define MESH_TOP 0.0 /* m */
 #define MAP_TOP 0.8  /* m: of flat.png as placed here */
 
-enum { CELLS = 8, REPEATS_MAX = 99, CONTACTS_MAX = 16 };
+enum { CELLS = 8, CONTACTS_MAX = 16 };
 
 enum shape_kind { BOX, SPHERE, CYLINDER, LYING, CAPSULE, CONE, ELLIPSOID, HULL, SHAPES };
 enum ground_kind { PLANE, FLOOR_BOX, MESH, HEIGHTMAP, GROUNDS };
@@ -304,29 +304,39 @@ static void bare_end(struct bare *bare)
 
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
+static double time_bare(struct bare *bare, int steps)
+{
+	uint64_t begin = bench_now_ns();
+	bare_steps(bare, steps);
+	return (double)(bench_now_ns() - begin);
+}
+
 static void measure(
 	const struct bench_options *options, enum shape_kind kind, enum ground_kind ground, const char *folder)
 {
-	double mine[REPEATS_MAX], odes[REPEATS_MAX];
-	int steps = options->smoke ? 20 : 4000,
-	    repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
+	struct bench_samples mine = {0}, odes = {0};
+	int steps = options->smoke ? 20 : 4000;
 	char *world = make_world(&shapes[kind], ground, folder), subject[64];
-	struct troupe_server *server = bench_server_sleepless(world, 1);
+	struct troupe_server_def def = bench_def(world, 1);
+	def.sleepless = true;
+	struct troupe_server *server = bench_create(&def);
 	struct bare bare;
 	bool has_ode = bare_begin(&bare, kind, ground);
+	snprintf(subject, sizeof subject, "%s on %s", shapes[kind].name, ground_names[ground]);
 	bench_run(server, (uint64_t)steps);
 	bool rests = has_ode && bare_steps(&bare, steps) &&
 		     fabs(dBodyGetPosition(bare.body)[2] - ground_tops[ground] - shapes[kind].height) < 0.01;
-	for (int r = 0; r < repeats; r++) {
-		mine[r] = bench_run(server, (uint64_t)(steps * (r + 2))) / steps / 1000;
-		uint64_t begin = bench_now_ns();
+	for (int r = 0; r < options->repeats; r++) {
+		bench_progress(options, subject, r);
+		bench_add(&mine, bench_run(server, (uint64_t)(steps * (r + 2))) / steps / 1000);
 		if (rests)
-			bare_steps(&bare, steps);
-		odes[r] = (double)(bench_now_ns() - begin) / steps / 1000;
+			bench_add(&odes, time_bare(&bare, steps) / steps / 1000);
 	}
-	snprintf(subject, sizeof subject, "%s on %s", shapes[kind].name, ground_names[ground]);
-	bench_row(options, subject, "us/step", bench_median(mine, repeats), rests ? bench_median(odes, repeats) : 0,
-		troupe_server_hash(server));
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "us/step",
+				     .values = &mine,
+				     .baselines = rests ? &odes : NULL,
+				     .hash = troupe_server_hash(server)});
 	if (has_ode)
 		bare_end(&bare);
 	troupe_server_destroy(server);
@@ -336,7 +346,8 @@ static void measure(
 int main(int argc, char **argv)
 {
 	struct bench_options options = bench_parse(argc, argv,
-		"A step of one body on something; baseline: bare ODE, where the body rests with its colliders");
+		"bench_shapes: a step of one body on something; baseline: bare ODE, where the body rests with its "
+		"colliders");
 	char folder[] = "/tmp/bench-shapes-XXXXXX";
 	dInitODE2(0);
 	bare_thread_begin();

@@ -14,7 +14,7 @@
 #define CIRCLE 6.0  /* m: radius of the robot's way, whose centre is at (0, 6) */
 #define FREE 1.5    /* m: to both sides of it */
 
-enum { REPEATS_MAX = 99, STILL_STEPS = 600 /* until all are asleep */ };
+enum { STILL_STEPS = 600 /* until all are asleep */ };
 
 static bool in_the_way(double x, double y)
 {
@@ -47,71 +47,85 @@ static char *make_world(int boxes, bool robot)
 
 struct subject {
 	struct troupe_server *server;
-	uint64_t steps; /* so far */
-	double ns[REPEATS_MAX];
+	uint64_t steps;          /* so far */
+	struct bench_samples ns; /* a step */
 };
 
 static void begin(struct subject *subject, int boxes, bool robot, bool sleepless)
 {
 	char *world = make_world(boxes, robot);
-	subject->server = sleepless ? bench_server_sleepless(world, 1) : bench_server(world, 1);
-	subject->steps = sleepless ? 1 : STILL_STEPS;
+	struct troupe_server_def def = bench_def(world, 1);
+	def.sleepless = sleepless;
+	*subject = (struct subject){.server = bench_create(&def), .steps = sleepless ? 1 : STILL_STEPS};
 	bench_run(subject->server, subject->steps);
 	free(world);
 }
 
-static void measure(struct subject *subject, int repeat, int steps)
+static void measure(struct subject *subject, int steps)
 {
 	subject->steps += (uint64_t)steps;
-	subject->ns[repeat] = bench_run(subject->server, subject->steps) / steps;
+	bench_add(&subject->ns, bench_run(subject->server, subject->steps) / steps);
 }
 
-static double end(struct subject *subject, int repeats, uint64_t *ret_hash)
+static struct bench_samples per_second(const struct subject *subject)
 {
-	*ret_hash = troupe_server_hash(subject->server);
-	troupe_server_destroy(subject->server);
-	return bench_median(subject->ns, repeats);
+	struct bench_samples speeds = {0};
+	for (int i = 0; i < subject->ns.count; i++)
+		bench_add(&speeds, 1e9 / subject->ns.at[i]);
+	return speeds;
 }
 
-static void row(const struct bench_options *options, int boxes, const char *what, const char *unit, double value,
-	double baseline, uint64_t hash)
+/* ns of a step for each box; without: the same without boxes. */
+static struct bench_samples per_box(const struct subject *subject, const struct subject *without, int boxes)
 {
-	char subject[64];
-	snprintf(subject, sizeof subject, "%d boxes, %s", boxes, what);
-	bench_row(options, subject, unit, value, baseline, hash);
+	struct bench_samples ns = {0};
+	for (int i = 0; i < subject->ns.count; i++)
+		bench_add(&ns, (subject->ns.at[i] - (without ? without->ns.at[i] : 0)) / boxes);
+	return ns;
+}
+
+static void print(const struct bench_options *options, int boxes, const char *what, const struct subject *subject,
+	const struct subject *without)
+{
+	struct bench_samples speeds = per_second(subject), ns = per_box(subject, without, boxes), speeds_without;
+	char name[64];
+	snprintf(name, sizeof name, "%d boxes, %s", boxes, what);
+	struct bench_row row = {
+		.subject = name, .unit = "steps/s", .values = &speeds, .hash = troupe_server_hash(subject->server)};
+	if (without) {
+		speeds_without = per_second(without);
+		row.baselines = &speeds_without;
+	}
+	bench_print(options, &row);
+	row = (struct bench_row){.subject = name, .unit = "ns/box", .values = &ns};
+	bench_print(options, &row);
 }
 
 static void run(const struct bench_options *options, int boxes, int steps, int awake_steps)
 {
 	static struct subject none, asleep, alone, among, awake;
-	int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
-	uint64_t hash[5];
+	struct subject *const all[] = {&none, &asleep, &alone, &among, &awake};
 	begin(&none, 0, false, false);
 	begin(&asleep, boxes, false, false);
 	begin(&alone, 0, true, false);
 	begin(&among, boxes, true, false);
 	begin(&awake, boxes, false, true);
-	for (int r = 0; r < repeats; r++) {
-		measure(&none, r, steps);
-		measure(&asleep, r, steps);
-		measure(&alone, r, steps);
-		measure(&among, r, steps);
-		measure(&awake, r, awake_steps);
+	for (int r = 0; r < options->repeats; r++) {
+		bench_progress(options, "boxes", r);
+		for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+			measure(all[i], all[i] == &awake ? awake_steps : steps);
 	}
-	double none_ns = end(&none, repeats, &hash[0]), asleep_ns = end(&asleep, repeats, &hash[1]),
-	       alone_ns = end(&alone, repeats, &hash[2]), among_ns = end(&among, repeats, &hash[3]),
-	       awake_ns = end(&awake, repeats, &hash[4]);
-	row(options, boxes, "asleep, none awake", "steps/s", 1e9 / asleep_ns, 1e9 / none_ns, hash[1]);
-	row(options, boxes, "asleep, one robot", "steps/s", 1e9 / among_ns, 1e9 / alone_ns, hash[3]);
-	row(options, boxes, "awake", "steps/s", 1e9 / awake_ns, 0, hash[4]);
-	row(options, boxes, "asleep, none awake", "ns/box", (asleep_ns - none_ns) / boxes, 0, 0);
-	row(options, boxes, "asleep, one robot", "ns/box", (among_ns - alone_ns) / boxes, 0, 0);
-	row(options, boxes, "awake", "ns/box", awake_ns / boxes, 0, 0);
+	print(options, boxes, "asleep, none awake", &asleep, &none);
+	print(options, boxes, "asleep, one robot", &among, &alone);
+	print(options, boxes, "awake", &awake, NULL);
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		troupe_server_destroy(all[i]->server);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(argc, argv, "A step with boxes asleep; baseline: without the boxes");
+	struct bench_options options =
+		bench_parse(argc, argv, "bench_sleep: a step with boxes asleep; baseline: without the boxes");
 	run(&options, options.smoke ? 20 : 1000, options.smoke ? 50 : 20000, options.smoke ? 5 : 100);
 	run(&options, options.smoke ? 50 : 10000, options.smoke ? 50 : 20000, options.smoke ? 2 : 5);
 	return 0;

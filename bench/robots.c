@@ -16,6 +16,8 @@
 #define KP 5e11 /* N/m: two surfaces of SDF's default 1e12 in series */
 #define KD 2.0  /* N s/m: and their damping of 1 each */
 
+enum { LEVEL_SIDE = 8 }; /* robots */
+
 static int side(int count)
 {
 	return (int)ceil(sqrt(count));
@@ -60,7 +62,40 @@ static void add_robot(struct text *out, int index, double x, double y)
 	text_add(out, "</model>");
 }
 
-char *robots_world(int count, double spacing)
+static void add_lamp(struct text *out, int level, double x, double y)
+{
+	text_add(out,
+		"<model name='lamp_%d'><static>true</static><pose>%g %g 3 0 0 0</pose><link name='l'><collision "
+		"name='c'><geometry><box><size>0.4 0.4 0.1</size></box></geometry></collision></link></model>",
+		level, x, y);
+}
+
+static void add_level(struct text *out, int level, double x, double y, double size)
+{
+	text_add(out,
+		"<level name='level_%d'><ref>lamp_%d</ref><pose>%g %g 1 0 0 0</pose><geometry><box><size>%g %g "
+		"6</size></box></geometry><buffer>1</buffer></level>",
+		level, level, x, y, size, size);
+}
+
+static void add_levels(struct text *out, int count, double spacing)
+{
+	double size = LEVEL_SIDE * spacing;
+	int row = (side(count) + LEVEL_SIDE - 1) / LEVEL_SIDE;
+	for (int i = 0; i < row * row; i++)
+		add_lamp(out, i, i % row * size + (size - spacing) / 2, i / row * size + (size - spacing) / 2);
+	text_add(out, "<plugin filename='troupe' name='troupe'>");
+	for (int i = 0; i < count; i++)
+		text_add(out,
+			"<performer name='p%d'><ref>robot_%d</ref><geometry><box><size>1 1 1</size></box></geometry>"
+			"</performer>",
+			i, i);
+	for (int i = 0; i < row * row; i++)
+		add_level(out, i, i % row * size + (size - spacing) / 2, i / row * size + (size - spacing) / 2, size);
+	text_add(out, "</plugin>");
+}
+
+static struct text begin_world(int count, double spacing)
 {
 	struct text out = {0};
 	text_add(&out,
@@ -72,6 +107,20 @@ char *robots_world(int count, double spacing)
 			"<normal>0 0 1</normal><size>100 100</size></plane></geometry></collision></link></model>");
 	for (int i = 0; i < count; i++)
 		add_robot(&out, i, (i % side(count)) * spacing, (i / side(count)) * spacing);
+	return out;
+}
+
+char *robots_world(int count, double spacing)
+{
+	struct text out = begin_world(count, spacing);
+	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+char *robots_world_in_levels(int count, double spacing)
+{
+	struct text out = begin_world(count, spacing);
+	add_levels(&out, count, spacing);
 	text_add(&out, "</world></sdf>");
 	return out.at;
 }

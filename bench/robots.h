@@ -10,6 +10,9 @@
 /* An SDF world of robots on a square grid, spacing metres apart; free() it. Its robots drive by themselves. */
 char *robots_world(int count, double spacing);
 
+/* The same in levels: each robot is a performer, each level a square of 8 by 8 robots with a lamp above them. */
+char *robots_world_in_levels(int count, double spacing);
+
 struct bare;
 /* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no
  * broad phase is faster. */
