@@ -49,7 +49,7 @@
  *
  * Rules: "pins", "merge" and "levels" as above; then
  *  new      The components that nobody had, greatest first, each to the secondary with the least load.
- *  balance  When asked for, and the makespan is more than 1/32 above the bound: of a few loads up to which a secondary
+ *  balance  When the makespan is more than 1/32 above the bound: of a few loads up to which a secondary
  *           may be filled (the bound, and up to an eighth more) each is tried: components, greatest first, stay while
  *           their secondary is not filled; the others, greatest first, go to whoever has the least. That one is taken
  *           for which makespan x horizon + moved models x cost of a move is least, if it is less than with nothing
@@ -84,7 +84,6 @@ struct assign_input {
 	const uint32_t *model_cost; /* [model_count] ns that a step of each takes; NULL: all cost the same */
 	uint32_t move_cost;         /* ns that it takes to hand one model over */
 	uint32_t horizon;           /* steps for which what is gained is expected to last */
-	bool rebalance;             /* rule "balance" applies in this call */
 };
 
 /* The whole memory of the policy. Arrays are the caller's, sized as the world; zeroed: nothing assigned yet. Values out
@@ -113,7 +112,7 @@ void assign_balanced(const struct assign_input *input, struct assignment *now, s
 struct assign_policy {
 	const char *name;
 	void (*assign)(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
-	bool by_cost; /* wants model_cost, and to be asked to rebalance */
+	bool by_cost; /* wants model_cost, and to be asked again when costs change */
 };
 
 /* The policies, the default first; the last one's name is NULL. */

@@ -216,7 +216,7 @@ void assign_balanced(const struct assign_input *input, struct assignment *now, s
 	struct plan_of first = {.to = table.by_component_b};
 	share_out(&balance, UINT64_MAX, &first); /* what is new */
 	place(&balance, &first);
-	while (input->rebalance && rebalance(&balance)) /* ends: each round leaves less by 1/32 at least */
+	while (rebalance(&balance)) /* ends: each round leaves less by 1/32 at least */
 		;
 	table_follow_leaders(&table);
 	table_commit(&table);

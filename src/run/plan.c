@@ -576,13 +576,9 @@ static bool must_balance(const struct plan *plan, uint64_t k)
 static void assign(struct plan *plan, uint64_t k)
 {
 	const struct scene *scene = plan->scene;
-	bool rebalance = must_balance(plan, k);
 	if (plan->policy->by_cost)
 		estimate_costs(plan);
-	if (rebalance)
-		plan->balance_from = k + PLAN_BALANCE_STEPS;
-	else
-		plan->balance_from = MIN(plan->balance_from, k + PLAN_SETTLE_STEPS);
+	plan->balance_from = k + PLAN_BALANCE_STEPS;
 	struct assign_input input = {
 		.secondaries = plan->secondaries,
 		.model_count = scene->model_count,
@@ -599,7 +595,6 @@ static void assign(struct plan *plan, uint64_t k)
 		.model_cost = plan->model_cost,
 		.move_cost = PLAN_MOVE_NS,
 		.horizon = PLAN_HORIZON_STEPS,
-		.rebalance = rebalance,
 	};
 	memcpy(plan->before.model, plan->now.model, scene->model_count * sizeof *plan->now.model);
 	memcpy(plan->before.level, plan->now.level, scene->level_count * sizeof *plan->now.level);

@@ -14,8 +14,7 @@
 enum {
 	PLAN_KEEP_STEPS = 500,    /* models that have touched count as touching so long after, for the assignment */
 	PLAN_MEASURE_STEPS = 16,  /* costs are measured every so many steps */
-	PLAN_BALANCE_STEPS = 64,  /* and work is shared out anew every so many, when only costs have changed */
-	PLAN_SETTLE_STEPS = 8,    /* or so many after something else did */
+	PLAN_BALANCE_STEPS = 64,  /* after so many the policy is asked again even if only costs have changed */
 	PLAN_HORIZON_STEPS = 512, /* for which what is gained is expected to last */
 	PLAN_MOVE_NS = 20000,     /* that handing over a model takes; bench_moves measures it */
 	PLAN_BODY_NS = 3000,      /* a guess of what a body costs while nothing has been measured */
@@ -70,7 +69,7 @@ struct plan {
 	bool *is_mover, *entered, *has_performer;         /* inputs of the policy, whole world */
 	uint32_t *level_near, *model_pin, *level_pin;
 	uint32_t *model_cost;  /* NULL: the policy does not ask */
-	uint64_t balance_from; /* the step from which on the policy is to balance again */
+	uint64_t balance_from; /* the step in which costs alone are a reason to ask the policy again */
 
 	/* answers of the last plan_step() */
 	VEC(struct change) changes;
