@@ -172,7 +172,8 @@ static void print_rows(const struct bench_options *bench, const struct crowd *cr
 				   .values = &balanced->over,
 				   .at_most = 1.1,
 				   .hash = fingerprint(balanced, crowd->models)});
-	print_row(bench, other, "makespan over bound", &round_robin->over, NULL, fingerprint(round_robin, crowd->models));
+	print_row(
+		bench, other, "makespan over bound", &round_robin->over, NULL, fingerprint(round_robin, crowd->models));
 	print_row(bench, subject, "moves a step", &balanced->moves, NULL, 0);
 	print_row(bench, other, "moves a step", &round_robin->moves, NULL, 0);
 	print_row(bench, subject, "idle secondaries", &balanced->idle, NULL, 0);
