@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BENCH_REPEATS_MAX = 99, BENCH_SECONDARIES_MAX = 16 };
+enum {
+	BENCH_REPEATS_MAX = 99,
+	BENCH_SECONDARIES_MAX = 16,
+	/* Of a repeat: subject and baseline take turns so often in it. Load that comes and goes then meets both; a turn
+	 * should last some 20 ms, or beginning would be part of what is measured. */
+	BENCH_TURNS = 10,
+};
 
 struct bench_options {
 	bool smoke;       /* --smoke: tiny sizes and one repeat, to see that it works */

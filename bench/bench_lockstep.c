@@ -50,20 +50,26 @@ static double time_hand_over(uint64_t rounds)
 	return ns;
 }
 
+/* steps: of a turn */
 static void measure(const struct bench_options *options, int secondaries, uint64_t steps, double at_most)
 {
 	struct bench_samples mine = {0}, bare = {0};
 	char *world = robots_world(0, 1), subject[64];
 	struct troupe_server *server = bench_server(world, secondaries);
-	uint64_t until = steps;
+	uint64_t until = 0;
+	double per = (double)steps * BENCH_TURNS * 1000;
 	snprintf(subject, sizeof subject, "empty step, %d secondar%s", secondaries, secondaries == 1 ? "y" : "ies");
-	for (int r = -1; r < options->repeats; r++, until += steps) {
+	for (int r = -1; r < options->repeats; r++) {
+		double ns = 0, bare_ns = 0;
 		bench_progress(options, subject, r);
-		double ns = bench_run(server, until), bare_ns = time_hand_over(steps);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			ns += bench_run(server, until += steps);
+			bare_ns += time_hand_over(steps);
+		}
 		if (r < 0)
 			continue;
-		bench_add(&mine, ns / (double)steps / 1000);
-		bench_add(&bare, bare_ns / (double)steps / 1000);
+		bench_add(&mine, ns / per);
+		bench_add(&bare, bare_ns / per);
 	}
 	bench_print(options, &(struct bench_row){.subject = subject,
 				     .unit = "us/step",
@@ -80,15 +86,20 @@ static void measure_crowded(const struct bench_options *options, int robots, int
 	struct bench_samples crowded = {0}, fitting = {0};
 	char *world = robots_world(robots, 2), subject[64];
 	struct troupe_server *a = bench_server(world, many), *b = bench_server(world, few);
-	uint64_t until = steps;
+	uint64_t until = 0;
+	double per = (double)steps * BENCH_TURNS * 1000;
 	snprintf(subject, sizeof subject, "%d robots on %d, of on %d", robots, many, few);
-	for (int r = -1; r < options->repeats; r++, until += steps) {
+	for (int r = -1; r < options->repeats; r++) {
+		double ns = 0, fitting_ns = 0;
 		bench_progress(options, subject, r);
-		double ns = bench_run(a, until), fitting_ns = bench_run(b, until);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			ns += bench_run(a, until += steps);
+			fitting_ns += bench_run(b, until);
+		}
 		if (r < 0)
 			continue;
-		bench_add(&crowded, ns / (double)steps / 1000);
-		bench_add(&fitting, fitting_ns / (double)steps / 1000);
+		bench_add(&crowded, ns / per);
+		bench_add(&fitting, fitting_ns / per);
 	}
 	bench_same(a, b, "bench_lockstep");
 	bench_print(options, &(struct bench_row){.subject = subject,
@@ -109,7 +120,7 @@ int main(int argc, char **argv)
 		"threads");
 	static const double at_most[] = {0, 3, 6};
 	for (int secondaries = 0; secondaries <= 2; secondaries++)
-		measure(&options, secondaries, options.smoke ? 100 : 200000, at_most[secondaries]);
-	measure_crowded(&options, options.smoke ? 16 : 512, 8, 2, options.smoke ? 20 : 200);
+		measure(&options, secondaries, options.smoke ? 100 : 100000, at_most[secondaries]);
+	measure_crowded(&options, options.smoke ? 16 : 512, 8, 2, options.smoke ? 10 : 20);
 	return 0;
 }

@@ -80,6 +80,7 @@ static void print_account(const struct bench_options *options, const struct acco
 
 /* --- speed-up ----------------------------------------------------------------------------------------------------- */
 
+/* steps: of a turn */
 static void measure(const struct bench_options *options, int robots, int steps, int threads, double at_least)
 {
 	static struct account account;
@@ -89,17 +90,23 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 	struct bare *bare = bare_create(robots, SPACING);
 	account = (struct account){0};
 	snprintf(subject, sizeof subject, "%d robots, speed-up on %d", robots, threads);
-	for (int r = -1, until = steps; r < options->repeats; r++, until += steps) {
-		bench_progress(options, subject, r);
+	uint64_t until = 0;
+	for (int r = -1; r < options->repeats; r++) {
+		double one_ns = 0, many_ns = 0, bare_one_ns = 0, bare_many_ns = 0;
 		struct bench_times before = bench_times(many);
-		double one_ns = bench_run(one, (uint64_t)until), many_ns = bench_run(many, (uint64_t)until);
+		bench_progress(options, subject, r);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			one_ns += bench_run(one, until += (uint64_t)steps);
+			many_ns += bench_run(many, until);
+			bare_one_ns += time_bare(bare, robots, steps, 1);
+			bare_many_ns += time_bare(bare, robots, steps, threads);
+		}
 		struct bench_times after = bench_times(many);
-		double bare_gain = time_bare(bare, robots, steps, 1) / time_bare(bare, robots, steps, threads);
 		if (r < 0)
 			continue;
 		bench_add(&mine, one_ns / many_ns);
-		bench_add(&theirs, bare_gain);
-		enter(&account, &before, &after, many_ns, steps);
+		bench_add(&theirs, bare_one_ns / bare_many_ns);
+		enter(&account, &before, &after, many_ns, steps * BENCH_TURNS);
 	}
 	bench_same(one, many, "bench_scaling");
 	bench_print(options, &(struct bench_row){.subject = subject,
@@ -125,8 +132,8 @@ int main(int argc, char **argv)
 {
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_scaling: speed-up over one secondary; baseline: that of a bare ODE loop on as many threads");
-	measure(&options, 64, options.smoke ? 20 : 2000, 2, 0);
+	measure(&options, 64, options.smoke ? 10 : 200, 2, 0);
 	for (int threads = 2; threads <= THREADS_MAX && (threads == 2 || threads <= cores()); threads *= 2)
-		measure(&options, options.smoke ? 16 : 512, options.smoke ? 20 : 250 * (threads / 2), threads, 0.95);
+		measure(&options, options.smoke ? 16 : 512, options.smoke ? 10 : 25 * (threads / 2), threads, 0.95);
 	return 0;
 }
