@@ -17,7 +17,7 @@ enum { PER_LEVEL = 20, HOT_LEVELS = 16, COST_NS = 10000, NONE = UINT32_MAX };
 const char *const crowd_kinds[CROWD_KINDS] = {"uniform", "uneven", "half", "skewed", "gathering"};
 
 struct row { /* of a table: a model or level in a step */
-	uint32_t component, node, cost;
+	uint32_t component, node, cost, secondary;
 	bool is_level, is_mover;
 };
 
@@ -35,7 +35,7 @@ struct crowd_more {
 	struct map model_names, level_names;
 
 	/* what crowd.input points to */
-	uint32_t *model_component, *level_component, *cost, *level_near;
+	uint32_t *model_component, *level_component, *cost, *level_near, *was;
 	bool *mover, *entered, *level_has, *loaded;
 	uint64_t *component_cost; /* [models + levels] */
 };
@@ -57,7 +57,9 @@ static void make_arrays(struct crowd *crowd)
 	more->level_has = mem_alloc(levels * sizeof *more->level_has);
 	more->loaded_levels = mem_alloc(levels * sizeof *more->loaded_levels);
 	more->component_cost = mem_alloc(((size_t)models + levels) * sizeof *more->component_cost);
+	more->was = mem_alloc(models * sizeof *more->was);
 	crowd->cost = more->cost;
+	crowd->was = more->was;
 	crowd->input = (struct assign_input){
 		.model_count = models,
 		.level_count = crowd->levels,
@@ -101,6 +103,7 @@ void crowd_destroy(struct crowd *crowd)
 	free(more->level_component);
 	free(more->cost);
 	free(more->level_near);
+	free(more->was);
 	free(more->mover);
 	free(more->entered);
 	free(more->loaded);
@@ -244,8 +247,9 @@ static void read_row(struct crowd *crowd, char *text, const char *path, uint32_t
 			refuse(path, line, "a line of fewer than 8 fields");
 		*field[i]++ = '\0';
 	}
-	uint64_t component, ns;
-	if (!text_uint64(field[COMPONENT], &component) || !text_uint64(field[NS], &ns) || component >= NONE ||
+	uint64_t component, secondary, ns;
+	if (!text_uint64(field[COMPONENT], &component) || !text_uint64(field[NS], &ns) ||
+		!text_uint64(field[SECONDARY], &secondary) || secondary > ASSIGN_SECONDARIES_MAX || component >= NONE ||
 		ns >= NONE)
 		refuse(path, line, "no number where one should be");
 	if (strcmp(field[WORLD], "0"))
@@ -258,6 +262,7 @@ static void read_row(struct crowd *crowd, char *text, const char *path, uint32_t
 	struct row row = {.component = (uint32_t)component,
 		.node = number_of(is_level ? &more->level_names : &more->model_names, field[NAME]),
 		.cost = (uint32_t)ns,
+		.secondary = (uint32_t)secondary,
 		.is_level = is_level,
 		.is_mover = !strcmp(field[KIND], "performer")};
 	vec_push(&more->rows, row);
@@ -298,6 +303,7 @@ static void take_sample(struct crowd *crowd, uint64_t step)
 	memset(more->model_component, 0xff, crowd->models * sizeof *more->model_component);
 	memset(more->level_component, 0xff, crowd->levels * sizeof *more->level_component);
 	memset(more->cost, 0, crowd->models * sizeof *more->cost);
+	memset(more->was, 0, crowd->models * sizeof *more->was);
 	memset(more->level_has, 0, crowd->levels * sizeof *more->level_has);
 	memset(more->level_near, 0xff, crowd->levels * sizeof *more->level_near);
 	/* the policies want components without gaps: those of another world are missing */
@@ -314,6 +320,7 @@ static void take_sample(struct crowd *crowd, uint64_t step)
 		if (row->is_level)
 			continue;
 		more->cost[row->node] = row->cost;
+		more->was[row->node] = row->secondary;
 		more->mover[row->node] = row->is_mover;
 	}
 	free(number_of_component);

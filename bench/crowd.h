@@ -14,6 +14,7 @@ struct crowd {
 	uint64_t steps;            /* of a recorded one; 0: it goes on */
 	struct assign_input input; /* of this step, but for secondaries and costs */
 	const uint32_t *cost;      /* [models] true, ns a step; 0 of what is not loaded */
+	const uint32_t *was;       /* [models] of a recorded one: the secondary that had it */
 	uint64_t all, greatest;    /* sum of the costs, cost of the greatest component */
 	struct crowd_more *more;
 };

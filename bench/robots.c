@@ -78,6 +78,15 @@ static void add_level(struct text *out, int level, double x, double y, double si
 		level, level, x, y, size, size);
 }
 
+static void add_performers(struct text *out, int count)
+{
+	for (int i = 0; i < count; i++)
+		text_add(out,
+			"<performer name='p%d'><ref>robot_%d</ref><geometry><box><size>1 1 1</size></box></geometry>"
+			"</performer>",
+			i, i);
+}
+
 static void add_levels(struct text *out, int count, double spacing)
 {
 	double size = LEVEL_SIDE * spacing;
@@ -85,11 +94,7 @@ static void add_levels(struct text *out, int count, double spacing)
 	for (int i = 0; i < row * row; i++)
 		add_lamp(out, i, i % row * size + (size - spacing) / 2, i / row * size + (size - spacing) / 2);
 	text_add(out, "<plugin filename='troupe' name='troupe'>");
-	for (int i = 0; i < count; i++)
-		text_add(out,
-			"<performer name='p%d'><ref>robot_%d</ref><geometry><box><size>1 1 1</size></box></geometry>"
-			"</performer>",
-			i, i);
+	add_performers(out, count);
 	for (int i = 0; i < row * row; i++)
 		add_level(out, i, i % row * size + (size - spacing) / 2, i / row * size + (size - spacing) / 2, size);
 	text_add(out, "</plugin>");
@@ -122,6 +127,21 @@ char *robots_world_in_levels(int count, double spacing)
 	struct text out = begin_world(count, spacing);
 	add_levels(&out, count, spacing);
 	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+char *robots_world_half_in_a_level(int count, double spacing)
+{
+	struct text out = begin_world(count, spacing);
+	double width = side(count) * spacing, depth = width / 2;
+	add_lamp(&out, 0, (width - spacing) / 2, (depth - spacing) / 2);
+	text_add(&out, "<plugin filename='troupe' name='troupe'>");
+	add_performers(&out, count);
+	text_add(&out,
+		"<level name='hall'><ref>lamp_0</ref><pose>%g %g 1 0 0 0</pose><geometry><box><size>%g %g "
+		"6</size></box>"
+		"</geometry><buffer>1</buffer></level></plugin></world></sdf>",
+		(width - spacing) / 2, (depth - spacing) / 2, width, depth);
 	return out.at;
 }
 

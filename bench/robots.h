@@ -13,6 +13,9 @@ char *robots_world(int count, double spacing);
 /* The same in levels: each robot is a performer, each level a square of 8 by 8 robots with a lamp above them. */
 char *robots_world_in_levels(int count, double spacing);
 
+/* The same, every robot a performer, with one level only, in which the first half of the robots begin. */
+char *robots_world_half_in_a_level(int count, double spacing);
+
 struct bare;
 /* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no
  * broad phase is faster. */
