@@ -1,0 +1,62 @@
+#!/bin/sh
+# test limit: 300
+# Policies, pins and the table of costs: whoever simulates what, the bits are the same; pins hold; the table says who had
+# what. Nothing here depends on how long anything took.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+steps=2000
+[ -z "$quick" ] || steps=400
+table=$scratch/costs.csv
+
+# column NAME-OF-NODE: the secondaries that had it
+had() { awk -F, -v name="$1" 'NR > 1 && $8 == name { print $4 }' "$table" | sort -u | tr '\n' ' '; }
+
+run "$scratch/reference" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 0
+check "large: runs" $?
+for options in '2 --distribution balanced' '3 --distribution balanced' '4 --distribution balanced --chaos 3' \
+	'3 --distribution balanced --pin robot_0=2' '2 --pin robot_0=2 --pin level_3=1' \
+	'1 --distribution balanced'; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --costs "$table" \
+		--costs-every 50 --secondaries $options
+	cmp -s "$scratch/reference" "$scratch/other"
+	check "large with $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	[ "$(sed -n 1p "$table")" = 'world,step,component,secondary,pin,kind,ns,name' ]
+	check "$options: the table's head" $?
+	awk -F, -v every=50 -v steps=$steps '
+		NR == 1 { next }
+		NF != 8 || $2 % every || ($6 != "performer" && $6 != "cargo" && $6 != "level") || $4 < 1 { bad = NR " " $0 }
+		{ samples[$2] = 1; key = $2 "," $3; if (key in at && at[key] != $4) bad = "split: " $0; at[key] = $4
+		  timed += $6 == "performer" && $7 > 0 }
+		END {
+			for (s in samples) count++
+			if (count != steps / every) bad = count " samples"
+			if (timed < 60) bad = timed " performers cost something"
+			if (bad) print bad
+			exit bad != ""
+		}' "$table"
+	check "$options: each row is whole, each component on one secondary, a sample every 50 steps" $?
+	case $options in
+	*robot_0=2*)
+		[ "$(had robot_0)" = '2 ' ]
+		check "$options: the pin holds: $(had robot_0)" $?
+		[ "$(awk -F, '$8 == "robot_0" { print $5 }' "$table" | sort -u)" = 2 ]
+		check "$options: the table names it" $?
+		;;
+	esac
+done
+
+# what sleeps costs nothing
+run "$scratch/other" "$worlds/asleep.sdf" - 1500 --costs "$table" --costs-every 500 --secondaries 2
+check "asleep: runs" $?
+[ "$(awk -F, '$2 == 1500 && $8 ~ /^crate/ { sum += $7; count++ } END { print (count > 10), sum }' "$table")" = '1 0' ]
+check "asleep: crates at rest cost nothing" $?
+
+# a table that cannot be written ends the table, not the run
+if [ -w /dev/full ]; then
+	"$troupe" run "$worlds/large.sdf" --iterations 300 --rtf 0 --costs /dev/full >"$scratch/out" 2>"$scratch/err"
+	check "a full disk: the run goes on: $(cat "$scratch/err")" $?
+	grep -q '/dev/full: cannot write: no costs are written any more' "$scratch/err"
+	check "a full disk: it is said" $?
+fi
+totals
