@@ -1,0 +1,33 @@
+/* What edit.c (obeys), edit_create.c (loads and adds models) and edit_save.c (packs and unpacks) share. */
+#ifndef RUN_EDIT_INTERNAL_H
+#define RUN_EDIT_INTERNAL_H
+
+#include "run/edit.h"
+
+#define EDIT_GRAVITY_MAX 1e6 /* m/s^2 */
+
+/* What a created model was made from: enough to make it again. All of it is owned. */
+struct edit_source {
+	char *text, *path, *name; /* path: for messages and relative names. name: "" for the text's own */
+	bool placed;
+	struct pose pose; /* when placed */
+	struct files files;
+	struct sdf *sdf; /* loaded from it; NULL: not yet, or it is the scene's by now */
+};
+
+void edit_source_destroy(struct edit_source *source);
+/* Into source->sdf, by way of `files`: from there alone if they are closed. */
+troupe_status edit_source_load(
+	const struct edit *edit, struct edit_source *source, struct files *files, struct troupe_error *error);
+/* What the model or actor that was loaded is called; NULL: it is neither. */
+const char *edit_source_entity(const struct edit_source *source);
+
+/* Adds the model that was loaded, under its name, which must be free. at: NULL for any places. The source becomes
+ * edit's; on failure it stays the caller's, as good as to be destroyed. */
+troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
+troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
+void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
+
+#endif

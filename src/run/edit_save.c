@@ -1,0 +1,295 @@
+/* The world as it is, for saved states: what is not as in the file, and the words of all. Nothing of what is read back
+ * is trusted: it may be somebody else's, or made up. */
+#include "run/edit_internal.h"
+
+#include "physics/physics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_MAX (UINT64_MAX / 2)
+#define POSITION_MAX_OF_JOINT 1e15 /* rad or m: what a saved one may be; turns are counted */
+
+enum { HOLES_MAX = 1 << 18 }; /* places below those of created models that a small file may leave free */
+
+enum { USED = 1, CREATED = 2, ABSENT = 4, PERFORMER = 8 };
+
+static void pack_vec3(struct text *out, struct vec3 v)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static void pack_pose(struct text *out, const struct pose *pose)
+{
+	pack_vec3(out, pose->p);
+	pack_double(out, pose->q.w);
+	pack_double(out, pose->q.x);
+	pack_double(out, pose->q.y);
+	pack_double(out, pose->q.z);
+}
+
+static struct vec3 unpack_vec3(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static struct pose unpack_pose(struct unpack *in)
+{
+	struct pose pose = {.p = unpack_vec3(in)};
+	pose.q.w = unpack_double(in);
+	pose.q.x = unpack_double(in);
+	pose.q.y = unpack_double(in);
+	pose.q.z = unpack_double(in);
+	double norm = pose.q.w * pose.q.w + pose.q.x * pose.q.x + pose.q.y * pose.q.y + pose.q.z * pose.q.z;
+	if (!(norm > 0.5 && norm < 2))
+		in->bad = true;
+	return pose;
+}
+
+static void pack_source(struct text *out, const struct edit_source *source)
+{
+	pack_string(out, source->text);
+	pack_string(out, source->path);
+	pack_string(out, source->name);
+	pack_u64(out, source->placed);
+	pack_pose(out, &source->pose);
+	files_pack(&source->files, out);
+}
+
+static struct edit_source *unpack_source(struct unpack *in)
+{
+	struct edit_source *source = mem_alloc(sizeof *source);
+	source->text = unpack_string(in);
+	source->path = unpack_string(in);
+	source->name = unpack_string(in);
+	source->placed = unpack_count(in, 1);
+	source->pose = unpack_pose(in);
+	files_unpack(&source->files, in);
+	return source;
+}
+
+static void pack_model(const struct edit *edit, uint32_t index, struct text *out)
+{
+	const struct scene_model *m = &edit->shared->scene->models[index];
+	const struct state *state = edit->shared->state;
+	pack_u64(out,
+		m->id ? USED | (m->created ? CREATED : 0u) | (m->absent ? ABSENT : 0u) | (m->performer ? PERFORMER : 0u)
+		      : 0u);
+	if (!m->id)
+		return;
+	pack_u64(out, m->id);
+	pack_vec3(out, m->volume);
+	if (m->created) {
+		pack_u64(out, m->body_first);
+		pack_u64(out, m->geom_first);
+		pack_u64(out, m->joint_first);
+		pack_u64(out, m->link_first);
+		pack_source(out, edit->sources[index]);
+	}
+	if (!m->body_count)
+		pack_pose(out, &m->in_body);
+	uint32_t words = m->absent ? 0 : state->models[index].words;
+	pack_u64(out, words);
+	for (uint32_t i = 0; i < words; i++)
+		pack_u64(out, state_words(state, index, false)[i]);
+}
+
+void edit_pack(const struct edit *edit, struct text *out)
+{
+	const struct scene *scene = edit->shared->scene;
+	pack_double(out, edit->step_s);
+	pack_vec3(out, scene->gravity);
+	pack_u64(out, scene->last_id);
+	pack_u64(out, edit->created);
+	pack_u64(out, edit->removed);
+	pack_u64(out, scene->model_count);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		pack_model(edit, m, out);
+	pack_u64(out, edit->edited.count);
+	for (uint32_t i = 0; i < edit->edited.count; i++)
+		pack_u64(out, edit->edited.at[i]);
+}
+
+static troupe_status bad_save(struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EWORLD, "damaged: %s", what);
+}
+
+static troupe_status recreate(
+	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
+{
+	struct scene_places at = {.id = id, .model = index};
+	at.body_first = unpack_count(in, edit->places_max);
+	at.geom_first = unpack_count(in, edit->places_max);
+	at.joint_first = unpack_count(in, edit->places_max);
+	at.link_first = unpack_count(in, edit->places_max);
+	struct edit_source *source = unpack_source(in);
+	char note[EDIT_NOTE_BYTES];
+	troupe_status status =
+		in->bad ? bad_save(error, "a created model") : edit_source_load(edit, source, &source->files, error);
+	const char *name = status ? NULL : edit_source_entity(source);
+	if (!status && !name)
+		status = bad_save(error, "a created model has no model");
+	if (!status)
+		status = scene_find_model(edit->shared->scene, name) == SCENE_NONE
+				 ? edit_add(edit, source, &at, note, error)
+				 : bad_save(error, "two models of one name");
+	if (status)
+		edit_source_destroy(source);
+	return status;
+}
+
+/* Positions of joints and anchors; what systems keep they look at themselves. */
+static bool sane_numbers(const struct state *state, uint32_t model)
+{
+	const struct state_model *m = &state->models[model];
+	const uint64_t *words = state_words(state, model, false);
+	for (uint32_t i = 0; i + 1 < m->system_first; i++) {
+		double value;
+		memcpy(&value, &words[i], sizeof value);
+		if (!(fabs(value) <= POSITION_MAX_OF_JOINT))
+			return false;
+	}
+	return true;
+}
+
+static bool sane_bodies(const struct state *state, uint32_t model)
+{
+	const struct body_state *bodies = state_bodies(state, model, false);
+	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
+		const struct body_state *s = &bodies[b];
+		double norm = s->q.w * s->q.w + s->q.x * s->q.x + s->q.y * s->q.y + s->q.z * s->q.z;
+		if (!vec3_within(s->p, SCENE_POSITION_MAX) || !(norm > 0.5 && norm < 2) ||
+			!vec3_within(s->v, PHYSICS_VELOCITY_MAX) || !vec3_within(s->w, PHYSICS_SPIN_MAX))
+			return false;
+	}
+	return sane_numbers(state, model);
+}
+
+static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+{
+	struct state *state = edit->shared->state;
+	uint32_t words = unpack_count(in, UINT32_MAX);
+	if (in->bad || (words && words != state->models[index].words) ||
+		(!words && state->models[index].words && !edit->shared->scene->models[index].absent))
+		return bad_save(error, "the state of a model has another size");
+	for (uint32_t i = 0; i < words; i++)
+		state_words(state, index, false)[i] = unpack_u64(in);
+	state_touched(state, index);
+	return in->bad || (words && !sane_bodies(state, index)) ? bad_save(error, "the state of a model") : TROUPE_OK;
+}
+
+static bool sane_volume(struct vec3 v)
+{
+	return v.x >= 0 && v.y >= 0 && v.z >= 0 && vec3_within(v, SDF_LENGTH_MAX);
+}
+
+static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
+{
+	if (scene->models[index].body_count)
+		return true;
+	struct pose pose = unpack_pose(in);
+	if (in->bad || !vec3_within(pose.p, 2 * SDF_LENGTH_MAX))
+		return false;
+	scene_place_static(scene, index, pose);
+	return true;
+}
+
+static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	uint32_t flags = unpack_count(in, 15);
+	bool in_file = index < scene->model_count && scene->models[index].id && !scene->models[index].created;
+	if (in->bad || in_file != ((flags & USED) && !(flags & CREATED)) || (flags && !(flags & USED)) ||
+		((flags & CREATED) && (flags & ABSENT)))
+		return bad_save(error, "other models than its world");
+	if (!flags)
+		return TROUPE_OK;
+	uint64_t id = unpack_u64(in);
+	struct vec3 volume = unpack_vec3(in);
+	troupe_status status = TROUPE_OK;
+	if (flags & CREATED)
+		status = recreate(edit, index, id, in, error);
+	if (status)
+		return status;
+	struct scene_model *m = &scene->models[index];
+	if (id != m->id)
+		return bad_save(error, "an id");
+	if (in->bad || !sane_volume(volume) || !unpack_place(scene, index, in))
+		return bad_save(error, "where a model is, or its volume");
+	if (flags & ABSENT) {
+		scene_set_absent(scene, index, true);
+		systems_silence(edit->shared->systems, index);
+	}
+	m->performer = (flags & PERFORMER) != 0;
+	m->volume = volume;
+	m->level = m->performer ? SCENE_NONE : m->home_level;
+	return unpack_words(edit, index, in, error);
+}
+
+static int compare_id(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Whatever is ordered or keyed by ids counts on there being one of each. */
+static bool sane_ids(const struct scene *scene, uint64_t last_id)
+{
+	uint64_t *ids = mem_alloc(scene->model_count * sizeof *ids);
+	uint32_t count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].id)
+			ids[count++] = scene->models[m].id;
+	qsort(ids, count, sizeof *ids, compare_id);
+	bool sane = last_id <= ID_MAX && (!count || ids[count - 1] <= last_id);
+	for (uint32_t i = 1; i < count; i++)
+		sane = sane && ids[i - 1] != ids[i];
+	free(ids);
+	return sane;
+}
+
+static uint32_t count_of_places(const struct scene *scene)
+{
+	return MAX(MAX(scene->body_count, scene->geom_count), MAX(scene->joint_count, scene->link_count));
+}
+
+troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	edit->step_s = unpack_double(in);
+	scene->gravity = unpack_vec3(in);
+	edit->last_id = unpack_u64(in);
+	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
+	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
+	/* holes are what was removed, of which nothing is in the file: they are bounded by what is */
+	edit->places_max = (uint32_t)MIN(
+		(uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)(in->end - in->at) * 4, UINT32_MAX / 2);
+	if (in->bad || count < scene->model_count || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
+		!(vec3_length(scene->gravity) <= EDIT_GRAVITY_MAX))
+		return bad_save(error, "time step, gravity or number of models");
+	troupe_status status = TROUPE_OK;
+	for (uint32_t m = 0; m < count && !status; m++)
+		status = unpack_model(edit, m, in, error);
+	if (status)
+		return status;
+	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place is somebody's */
+		return bad_save(error, "the number of models, or their ids");
+	edit->edited.count = 0;
+	uint32_t edited = unpack_count(in, count);
+	for (uint32_t i = 0; i < edited && !in->bad; i++) {
+		uint32_t model = unpack_count(in, count - 1);
+		if (scene->models[model].id)
+			indices_add(&edit->edited, model);
+	}
+	scene->last_id = edit->last_id;
+	edit->created = created;
+	edit->removed = removed;
+	return in->bad ? bad_save(error, "the list of changes") : TROUPE_OK;
+}
