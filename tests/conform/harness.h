@@ -16,30 +16,63 @@
 #define G 9.8
 
 static struct troupe_server *server;
+static char warning[512]; /* the last of the server started last */
 
-/* Steps of 1 ms; gravity as in <gravity>. The body is a format. */
-__attribute__((format(printf, 2, 3))) static void start(const char *gravity, const char *format, ...)
+/* What only some programs want of the servers to come; set before start(), at best by the suite's .init. */
+static struct {
+	const char *solver; /* elements for the end of <physics> */
+	bool sleepless;
+	void (*on_event)(void *ctx, const struct troupe_event *event);
+} want;
+
+static void keep_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	snprintf(warning, sizeof warning, "%s", text);
+}
+
+/* Steps of 1 ms; gravity as in <gravity>. The body begins on line 2. */
+static troupe_status create(const char *gravity, const char *body, struct troupe_error *error)
 {
 	struct text text = {0};
-	static char body[200000];
-	va_list args;
-	va_start(args, format);
-	cr_assert_lt(vsnprintf(body, sizeof body, format, args), (int)sizeof body);
-	va_end(args);
 	text_add(&text,
 		"<sdf version='1.11'><world name='w'><gravity>%s</gravity><physics name='p' "
-		"type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>%s</"
-		"world>"
-		"</sdf>",
-		gravity, body);
+		"type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor>%s</physics>\n"
+		"%s</world></sdf>",
+		gravity, want.solver ? want.solver : "", body);
 	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_error error;
 	def.world_path = SOURCE_DIR "/worlds/test.sdf";
 	def.world_text = text.at;
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
-	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	def.on_warning = keep_warning;
+	def.on_event = want.on_event;
+	def.sleepless = want.sleepless;
+	warning[0] = '\0';
+	troupe_status status = troupe_server_create(&def, &server, error);
 	text_fini(&text);
+	return status;
+}
+
+/* The body is a format. */
+__attribute__((format(printf, 2, 3))) static void start(const char *gravity, const char *format, ...)
+{
+	static char body[200000];
+	struct troupe_error error;
+	va_list args;
+	va_start(args, format);
+	cr_assert_lt(vsnprintf(body, sizeof body, format, args), (int)sizeof body);
+	va_end(args);
+	cr_assert_eq(create(gravity, body, &error), TROUPE_OK, "%s", error.text);
+}
+
+/* A world that must be refused, for that reason and with the place. */
+static inline void refuse(const char *what, const char *body, const char *expected)
+{
+	struct troupe_error error;
+	cr_assert_neq(create("0 0 -9.8", body, &error), TROUPE_OK, "%s", what);
+	printf("%-20s %s\n", what, error.text);
+	cr_assert(strstr(error.text, "/test.sdf:2") && strstr(error.text, expected), "%s: %s", what, error.text);
 }
 
 static void stop(void)
@@ -52,6 +85,13 @@ static void run_until(double time_s)
 	struct troupe_limits limits = {.until_s = time_s};
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
+}
+
+/* For the step that comes next. */
+static inline void command(const char *topic, const char *text)
+{
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_command(server, 0, topic, text, &error), TROUPE_OK, "%s", error.text);
 }
 
 struct query {

@@ -1,20 +1,8 @@
 /* Actors: where their scripts have them, what they push, which levels they load. */
-#include "base/text.h"
+#include "harness.h"
 
-#include <troupe/server.h>
-
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-TestSuite(actors, .timeout = 60);
-
-static struct troupe_server *server;
 static uint64_t events[2][8]; /* steps of loading and unloading, in order */
 static uint32_t event_count[2];
-static char warning[512];
 
 static void on_event(void *ctx, const struct troupe_event *event)
 {
@@ -24,72 +12,12 @@ static void on_event(void *ctx, const struct troupe_event *event)
 		events[which][event_count[which]++] = event->step;
 }
 
-static void on_warning(void *ctx, const char *text)
+static void set_up(void)
 {
-	(void)ctx;
-	snprintf(warning, sizeof warning, "%s", text);
+	want.on_event = on_event;
 }
 
-static troupe_status create(const char *body, struct troupe_error *error)
-{
-	struct text text = {0};
-	text_add(&text,
-		"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-		"<real_time_factor>0</real_time_factor></physics>\n%s</world></sdf>",
-		body);
-	struct troupe_server_def def = troupe_server_def_default();
-	def.world_path = "test";
-	def.world_text = text.at;
-	def.secondaries = 0;
-	def.on_event = on_event;
-	def.on_warning = on_warning;
-	troupe_status status = troupe_server_create(&def, &server, error);
-	text_fini(&text);
-	return status;
-}
-
-static void start(const char *body)
-{
-	struct troupe_error error;
-	cr_assert_eq(create(body, &error), TROUPE_OK, "%s", error.text);
-}
-
-static void run_until(double time_s)
-{
-	struct troupe_limits limits = {.until_s = time_s};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
-
-struct wanted {
-	const char *name;
-	struct troupe_pose pose;
-};
-
-static void find_pose(void *ctx, const struct troupe_snapshot *snapshot)
-{
-	struct wanted *wanted = ctx;
-	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (!strcmp(snapshot->models[i].name, wanted->name)) {
-			wanted->pose = snapshot->models[i].pose;
-			return;
-		}
-	cr_assert_fail("no model '%s'", wanted->name);
-}
-
-static struct troupe_pose pose_of(const char *name)
-{
-	struct wanted wanted = {.name = name};
-	troupe_server_snapshot(server, find_pose, &wanted);
-	return wanted.pose;
-}
-
-static void expect(const char *what, double measured, double expected, double tolerance)
-{
-	printf("%-56s expected %12.7f  measured %12.7f\n", what, expected, measured);
-	cr_assert(fabs(measured - expected) <= tolerance, "%s: %g, expected %g within %g", what, measured, expected,
-		tolerance);
-}
+TestSuite(actors, .init = set_up, .timeout = 60);
 
 #define POINT(time, pose) "<waypoint><time>" time "</time><pose>" pose "</pose></waypoint>"
 #define ONCE "<loop>false</loop>"
@@ -102,8 +30,9 @@ static double yaw(struct troupe_pose p)
 /* p(1/2) = (p0 + p1) / 2 + (m0 - m1) / 8 of a cubic with tangents m. */
 Test(actors, position_is_the_spline_s)
 {
-	start("<actor name='a'><script>" ONCE "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("1",
-		"2 0 0 0 0 0") POINT("3", "2 4 0 0 0 1") POINT("4", "6 4 1 0 0 1") "</trajectory></script></actor>");
+	start("0 0 -9.8", "<actor name='a'><script>" ONCE "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
+				  POINT("1", "2 0 0 0 0 0") POINT("3", "2 4 0 0 0 1")
+					  POINT("4", "6 4 1 0 0 1") "</trajectory></script></actor>");
 	expect("spline: at its first point: m", pose_of("a").x, 0, 0);
 	run_until(0.5); /* m0 = (1, 0), m1 = (1, 2) */
 	expect("spline: x half-way between points 0 and 1: m", pose_of("a").x, 1, 1e-12);
@@ -118,30 +47,32 @@ Test(actors, position_is_the_spline_s)
 	expect("rotation at 3/4: rad", yaw(pose_of("a")), 0.75, 1e-12);
 	run_until(9);
 	expect("without a loop it stays at the end: m", pose_of("a").x, 6, 0);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(actors, tension_shortens_the_tangents)
 {
-	start("<actor name='a'><script>" ONCE
-	      "<trajectory id='0' type='walk' tension='0.6'>" POINT("0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0") POINT(
-		      "2", "2 4 0 0 0 0") "</trajectory></script></actor>"
-					  "<actor name='b'><script>" ONCE
-					  "<trajectory id='0' type='walk' tension='1'>" POINT("0", "0 0 0 0 0 0")
-						  POINT("1", "2 0 0 0 0 0")
+	start("0 0 -9.8",
+		"<actor name='a'><script>" ONCE
+		"<trajectory id='0' type='walk' tension='0.6'>" POINT("0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0")
+			POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor>"
+						  "<actor name='b'><script>" ONCE
+						  "<trajectory id='0' type='walk' tension='1'>" POINT(
+							  "0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0")
 							  POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor>");
 	run_until(0.5);
 	expect("tension 0.6: y half-way between points 0 and 1: m", pose_of("a").y, 0.4 * -2. / 8, 1e-12);
 	expect("tension 1: y half-way between points 0 and 1: m", pose_of("b").y, 0, 1e-12);
 	run_until(0.75); /* 3 t^2 - 2 t^3 of the way when there are no tangents */
 	expect("tension 1: x at 3/4: m", pose_of("b").x, 2 * (3 * 0.5625 - 2 * 0.421875), 1e-12);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* Where it ends as it began, the tangent there is that of a closed curve. */
 Test(actors, closed_trajectory_loops_smoothly)
 {
-	start("<actor name='a'><script><loop>true</loop><trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
+	start("0 0 -9.8",
+		"<actor name='a'><script><loop>true</loop><trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
 			POINT("1", "1 1 0 0 0 0") POINT("2", "2 0 0 0 0 0") POINT("3", "1 -1 0 0 0 0")
 				POINT("4", "0 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(0.5); /* m0 = (0, 1), m1 = (1, 0) */
@@ -149,15 +80,15 @@ Test(actors, closed_trajectory_loops_smoothly)
 	expect("closed: y half-way to point 1: m", pose_of("a").y, 0.5 + 1. / 8, 1e-12);
 	run_until(40.5);
 	expect("closed: x in the eleventh round: m", pose_of("a").x, 0.5 - 1. / 8, 1e-9);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
 {
-	start("<actor name='a'><pose>10 0 0 0 0 1.5707963267948966</pose><script>" ONCE
-	      "<delay_start>2</delay_start><trajectory id='7' type='walk'>" POINT("5", "1 0 0 0 0 0") POINT(
-		      "6", "1 2 0 0 0 0") "</trajectory><trajectory id='3' type='walk'>" POINT("0", "0 0 0 0 0 0")
-			POINT("1", "1 0 0 0 0 0") "</trajectory></script></actor>");
+	start("0 0 -9.8", "<actor name='a'><pose>10 0 0 0 0 1.5707963267948966</pose><script>" ONCE
+			  "<delay_start>2</delay_start><trajectory id='7' type='walk'>" POINT("5", "1 0 0 0 0 0")
+				  POINT("6", "1 2 0 0 0 0") "</trajectory><trajectory id='3' type='walk'>" POINT("0",
+					  "0 0 0 0 0 0") POINT("1", "1 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(1);
 	expect("delayed: still at its first point: m", pose_of("a").y, 0, 1e-12);
 	run_until(2.5);
@@ -167,25 +98,24 @@ Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
 	expect("and with the actor's rotation: rad", yaw(pose_of("a")), M_PI / 2, 1e-12);
 	run_until(9);
 	expect("end: m", pose_of("a").x, 10 - 2, 1e-12);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 {
-	start("<actor name='a'><pose>1 2 3 0 0 0</pose><script><auto_start>false</auto_start>"
-	      "<trajectory id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
-			POINT("1", "6 0 0 0 0 0") "</trajectory></script></actor><actor name='b'><script><trajectory "
-						  "id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
-							  POINT("10", "6 0 0 0 0 0") "</trajectory></script></actor>");
+	start("0 0 -9.8", "<actor name='a'><pose>1 2 3 0 0 0</pose><script><auto_start>false</auto_start>"
+			  "<trajectory id='0' type='walk'>" POINT("0", "5 0 0 0 0 0") POINT("1",
+				  "6 0 0 0 0 0") "</trajectory></script></actor><actor name='b'><script><trajectory "
+						 "id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
+							 POINT("10", "6 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(1);
 	expect("auto_start false: m", pose_of("a").x, 1, 0);
 	run_until(4);
 	double before = pose_of("b").x;
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_command(server, 0, "/world/w/control", "reset: {all: true}", &error), TROUPE_OK);
+	command("/world/w/control", "reset: {all: true}");
 	run_until(4);
 	expect("4 s after a reset as 4 s after the start: m", pose_of("b").x, before, 0);
-	troupe_server_destroy(server);
+	stop();
 }
 
 #define WALL                                                                                                           \
@@ -202,26 +132,27 @@ Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
  * second segment it is at 3 m + (2 - 1) / 8 m: see the splines above. */
 Test(actors, what_is_in_the_way_is_pushed)
 {
-	start(GROUND BOX("2") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL "<script>" ONCE
-			      "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("2", "2 0 0 0 0 0")
-				      POINT("4", "4 0 0 0 0 0") "</trajectory></script></actor>");
+	start("0 0 -9.8",
+		GROUND BOX("2") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL "<script>" ONCE
+				"<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("2", "2 0 0 0 0 0")
+					POINT("4", "4 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(3);
 	expect("the walker is not held up: m", pose_of("a").x, 3.125, 1e-12);
 	expect("the box is pushed along: m", pose_of("box").x, 3.125 + 0.35, 0.01);
 	run_until(6);
 	expect("and stays where the walker stopped: m", pose_of("box").x, 4 + 0.35, 0.06);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* At the end of its script it jumps back to the beginning: that must push nothing. */
 Test(actors, a_jump_pushes_nothing)
 {
-	start(GROUND BOX("0.6") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL
-				"<script><trajectory id='0' type='walk'>" POINT("0", "3 0 0 0 0 0")
-					POINT("1", "4 0 0 0 0 0") "</trajectory></script></actor>");
+	start("0 0 -9.8", GROUND BOX("0.6") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL
+					    "<script><trajectory id='0' type='walk'>" POINT("0", "3 0 0 0 0 0")
+						    POINT("1", "4 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(5.5);
 	expect("a box that it jumps over: m", pose_of("box").x, 0.6, 1e-4);
-	troupe_server_destroy(server);
+	stop();
 }
 
 #define LEVEL(name, x)                                                                                                 \
@@ -231,12 +162,13 @@ Test(actors, a_jump_pushes_nothing)
 /* 1 m/s through two levels of 4 m with a volume of 1 m: in the first (4 to 8 m) from 3.5 m to 8.5 m. */
 Test(actors, a_performer_loads_levels_as_it_walks)
 {
-	start("<actor name='a'><script>" ONCE
-	      "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("20", "20 0 0 0 0 0") POINT("40",
-		      "40 0 0 0 0 0") "</trajectory></script></actor><plugin name='gz::sim' filename='x'><performer "
-				      "name='p'><ref>a</ref>"
-				      "<geometry><box><size>1 1 1</size></box></geometry></performer>" LEVEL("one", "6")
-					      LEVEL("two", "16") "</plugin>");
+	start("0 0 -9.8",
+		"<actor name='a'><script>" ONCE
+		"<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("20", "20 0 0 0 0 0") POINT("40",
+			"40 0 0 0 0 0") "</trajectory></script></actor><plugin name='gz::sim' filename='x'><performer "
+					"name='p'><ref>a</ref>"
+					"<geometry><box><size>1 1 1</size></box></geometry></performer>" LEVEL(
+						"one", "6") LEVEL("two", "16") "</plugin>");
 	run_until(30);
 	cr_assert_eq(event_count[0], 2);
 	cr_assert_eq(event_count[1], 2);
@@ -256,15 +188,7 @@ Test(actors, a_performer_loads_levels_as_it_walks)
 		}
 		expect(i < 2 ? "loaded: s" : "unloaded: s", (double)events[i / 2][i % 2] * 0.001, low * 20, 0.0011);
 	}
-	troupe_server_destroy(server);
-}
-
-static void refuse(const char *what, const char *body, const char *expected)
-{
-	struct troupe_error error;
-	cr_assert_neq(create(body, &error), TROUPE_OK, "%s", what);
-	printf("%-20s %s\n", what, error.text);
-	cr_assert(strstr(error.text, "test:") && strstr(error.text, expected), "%s: %s", what, error.text);
+	stop();
 }
 
 #define SCRIPT(text) "<actor name='a'><script>" text "</script></actor>"
@@ -291,11 +215,12 @@ Test(actors, bad_scripts_are_refused_with_their_place)
 
 Test(actors, what_cannot_be_had_is_warned_about)
 {
-	start("<actor name='a'><link name='l'><collision name='c'><geometry><mesh/></geometry></collision></link>"
-	      "<script/></actor>");
+	start("0 0 -9.8",
+		"<actor name='a'><link name='l'><collision name='c'><geometry><mesh/></geometry></collision></link>"
+		"<script/></actor>");
 	printf("%s\n", warning);
 	cr_assert(strstr(warning, "expected a box"), "%s", warning);
 	run_until(0.1);
 	expect("an empty script: m", pose_of("a").x, 0, 0);
-	troupe_server_destroy(server);
+	stop();
 }

@@ -1,99 +1,18 @@
 /* Joints that couple motions: screws, gearboxes, mimics, and loops of joints, against what they must do. */
-#include "base/text.h"
+#include "harness.h"
 
-#include <troupe/server.h>
-
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-TestSuite(couplings, .timeout = 60);
-
-static struct troupe_server *server;
-static char warning[512];
-
-static void on_warning(void *ctx, const char *text)
+static void set_up(void)
 {
-	(void)ctx;
-	snprintf(warning, sizeof warning, "%s", text);
+	want.sleepless = true; /* what creeps is measured too */
 }
 
-static const char *solver = "";
-
-static troupe_status create(const char *gravity, const char *body, struct troupe_error *error)
-{
-	struct text text = {0};
-	text_add(&text,
-		"<sdf version='1.11'><world name='w'><gravity>%s</gravity><physics name='p' type='ode'><max_step_size>"
-		"0.001</max_step_size><real_time_factor>0</real_time_factor>%s</physics>\n%s</world></sdf>",
-		gravity, solver, body);
-	struct troupe_server_def def = troupe_server_def_default();
-	def.world_path = "test";
-	def.world_text = text.at;
-	def.secondaries = 0;
-	def.sleepless = true; /* what creeps is measured too */
-	def.on_warning = on_warning;
-	troupe_status status = troupe_server_create(&def, &server, error);
-	text_fini(&text);
-	return status;
-}
-
-static void start(const char *gravity, const char *body)
-{
-	struct troupe_error error;
-	cr_assert_eq(create(gravity, body, &error), TROUPE_OK, "%s", error.text);
-}
-
-static void command(const char *topic, const char *text)
-{
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_command(server, 0, topic, text, &error), TROUPE_OK, "%s", error.text);
-}
-
-static void run_until(double time_s)
-{
-	struct troupe_limits limits = {.until_s = time_s};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
-
-struct wanted {
-	const char *name;
-	struct troupe_pose pose;
-};
-
-static void find_pose(void *ctx, const struct troupe_snapshot *snapshot)
-{
-	struct wanted *wanted = ctx;
-	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (!strcmp(snapshot->models[i].name, wanted->name)) {
-			wanted->pose = snapshot->models[i].pose;
-			return;
-		}
-	cr_assert_fail("no model '%s'", wanted->name);
-}
-
-static struct troupe_pose pose_of(const char *name)
-{
-	struct wanted wanted = {.name = name};
-	troupe_server_snapshot(server, find_pose, &wanted);
-	return wanted.pose;
-}
+TestSuite(couplings, .init = set_up, .timeout = 60);
 
 /* About z, in (-pi, pi]. */
 static double turn(const char *name)
 {
 	struct troupe_pose p = pose_of(name);
 	return remainder(2 * atan2(p.qz, p.qw), 2 * M_PI);
-}
-
-static void expect(const char *what, double measured, double expected, double tolerance)
-{
-	printf("%-58s expected %12.7f  measured %12.7f\n", what, expected, measured);
-	cr_assert(fabs(measured - expected) <= tolerance, "%s: %g, expected %g within %g", what, measured, expected,
-		tolerance);
 }
 
 static void expect_turn(const char *what, double measured, double expected, double tolerance)
@@ -129,8 +48,8 @@ Test(couplings, screw_moves_by_its_pitch)
 		{NUT(PITCH("0.1"), "", "JointController"), QUICK, 0.1, 1e-2},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(screws); i++) {
-		solver = screws[i].solver;
-		start("0 0 0", screws[i].text);
+		want.solver = screws[i].solver;
+		start("0 0 0", "%s", screws[i].text);
 		command("/model/m/joint/j/cmd_vel", TURNING);
 		run_until(10.025); /* not a whole number of turns: the angle tells how many there were */
 		double x = pose_of("m").z, angle = turn("m");
@@ -139,7 +58,7 @@ Test(couplings, screw_moves_by_its_pitch)
 		expect("screw: pitch times turns: m", x, screws[i].pitch * angle / (2 * M_PI),
 			1e-6 * fabs(screws[i].pitch));
 		expect("screw: nothing sideways: m", pose_of("m").x, 0, 1e-9);
-		troupe_server_destroy(server);
+		stop();
 	}
 }
 
@@ -150,7 +69,7 @@ Test(couplings, a_load_drives_a_screw_back)
 	start("0 0 -9.8", NUT(PITCH("0.1"), "", "None"));
 	run_until(2);
 	expect("screw under its weight for 2 s: m", pose_of("m").z, -9.8 / (1 + 0.02 / (h * h)) * 2, 2e-4);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(couplings, a_torque_drives_a_screw)
@@ -160,7 +79,7 @@ Test(couplings, a_torque_drives_a_screw)
 	command("/model/m/joint/j/cmd_force", "data: 0.01");
 	run_until(1);
 	expect("0.01 N m on I + m h^2 for 1 s: m", pose_of("m").z, 0.01 / (0.02 + h * h) / 2 * h, 1e-4);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(couplings, effort_limits_and_friction_hold_a_screw)
@@ -169,20 +88,20 @@ Test(couplings, effort_limits_and_friction_hold_a_screw)
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<dynamics><friction>0.16</friction></dynamics>", "None"));
 	run_until(2);
 	expect("friction of 0.16 N m holds the weight: m", pose_of("m").z, 0, 1e-6);
-	troupe_server_destroy(server);
+	stop();
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<limit><effort>0.15</effort></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	double h = 0.1 / (2 * M_PI);
 	run_until(2);
 	expect("a motor of 0.15 N m is driven back: m", pose_of("m").z, (0.15 - 9.8 * h) / (0.02 + h * h) * 2 * h,
 		1e-4);
-	troupe_server_destroy(server);
+	stop();
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<limit><effort>0.17</effort></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	run_until(4);
 	double rise_s = (0.02 + h * h) / (0.17 - 9.8 * h); /* until it turns at 1 rad/s */
 	expect("one of 0.17 N m lifts: m", pose_of("m").z, (4 - rise_s / 2) * h, 1e-4);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(couplings, screw_stops_after_many_turns)
@@ -192,7 +111,7 @@ Test(couplings, screw_stops_after_many_turns)
 	run_until(20);
 	expect("left-handed screw falls to its upper stop: m", pose_of("m").z, 25 * h, 1e-4);
 	expect_turn("at the stop: rad", turn("m"), 25, 1e-3);
-	troupe_server_destroy(server);
+	stop();
 }
 
 Test(couplings, screw_with_a_spring)
@@ -204,7 +123,7 @@ Test(couplings, screw_with_a_spring)
 			"None"));
 	run_until(60);
 	expect("screw on a spring of 0.1 N m/rad: m", pose_of("m").z, -9.8 * h / 0.1 * h, 1e-5);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* --- gearboxes -------------------------------------------------------------------------------------------------- */
@@ -230,12 +149,12 @@ Test(couplings, gearbox_turns_by_its_ratio)
 		{SHAFT("a", "0", SYSTEM("JointController", "j")) SHAFT("b", "1", "") GEARS("-0.25"), -0.25},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(boxes); i++) {
-		start("0 0 0", boxes[i].text);
+		start("0 0 0", "%s", boxes[i].text);
 		command("/model/a/joint/j/cmd_vel", "data: 1");
 		run_until(4);
 		expect_turn("gearbox: driving shaft: rad", turn("a"), 4, 1e-5);
 		expect_turn("gearbox: driven shaft: rad", turn("b"), -boxes[i].ratio * 4, 1e-5);
-		troupe_server_destroy(server);
+		stop();
 	}
 }
 
@@ -249,7 +168,7 @@ Test(couplings, gearbox_transmits_torque)
 	expect("the other shaft: rad", turn("b"), -3 * angle, 3e-3);
 	/* the shaft alone would gain 3 * 0.1 / I each second; per step that is what is amiss, held by an ERP of 0.2 */
 	expect("what is amiss under this load: rad", 3 * turn("a") + turn("b"), 15 * 1e-6 / 0.2, 1e-6);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* Input, output and a carrier that floats: what they turn adds up to nothing. */
@@ -266,7 +185,7 @@ Test(couplings, gearbox_on_a_floating_carrier)
 	command("/model/m/joint/ja/cmd_vel", "data: 1");
 	run_until(7);
 	expect("carrier: rad", turn("m"), 7 * (-0.02 + 2 * 0.02) / 0.14, 5e-3);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* The world as child, by way of a static model: the nut is the parent and stands still against the screw's turns. */
@@ -284,7 +203,7 @@ Test(couplings, screw_with_the_world_as_child)
 	expect_turn("and its turns: rad", turn("m"), pose_of("m").z / h, 1e-4);
 	run_until(20);
 	expect("falls to where the joint's upper stop is: m", pose_of("m").z, -30 * h, 1e-4);
-	troupe_server_destroy(server);
+	stop();
 }
 
 #define BARE(pitch)                                                                                                    \
@@ -295,12 +214,11 @@ Test(couplings, threads_beyond_reason_are_left_out)
 {
 	static const char *const worlds[] = {BARE(PITCH("1e-9")), BARE(PITCH("1e5"))};
 	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
-		start("0 0 0", worlds[i]);
+		start("0 0 0", "%s", worlds[i]);
 		printf("%s\n", warning);
 		cr_assert(strstr(warning, "m a turn: expected"), "%s", warning);
 		run_until(0.1);
-		troupe_server_destroy(server);
-		warning[0] = 0;
+		stop();
 	}
 }
 
@@ -313,7 +231,7 @@ Test(couplings, gearbox_without_a_reference_is_left_out)
 			    "<xyz>0 0 1</xyz></axis2></joint>");
 	printf("%s\n", warning);
 	cr_assert(strstr(warning, "gearbox_reference_body"), "%s", warning);
-	troupe_server_destroy(server);
+	stop();
 }
 
 /* --- mimics ----------------------------------------------------------------------------------------------------- */
@@ -352,11 +270,11 @@ Test(couplings, mimic_follows)
 			0.7},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(mimics); i++) {
-		start("0 0 0", mimics[i].text);
+		start("0 0 0", "%s", mimics[i].text);
 		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 		run_until(2);
 		expect(mimics[i].what, turn("m"), mimics[i].expected, 1e-3);
-		troupe_server_destroy(server);
+		stop();
 	}
 }
 
@@ -369,15 +287,7 @@ Test(couplings, mimic_between_kinds)
 	command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 	run_until(2);
 	expect("slide that mimics a hinge: m", pose_of("m").z, 0.1, 1e-5);
-	troupe_server_destroy(server);
-}
-
-static void refuse(const char *what, const char *body, const char *expected)
-{
-	struct troupe_error error;
-	cr_assert_neq(create("0 0 0", body, &error), TROUPE_OK, "%s", what);
-	printf("%-20s %s\n", what, error.text);
-	cr_assert(strstr(error.text, "test:2") && strstr(error.text, expected), "%s: %s", what, error.text);
+	stop();
 }
 
 Test(couplings, bad_mimics_are_refused_with_their_place)
@@ -431,5 +341,5 @@ Test(couplings, four_bar_linkage_closes)
 		/* the rocker carries the model's frame, 2 m from its pin */
 		expect("four-bar linkage: its pin: m", pose_of("m").x + 2 * cos(turn("m")), 2, 1e-3);
 	}
-	troupe_server_destroy(server);
+	stop();
 }

@@ -1,88 +1,9 @@
 /* The physics against what can be computed by hand. Each check prints the analytic value beside the measured one. */
-#include "base/text.h"
+#include "harness.h"
 
-#include <troupe/server.h>
-
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define G 9.8
 #define DT 0.001
 
 TestSuite(physics, .timeout = 120);
-
-/* --- a world and what it says ----------------------------------------------------------------------------------- */
-
-static struct troupe_server *server;
-
-static void start(const char *format, ...)
-{
-	struct text text = {0};
-	char body[20000];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(body, sizeof body, format, args);
-	va_end(args);
-	text_add(&text,
-		"<sdf version='1.9'><world name='w'><gravity>0 0 -9.8</gravity><physics name='p' "
-		"type='ode'><max_step_size>"
-		"0.001</max_step_size><real_time_factor>0</real_time_factor></physics>%s</world></sdf>",
-		body);
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_error error;
-	def.world_path = "test";
-	def.world_text = text.at;
-	def.secondaries = 0;
-	def.pace = TROUPE_PACE_FACTOR;
-	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
-	text_fini(&text);
-}
-
-static void stop(void)
-{
-	troupe_server_destroy(server);
-}
-
-static void run_until(double time_s)
-{
-	struct troupe_limits limits = {.until_s = time_s};
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
-}
-
-struct query {
-	const char *name;
-	struct troupe_pose pose;
-	bool found;
-};
-
-static void find(void *ctx, const struct troupe_snapshot *snapshot)
-{
-	struct query *query = ctx;
-	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (!strcmp(snapshot->models[i].name, query->name)) {
-			query->pose = snapshot->models[i].pose;
-			query->found = true;
-		}
-}
-
-static struct troupe_pose pose_of(const char *name)
-{
-	struct query query = {.name = name};
-	troupe_server_snapshot(server, find, &query);
-	cr_assert(query.found, "no model '%s'", name);
-	return query.pose;
-}
-
-static void expect(const char *what, double measured, double analytic, double tolerance)
-{
-	printf("%-46s analytic %12.6f  measured %12.6f  off by %.2e\n", what, analytic, measured, measured - analytic);
-	cr_assert(fabs(measured - analytic) <= tolerance, "%s: %g, expected %g within %g", what, measured, analytic,
-		tolerance);
-}
 
 #define BOX(name, pose, size, mass, i, surface)                                                                        \
 	"<model name='" name "'><pose>" pose "</pose><link name='l'><inertial><mass>" mass "</mass><inertia><ixx>" i   \
@@ -93,7 +14,7 @@ static void expect(const char *what, double measured, double analytic, double to
 
 Test(physics, free_fall)
 {
-	start(BOX("b", "0 0 100 0 0 0", "1 1 1", "3", "0.5", ""));
+	start("0 0 -9.8", BOX("b", "0 0 100 0 0 0", "1 1 1", "3", "0.5", ""));
 	run_until(2);
 	double n = 2 / DT; /* semi-implicit Euler falls by g dt^2 n (n + 1) / 2 */
 	expect("free fall, 2 s: height, m", pose_of("b").z, 100 - G * DT * DT * n * (n + 1) / 2, 1e-9);
@@ -106,18 +27,19 @@ Test(physics, free_fall)
 static double slide(double slope, double heading, double mu)
 {
 	double n[3] = {sin(slope), 0, cos(slope)};
-	start("<model name='ground'><static>true</static><link name='l'><collision "
-	      "name='c'><geometry><plane><normal>%.17g %.17g "
-	      "%.17g</normal><size>100 "
-	      "100</size></plane></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
-	      "</friction></surface></collision></link></model>"
-	      "<model name='block'><pose>%.17g 0 %.17g 0 %.17g 0</pose><link name='l'><pose>0 0 0 0 0 "
-	      "%.17g</pose><inertial>"
-	      "<mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision "
-	      "name='c'>"
-	      "<geometry><box><size>0.6 0.6 "
-	      "0.2</size></box></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
-	      "</friction></surface></collision></link></model>",
+	start("0 0 -9.8",
+		"<model name='ground'><static>true</static><link name='l'><collision "
+		"name='c'><geometry><plane><normal>%.17g %.17g "
+		"%.17g</normal><size>100 "
+		"100</size></plane></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
+		"</friction></surface></collision></link></model>"
+		"<model name='block'><pose>%.17g 0 %.17g 0 %.17g 0</pose><link name='l'><pose>0 0 0 0 0 "
+		"%.17g</pose><inertial>"
+		"<mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision "
+		"name='c'>"
+		"<geometry><box><size>0.6 0.6 "
+		"0.2</size></box></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
+		"</friction></surface></collision></link></model>",
 		n[0], n[1], n[2], mu, mu, n[0] * 0.1, n[2] * 0.1, slope, heading, mu, mu);
 	run_until(2);
 	struct troupe_pose p = pose_of("block");
@@ -145,11 +67,12 @@ Test(physics, block_on_a_slope)
 Test(physics, pendulum_period)
 {
 	const double length = 1, radius = 0.05, inertia = 0.4 * radius * radius, angle = 0.1;
-	start("<model name='p'><pose>%.17g 0 %.17g 0 0 0</pose><link "
-	      "name='l'><inertial><mass>1</mass><inertia><ixx>%g</ixx><iyy>%g"
-	      "</iyy><izz>%g</izz></inertia></inertial></link><joint name='j' "
-	      "type='revolute'><parent>world</parent><child>l"
-	      "</child><pose>%.17g 0 %.17g 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint></model>",
+	start("0 0 -9.8",
+		"<model name='p'><pose>%.17g 0 %.17g 0 0 0</pose><link "
+		"name='l'><inertial><mass>1</mass><inertia><ixx>%g</ixx><iyy>%g"
+		"</iyy><izz>%g</izz></inertia></inertial></link><joint name='j' "
+		"type='revolute'><parent>world</parent><child>l"
+		"</child><pose>%.17g 0 %.17g 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint></model>",
 		length * sin(angle), 5 - length * cos(angle), inertia, inertia, inertia, -length * sin(angle),
 		length * cos(angle));
 	double first = 0, last = 0, before = length * sin(angle);
@@ -178,14 +101,15 @@ Test(physics, bounce)
 #define BOUNCY                                                                                                         \
 	"<surface><bounce><restitution_coefficient>0.8</restitution_coefficient><threshold>0.05</threshold></"         \
 	"bounce></surface>"
-	start("<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 "
-	      "0 1</normal>"
-	      "<size>9 9</size></plane></geometry>" BOUNCY "</collision></link></model>"
-	      "<model name='ball'><pose>0 0 2.2 0 0 0</pose><link "
-	      "name='l'><inertial><mass>1</mass><inertia><ixx>0.016</ixx><iyy>"
-	      "0.016</iyy><izz>0.016</izz></inertia></inertial><collision "
-	      "name='c'><geometry><sphere><radius>0.2</radius></sphere>"
-	      "</geometry>" BOUNCY "</collision></link></model>");
+	start("0 0 -9.8", "<model name='ground'><static>true</static><link name='l'><collision "
+			  "name='c'><geometry><plane><normal>0 "
+			  "0 1</normal>"
+			  "<size>9 9</size></plane></geometry>" BOUNCY "</collision></link></model>"
+			  "<model name='ball'><pose>0 0 2.2 0 0 0</pose><link "
+			  "name='l'><inertial><mass>1</mass><inertia><ixx>0.016</ixx><iyy>"
+			  "0.016</iyy><izz>0.016</izz></inertia></inertial><collision "
+			  "name='c'><geometry><sphere><radius>0.2</radius></sphere>"
+			  "</geometry>" BOUNCY "</collision></link></model>");
 	double t_fall = sqrt(2 * drop / G), top = 0;
 	double t_up = e * t_fall; /* from the ground to the top */
 	for (double t = t_fall + 0.5 * t_up; t < t_fall + 1.5 * t_up; t += DT) {
@@ -200,13 +124,14 @@ Test(physics, bounce)
 
 Test(physics, stack_stays_for_a_minute)
 {
-	start("<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 "
-	      "0 1</normal>"
-	      "<size>9 9</size></plane></geometry></collision></link></model>" BOX("b0", "0 0 0.25 0 0 0",
-		      "0.5 0.5 0.5", "5", "0.2", "") BOX("b1", "0.02 0 0.75 0 0 0.3", "0.5 0.5 0.5", "5", "0.2", "")
-			BOX("b2", "0 0.03 1.25 0 0 0", "0.5 0.5 0.5", "5", "0.2", "")
-				BOX("b3", "-0.02 0 1.75 0 0 0.1", "0.5 0.5 0.5", "5", "0.2", "")
-					BOX("b4", "0 0 2.25 0 0 0", "0.5 0.5 0.5", "5", "0.2", ""));
+	start("0 0 -9.8", "<model name='ground'><static>true</static><link name='l'><collision "
+			  "name='c'><geometry><plane><normal>0 "
+			  "0 1</normal>"
+			  "<size>9 9</size></plane></geometry></collision></link></model>" BOX("b0", "0 0 0.25 0 0 0",
+				  "0.5 0.5 0.5", "5", "0.2", "") BOX("b1", "0.02 0 0.75 0 0 0.3", "0.5 0.5 0.5", "5",
+				  "0.2", "") BOX("b2", "0 0.03 1.25 0 0 0", "0.5 0.5 0.5", "5", "0.2", "")
+				  BOX("b3", "-0.02 0 1.75 0 0 0.1", "0.5 0.5 0.5", "5", "0.2", "")
+					  BOX("b4", "0 0 2.25 0 0 0", "0.5 0.5 0.5", "5", "0.2", ""));
 	run_until(60);
 	static const double x[] = {0, 0.02, 0, -0.02, 0}, y[] = {0, 0, 0.03, 0, 0};
 	for (int i = 0; i < 5; i++) {
@@ -226,14 +151,16 @@ Test(physics, stack_stays_for_a_minute)
 Test(physics, hinge_at_its_limit)
 {
 	const double upper = 0.6;
-	start("<model name='arm'><link name='l'><pose>0.5 0 2 0 0 "
-	      "0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
-	      "</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
-	      "type='revolute'><parent>world</parent><child>l"
-	      "</child><pose relative_to='__model__'>0 0 2 0 0 0</pose><axis><xyz expressed_in='__model__'>0 1 "
-	      "0</xyz><limit>"
-	      "<lower>-0.2</lower><upper>%g</upper></limit><dynamics><damping>0.5</damping></dynamics></axis></joint></"
-	      "model>",
+	start("0 0 -9.8",
+		"<model name='arm'><link name='l'><pose>0.5 0 2 0 0 "
+		"0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
+		"</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
+		"type='revolute'><parent>world</parent><child>l"
+		"</child><pose relative_to='__model__'>0 0 2 0 0 0</pose><axis><xyz expressed_in='__model__'>0 1 "
+		"0</xyz><limit>"
+		"<lower>-0.2</lower><upper>%g</upper></limit><dynamics><damping>0.5</damping></dynamics></axis></"
+		"joint></"
+		"model>",
 		upper);
 	run_until(10); /* falls with positive angle about y, down to the stop */
 	struct troupe_pose p = pose_of("arm");
@@ -244,14 +171,15 @@ Test(physics, hinge_at_its_limit)
 Test(physics, hinge_limit_beyond_half_a_turn)
 {
 	/* driven by a constant torque through more than one turn, to a stop at 7 rad */
-	start("<model name='wheel'><link name='l'><pose>0 0 2 0 0 "
-	      "0</pose><gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
-	      "</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
-	      "type='revolute'><parent>world</parent><child>l"
-	      "</child><axis><xyz>0 0 "
-	      "1</xyz><limit><lower>-1</lower><upper>7</upper></limit><dynamics><damping>0.1</damping>"
-	      "<spring_reference>20</spring_reference><spring_stiffness>0.01</spring_stiffness></dynamics></axis></"
-	      "joint></model>");
+	start("0 0 -9.8",
+		"<model name='wheel'><link name='l'><pose>0 0 2 0 0 "
+		"0</pose><gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
+		"</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
+		"type='revolute'><parent>world</parent><child>l"
+		"</child><axis><xyz>0 0 "
+		"1</xyz><limit><lower>-1</lower><upper>7</upper></limit><dynamics><damping>0.1</damping>"
+		"<spring_reference>20</spring_reference><spring_stiffness>0.01</spring_stiffness></dynamics></axis></"
+		"joint></model>");
 	run_until(30);
 	struct troupe_pose p = pose_of("wheel");
 	double angle = 2 * atan2(p.qz, p.qw);
@@ -263,13 +191,13 @@ Test(physics, hinge_limit_beyond_half_a_turn)
 
 Test(physics, robot_drives_50_m_straight)
 {
-	start("<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 "
-	      "0 1</normal>"
-	      "<size>9 9</size></plane></geometry></collision></link></model><include><uri>file://" SOURCE_DIR
-	      "/worlds/models/cart</uri><name>cart</name></include>");
-	struct troupe_error error;
-	cr_assert_eq(troupe_server_command(server, 0, "/model/cart/cmd_vel", "linear: {x: 1}", &error), TROUPE_OK, "%s",
-		error.text);
+	start("0 0 -9.8",
+		"<model name='ground'><static>true</static><link name='l'><collision "
+		"name='c'><geometry><plane><normal>0 "
+		"0 1</normal>"
+		"<size>9 9</size></plane></geometry></collision></link></model><include><uri>file://" SOURCE_DIR
+		"/worlds/models/cart</uri><name>cart</name></include>");
+	command("/model/cart/cmd_vel", "linear: {x: 1}");
 	run_until(50.25); /* a quarter of a second is lost while it gathers speed at 2 m/s2 */
 	struct troupe_pose p = pose_of("cart");
 	expect("cart at 1 m/s for 50.25 s: way, m", p.x, 50, 0.05);
@@ -294,8 +222,9 @@ Test(physics, stack_that_touches_exactly_stands)
 			"<ixx>0.0067</ixx><iyy>0.0067</iyy><izz>0.0067</izz></inertia></inertial><collision name='c'>"
 			"<geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link></model>",
 			boxes[i].name, boxes[i].x, boxes[i].y, boxes[i].z);
-	start("<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
-	      "</collision></link></model>%s%s%s",
+	start("0 0 -9.8",
+		"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
+		"</collision></link></model>%s%s%s",
 		models[0], models[1], models[2]);
 	run_until(3);
 	for (int i = 0; i < 3; i++) {
