@@ -73,35 +73,46 @@ static void leave(struct edit *edit, uint32_t model)
 	edit->removed++;
 }
 
-troupe_status edit_remove(
-	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+/* done: what is to be done to it, for messages. */
+static troupe_status entity_of(const struct edit *edit, const struct message *entity, const char *done,
+	uint32_t *ret_model, struct troupe_error *error)
 {
 	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
 	double type = entity->value[MESSAGE_ENTITY_TYPE];
-	uint32_t model;
 	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL && type != MESSAGE_ENTITY_TYPE_ACTOR)
-		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be removed: expected MODEL", type);
+		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be %s: expected MODEL", type, done);
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a model");
-	troupe_status status = edit_find(edit, name, &model, error);
+	return edit_find(edit, name, ret_model, error);
+}
+
+troupe_status edit_remove(
+	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t model;
+	troupe_status status = entity_of(edit, entity, "removed", &model, error);
 	if (status)
 		return status;
-	edit_say(note, "model '%.100s' removed", name); /* before its name goes */
+	edit_say(note, "model '%.100s' removed", edit->shared->scene->models[model].name); /* before its name goes */
 	leave(edit, model);
 	return TROUPE_OK;
 }
 
 /* --- elsewhere ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the joint ties the model to the world, or to another model, that is there. */
-static bool ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+/* What the joint ties the model to: another one, SCENE_NONE for the world; itself when it ties it to nothing else. */
+static uint32_t other_end(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
 	uint32_t parent = joint->parent == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->parent].model;
 	uint32_t child = joint->child == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->child].model;
-	if (parent != model && child != model)
-		return false;
-	uint32_t other = parent == model ? child : parent;
-	return other == SCENE_NONE || !scene->models[other].absent;
+	return parent == model ? child : child == model ? parent : model;
+}
+
+/* Whether it ties the model to the world, or to another model, that is there. */
+static bool ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
+{
+	uint32_t other = other_end(scene, joint, model);
+	return other != model && (other == SCENE_NONE || !scene->models[other].absent);
 }
 
 /* A joint that ties the model to something that would not move with it; NULL: none. */
@@ -275,6 +286,20 @@ troupe_status edit_set_performer(
 
 /* --- reset -------------------------------------------------------------------------------------------------------- */
 
+/* What the file says of it, or its creation did, apart from where it is. */
+static void restore_role(struct scene_model *model)
+{
+	model->performer = model->file_performer;
+	model->volume = model->file_volume;
+	model->level = model->performer ? SCENE_NONE : model->home_level;
+}
+
+static bool has_role(const struct scene_model *model)
+{
+	return model->performer == model->file_performer &&
+	       (!model->performer || !memcmp(&model->volume, &model->file_volume, sizeof model->volume));
+}
+
 static void restore(struct edit *edit, uint32_t index)
 {
 	struct scene *scene = edit->shared->scene;
@@ -285,14 +310,77 @@ static void restore(struct edit *edit, uint32_t index)
 	}
 	if (!model->body_count)
 		scene_place_static(scene, index, model->reference);
-	model->performer = model->file_performer;
-	model->volume = model->file_volume;
-	model->level = model->performer ? SCENE_NONE : model->home_level;
+	restore_role(model);
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
 	plan_add(edit->plan, index);
 	if (edit->plan->statics[index])
 		plan_placed(edit->plan, index);
+}
+
+/* Nobody is found by its name any more, but it could come back. */
+static bool was_removed(const struct scene *scene, const char *name)
+{
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].absent && scene->models[m].id && !scene->models[m].created &&
+			!strcmp(scene->models[m].name, name))
+			return true;
+	return false;
+}
+
+/* What it is tied to would have to go back with it. */
+static troupe_status check_ties(const struct scene *scene, uint32_t model, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
+		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
+		uint32_t other = other_end(scene, joint, model);
+		if (other != SCENE_NONE && ties(scene, joint, model))
+			return fail(error, TROUPE_ECOMMAND,
+				"joint '%.100s' ties model '%.100s' to model '%.100s': only a reset of the world puts "
+				"both back",
+				joint->name, scene->models[model].name, scene->models[other].name);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status check_reset(
+	const struct edit *edit, const struct message *entity, uint32_t *ret_model, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	troupe_status status = entity_of(edit, entity, "reset", ret_model, error);
+	if (status && was_removed(scene, name))
+		return fail(error, TROUPE_ECOMMAND,
+			"model '%.100s' was removed: only a reset of the world brings it back", name);
+	if (status)
+		return status;
+	if (scene->models[*ret_model].actor)
+		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
+	return check_ties(scene, *ret_model, error);
+}
+
+troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	uint32_t index;
+	troupe_status status = check_reset(edit, entity, &index, error);
+	if (status)
+		return status;
+	struct scene_model *model = &scene->models[index];
+	state_reset_model(edit->shared->state, index);
+	if (!model->body_count)
+		scene_place_static(scene, index, model->reference);
+	bool same_role = has_role(model);
+	restore_role(model);
+	if (!same_role)
+		plan_performer(edit->plan, index);
+	plan_placed(edit->plan, index);
+	if (model->body_count || !model->created)
+		indices_remove(&edit->edited, index);
+	edit_say(note, "model '%.100s' reset", model->name);
+	*ret_model = index;
+	return TROUPE_OK;
 }
 
 void edit_reset(struct edit *edit)

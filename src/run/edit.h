@@ -61,6 +61,11 @@ troupe_status edit_set_physics(struct edit *edit, const struct message *physics,
 troupe_status edit_set_performer(struct edit *edit, const struct message *performer, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_set_performer; without a size 2 x 2 x 2 m, Gazebo's */
 
+/* message_entity: the model as its file or its creation had it, as a reset of the world would have it; what the others
+ * do to it is another thing. *ret_model: whose commands of this step are undone. */
+troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
 /* Back to the models of the file as they stand there: the caller then resets state and plan. Time step and gravity
  * stay. */
 void edit_reset(struct edit *edit);

@@ -209,6 +209,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	clear_control(shared, model);
 	state_add(shared->state, model, shared->systems->sets[model].words);
 	systems_init_model(shared->systems, shared->state, model);
+	state_set_initial_of(shared->state, model);
 	keep_source(edit, model, source);
 	plan_add(edit->plan, model);
 	if (!shared->scene->models[model].body_count)

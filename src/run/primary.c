@@ -180,6 +180,21 @@ static troupe_status set_physics(
 	return status;
 }
 
+/* Commands to it that came before in this step are undone, too. */
+static troupe_status reset_model(
+	struct primary *primary, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t model, kept = 0;
+	troupe_status status = edit_reset_model(&primary->edit, entity, &model, note, error);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < primary->due.count; i++)
+		if (primary->due.at[i].to.model != model)
+			primary->due.at[kept++] = primary->due.at[i];
+	primary->due.count = kept;
+	return TROUPE_OK;
+}
+
 static void give(struct primary *primary, const struct command *command)
 {
 	const struct system_channel *channel = systems_find_channel(primary->shared->systems, command->topic);
@@ -211,6 +226,8 @@ static troupe_status obey(
 		return set_physics(primary, message, note, error);
 	case COMMAND_SET_PERFORMER:
 		return edit_set_performer(edit, message, note, error);
+	case COMMAND_RESET_MODEL:
+		return reset_model(primary, message, note, error);
 	case COMMAND_SYSTEM:
 	case COMMAND_TEXT:
 		status = command_parse_late(primary->shared->systems, command, error);

@@ -20,6 +20,7 @@ static const struct {
 	{"set_pose_vector", COMMAND_SET_POSE_VECTOR, &message_pose_v},
 	{"set_physics", COMMAND_SET_PHYSICS, &message_physics},
 	{"level/set_performer", COMMAND_SET_PERFORMER, &message_set_performer},
+	{"reset_model", COMMAND_RESET_MODEL, &message_entity},
 };
 
 /* What follows "/world/NAME/"; NULL when the topic is not this world's. */

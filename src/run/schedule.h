@@ -33,6 +33,7 @@ enum command_kind {
 	COMMAND_SET_POSE_VECTOR,
 	COMMAND_SET_PHYSICS,
 	COMMAND_SET_PERFORMER,
+	COMMAND_RESET_MODEL, /* not Gazebo's */
 };
 
 struct command {

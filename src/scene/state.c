@@ -126,22 +126,32 @@ void state_destroy(struct state *state)
 	free(state);
 }
 
+void state_set_initial_of(struct state *state, uint32_t model)
+{
+	const struct state_model *m = &state->models[model];
+	if (m->words)
+		memcpy(state->initial + m->offset, state_words(state, model, false), m->words * 8);
+}
+
 void state_set_initial(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++)
-		memcpy(state->initial + state->models[m].offset, state_words(state, m, false),
-			state->models[m].words * 8);
+		state_set_initial_of(state, m);
+}
+
+void state_reset_model(struct state *state, uint32_t model)
+{
+	const struct state_model *m = &state->models[model];
+	if (m->words)
+		memcpy(state_words(state, model, false), state->initial + m->offset, m->words * 8);
+	state_touched(state, model);
 }
 
 void state_reset(struct state *state)
 {
-	for (uint32_t m = 0; m < state->scene->model_count; m++) {
-		if (state->scene->models[m].absent)
-			continue;
-		memcpy(state_words(state, m, false), state->initial + state->models[m].offset,
-			state->models[m].words * 8);
-		state_touched(state, m);
-	}
+	for (uint32_t m = 0; m < state->scene->model_count; m++)
+		if (!state->scene->models[m].absent)
+			state_reset_model(state, m);
 }
 
 uint64_t state_hash(struct state *state)

@@ -113,8 +113,11 @@ static inline void state_touched(struct state *state, uint32_t model)
 
 /* Remembers now as what state_reset() goes back to; called once, after the systems have filled in their words. */
 void state_set_initial(struct state *state);
+/* The same for a model that was added: what state_reset_model() goes back to. */
+void state_set_initial_of(struct state *state, uint32_t model);
 /* All models that are not absent. */
 void state_reset(struct state *state);
+void state_reset_model(struct state *state, uint32_t model);
 
 /* The sum, mod 2^64, of one hash per model that can change and is not absent, over its id and its words of now. Models
  * that did not change since the last call are not hashed again. */

@@ -24,6 +24,12 @@ cat >"$commands" <<-EOF2
 2700 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 2800 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 2900 /world/asleep/level/set_performer data: "cart_2" remove: true
+2950 /world/asleep/reset_model name: "cart_2"
+2950 /world/asleep/reset_model name: "a" type: MODEL
+2960 /world/asleep/reset_model name: "slab"
+2970 /world/asleep/set_pose name: "late_0" position {x: -4 y: 14 z: 1}
+2980 /model/late_0/cmd_vel linear: {x: -0.9}
+2980 /world/asleep/reset_model name: "late_0"
 3000 /world/asleep/remove name: "slab"
 3100 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 3400 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
@@ -59,6 +65,10 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/level/set_performer data: "ground"|model 'ground' is static: expected one that can move
 10 /world/asleep/level/set_performer data: "cart_0" size {x: -1}|size -1: expected more than 0
 10 /world/asleep/level/set_performer data: "cart_0" remove: true|model 'cart_0' is no performer
+10 /world/asleep/reset_model name: "nobody"|the world has no model 'nobody'
+10 /world/asleep/reset_model type: MODEL|no name: expected that of a model
+10 /world/asleep/reset_model name: "cart_0" type: LINK|only models can be reset: expected MODEL
+10 /world/asleep/reset_model name: "cart_0" position {x: 1}|has no field 'position'
 EOF2
 
 # same STEPS: with any number of secondaries as with none
@@ -66,8 +76,8 @@ same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
 	check 'the commands are obeyed' $?
-	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 15 ]
-	check "15 replies: $(grep -c '^reply' "$scratch/reference")" $?
+	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 20 ]
+	check "20 replies: $(grep -c '^reply' "$scratch/reference")" $?
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
 		# shellcheck disable=SC2086

@@ -60,6 +60,8 @@ cat >"$scratch/edits" <<-EOF2
 	550 /world/asleep/set_physics max_step_size: 0.0005 real_time_factor: 0.001 gravity {z: -20}
 	560 /world/asleep/set_physics real_time_factor: 1000000
 	600 /model/late/cmd_vel linear: {x: 0.5}
+	650 /world/asleep/reset_model name: "cart_2"
+	650 /world/asleep/reset_model name: "b"
 	700 /world/asleep/control pause: true
 	720 /world/asleep/control multi_step: 100
 	900 /world/asleep/control reset {all: true} pause: false

@@ -52,6 +52,10 @@ cat >"$scratch/edits" <<-EOF2
 500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
+700 /world/asleep/reset_model name: "cart_2"
+720 /world/asleep/reset_model name: "late"
+740 /world/asleep/reset_model name: "slab"
+750 /world/asleep/reset_model name: "b"
 900 /world/asleep/control reset {all: true}
 EOF2
 goes_on asleep "$scratch/edits" 1200 100 200 300 650 1000

@@ -416,7 +416,7 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 	random_place(dice, pose);
 	random_place(dice, more);
 	const char *who = any_name(dice, name), *whom = any_name(dice, other);
-	switch (roll(dice, 20)) {
+	switch (roll(dice, 22)) {
 	case 0 ... 4:
 		add_create(commands, dice, step);
 		break;
@@ -451,7 +451,10 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 			add(commands, step, "/world/w/control", roll(dice, 3) == 0 ? "pause: true" : "multi_step: %u",
 				roll(dice, 200) + 1);
 		break;
-	case 16: /* in one step */
+	case 16 ... 17:
+		add(commands, step, "/world/w/reset_model", "name: '%s'", who);
+		break;
+	case 18: /* in one step */
 		add_create(commands, dice, step);
 		add(commands, step, "/world/w/remove", "name: 'new_%u'", roll(dice, 6));
 		add_create(commands, dice, step);
@@ -770,14 +773,13 @@ static void static_performer_is_moved(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
-/* reset at step 600 (AT), after these commands, must be as good as a new start. */
-static void as_at_the_start(const char *what, const char *path, const char *world, lines *commands, const char *reset)
+/* What these commands did must be undone from step 600 on: as good as a new start with `always`. */
+static void undone(const char *what, const char *path, const char *world, const lines *always, lines *commands)
 {
-	static const lines none;
 	struct outcome fresh, outcome;
-	add(commands, 600, SERVICE "control", "reset {%s: true}", reset);
-	run(path, world, &none, 0, 300, &settings[0], &fresh);
+	run(path, world, always, 0, 300, &settings[0], &fresh);
 	run_all(what, path, world, commands, 600, 900, &outcome);
+	check(outcome.refused == 0, "%s: %s", what, outcome.replies.at ? outcome.replies.at : "");
 	for (uint32_t i = 0; i < 6; i++)
 		check(outcome.hash_count == 18 && outcome.hashes[12 + i] == fresh.hashes[i],
 			"%s: %u steps after the reset", what, (i + 1) * HASH_EVERY);
@@ -789,6 +791,13 @@ static void as_at_the_start(const char *what, const char *path, const char *worl
 	outcome_fini(&fresh);
 	outcome_fini(&outcome);
 	lines_fini(commands);
+}
+
+static void as_at_the_start(const char *what, const char *path, const char *world, lines *commands, const char *reset)
+{
+	static const lines none;
+	add(commands, 600, SERVICE "control", "reset {%s: true}", reset);
+	undone(what, path, world, &none, commands);
 }
 
 /* `crate` belongs to a level that is not loaded at first, but lies in one that is. */
@@ -822,6 +831,121 @@ static void resets(const char *path, const char *world)
 	add(&commands, 590, SERVICE "remove", "name: 'slab'");
 	as_at_the_start("much and a reset", path, world, &commands, "all");
 	free(lent);
+}
+
+#define ARM_SDF                                                                                                        \
+	"<model name='%s'><pose>%s</pose><link name='base'>" GEOMETRY_BOX(                                             \
+		"0.6 0.6 0.3") "</link><link name='arm'>"                                                              \
+			       "<pose>0 0 0.4 0 0 0</pose>" GEOMETRY_BOX(                                              \
+				       "0.8 0.2 0.2") "</link><joint name='j' type='revolute'><parent>"                \
+						      "base</parent><child>arm</child><axis><xyz>0 0 "                 \
+						      "1</xyz></axis></joint><plugin "                                 \
+						      "name='gz::sim::systems::JointPositionController' "              \
+						      "filename='x'><joint_name>j</joint_name><p_gain>2</p_gain>"      \
+						      "<i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min></"        \
+						      "plugin>" VELOCITY "</model>"
+
+/* A level with a crate, which `first` has loaded at the start; an arm, whose controller remembers; a slab. */
+static char *arm_world(void)
+{
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	add_box(&out, "crate", 2, 0, -3.75, "0.5 0.5 0.5", false, "");
+	add_box(&out, "first", 0, 0, -3.7, "0.6 0.6 0.6", false, VELOCITY);
+	add_box(&out, "slab", 10, 0, -3.9, "3 3 0.2", true, "");
+	text_add(&out, ARM_SDF, "arm", "10 0 -3.6 0 0 0");
+	add_performer(&levels, "first");
+	add_level(&levels, "near", 0, "8 8 16", "<ref>crate</ref>");
+	return end_world(&out, &levels);
+}
+
+/* Each by itself, and all in one step: then nothing is left of what was done to them. */
+static void one_by_one(const char *path)
+{
+	static const char *const all[] = {"arm", "made", "slab", "ledge", "first", "crate"};
+	char *world = arm_world(), made[2048];
+	snprintf(made, sizeof made, ARM_SDF, "m", "0 0 0 0 0 0");
+	lines always = {0}, commands = {0};
+	lines *const both[] = {&always, &commands};
+	for (int i = 0; i < 2; i++) {
+		add(both[i], 0, SERVICE "create",
+			"name: 'made' pose {position {x: 20 z: -3.8}} sdf: \"<sdf "
+			"version='1.9'>%s</sdf>\"",
+			made);
+		add(both[i], 0, SERVICE "create",
+			"name: 'ledge' pose {position {x: 30 z: 3}} sdf: \"<sdf "
+			"version='1.9'>%s</sdf>\"",
+			kinds[2]);
+		/* then nobody is near the level any more, unless somebody still is a performer, or a larger one */
+		add(both[i], i ? 700 : 100, SERVICE "set_pose", "name: 'first' position {x: 7 z: -3.7}");
+	}
+	add(&commands, 10, "/model/arm/joint/j/0/cmd_pos", "data: 1.5");
+	add(&commands, 10, "/model/made/joint/j/0/cmd_pos", "data: -1.5");
+	add(&commands, 20, "/model/made/cmd_vel", "linear: {x: 1 y: 2}");
+	add(&commands, 30, SERVICE "set_pose", "name: 'slab' position {x: 11 z: -3.9} orientation {w: 1 z: 1}");
+	add(&commands, 40, SERVICE "set_pose", "name: 'ledge' position {x: 31 z: 3}");
+	add(&commands, 50, SERVICE "level/set_performer", "data: 'crate' size {x: 3}");
+	add(&commands, 60, SERVICE "level/set_performer", "data: 'made'");
+	add(&commands, 70, "/model/first/cmd_vel", "linear: {x: -30}");
+	add(&commands, 80, SERVICE "level/set_performer", "data: 'first' size {x: 9}");
+	add(&commands, 90, SERVICE "set_pose", "name: 'crate' position {x: 50 z: -3}");
+	add(&commands, 600, "/model/arm/cmd_vel", "linear: {x: 1}"); /* in the same step, before */
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		add(&commands, 600, SERVICE "reset_model", "name: '%s'", all[i]);
+	undone("one by one", path, world, &always, &commands);
+	lines_fini(&always);
+	free(world);
+}
+
+/* Who rested on it must fall, and what was at rest itself, in the air at first, falls once more. */
+static void reset_wakes(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 0, SERVICE "create", "name: 'new' pose {position {x: 30 z: -3.8}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 0, SERVICE "create", "name: 'other' pose {position {x: 34 z: -3.3}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 0, SERVICE "create", "name: 'faller' pose {position {x: 38 z: -3.4}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 1, SERVICE "set_pose", "name: 'new' position {x: 34 z: -3.8}");
+	add(&commands, ASLEEP_BY, SERVICE "reset_model", "name: 'new'");
+	add(&commands, ASLEEP_BY, SERVICE "reset_model", "name: 'faller'");
+	run_all("reset wakes", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *slept = find(&outcome.middle, "other"), *end = find(&outcome.end, "other");
+	check(slept && slept->asleep && slept->pose.z > -3.45, "a box sleeps on another");
+	check(end && end->pose.z < -3.7, "it falls when that one is reset to where it was");
+	slept = find(&outcome.middle, "faller");
+	end = find(&outcome.end, "faller");
+	check(slept && slept->asleep && end && !end->asleep, "what slept is awake after its reset");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+static void not_reset(const char *path, const char *world)
+{
+	static const struct {
+		const char *name, *why;
+	} refused[] = {
+		{"walker", "actor 'walker' is moved by its script"},
+		{"lamp", "joint 'chain' ties model 'lamp' to model 'hook': only a reset of the world puts both back"},
+		{"left", "joint 'tie' ties model 'left' to model 'right': only a reset of the world puts both back"},
+		{"rider", "model 'rider' was removed: only a reset of the world brings it back"},
+		{"new", "the world has no model 'new'"},
+	};
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 10, SERVICE "create", "name: 'new' pose {position {x: 30}} sdf: \"" BOX_SDF "\"");
+	add(&commands, 20, SERVICE "remove", "name: 'new'");
+	add(&commands, 20, SERVICE "remove", "name: 'rider'");
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		add(&commands, 20, SERVICE "reset_model", "name: '%s'", refused[i].name);
+	add(&commands, 30, SERVICE "remove", "name: 'hook'");
+	add(&commands, 30, SERVICE "reset_model", "name: 'lamp'"); /* nothing ties it any more */
+	run_all("not reset", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == ARRAY_LEN(refused), "not reset: %u refused", outcome.refused);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		check(strstr(outcome.replies.at, refused[i].why) != NULL, "not reset: '%s'", refused[i].why);
+	check(strstr(outcome.replies.at, "model 'lamp' reset") != NULL, "not reset: %s", outcome.replies.at);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
 }
 
 /* A name so long that adding to it may show nothing. */
@@ -875,6 +999,9 @@ int main(void)
 		another_step_size(path, world);
 		static_performer_is_moved(path, world);
 		resets(path, world);
+		one_by_one(path);
+		reset_wakes(path, world);
+		not_reset(path, world);
 		long_names(path, world);
 		untied(path, world);
 		for (int i = 0; i < sequences; i++)

@@ -202,7 +202,8 @@ static const char *const corpus[] = {
 	"-2}\n11 /world/w/set_pose_vector pose {name: \"a\" position {x: 1}} pose [{id: 2}, {}] header {}\n",
 	"12 /world/w/set_physics type: ODE solver_type: \"quick\" max_step_size: 0.002 real_time_factor: 1.5 "
 	"real_time_update_rate: 500 gravity {header {} z: -9.8} iters: -50 sor: 1.3 magnetic_field {x: 1e-5}\n"
-	"13 /world/w/level/set_performer data: \"v\" size {x: 1 y: 2 z: 3} remove: true\n",
+	"13 /world/w/level/set_performer data: \"v\" size {x: 1 y: 2 z: 3} remove: true\n"
+	"14 /world/w/reset_model name: \"v\" type: MODEL\n",
 	/* quotes, comments and line ends where they may surprise */
 	"1 /t data: \"\\\"\n# '\n\\\\\" # don't\n2 /t 'data: \"a\n\"\t'\r\n3 /t's data: 'a\"\n\"#' \"b\n'\"\r\n",
 	"1 /t 'data: \"a",

@@ -578,8 +578,8 @@ static const struct own owns[] = {
 			{"/model/robot/cmd_vel", "linear {x: 0.3}"}, {"/world/w/remove", "name: 'box'"},
 			{"/world/w/set_physics", "max_step_size: 0.002 gravity {z: -5}"},
 			{"/world/w/level/set_performer", "data: 'cart' size {x: 1 y: 1 z: 1}"},
-			{"/world/w/control", "reset {all: true}"}},
-		{0, 0, 5, 10, 15, 20, 25, 30, 35, 40, 500}, {0, 22, 60}},
+			{"/world/w/reset_model", "name: 'robot'"}, {"/world/w/control", "reset {all: true}"}},
+		{0, 0, 5, 10, 15, 20, 25, 30, 35, 40, 70, 500}, {0, 22, 60}},
 	{SDF(WORLD("w", GROUND CART("cart", "0 0 0 0 0 0") BOX("load", "1.2 0 0.25 0 0 0", "0.5 0.5 0.5", "")
 				BOX("far", "20 0 0.25 0 0 0", "0.5 0.5 0.5",
 					"") "<plugin name='gz::sim' filename='x'>" PERFORMER("cart", "0.5 0.5 0.5")

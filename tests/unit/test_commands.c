@@ -125,6 +125,7 @@ static const struct {
 	{"/remove", &message_entity},
 	{"/set_physics", &message_physics},
 	{"/set_performer", &message_set_performer},
+	{"/reset_model", &message_entity},
 };
 
 /* The block's commands are messages of their topics; bit i: taken[i] was there. */
