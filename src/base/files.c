@@ -35,9 +35,9 @@ void files_add(struct files *files, const char *path, const char *bytes, size_t 
 static bool is_folder_of_some(const struct files *files, const char *path)
 {
 	size_t length = strlen(path);
-	for (uint32_t i = 0; i < files->all.count; i++)
+	for (uint32_t i = 0; length && i < files->all.count; i++)
 		if (!strncmp(files->all.at[i].path, path, length) &&
-			(files->all.at[i].path[length] == '/' || (length && path[length - 1] == '/')))
+			(files->all.at[i].path[length] == '/' || path[length - 1] == '/'))
 			return true;
 	return false;
 }
@@ -64,8 +64,8 @@ enum files_kind files_look(struct files *files, const char *path)
 	}
 	if (files->closed)
 		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
-	if (stat(path, &info))
-		return FILES_NOTHING;
+	if (stat(path, &info)) /* what it was before is kept, too */
+		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
 	if (S_ISREG(info.st_mode))
 		files_add(files, path, NULL, 0);
 	return S_ISREG(info.st_mode) ? FILES_FILE : S_ISDIR(info.st_mode) ? FILES_FOLDER : FILES_NOTHING;

@@ -1,5 +1,6 @@
-/* Files as they were read: an open set reads from the file system and keeps what it was asked for; a closed set is all
- * that there is, so that what was loaded once can be loaded again, elsewhere, to the same end.
+/* Files as they were read: an open set reads from the file system and keeps what it was asked for, which counts from
+ * then on, whatever becomes of the file system; a closed set is all that there is, so that what was loaded once can be
+ * loaded again, elsewhere, to the same end.
  *
  * Zeroed is open and empty. Paths are taken as they are written. Not thread-safe. */
 #ifndef BASE_FILES_H

@@ -20,17 +20,26 @@ enum { VERSION = 1, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32,
 
 static const char magic[16] = "troupe state\n";
 
-/* Folders in which files were looked for: they are found again under the names that they have by way of these. */
+static bool lists(const char *const *folders, const char *name, size_t length)
+{
+	for (; folders && *folders; folders++)
+		if (strlen(*folders) == length && !memcmp(*folders, name, length))
+			return true;
+	return false;
+}
+
+/* Folders in which files were looked for: they are found again under the names that they have by way of these. Of a run
+ * that was resumed, those of the saved state are among the first. */
 static void pack_folders(const struct troupe_server_def *def, struct text *out)
 {
 	struct text names = {0};
 	uint64_t count = 0;
 	for (const char *const *at = def->resource_paths; at && *at; at++, count++)
 		pack_string(&names, *at);
-	for (uint32_t i = 0; !def->resume_path && sdf_path_variables[i]; i++)
+	for (uint32_t i = 0; sdf_path_variables[i]; i++)
 		for (const char *at = getenv(sdf_path_variables[i]); at && *at;) {
 			size_t length = strcspn(at, ":");
-			if (length) {
+			if (length && !lists(def->resource_paths, at, length)) {
 				pack_bytes(&names, at, length);
 				count++;
 			}
@@ -155,5 +164,6 @@ troupe_status server_resume(struct troupe_server *server, struct troupe_error *e
 	}
 	free(server->saved);
 	server->saved = NULL;
+	server->files.closed = false; /* what is named from now on is read, and kept for the next saved state */
 	return TROUPE_OK;
 }

@@ -123,6 +123,42 @@ check 'the newest is that of step 300' $?
 cmp -s "$scratch/n.200" "$scratch/again"
 check 'a resumed run saves the same file' $?
 
+# resumed, given commands that name files of their own, and saved again: the second state has the files of the first,
+# of models that are there and of one that is to come, and the new ones, also those found by the environment's folders
+cat >"$scratch/first" <<-EOF2
+50 /world/asleep/create sdf_filename: "models/cart" name: "old" pose {position {x: -2 y: 12}}
+400 /world/asleep/create sdf_filename: "models/cart" name: "old_to_come" pose {position {x: -2 y: -12}}
+EOF2
+cat >"$scratch/second" <<-EOF2
+160 /world/asleep/create sdf_filename: "ball.sdf" name: "new" pose {position {x: 2 y: 12 z: 2}}
+350 /world/asleep/create sdf_filename: "ball.sdf" name: "new_to_come" pose {position {x: 3 y: 12 z: 2}}
+360 /world/asleep/create sdf_filename: "model://found" name: "found_to_come" pose {position {x: 4 y: 12 z: 2}}
+EOF2
+run "$scratch/out" "$here/asleep.sdf" "$scratch/first" 100 --save-at 100 "$scratch/state.1"
+mkdir -p "$scratch/late/found"
+ball='<model name="ball"><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model>'
+echo "<sdf version='1.9'>$ball</sdf>" | tee "$here/ball.sdf" >"$scratch/late/found/model.sdf"
+echo "<model><name>found</name><sdf version='1.9'>model.sdf</sdf></model>" >"$scratch/late/found/model.config"
+GZ_SIM_RESOURCE_PATH=$scratch/late "$troupe" run --resume "$scratch/state.1" --commands "$scratch/second" --rtf 0 -v 0 \
+	--iterations 500 --hash-every 50 --save-at 200 "$scratch/state.2" >"$scratch/whole" 2>"$scratch/err"
+check "commands after a resume: $(head -n 1 "$scratch/err")" $?
+sed -n '/^hash 200 /,$p' "$scratch/whole" | sed 1d >"$scratch/rest"
+mv "$here" "$here.hidden"
+mv "$scratch/late" "$scratch/late.hidden"
+for options in 0 2; do
+	"$troupe" run --resume "$scratch/state.2" --rtf 0 -v 0 --iterations 500 --hash-every 50 --secondaries $options \
+		--save-at 300 "$scratch/state.3" >"$scratch/resumed" 2>"$scratch/err"
+	check "from the second state with $options: $(head -n 1 "$scratch/err")" $?
+	cmp -s "$scratch/rest" "$scratch/resumed"
+	check "from the second state with $options: $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+done
+# and a third time, with nothing but the state
+sed -n '/^hash 300 /,$p' "$scratch/whole" | sed 1d >"$scratch/rest"
+"$troupe" run --resume "$scratch/state.3" --rtf 0 -v 0 --iterations 500 --hash-every 50 >"$scratch/resumed" 2>"$scratch/err"
+cmp -s "$scratch/rest" "$scratch/resumed" && [ -s "$scratch/rest" ]
+check "from the third state: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+mv "$here.hidden" "$here"
+
 # files that were found in resource paths, given and of the environment, are found again
 mkdir -p "$scratch/given" "$scratch/environment"
 cp -r "$here/models" "$scratch/given"

@@ -210,6 +210,14 @@ Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
 	cr_assert_eq(files_look(&inner, a), FILES_FILE);
 	cr_assert_eq(files_look(&inner, "x/y"), FILES_FOLDER);
 	cr_assert_eq(inner.all.count, 2);
+	/* opened again, it has what it had, and the rest of the world */
+	again.closed = false;
+	cr_assert_eq(files_look(&again, "x/y"), FILES_FOLDER);
+	cr_assert_eq(files_look(&again, "x/o"), FILES_NOTHING);
+	cr_assert_eq(files_look(&again, ""), FILES_NOTHING);
+	cr_assert_eq(files_look(&again, a), FILES_FILE);
+	cr_assert(!files_read(&again, a, 100, &bytes, &count, &error) && !strcmp(bytes, "on the disk"));
+	cr_assert_eq(again.all.count, 4);
 	files_fini(&inner);
 	files_fini(&again);
 	files_fini(&files);
