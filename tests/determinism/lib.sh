@@ -1,6 +1,7 @@
 # Shared by the scripts of this folder: counting, running, comparing. Source it; end with `totals`.
 passed=0
 failed=0
+skipped=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 troupe=${TROUPE:-./troupe}
@@ -18,9 +19,16 @@ check()
 	fi
 }
 
+# skip WHAT WHY
+skip()
+{
+	skipped=$((skipped + 1))
+	echo "skipped: $1: $2"
+}
+
 totals()
 {
-	echo "$passed passed, $failed failed"
+	echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
 	[ "$failed" = 0 ]
 }
 

@@ -133,15 +133,12 @@ replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tape" --se
 # --- cut off and damaged -------------------------------------------------------------------------------------------
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 400 --record "$tape" --record-every 50
 size=$(wc -c <"$tape")
-first=$(python3 - "$tape" <<'END'
-import struct, sys
-data = open(sys.argv[1], 'rb').read()
-at = 24
-for chunk in range(2):
-    at += 24 + struct.unpack_from('<Q', data, at + 8)[0]
-print(at)
-END
-)
+# number OFFSET: 64 bits of the recording
+number() { od -An -tu8 -j "$1" -N 8 "$tape" | tr -d ' '; }
+first=24 # where the second chunk ends
+for _ in 1 2; do
+	first=$((first + 24 + $(number $((first + 8)))))
+done
 for cut in 0 10 23; do
 	head -c "$cut" "$tape" >"$scratch/cut"
 	replay 1 'cut: is no recording' "$scratch/cut"
@@ -166,12 +163,13 @@ check "cut at the end: after step $last, not 400" $?
 # flip BYTE FILE: one bit of it is another
 flip()
 {
-	python3 - "$tape" "$1" "$2" <<'END'
-import sys
-data = bytearray(open(sys.argv[1], 'rb').read())
-data[int(sys.argv[2])] ^= 4
-open(sys.argv[3], 'wb').write(data)
-END
+	byte=$(od -An -tu1 -j "$1" -N 1 "$tape")
+	{
+		head -c "$1" "$tape"
+		# shellcheck disable=SC2059
+		printf "\\$(printf %03o $((byte ^ 4)))"
+		tail -c +$(($1 + 2)) "$tape"
+	} >"$2"
 }
 flip $((first / 2)) "$scratch/flip"
 replay 1 'flip: damaged: its first state' "$scratch/flip"
@@ -242,18 +240,22 @@ END
 }
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 300 --record "$tape" --record-every 100
 
-doctor 3 word
-replay 1 "^step 200: \(the same up to step 100\) world '[^']*': model '[^']*', link '[^']*': position y: recorded 123.5, found -?[0-9]" \
-	"$scratch/doctored" --secondaries 0
-replay 0 '^100 steps, 2 hashes' "$scratch/doctored" --until-step 199
-doctor 1 word
-replay 1 "^step 0: world '[^']*': model .* recorded 123.5, found" "$scratch/doctored" --secondaries 2
-doctor 2 id
-replay 1 "^step 100: .* model '[^']*' \([0-9]*\) recorded, '[^']*' \([0-9]*\) found in its place$" "$scratch/doctored"
-doctor 2 levels
-replay 1 '^step 100: .* which levels are loaded: recorded [0-9a-f]{16}, found' "$scratch/doctored"
-doctor 2 rest
-replay 1 '^step 100: .*only the hash' "$scratch/doctored"
+if command -v python3 >/dev/null; then
+	doctor 3 word
+	replay 1 "^step 200: \(the same up to step 100\) world '[^']*': model '[^']*', link '[^']*': position y: recorded 123.5, found -?[0-9]" \
+		"$scratch/doctored" --secondaries 0
+	replay 0 '^100 steps, 2 hashes' "$scratch/doctored" --until-step 199
+	doctor 1 word
+	replay 1 "^step 0: world '[^']*': model .* recorded 123.5, found" "$scratch/doctored" --secondaries 2
+	doctor 2 id
+	replay 1 "^step 100: .* model '[^']*' \([0-9]*\) recorded, '[^']*' \([0-9]*\) found in its place$" "$scratch/doctored"
+	doctor 2 levels
+	replay 1 '^step 100: .* which levels are loaded: recorded [0-9a-f]{16}, found' "$scratch/doctored"
+	doctor 2 rest
+	replay 1 '^step 100: .*only the hash' "$scratch/doctored"
+else
+	skip 'what differs in a doctored recording is named' 'no python3'
+fi
 
 # another run than the one that was recorded: with a rule of determinism broken
 for rule in random pairs; do
