@@ -137,6 +137,12 @@ static inline struct vec3 pose_point(struct pose a, struct vec3 v)
 	return vec3_add(a.p, quat_rotate(a.q, v));
 }
 
+/* To the last bit, but for the sign of zeros. */
+static inline bool pose_is_identity(struct pose a)
+{
+	return a.q.w == 1 && a.q.x == 0 && a.q.y == 0 && a.q.z == 0 && a.p.x == 0 && a.p.y == 0 && a.p.z == 0;
+}
+
 static inline bool pose_finite(struct pose a)
 {
 	return vec3_finite(a.p) && isfinite(a.q.w) && isfinite(a.q.x) && isfinite(a.q.y) && isfinite(a.q.z);

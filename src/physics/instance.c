@@ -1,8 +1,12 @@
 /* One model's ODE objects: made from the scene, loaded from state k, stored to state k+1. */
 #include "physics/internal.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(offsetof(struct quat, w) == 0 && offsetof(struct quat, z) == 3 * sizeof(double),
+	"a quaternion is laid out as ODE's is, and compared with it");
 
 static void to_ode(struct quat q, dQuaternion ret)
 {
@@ -151,8 +155,10 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			dGeomID geom = instance->geoms[g - m->geom_first];
 			struct pose offset = scene->geoms[g].in_body;
 			dQuaternion q;
-			to_ode(offset.q, q);
 			dGeomSetBody(geom, body);
+			if (pose_is_identity(offset))
+				continue; /* ODE multiplies by every offset that was ever set */
+			to_ode(offset.q, q);
 			dGeomSetOffsetPosition(geom, offset.p.x, offset.p.y, offset.p.z);
 			dGeomSetOffsetQuaternion(geom, q);
 		}
@@ -193,6 +199,14 @@ static void load_control(const struct scene_body *from, const struct body_contro
 		dBodyAddTorque(body, control->torque.x, control->torque.y, control->torque.z);
 }
 
+/* Whether placing the body would change nothing at all: it is there, and its rotation follows from its quaternion, as it
+ * always does. Most bodies are left by a step as the next one wants them. */
+static bool is_placed(dBodyID body, const struct body_state *state)
+{
+	return !memcmp(dBodyGetPosition(body), &state->p, sizeof state->p) &&
+	       !memcmp(dBodyGetQuaternion(body), &state->q, sizeof state->q) && ode_keeps_quaternion(state->q);
+}
+
 void instance_load(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
@@ -201,7 +215,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 		dBodyID body = instance->bodies[i];
 		if (physics->options.rule == PHYSICS_BREAK_ROTATION && instance->boxes_known)
 			dBodySetPosition(body, now[i].p.x, now[i].p.y, now[i].p.z);
-		else
+		else if (!is_placed(body, &now[i]))
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);

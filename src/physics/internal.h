@@ -134,6 +134,9 @@ struct physics {
 
 /* ode.c */
 void ode_set_random_broken(bool broken); /* of this thread */
+/* Whether dBodySetQuaternion() leaves this one as it is: it divides by the length, which rounds to 1 or does not. False
+ * for all when the start-up check finds that this ODE reckons otherwise. */
+bool ode_keeps_quaternion(struct quat q);
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
 

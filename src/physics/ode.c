@@ -1,6 +1,8 @@
 /* ODE and the process: start-up, the replaced random numbers, and a net under its fatal errors. */
 #include "physics/internal.h"
 
+#include <float.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -100,6 +102,39 @@ static bool random_is_replaced(void)
 	return random_calls != before;
 }
 
+static bool keeps_known; /* set once, at start-up: this ODE sums squares as is_normal() does */
+
+static bool is_normal(struct quat q)
+{
+	double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+	return square == 1 || square == 1 + DBL_EPSILON; /* those whose root rounds to 1 */
+}
+
+bool ode_keeps_quaternion(struct quat q)
+{
+	return keeps_known && is_normal(q);
+}
+
+/* ODE's sum may be in another order or fused, and then others are kept. */
+static bool normalises_as_here(void)
+{
+	enum { TRIES = 256 };
+	dWorldID world = dWorldCreate();
+	dBodyID body = dBodyCreate(world);
+	bool same = true;
+	for (int i = 1; i <= TRIES; i++) {
+		double angle = i; /* any will do, so long as no digits are special */
+		dQuaternion q = {sin(angle), sin(2 * angle), sin(3 * angle) + 2, sin(5 * angle)}, once;
+		dBodySetQuaternion(body, q);
+		memcpy(once, dBodyGetQuaternion(body), sizeof once);
+		dBodySetQuaternion(body, once);
+		bool kept = !memcmp(once, dBodyGetQuaternion(body), sizeof once);
+		same = same && kept == is_normal((struct quat){once[0], once[1], once[2], once[3]});
+	}
+	dWorldDestroy(world);
+	return same;
+}
+
 static troupe_status init_status;
 static struct troupe_error init_error;
 
@@ -110,6 +145,7 @@ static void init_once(void)
 	dSetDebugHandler(on_fatal);
 	dSetMessageHandler(on_message);
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+	keeps_known = normalises_as_here();
 	if (!dCheckConfiguration("ODE_double_precision"))
 		init_status =
 			fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");

@@ -89,7 +89,7 @@ static struct aabb half_space(struct vec3 normal, struct vec3 point)
 
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 {
-	struct pose pose = pose_mul(body, geom->in_body);
+	struct pose pose = pose_is_identity(geom->in_body) ? body : pose_mul(body, geom->in_body);
 	struct mat3 r = quat_matrix(pose.q);
 	struct vec3 reach = {0, 0, 0};
 	switch (geom->kind) {
