@@ -178,9 +178,14 @@ static void sort_pairs(struct physics *physics)
 
 /* --- surfaces --------------------------------------------------------------------------------------------------- */
 
-struct meeting { /* two surfaces, combined */
-	double mu, mu2, slip1, slip2, restitution, bounce_threshold, erp, cfm, min_depth, max_vel;
-	struct vec3 direction; /* first friction direction, world; zero: none given */
+/* Two surfaces in one step; the first geom is pushed by the second. */
+struct meeting {
+	dSurfaceParameters surface;   /* all but soft_erp and whether a direction is given: those are a contact's own */
+	double erp, min_depth, reach; /* reach: m that a contact may be corrected by in the step */
+	struct vec3 direction;        /* first friction direction, world; zero: none given */
+	struct vec3 gained;           /* velocity that gravity gives the first against the second in the step */
+	dBodyID a, b;                 /* 0: static */
+	double dt;
 };
 
 static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
@@ -193,27 +198,48 @@ static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
 }
 
+static struct vec3 pull(const struct physics *physics, const struct scene_geom *geom)
+{
+	const struct scene_body *body = geom->body == SCENE_NONE ? NULL : &physics->scene->bodies[geom->body];
+	return body && !body->kinematic && body->gravity ? physics->scene->gravity : (struct vec3){0, 0, 0};
+}
+
+static void soften(struct meeting *m, const struct sdf_surface *a, const struct sdf_surface *b, double dt)
+{
+	if (a->soft_given || b->soft_given) {
+		m->erp = MIN(a->soft_erp, b->soft_erp);
+		m->surface.soft_cfm = MAX(a->soft_cfm, b->soft_cfm);
+	} else {
+		double kp = 1 / (1 / a->kp + 1 / b->kp), kd = a->kd + b->kd;
+		m->erp = dt * kp / (dt * kp + kd);
+		m->surface.soft_cfm = 1 / (dt * kp + kd);
+	}
+}
+
 static struct meeting meet(
 	const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b, double dt)
 {
 	struct meeting m = {
-		.mu = MIN(a->mu, b->mu),
-		.mu2 = MIN(a->mu2, b->mu2),
-		.slip1 = MIN(a->slip1, b->slip1),
-		.slip2 = MIN(a->slip2, b->slip2),
-		.restitution = MIN(a->restitution, b->restitution),
-		.bounce_threshold = MIN(a->bounce_threshold, b->bounce_threshold),
+		.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
+			.mu = MIN(a->mu, b->mu),
+			.mu2 = MIN(a->mu2, b->mu2)},
 		.min_depth = MAX(MAX(a->min_depth, b->min_depth), world->contact_surface_layer),
-		.max_vel = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel),
+		.reach = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel) * dt,
+		.dt = dt,
 	};
-	if (a->soft_given || b->soft_given) {
-		m.erp = MIN(a->soft_erp, b->soft_erp);
-		m.cfm = MAX(a->soft_cfm, b->soft_cfm);
-	} else {
-		double kp = 1 / (1 / a->kp + 1 / b->kp), kd = a->kd + b->kd;
-		m.erp = dt * kp / (dt * kp + kd);
-		m.cfm = 1 / (dt * kp + kd);
+	double slip1 = MIN(a->slip1, b->slip1), slip2 = MIN(a->slip2, b->slip2);
+	if (slip1 > 0 || slip2 > 0) {
+		m.surface.mode |= dContactSlip1 | dContactSlip2;
+		m.surface.slip1 = slip1;
+		m.surface.slip2 = slip2;
 	}
+	double restitution = MIN(a->restitution, b->restitution);
+	if (restitution > 0) {
+		m.surface.mode |= dContactBounce;
+		m.surface.bounce = restitution;
+		m.surface.bounce_vel = MIN(a->bounce_threshold, b->bounce_threshold);
+	}
+	soften(&m, a, b, dt);
 	return m;
 }
 
@@ -230,53 +256,33 @@ static struct vec3 point_velocity(dBodyID body, const dReal *at)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-static struct vec3 pull(dBodyID body, struct vec3 gravity)
-{
-	bool falls = body && !dBodyIsKinematic(body) && dBodyGetGravityMode(body);
-	return falls ? gravity : (struct vec3){0, 0, 0};
-}
-
 /* The slip that this step would bring without friction: that of now and what gravity adds. */
-static struct vec3 coming_slip(
-	const struct physics *physics, dBodyID a, dBodyID b, const dContactGeom *contact, double dt)
+static struct vec3 coming_slip(const struct meeting *m, const dContactGeom *found, struct vec3 normal)
 {
-	struct vec3 normal = {contact->normal[0], contact->normal[1], contact->normal[2]};
-	struct vec3 now = vec3_sub(point_velocity(a, contact->pos), point_velocity(b, contact->pos));
-	struct vec3 gained = vec3_sub(pull(a, physics->scene->gravity), pull(b, physics->scene->gravity));
-	return across(vec3_add(now, vec3_scale(gained, dt)), normal);
+	struct vec3 now = vec3_sub(point_velocity(m->a, found->pos), point_velocity(m->b, found->pos));
+	return across(vec3_add(now, m->gained), normal);
 }
 
-static void set_friction(
-	const struct physics *physics, const struct meeting *m, dBodyID a, dBodyID b, double dt, dContact *contact)
+static void set_direction(const struct meeting *m, dContact *contact)
 {
 	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
 	struct vec3 first = across(m->direction, normal);
 	if (vec3_dot(first, first) < 1e-12)
-		first = coming_slip(physics, a, b, &contact->geom, dt);
-	contact->surface.mode |= dContactApprox1 | dContactMu2;
-	contact->surface.mu = m->mu;
-	contact->surface.mu2 = m->mu2;
-	if (m->slip1 > 0 || m->slip2 > 0) {
-		contact->surface.mode |= dContactSlip1 | dContactSlip2;
-		contact->surface.slip1 = m->slip1;
-		contact->surface.slip2 = m->slip2;
-	}
+		first = coming_slip(m, &contact->geom, normal);
 	double length = vec3_length(first);
-	if (length > SLIP_MIN) { /* else any direction is as good: ODE picks one from the normal */
-		contact->surface.mode |= dContactFDir1;
-		contact->fdir1[0] = first.x / length;
-		contact->fdir1[1] = first.y / length;
-		contact->fdir1[2] = first.z / length;
-	}
+	if (length <= SLIP_MIN) /* any direction is as good: ODE picks one from the normal */
+		return;
+	contact->surface.mode |= dContactFDir1;
+	contact->fdir1[0] = first.x / length;
+	contact->fdir1[1] = first.y / length;
+	contact->fdir1[2] = first.z / length;
 }
 
-static void set_depth(const struct meeting *m, double dt, dContact *contact)
+static void set_depth(const struct meeting *m, dContact *contact)
 {
 	double depth = MAX(contact->geom.depth - m->min_depth, 0.0);
 	contact->geom.depth = depth;
-	contact->surface.mode |= dContactSoftERP | dContactSoftCFM;
-	contact->surface.soft_cfm = m->cfm;
-	contact->surface.soft_erp = depth * m->erp > m->max_vel * dt ? m->max_vel * dt / depth : m->erp;
+	contact->surface.soft_erp = depth * m->erp > m->reach ? m->reach / depth : m->erp;
 }
 
 static bool usable(const dContactGeom *found)
@@ -297,38 +303,48 @@ static void note_touch(struct physics *physics, const struct scene_geom *a, cons
 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
+static void make(struct physics *physics, struct group *group, const struct meeting *m, const dContactGeom *found)
+{
+	dContact contact = {.surface = m->surface, .geom = *found};
+	set_direction(m, &contact);
+	set_depth(m, &contact);
+	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), m->a, m->b);
+}
+
+static struct meeting begin_meeting(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b,
+	dGeomID ga, dGeomID gb, double dt)
+{
+	struct meeting m = meet(&physics->scene->sdf->physics, a->surface, b->surface, dt);
+	m.direction = given_direction(a, ga);
+	if (vec3_dot(m.direction, m.direction) == 0)
+		m.direction = given_direction(b, gb);
+	m.gained = vec3_scale(vec3_sub(pull(physics, a), pull(physics, b)), dt);
+	m.a = dGeomGetBody(ga);
+	m.b = dGeomGetBody(gb);
+	return m;
+}
+
 static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
 {
 	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
 	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
-	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
+	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX), made = 0;
 	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, found) : 0;
 	if (!count)
 		return;
-	struct meeting m = meet(&physics->scene->sdf->physics, a->surface, b->surface, dt);
-	m.direction = given_direction(a, ga);
-	if (vec3_dot(m.direction, m.direction) == 0)
-		m.direction = given_direction(b, gb);
+	struct meeting m = begin_meeting(physics, a, b, ga, gb, dt);
 	for (int i = 0; i < count; i++) {
 		if (!usable(&found[i]))
 			continue;
-		dBodyID ba = dGeomGetBody(found[i].g1), bb = dGeomGetBody(found[i].g2);
-		dContact contact;
-		memset(&contact, 0, sizeof contact);
-		contact.geom = found[i];
-		set_friction(physics, &m, ba, bb, dt, &contact);
-		set_depth(&m, dt, &contact);
-		if (m.restitution > 0) {
-			contact.surface.mode |= dContactBounce;
-			contact.surface.bounce = m.restitution;
-			contact.surface.bounce_vel = m.bounce_threshold;
-		}
-		note_touch(physics, a, b);
-		dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), ba, bb);
-		solver_join(physics, a->body, b->body, 3);
-		physics->stats.contacts++;
+		make(physics, group, &m, &found[i]);
+		made++;
 	}
+	if (!made)
+		return;
+	note_touch(physics, a, b);
+	solver_join(physics, a->body, b->body, made * 3);
+	physics->stats.contacts += made;
 }
 
 static void find_pairs(struct physics *physics, const struct group *group)

@@ -72,6 +72,8 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 		instance->geoms[i] = shape_make(&physics->scene->geoms[m->geom_first + i]);
 		dGeomSetData(instance->geoms[i], (void *)(uintptr_t)(m->geom_first + i));
 	}
+	for (uint32_t i = 0; i < m->joint_count; i++)
+		instance->joint_rows += joint_rows(physics, m->joint_first + i);
 	return instance;
 }
 
@@ -199,8 +201,8 @@ static void load_control(const struct scene_body *from, const struct body_contro
 		dBodyAddTorque(body, control->torque.x, control->torque.y, control->torque.z);
 }
 
-/* Whether placing the body would change nothing at all: it is there, and its rotation follows from its quaternion, as it
- * always does. Most bodies are left by a step as the next one wants them. */
+/* Whether placing the body would change nothing at all: it is there, and its rotation follows from its quaternion, as
+ * it always does. Most bodies are left by a step as the next one wants them. */
 static bool is_placed(dBodyID body, const struct body_state *state)
 {
 	return !memcmp(dBodyGetPosition(body), &state->p, sizeof state->p) &&

@@ -33,7 +33,8 @@ struct instance {
 	uint32_t measured_ns; /* see physics_measured_ns() */
 	struct aabb near; /* statics holds all present static geoms that reach into this box */
 	bool statics_known;
-	bvh_values statics; /* geom indices, ascending */
+	bvh_values statics;  /* geom indices, ascending */
+	uint32_t joint_rows; /* of all its joints */
 	bool self_collides;
 	bool held;      /* to the world, by a joint or as a kinematic body */
 	bool touched;   /* something, in this step */
@@ -88,6 +89,11 @@ struct contact_pair {
 	uint32_t a, b; /* geoms, a < b */
 };
 
+struct island_join {
+	uint32_t a, b; /* bodies; one of them may be SCENE_NONE */
+	uint32_t rows;
+};
+
 struct physics {
 	const struct scene *scene;
 	struct state *state;
@@ -125,9 +131,12 @@ struct physics {
 
 	/* scratch */
 	struct collide_space collide;
-	uint32_t *island;      /* [room.bodies] union-find over bodies */
-	uint32_t *island_rows; /* [room.bodies] at roots */
-	bool *island_lost;     /* [room.bodies] at roots: the exact solver fails on it in this step */
+	bool begun_again;              /* the step of the group at hand: island_lost still holds */
+	uint32_t rows;                 /* of its constraints */
+	VEC(struct island_join) joins; /* what ties its bodies in this step beyond their joints */
+	uint32_t *island;              /* [room.bodies] union-find over bodies */
+	uint32_t *island_rows;         /* [room.bodies] at roots */
+	bool *island_lost;             /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 };

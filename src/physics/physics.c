@@ -76,6 +76,7 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->grouped);
 	vec_free(&physics->contact_pairs);
 	vec_free(&physics->sort_space);
+	vec_free(&physics->joins);
 	vec_free(&physics->awake);
 	vec_free(&physics->awake_pairs);
 	vec_free(&physics->set_sleeps);

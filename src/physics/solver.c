@@ -10,43 +10,64 @@ static uint32_t root_of(struct physics *physics, uint32_t body)
 	return body;
 }
 
-void solver_begin(struct physics *physics, const struct group *group, bool again)
+static void join(struct physics *physics, struct island_join joined)
+{
+	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(physics, joined.a);
+	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(physics, joined.b);
+	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
+		uint32_t swap = a;
+		a = b;
+		b = swap;
+	}
+	physics->island_rows[a] += joined.rows;
+	if (b != SCENE_NONE && b != a) {
+		physics->island[b] = a;
+		physics->island_rows[a] += physics->island_rows[b];
+	}
+}
+
+static void join_joint(struct physics *physics, uint32_t index)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	join(physics, (struct island_join){joint->parent, joint->child, joint_rows(physics, index)});
+}
+
+static void find_islands(struct physics *physics, const struct group *group, bool keep_lost)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 			physics->island[b] = b;
 			physics->island_rows[b] = 0;
-			physics->island_lost[b] &= again;
+			physics->island_lost[b] &= keep_lost;
 		}
 	}
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-			solver_join(physics, physics->scene->joints[j].parent, physics->scene->joints[j].child,
-				joint_rows(physics, j));
+			join_joint(physics, j);
 	}
-	for (uint32_t i = 0; i < group->world_joints.count; i++) {
-		uint32_t j = group->world_joints.at[i].index;
-		solver_join(physics, physics->scene->joints[j].parent, physics->scene->joints[j].child,
-			joint_rows(physics, j));
-	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		join_joint(physics, group->world_joints.at[i].index);
+	for (uint32_t i = 0; i < physics->joins.count; i++)
+		join(physics, physics->joins.at[i]);
+}
+
+void solver_begin(struct physics *physics, const struct group *group, bool again)
+{
+	physics->begun_again = again;
+	physics->joins.count = 0;
+	physics->rows = 0;
+	for (uint32_t i = 0; i < group->members.count; i++)
+		physics->rows += physics->instances[group->members.at[i]]->joint_rows;
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		physics->rows += joint_rows(physics, group->world_joints.at[i].index);
 }
 
 void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows)
 {
-	uint32_t a = body_a == SCENE_NONE ? SCENE_NONE : root_of(physics, body_a);
-	uint32_t b = body_b == SCENE_NONE ? SCENE_NONE : root_of(physics, body_b);
-	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
-		uint32_t swap = a;
-		a = b;
-		b = swap;
-	}
-	physics->island_rows[a] += rows;
-	if (b != SCENE_NONE && b != a) {
-		physics->island[b] = a;
-		physics->island_rows[a] += physics->island_rows[b];
-	}
+	vec_push(&physics->joins, (struct island_join){body_a, body_b, rows});
+	physics->rows += rows;
 }
 
 static bool is_exact(const struct physics *physics, uint32_t root)
@@ -96,16 +117,25 @@ static bool this_one(struct physics *physics, uint32_t root, uint32_t island)
 	return root == island;
 }
 
-bool solver_step(struct physics *physics, struct group *group, double dt)
+/* A group of so few rows has no island of more, so nobody need look which there are. */
+static bool all_exact(const struct physics *physics)
+{
+	if (physics->begun_again)
+		return false;
+	return physics->options.solver == PHYSICS_SOLVER_WORLD ||
+	       (physics->options.solver == PHYSICS_SOLVER_AUTO && physics->rows <= physics->options.exact_rows_max);
+}
+
+static void step_by_island(struct physics *physics, struct group *group, double dt)
 {
 	bool found[2] = {false, false};
+	find_islands(physics, group, physics->begun_again);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 			if (root_of(physics, b) == b)
 				found[is_exact(physics, b)] = true;
 	}
-	(void)ode_take_lost();
 	for (uint32_t exact = 0; exact < 2; exact++) {
 		if (!found[exact])
 			continue;
@@ -118,12 +148,22 @@ bool solver_step(struct physics *physics, struct group *group, double dt)
 	}
 	if (found[0] && found[1])
 		enable(physics, group, any, 0);
+}
+
+bool solver_step(struct physics *physics, struct group *group, double dt)
+{
+	(void)ode_take_lost();
+	if (all_exact(physics))
+		dWorldStep(group->world, dt);
+	else
+		step_by_island(physics, group, dt);
 	return !ode_take_lost();
 }
 
 /* One island at a time: ODE does not say which of them it was, and the others of the group must not suffer. */
 void solver_find_lost(struct physics *physics, struct group *group, double dt)
 {
+	find_islands(physics, group, false);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
