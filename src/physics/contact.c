@@ -178,14 +178,12 @@ static void sort_pairs(struct physics *physics)
 
 /* --- surfaces --------------------------------------------------------------------------------------------------- */
 
-/* Two surfaces in one step; the first geom is pushed by the second. */
+/* Two geoms in one step; the first is pushed by the second. */
 struct meeting {
-	dSurfaceParameters surface;   /* all but soft_erp and whether a direction is given: those are a contact's own */
-	double erp, min_depth, reach; /* reach: m that a contact may be corrected by in the step */
-	struct vec3 direction;        /* first friction direction, world; zero: none given */
-	struct vec3 gained;           /* velocity that gravity gives the first against the second in the step */
-	dBodyID a, b;                 /* 0: static */
-	double dt;
+	const struct surface_mix *mix;
+	struct vec3 direction; /* first friction direction, world; zero: none given */
+	struct vec3 gained;    /* velocity that gravity gives the first against the second in the step */
+	dBodyID a, b;          /* 0: static */
 };
 
 static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
@@ -202,45 +200,6 @@ static struct vec3 pull(const struct physics *physics, const struct scene_geom *
 {
 	const struct scene_body *body = geom->body == SCENE_NONE ? NULL : &physics->scene->bodies[geom->body];
 	return body && !body->kinematic && body->gravity ? physics->scene->gravity : (struct vec3){0, 0, 0};
-}
-
-static void soften(struct meeting *m, const struct sdf_surface *a, const struct sdf_surface *b, double dt)
-{
-	if (a->soft_given || b->soft_given) {
-		m->erp = MIN(a->soft_erp, b->soft_erp);
-		m->surface.soft_cfm = MAX(a->soft_cfm, b->soft_cfm);
-	} else {
-		double kp = 1 / (1 / a->kp + 1 / b->kp), kd = a->kd + b->kd;
-		m->erp = dt * kp / (dt * kp + kd);
-		m->surface.soft_cfm = 1 / (dt * kp + kd);
-	}
-}
-
-static struct meeting meet(
-	const struct sdf_physics *world, const struct sdf_surface *a, const struct sdf_surface *b, double dt)
-{
-	struct meeting m = {
-		.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
-			.mu = MIN(a->mu, b->mu),
-			.mu2 = MIN(a->mu2, b->mu2)},
-		.min_depth = MAX(MAX(a->min_depth, b->min_depth), world->contact_surface_layer),
-		.reach = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel) * dt,
-		.dt = dt,
-	};
-	double slip1 = MIN(a->slip1, b->slip1), slip2 = MIN(a->slip2, b->slip2);
-	if (slip1 > 0 || slip2 > 0) {
-		m.surface.mode |= dContactSlip1 | dContactSlip2;
-		m.surface.slip1 = slip1;
-		m.surface.slip2 = slip2;
-	}
-	double restitution = MIN(a->restitution, b->restitution);
-	if (restitution > 0) {
-		m.surface.mode |= dContactBounce;
-		m.surface.bounce = restitution;
-		m.surface.bounce_vel = MIN(a->bounce_threshold, b->bounce_threshold);
-	}
-	soften(&m, a, b, dt);
-	return m;
 }
 
 static struct vec3 across(struct vec3 v, struct vec3 normal)
@@ -266,7 +225,7 @@ static struct vec3 coming_slip(const struct meeting *m, const dContactGeom *foun
 static void set_direction(const struct meeting *m, dContact *contact)
 {
 	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
-	struct vec3 first = across(m->direction, normal);
+	struct vec3 first = m->mix->directed ? across(m->direction, normal) : (struct vec3){0, 0, 0};
 	if (vec3_dot(first, first) < 1e-12)
 		first = coming_slip(m, &contact->geom, normal);
 	double length = vec3_length(first);
@@ -278,11 +237,11 @@ static void set_direction(const struct meeting *m, dContact *contact)
 	contact->fdir1[2] = first.z / length;
 }
 
-static void set_depth(const struct meeting *m, dContact *contact)
+static void set_depth(const struct surface_mix *mix, dContact *contact)
 {
-	double depth = MAX(contact->geom.depth - m->min_depth, 0.0);
+	double depth = MAX(contact->geom.depth - mix->min_depth, 0.0);
 	contact->geom.depth = depth;
-	contact->surface.soft_erp = depth * m->erp > m->reach ? m->reach / depth : m->erp;
+	contact->surface.soft_erp = depth * mix->erp > mix->reach ? mix->reach / depth : mix->erp;
 }
 
 static bool usable(const dContactGeom *found)
@@ -305,23 +264,34 @@ static void note_touch(struct physics *physics, const struct scene_geom *a, cons
 
 static void make(struct physics *physics, struct group *group, const struct meeting *m, const dContactGeom *found)
 {
-	dContact contact = {.surface = m->surface, .geom = *found};
+	dContact contact = {.surface = m->mix->surface, .geom = *found};
 	set_direction(m, &contact);
-	set_depth(m, &contact);
+	set_depth(m->mix, &contact);
 	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), m->a, m->b);
 }
 
-static struct meeting begin_meeting(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b,
-	dGeomID ga, dGeomID gb, double dt)
+static uint8_t kind_of(const struct physics *physics, const struct scene_geom *geom)
 {
-	struct meeting m = meet(&physics->scene->sdf->physics, a->surface, b->surface, dt);
-	m.direction = given_direction(a, ga);
-	if (vec3_dot(m.direction, m.direction) == 0)
-		m.direction = given_direction(b, gb);
-	m.gained = vec3_scale(vec3_sub(pull(physics, a), pull(physics, b)), dt);
-	m.a = dGeomGetBody(ga);
-	m.b = dGeomGetBody(gb);
-	return m;
+	uint32_t index = (uint32_t)(geom - physics->scene->geoms);
+	if (geom->body == SCENE_NONE)
+		return physics->statics[index].surface;
+	return physics->instances[geom->model]->surfaces[index - physics->scene->models[geom->model].geom_first];
+}
+
+static void begin_meeting(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b, dGeomID ga,
+	dGeomID gb, double dt, struct meeting *ret)
+{
+	struct surface_pair pair = {a->surface, b->surface, kind_of(physics, a), kind_of(physics, b)};
+	ret->mix = surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &pair, dt);
+	ret->direction = (struct vec3){0, 0, 0};
+	if (ret->mix->directed) {
+		ret->direction = given_direction(a, ga);
+		if (vec3_dot(ret->direction, ret->direction) == 0)
+			ret->direction = given_direction(b, gb);
+	}
+	ret->gained = vec3_scale(vec3_sub(pull(physics, a), pull(physics, b)), dt);
+	ret->a = dGeomGetBody(ga);
+	ret->b = dGeomGetBody(gb);
 }
 
 static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
@@ -333,7 +303,8 @@ static void collide(struct physics *physics, struct group *group, const struct c
 	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, found) : 0;
 	if (!count)
 		return;
-	struct meeting m = begin_meeting(physics, a, b, ga, gb, dt);
+	struct meeting m;
+	begin_meeting(physics, a, b, ga, gb, dt, &m);
 	for (int i = 0; i < count; i++) {
 		if (!usable(&found[i]))
 			continue;

@@ -23,6 +23,7 @@ dGeomID instance_static_geom(struct physics *physics, uint32_t index)
 		return entry->geom;
 	const struct scene_geom *geom = &physics->scene->geoms[index];
 	entry->geom = shape_make(geom);
+	entry->surface = surface_kind(&physics->surfaces, geom->surface);
 	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
 	if (geom->kind == SCENE_PLANE) {
 		entry->normal = quat_rotate(geom->in_body.q, geom->size);
@@ -66,10 +67,13 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->joints = mem_alloc(m->joint_count * sizeof *instance->joints);
 	instance->settings = mem_alloc(m->joint_count * sizeof *instance->settings);
 	instance->boxes = mem_alloc(m->geom_count * sizeof *instance->boxes);
+	instance->surfaces = mem_alloc(m->geom_count * sizeof *instance->surfaces);
 	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++) {
-		instance->geoms[i] = shape_make(&physics->scene->geoms[m->geom_first + i]);
+		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
+		instance->geoms[i] = shape_make(geom);
+		instance->surfaces[i] = surface_kind(&physics->surfaces, geom->surface);
 		dGeomSetData(instance->geoms[i], (void *)(uintptr_t)(m->geom_first + i));
 	}
 	for (uint32_t i = 0; i < m->joint_count; i++)
@@ -103,6 +107,7 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 	free(instance->joints);
 	free(instance->settings);
 	free(instance->boxes);
+	free(instance->surfaces);
 	vec_free(&instance->statics);
 	free(instance);
 }

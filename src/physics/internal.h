@@ -18,6 +18,27 @@ enum {
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
 
+enum { SURFACE_OTHER = UINT8_MAX }; /* a kind of surface that has no number */
+
+/* Two surfaces that touch, in a step of dt. */
+struct surface_mix {
+	dSurfaceParameters surface; /* all but soft_erp, and whether a direction is given: those are a contact's own */
+	double erp, min_depth, reach; /* reach: m that a contact may be corrected by in the step */
+	double dt;                    /* 0: not reckoned yet */
+	bool directed;                /* one of them gives the first friction direction */
+};
+
+struct surfaces {
+	VEC(struct sdf_surface) kinds;
+	struct surface_mix *mixes; /* [kinds.count squared] */
+	struct surface_mix other;  /* the last that has no place there */
+};
+
+struct surface_pair {
+	const struct sdf_surface *a, *b;
+	uint8_t kind_a, kind_b;
+};
+
 /* The ODE objects of one model that this runner simulates. Geoms live as long as the instance; bodies and joints are
  * made anew whenever its group is. */
 struct instance {
@@ -28,6 +49,7 @@ struct instance {
 	dJointID *joints;               /* [model's joint_count]; 0: none of ODE's */
 	struct joint_setting *settings; /* [model's joint_count] what ODE's motors are set to */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
+	uint8_t *surfaces;              /* [model's geom_count] kinds */
 	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
 	uint32_t measured_ns; /* see physics_measured_ns() */
@@ -82,6 +104,7 @@ struct static_geom {
 	dGeomID geom;       /* NULL: not made yet */
 	struct vec3 normal; /* planes */
 	double offset;
+	uint8_t surface; /* kind */
 };
 
 struct contact_pair {
@@ -131,6 +154,7 @@ struct physics {
 
 	/* scratch */
 	struct collide_space collide;
+	struct surfaces surfaces;
 	bool begun_again;              /* the step of the group at hand: island_lost still holds */
 	uint32_t rows;                 /* of its constraints */
 	VEC(struct island_join) joins; /* what ties its bodies in this step beyond their joints */
@@ -197,6 +221,14 @@ void group_fini(struct group *group);
 
 /* contact.c */
 void contact_make(struct physics *physics, struct group *group, double dt);
+
+/* surface.c */
+void surfaces_fini(struct surfaces *surfaces);
+/* Its number, the same for all that are alike. Allocates. */
+uint8_t surface_kind(struct surfaces *surfaces, const struct sdf_surface *surface);
+/* Valid until the next call that allocates, or that meets a kind without a number. */
+const struct surface_mix *surface_meet(
+	struct surfaces *surfaces, const struct sdf_physics *world, const struct surface_pair *pair, double dt);
 
 /* solver.c */
 /* again: the step that was begun last is begun anew, and what solver_find_lost() found still holds. */

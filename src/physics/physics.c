@@ -88,6 +88,7 @@ void physics_destroy(struct physics *physics)
 	free(physics->present);
 	free(physics->statics);
 	collide_space_fini(&physics->collide);
+	surfaces_fini(&physics->surfaces);
 	free(physics->island);
 	free(physics->island_rows);
 	free(physics->island_lost);
