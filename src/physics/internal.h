@@ -72,6 +72,7 @@ struct axis_setting {
 
 struct joint_setting {
 	struct axis_setting axis[2];
+	bool plain; /* see joint.c */
 };
 #define AXIS_UNSET                                                                                                     \
 	{                                                                                                              \
@@ -79,9 +80,7 @@ struct joint_setting {
 	}
 #define JOINT_UNSET                                                                                                    \
 	{                                                                                                              \
-		{                                                                                                      \
-			AXIS_UNSET, AXIS_UNSET                                                                         \
-		}                                                                                                      \
+		.axis = { AXIS_UNSET, AXIS_UNSET }                                                                     \
 	}
 
 struct world_joint { /* one of the world's own joints; both its bodies are in the group */

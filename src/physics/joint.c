@@ -398,9 +398,37 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 		ode_add_force(m->physics, joint_of(m), m->id, m->axis, force);
 }
 
+/* Nothing but a motor or friction acts on it, wherever it is and however fast: most wheels. */
+static bool is_plain(const struct scene_joint *joint, const struct sdf_axis *axis)
+{
+	return joint->kind == SDF_REVOLUTE && joint->mimic[0].joint == SCENE_NONE && axis->lower == -(double)INFINITY &&
+	       axis->upper == (double)INFINITY && !isfinite(axis->velocity) && !is_passive(axis);
+}
+
+/* What drive() comes to where is_plain(), once it has been called for this dt. */
+static void drive_plain(struct physics *physics, uint32_t index, dJointID id, struct axis_setting *setting)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct joint_control *control = &physics->control->joints[index];
+	const struct sdf_axis *axis = axis_of(joint, 0);
+	double effort = isfinite(axis->effort) ? axis->effort : dInfinity;
+	struct motor motor = {0, axis->friction, setting->softness};
+	if (control->drive)
+		motor = (struct motor){control->velocity, effort, setting->softness};
+	set_motor(joint, id, 0, setting, motor);
+	double force = clamp(control->force, axis->effort);
+	if (force != 0)
+		ode_add_force(physics, joint, id, 0, force);
+}
+
 void joint_control(struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting, double dt)
 {
 	const struct scene_joint *joint = &physics->scene->joints[index];
+	if (setting->plain && setting->axis[0].stop_dt == dt) {
+		drive_plain(physics, index, id, &setting->axis[0]);
+		return;
+	}
+	setting->plain = is_plain(joint, axis_of(joint, 0));
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		const struct sdf_axis *axis = axis_of(joint, a);
 		struct moment moment = {.physics = physics,

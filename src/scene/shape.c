@@ -1,12 +1,13 @@
 #include "scene/scene.h"
 
 /* How far a rotated box of these half edges reaches along each axis. */
-static struct vec3 reach_of_box(const struct mat3 *r, struct vec3 half)
+static struct vec3 reach_of_box(struct quat q, struct vec3 half)
 {
+	struct mat3 r = quat_matrix(q);
 	return (struct vec3){
-		fabs(r->m[0][0]) * half.x + fabs(r->m[0][1]) * half.y + fabs(r->m[0][2]) * half.z,
-		fabs(r->m[1][0]) * half.x + fabs(r->m[1][1]) * half.y + fabs(r->m[1][2]) * half.z,
-		fabs(r->m[2][0]) * half.x + fabs(r->m[2][1]) * half.y + fabs(r->m[2][2]) * half.z,
+		fabs(r.m[0][0]) * half.x + fabs(r.m[0][1]) * half.y + fabs(r.m[0][2]) * half.z,
+		fabs(r.m[1][0]) * half.x + fabs(r.m[1][1]) * half.y + fabs(r.m[1][2]) * half.z,
+		fabs(r.m[2][0]) * half.x + fabs(r.m[2][1]) * half.y + fabs(r.m[2][2]) * half.z,
 	};
 }
 
@@ -17,39 +18,47 @@ static double reach_of_disc(double radius, double along)
 	return across > 0 ? radius * sqrt(across) : 0;
 }
 
-static struct vec3 reach_of_cylinder(const struct mat3 *r, double radius, double half)
+/* The rest has an axis: where the shape's own z points. */
+static struct vec3 axis_of(struct quat q)
+{
+	struct mat3 r = quat_matrix(q);
+	return (struct vec3){r.m[0][2], r.m[1][2], r.m[2][2]};
+}
+
+static struct vec3 reach_of_cylinder(struct vec3 axis, double radius, double half)
 {
 	return (struct vec3){
-		fabs(r->m[0][2]) * half + reach_of_disc(radius, r->m[0][2]),
-		fabs(r->m[1][2]) * half + reach_of_disc(radius, r->m[1][2]),
-		fabs(r->m[2][2]) * half + reach_of_disc(radius, r->m[2][2]),
+		fabs(axis.x) * half + reach_of_disc(radius, axis.x),
+		fabs(axis.y) * half + reach_of_disc(radius, axis.y),
+		fabs(axis.z) * half + reach_of_disc(radius, axis.z),
 	};
 }
 
-static struct vec3 reach_of_capsule(const struct mat3 *r, double radius, double half)
+static struct vec3 reach_of_capsule(struct vec3 axis, double radius, double half)
 {
 	return (struct vec3){
-		fabs(r->m[0][2]) * half + radius,
-		fabs(r->m[1][2]) * half + radius,
-		fabs(r->m[2][2]) * half + radius,
+		fabs(axis.x) * half + radius,
+		fabs(axis.y) * half + radius,
+		fabs(axis.z) * half + radius,
 	};
 }
 
-static struct vec3 reach_of_ellipsoid(const struct mat3 *r, struct vec3 s)
+static struct vec3 reach_of_ellipsoid(struct quat q, struct vec3 s)
 {
+	struct mat3 r = quat_matrix(q);
 	double reach[3];
 	for (int i = 0; i < 3; i++) {
-		double x = r->m[i][0] * s.x, y = r->m[i][1] * s.y, z = r->m[i][2] * s.z;
+		double x = r.m[i][0] * s.x, y = r.m[i][1] * s.y, z = r.m[i][2] * s.z;
 		reach[i] = sqrt(x * x + y * y + z * z);
 	}
 	return (struct vec3){reach[0], reach[1], reach[2]};
 }
 
 /* Its apex and its base. */
-static struct aabb box_of_cone(const struct mat3 *r, struct vec3 at, double radius, double half)
+static struct aabb box_of_cone(struct vec3 axis, struct vec3 at, double radius, double half)
 {
-	struct vec3 up = {r->m[0][2] * half, r->m[1][2] * half, r->m[2][2] * half}, apex = vec3_add(at, up);
-	struct vec3 base = vec3_sub(at, up), disc = reach_of_cylinder(r, radius, 0);
+	struct vec3 up = vec3_scale(axis, half), apex = vec3_add(at, up);
+	struct vec3 base = vec3_sub(at, up), disc = reach_of_cylinder(axis, radius, 0);
 	return aabb_join((struct aabb){apex, apex}, (struct aabb){vec3_sub(base, disc), vec3_add(base, disc)});
 }
 
@@ -90,26 +99,25 @@ static struct aabb half_space(struct vec3 normal, struct vec3 point)
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 {
 	struct pose pose = pose_is_identity(geom->in_body) ? body : pose_mul(body, geom->in_body);
-	struct mat3 r = quat_matrix(pose.q);
 	struct vec3 reach = {0, 0, 0};
 	switch (geom->kind) {
 	case SCENE_BOX:
-		reach = reach_of_box(&r, geom->size);
+		reach = reach_of_box(pose.q, geom->size);
 		break;
 	case SCENE_SPHERE:
 		reach = (struct vec3){geom->size.x, geom->size.x, geom->size.x};
 		break;
 	case SCENE_CYLINDER:
-		reach = reach_of_cylinder(&r, geom->size.x, geom->size.z);
+		reach = reach_of_cylinder(axis_of(pose.q), geom->size.x, geom->size.z);
 		break;
 	case SCENE_CAPSULE:
-		reach = reach_of_capsule(&r, geom->size.x, geom->size.z);
+		reach = reach_of_capsule(axis_of(pose.q), geom->size.x, geom->size.z);
 		break;
 	case SCENE_ELLIPSOID:
-		reach = reach_of_ellipsoid(&r, geom->size);
+		reach = reach_of_ellipsoid(pose.q, geom->size);
 		break;
 	case SCENE_CONE:
-		return box_of_cone(&r, pose.p, geom->size.x, geom->size.z);
+		return box_of_cone(axis_of(pose.q), pose.p, geom->size.x, geom->size.z);
 	case SCENE_CONVEX:
 		return box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
 	case SCENE_MESH:
