@@ -27,15 +27,8 @@ static dGeomID geom_id(struct physics *physics, uint32_t geom)
 	return physics->instances[g->model]->geoms[geom - physics->scene->models[g->model].geom_first];
 }
 
-static bool masks_allow(const struct scene_geom *a, const struct scene_geom *b)
-{
-	return (a->surface->collide_bitmask & b->surface->collide_bitmask) != 0;
-}
-
 static void add_pair(struct physics *physics, uint32_t a, uint32_t b)
 {
-	if (!masks_allow(&physics->scene->geoms[a], &physics->scene->geoms[b]))
-		return;
 	uint32_t low = MIN(a, b), high = MAX(a, b);
 	uint64_t key = (uint64_t)low << 32 | high;
 	if (physics->options.rule ==
@@ -96,7 +89,7 @@ static void pair_with_statics(struct physics *physics, struct instance *instance
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
 			if (!aabb_overlap(box, &fixed->box) ||
-				scene->bodies[scene->geoms[m->geom_first + g].body].kinematic)
+				(instance->led && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
 			if (fixed->kind != SCENE_PLANE || below_plane(&physics->statics[s], box))
 				add_pair(physics, m->geom_first + g, s);
@@ -196,10 +189,10 @@ static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
 }
 
-static struct vec3 pull(const struct physics *physics, const struct scene_geom *geom)
+static struct vec3 pull(const struct physics *physics, dBodyID body)
 {
-	const struct scene_body *body = geom->body == SCENE_NONE ? NULL : &physics->scene->bodies[geom->body];
-	return body && !body->kinematic && body->gravity ? physics->scene->gravity : (struct vec3){0, 0, 0};
+	bool falls = body && !dBodyIsKinematic(body) && dBodyGetGravityMode(body);
+	return falls ? physics->scene->gravity : (struct vec3){0, 0, 0};
 }
 
 static struct vec3 across(struct vec3 v, struct vec3 normal)
@@ -270,33 +263,42 @@ static void make(struct physics *physics, struct group *group, const struct meet
 	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), m->a, m->b);
 }
 
-static uint8_t kind_of(const struct physics *physics, const struct scene_geom *geom)
+static uint8_t kind_of(const struct physics *physics, uint32_t geom)
 {
-	uint32_t index = (uint32_t)(geom - physics->scene->geoms);
-	if (geom->body == SCENE_NONE)
-		return physics->statics[index].surface;
-	return physics->instances[geom->model]->surfaces[index - physics->scene->models[geom->model].geom_first];
+	const struct scene_geom *g = &physics->scene->geoms[geom];
+	if (g->body == SCENE_NONE)
+		return physics->statics[geom].surface;
+	return physics->instances[g->model]->surfaces[geom - physics->scene->models[g->model].geom_first];
 }
 
-static void begin_meeting(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b, dGeomID ga,
-	dGeomID gb, double dt, struct meeting *ret)
+static const struct surface_mix *mix_of(struct physics *physics, const struct contact_pair *pair, double dt)
 {
-	struct surface_pair pair = {a->surface, b->surface, kind_of(physics, a), kind_of(physics, b)};
-	ret->mix = surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &pair, dt);
+	struct surface_pair surfaces = {physics->scene->geoms[pair->a].surface, physics->scene->geoms[pair->b].surface,
+		kind_of(physics, pair->a), kind_of(physics, pair->b)};
+	return surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &surfaces, dt);
+}
+
+static void begin_meeting(const struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
+	const struct surface_mix *mix, struct meeting *ret)
+{
+	ret->mix = mix;
 	ret->direction = (struct vec3){0, 0, 0};
-	if (ret->mix->directed) {
-		ret->direction = given_direction(a, ga);
+	if (mix->directed) {
+		ret->direction = given_direction(&physics->scene->geoms[pair->a], ga);
 		if (vec3_dot(ret->direction, ret->direction) == 0)
-			ret->direction = given_direction(b, gb);
+			ret->direction = given_direction(&physics->scene->geoms[pair->b], gb);
 	}
-	ret->gained = vec3_scale(vec3_sub(pull(physics, a), pull(physics, b)), dt);
 	ret->a = dGeomGetBody(ga);
 	ret->b = dGeomGetBody(gb);
+	ret->gained = vec3_scale(vec3_sub(pull(physics, ret->a), pull(physics, ret->b)), mix->dt);
 }
 
 static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
 {
 	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
+	const struct surface_mix *mix = mix_of(physics, pair, dt);
+	if (mix->apart)
+		return;
 	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX), made = 0;
@@ -304,7 +306,7 @@ static void collide(struct physics *physics, struct group *group, const struct c
 	if (!count)
 		return;
 	struct meeting m;
-	begin_meeting(physics, a, b, ga, gb, dt, &m);
+	begin_meeting(physics, pair, ga, gb, mix, &m);
 	for (int i = 0; i < count; i++) {
 		if (!usable(&found[i]))
 			continue;

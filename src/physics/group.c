@@ -75,9 +75,11 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
-		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index))
-			vec_push(&group->world_joints,
-				(struct world_joint){j, joint_make(physics, j, group->world), JOINT_UNSET});
+		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
+			struct world_joint own = {.index = j, .id = joint_make(physics, j, group->world)};
+			joint_unset(joint, &own.setting);
+			vec_push(&group->world_joints, own);
+		}
 	}
 }
 

@@ -45,37 +45,62 @@ static bool model_self_collides(const struct scene *scene, const struct scene_mo
 	return false;
 }
 
-static bool is_held(const struct scene *scene, const struct scene_model *model)
+static bool is_led(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
 		if (scene->bodies[b].kinematic)
 			return true;
+	return false;
+}
+
+static bool is_held(const struct scene *scene, const struct scene_model *model)
+{
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
 		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
 			return true;
-	return false;
+	return is_led(scene, model);
+}
+
+/* One block: what a step reads of a model lies together, the smallest last. */
+static struct instance *lay_out(const struct scene_model *m)
+{
+	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
+	struct instance *instance =
+		mem_alloc_lines(sizeof *instance + joints * sizeof *instance->settings +
+				geoms * sizeof *instance->boxes + bodies * sizeof *instance->bodies +
+				geoms * sizeof *instance->geoms + joints * sizeof *instance->joints +
+				geoms * sizeof *instance->surfaces + geoms * sizeof *instance->centred);
+	instance->settings = (struct joint_setting *)(instance + 1);
+	instance->boxes = (struct aabb *)(instance->settings + joints);
+	instance->bodies = (dBodyID *)(instance->boxes + geoms);
+	instance->geoms = (dGeomID *)(instance->bodies + bodies);
+	instance->joints = (dJointID *)(instance->geoms + geoms);
+	instance->surfaces = (uint8_t *)(instance->joints + joints);
+	instance->centred = (bool *)(instance->surfaces + geoms);
+	return instance;
+}
+
+static void make_geom(struct physics *physics, struct instance *instance, uint32_t i)
+{
+	uint32_t index = physics->scene->models[instance->model].geom_first + i;
+	const struct scene_geom *geom = &physics->scene->geoms[index];
+	instance->geoms[i] = shape_make(geom);
+	instance->surfaces[i] = surface_kind(&physics->surfaces, geom->surface);
+	instance->centred[i] = pose_is_identity(geom->in_body);
+	dGeomSetData(instance->geoms[i], (void *)(uintptr_t)index);
 }
 
 struct instance *instance_create(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
-	struct instance *instance = mem_alloc(sizeof *instance);
+	struct instance *instance = lay_out(m);
 	instance->model = model;
 	instance->group = SCENE_NONE;
-	instance->bodies = mem_alloc(m->body_count * sizeof *instance->bodies);
-	instance->geoms = mem_alloc(m->geom_count * sizeof *instance->geoms);
-	instance->joints = mem_alloc(m->joint_count * sizeof *instance->joints);
-	instance->settings = mem_alloc(m->joint_count * sizeof *instance->settings);
-	instance->boxes = mem_alloc(m->geom_count * sizeof *instance->boxes);
-	instance->surfaces = mem_alloc(m->geom_count * sizeof *instance->surfaces);
+	instance->led = is_led(physics->scene, m);
 	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
-	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++) {
-		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
-		instance->geoms[i] = shape_make(geom);
-		instance->surfaces[i] = surface_kind(&physics->surfaces, geom->surface);
-		dGeomSetData(instance->geoms[i], (void *)(uintptr_t)(m->geom_first + i));
-	}
+	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
+		make_geom(physics, instance, i);
 	for (uint32_t i = 0; i < m->joint_count; i++)
 		instance->joint_rows += joint_rows(physics, m->joint_first + i);
 	return instance;
@@ -102,12 +127,6 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 	for (uint32_t i = 0; i < m->geom_count; i++)
 		if (instance->geoms[i])
 			dGeomDestroy(instance->geoms[i]);
-	free(instance->bodies);
-	free(instance->geoms);
-	free(instance->joints);
-	free(instance->settings);
-	free(instance->boxes);
-	free(instance->surfaces);
 	vec_free(&instance->statics);
 	free(instance);
 }
@@ -163,7 +182,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			struct pose offset = scene->geoms[g].in_body;
 			dQuaternion q;
 			dGeomSetBody(geom, body);
-			if (pose_is_identity(offset))
+			if (instance->centred[g - m->geom_first])
 				continue; /* ODE multiplies by every offset that was ever set */
 			to_ode(offset.q, q);
 			dGeomSetOffsetPosition(geom, offset.p.x, offset.p.y, offset.p.z);
@@ -180,7 +199,7 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 	place_for_joints(physics, instance);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		instance->joints[i] = joint_make(physics, m->joint_first + i, world);
-		instance->settings[i] = (struct joint_setting)JOINT_UNSET;
+		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
 }
 
@@ -192,9 +211,9 @@ dBodyID instance_body(const struct physics *physics, uint32_t body)
 	return physics->instances[model]->bodies[body - physics->scene->models[model].body_first];
 }
 
-static void load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
+static void load_control(bool kinematic, const struct body_control *control, dBodyID body)
 {
-	if (from->kinematic ? control->place : control->drive) {
+	if (kinematic ? control->place : control->drive) {
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
 		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
 	}
@@ -226,8 +245,8 @@ void instance_load(struct physics *physics, struct instance *instance)
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
-		load_control(
-			&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i], body);
+		load_control(instance->led && physics->scene->bodies[m->body_first + i].kinematic,
+			&physics->control->bodies[m->body_first + i], body);
 	}
 }
 
@@ -258,16 +277,16 @@ bool instance_store(struct physics *physics, struct instance *instance)
 		next[i].v = from_ode(dBodyGetLinearVel(body));
 		next[i].w = from_ode(dBodyGetAngularVel(body));
 		double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-		place_exactly(&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i],
-			&next[i]);
+		if (instance->led)
+			place_exactly(&physics->scene->bodies[m->body_first + i],
+				&physics->control->bodies[m->body_first + i], &next[i]);
 		sane = sane && vec3_within(next[i].p, PHYSICS_POSITION_MAX) &&
 		       vec3_within(next[i].v, PHYSICS_VELOCITY_MAX) && vec3_within(next[i].w, PHYSICS_SPIN_MAX) &&
 		       norm > 0.5 && norm < 2;
 	}
 	if (!sane)
 		return false;
-	for (uint32_t i = 0; i < m->joint_count; i++)
-		joint_store(physics, m->joint_first + i, instance->joints[i]);
+	joint_store_all(physics, instance);
 	return true;
 }
 
@@ -278,9 +297,12 @@ void instance_measure(struct physics *physics, struct instance *instance, bool n
 	struct aabb all = AABB_NONE;
 	for (uint32_t i = 0; i < m->geom_count; i++) {
 		const struct scene_geom *geom = &physics->scene->geoms[m->geom_first + i];
-		instance->boxes[i] = m->body_count
-					     ? scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]))
-					     : geom->box;
+		if (!m->body_count)
+			instance->boxes[i] = geom->box;
+		else if (instance->centred[i])
+			instance->boxes[i] = scene_shape_box(geom, body_pose(&bodies[geom->body - m->body_first]));
+		else
+			instance->boxes[i] = scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		all = aabb_join(all, instance->boxes[i]);
 	}
 	if (!m->geom_count) {

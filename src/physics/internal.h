@@ -25,6 +25,7 @@ struct surface_mix {
 	dSurfaceParameters surface; /* all but soft_erp, and whether a direction is given: those are a contact's own */
 	double erp, min_depth, reach; /* reach: m that a contact may be corrected by in the step */
 	double dt;                    /* 0: not reckoned yet */
+	bool apart;                   /* their masks let them through each other */
 	bool directed;                /* one of them gives the first friction direction */
 };
 
@@ -39,17 +40,37 @@ struct surface_pair {
 	uint8_t kind_a, kind_b;
 };
 
-/* The ODE objects of one model that this runner simulates. Geoms live as long as the instance; bodies and joints are
- * made anew whenever its group is. */
+/* How a joint is driven and its state kept. */
+enum joint_way {
+	JOINT_ANY,
+	JOINT_FREE,  /* nothing drives it and it has no position */
+	JOINT_PLAIN, /* a hinge that only a motor or friction acts on, wherever it is and however fast: most wheels */
+};
+
+struct axis_setting {
+	double velocity, force_max, softness; /* NaN: not set yet */
+	double stop_dt;                       /* the step for which the stops were softened; NaN: for none */
+	double low, high;
+};
+
+struct joint_setting { /* what ODE's motor and stops are set to */
+	enum joint_way way;
+	double effort, friction; /* of a plain one */
+	struct axis_setting axis[2];
+};
+
+/* The ODE objects of one model that this runner simulates, in one block with all of its arrays. Geoms live as long as
+ * the instance; bodies and joints are made anew whenever its group is. */
 struct instance {
 	uint32_t model;
 	uint32_t group;                 /* SCENE_NONE until the next step */
 	dBodyID *bodies;                /* [model's body_count] */
 	dGeomID *geoms;                 /* [model's geom_count] */
 	dJointID *joints;               /* [model's joint_count]; 0: none of ODE's */
-	struct joint_setting *settings; /* [model's joint_count] what ODE's motors are set to */
+	struct joint_setting *settings; /* [model's joint_count] */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	uint8_t *surfaces;              /* [model's geom_count] kinds */
+	bool *centred;                  /* [model's geom_count] at their body's origin */
 	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
 	uint32_t measured_ns; /* see physics_measured_ns() */
@@ -58,30 +79,13 @@ struct instance {
 	bvh_values statics;  /* geom indices, ascending */
 	uint32_t joint_rows; /* of all its joints */
 	bool self_collides;
+	bool led;       /* some body is kinematic */
 	bool held;      /* to the world, by a joint or as a kinematic body */
 	bool touched;   /* something, in this step */
 	bool disturbed; /* in this step: see physics_disturb() */
 	bool asleep;
 	uint32_t set; /* in physics.touching */
 };
-
-struct axis_setting {
-	double velocity, force_max, softness, low, high; /* NaN: not set yet */
-	double stop_dt;                                  /* the step for which the stops were softened */
-};
-
-struct joint_setting {
-	struct axis_setting axis[2];
-	bool plain; /* see joint.c */
-};
-#define AXIS_UNSET                                                                                                     \
-	{                                                                                                              \
-		NAN, NAN, NAN, NAN, NAN, NAN                                                                           \
-	}
-#define JOINT_UNSET                                                                                                    \
-	{                                                                                                              \
-		.axis = { AXIS_UNSET, AXIS_UNSET }                                                                     \
-	}
 
 struct world_joint { /* one of the world's own joints; both its bodies are in the group */
 	uint32_t index;
@@ -124,6 +128,7 @@ struct physics {
 	struct physics_stats stats;
 	bool gave_up;      /* ODE left a step by longjmp: its objects are in no state to be freed */
 	uint32_t stepping; /* the group at which step_groups() is: who is to blame when ODE gives up */
+	uint32_t diverged; /* the lowest model that did in this step */
 	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
 
 	struct instance **instances; /* [room.models], NULL: not taken */
@@ -195,8 +200,12 @@ dGeomID instance_static_geom(struct physics *physics, uint32_t geom);
 /* joint.c */
 /* 0 for a gearbox: it has no joint of ODE's. */
 dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID world);
+/* Nothing of what ODE is told of the joint is known to be so. */
+void joint_unset(const struct scene_joint *joint, struct joint_setting *ret);
 void joint_control(struct physics *physics, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
+/* The model's own. */
+void joint_store_all(struct physics *physics, const struct instance *instance);
 uint32_t joint_rows(const struct physics *physics, uint32_t joint);
 
 /* sleep.c */

@@ -398,37 +398,51 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 		ode_add_force(m->physics, joint_of(m), m->id, m->axis, force);
 }
 
-/* Nothing but a motor or friction acts on it, wherever it is and however fast: most wheels. */
-static bool is_plain(const struct scene_joint *joint, const struct sdf_axis *axis)
+static enum joint_way way_of(const struct scene_joint *joint)
 {
-	return joint->kind == SDF_REVOLUTE && joint->mimic[0].joint == SCENE_NONE && axis->lower == -(double)INFINITY &&
-	       axis->upper == (double)INFINITY && !isfinite(axis->velocity) && !is_passive(axis);
+	if (joint->kind != SDF_REVOLUTE)
+		return joint->axis_count || joint->kind == SDF_GEARBOX ? JOINT_ANY : JOINT_FREE;
+	const struct sdf_axis *axis = axis_of(joint, 0);
+	bool unlimited =
+		axis->lower == -(double)INFINITY && axis->upper == (double)INFINITY && !isfinite(axis->velocity);
+	return unlimited && !is_passive(axis) && joint->mimic[0].joint == SCENE_NONE ? JOINT_PLAIN : JOINT_ANY;
 }
 
-/* What drive() comes to where is_plain(), once it has been called for this dt. */
-static void drive_plain(struct physics *physics, uint32_t index, dJointID id, struct axis_setting *setting)
+void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	const struct joint_control *control = &physics->control->joints[index];
+	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN};
+	*ret = (struct joint_setting){.way = way_of(joint), .axis = {unset, unset}};
+	if (ret->way != JOINT_PLAIN)
+		return;
 	const struct sdf_axis *axis = axis_of(joint, 0);
-	double effort = isfinite(axis->effort) ? axis->effort : dInfinity;
-	struct motor motor = {0, axis->friction, setting->softness};
-	if (control->drive)
-		motor = (struct motor){control->velocity, effort, setting->softness};
-	set_motor(joint, id, 0, setting, motor);
-	double force = clamp(control->force, axis->effort);
+	ret->effort = isfinite(axis->effort) ? axis->effort : dInfinity;
+	ret->friction = axis->friction;
+}
+
+/* What drive() comes to for a plain joint, once it has been called for this dt. */
+static void drive_plain(const struct joint_control *control, dJointID id, struct joint_setting *setting)
+{
+	struct axis_setting *axis = &setting->axis[0];
+	double velocity = control->drive ? control->velocity : 0;
+	double force_max = control->drive ? setting->effort : setting->friction;
+	if (velocity != axis->velocity)
+		dJointSetHingeParam(id, dParamVel, axis->velocity = velocity);
+	if (force_max != axis->force_max)
+		dJointSetHingeParam(id, dParamFMax, axis->force_max = force_max);
+	double force = clamp(control->force, setting->effort);
 	if (force != 0)
-		ode_add_force(physics, joint, id, 0, force);
+		dJointAddHingeTorque(id, force);
 }
 
 void joint_control(struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	if (setting->plain && setting->axis[0].stop_dt == dt) {
-		drive_plain(physics, index, id, &setting->axis[0]);
+	if (setting->way == JOINT_FREE)
+		return;
+	if (setting->way == JOINT_PLAIN && setting->axis[0].stop_dt == dt) {
+		drive_plain(&physics->control->joints[index], id, setting);
 		return;
 	}
-	setting->plain = is_plain(joint, axis_of(joint, 0));
+	const struct scene_joint *joint = &physics->scene->joints[index];
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		const struct sdf_axis *axis = axis_of(joint, a);
 		struct moment moment = {.physics = physics,
@@ -461,6 +475,27 @@ void joint_store(struct physics *physics, uint32_t index, dJointID id)
 	for (uint32_t a = 0; a < (gears ? 2 : joint->axis_count); a++) {
 		double position = gears ? couple_angle(physics, index, a) : ode_position(joint, id, a);
 		next->position[a] = joint->kind == SDF_PRISMATIC ? position : unwrap(now->position[a], position);
+	}
+}
+
+void joint_store_all(struct physics *physics, const struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct joint_state *now = state_own_joints(physics->state, instance->model, false);
+	struct joint_state *next = state_own_joints(physics->state, instance->model, true);
+	for (uint32_t i = 0; i < m->joint_count; i++) {
+		switch (instance->settings[i].way) {
+		case JOINT_FREE:
+			next[i] = (struct joint_state){{0, 0}};
+			break;
+		case JOINT_PLAIN:
+			next[i].position[0] = unwrap(now[i].position[0], dJointGetHingeAngle(instance->joints[i]));
+			next[i].position[1] = 0;
+			break;
+		case JOINT_ANY:
+			joint_store(physics, m->joint_first + i, instance->joints[i]);
+			break;
+		}
 	}
 }
 

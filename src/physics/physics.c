@@ -268,18 +268,34 @@ static void note_time(struct physics *physics, const struct group *group, uint64
 			(uint32_t)MIN(ns / group->members.count, UINT32_MAX);
 }
 
+static void store_group(struct physics *physics, struct group *group, double dt)
+{
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
+	note_held(physics, group);
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = physics->instances[group->members.at[i]];
+		if (!instance_store(physics, instance)) {
+			physics->diverged = MIN(physics->diverged, instance->model);
+			continue;
+		}
+		sleep_count(physics, instance, dt);
+		instance_measure(physics, instance, true);
+	}
+}
+
+/* Group by group, storing included: what ODE has of a group is still in the cache then. */
 static void step_groups(struct physics *physics, double dt)
 {
+	physics->diverged = SCENE_NONE;
 	for (uint32_t g = 0; g < physics->busy_groups.count; g++) {
 		struct group *group = &physics->groups.at[physics->busy_groups.at[g]];
 		physics->stepping = physics->busy_groups.at[g];
 		uint64_t begin_ns = physics->timed ? clock_now_ns() : 0;
 		step_group(physics, group, dt);
+		store_group(physics, group, dt);
 		if (physics->timed)
 			note_time(physics, group, clock_now_ns() - begin_ns);
-		for (uint32_t i = 0; i < group->world_joints.count; i++)
-			joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
-		note_held(physics, group);
 	}
 }
 
@@ -298,20 +314,15 @@ static void step_under_guard(void *ctx)
 	step_groups(call->physics, call->dt);
 }
 
-static troupe_status store(struct physics *physics, double dt, struct aabb_line *ret_boxes, struct troupe_error *error)
+static troupe_status report(const struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < physics->awake.count; i++) {
-		struct instance *instance = physics->instances[physics->awake.at[i]];
-		if (!instance_store(physics, instance))
-			return fail(error, TROUPE_EDIVERGED,
-				"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, "
-				"%g rad/s",
-				physics->scene->models[instance->model].name, PHYSICS_POSITION_MAX,
-				PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
-		sleep_count(physics, instance, dt);
-		instance_measure(physics, instance, true);
-		ret_boxes[instance->model].box = instance->box;
-	}
+	if (physics->diverged != SCENE_NONE)
+		return fail(error, TROUPE_EDIVERGED,
+			"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
+			physics->scene->models[physics->diverged].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
+			PHYSICS_SPIN_MAX);
+	for (uint32_t i = 0; i < physics->awake.count; i++)
+		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;
 }
 
@@ -335,7 +346,7 @@ troupe_status physics_step(struct physics *physics, const struct physics_pair *p
 			"model '%s', or what touches it, diverged: the physics gave up: %s", first_name(physics),
 			message);
 	}
-	troupe_status status = store(physics, dt, ret_boxes, error);
+	troupe_status status = report(physics, ret_boxes, error);
 	sleep_end_step(physics);
 	physics->timed = false;
 	return status;

@@ -42,20 +42,20 @@ enum scene_shape_kind {
 	SCENE_HEIGHTMAP, /* skin: a grid */
 };
 
-struct scene_geom {
-	const char *name; /* "model::link::collision" */
+struct scene_geom { /* what every step reads comes first */
 	uint32_t model, link;
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
+	const struct sdf_surface *surface;
+	uint32_t max_contacts;   /* per pair of geoms: the smaller of the two */
+	uint32_t leaf;           /* of a static geom: in scene.static_tree */
 	const struct hull *hull; /* of a convex geom */
 	const struct skin *skin; /* of a mesh or heightmap */
+	struct aabb box;         /* of a static geom: in the world; a plane's is its half space's, often everything */
 	struct pose in_body;     /* of a static geom: in the world */
 	struct pose reference;   /* in_body as it was at first */
-	struct aabb box;         /* of a static geom: in the world; a plane's is its half space's, often everything */
-	uint32_t leaf;           /* of a static geom: in scene.static_tree */
-	const struct sdf_surface *surface;
-	uint32_t max_contacts; /* per pair of geoms: the smaller of the two */
+	const char *name;        /* "model::link::collision" */
 };
 
 struct scene_body {
@@ -209,6 +209,8 @@ void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 /* The box of a geom whose body is at `body`, exact for the shape (of a mesh or heightmap: around its
  * own box) and padded by nothing. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
+/* The same for a geom that is itself at `pose`. */
+struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
 
 /* Whether a world's plug-in of that name is read here: the one with performers and levels. */
 bool scene_knows_plugin(const char *name);

@@ -98,7 +98,11 @@ static struct aabb half_space(struct vec3 normal, struct vec3 point)
 
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 {
-	struct pose pose = pose_is_identity(geom->in_body) ? body : pose_mul(body, geom->in_body);
+	return scene_shape_box(geom, pose_mul(body, geom->in_body));
+}
+
+struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
+{
 	struct vec3 reach = {0, 0, 0};
 	switch (geom->kind) {
 	case SCENE_BOX:

@@ -83,6 +83,13 @@ static inline struct joint_state *state_joint(const struct state *state, uint32_
 	return (struct joint_state *)(void *)(words + state->joint_offset[joint]);
 }
 
+/* The model's own joints, in order. */
+static inline struct joint_state *state_own_joints(const struct state *state, uint32_t model, bool next)
+{
+	return (struct joint_state *)(void *)(state_bodies(state, model, next) +
+					      state->scene->models[model].body_count);
+}
+
 static inline uint64_t *state_systems(const struct state *state, uint32_t model, bool next)
 {
 	return state_words(state, model, next) + state->models[model].system_first;
