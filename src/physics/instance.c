@@ -217,8 +217,6 @@ static void load_control(bool kinematic, const struct body_control *control, dBo
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
 		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
 	}
-	dBodySetForce(body, 0, 0, 0); /* a step that is begun anew has had some */
-	dBodySetTorque(body, 0, 0, 0);
 	if (control->force.x != 0 || control->force.y != 0 || control->force.z != 0)
 		dBodyAddForce(body, control->force.x, control->force.y, control->force.z);
 	if (control->torque.x != 0 || control->torque.y != 0 || control->torque.z != 0)
@@ -237,6 +235,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	bool asked = physics->control->models[instance->model].bodies;
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		dBodyID body = instance->bodies[i];
 		if (physics->options.rule == PHYSICS_BREAK_ROTATION && instance->boxes_known)
@@ -245,6 +244,10 @@ void instance_load(struct physics *physics, struct instance *instance)
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
+		dBodySetForce(body, 0, 0, 0); /* a step that is begun anew has had some */
+		dBodySetTorque(body, 0, 0, 0);
+		if (!asked)
+			continue;
 		load_control(instance->led && physics->scene->bodies[m->body_first + i].kinematic,
 			&physics->control->bodies[m->body_first + i], body);
 	}

@@ -74,7 +74,7 @@ struct instance {
 	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
 	uint32_t measured_ns; /* see physics_measured_ns() */
-	struct aabb near; /* statics holds all present static geoms that reach into this box */
+	struct aabb near;     /* statics holds all present static geoms that reach into this box */
 	bool statics_known;
 	bvh_values statics;  /* geom indices, ascending */
 	uint32_t joint_rows; /* of all its joints */

@@ -93,7 +93,7 @@ void physics_state_changed(struct physics *physics);
 
 /* The next step, and that one alone, is timed. */
 void physics_measure(struct physics *physics);
-/* Of the last step that was timed: ns for a model's contacts and constraints, its part of those that it touched. */
+/* Of the last step that was timed: ns for a model's own physics, its part of that of those that it touched. */
 uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
 
 /* One step of dt seconds (> 0) of all models taken, but for those asleep: reads `now`, writes `next` and

@@ -167,6 +167,8 @@ static void fit_control(struct shared *shared, const struct scene_room *before)
 		control->joints, before->joints * sizeof *control->joints, now->joints * sizeof *control->joints);
 	control->bodies = mem_grow_lines(
 		control->bodies, before->bodies * sizeof *control->bodies, now->bodies * sizeof *control->bodies);
+	control->models = mem_grow_lines(
+		control->models, before->models * sizeof *control->models, now->models * sizeof *control->models);
 	shared->boxes = mem_grow_lines(
 		shared->boxes, before->models * sizeof *shared->boxes, now->models * sizeof *shared->boxes);
 }
@@ -177,6 +179,7 @@ static void clear_control(struct shared *shared, uint32_t model)
 	const struct scene_model *m = &shared->scene->models[model];
 	memset(shared->control.joints + m->joint_first, 0, m->joint_count * sizeof *shared->control.joints);
 	memset(shared->control.bodies + m->body_first, 0, m->body_count * sizeof *shared->control.bodies);
+	shared->control.models[model].bodies = false;
 }
 
 static void keep_source(struct edit *edit, uint32_t model, struct edit_source *source)

@@ -90,19 +90,12 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
-static void clear_control(const struct shared *shared, uint32_t model)
-{
-	const struct scene_model *m = &shared->scene->models[model];
-	memset(&shared->control.joints[m->joint_first], 0, m->joint_count * sizeof *shared->control.joints);
-	memset(&shared->control.bodies[m->body_first], 0, m->body_count * sizeof *shared->control.bodies);
-}
-
 static void pre_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
 	for (uint32_t i = 0; i < secondary->minded.count; i++) {
 		uint32_t model = secondary->minded.at[i];
-		clear_control(shared, model);
+		control_clear(&shared->control, shared->scene, model);
 		if (shared->scene->models[model].actor)
 			actor_drive(step->state, step->control, model, step->time_s, step->dt);
 		systems_pre_update(shared->systems, model, step);

@@ -93,7 +93,7 @@ void actor_drive(const struct state *state, const struct control *control, uint3
 {
 	const struct scene_model *m = &state->scene->models[model];
 	const struct body_state *now = state_bodies(state, model, false);
-	struct body_control *body = &control->bodies[m->body_first];
+	struct body_control *body = control_body(control, state->scene, m->body_first);
 	body->place = true;
 	body->target = actor_pose(m->actor, time_s + dt);
 	body->v = vec3_scale(vec3_sub(body->target.p, now->p), 1 / dt);

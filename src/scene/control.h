@@ -5,6 +5,8 @@
 
 #include "scene/scene.h"
 
+#include <string.h>
+
 struct joint_control {
 	_Alignas(64) bool drive; /* axis 0 follows `velocity` with at most the axis's effort limit */
 	double velocity;         /* rad/s or m/s */
@@ -19,10 +21,31 @@ struct body_control {
 	struct pose target;        /* of the body (its centre of mass and axes); kinematic bodies only */
 };
 
+struct model_control {
+	_Alignas(64) bool bodies; /* something is asked of its bodies: they are looked at, and cleared after */
+};
+
 struct control {
 	struct joint_control *joints; /* [scene->joint_count] */
-	struct body_control *bodies;  /* [scene->body_count] */
+	struct body_control *bodies;  /* [scene->body_count] written through control_body() only */
+	struct model_control *models; /* [scene->model_count] */
 };
+
+/* To ask something of a body. Few models are driven so: the bodies of the others are not even looked at. */
+static inline struct body_control *control_body(const struct control *control, const struct scene *scene, uint32_t body)
+{
+	control->models[scene->bodies[body].model].bodies = true;
+	return &control->bodies[body];
+}
+
+static inline void control_clear(const struct control *control, const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	memset(control->joints + m->joint_first, 0, m->joint_count * sizeof *control->joints);
+	if (control->models[model].bodies)
+		memset(control->bodies + m->body_first, 0, m->body_count * sizeof *control->bodies);
+	control->models[model].bodies = false;
+}
 
 /* Whether it asks for anything but rest. */
 static inline bool control_acts(const struct control *control, const struct scene *scene, uint32_t model)
@@ -33,6 +56,8 @@ static inline bool control_acts(const struct control *control, const struct scen
 		if ((joint->drive && joint->velocity != 0) || joint->force != 0)
 			return true;
 	}
+	if (!control->models[model].bodies)
+		return false;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
 		const struct body_control *body = &control->bodies[b];
 		bool driven = (body->drive || body->place) &&

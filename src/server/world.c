@@ -75,6 +75,7 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->state = systems_create_state(world->systems);
 	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
 	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
+	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
 	shared->physics = (struct physics_options){
 		.solver = choose_solver(scene), .rule = rule, .sleepless = world->server->def.sleepless};
@@ -172,6 +173,7 @@ void world_fini(struct server_world *world)
 	state_destroy(world->shared.state);
 	free(world->shared.control.joints);
 	free(world->shared.control.bodies);
+	free(world->shared.control.models);
 	free(world->shared.boxes);
 	free(world->counts.busy_ns);
 	systems_destroy(world->systems);

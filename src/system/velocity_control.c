@@ -93,7 +93,7 @@ static void move_body(
 	const struct scene *scene = step->state->scene;
 	uint32_t model = scene->bodies[body].model;
 	struct vec3 com = state_bodies(step->state, model, false)[body - scene->models[model].body_first].p;
-	struct body_control *control = &step->control->bodies[body];
+	struct body_control *control = control_body(step->control, scene, body);
 	control->drive = true;
 	/* bounded already, but for words of a damaged state */
 	control->w = quat_rotate(frame.q, bounded(target->angular));

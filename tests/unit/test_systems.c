@@ -57,6 +57,7 @@ static void start(const char *plugins)
 	state = systems_create_state(systems);
 	control.joints = mem_alloc(scene->joint_count * sizeof *control.joints);
 	control.bodies = mem_alloc(scene->body_count * sizeof *control.bodies);
+	control.models = mem_alloc(scene->model_count * sizeof *control.models);
 	steps = 0;
 }
 
@@ -64,6 +65,7 @@ static void stop(void)
 {
 	free(control.joints);
 	free(control.bodies);
+	free(control.models);
 	state_destroy(state);
 	systems_destroy(systems);
 	scene_destroy(scene);
