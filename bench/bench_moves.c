@@ -98,8 +98,9 @@ static void forget(struct subject *subject)
 }
 
 struct costs {
-	struct bench_samples us, regroups;       /* of one hand-over */
-	struct bench_samples speed, plain_speed; /* steps a second */
+	struct bench_samples us, regroups;        /* of one hand-over */
+	struct bench_samples speed, plain_speed;  /* steps a second */
+	struct bench_samples step_us, plain_step; /* processor time of a step */
 	uint64_t hash;
 };
 
@@ -112,6 +113,8 @@ static void enter(struct costs *costs, const struct subject *moving, const struc
 	}
 	bench_add(&costs->us, (moving->processor_us - plain->processor_us) / moves);
 	bench_add(&costs->regroups, (moving->regroups - plain->regroups) / moves);
+	bench_add(&costs->step_us, moving->processor_us / steps);
+	bench_add(&costs->plain_step, plain->processor_us / steps);
 	bench_add(&costs->speed, 1e9 * steps / moving->ns);
 	bench_add(&costs->plain_speed, 1e9 * steps / plain->ns);
 }
@@ -184,6 +187,7 @@ static void measure_robots(const struct bench_options *options, int robots, int 
 	free(world);
 }
 
+/* In real time, on all cores, and in work alone. */
 static void measure_crowd(const struct bench_options *options, int robots, int moves, int steps, double at_least)
 {
 	static struct costs costs;
@@ -196,6 +200,12 @@ static void measure_crowd(const struct bench_options *options, int robots, int m
 				     .baselines = &costs.plain_speed,
 				     .at_least = at_least,
 				     .hash = costs.hash});
+	measure_on_one_core(options, subject, world, false, moves, steps, &costs);
+	bench_print(options, &(struct bench_row){.subject = "  in processor time",
+				     .unit = "us/step",
+				     .values = &costs.step_us,
+				     .baselines = &costs.plain_step,
+				     .at_most = at_least > 0 ? 1 / at_least : 0});
 	free(world);
 }
 
@@ -211,8 +221,8 @@ static void measure_levels(const struct bench_options *options, bool sleepless, 
 
 int main(int argc, char **argv)
 {
-	struct bench_options options = bench_parse(argc, argv,
-		"bench_moves: handing models over, in processor time; baseline of speeds: the same without moves");
+	struct bench_options options = bench_parse(
+		argc, argv, "bench_moves: handing models over, in processor time; baseline: the same without moves");
 	int many = options.smoke ? 64 : 512;
 	measure_robots(&options, 16, 1, options.smoke ? 10 : 400);
 	measure_robots(&options, many, 100, options.smoke ? 10 : 15);
