@@ -183,6 +183,12 @@ TROUPE_API const char *troupe_server_world_name(const struct troupe_server *serv
 /* Secondaries of one world that are threads; 0: it has a single runner. */
 TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world);
 
+/* Of this machine: another number where the same run may have other bits (another CPU's libm, another ODE), computed
+ * from samples of floating point and libm and from a short run of ODE. Saved states and recordings carry that of where
+ * they were made, and a server that goes on from one with another fingerprint warns of it. Any thread, not from a
+ * callback; takes a few milliseconds the first time. */
+TROUPE_API uint64_t troupe_fingerprint(void);
+
 /* Of the state of all worlds. Only while it does not run. */
 TROUPE_API uint64_t troupe_server_hash(const struct troupe_server *server);
 

@@ -1,7 +1,10 @@
 #include "cli/cli.h"
 
+#include <troupe/server.h>
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +114,9 @@ static void print_help(void)
 		printf("  %-28s%s\n", subcommands[i].name, subcommands[i].help);
 	printf("\nOptions\n"
 	       "  -h, --help                  print this help; after a command, the command's\n"
-	       "  --version                   print the version\n\n"
+	       "  --version                   print the version, and the fingerprint of this\n"
+	       "                              machine's floating point: where it is another,\n"
+	       "                              the same run may have other bits\n\n"
 	       "Exit status\n"
 	       "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
 	       "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
@@ -142,7 +147,7 @@ static int dispatch(int argc, char **argv)
 		return CLI_DONE;
 	}
 	if (word && !strcmp(word, "--version")) {
-		printf("troupe %s\n", troupe_version());
+		printf("troupe %s\nfingerprint %016" PRIx64 "\n", troupe_version(), troupe_fingerprint());
 		return CLI_DONE;
 	}
 	for (size_t i = 0; word && i < ARRAY_LEN(subcommands); i++)

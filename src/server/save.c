@@ -3,7 +3,7 @@
  *
  *   "troupe state\n\0\0\0"   16 bytes
  *   version, checksum         64 bits each (../base/pack.h); the checksum is of all that follows
- *   version of the program    a string
+ *   who saved it              a string: version of the program, " fingerprint ", HEX16 of troupe_fingerprint()
  *   seed, flags               FLAG_...
  *   path of the world's file, folders in which files were looked for, files, number of worlds
  *   of each world: its name, its primary_pack() as bytes */
@@ -12,6 +12,8 @@
 #include "base/hash.h"
 #include "base/pack.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,10 +52,22 @@ static void pack_folders(const struct troupe_server_def *def, struct text *out)
 	text_fini(&names);
 }
 
+/* In the string that names the version, so that files are read by a troupe that knows of no fingerprint, and the other
+ * way round. */
+static const char fingerprint_mark[] = " fingerprint ";
+
+static void pack_saver(struct text *out)
+{
+	struct text saver = {0};
+	text_add(&saver, "%s%s%016" PRIx64, troupe_version(), fingerprint_mark, troupe_fingerprint());
+	pack_string(out, saver.at);
+	text_fini(&saver);
+}
+
 void server_pack(struct troupe_server *server, struct text *out)
 {
 	struct text body = {0}, world = {0};
-	pack_string(&body, troupe_version());
+	pack_saver(&body);
 	pack_u64(&body, server->def.seed);
 	pack_u64(&body,
 		(server->def.ignore_levels ? FLAG_IGNORE_LEVELS : 0u) | (server->def.sleepless ? FLAG_SLEEPLESS : 0u));
@@ -114,6 +128,24 @@ static void unpack_folders(struct troupe_server *server, struct unpack *in)
 	server->def.resource_paths = (const char *const *)server->folders.at;
 }
 
+/* Bits may differ from here on, but the state itself is what was saved. */
+static void unpack_saver(const struct troupe_server *server, struct unpack *in)
+{
+	char *saver = unpack_string(in), here[17];
+	const char *mark = strstr(saver, fingerprint_mark);
+	(void)snprintf(here, sizeof here, "%016" PRIx64, troupe_fingerprint());
+	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0) {
+		struct troupe_error line; /* the file may hold anything */
+		(void)fail(&line, TROUPE_EWORLD,
+			"%s: was made where floating point has the fingerprint %.20s, here it has %s: from there on "
+			"bits "
+			"may differ",
+			server->def.resume_path, mark + strlen(fingerprint_mark), here);
+		server_warn(server, line.text);
+	}
+	free(saver);
+}
+
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.resume_path;
@@ -127,7 +159,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 		return status;
 	struct unpack *in = &server->rest;
 	*in = (struct unpack){server->saved + HEAD_BYTES, server->saved + *count, false};
-	free(unpack_string(in)); /* which version saved it: for who looks at the file */
+	unpack_saver(server, in);
 	server->def.seed = unpack_u64(in);
 	uint32_t flags = unpack_count(in, FLAG_IGNORE_LEVELS | FLAG_SLEEPLESS);
 	server->def.ignore_levels = flags & FLAG_IGNORE_LEVELS;

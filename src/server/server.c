@@ -16,6 +16,11 @@ struct troupe_server_def troupe_server_def_default(void)
 		.secondaries = TROUPE_SECONDARIES_AUTO, .record_every = 1000, .costs_every = 100, .stamp_ = STAMP};
 }
 
+uint64_t troupe_fingerprint(void)
+{
+	return physics_fingerprint();
+}
+
 /* --- checking the definition ------------------------------------------------------------------------------------ */
 
 static bool sane(double value, double max)

@@ -1,0 +1,204 @@
+/* What this machine makes of floating point, as one number: peers, saved states, recordings and golden hashes carry it.
+ *
+ * Versions do not tell: glibc picks its functions by what the CPU can do (with FMA or without), in one and the same
+ * file. So it is computed, from what the bits of a run hang on and what is not ours: rounding, subnormal numbers,
+ * contraction, libm, and ODE's colliders and solvers. Two that differ in it may still have the same bits for a while;
+ * two that do not differ agree in samples dense enough that what glibc itself has two ways to do shows in hundreds of
+ * them. */
+#include "physics/internal.h"
+
+#include "base/hash.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { SAMPLES = 2048, BODIES = 4, STEPS = 120, CONTACTS_MAX = 4 };
+
+static uint64_t add(uint64_t hash, double value)
+{
+	uint64_t word;
+	memcpy(&word, &value, sizeof word);
+	return hash_mix(hash, word);
+}
+
+/* --- arithmetic and libm ------------------------------------------------------------------------------------------ */
+
+/* From -1 to 1, the same everywhere: nothing is rounded. */
+static double argument(uint64_t key, uint64_t index)
+{
+	return (double)(int64_t)(hash_mix(key, index) >> 11) * 0x1p-52 - 1;
+}
+
+static double sine_of_both(double x)
+{
+	double sine, cosine;
+	sincos(x, &sine, &cosine);
+	return sine + 3 * cosine;
+}
+
+typedef double (*unary_fn)(double x);
+typedef double (*binary_fn)(double x, double y);
+/* Volatile, so that no compiler computes them itself. range: the greatest argument. */
+static const struct {
+	volatile unary_fn fn;
+	double range;
+} unary[] = {{sin, 3.2}, {cos, 3.2}, {sin, 1e4}, {cos, 1e4}, {sine_of_both, 7}, {tan, 1.6}, {asin, 1}, {acos, 1},
+	{atan, 20}, {exp, 40}, {floor, 1e3}};
+static const struct {
+	volatile binary_fn fn;
+	double range_x, range_y;
+} binary[] = {{atan2, 1, 1}, {hypot, 1e3, 1e3}, {fmod, 1e3, 7}, {remainder, 1e3, 7}};
+/* Of a number that is not negative, and the second one any. */
+static const volatile binary_fn power = pow;
+static const volatile unary_fn of_positive[] = {sqrt, log};
+
+static uint64_t libm(uint64_t hash)
+{
+	for (uint32_t f = 0; f < ARRAY_LEN(unary); f++)
+		for (uint32_t i = 0; i < SAMPLES; i++)
+			hash = add(hash, unary[f].fn(argument(f, i) * unary[f].range));
+	for (uint32_t f = 0; f < ARRAY_LEN(binary); f++)
+		for (uint32_t i = 0; i < SAMPLES; i++)
+			hash = add(hash, binary[f].fn(argument(f + 100, i) * binary[f].range_x,
+						 argument(f + 200, i) * binary[f].range_y));
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		double x = 1.001 + argument(300, i);
+		for (uint32_t f = 0; f < ARRAY_LEN(of_positive); f++)
+			hash = add(hash, of_positive[f](x));
+		hash = add(hash, power(x, 9 * argument(301, i)));
+	}
+	return hash;
+}
+
+/* Rounding to nearest, no contraction, no excess precision, subnormals not taken for zero. */
+static uint64_t arithmetic(uint64_t hash)
+{
+	volatile double third = 1.0 / 3, least = 0x1p-1022, one = 1, tiny = 0x1p-53;
+	hash = add(hash, third * third - (one - third) * third);
+	hash = add(hash, least / 8 * 3);
+	hash = add(hash, one + tiny);
+	hash = add(hash, -one - tiny * 1.5);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		double a = argument(400, i), b = argument(401, i), c = argument(402, i);
+		hash = add(hash, a * b + c);
+		hash = add(hash, a / (b + 2));
+	}
+	return hash;
+}
+
+/* --- ODE ---------------------------------------------------------------------------------------------------------- */
+
+struct trial {
+	dWorldID world;
+	dThreadingImplementationID threading;
+	dJointGroupID contacts;
+	dBodyID bodies[BODIES];
+	dGeomID geoms[BODIES + 1]; /* the last is the floor */
+};
+
+/* A box, a cylinder, a capsule and a ball fall, tilted, onto a floor and one another; a hinge ties the first two. */
+static void set_up(struct trial *trial)
+{
+	trial->world = dWorldCreate();
+	trial->threading = dThreadingAllocateSelfThreadedImplementation();
+	dWorldSetStepThreadingImplementation(
+		trial->world, dThreadingImplementationGetFunctions(trial->threading), trial->threading);
+	trial->contacts = dJointGroupCreate(0);
+	dWorldSetGravity(trial->world, 0.1, -0.2, -9.8);
+	dWorldSetQuickStepNumIterations(trial->world, 10);
+	dGeomID geoms[BODIES] = {dCreateBox(0, 0.5, 0.4, 0.3), dCreateCylinder(0, 0.2, 0.5),
+		dCreateCapsule(0, 0.15, 0.3), dCreateSphere(0, 0.2)};
+	for (uint32_t i = 0; i < BODIES; i++) {
+		dMass mass;
+		dMassSetBoxTotal(&mass, 1 + 0.3 * i, 0.5, 0.4, 0.3 + 0.1 * i);
+		dBodyID body = trial->bodies[i] = dBodyCreate(trial->world);
+		const dQuaternion tilt = {0.9, 0.1 + 0.2 * i, -0.3, 0.2};
+		dBodySetMass(body, &mass);
+		dBodySetPosition(body, 0.3 * i, 0.07 * i, 0.4 + 0.15 * i);
+		dBodySetQuaternion(body, tilt);
+		dBodySetAngularVel(body, 0.3, -2, 1.1 * i);
+		dGeomSetBody(geoms[i], body);
+		trial->geoms[i] = geoms[i];
+	}
+	trial->geoms[BODIES] = dCreateBox(0, 9, 9, 1);
+	dGeomSetPosition(trial->geoms[BODIES], 0, 0, -0.5);
+	dJointID hinge = dJointCreateHinge(trial->world, 0);
+	dJointAttach(hinge, trial->bodies[0], trial->bodies[1]);
+	dJointSetHingeAnchor(hinge, 0.15, 0, 0.5);
+	dJointSetHingeAxis(hinge, 0.6, 0, 0.8);
+	dJointSetHingeParam(hinge, dParamVel, 1.5);
+	dJointSetHingeParam(hinge, dParamFMax, 0.2);
+}
+
+static void collide_all(struct trial *trial)
+{
+	dContact contact = {.surface = {.mode = dContactApprox1 | dContactSoftERP | dContactSoftCFM,
+				    .mu = 0.7,
+				    .soft_erp = 0.3,
+				    .soft_cfm = 1e-5}};
+	dContactGeom found[CONTACTS_MAX];
+	for (uint32_t a = 0; a < BODIES; a++)
+		for (uint32_t b = a + 1; b <= BODIES; b++) {
+			int count = dCollide(trial->geoms[a], trial->geoms[b], CONTACTS_MAX, found, sizeof found[0]);
+			for (int i = 0; i < count; i++) {
+				contact.geom = found[i];
+				dJointID joint = dJointCreateContact(trial->world, trial->contacts, &contact);
+				dJointAttach(joint, trial->bodies[a], b < BODIES ? trial->bodies[b] : 0);
+			}
+		}
+}
+
+static uint64_t add_bodies(uint64_t hash, const struct trial *trial)
+{
+	for (uint32_t b = 0; b < BODIES; b++) {
+		const dReal *at = dBodyGetPosition(trial->bodies[b]), *turn = dBodyGetQuaternion(trial->bodies[b]);
+		const dReal *speed = dBodyGetLinearVel(trial->bodies[b]), *spin = dBodyGetAngularVel(trial->bodies[b]);
+		for (uint32_t i = 0; i < 3; i++)
+			hash = add(add(add(hash, at[i]), speed[i]), spin[i]);
+		for (uint32_t i = 0; i < 4; i++)
+			hash = add(hash, turn[i]);
+	}
+	return hash;
+}
+
+static uint64_t simulate(uint64_t hash)
+{
+	struct trial trial;
+	set_up(&trial);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		collide_all(&trial);
+		if (step < STEPS / 2)
+			dWorldStep(trial.world, 0.01);
+		else
+			dWorldQuickStep(trial.world, 0.01);
+		dJointGroupEmpty(trial.contacts);
+		hash = add_bodies(hash, &trial);
+	}
+	for (uint32_t i = 0; i <= BODIES; i++)
+		dGeomDestroy(trial.geoms[i]);
+	dJointGroupDestroy(trial.contacts);
+	dWorldDestroy(trial.world);
+	dThreadingFreeImplementation(trial.threading);
+	return hash;
+}
+
+/* --- in all ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t fingerprint;
+
+static void compute(void)
+{
+	physics_thread_begin();
+	ode_set_random_broken(false); /* each step of a runner on this thread sets it again */
+	fingerprint = simulate(libm(arithmetic(1)));
+	(void)ode_take_lost();
+}
+
+uint64_t physics_fingerprint(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	(void)physics_init_process(NULL);
+	pthread_once(&once, compute);
+	return fingerprint;
+}
