@@ -7,6 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 troupe=${TROUPE:-./troupe}
 worlds=${SOURCE_DIR:-.}/worlds
 quick=${TROUPE_TEST_QUICK:-}
+run_limit_s=300 # of one run
 
 check()
 {
@@ -38,7 +39,7 @@ run()
 	output=$1 world=$2 commands=$3 steps=$4
 	shift 4
 	[ "$commands" = - ] || set -- --commands "$commands" "$@"
-	"$troupe" run "$world" --rtf 0 -v 0 --iterations "$steps" "$@" >"$output" 2>"$output.err" || {
+	timeout "$run_limit_s" "$troupe" run "$world" --rtf 0 -v 0 --iterations "$steps" "$@" >"$output" 2>"$output.err" || {
 		sed 's/^/    /' "$output.err"
 		return 1
 	}

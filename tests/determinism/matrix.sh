@@ -1,0 +1,140 @@
+# The determinism suite: the cases of ./cases, each run in many ways that must not matter. Sourced, after lib.sh, by
+# test_hashes.sh (a sample), long (all of it) and update_golden.
+source_dir=${SOURCE_DIR:-.}
+corpus=$source_dir/../shared/corpus
+golden=$source_dir/tests/data/golden
+fingerprint=$("$troupe" --version | sed -n 's/^fingerprint //p')
+# As the program names them, so that a new one is tested from its first day.
+policies=$("$troupe" run --distribution '' - 2>&1 | sed -n 's/.*--distribution: .* expected //p' | sed 's/ or / /g; s/,//g')
+first_policy=${policies%% *}
+last_policy=${policies##* }
+
+# for_each_case FUNCTION [NAME...]: FUNCTION sees $name, $world, $commands, $steps, $moves, $meetings, $saves and $what.
+for_each_case()
+{
+	each=$1
+	shift
+	while read -r name world commands steps moves meetings saves what <&3; do
+		case $name in '' | \#*) continue ;; esac
+		[ $# = 0 ] || printf '%s\n' "$@" | grep -qx "$name" || continue
+		world=$(place "$world")
+		commands=$(place "$commands")
+		saves=$(echo "$saves" | tr ',' ' ')
+		"$each"
+	done 3<"$source_dir/tests/determinism/cases"
+}
+
+place()
+{
+	case $1 in
+	-) echo - ;;
+	corpus/*) echo "$corpus/${1#corpus/}" ;;
+	*) echo "$source_dir/$1" ;;
+	esac
+}
+
+# Whether this build can run it, here; if not, why, in $missing.
+runnable()
+{
+	missing=
+	[ -e "$world" ] || missing='Gazebo'\''s own worlds are not here'
+	[ "$name" != shapes ] || grep -q 'define HAVE_MESHES' "${BUILD_DIR:-.}/config.h" || missing='built without meshes'
+	[ -z "$missing" ]
+}
+
+# compare WHAT EXPECTED FOUND: which step is the first that differs stands in the message
+compare()
+{
+	cmp -s "$2" "$3"
+	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
+}
+
+# The run that all others are compared with, in $reference, and what must be so for that to mean something.
+run_reference()
+{
+	reference=$scratch/$name.reference
+	run "$reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0
+	check "$name: runs" $?
+	[ "$(grep -c '^hash ' "$reference")" = $((steps / 100)) ]
+	check "$name: a hash every 100 steps" $?
+	[ "$(sed 's/.* //' "$reference" | sort -u | wc -l)" -gt 1 ]
+	check "$name: the hashes change" $?
+}
+
+# golden_verdict FILE FOUND: 0: the hashes found are those in the file; 1: they are not; 2: the file is of another
+# fingerprint, so it says nothing here. Of a run that was shorter, or other than its whole, as far as it came.
+golden_verdict()
+{
+	[ "$(sed -n '1s/^# fingerprint //p' "$1" 2>&1)" = "$fingerprint" ] || { [ -e "$1" ] && return 2; }
+	sed 1d "$1" 2>/dev/null | head -n "$(wc -l <"$2")" | cmp -s - "$2"
+}
+
+compare_golden()
+{
+	golden_verdict "$golden/$name" "$reference"
+	case $? in
+	2) skip "$name: golden hashes: they are of another fingerprint than $fingerprint" ;;
+	0) check "$name: golden" 0 ;;
+	*) check "$name: golden: not as in $golden/$name from step $(sed 1d "$golden/$name" | diff - "$reference" |
+		sed -n '2s/^[<>] hash \([0-9]*\) .*/\1/p') on; if that is meant: make update-golden" 1 ;;
+	esac
+}
+
+# one_way OPTION...: the case run so is as the reference; $report is of it
+one_way()
+{
+	report=$scratch/report
+	run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --report "$report" "$@"
+	compare "$name $*" "$reference" "$scratch/other"
+}
+
+# The states that are saved in the run of save_at OPTION...; run_reference was before.
+save_at()
+{
+	for at in $saves; do
+		[ "$at" -ge "$steps" ] || set -- "$@" --save-at "$at" "$scratch/$name.saved.$at"
+	done
+	one_way "$@"
+}
+
+# resume_at STEP OPTION...: gone on from the state saved there
+resume_at()
+{
+	at=$1
+	shift
+	[ "$at" -lt "$steps" ] || return 0
+	awk -v at="$at" '$2 > at' "$reference" >"$scratch/rest"
+	[ -s "$scratch/rest" ]
+	check "$name resumed at $at: something is left to compare" $?
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/$name.saved.$at" --rtf 0 -v 0 --iterations "$steps" \
+		--hash-every 100 "$@" >"$scratch/other" 2>"$scratch/other.err" || sed 's/^/    /' "$scratch/other.err"
+	compare "$name resumed at $at $*" "$scratch/rest" "$scratch/other"
+}
+
+# Moves and meetings on two secondaries, of the run before: or the case shows nothing.
+check_counts()
+{
+	found_moves=$(member "$report" moves) found_meetings=$(member "$report" meetings)
+	echo "$name: $steps steps, $found_moves moves, $found_meetings meetings"
+	[ "$found_moves" -ge "$moves" ]
+	check "$name: at least $moves moves" $?
+	[ "$found_meetings" -ge "$meetings" ]
+	check "$name: at least $meetings contacts of models that began on different secondaries" $?
+}
+
+# The table, the worlds and the golden files are of one another.
+check_table()
+{
+	[ -n "$policies" ] && [ "${policies#*round-robin}" != "$policies" ]
+	check "the policies are known: '$policies'" $?
+	cases=$(sed '/^#/d; /^$/d' "$source_dir/tests/determinism/cases")
+	names=$(echo "$cases" | awk '{ print $1 }' | sort)
+	[ "$names" = "$(echo "$names" | uniq)" ]
+	check 'no two cases of one name' $?
+	[ "$names" = "$(ls "$golden" | sort)" ]
+	check "each case has a golden file, each golden file a case: $(ls "$golden" | sort | tr '\n' ' ')" $?
+	for file in "$source_dir"/worlds/*.sdf "$source_dir"/worlds/*.commands; do
+		echo "$cases" | awk -v file="worlds/${file##*/}" '$2 == file || $3 == file { found = 1 } END { exit !found }'
+		check "${file##*/} is in the table" $?
+	done
+}
