@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SAMPLES = 2048, BODIES = 4, STEPS = 120, CONTACTS_MAX = 4 };
+enum { SAMPLES = 8192, BODIES = 4, STEPS = 120, CONTACTS_MAX = 4 };
 
 static uint64_t add(uint64_t hash, double value)
 {
