@@ -5,7 +5,7 @@ corpus=$source_dir/../shared/corpus
 golden=$source_dir/tests/data/golden
 fingerprint=$("$troupe" --version | sed -n 's/^fingerprint //p')
 # As the program names them, so that a new one is tested from its first day.
-policies=$("$troupe" run --distribution '' - 2>&1 | sed -n 's/.*--distribution: .* expected //p' | sed 's/ or / /g; s/,//g')
+policies=$("$troupe" run --distribution '' - 2>&1 | sed -n 's/.*--distribution: .* expected //p' | sed 's/^one of //; s/ or / /g; s/,//g')
 first_policy=${policies%% *}
 last_policy=${policies##* }
 
