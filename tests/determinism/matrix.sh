@@ -73,7 +73,7 @@ compare_golden()
 {
 	golden_verdict "$golden/$name" "$reference"
 	case $? in
-	2) skip "$name: golden hashes: they are of another fingerprint than $fingerprint" ;;
+	2) skip "$name: golden hashes" "they are of another fingerprint than $fingerprint" ;;
 	0) check "$name: golden" 0 ;;
 	*) check "$name: golden: not as in $golden/$name from step $(sed 1d "$golden/$name" | diff - "$reference" |
 		sed -n '2s/^[<>] hash \([0-9]*\) .*/\1/p') on; if that is meant: make update-golden" 1 ;;

@@ -8,7 +8,7 @@
 sample()
 {
 	[ -z "$quick" ] || steps=$((steps / 20 < 200 ? 200 : steps / 20))
-	runnable || { skip "$name: $missing" && return; }
+	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
 	one_way --secondaries 1
