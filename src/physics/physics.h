@@ -55,8 +55,9 @@ struct physics_stats {
 /* TROUPE_EINTERNAL when this ODE cannot keep the laws: not double precision, or dRandInt() not replaced. */
 troupe_status physics_init_process(struct troupe_error *error);
 /* A number that is another where the same run may have other bits: computed from samples of floating point and libm and
- * from a short run of ODE, not from versions. The same in every build of troupe and on every thread. Any thread, but
- * not in the middle of a step; takes a few milliseconds the first time. */
+ * from a short run of ODE, not from versions. The same in every build of troupe (but one that fuses products, which
+ * must not be) and on every thread. Any thread, but not in the middle of a step; takes a few milliseconds the first
+ * time. */
 uint64_t physics_fingerprint(void);
 /* Once on every thread that steps; physics_create() does it for its own. */
 void physics_thread_begin(void);

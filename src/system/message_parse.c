@@ -190,7 +190,7 @@ static size_t name_in_message(const struct parse *p, uint32_t i, const char **re
 static bool look_up(const struct parse *p, const char *name, size_t length, struct found *ret_found)
 {
 	for (uint32_t i = 0; i < fields_of(p->schema); i++) {
-		const char *other;
+		const char *other = NULL;
 		if (name_in_message(p, i, &other) != length || strncmp(other, name, length))
 			continue;
 		*ret_found = (struct found){i, field_of(p->schema, i)->kind, other[length] == '.'};
