@@ -138,7 +138,8 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	performer->looked_at = origin;
 	performer->slack = slack;
 	performer->entered = false;
-	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
+	performer->in_changed = !same(&performer->in, &tracker->in);
+	if (!performer->in_changed && same(&performer->near, &tracker->near))
 		return false;
 	for (uint32_t i = 0; i < tracker->in.count; i++)
 		performer->entered |= !indices_has(&performer->in, tracker->in.at[i]);
@@ -149,12 +150,4 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	keep(&performer->in, &tracker->in);
 	keep(&performer->near, &tracker->near);
 	return true;
-}
-
-uint32_t tracker_lowest_near(const struct tracker *tracker, uint32_t level)
-{
-	for (uint32_t p = 0; p < tracker->performers.count; p++)
-		if (indices_has(&tracker->performers.at[p].near, level))
-			return tracker->performers.at[p].model;
-	return SCENE_NONE;
 }

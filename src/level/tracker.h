@@ -18,6 +18,7 @@ struct tracked {
 	double slack;        /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
 	bvh_values in, near; /* levels, ascending; `near` holds those of `in` as well */
 	bool entered;        /* the last look put it in a level that it was not in before */
+	bool in_changed;     /* the last look changed `in` */
 };
 
 struct tracker {
@@ -47,9 +48,6 @@ static inline bool tracker_must_look(const struct tracked *performer, struct vec
 
 /* Looks at one performer; true when one of its sets changed. */
 bool tracker_look(struct tracker *tracker, uint32_t performer, struct vec3 origin);
-
-/* The lowest performer's model near a level; SCENE_NONE if none. */
-uint32_t tracker_lowest_near(const struct tracker *tracker, uint32_t level);
 
 /* Forgets all, as if no performer had ever been looked at. */
 void tracker_reset(struct tracker *tracker);

@@ -59,6 +59,7 @@ static void learn(struct plan *plan, uint32_t m)
 {
 	const struct scene_model *model = &plan->scene->models[m];
 	plan->model_pin[m] = model->pin <= plan->secondaries ? model->pin : ASSIGN_NONE;
+	plan->pinned |= plan->model_pin[m] != ASSIGN_NONE;
 	plan->is_mover[m] = !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
 }
 
@@ -73,6 +74,7 @@ static void find_fixed_inputs(struct plan *plan)
 	const struct scene *scene = plan->scene;
 	for (uint32_t l = 0; l < scene->level_count; l++) {
 		plan->level_pin[l] = scene->levels[l].pin <= plan->secondaries ? scene->levels[l].pin : ASSIGN_NONE;
+		plan->pinned |= plan->level_pin[l] != ASSIGN_NONE;
 		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
 			plan->named[scene->levels[l].models[i]] = true;
 	}
@@ -196,8 +198,10 @@ static void look(struct plan *plan, uint32_t performer)
 	uint32_t model = plan->shared->tracker.performers.at[performer].model;
 	if (!tracker_look(&plan->shared->tracker, performer, state_model_pose(plan->shared->state, model, false).p))
 		return;
-	plan->entered[model] = plan->shared->tracker.performers.at[performer].entered;
-	plan->levels_dirty = plan->assignment_dirty = true;
+	const struct tracked *tracked = &plan->shared->tracker.performers.at[performer];
+	plan->entered[model] |= tracked->entered;
+	plan->levels_dirty = plan->ghosts_dirty = true;
+	plan->assignment_dirty |= tracked->in_changed;
 }
 
 void plan_strayed(struct plan *plan, uint32_t model)
@@ -394,22 +398,40 @@ static void update_contacts(struct plan *plan, uint64_t k)
 
 /* --- assignment ------------------------------------------------------------------------------------------------- */
 
+/* It is near levels that it is not in; otherwise what is near need not be looked at. */
+static bool reaches_out(const struct tracked *performer)
+{
+	return performer->near.count > performer->in.count;
+}
+
+/* Performers with their levels, and who is the lowest near a level that has nobody in it. */
+static void join_performers(struct plan *plan)
+{
+	const struct tracker *tracker = &plan->shared->tracker;
+	for (uint32_t p = 0; p < tracker->performers.count; p++) {
+		const struct tracked *performer = &tracker->performers.at[p];
+		for (uint32_t i = 0; i < performer->in.count; i++)
+			components_join_level(&plan->components, performer->model, performer->in.at[i]);
+		for (uint32_t i = 0; reaches_out(performer) && i < performer->near.count; i++) {
+			uint32_t level = performer->near.at[i];
+			if (!plan->has_performer[level])
+				plan->level_near[level] = MIN(plan->level_near[level], performer->model);
+		}
+	}
+}
+
 static uint32_t find_components(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
 	components_begin(&plan->components, scene->model_count, scene->level_count);
-	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
-		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
-		for (uint32_t i = 0; i < performer->in.count; i++)
-			components_join_level(&plan->components, performer->model, performer->in.at[i]);
-	}
 	for (uint32_t l = 0; l < scene->level_count; l++) {
 		plan->has_performer[l] = plan->shared->tracker.in_count[l] > 0;
 		plan->level_near[l] = SCENE_NONE;
+	}
+	join_performers(plan);
+	for (uint32_t l = 0; l < scene->level_count; l++) {
 		if (!plan->loaded[l])
 			continue;
-		if (!plan->has_performer[l])
-			plan->level_near[l] = tracker_lowest_near(&plan->shared->tracker, l);
 		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
 			if (scene->models[scene->levels[l].models[i]].level == l)
 				components_join_level(&plan->components, scene->levels[l].models[i], l);
@@ -518,7 +540,7 @@ static void change_ghosts(struct plan *plan)
 	plan->ghosts_next.count = 0;
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
 		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
-		for (uint32_t i = 0; i < performer->near.count; i++) {
+		for (uint32_t i = 0; reaches_out(performer) && i < performer->near.count; i++) {
 			uint32_t owner = plan->now.level[performer->near.at[i]];
 			if (owner && owner != plan->now.model[performer->model])
 				add_ghost(plan, performer->model, owner);
@@ -590,8 +612,8 @@ static void assign(struct plan *plan, uint64_t k)
 		.model_entered = plan->entered,
 		.level_has_performer = plan->has_performer,
 		.level_near = plan->level_near,
-		.model_pin = plan->model_pin,
-		.level_pin = plan->level_pin,
+		.model_pin = plan->pinned ? plan->model_pin : NULL,
+		.level_pin = plan->pinned ? plan->level_pin : NULL,
 		.model_cost = plan->model_cost,
 		.move_cost = PLAN_MOVE_NS,
 		.horizon = PLAN_HORIZON_STEPS,
@@ -690,7 +712,7 @@ void plan_remove(struct plan *plan, uint32_t model)
 	deactivate(plan, model);
 	if (shared->tracker.performer_of[model] != SCENE_NONE) {
 		tracker_remove(&shared->tracker, model);
-		plan->levels_dirty = plan->assignment_dirty = true;
+		plan->levels_dirty = plan->ghosts_dirty = plan->assignment_dirty = true;
 	}
 	learn(plan, model);
 	set_static(plan, model);
@@ -733,7 +755,7 @@ void plan_performer(struct plan *plan, uint32_t model)
 	}
 	if (m->performer)
 		look(plan, shared->tracker.performer_of[model]);
-	plan->levels_dirty = plan->assignment_dirty = true;
+	plan->levels_dirty = plan->ghosts_dirty = plan->assignment_dirty = true;
 }
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
@@ -745,6 +767,9 @@ void plan_step(struct plan *plan, uint64_t k)
 	update_contacts(plan, k);
 	if (plan->assignment_dirty || plan->chaos || must_balance(plan, k))
 		assign(plan, k);
+	else if (plan->ghosts_dirty)
+		change_ghosts(plan);
+	plan->ghosts_dirty = false;
 	if (plan->pairs_dirty)
 		deal_pairs(plan);
 }

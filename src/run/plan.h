@@ -68,6 +68,7 @@ struct plan {
 	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */
 	bool *is_mover, *entered, *has_performer;         /* inputs of the policy, whole world */
 	uint32_t *level_near, *model_pin, *level_pin;
+	bool pinned;           /* somebody is, or was */
 	uint32_t *model_cost;  /* NULL: the policy does not ask */
 	uint64_t balance_from; /* the step in which costs alone are a reason to ask the policy again */
 
@@ -85,7 +86,7 @@ struct plan {
 	bvh_values found;
 
 	bool begun; /* a step has been decided */
-	bool levels_dirty, assignment_dirty, pairs_dirty;
+	bool levels_dirty, ghosts_dirty, assignment_dirty, pairs_dirty;
 };
 
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);

@@ -82,7 +82,7 @@ Test(level, touching_counts_and_entering_is_told)
 	struct tracker tracker;
 	tracker_init(&tracker, &scene);
 	cr_assert(!tracker_look(&tracker, 0, (struct vec3){7.5, 0, 0}));
-	cr_assert_eq(tracker_lowest_near(&tracker, 0), SCENE_NONE);
+	cr_assert_eq(tracker.near_count[0], 0);
 	cr_assert(tracker_look(&tracker, 0, (struct vec3){8, 0, 0}));
 	cr_assert_eq(tracker.near_count[0], 1);
 	cr_assert_eq(tracker.in_count[0], 0);
@@ -92,7 +92,7 @@ Test(level, touching_counts_and_entering_is_told)
 	cr_assert(tracker.performers.at[0].entered);
 	cr_assert(tracker_look(&tracker, 0, (struct vec3){13.5, 0, 0}));
 	cr_assert_eq(tracker.in_count[0], 0);
-	cr_assert_eq(tracker_lowest_near(&tracker, 0), 0);
+	cr_assert_eq(tracker.near_count[0], 1);
 	cr_assert(!tracker.performers.at[0].entered);
 	tracker_reset(&tracker);
 	cr_assert_eq(tracker.near_count[0], 0);
