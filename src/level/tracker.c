@@ -90,20 +90,15 @@ void tracker_reset(struct tracker *tracker)
 	memset(tracker->near_count, 0, tracker->scene->level_count * sizeof *tracker->near_count);
 }
 
-static double nearest(double slack, double distance)
+/* By how much two boxes are apart on the axis on which they are farthest; negative: they overlap by that much on the
+ * axis on which they overlap least. Either way they cannot come together, or apart, before one has moved so far along
+ * some axis. */
+static double gap_between(const struct aabb *a, const struct aabb *b)
 {
-	return fabs(distance) < slack ? fabs(distance) : slack;
-}
-
-/* The least distance by which some comparison of the two boxes could turn out otherwise. */
-static double slack_of(double slack, const struct aabb *a, const struct aabb *b)
-{
-	slack = nearest(slack, a->lo.x - b->hi.x);
-	slack = nearest(slack, a->lo.y - b->hi.y);
-	slack = nearest(slack, a->lo.z - b->hi.z);
-	slack = nearest(slack, b->lo.x - a->hi.x);
-	slack = nearest(slack, b->lo.y - a->hi.y);
-	return nearest(slack, b->lo.z - a->hi.z);
+	double x = fmax(a->lo.x - b->hi.x, b->lo.x - a->hi.x);
+	double y = fmax(a->lo.y - b->hi.y, b->lo.y - a->hi.y);
+	double z = fmax(a->lo.z - b->hi.z, b->lo.z - a->hi.z);
+	return fmax(x, fmax(y, z));
 }
 
 static bool same(const bvh_values *a, const bvh_values *b)
@@ -128,8 +123,8 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	double slack = REACH;
 	for (uint32_t i = 0; i < tracker->found.count; i++) {
 		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
-		slack = slack_of(slack, &volume, &level->box);
-		slack = slack_of(slack, &volume, &level->outer);
+		slack = fmin(slack, fabs(gap_between(&volume, &level->box)));
+		slack = fmin(slack, fabs(gap_between(&volume, &level->outer)));
 		if (aabb_overlap(&volume, &level->outer))
 			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))

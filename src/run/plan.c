@@ -537,6 +537,8 @@ static void add_ghost(struct plan *plan, uint32_t model, uint32_t secondary)
 /* A performer near a level that another secondary simulates is known there. */
 static void change_ghosts(struct plan *plan)
 {
+	if (plan->secondaries == 1)
+		return;
 	plan->ghosts_next.count = 0;
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
 		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
