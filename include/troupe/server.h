@@ -55,6 +55,8 @@ typedef enum troupe_pace {
 	TROUPE_PACE_RATE,   /* def.rate_hz steps per second */
 } troupe_pace;
 
+struct troupe_network;
+
 struct troupe_server_def {
 	const char *world_path; /* an SDF file ... */
 	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
@@ -81,6 +83,9 @@ struct troupe_server_def {
 		*costs_path;   /* writes what a step of each model costs into this file: a table, see the manual page */
 	uint64_t costs_every;  /* steps between its samples (default 100); at least 1 */
 	uint64_t record_every; /* steps between states in it (default 1000); at least 1 */
+	/* The secondaries are other processes: see network.h, and then there must be one world; its `secondaries`
+	 * count. NULL: threads of this one. Used during the creation only. */
+	const struct troupe_network *network;
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks, each may be NULL. on_event and on_hash come in step order from some thread of the server, between
@@ -114,7 +119,8 @@ struct troupe_limits {
 };
 
 /* Blocks until a limit is reached, troupe_server_stop() is called, or something fails (TROUPE_EDIVERGED names the
- * model; the last good state stays). May be called again after it returned TROUPE_OK. */
+ * model; TROUPE_EPEER, TROUPE_EPROTOCOL: a peer was lost, see network.h; the last good state stays). May be called
+ * again after it returned TROUPE_OK. */
 TROUPE_API troupe_status troupe_server_run(
 	struct troupe_server *server, const struct troupe_limits *limits, struct troupe_error *error);
 /* Ends troupe_server_run() at the next step boundary. Any thread; may be called from a signal handler. */

@@ -80,3 +80,38 @@ char *unpack_string(struct unpack *in)
 		memcpy(text, bytes, count);
 	return text;
 }
+
+void pack_var(struct text *out, uint64_t value)
+{
+	char bytes[10];
+	size_t count = 0;
+	for (; value > 0x7f; value >>= 7)
+		bytes[count++] = (char)(value & 0x7f) | (char)-0x80;
+	bytes[count++] = (char)value;
+	text_add_bytes(out, bytes, count);
+}
+
+uint64_t unpack_var(struct unpack *in)
+{
+	uint64_t value = 0;
+	for (uint32_t shift = 0; !in->bad; shift += 7) {
+		if (in->at == in->end || shift > 63)
+			break;
+		unsigned char byte = (unsigned char)*in->at++;
+		if (shift == 63 && byte > 1)
+			break;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte <= 0x7f)
+			return value;
+	}
+	in->bad = true;
+	return 0;
+}
+
+uint32_t unpack_var_count(struct unpack *in, uint64_t max)
+{
+	uint64_t value = unpack_var(in);
+	if (value > max || value > UINT32_MAX)
+		in->bad = true;
+	return in->bad ? 0 : (uint32_t)value;
+}

@@ -22,6 +22,12 @@ struct unpack {
 	bool bad;
 };
 
+/* Small numbers in few bytes: seven bits a byte, the lowest first, the top bit says that more come. */
+void pack_var(struct text *out, uint64_t value);
+uint64_t unpack_var(struct unpack *in);
+/* Not above max; else bad, and 0. */
+uint32_t unpack_var_count(struct unpack *in, uint64_t max);
+
 uint64_t unpack_u64(struct unpack *in);
 /* Not above max; else bad, and 0. */
 uint32_t unpack_count(struct unpack *in, uint64_t max);

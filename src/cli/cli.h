@@ -19,6 +19,7 @@ int cli_run(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_print(int argc, char **argv);
+int cli_keygen(int argc, char **argv);
 
 int cli_exit_status(troupe_status status);
 

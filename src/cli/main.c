@@ -22,6 +22,7 @@ static const struct subcommand subcommands[] = {
 	{"replay", cli_replay, "run a recording again and compare"},
 	{"check", cli_check, "say what is wrong with a world, and what is in it"},
 	{"print", cli_print, "print a world with poses resolved and includes expanded"},
+	{"keygen", cli_keygen, "make a key for networked mode"},
 };
 
 /* --- what the sub-commands share ---------------------------------------------------------------------------------- */

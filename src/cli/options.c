@@ -460,7 +460,7 @@ static troupe_status check_operand(struct parse *parse)
 				parse->in_file[other - parse->command->specs];
 		if (here && there)
 			return usage(parse, "--%s and a %s: expected one of them", other->name, spec->argument);
-		if (!here && !there)
+		if (!here && !there && !spec->optional)
 			return usage(parse, "no %s given", spec->argument);
 	}
 	return TROUPE_OK;

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 
-enum { OPTIONS_MAX = 64, OPTION_LIST_MAX = 64 };
+enum { OPTIONS_MAX = 96, OPTION_LIST_MAX = 64 };
 
 enum option_kind {
 	OPTION_HEADING, /* of the options that follow, for --help */
@@ -44,6 +44,7 @@ struct option_spec {
 	const char *choices;  /* separated by blanks */
 	const char *excludes; /* name of an option that must not be given as well */
 	const char *unless;   /* OPTION_OPERAND: name of an option that stands for it; not both */
+	bool optional;        /* OPTION_OPERAND: the command sees to it that it is there when it must be */
 	const char *help;
 };
 

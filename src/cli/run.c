@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/network.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -26,13 +27,15 @@ struct settings {
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
 	bool paused, no_levels, no_sleep, trace;
+	struct network_settings network;
 };
 
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
 #define CHAOS_MOVES_MAX 1000000
 static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume"},
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
+		.optional = true},
 	{OPTION_HEADING, .help = "Who simulates what"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
 		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
@@ -106,6 +109,47 @@ static const struct option_spec specs[] = {
 			"2: all warnings; "
 			"3 (when no level follows), 4: also what is going to be run"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
+	{OPTION_HEADING, .help = "Several processes or machines"},
+	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(network.transport),
+		.choices = "inproc tcp",
+		.help = "how secondaries are reached: inproc, as threads (the default); tcp, as processes that are "
+			"started "
+			"here and end with this one"},
+	{OPTION_TEXT, .name = "network-role", .argument = "ROLE", .offset = AT(network.role),
+		.help = "primary: has the world, and waits for its secondaries; secondary: finds its primary, which "
+			"gives it "
+			"the world"},
+	{OPTION_WHOLE, .name = "network-secondaries", .argument = "N", .offset = AT(network.secondaries), .lo = 1,
+		.hi = TROUPE_SECONDARIES_MAX, .help = "primary: begin when exactly so many are there"},
+	{OPTION_TEXT, .name = "network-address", .argument = "HOST[:PORT]", .offset = AT(network.address),
+		.help = "secondary: where the primary is (default: it is found by multicast)"},
+	{OPTION_TEXT, .name = "network-listen", .argument = "[HOST][:PORT]", .offset = AT(network.listen),
+		.help = "primary: where to listen, * for all interfaces, port 47082 unless told otherwise (default: "
+			"all with a "
+			"key, else only this machine)"},
+	{OPTION_TEXT, .name = "network-partition", .argument = "NAME", .offset = AT(network.partition),
+		.help = "meet only who says the same: for several simulations on one network"},
+	{OPTION_TEXT, .name = "network-interface", .argument = "NAME", .offset = AT(network.interface),
+		.help = "for multicast: a name or an IPv4 address (default: all that can)"},
+	{OPTION_TEXT, .name = "network-key-file", .argument = "FILE", .offset = AT(network.key_file),
+		.help = "the key that all must have (default: that of troupe keygen, if there is one)"},
+	{OPTION_FLAG, .name = "network-insecure", .offset = AT(network.insecure),
+		.help = "without a key, and with other machines: whoever reaches the port can take part"},
+	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(network.stale_ms), .lo = 10,
+		.hi = 3600000, .help = "primary: who is silent for so long is lost (default 1000)"},
+	{OPTION_REAL, .name = "network-wait", .argument = "SECONDS", .offset = AT(network.wait_s), .hi = 1e9,
+		.help = "give up when not all are there by then; 0: wait for ever (the default)"},
+	{OPTION_WHOLE, .name = "network-socket", .argument = "FILE", .offset = AT(network.socket), .hi = 1 << 20,
+		.help = "secondary: the number of an open file, a connection to the primary (what --transport tcp "
+			"gives to "
+			"those that it starts)"},
+	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
+		.help = "save the state when the run ends before its limit: it was stopped, somebody was lost, a model "
+			"diverged; "
+			"a %s becomes the step (default, with --network-role primary and --transport tcp: "
+			"troupe-WORLD-%s.state)"},
+	{OPTION_FLAG, .name = "distributed", .offset = AT(network.distributed),
+		.help = "accepted for those used to Gazebo; --network-role says what is meant"},
 	{OPTION_HEADING, .help = "For tests"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "force moves of random components to random secondaries at random steps; the state must "
@@ -127,9 +171,6 @@ static const struct option_spec specs[] = {
 	{OPTION_ABSENT, .name = "render-engine-server-api-backend", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "physics-engine", .help = "troupe has one physics engine, ODE"},
 	{OPTION_ABSENT, .name = "wait-for-assets", .help = "troupe fetches nothing: there is nothing to wait for"},
-	{OPTION_ABSENT, .name = "network-role", .help = "troupe has no networked mode yet"},
-	{OPTION_ABSENT, .name = "network-secondaries",
-		.help = "troupe has no networked mode yet; --secondaries N runs N threads"},
 	{OPTION_ABSENT, .name = "record-path", .help = "troupe records commands and states: --record FILE"},
 	{OPTION_ABSENT, .name = "record-resources", .help = "troupe records commands and states: --record FILE"},
 	{OPTION_ABSENT, .name = "record-topic", .help = "troupe records commands and states: --record FILE"},
@@ -146,7 +187,7 @@ _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each opti
 
 static const struct options_command command = {
 	.name = "run",
-	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE",
+	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE | --network-role secondary",
 	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
 		 "the world, the seed and the commands, not on how many secondaries there are.",
 	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
@@ -181,6 +222,9 @@ struct run {
 	struct output output;
 	struct status_line status;
 	VEC(struct saving) savings;
+	enum network_mode mode;
+	struct children children;
+	uint64_t begun_at; /* step */
 	uint32_t warnings, refusals;
 	char refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first */
 };
@@ -266,9 +310,12 @@ static void set_handlers(void (*handler)(int), int flags)
 }
 
 /* The second signal kills: a run that does not end can still be ended. */
+static _Atomic bool was_interrupted;
+
 static void on_signal(int number)
 {
 	(void)number;
+	atomic_store(&was_interrupted, true);
 	struct troupe_server *server = atomic_load(&interrupted_server);
 	if (server)
 		troupe_server_stop(server);
@@ -409,6 +456,37 @@ static struct troupe_server_def definition(struct run *run)
 	return def;
 }
 
+static struct troupe_network network_of(const struct run *run)
+{
+	const struct network_settings *settings = &run->settings.network;
+	return (struct troupe_network){.secondaries = (uint32_t)settings->secondaries,
+		.listen = settings->listen,
+		.partition = settings->partition,
+		.interface = settings->interface,
+		.stale_ms = (uint32_t)settings->stale_ms,
+		.wait_s = settings->wait_s,
+		.key_file = settings->key_file,
+		.insecure = settings->insecure,
+		.sockets = run->mode == NETWORK_CHILDREN ? run->children.sockets : NULL};
+}
+
+static troupe_status create_server(struct run *run, struct troupe_error *error)
+{
+	struct troupe_server_def def = definition(run);
+	troupe_status status = TROUPE_OK;
+	if (run->mode == NETWORK_CHILDREN)
+		status = children_start(
+			&run->children, (uint32_t)run->settings.network.secondaries, run->settings.break_rule, error);
+	if (status)
+		return status;
+	struct troupe_network network = network_of(run);
+	def.network = run->mode == NETWORK_NONE ? NULL : &network;
+	status = troupe_server_create(&def, &run->server, error);
+	for (uint32_t i = 0; i < run->children.count; i++)
+		run->children.sockets[i] = -1; /* the server's, or closed */
+	return status;
+}
+
 /* All that can be refused before the first step is refused here. */
 static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
@@ -418,12 +496,13 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 		status = commands_read(settings->commands, &run->commands, error);
 	if (!status && settings->report && strcmp(settings->report, "-"))
 		status = report_check(settings->report, error);
+	if (!status && settings->network.save_on_stop)
+		status = report_check(settings->network.save_on_stop, error);
 	if (!status)
 		status = read_savings(run, error);
 	if (status)
 		return status;
-	struct troupe_server_def def = definition(run);
-	status = troupe_server_create(&def, &run->server, error);
+	status = create_server(run, error);
 	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
 	if (!status)
@@ -479,17 +558,44 @@ static troupe_status refusals_counted(const struct run *run, struct troupe_error
 	return fail(error, TROUPE_ECOMMAND, "%u %s could not be obeyed: see above", run->refusals, commands);
 }
 
+/* What had been reached when it was not the run's own end. */
+static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
+{
+	const char *given = run->settings.network.save_on_stop;
+	if (!given && run->mode == NETWORK_NONE)
+		return TROUPE_OK;
+	uint64_t step = troupe_server_progress(run->server).steps;
+	if (!given && step == run->begun_at) /* nothing has come of it yet */
+		return TROUPE_OK;
+	char *pattern =
+		given ? mem_strdup(given) : mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
+	for (char *at = pattern; !given && *at; at++)
+		if (*at == '/')
+			*at = '_';
+	struct saving saving = {.every = true, .file = pattern};
+	troupe_status status = save(run, &saving, step, error);
+	if (!status && run->settings.verbosity >= 1)
+		cli_complain("run", "the state of step %" PRIu64 " is saved: --resume goes on from it", step);
+	free(pattern);
+	return status;
+}
+
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
 	bool lines = run->settings.trace || run->settings.hash_every;
 	/* lines and a status line on one terminal would write over each other */
 	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
 	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
+	run->begun_at = troupe_server_progress(run->server).steps;
 	catch_signals(run->server);
 	troupe_status status = run_and_save(run, error);
 	release_signals();
 	status_clear(&run->status);
 	output_flush(&run->output);
+	struct troupe_error unsaved;
+	troupe_status saved = status || atomic_load(&was_interrupted) ? save_on_stop(run, &unsaved) : TROUPE_OK;
+	if (saved)
+		cli_complain("run", "%s", unsaved.text);
 	struct troupe_error late; /* why the run failed goes before why its recording or its report did */
 	troupe_status recorded = troupe_server_end_recording(run->server, status ? &late : error);
 	status = status ? status : recorded;
@@ -503,6 +609,44 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	return status ? status : reported;
 }
 
+/* Returns the exit status. */
+static int run_world(struct run *run)
+{
+	struct troupe_error error;
+	output_init(&run->output, STDOUT_FILENO);
+	troupe_status status = prepare(run, &error);
+	if (!status) {
+		announce(run);
+		status = go(run, &error);
+	}
+	if (status)
+		cli_complain("run", "%s", error.text);
+	troupe_server_destroy(run->server);
+	children_end(&run->children);
+	output_fini(&run->output);
+	commands_fini(&run->commands);
+	vec_free(&run->savings);
+	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
+}
+
+static int run_as_told(struct run *run)
+{
+	struct settings *settings = &run->settings;
+	if (!network_choose(&settings->network, settings->secondaries, &run->mode))
+		return CLI_BAD_USAGE;
+	bool world = settings->world || settings->resume;
+	if (run->mode != NETWORK_SECONDARY && !world) {
+		cli_complain("run", "no WORLD.sdf given; see troupe run --help");
+		return CLI_BAD_USAGE;
+	}
+	if (run->mode != NETWORK_SECONDARY)
+		return run_world(run);
+	if (world)
+		cli_complain("run", "a secondary is given its world by the primary: %s is ignored",
+			settings->world ? settings->world : settings->resume);
+	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);
+}
+
 int cli_run(int argc, char **argv)
 {
 	struct run run = {.settings = {.secondaries = TROUPE_SECONDARIES_AUTO,
@@ -510,24 +654,11 @@ int cli_run(int argc, char **argv)
 				  .chaos = -1,
 				  .verbosity = 1,
 				  .record_every = 1000,
-				  .costs_every = 100}};
+				  .costs_every = 100,
+				  .network.socket = -1}};
 	int exit_status;
-	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status)) {
-		struct troupe_error error;
-		output_init(&run.output, STDOUT_FILENO);
-		troupe_status status = prepare(&run, &error);
-		if (!status) {
-			announce(&run);
-			status = go(&run, &error);
-		}
-		if (status)
-			cli_complain("run", "%s", error.text);
-		exit_status = cli_exit_status(status);
-		troupe_server_destroy(run.server);
-		output_fini(&run.output);
-		commands_fini(&run.commands);
-		vec_free(&run.savings);
-	}
+	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status))
+		exit_status = run_as_told(&run);
 	arena_fini(&run.arena);
 	return exit_status;
 }

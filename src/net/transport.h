@@ -15,7 +15,7 @@
 #ifndef NET_TRANSPORT_H
 #define NET_TRANSPORT_H
 
-#include "base/base.h"
+#include "base/text.h"
 
 enum { TRANSPORT_SECONDARIES_MAX = 1024 };
 
@@ -24,12 +24,39 @@ struct transport_message {
 	void *payload; /* lent: valid until the step is fully acknowledged (a step) or the next is published (an ack) */
 };
 
+/* How a transport that carries bytes makes them out of payloads and back; one in which payloads are lent has no use for
+ * it. What is decoded is checked: whatever comes, a decoder fails with TROUPE_EPROTOCOL and says what is wrong, or all
+ * of it is within its limits. */
+struct transport_codec {
+	/* Primary. The step as that secondary needs it, added to out: called for all of them at each step, in order. */
+	void (*encode_step)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
+	/* Secondary. The reverse; the payload is valid until the next call for that secondary. */
+	troupe_status (*decode_step)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+		struct transport_message *ret_step, struct troupe_error *error);
+	/* Secondary. */
+	void (*encode_ack)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
+	/* Primary. */
+	troupe_status (*decode_ack)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+		struct transport_message *ret_ack, struct troupe_error *error);
+	/* Primary. Whether something may have to be loaded in the step, which takes as long as it takes. NULL: never.
+	 */
+	bool (*loads)(void *ctx, const void *payload);
+	void *ctx;
+};
+
 struct transport_options {
 	uint32_t secondaries; /* 1..TRANSPORT_SECONDARIES_MAX */
 	uint32_t threads;     /* that step in this process, those of other transports too; 0: secondaries */
 	/* Called when all have acknowledged the published step. May publish the next one, or close. */
 	void (*all_acked)(void *ctx);
+	/* May be NULL. Somebody is lost: no step will be acknowledged by all any more, so stop waiting for anything
+	 * else. At most once, on any thread, at any time. */
+	void (*alarm)(void *ctx);
+	/* May be NULL. Called instead of all_acked() when somebody was lost while a step was out. */
+	void (*gave_up)(void *ctx);
 	void *ctx;
+	const struct transport_codec *codec; /* NULL: payloads are lent */
+	void *link;                          /* what its back end needs to know: see there */
 };
 
 struct transport;
@@ -50,6 +77,9 @@ struct transport_ops {
 	troupe_status (*ack)(struct transport *transport, uint32_t secondary, struct transport_message ack);
 	/* Primary, inside all_acked. The ack of a secondary. Required. */
 	struct transport_message (*ack_of)(struct transport *transport, uint32_t secondary);
+	/* Who was lost and why; NULL: nobody. publish() then fails with that status. Any thread. NULL: in this
+	 * transport nobody can be. */
+	const struct troupe_error *(*lost)(struct transport *transport);
 	/* Any thread, any number of times. Nothing is published after; waiting secondaries wake. Required. */
 	void (*close)(struct transport *transport);
 	/* After all threads have left. NULL is fine. Required. */

@@ -22,7 +22,8 @@ struct team { /* of one world */
 	struct crew_world world;
 	struct crew *crew;
 	struct transport *transport;
-	uint32_t count; /* workers that run */
+	uint32_t secondaries; /* that acknowledge */
+	uint32_t count;       /* workers that run here */
 	struct worker *workers;
 	struct ack **acks;
 	bool out; /* a step is; written between steps */
@@ -158,7 +159,7 @@ static void on_all_acked(void *ctx)
 {
 	struct team *team = ctx;
 	struct crew *crew = team->crew;
-	for (uint32_t i = 0; i < team->count; i++)
+	for (uint32_t i = 0; i < team->secondaries; i++)
 		team->acks[i] = crew->ops->ack_of(team->transport, i).payload;
 	if (atomic_fetch_sub_explicit(&crew->outstanding, 1, memory_order_acq_rel) != 1)
 		return;
@@ -166,6 +167,19 @@ static void on_all_acked(void *ctx)
 		crew->watch.on_step(crew->watch.ctx);
 	merge(crew);
 	decide_and_send(crew);
+}
+
+/* Whatever the primary's part waits for, it shall end: why, crew_run() asks. */
+static void on_alarm(void *ctx)
+{
+	struct team *team = ctx;
+	atomic_store(&team->world.primary->stop, true);
+}
+
+static void on_gave_up(void *ctx)
+{
+	struct team *team = ctx;
+	gate_open(&team->crew->idle);
 }
 
 static void *work(void *arg)
@@ -217,9 +231,19 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 		team->workers[0].secondary = secondary_create(1, team->world.shared);
 		return TROUPE_OK;
 	}
-	struct transport_options options = {team->world.threads, all_threads, on_all_acked, team};
+	struct transport_options options = {
+		.secondaries = team->world.threads,
+		.threads = all_threads,
+		.all_acked = on_all_acked,
+		.alarm = on_alarm,
+		.gave_up = on_gave_up,
+		.ctx = team,
+		.codec = team->world.codec,
+		.link = team->world.link,
+	};
+	team->secondaries = team->world.threads;
 	troupe_status status = team->crew->ops->create(&options, &team->transport, error);
-	return status ? status : start_threads(team, error);
+	return status || team->world.codec ? status : start_threads(team, error);
 }
 
 troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
@@ -275,6 +299,12 @@ static void run_together(struct crew *crew)
 			crew->watch.on_watch(crew->watch.ctx);
 }
 
+static const struct troupe_error *who_is_lost(const struct team *team)
+{
+	const struct transport_ops *ops = team->crew->ops;
+	return team->transport && ops->lost ? ops->lost(team->transport) : NULL;
+}
+
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
@@ -283,7 +313,12 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 	else
 		run_alone(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
-		const struct primary *primary = crew->teams[i].world.primary;
+		struct primary *primary = crew->teams[i].world.primary;
+		const struct troupe_error *lost = who_is_lost(&crew->teams[i]);
+		if (lost && (!primary->status || primary->status == lost->status)) {
+			primary->status = lost->status;
+			primary->error = *lost;
+		}
 		if (!primary->status)
 			continue;
 		if (error)

@@ -1,6 +1,6 @@
 /* The runners of one or several worlds: for each a primary and its secondaries, each secondary a thread, joined by a
- * transport. Worlds go in lockstep: all have merged step k before any is given step k+1. With no secondary there is a
- * single runner, which does both parts on the caller's thread. */
+ * transport, or elsewhere. Worlds go in lockstep: all have merged step k before any is given step k+1. With no
+ * secondary there is a single runner, which does both parts on the caller's thread. */
 #ifndef RUN_CREW_H
 #define RUN_CREW_H
 
@@ -14,6 +14,10 @@ struct crew_world { /* primary and shared outlive the crew */
 	struct primary *primary;
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
+	/* Of a transport whose secondaries are elsewhere, and are reached in this way; NULL: threads here. It outlives
+	 * the crew. */
+	const struct transport_codec *codec;
+	void *link;
 };
 
 struct crew_watch {

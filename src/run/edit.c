@@ -20,6 +20,7 @@ void edit_fini(struct edit *edit)
 	free(edit->sources);
 	vec_free(&edit->leaving);
 	vec_free(&edit->edited);
+	vec_free(&edit->log);
 }
 
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...)
@@ -40,7 +41,7 @@ troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret
 
 /* --- leaving ------------------------------------------------------------------------------------------------------ */
 
-static void give_up(struct edit *edit, uint32_t model)
+void edit_give_up(struct edit *edit, uint32_t model)
 {
 	struct shared *shared = edit->shared;
 	systems_remove(shared->systems, model);
@@ -54,8 +55,10 @@ static void give_up(struct edit *edit, uint32_t model)
 void edit_begin(struct edit *edit)
 {
 	edit->world_changed = false;
-	for (uint32_t i = 0; i < edit->leaving.count; i++)
-		give_up(edit, edit->leaving.at[i]);
+	for (uint32_t i = 0; i < edit->leaving.count; i++) {
+		edit_give_up(edit, edit->leaving.at[i]);
+		edit_note(edit, EDIT_GIVE_UP, edit->leaving.at[i]);
+	}
 	edit->leaving.count = 0;
 }
 
@@ -65,6 +68,7 @@ static void leave(struct edit *edit, uint32_t model)
 	struct scene *scene = edit->shared->scene;
 	scene_set_absent(scene, model, true);
 	systems_silence(edit->shared->systems, model);
+	edit_note(edit, EDIT_LEAVE, model);
 	plan_remove(edit->plan, model);
 	if (scene->models[model].created)
 		vec_push(&edit->leaving, model);
@@ -161,7 +165,13 @@ static void place_bodies(struct state *state, uint32_t model, struct pose pose)
 		bodies[b].p = to.p;
 		bodies[b].q = quat_unit(to.q);
 	}
-	state_touched(state, model);
+	state_wrote(state, model);
+}
+
+static void place_static(struct edit *edit, uint32_t model, struct pose pose)
+{
+	scene_place_static(edit->shared->scene, model, pose);
+	edit_note(edit, EDIT_PLACE, model);
 }
 
 static void place(struct edit *edit, uint32_t model, struct pose pose)
@@ -170,7 +180,7 @@ static void place(struct edit *edit, uint32_t model, struct pose pose)
 	if (scene->models[model].body_count) {
 		place_bodies(edit->shared->state, model, pose);
 	} else {
-		scene_place_static(scene, model, pose);
+		place_static(edit, model, pose);
 		indices_add(&edit->edited, model);
 	}
 	plan_placed(edit->plan, model);
@@ -233,6 +243,7 @@ troupe_status edit_set_physics(
 	if (memcmp(&g, &scene->gravity, sizeof g) != 0) {
 		scene->gravity = g;
 		edit->world_changed = true;
+		edit_note(edit, EDIT_GRAVITY, 0);
 		plan_wake_all(edit->plan);
 	}
 	if (step_s != edit->step_s) /* how long somebody has been still is counted in steps */
@@ -307,9 +318,10 @@ static void restore(struct edit *edit, uint32_t index)
 	if (model->absent) {
 		scene_set_absent(scene, index, false);
 		systems_hear(edit->shared->systems, index);
+		edit_note(edit, EDIT_RETURN, index);
 	}
 	if (!model->body_count)
-		scene_place_static(scene, index, model->reference);
+		place_static(edit, index, model->reference);
 	restore_role(model);
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
@@ -370,7 +382,7 @@ troupe_status edit_reset_model(struct edit *edit, const struct message *entity, 
 	struct scene_model *model = &scene->models[index];
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
-		scene_place_static(scene, index, model->reference);
+		place_static(edit, index, model->reference);
 	bool same_role = has_role(model);
 	restore_role(model);
 	if (!same_role)

@@ -22,15 +22,31 @@ struct edit_options {
 	struct files *files; /* that are looked through before the file system is; NULL: none */
 };
 
+/* What was done to the scene, for who has a copy of it. */
+enum edit_op_kind {
+	EDIT_GIVE_UP, /* nobody has the place any more */
+	EDIT_LEAVE,   /* the model is absent */
+	EDIT_RETURN,  /* it is there again */
+	EDIT_CREATE,
+	EDIT_PLACE, /* a static model was put elsewhere */
+	EDIT_GRAVITY,
+};
+
+struct edit_op {
+	enum edit_op_kind kind;
+	uint32_t model;
+};
+
 struct edit {
 	struct shared *shared;
-	struct plan *plan;
+	struct plan *plan; /* NULL: of a copy, see edit_follow() */
 	struct edit_options options;
 	double step_s; /* of simulated time, from now on */
 	bool world_changed;
 	VEC(uint32_t) leaving; /* created models that were removed in the step before */
 	indices edited;        /* models that are not as in the file, but for what is in the state */
 	uint64_t created, removed;
+	VEC(struct edit_op) log; /* since the primary last emptied it, in order */
 
 	/* private */
 	struct edit_source **sources; /* [room] what created models were made from */
@@ -78,6 +94,17 @@ void edit_pack(const struct edit *edit, struct text *out);
 /* The reverse, on a world as its file has it. Plan and tracker are to be set up anew after it. On failure
  * (TROUPE_EWORLD) the world is worth nothing. */
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error);
+
+/* --- copies of a world, elsewhere: edit_copy.c ------------------------------------------------------------------- */
+
+/* The log, and what it takes to do the same to a copy; before the next edit_begin(). */
+void edit_pack_log(const struct edit *edit, struct text *out);
+/* Does the same to a copy: an edit without plan, of which the scene, the systems and the layout of the state then are
+ * as those of the original. What is wrong with it, TROUPE_EPROTOCOL; the copy is worth nothing then. */
+troupe_status edit_follow(struct edit *edit, struct unpack *in, struct troupe_error *error);
+
+/* Whether a model's words that came from outside are such as physics can take. */
+bool edit_words_sane(const struct state *state, uint32_t model, bool next);
 
 /* Part of the state hash: what is not in the state words. 0 while nothing was changed. */
 uint64_t edit_hash(const struct edit *edit);

@@ -214,10 +214,14 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	systems_init_model(shared->systems, shared->state, model);
 	state_set_initial_of(shared->state, model);
 	keep_source(edit, model, source);
-	plan_add(edit->plan, model);
+	if (edit->plan)
+		plan_add(edit->plan, model);
+	else
+		shared->boxes[model].box = state_model_box(shared->state, model, false);
 	if (!shared->scene->models[model].body_count)
 		indices_add(&edit->edited, model);
 	edit->created++;
+	edit_note(edit, EDIT_CREATE, model);
 	if (left_out && !*warning)
 		warning = left_out;
 	edit_say(note, "model '%.100s' created%s%.120s", shared->scene->models[model].name, *warning ? "; " : "",

@@ -27,6 +27,23 @@ const char *edit_source_entity(const struct edit_source *source);
 troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
+/* Nobody has the place any more. */
+void edit_give_up(struct edit *edit, uint32_t model);
+static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
+{
+	vec_push(&edit->log, (struct edit_op){kind, model});
+}
+
+/* A created model: where it and its parts are, and what it was made from. */
+void edit_pack_created(const struct edit *edit, uint32_t model, struct text *out);
+/* The reverse, into the places that it had. */
+troupe_status edit_unpack_created(
+	struct edit *edit, uint32_t model, uint64_t id, struct unpack *in, struct troupe_error *error);
+/* Places that a model may be said to have by `bytes` bytes of whatever is being unpacked. */
+uint32_t edit_places_max(const struct scene *scene, size_t bytes);
+void edit_pack_pose(struct text *out, const struct pose *pose);
+struct pose edit_unpack_pose(struct unpack *in);
+
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
 

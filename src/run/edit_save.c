@@ -21,7 +21,7 @@ static void pack_vec3(struct text *out, struct vec3 v)
 	pack_double(out, v.z);
 }
 
-static void pack_pose(struct text *out, const struct pose *pose)
+void edit_pack_pose(struct text *out, const struct pose *pose)
 {
 	pack_vec3(out, pose->p);
 	pack_double(out, pose->q.w);
@@ -39,7 +39,7 @@ static struct vec3 unpack_vec3(struct unpack *in)
 	return v;
 }
 
-static struct pose unpack_pose(struct unpack *in)
+struct pose edit_unpack_pose(struct unpack *in)
 {
 	struct pose pose = {.p = unpack_vec3(in)};
 	pose.q.w = unpack_double(in);
@@ -58,7 +58,7 @@ static void pack_source(struct text *out, const struct edit_source *source)
 	pack_string(out, source->path);
 	pack_string(out, source->name);
 	pack_u64(out, source->placed);
-	pack_pose(out, &source->pose);
+	edit_pack_pose(out, &source->pose);
 	files_pack(&source->files, out);
 }
 
@@ -69,9 +69,19 @@ static struct edit_source *unpack_source(struct unpack *in)
 	source->path = unpack_string(in);
 	source->name = unpack_string(in);
 	source->placed = unpack_count(in, 1);
-	source->pose = unpack_pose(in);
+	source->pose = edit_unpack_pose(in);
 	files_unpack(&source->files, in);
 	return source;
+}
+
+void edit_pack_created(const struct edit *edit, uint32_t index, struct text *out)
+{
+	const struct scene_model *m = &edit->shared->scene->models[index];
+	pack_u64(out, m->body_first);
+	pack_u64(out, m->geom_first);
+	pack_u64(out, m->joint_first);
+	pack_u64(out, m->link_first);
+	pack_source(out, edit->sources[index]);
 }
 
 static void pack_model(const struct edit *edit, uint32_t index, struct text *out)
@@ -85,15 +95,10 @@ static void pack_model(const struct edit *edit, uint32_t index, struct text *out
 		return;
 	pack_u64(out, m->id);
 	pack_vec3(out, m->volume);
-	if (m->created) {
-		pack_u64(out, m->body_first);
-		pack_u64(out, m->geom_first);
-		pack_u64(out, m->joint_first);
-		pack_u64(out, m->link_first);
-		pack_source(out, edit->sources[index]);
-	}
+	if (m->created)
+		edit_pack_created(edit, index, out);
 	if (!m->body_count)
-		pack_pose(out, &m->in_body);
+		edit_pack_pose(out, &m->in_body);
 	uint32_t words = m->absent ? 0 : state->models[index].words;
 	pack_u64(out, words);
 	for (uint32_t i = 0; i < words; i++)
@@ -121,7 +126,7 @@ static troupe_status bad_save(struct troupe_error *error, const char *what)
 	return fail(error, TROUPE_EWORLD, "damaged: %s", what);
 }
 
-static troupe_status recreate(
+troupe_status edit_unpack_created(
 	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
 {
 	struct scene_places at = {.id = id, .model = index};
@@ -146,10 +151,10 @@ static troupe_status recreate(
 }
 
 /* Positions of joints and anchors; what systems keep they look at themselves. */
-static bool sane_numbers(const struct state *state, uint32_t model)
+static bool sane_numbers(const struct state *state, uint32_t model, bool next)
 {
 	const struct state_model *m = &state->models[model];
-	const uint64_t *words = state_words(state, model, false);
+	const uint64_t *words = state_words(state, model, next);
 	for (uint32_t i = 0; i + 1 < m->system_first; i++) {
 		double value;
 		memcpy(&value, &words[i], sizeof value);
@@ -159,9 +164,9 @@ static bool sane_numbers(const struct state *state, uint32_t model)
 	return true;
 }
 
-static bool sane_bodies(const struct state *state, uint32_t model)
+bool edit_words_sane(const struct state *state, uint32_t model, bool next)
 {
-	const struct body_state *bodies = state_bodies(state, model, false);
+	const struct body_state *bodies = state_bodies(state, model, next);
 	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
 		const struct body_state *s = &bodies[b];
 		double norm = s->q.w * s->q.w + s->q.x * s->q.x + s->q.y * s->q.y + s->q.z * s->q.z;
@@ -169,7 +174,7 @@ static bool sane_bodies(const struct state *state, uint32_t model)
 			!vec3_within(s->v, PHYSICS_VELOCITY_MAX) || !vec3_within(s->w, PHYSICS_SPIN_MAX))
 			return false;
 	}
-	return sane_numbers(state, model);
+	return sane_numbers(state, model, next);
 }
 
 static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
@@ -182,7 +187,8 @@ static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpa
 	for (uint32_t i = 0; i < words; i++)
 		state_words(state, index, false)[i] = unpack_u64(in);
 	state_touched(state, index);
-	return in->bad || (words && !sane_bodies(state, index)) ? bad_save(error, "the state of a model") : TROUPE_OK;
+	return in->bad || (words && !edit_words_sane(state, index, false)) ? bad_save(error, "the state of a model")
+									   : TROUPE_OK;
 }
 
 static bool sane_volume(struct vec3 v)
@@ -194,7 +200,7 @@ static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
 {
 	if (scene->models[index].body_count)
 		return true;
-	struct pose pose = unpack_pose(in);
+	struct pose pose = edit_unpack_pose(in);
 	if (in->bad || !vec3_within(pose.p, 2 * SDF_LENGTH_MAX))
 		return false;
 	scene_place_static(scene, index, pose);
@@ -215,7 +221,7 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 	struct vec3 volume = unpack_vec3(in);
 	troupe_status status = TROUPE_OK;
 	if (flags & CREATED)
-		status = recreate(edit, index, id, in, error);
+		status = edit_unpack_created(edit, index, id, in, error);
 	if (status)
 		return status;
 	struct scene_model *m = &scene->models[index];
@@ -260,6 +266,12 @@ static uint32_t count_of_places(const struct scene *scene)
 	return MAX(MAX(scene->body_count, scene->geom_count), MAX(scene->joint_count, scene->link_count));
 }
 
+/* Holes are what was removed, of which nothing is in the file: they are bounded by what is. */
+uint32_t edit_places_max(const struct scene *scene, size_t bytes)
+{
+	return (uint32_t)MIN((uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
+}
+
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
@@ -268,9 +280,7 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	edit->last_id = unpack_u64(in);
 	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
 	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
-	/* holes are what was removed, of which nothing is in the file: they are bounded by what is */
-	edit->places_max = (uint32_t)MIN(
-		(uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)(in->end - in->at) * 4, UINT32_MAX / 2);
+	edit->places_max = edit_places_max(scene, (size_t)(in->end - in->at));
 	if (in->bad || count < scene->model_count || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
 		!(vec3_length(scene->gravity) <= EDIT_GRAVITY_MAX))
 		return bad_save(error, "time step, gravity or number of models");

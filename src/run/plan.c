@@ -144,7 +144,7 @@ static void wake(struct plan *plan, uint32_t model)
 	if (!plan->scene->models[model].body_count || !*state_still(state, model, false))
 		return;
 	*state_still(state, model, false) = 0;
-	state_touched(state, model);
+	state_wrote(state, model);
 	plan->woken = true;
 }
 

@@ -112,6 +112,7 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 			return acks[i]->status;
 		}
 	count_time(primary, acks);
+	primary->edit.log.count = primary->shared->state->written.count = 0;
 	if (primary->step.paused)
 		return TROUPE_OK;
 	advance(primary, acks);

@@ -140,7 +140,7 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 	append(ack, physics_all_rested(secondary->physics)->at, physics_all_rested(secondary->physics)->count);
 }
 
-static bool strayed(const struct shared *shared, uint32_t model)
+bool secondary_strayed(const struct shared *shared, uint32_t model)
 {
 	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
 		return true;
@@ -160,8 +160,8 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 		return status;
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
-	for (uint32_t i = 0; i < models->count; i++)
-		if (strayed(shared, models->at[i]))
+	for (uint32_t i = 0; !shared->copy && i < models->count; i++)
+		if (secondary_strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);
 	return TROUPE_OK;
 }

@@ -81,6 +81,7 @@ struct shared {
 	 * at rest. The only thing here that no bit may depend on. */
 	uint32_t *cost_ns;
 	struct physics_options physics;
+	bool copy; /* of what a primary in another process has: that one finds out who strayed */
 };
 
 #endif

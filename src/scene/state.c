@@ -122,6 +122,7 @@ void state_destroy(struct state *state)
 	free(state->words[0]);
 	free(state->words[1]);
 	free(state->initial);
+	vec_free(&state->written);
 	ranges_fini(&state->lines);
 	free(state);
 }
@@ -144,7 +145,7 @@ void state_reset_model(struct state *state, uint32_t model)
 	const struct state_model *m = &state->models[model];
 	if (m->words)
 		memcpy(state_words(state, model, false), state->initial + m->offset, m->words * 8);
-	state_touched(state, model);
+	state_wrote(state, model);
 }
 
 void state_reset(struct state *state)

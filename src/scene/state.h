@@ -49,6 +49,9 @@ struct state {
 	uint32_t *joint_offset;     /* [room.joints] first word, from its model's first */
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
+	/* The primary's: models whose `now` it wrote in place since it last emptied this; some more than once. Who
+	 * holds copies of the words elsewhere must be told. */
+	VEC(uint32_t) written;
 
 	/* private */
 	struct scene_room room;
@@ -116,6 +119,13 @@ static inline void state_advance(struct state *state, uint32_t model)
 static inline void state_touched(struct state *state, uint32_t model)
 {
 	state->models[model].hashed = false;
+}
+
+/* The same by the primary, for a model that a runner may hold a copy of. */
+static inline void state_wrote(struct state *state, uint32_t model)
+{
+	state_touched(state, model);
+	vec_push(&state->written, model);
 }
 
 /* Remembers now as what state_reset() goes back to; called once, after the systems have filled in their words. */

@@ -40,7 +40,9 @@ struct troupe_server {
 	uint32_t world_count;
 	struct crew *crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
-	struct costs *costs;       /* costs.h; NULL: not wanted */
+	struct network *network;   /* network.h; NULL: the secondaries are threads here */
+	bool copy;                 /* of a primary's, in a secondary's process: nothing runs by itself */
+	struct costs *costs; /* costs.h; NULL: not wanted */
 	const struct assign_policy *policy;
 };
 
@@ -49,6 +51,9 @@ void server_warn(const struct troupe_server *server, const char *text);
 /* What troupe_server_create() does. saved: NULL, or a saved state, which becomes the server's, to resume instead of the
  * file def->resume_path, which names it in messages. */
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	struct troupe_server **ret_server, struct troupe_error *error);
+/* The same, of a state that came from a primary: set up, without runners. */
+troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
 /* Goes on until each world has taken steps[world] steps, which it may have. */
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error);

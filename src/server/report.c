@@ -1,5 +1,5 @@
 /* The report: JSON, members in a fixed order, numbers in their shortest exact form. */
-#include "server/internal.h"
+#include "server/network.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ static void add_totals(const struct server_world *world, struct text *out)
 	text_add(out, ",\n  \"iterations\": %" PRIu64 ",\n", steps);
 	member(out, "sim_time", primary_time_s(primary));
 	member(out, "wall_time", wall);
-	member(out, "serial_time", (double)crew_serial_ns(world->server->crew) * 1e-9);
+	member(out, "serial_time", world->server->crew ? (double)crew_serial_ns(world->server->crew) * 1e-9 : 0);
 	member(out, "rtf", wall > 0 ? simulated / wall : 0);
 	member(out, "steps_per_second", wall > 0 ? (double)steps / wall : 0);
 	text_add(out, "  \"state_hash\": \"%016" PRIx64 "\",\n", primary_hash(&world->primary));
@@ -107,7 +107,9 @@ static void add_secondary(const struct server_world *world, uint32_t index, uint
 	text_add_double(out, (double)runner->waited_ns * 1e-9);
 	text_add(out, ", \"critical_share\": ");
 	text_add_double(out, critical_ns ? (double)runner->critical_ns / (double)critical_ns : 0);
-	struct physics_stats physics = crew_physics_stats(world->server->crew, world->index, index);
+	const struct troupe_server *server = world->server;
+	struct physics_stats physics = server->network ? network_physics_stats(server->network, index)
+						       : crew_physics_stats(server->crew, world->index, index);
 	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 "}", physics.contacts,
 		physics.groups, physics.regroups);
 }
@@ -120,6 +122,8 @@ static void add_world(const struct server_world *world, struct text *out)
 	text_add(out, "{\n");
 	add_totals(world, out);
 	add_models(world, out);
+	if (world->server->network)
+		network_report(world->server->network, out);
 	text_add(out, "  \"secondaries\": [\n");
 	for (uint32_t i = 0; i < world->secondaries; i++) {
 		add_secondary(world, i, critical_ns, out);

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "server/costs.h"
+#include "server/network.h"
 #include "server/record.h"
 
 #include <sched.h>
@@ -119,6 +120,8 @@ static uint32_t threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
 	uint32_t movers = world_movers(world), share = MAX(cores() / server->world_count, 1u);
+	if (server->network)
+		return network_secondaries(server->network);
 	if (server->def.secondaries >= 0)
 		return (uint32_t)server->def.secondaries;
 	if (world->scene->secondaries != SCENE_NONE)
@@ -185,12 +188,23 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 	struct crew_watch watch = {on_watch, on_step, on_merged, server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
-		worlds[i] = (struct crew_world){
-			&server->worlds[i].primary, &server->worlds[i].shared, server->worlds[i].threads};
-	troupe_status status =
-		crew_create(worlds, server->world_count, &transport_inproc, &watch, &server->crew, error);
+		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
+			.shared = &server->worlds[i].shared,
+			.threads = server->worlds[i].threads,
+			.codec = server->network ? network_codec(server->network) : NULL,
+			.link = server->network ? network_link(server->network) : NULL};
+	const struct transport_ops *ops = server->network ? &transport_tcp : &transport_inproc;
+	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &server->crew, error);
 	free(worlds);
 	return status;
+}
+
+static troupe_status set_up_network(struct troupe_server *server, struct troupe_error *error)
+{
+	if (server->sdf->worlds.count != 1)
+		return fail(error, TROUPE_EWORLD, "%s: %u worlds: expected one in networked mode",
+			server->def.world_path, server->sdf->worlds.count);
+	return network_create(server->def.network, &server->network, error);
 }
 
 static troupe_status set_up(struct troupe_server *server, struct troupe_error *error)
@@ -209,6 +223,10 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 		status = check_names(server->sdf, error);
 	if (status)
 		return status;
+	if (server->def.network)
+		status = set_up_network(server, error);
+	if (status)
+		return status;
 	server->world_count = server->sdf->worlds.count;
 	server->worlds = mem_alloc_lines(server->world_count * sizeof *server->worlds);
 	for (uint32_t i = 0; i < server->world_count && !status; i++)
@@ -220,7 +238,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	set_up_worlds(server, rule);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
-	if (!status)
+	if (!status && !server->network && !server->copy) /* over a network, when all are there */
 		status = set_up_crew(server, error);
 	if (!status)
 		status = costs_create(server, error);
@@ -240,7 +258,7 @@ troupe_status troupe_server_create(
 	return server_create(def, NULL, 0, ret_server, error);
 }
 
-troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
+static troupe_status create(const struct troupe_server_def *def, bool copy, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error)
 {
 	troupe_status status = check_def(def, error);
@@ -250,6 +268,7 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	server->copy = copy;
 	server->saved = saved;
 	server->saved_count = saved_count;
 	struct troupe_error why = {0};
@@ -263,11 +282,25 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	return TROUPE_OK;
 }
 
+troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	struct troupe_server **ret_server, struct troupe_error *error)
+{
+	return create(def, false, saved, saved_count, ret_server, error);
+}
+
+troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
+	struct troupe_server **ret_server, struct troupe_error *error)
+{
+	return create(def, true, saved, saved_count, ret_server, error);
+}
+
 void troupe_server_destroy(struct troupe_server *server)
 {
 	if (!server)
 		return;
+	network_done(server->network);
 	crew_destroy(server->crew);
+	network_destroy(server->network);
 	record_destroy(server->recorder);
 	costs_destroy(server);
 	for (uint32_t i = 0; i < server->world_count; i++)
@@ -283,9 +316,32 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server);
 }
 
+/* Over a network: who is told to stop has left, and what fails here fails for all. */
+static void tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
+{
+	if (server->network && status)
+		network_stop(server->network, STOP_FAILED, error->text);
+	else if (server->network && atomic_load(&server->worlds[0].primary.stop))
+		network_stop(server->network, STOP_LEFT, "it was stopped");
+}
+
 static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)
 {
-	troupe_status status = crew_run(server->crew, error);
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
+	troupe_status status = TROUPE_OK;
+	if (server->network && !server->crew) {
+		status = network_gather(server->network, server, error);
+		if (!status)
+			status = set_up_crew(server, error);
+		if (status) { /* who has come is told, and will not come again */
+			server->worlds[0].primary.status = status;
+			server->worlds[0].primary.error = *error;
+			return status;
+		}
+	}
+	status = crew_run(server->crew, error);
+	tell_others(server, status, error);
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		atomic_store(&server->worlds[i].primary.stop, false);
 		world_publish(&server->worlds[i], false); /* who asks after a run sees its end */

@@ -8,7 +8,7 @@
 #ifndef SYSTEM_MESSAGE_H
 #define SYSTEM_MESSAGE_H
 
-#include "base/base.h"
+#include "base/pack.h"
 #include "geom/geom.h"
 
 enum {
@@ -140,6 +140,11 @@ extern const struct message_schema message_set_performer;
  * what was expected" otherwise, "column N of line M" from the second line on; columns are bytes from 1. */
 troupe_status message_parse(
 	const struct message_schema *schema, const char *text, struct message *ret_message, struct troupe_error *error);
+
+/* A message as bytes, and back: for who gives it to somebody in another process. What is read is checked against the
+ * schema; true: the caller owns the message. */
+void message_pack(const struct message_schema *schema, const struct message *message, struct text *out);
+bool message_unpack(const struct message_schema *schema, struct unpack *in, struct message *ret_message);
 
 /* Frees texts and items; nothing to do for a message without. Copies made by assignment share them: whoever holds the
  * last one calls this, once, and nobody looks at another copy's texts or items afterwards. */

@@ -68,12 +68,13 @@ echo 'not XML' >text.sdf
 : >empty.sdf
 echo '<robot name="x"/>' >robot.sdf
 echo '<sdf version="1.9"/>' >none.sdf
+echo '<sdf version="1.9"><world name="v"/><world name="w"/></sdf>' >two.sdf
 sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, check or print; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, check or print" fly
+bad 2 'no command given: expected run, replay, check, print or keygen; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, check, print or keygen" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
@@ -131,7 +132,24 @@ bad 2 "troupe replay: --iterations: no such option" replay --iterations 5 r
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
-bad 2 "troupe run: --network-role: " run --network-role primary w.sdf
+bad 2 "troupe run: --network-role primary: expected --network-secondaries" run --network-role primary w.sdf
+bad 2 "troupe run: --network-role: 'x': expected primary or secondary" run --network-role x w.sdf
+bad 2 "troupe run: no WORLD.sdf given" run --network-role Primary --network-secondaries 2
+bad 2 "troupe run: --network-secondaries: '0': expected a whole number from 1 to" run --network-secondaries 0 w.sdf
+bad 2 "troupe run: --secondaries 3 and 2 of them over the network" run --network-role PRIMARY --network-secondaries 2 \
+	--secondaries 3 w.sdf
+bad 2 "troupe run: --network-address: not without --network-role" run --network-address 127.0.0.1 w.sdf
+bad 2 "troupe run: --network-address: not with --network-role primary" run --network-role primary \
+	--network-secondaries 1 --network-address 127.0.0.1 w.sdf
+bad 2 "troupe run: --network-listen: not with --network-role secondary" run --network-role secondary --network-listen :1
+bad 2 "troupe run: --network-socket: 77 is no open file" run --network-role secondary --network-socket 77
+bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
+bad 2 "troupe run: --transport tcp: expected at least one of --secondaries" run --transport tcp --secondaries 0 w.sdf
+bad 2 "troupe run: --transport tcp starts its secondaries here" run --transport tcp --network-role primary w.sdf
+bad 1 "no/key: " run --network-role secondary --network-address 192.0.2.1:1 --network-key-file no/key
+HOME=$folder XDG_CONFIG_HOME= bad 1 "without a key only this machine" run --network-role secondary --network-address 192.0.2.1
+bad 1 "two.sdf: 2 worlds: expected one in networked mode" run --transport tcp --secondaries 1 two.sdf
+bad 1 "no/s: cannot write" run --save-on-stop no/s w.sdf
 bad 2 "troupe run: --headless-rendering: " run --headless-rendering w.sdf
 bad 2 "troupe check: --iterations: no such option" check --iterations 5 w.sdf
 bad 2 "troupe print: --flat: '1': expected no argument" print --flat=1 w.sdf
@@ -447,8 +465,26 @@ fi
 "$troupe" run --until 0.3 --rtf 1 w.sdf >out 2>err && ! grep -q 'sim ' err
 report $? 'a status line in a pipe'
 
+# --- keygen --------------------------------------------------------------------------------------------------------
+umask 022
+XDG_CONFIG_HOME=$folder/config good "^$folder/config/troupe/key$" keygen
+[ "$(stat -c %a config config/troupe config/troupe/key | tr '\n' ' ')" = '700 700 600 ' ]
+report $? 'a key that others may read'
+cp config/troupe/key before
+XDG_CONFIG_HOME=$folder/config bad 1 "config/troupe/key: is there already" keygen
+cmp -s config/troupe/key before
+report $? 'a key that was there is another now'
+HOME=$folder XDG_CONFIG_HOME=relative good "^$folder/.config/troupe/key$" keygen
+good '^own$' keygen --output own
+[ "$(cat own before .config/troupe/key | sort -u | grep -cxE 'troupe key 1 [0-9a-f]{64}')" = 3 ]
+report $? 'two keys are the same, or not of the form that was promised'
+(unset HOME XDG_CONFIG_HOME; bad 1 'neither XDG_CONFIG_HOME nor HOME is set: expected --output' keygen; [ $failed = 0 ]) ||
+	failed=$((failed + 1))
+bad 1 '/dev/null/key: cannot be made' keygen --output /dev/null/key
+bad 2 'keygen: ' keygen there
+
 # --- the manual page -----------------------------------------------------------------------------------------------
-for command in run replay check print; do
+for command in run replay check print keygen; do
 	"$troupe" $command --help | cut -c1-29 | grep -E '^ +-' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
 done | sort -u >in_help
 sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' | sed 's/\\-/-/g' |

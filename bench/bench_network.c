@@ -1,0 +1,287 @@
+/* What a step costs over a network, on one machine: an empty one beside a bare exchange of as many bytes over a polled
+ * loopback connection, and of robots beside threads of one process; in the clear and over TLS. The secondaries are
+ * processes: this program, executed again. */
+#include "bench.h"
+#include "robots.h"
+
+#include "base/base.h"
+#include "net/key.h"
+#include "net/pair.h"
+
+#include <troupe/network.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TURN_NS 2e7
+
+enum { STEPS_LEAST = 200, STEPS_MOST = 20000, SECONDARIES = 2, EXCHANGES = 1000, STALE_MS = 60000 };
+
+enum way { TCP, TLS };
+static const char *const way_names[] = {[TCP] = "tcp", [TLS] = "tls"};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench_network: %s\n", what);
+	exit(1);
+}
+
+/* --- secondaries -------------------------------------------------------------------------------------------------- */
+
+/* argv: "--be-secondary", then a socket, or an address and a key's file. */
+static int be_secondary(int argc, char **argv)
+{
+	int file = argc == 3 ? atoi(argv[2]) : -1;
+	struct troupe_network network = {.address = argv[2], .key_file = argc == 4 ? argv[3] : NULL, .wait_s = 60};
+	if (argc == 3)
+		network = (struct troupe_network){.sockets = &file};
+	struct troupe_secondary_def def = {.network = &network};
+	struct troupe_secondary *secondary;
+	struct troupe_error error;
+	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
+	if (!status)
+		status = troupe_secondary_run(secondary, &error);
+	if (status)
+		fprintf(stderr, "bench_network: %s\n", error.text);
+	return status ? 1 : 0;
+}
+
+static int execute(int file, const char *where, const char *key)
+{
+	char name[] = "bench_network", be[] = "--be-secondary", *place = mem_strdup(where), *secret = mem_strdup(key);
+	char *arguments[] = {name, be, place, *key ? secret : NULL, NULL};
+	fflush(NULL);
+	int process = fork();
+	if (!process) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (file >= 0)
+			(void)fcntl(file, F_SETFD, 0);
+		(void)execv("/proc/self/exe", arguments);
+		_exit(1);
+	}
+	free(place);
+	free(secret);
+	return process;
+}
+
+struct remote { /* a server whose secondaries are processes */
+	struct troupe_server *server;
+	int processes[SECONDARIES], count;
+};
+
+static struct remote start(const char *world, enum way way, int secondaries, const char *key)
+{
+	static int port;
+	struct remote remote = {.count = secondaries};
+	struct troupe_server_def def = bench_def(world, secondaries);
+	struct troupe_error error;
+	int sockets[SECONDARIES], ends[2];
+	char where[32];
+	port = port ? port + 1 : 20000 + (int)(getpid() % 20000);
+	(void)snprintf(where, sizeof where, "127.0.0.1:%d", port);
+	struct troupe_network network = {
+		.secondaries = (uint32_t)secondaries, .stale_ms = STALE_MS, .listen = where, .key_file = key};
+	for (int i = 0; i < secondaries && way == TCP; i++) {
+		char number[16];
+		if (pair_create(ends, &error))
+			die(error.text);
+		(void)snprintf(number, sizeof number, "%d", ends[1]);
+		remote.processes[i] = execute(ends[1], number, "");
+		(void)close(ends[1]);
+		sockets[i] = ends[0];
+		network.sockets = sockets;
+	}
+	def.network = &network;
+	remote.server = bench_create(&def);
+	for (int i = 0; i < secondaries && way == TLS; i++)
+		remote.processes[i] = execute(-1, where, key);
+	return remote;
+}
+
+static void end(struct remote *remote)
+{
+	troupe_server_destroy(remote->server);
+	for (int i = 0; i < remote->count; i++)
+		(void)waitpid(remote->processes[i], NULL, 0);
+}
+
+/* --- the bare exchange -------------------------------------------------------------------------------------------- */
+
+static bool receive(int file, char *bytes, size_t count)
+{
+	for (size_t at = 0; at < count;) {
+		ssize_t got = read(file, bytes + at, count - at);
+		if (!got)
+			return false;
+		at += got > 0 ? (size_t)got : 0;
+	}
+	return true;
+}
+
+struct exchange {
+	int file, process;
+	size_t there, back; /* bytes */
+};
+
+static struct exchange begin_exchange(size_t there, size_t back)
+{
+	struct troupe_error error;
+	char bytes[256] = {0};
+	int ends[2];
+	if (pair_create(ends, &error))
+		die(error.text);
+	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	fflush(NULL);
+	int process = fork();
+	if (!process) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)close(ends[0]);
+		while (receive(ends[1], bytes, there))
+			(void)!write(ends[1], bytes, back);
+		_exit(0);
+	}
+	(void)close(ends[1]);
+	return (struct exchange){ends[0], process, there, back};
+}
+
+/* ns of one */
+static double time_exchanges(const struct exchange *exchange, int count)
+{
+	char bytes[256] = {0};
+	uint64_t begin = bench_now_ns();
+	for (int i = 0; i < count; i++) {
+		(void)!write(exchange->file, bytes, exchange->there);
+		if (!receive(exchange->file, bytes, exchange->back))
+			die("the other end is gone");
+	}
+	return (double)(bench_now_ns() - begin) / count;
+}
+
+static void end_exchange(struct exchange *exchange)
+{
+	(void)close(exchange->file);
+	(void)waitpid(exchange->process, NULL, 0);
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------- */
+
+static double member(const struct troupe_server *server, const char *name)
+{
+	char key[64], *report = troupe_server_report(server);
+	(void)snprintf(key, sizeof key, "\"%s\": ", name);
+	const char *at = strstr(report, key);
+	double value = at ? atof(at + strlen(key)) : 0;
+	free(report);
+	return value;
+}
+
+static uint64_t steps_of_turn(struct troupe_server *server, uint64_t *until)
+{
+	(void)bench_run(server, *until += STEPS_LEAST); /* they meet in it */
+	double steps = TURN_NS * STEPS_LEAST / bench_run(server, *until += STEPS_LEAST);
+	return steps > STEPS_MOST ? STEPS_MOST : steps < STEPS_LEAST ? STEPS_LEAST : (uint64_t)steps;
+}
+
+static void measure_empty(const struct bench_options *options, enum way way, const char *key)
+{
+	struct bench_samples mine = {0}, bare = {0};
+	char *world = robots_world(0, 1), subject[64];
+	struct exchange exchange = begin_exchange(17, 18); /* what an empty step and its ack have */
+	struct remote remote = start(world, way, 1, key);
+	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
+	steps = options->smoke ? 50 : steps;
+	(void)snprintf(subject, sizeof subject, "empty step, %s", way_names[way]);
+	for (int r = -1; r < options->repeats; r++) {
+		double ns = 0, bare_ns = 0;
+		bench_progress(options, subject, r);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			ns += bench_run(remote.server, until += steps) / (double)steps;
+			bare_ns += time_exchanges(&exchange, options->smoke ? 50 : EXCHANGES);
+		}
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / BENCH_TURNS / 1000);
+		bench_add(&bare, bare_ns / BENCH_TURNS / 1000);
+	}
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "us/step",
+				     .values = &mine,
+				     .baselines = &bare,
+				     .at_most = way == TCP ? 1.5 : 0,
+				     .hash = troupe_server_hash(remote.server)});
+	end(&remote);
+	end_exchange(&exchange);
+	free(world);
+}
+
+static void measure_robots(
+	const struct bench_options *options, int robots, int secondaries, enum way way, const char *key)
+{
+	struct bench_samples mine = {0}, threads = {0};
+	char *world = robots_world(robots, secondaries), subject[80];
+	struct remote remote = start(world, way, secondaries, key);
+	struct troupe_server *here = bench_server(world, secondaries);
+	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
+	steps = options->smoke ? 10 : MAX(steps / 2, UINT64_C(10));
+	(void)bench_run(here, until);
+	double before = member(remote.server, "step_bytes") + member(remote.server, "ack_bytes");
+	uint64_t from = until;
+	for (int r = -1; r < options->repeats; r++) {
+		double ns = 0, threads_ns = 0;
+		bench_progress(options, "robots", r);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			ns += bench_run(remote.server, until += steps);
+			threads_ns += bench_run(here, until);
+		}
+		if (r < 0)
+			continue;
+		bench_add(&mine, ns / BENCH_TURNS / (double)steps / 1000);
+		bench_add(&threads, threads_ns / BENCH_TURNS / (double)steps / 1000);
+	}
+	bench_same(remote.server, here, "bench_network");
+	double bytes = member(remote.server, "step_bytes") + member(remote.server, "ack_bytes") - before;
+	(void)snprintf(subject, sizeof subject, "%d on %d, %s, %.0f B/step", robots, secondaries, way_names[way],
+		bytes / (double)(until - from));
+	bench_print(options, &(struct bench_row){.subject = subject,
+				     .unit = "us/step",
+				     .values = &mine,
+				     .baselines = &threads,
+				     .hash = troupe_server_hash(here)});
+	end(&remote);
+	troupe_server_destroy(here);
+	free(world);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 3 && !strcmp(argv[1], "--be-secondary"))
+		return be_secondary(argc, argv);
+	char folder[] = "/tmp/bench_network.XXXXXX", key[64];
+	struct troupe_error error;
+	struct bench_options options = bench_parse(argc, argv,
+		"bench_network: steps whose secondaries are processes; baseline of an empty one: a bare exchange of as "
+		"many "
+		"bytes, polled; of robots: threads");
+	if (!mkdtemp(folder))
+		die("no folder for a key");
+	(void)snprintf(key, sizeof key, "%s/key", folder);
+	bool keyed = key_usable() && !key_create(key, &error);
+	for (enum way way = TCP; way <= (keyed ? TLS : TCP); way++)
+		measure_empty(&options, way, key);
+	static const int robots[] = {0, 64, 512};
+	for (size_t i = 0; i < ARRAY_LEN(robots); i++)
+		for (int secondaries = 1; secondaries <= SECONDARIES; secondaries++)
+			for (enum way way = TCP; way <= (keyed ? TLS : TCP); way++)
+				measure_robots(
+					&options, options.smoke ? MIN(robots[i], 8) : robots[i], secondaries, way, key);
+	(void)unlink(key);
+	(void)rmdir(folder);
+	return 0;
+}

@@ -1,0 +1,305 @@
+#include "cli/network.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { END_MS = 500, END_LOOK_US = 5000 };
+
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
+
+/* What the documents of Gazebo's first distributed simulation say. */
+static const char *from_environment(const char *what)
+{
+	static const char *const prefixes[] = {"IGN_GAZEBO_NETWORK_", "GZ_SIM_NETWORK_"};
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+		char name[64], option[64];
+		(void)snprintf(name, sizeof name, "%s%s", prefixes[i], what);
+		const char *value = getenv(name);
+		if (!value || !*value)
+			continue;
+		(void)snprintf(option, sizeof option, "--network-%s", what);
+		for (char *at = option; *at; at++)
+			*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+		cli_complain("run", "%s in the environment is deprecated: say %s %s", name, option, value);
+		return value;
+	}
+	return NULL;
+}
+
+static bool refuse(const char *format, ...) TROUPE_PRINTF(1, 2);
+static bool refuse(const char *format, ...)
+{
+	struct troupe_error text;
+	va_list args;
+	va_start(args, format);
+	fail_v(&text, TROUPE_EINVAL, format, args);
+	va_end(args);
+	cli_complain("run", "%s; see troupe run --help", text.text);
+	return false;
+}
+
+static bool take_environment(struct network_settings *settings)
+{
+	if (!settings->role)
+		settings->role = from_environment("ROLE");
+	if (settings->role && !settings->secondaries && !strcasecmp(settings->role, "primary")) {
+		const char *value = from_environment("SECONDARIES");
+		if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1))
+			return refuse("secondaries '%.40s' in the environment: expected a whole number from 1", value);
+	}
+	return true;
+}
+
+static bool check_unused(const struct network_settings *settings, enum network_mode mode)
+{
+	bool primary = mode == NETWORK_PRIMARY, secondary = mode == NETWORK_SECONDARY, either = primary || secondary;
+	const struct {
+		const char *name;
+		bool given, fits;
+	} options[] = {
+		{"network-secondaries", settings->secondaries > 0, primary},
+		{"network-address", settings->address, secondary},
+		{"network-listen", settings->listen, primary},
+		{"network-partition", settings->partition, either},
+		{"network-interface", settings->interface, either},
+		{"network-key-file", settings->key_file, either},
+		{"network-insecure", settings->insecure, either},
+		{"network-wait", settings->wait_s > 0, either},
+		{"network-stale-ms", settings->stale_ms > 0, primary || mode == NETWORK_CHILDREN},
+		{"network-socket", settings->socket >= 0, secondary},
+		{"save-on-stop", settings->save_on_stop, !secondary},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].given && !options[i].fits)
+			return refuse("--%s: not %s", options[i].name,
+				secondary ? "with --network-role secondary"
+				: primary ? "with --network-role primary"
+					  : "without --network-role");
+	return true;
+}
+
+static uint32_t cores(void)
+{
+	cpu_set_t allowed;
+	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
+}
+
+static bool choose_children(struct network_settings *settings, int64_t secondaries)
+{
+	if (settings->role)
+		return refuse("--transport tcp starts its secondaries here: expected no --network-role");
+	if (!secondaries)
+		return refuse("--transport tcp: expected at least one of --secondaries");
+	settings->secondaries = secondaries > 0 ? secondaries : cores();
+	return true;
+}
+
+static bool choose_primary(struct network_settings *settings, int64_t secondaries)
+{
+	if (!settings->secondaries && secondaries > 0)
+		settings->secondaries = secondaries;
+	if (secondaries >= 0 && settings->secondaries != secondaries)
+		return refuse("--secondaries %lld and %lld of them over the network: expected one number",
+			(long long)secondaries, (long long)settings->secondaries);
+	return settings->secondaries ||
+	       refuse("--network-role primary: expected --network-secondaries, the number to wait for");
+}
+
+bool network_choose(struct network_settings *settings, int64_t secondaries, enum network_mode *ret_mode)
+{
+	if (settings->transport && !strcmp(settings->transport, "tcp")) {
+		*ret_mode = NETWORK_CHILDREN;
+		int64_t given = settings->secondaries;
+		settings->secondaries = 0;
+		if (given)
+			return refuse("--transport tcp: expected --secondaries, not --network-secondaries");
+		return check_unused(settings, *ret_mode) && choose_children(settings, secondaries);
+	}
+	if (!take_environment(settings))
+		return false;
+	*ret_mode = !settings->role                            ? NETWORK_NONE
+		    : !strcasecmp(settings->role, "primary")   ? NETWORK_PRIMARY
+		    : !strcasecmp(settings->role, "secondary") ? NETWORK_SECONDARY
+							       : NETWORK_CHILDREN;
+	if (*ret_mode == NETWORK_CHILDREN)
+		return refuse("--network-role: '%.40s': expected primary or secondary", settings->role);
+	if (settings->distributed && *ret_mode == NETWORK_NONE)
+		cli_complain("run", "--distributed alone does nothing: say --network-role primary and "
+				    "--network-secondaries N here, and --network-role secondary elsewhere");
+	if (!check_unused(settings, *ret_mode))
+		return false;
+	return *ret_mode != NETWORK_PRIMARY || choose_primary(settings, secondaries);
+}
+
+/* --- being a secondary -------------------------------------------------------------------------------------------- */
+
+static _Atomic(struct troupe_secondary *) interrupted; /* set while it runs */
+
+static void set_handlers(void (*handler)(int), bool of_keys)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	sigemptyset(&action.sa_mask);
+	if (of_keys)
+		sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* The second signal kills. */
+static void on_signal(int number)
+{
+	struct troupe_secondary *secondary = atomic_load(&interrupted);
+	if (secondary)
+		troupe_secondary_stop(secondary);
+	signal(number, SIG_DFL);
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	const int64_t *verbosity = ctx;
+	if (*verbosity >= 1)
+		cli_complain("run", "%s", text);
+}
+
+int network_exit_status(troupe_status status)
+{
+	return status == TROUPE_EINVAL ? CLI_BAD_INPUT : cli_exit_status(status);
+}
+
+static bool is_socket(int64_t file)
+{
+	int type;
+	return file >= 0 && file <= INT32_MAX && (type = fcntl((int)file, F_GETFD)) >= 0;
+}
+
+int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity)
+{
+	int file = (int)settings->socket;
+	bool started_here = settings->socket >= 0;
+	struct troupe_network network = {.address = settings->address,
+		.partition = settings->partition,
+		.interface = settings->interface,
+		.key_file = settings->key_file,
+		.insecure = settings->insecure,
+		.wait_s = settings->wait_s,
+		.sockets = started_here ? &file : NULL};
+	struct troupe_secondary_def def = {
+		.network = &network, .break_rule = break_rule, .on_note = on_note, .ctx = &verbosity};
+	struct troupe_secondary *secondary = NULL;
+	struct troupe_error error;
+	if (started_here && !is_socket(settings->socket)) {
+		cli_complain("run", "--network-socket: %lld is no open file", (long long)settings->socket);
+		return CLI_BAD_USAGE;
+	}
+	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
+	if (!status) {
+		/* one that was started here leaves it to its primary what Ctrl-C means */
+		atomic_store(&interrupted, secondary);
+		set_handlers(on_signal, !started_here);
+		status = troupe_secondary_run(secondary, &error);
+		set_handlers(SIG_DFL, !started_here);
+		atomic_store(&interrupted, NULL);
+	}
+	if (status && (!started_here || verbosity >= 1))
+		cli_complain("run", "%s", error.text);
+	troupe_secondary_destroy(secondary);
+	return network_exit_status(status);
+}
+
+/* --- secondaries that are started here ---------------------------------------------------------------------------- */
+
+/* In the new process, between fork() and exec(). */
+static void become_secondary(int file, int parent, char *const *words)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(CLI_PEER_LOST);
+	(void)signal(SIGINT, SIG_IGN); /* Ctrl-C is for the primary, which tells the others */
+	(void)fcntl(file, F_SETFD, 0);
+	(void)execv("/proc/self/exe", words);
+	_exit(CLI_BROKEN);
+}
+
+static troupe_status start_one(
+	struct children *children, uint32_t index, const char *break_rule, struct troupe_error *error)
+{
+	int ends[2], parent = getpid();
+	char file[16];
+	troupe_status status = troupe_network_pair(ends, error);
+	if (status)
+		return status;
+	(void)snprintf(file, sizeof file, "%d", ends[1]);
+	char words[][24] = {"troupe", "run", "--network-role", "secondary", "--network-socket", "-v0", "--break"};
+	char *rule = mem_strdup(break_rule ? break_rule : "");
+	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5],
+		break_rule ? words[6] : NULL, rule, NULL};
+	fflush(NULL);
+	int pid = fork();
+	if (!pid)
+		become_secondary(ends[1], parent, arguments);
+	int code = errno;
+	free(rule);
+	(void)close(ends[1]);
+	children->sockets[index] = ends[0];
+	children->pids[index] = MAX(pid, 0);
+	return pid < 0 ? fail(error, TROUPE_ELIMIT, "cannot start secondary %u: %s", index + 1, strerror(code))
+		       : TROUPE_OK;
+}
+
+troupe_status children_start(
+	struct children *children, uint32_t count, const char *break_rule, struct troupe_error *error)
+{
+	*children = (struct children){.count = count};
+	children->pids = mem_alloc(count * sizeof *children->pids);
+	children->sockets = mem_alloc(count * sizeof *children->sockets);
+	for (uint32_t i = 0; i < count; i++)
+		children->sockets[i] = -1;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < count && !status; i++)
+		status = start_one(children, i, break_rule, error);
+	return status;
+}
+
+static uint32_t reap(struct children *children)
+{
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < children->count; i++) {
+		if (children->pids[i] && waitpid(children->pids[i], NULL, WNOHANG) != 0)
+			children->pids[i] = 0;
+		left += children->pids[i] != 0;
+	}
+	return left;
+}
+
+static void reap_for(struct children *children, uint32_t limit_ms)
+{
+	for (uint32_t waited_us = 0; reap(children) && waited_us < limit_ms * 1000; waited_us += END_LOOK_US)
+		(void)usleep(END_LOOK_US);
+}
+
+void children_end(struct children *children)
+{
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->sockets[i] >= 0)
+			(void)close(children->sockets[i]);
+	reap_for(children, END_MS);
+	for (uint32_t i = 0; i < children->count; i++)
+		if (children->pids[i])
+			(void)kill(children->pids[i], SIGKILL);
+	reap_for(children, END_MS); /* who cannot even be killed now goes later, to init */
+	free(children->pids);
+	free(children->sockets);
+	*children = (struct children){0};
+}

@@ -1,0 +1,267 @@
+/* Payloads are made of base/pack's numbers and strings and nothing else, and each ends where its last field ends: one
+ * that is longer is refused, so that nothing can hide behind it. Only the hello may be longer when it is of another
+ * protocol, of which nothing is known but where protocol and name stand. */
+#include "net/hello.h"
+
+#include "base/pack.h"
+
+#include <string.h>
+
+#define MAGIC UINT64_C(0x54206570756f7274)          /* "troupe T" */
+#define MAGIC_DATAGRAM UINT64_C(0x55206570756f7274) /* "troupe U" */
+
+static struct unpack unpack_of(const void *bytes, size_t count)
+{
+	const char *at = count ? bytes : "";
+	return (struct unpack){at, at + count, false};
+}
+
+/* A text within its limit, without control characters: it will be printed. */
+static void unpack_text(struct unpack *in, char *ret_text, size_t max)
+{
+	size_t count;
+	const char *bytes = unpack_bytes(in, &count);
+	ret_text[0] = '\0';
+	if (count > max)
+		in->bad = true;
+	for (size_t i = 0; !in->bad && i < count; i++)
+		if ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f)
+			in->bad = true;
+	if (in->bad)
+		return;
+	memcpy(ret_text, bytes, count);
+	ret_text[count] = '\0';
+}
+
+/* What is ours may hold anything, and be too long for nothing but its array. */
+static void pack_text(struct text *out, const char *text, size_t max)
+{
+	size_t count = strnlen(text, max);
+	pack_u64(out, count);
+	for (size_t i = 0; i < count; i++) {
+		char c = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+		text_add_bytes(out, &c, 1);
+	}
+}
+
+static void unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
+{
+	for (int i = 0; i < HELLO_ID_BYTES / 8; i++) {
+		uint64_t word = unpack_u64(in);
+		for (int k = 0; k < 8; k++)
+			ret_id[8 * i + k] = (unsigned char)(word >> (8 * k) & 0xff);
+	}
+}
+
+static bool all_taken(const struct unpack *in)
+{
+	return !in->bad && in->at == in->end;
+}
+
+static bool role_is_known(uint64_t role)
+{
+	return role == HELLO_PRIMARY || role == HELLO_SECONDARY;
+}
+
+/* --- hello -------------------------------------------------------------------------------------------------------- */
+
+void hello_encode(const struct hello *hello, struct text *out)
+{
+	pack_u64(out, MAGIC);
+	pack_u64(out, hello->protocol);
+	pack_text(out, hello->name, HELLO_TEXT_MAX);
+	pack_u64(out, hello->role);
+	text_add_bytes(out, (const char *)hello->id, HELLO_ID_BYTES);
+	pack_u64(out, hello->fingerprint);
+	pack_u64(out, hello->world);
+	pack_u64(out, hello->secondaries);
+	pack_text(out, hello->build, HELLO_TEXT_MAX);
+	pack_text(out, hello->partition, HELLO_TEXT_MAX);
+}
+
+static bool decode_rest(struct unpack *in, struct hello *hello)
+{
+	uint64_t role = unpack_u64(in);
+	unpack_id(in, hello->id);
+	hello->fingerprint = unpack_u64(in);
+	hello->world = unpack_u64(in);
+	hello->secondaries = unpack_count(in, HELLO_SECONDARIES_MAX);
+	unpack_text(in, hello->build, HELLO_TEXT_MAX);
+	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
+	hello->role = role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
+	return all_taken(in) && role_is_known(role);
+}
+
+troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	struct hello hello = {0};
+	if (unpack_u64(&in) != MAGIC)
+		return fail(error, TROUPE_EPROTOCOL, "its hello is not troupe's");
+	hello.protocol = unpack_count(&in, UINT32_MAX);
+	unpack_text(&in, hello.name, HELLO_TEXT_MAX);
+	if (in.bad || !hello.protocol || (hello.protocol == HELLO_PROTOCOL && !decode_rest(&in, &hello)))
+		return fail(error, TROUPE_EPROTOCOL, "its hello is not valid");
+	*ret_hello = hello;
+	return TROUPE_OK;
+}
+
+troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error)
+{
+	if (ours->protocol != theirs->protocol)
+		return fail(
+			error, TROUPE_EPROTOCOL, "it speaks protocol %u, and we %u", theirs->protocol, ours->protocol);
+	if (strcmp(ours->partition, theirs->partition))
+		return fail(error, TROUPE_EPROTOCOL, "it is of partition '%s', and we of '%s'", theirs->partition,
+			ours->partition);
+	if (ours->role == theirs->role)
+		return fail(error, TROUPE_EPROTOCOL, "it is a %s, and so are we",
+			ours->role == HELLO_PRIMARY ? "primary" : "secondary");
+	if (strcmp(ours->build, theirs->build))
+		return fail(error, TROUPE_EPROTOCOL, "its build is '%s', and ours '%s'", theirs->build, ours->build);
+	if (ours->fingerprint != theirs->fingerprint)
+		return fail(error, TROUPE_EPROTOCOL,
+			"its floating-point arithmetic has fingerprint %016llx, and ours %016llx: it would compute "
+			"other bits",
+			(unsigned long long)theirs->fingerprint, (unsigned long long)ours->fingerprint);
+	if (ours->world && theirs->world && ours->world != theirs->world)
+		return fail(error, TROUPE_EPROTOCOL, "its world has hash %016llx, and ours %016llx",
+			(unsigned long long)theirs->world, (unsigned long long)ours->world);
+	return TROUPE_OK;
+}
+
+/* --- the small ones ----------------------------------------------------------------------------------------------- */
+
+void welcome_encode(const struct welcome *welcome, struct text *out)
+{
+	pack_u64(out, welcome->secondary);
+	pack_u64(out, welcome->secondaries);
+	pack_u64(out, welcome->stale_ms);
+}
+
+troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	struct welcome welcome;
+	welcome.secondary = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	welcome.secondaries = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
+	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
+		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
+	*ret = welcome;
+	return TROUPE_OK;
+}
+
+void heartbeat_encode(const struct heartbeat *heartbeat, struct text *out)
+{
+	pack_u64(out, heartbeat->busy);
+	pack_u64(out, heartbeat->step);
+}
+
+troupe_status heartbeat_decode(const void *bytes, size_t count, struct heartbeat *ret, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	uint32_t busy = unpack_count(&in, 1);
+	uint64_t step = unpack_u64(&in);
+	if (!all_taken(&in))
+		return fail(error, TROUPE_EPROTOCOL, "its heartbeat is not valid");
+	*ret = (struct heartbeat){busy, step};
+	return TROUPE_OK;
+}
+
+void stop_encode(const struct stop *stop, struct text *out)
+{
+	pack_u64(out, stop->kind);
+	pack_u64(out, stop->next_step);
+	pack_text(out, stop->who, HELLO_WHO_MAX);
+	pack_text(out, stop->why, HELLO_WORDS_MAX);
+}
+
+troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	struct stop stop;
+	uint32_t kind = unpack_count(&in, STOP_MISSING);
+	stop.next_step = unpack_u64(&in);
+	unpack_text(&in, stop.who, HELLO_WHO_MAX);
+	unpack_text(&in, stop.why, HELLO_WORDS_MAX);
+	if (!all_taken(&in) || kind < STOP_DONE)
+		return fail(error, TROUPE_EPROTOCOL, "its stop is not valid");
+	stop.kind = (enum stop_kind)kind;
+	*ret = stop;
+	return TROUPE_OK;
+}
+
+void refuse_encode(const char *why, struct text *out)
+{
+	pack_text(out, why, HELLO_WORDS_MAX);
+}
+
+troupe_status refuse_decode(
+	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	char why[HELLO_WORDS_MAX + 1];
+	unpack_text(&in, why, HELLO_WORDS_MAX);
+	if (!all_taken(&in))
+		return fail(error, TROUPE_EPROTOCOL, "its refusal is not valid");
+	strcpy(ret_why, why);
+	return TROUPE_OK;
+}
+
+void number_encode(uint64_t number, struct text *out)
+{
+	pack_u64(out, number);
+}
+
+troupe_status number_decode(const void *bytes, size_t count, uint64_t *ret, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	uint64_t number = unpack_u64(&in);
+	if (!all_taken(&in))
+		return fail(error, TROUPE_EPROTOCOL, "a number is not valid");
+	*ret = number;
+	return TROUPE_OK;
+}
+
+/* --- announcements ------------------------------------------------------------------------------------------------ */
+
+void announcement_encode(const struct announcement *announcement, struct text *out)
+{
+	pack_u64(out, MAGIC_DATAGRAM);
+	pack_u64(out, HELLO_PROTOCOL);
+	pack_u64(out, announcement->kind);
+	pack_u64(out, announcement->role);
+	text_add_bytes(out, (const char *)announcement->id, HELLO_ID_BYTES);
+	pack_u64(out, announcement->port);
+	pack_u64(out, announcement->secondaries);
+	pack_u64(out, announcement->present);
+	pack_text(out, announcement->partition, HELLO_TEXT_MAX);
+	pack_text(out, announcement->name, HELLO_TEXT_MAX);
+}
+
+/* Seven numbers, the id, two texts with their counts: */
+_Static_assert(7 * 8 + HELLO_ID_BYTES + 2 * (8 + HELLO_TEXT_MAX) <= ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
+	"the longest announcement fits into a datagram");
+
+troupe_status announcement_decode(const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error)
+{
+	struct unpack in = unpack_of(bytes, count);
+	struct announcement a = {0};
+	if (unpack_u64(&in) != MAGIC_DATAGRAM || unpack_u64(&in) != HELLO_PROTOCOL)
+		return fail(error, TROUPE_EPROTOCOL, "not an announcement of protocol %d", HELLO_PROTOCOL);
+	uint32_t kind = unpack_count(&in, ANNOUNCE_FIXED);
+	uint64_t role = unpack_u64(&in);
+	unpack_id(&in, a.id);
+	a.port = (uint16_t)unpack_count(&in, UINT16_MAX);
+	a.secondaries = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	a.present = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	unpack_text(&in, a.partition, HELLO_TEXT_MAX);
+	unpack_text(&in, a.name, HELLO_TEXT_MAX);
+	if (!all_taken(&in) || kind < ANNOUNCE_HERE || !role_is_known(role) || (role == HELLO_PRIMARY) != (a.port > 0))
+		return fail(error, TROUPE_EPROTOCOL, "an announcement that is not valid");
+	a.kind = (enum announcement_kind)kind;
+	a.role = role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
+	*ret = a;
+	return TROUPE_OK;
+}

@@ -1,0 +1,113 @@
+/* Who a peer says it is, and the other small payloads by which peers come and go; and announcements, the datagrams by
+ * which they find each other. Codecs only: pure, no I/O. Every decoder takes any bytes: it fails with EPROTOCOL and a
+ * text, or all fields are within their limits and texts are without control
+ * characters. PROTOCOL.md has the layout byte by byte. */
+#ifndef NET_HELLO_H
+#define NET_HELLO_H
+
+#include "base/text.h"
+
+enum {
+	HELLO_PROTOCOL = 1, /* raised by whatever an older peer would misunderstand */
+	HELLO_ID_BYTES = 16,
+	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
+	HELLO_WORDS_MAX = 511, /* of a reason */
+	HELLO_WHO_MAX = 255,   /* of whom it was about: name and address */
+	HELLO_SECONDARIES_MAX = 1024,
+	HELLO_STALE_MS_MAX = 3600000,
+	ANNOUNCEMENT_BYTES_MAX = 512, /* of a whole datagram, authentication included */
+	ANNOUNCEMENT_MAC_BYTES = 32,
+};
+
+enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2 };
+
+struct hello {
+	uint32_t protocol; /* HELLO_PROTOCOL */
+	enum hello_role role;
+	unsigned char id[HELLO_ID_BYTES];   /* of this process: random */
+	uint64_t fingerprint;               /* of its floating-point arithmetic, computed */
+	uint64_t world;                     /* hash of the world; 0: takes whatever it is given */
+	uint32_t secondaries;               /* primary: how many it wants; else 0 */
+	char build[HELLO_TEXT_MAX + 1];     /* version and what else must be the same */
+	char partition[HELLO_TEXT_MAX + 1]; /* "": the default one */
+	char name[HELLO_TEXT_MAX + 1];      /* for people: host name and process number */
+};
+
+void hello_encode(const struct hello *hello, struct text *out);
+/* A hello of another protocol is decoded as far as protocol and name, so that it can be refused with the difference
+ * named: the other fields are zero. */
+troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error);
+/* EPROTOCOL naming the first thing, of protocol, partition, build, fingerprint, world, role, in which the other cannot
+ * be ours. */
+troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error);
+
+struct welcome {
+	uint32_t secondary;   /* its number, from 1 */
+	uint32_t secondaries; /* of how many */
+	uint32_t stale_ms;    /* the primary's: both keep it */
+};
+
+void welcome_encode(const struct welcome *welcome, struct text *out);
+troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error);
+
+struct heartbeat {
+	bool busy;     /* loading a world or a level: the step deadline waits */
+	uint64_t step; /* the next it expects, or is working on */
+};
+
+void heartbeat_encode(const struct heartbeat *heartbeat, struct text *out);
+troupe_status heartbeat_decode(const void *bytes, size_t count, struct heartbeat *ret, struct troupe_error *error);
+
+/* Why a run is over. */
+enum stop_kind {
+	STOP_DONE = 1,    /* it has done what it was to do */
+	STOP_LEFT = 2,    /* somebody left, and said so */
+	STOP_LOST = 3,    /* somebody went silent, broke off, or did not answer a step in time */
+	STOP_BROKEN = 4,  /* somebody sent what is not valid */
+	STOP_FAILED = 5,  /* the simulation itself failed: a model that diverged, a state that differs */
+	STOP_MISSING = 6, /* it never began: not all came in time */
+	STOP_REFUSED = 7, /* it was not let in. Not sent as such: see REFUSE */
+};
+
+struct stop {
+	enum stop_kind kind;
+	uint64_t next_step; /* all steps below it were acknowledged by all; the state of that number is whole */
+	char who[HELLO_WHO_MAX + 1];
+	char why[HELLO_WORDS_MAX + 1];
+};
+
+void stop_encode(const struct stop *stop, struct text *out);
+troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, struct troupe_error *error);
+
+/* REFUSE: a text. */
+void refuse_encode(const char *why, struct text *out);
+troupe_status refuse_decode(
+	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], struct troupe_error *error);
+
+/* READY and START: one number. */
+void number_encode(uint64_t number, struct text *out);
+troupe_status number_decode(const void *bytes, size_t count, uint64_t *ret, struct troupe_error *error);
+
+enum announcement_kind {
+	ANNOUNCE_HERE = 1,    /* a primary that gathers secondaries, or a secondary that looks for a primary */
+	ANNOUNCE_LEAVING = 2, /* is no longer there */
+	ANNOUNCE_FIXED = 3,   /* a primary whose run has begun */
+};
+
+struct announcement {
+	enum announcement_kind kind;
+	enum hello_role role;
+	unsigned char id[HELLO_ID_BYTES];
+	uint16_t port;        /* primary: where it listens, at the address that the datagram came from; else 0 */
+	uint32_t secondaries; /* primary: how many it wants */
+	uint32_t present;     /* primary: how many it has */
+	char partition[HELLO_TEXT_MAX + 1];
+	char name[HELLO_TEXT_MAX + 1];
+};
+
+/* Without authentication; at most ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES bytes. */
+void announcement_encode(const struct announcement *announcement, struct text *out);
+troupe_status announcement_decode(
+	const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error);
+
+#endif

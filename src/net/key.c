@@ -1,0 +1,179 @@
+#include "net/key.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADING "troupe key 1 "
+enum { FILE_BYTES = sizeof HEADING - 1 + 2 * KEY_BYTES + 1 };
+
+char *key_default_path(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	/* the XDG specification: what is not absolute is to be ignored */
+	if (config && *config == '/')
+		return mem_printf("%s/troupe/key", config);
+	return home && *home ? mem_printf("%s/.config/troupe/key", home) : NULL;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Of the file that is open, not of its name: they could differ. */
+static troupe_status check_file(int file, const char *path, struct troupe_error *error)
+{
+	struct stat info;
+	if (fstat(file, &info))
+		return fail(error, TROUPE_EIO, "%s: cannot be looked at: %s", path, strerror(errno));
+	if (!S_ISREG(info.st_mode))
+		return fail(error, TROUPE_EIO, "%s: is not a file", path);
+	if (info.st_mode & (S_IRWXG | S_IRWXO))
+		return fail(error, TROUPE_EIO, "%s: others may read it (mode %04o): expected mode 0600; chmod 600 it",
+			path, (unsigned)info.st_mode & 07777);
+	if (info.st_uid != geteuid() && info.st_uid)
+		return fail(error, TROUPE_EIO, "%s: belongs to another user", path);
+	return TROUPE_OK;
+}
+
+static int digit_of(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+static bool decode(const char *text, size_t count, struct key *ret_key)
+{
+	struct key key;
+	const char *at = text + sizeof HEADING - 1;
+	if (count != FILE_BYTES || memcmp(text, HEADING, sizeof HEADING - 1) || text[count - 1] != '\n')
+		return false;
+	for (int i = 0; i < KEY_BYTES; i++) {
+		int high = digit_of(at[2 * i]), low = digit_of(at[2 * i + 1]);
+		if (high < 0 || low < 0)
+			return false;
+		key.bytes[i] = (unsigned char)(high << 4 | low);
+	}
+	*ret_key = key;
+	key_forget(&key);
+	return true;
+}
+
+static troupe_status read_open(int file, const char *path, struct key *ret_key, struct troupe_error *error)
+{
+	char text[FILE_BYTES + 1];
+	troupe_status status = check_file(file, path, error);
+	if (status)
+		return status;
+	ssize_t count = read(file, text, sizeof text);
+	if (count < 0)
+		return fail(error, TROUPE_EIO, "%s: cannot be read: %s", path, strerror(errno));
+	if (!decode(text, (size_t)count, ret_key))
+		status = fail(error, TROUPE_EINVAL, "%s: is not a key: expected what troupe keygen writes", path);
+	explicit_bzero(text, sizeof text);
+	return status;
+}
+
+troupe_status key_read(const char *path, struct key *ret_key, struct troupe_error *error)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hold us up */
+	if (file < 0)
+		return fail(error, TROUPE_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+	troupe_status status = read_open(file, path, ret_key, error);
+	close(file);
+	return status;
+}
+
+/* --- making ------------------------------------------------------------------------------------------------------- */
+
+troupe_status key_random_bytes(void *ret_bytes, size_t count, struct troupe_error *error)
+{
+	unsigned char *at = ret_bytes;
+	while (count) {
+		ssize_t got = getrandom(at, count, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return fail(error, TROUPE_EIO, "the system has no random bytes: %s", strerror(errno));
+		at += got;
+		count -= (size_t)got;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status key_random(struct key *ret_key, struct troupe_error *error)
+{
+	return key_random_bytes(ret_key->bytes, sizeof ret_key->bytes, error);
+}
+
+static void encode(const struct key *key, char ret_text[FILE_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	memcpy(ret_text, HEADING, sizeof HEADING - 1);
+	char *at = ret_text + sizeof HEADING - 1;
+	for (int i = 0; i < KEY_BYTES; i++) {
+		*at++ = digits[key->bytes[i] >> 4];
+		*at++ = digits[key->bytes[i] & 15];
+	}
+	*at = '\n';
+}
+
+/* The folders above the file that are not there. */
+static troupe_status make_folders(const char *path, struct troupe_error *error)
+{
+	char *copy = mem_strdup(path);
+	troupe_status status = TROUPE_OK;
+	for (char *slash = strchr(copy + 1, '/'); slash && !status; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) && errno != EEXIST && errno != EROFS && errno != EACCES)
+			status = fail(error, TROUPE_EIO, "%s: cannot be made: %s", copy, strerror(errno));
+		*slash = '/';
+	}
+	free(copy);
+	return status;
+}
+
+static troupe_status write_new(const char *path, const char *text, struct troupe_error *error)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0 && errno == EEXIST)
+		return fail(error, TROUPE_EIO, "%s: is there already, and is left as it is: remove it first", path);
+	if (file < 0)
+		return fail(error, TROUPE_EIO, "%s: cannot be made: %s", path, strerror(errno));
+	bool good = write(file, text, FILE_BYTES) == FILE_BYTES && !fsync(file);
+	int reason = errno;
+	if (close(file) && good) {
+		good = false;
+		reason = errno;
+	}
+	if (good)
+		return TROUPE_OK;
+	unlink(path); /* ours: it was not there before */
+	return fail(error, TROUPE_EIO, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+troupe_status key_create(const char *path, struct troupe_error *error)
+{
+	struct key key;
+	char text[FILE_BYTES];
+	troupe_status status = make_folders(path, error);
+	if (!status)
+		status = key_random(&key, error);
+	if (status)
+		return status;
+	encode(&key, text);
+	status = write_new(path, text, error);
+	explicit_bzero(text, sizeof text);
+	key_forget(&key);
+	return status;
+}
+
+void key_forget(struct key *key)
+{
+	explicit_bzero(key->bytes, sizeof key->bytes);
+}

@@ -1,0 +1,508 @@
+/* Both sides keep a table of connections. A primary's are strangers until their hello has been found to match, then
+ * members with a number; a secondary has one at most, its primary.
+ *
+ * What is to be done goes into a queue of actions with their payloads behind one another in one text, both emptied once
+ * all have been taken: so whatever order things happen in, they come out in the order in which they were decided, and a
+ * heartbeat allocates nothing.
+ *
+ * Deadlines are found exactly only in peers_tick(). In between, one number is kept that is never later than the next of
+ * them: hearing from somebody only moves deadlines away, and costs nothing here. */
+#include "net/peers_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
+{
+	struct peers *peers = mem_alloc(sizeof *peers);
+	struct peers_options *own = &peers->options;
+	*own = *options;
+	own->secondaries = is_primary(peers) ? own->secondaries : 0;
+	assert(!is_primary(peers) || (own->secondaries && own->secondaries <= HELLO_SECONDARIES_MAX));
+	own->stale_ns = own->stale_ns ? own->stale_ns : 1000 * MS;
+	own->heartbeat_ns = own->heartbeat_ns ? own->heartbeat_ns : MAX(own->stale_ns / 5, 1);
+	own->hello_ns = own->hello_ns ? own->hello_ns : 2000 * MS;
+	peers->room = is_primary(peers) ? own->secondaries + PEERS_STRANGERS_MAX : 1;
+	peers->all = mem_alloc(peers->room * sizeof *peers->all);
+	peers->members = mem_alloc((own->secondaries + 1) * sizeof *peers->members);
+	for (uint32_t i = 0; i <= own->secondaries; i++)
+		peers->members[i] = PEERS_NONE;
+	peers->gathering_ns = peers->beat_ns = now_ns;
+	peers->next_step = own->first_step;
+	peers->deadline_ns = now_ns; /* the first tick finds it */
+	return peers;
+}
+
+void peers_destroy(struct peers *peers)
+{
+	if (!peers)
+		return;
+	free(peers->all);
+	free(peers->members);
+	vec_free(&peers->queue);
+	text_fini(&peers->bytes);
+	free(peers);
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------ */
+
+bool peers_next(struct peers *peers, struct peers_action *ret_action)
+{
+	if (peers->taken == peers->queue.count) {
+		peers->taken = peers->queue.count = 0;
+		peers->bytes.count = 0;
+		return false;
+	}
+	const struct queued *queued = &peers->queue.at[peers->taken++];
+	*ret_action = queued->action;
+	ret_action->bytes = peers->bytes.at + queued->begin;
+	return true;
+}
+
+void peers_push(struct peers *peers, struct peers_action action, size_t begin)
+{
+	action.count = peers->bytes.count - begin;
+	text_add_bytes(&peers->bytes, "", 1); /* a terminator of its own: one may be a text */
+	vec_push(&peers->queue, (struct queued){action, begin});
+}
+
+void peers_push_send(struct peers *peers, uint32_t id, enum frame_type type, size_t begin)
+{
+	peers_push(peers, (struct peers_action){.kind = PEERS_SEND, .id = id, .type = type}, begin);
+}
+
+void peers_push_close(struct peers *peers, uint32_t id)
+{
+	peers_push(peers, (struct peers_action){.kind = PEERS_CLOSE, .id = id}, peers->bytes.count);
+}
+
+void peers_send_number(struct peers *peers, uint32_t id, enum frame_type type, uint64_t number)
+{
+	size_t begin = peers->bytes.count;
+	number_encode(number, &peers->bytes);
+	peers_push_send(peers, id, type, begin);
+}
+
+void peers_send_refuse(struct peers *peers, uint32_t id, const char *why)
+{
+	size_t begin = peers->bytes.count;
+	refuse_encode(why, &peers->bytes);
+	peers_push_send(peers, id, FRAME_REFUSE, begin);
+}
+
+static void send_stop(struct peers *peers, uint32_t id)
+{
+	size_t begin = peers->bytes.count;
+	stop_encode(&peers->end, &peers->bytes);
+	peers_push_send(peers, id, FRAME_STOP, begin);
+}
+
+/* --- going -------------------------------------------------------------------------------------------------------- */
+
+void peers_copy_words(char *to, size_t room, const char *from)
+{
+	size_t count = strnlen(from, room - 1);
+	memcpy(to, from, count);
+	to[count] = '\0';
+}
+
+void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns)
+{
+	struct peer *peer = &peers->all[id];
+	if (peer->stage == MEMBER) {
+		peers->members[peer->secondary] = PEERS_NONE;
+		peers->present--;
+		peers->ready -= peer->ready;
+		peers->own = peers->own_of = 0;
+		if (peers->phase == PEERS_LOADING) {
+			peers->phase = PEERS_GATHERING;
+			peers->gathering_ns = now_ns;
+		}
+	}
+	*peer = (struct peer){.stage = FREE};
+}
+
+void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, const char *why, uint32_t but)
+{
+	if (peers->phase == PEERS_OVER)
+		return;
+	peers->end = (struct stop){.kind = kind, .next_step = peers->next_step};
+	peers_copy_words(peers->end.who, sizeof peers->end.who, who);
+	peers_copy_words(peers->end.why, sizeof peers->end.why, why);
+	peers->phase = PEERS_OVER;
+	for (uint32_t id = 0; id < peers->room; id++) {
+		struct peer *peer = &peers->all[id];
+		if (peer->stage == MEMBER && id != but)
+			send_stop(peers, id);
+		if (peer->stage != FREE && id != but)
+			peers_push_close(peers, id);
+		*peer = (struct peer){.stage = FREE};
+	}
+	peers_push(peers, (struct peers_action){.kind = PEERS_ENDED}, peers->bytes.count);
+}
+
+void peers_lose(
+	struct peers *peers, uint32_t id, enum stop_kind kind, const char *why, enum farewell farewell, uint64_t now_ns)
+{
+	struct peer *peer = &peers->all[id];
+	char who[PEERS_NAME_BYTES];
+	bool matters = peer->stage == MEMBER || !is_primary(peers); /* who never was in is not missed */
+	uint32_t number = peer->secondary;
+	memcpy(who, peer->name, sizeof who);
+	if (peers->phase == PEERS_RUNNING && peer->stage == MEMBER) {
+		if (farewell == FAREWELL_CLOSE)
+			peers_push_close(peers, id);
+		peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
+		return;
+	}
+	if (farewell == FAREWELL_WORDS)
+		peers_send_refuse(peers, id, why);
+	if (farewell != FAREWELL_NONE)
+		peers_push_close(peers, id);
+	peers_forget(peers, id, now_ns);
+	if (!matters)
+		return;
+	size_t begin = peers->bytes.count;
+	text_add(&peers->bytes, "%s: %s", who, why);
+	peers_push(peers, (struct peers_action){.kind = PEERS_LOST, .id = id, .secondary = number}, begin);
+}
+
+static bool is_here(const struct peers *peers, uint32_t id)
+{
+	return id < peers->room && peers->all[id].stage != FREE;
+}
+
+void peers_drop(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+{
+	if (is_here(peers, id))
+		peers_lose(peers, id, STOP_LOST, why, FAREWELL_NONE, now_ns);
+}
+
+void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+{
+	if (is_here(peers, id))
+		peers_lose(peers, id, STOP_BROKEN, why, FAREWELL_WORDS, now_ns);
+}
+
+void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
+{
+	struct text who = {0};
+	const char *name = peers->options.self.name;
+	if (is_primary(peers))
+		text_add(&who, "the primary (%s)", name);
+	else if (peers->own)
+		text_add(&who, "secondary %u (%s)", peers->own, name);
+	else
+		text_add(&who, "a secondary (%s)", name);
+	peers_end_all(peers, kind, who.at, why, PEERS_NONE);
+	text_fini(&who);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
+{
+	if (!is_here(peers, id))
+		return false;
+	if (!peers_is_due(peers, &peers->all[id], type)) {
+		struct troupe_error error;
+		fail(&error, TROUPE_EPROTOCOL, "sent %s, which is not due", frame_name(type));
+		peers_break(peers, id, error.text, now_ns);
+		return false;
+	}
+	peers->all[id].heard_ns = now_ns;
+	return true;
+}
+
+void peers_alive(struct peers *peers, uint32_t id, uint64_t now_ns)
+{
+	if (is_here(peers, id))
+		peers->all[id].heard_ns = now_ns;
+}
+
+void peers_ready(struct peers *peers, uint64_t state_hash)
+{
+	if (!is_primary(peers) && peers->phase == PEERS_LOADING)
+		peers_send_number(peers, peers->members[0], FRAME_READY, state_hash);
+}
+
+bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns)
+{
+	assert(is_primary(peers));
+	if (peers->phase != PEERS_RUNNING)
+		return false;
+	assert(!peers->step_is_out && number == peers->next_step);
+	peers->step_is_out = true;
+	peers->acks = 0;
+	peers->published_ns = now_ns;
+	for (uint32_t i = 1; i <= peers->options.secondaries; i++)
+		peers->all[peers->members[i]].acked = false;
+	if (peers->options.step_ns)
+		peers_wake_at(peers, now_ns + peers->options.step_ns);
+	return true;
+}
+
+static bool break_number(
+	struct peers *peers, uint32_t id, const char *what, uint64_t number, uint64_t expected, uint64_t now_ns)
+{
+	struct troupe_error error;
+	fail(&error, TROUPE_EPROTOCOL, "sent %s %llu: expected %llu", what, (unsigned long long)number,
+		(unsigned long long)expected);
+	peers_break(peers, id, error.text, now_ns);
+	return false;
+}
+
+bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns)
+{
+	if (!peers_heard(peers, id, FRAME_STEP, now_ns))
+		return false;
+	if (number != peers->expected)
+		return break_number(peers, id, "step", number, peers->expected, now_ns);
+	if (peers->step_is_out) {
+		peers_break(peers, id, "sent a step before the one before it was acknowledged", now_ns);
+		return false;
+	}
+	peers->step_is_out = true;
+	peers->next_step = number;
+	peers->expected = number + 1;
+	return true;
+}
+
+bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns)
+{
+	if (!peers_heard(peers, id, FRAME_ACK, now_ns))
+		return false;
+	struct peer *peer = &peers->all[id];
+	if (!peers->step_is_out || peer->acked) {
+		peers_break(peers, id, "sent an ack that nobody waits for", now_ns);
+		return false;
+	}
+	if (number != peers->next_step)
+		return break_number(peers, id, "an ack of step", number, peers->next_step, now_ns);
+	peer->acked = true;
+	if (++peers->acks == peers->options.secondaries) {
+		peers->step_is_out = false;
+		peers->next_step++;
+	}
+	return true;
+}
+
+bool peers_acknowledge(struct peers *peers)
+{
+	assert(!is_primary(peers));
+	peers->step_is_out = false;
+	return peers->phase == PEERS_RUNNING;
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+static void send_heartbeats(struct peers *peers, uint64_t now_ns)
+{
+	uint64_t step = is_primary(peers) ? peers->next_step : peers->expected;
+	for (uint32_t id = 0; id < peers->room; id++) {
+		if (peers->all[id].stage != MEMBER || (!is_primary(peers) && !peers->own))
+			continue;
+		size_t begin = peers->bytes.count;
+		heartbeat_encode(&(struct heartbeat){peers->busy, step}, &peers->bytes);
+		peers_push_send(peers, id, FRAME_HEARTBEAT, begin);
+	}
+	peers->beat_ns = now_ns;
+}
+
+void peers_busy(struct peers *peers, bool busy, uint64_t now_ns)
+{
+	peers->busy = busy;
+	if (peers->phase != PEERS_OVER)
+		send_heartbeats(peers, now_ns);
+}
+
+void peers_wake_at(struct peers *peers, uint64_t when_ns)
+{
+	peers->deadline_ns = MIN(peers->deadline_ns, when_ns);
+}
+
+/* Whether `span` has passed since then; otherwise it is a deadline. */
+static bool passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns)
+{
+	if (now_ns >= since_ns && now_ns - since_ns >= span_ns)
+		return true;
+	peers_wake_at(peers, since_ns + span_ns);
+	return false;
+}
+
+/* How long one may be silent: a stranger until its hello, a primary until its welcome. */
+static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
+{
+	const struct peer *peer = &peers->all[id];
+	struct troupe_error why;
+	bool admitted = peer->stage == MEMBER && (is_primary(peers) || peers->own);
+	if (!admitted) {
+		if (passed(peers, peer->joined_ns, peers->options.hello_ns, now_ns))
+			peers_lose(peers, id, STOP_LOST,
+				peer->stage == MEMBER ? "did not say whether we are in" : "did not say hello in time",
+				FAREWELL_WORDS, now_ns);
+		return;
+	}
+	if (!passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
+		return;
+	fail(&why, TROUPE_EPEER, "silent for %llu ms", (unsigned long long)((now_ns - peer->heard_ns) / MS));
+	peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
+}
+
+/* Primary. The first, in order of number, of those that owe an ack for too long, when none of them is busy. */
+static void tick_step(struct peers *peers, uint64_t now_ns)
+{
+	uint32_t first = PEERS_NONE;
+	struct troupe_error why;
+	if (!peers->step_is_out || !peers->options.step_ns ||
+		!passed(peers, peers->published_ns, peers->options.step_ns, now_ns))
+		return;
+	for (uint32_t i = peers->options.secondaries; i > 0; i--) {
+		const struct peer *peer = &peers->all[peers->members[i]];
+		if (!peer->acked && peer->busy) {
+			peers_wake_at(peers, now_ns + peers->options.heartbeat_ns);
+			return;
+		}
+		if (!peer->acked)
+			first = peers->members[i];
+	}
+	fail(&why, TROUPE_EPEER, "did not acknowledge step %llu within %llu ms", (unsigned long long)peers->next_step,
+		(unsigned long long)(peers->options.step_ns / MS));
+	peers_lose(peers, first, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
+}
+
+static void say_who_is_missing(const struct peers *peers, struct text *out)
+{
+	text_add(out, "waited %.3g s", (double)peers->options.wait_ns / 1e9);
+	if (!is_primary(peers)) {
+		text_add(out, " for a primary");
+		return;
+	}
+	text_add(out, " for %u secondaries: %u missing", peers->options.secondaries,
+		peers->options.secondaries - peers->present);
+	for (uint32_t i = 1; i <= peers->options.secondaries && peers->present; i++)
+		if (peers->members[i] != PEERS_NONE)
+			text_add(out, ", there is %s", peers->all[peers->members[i]].name);
+}
+
+static void tick_wait(struct peers *peers, uint64_t now_ns)
+{
+	if (peers->phase != PEERS_GATHERING || !peers->options.wait_ns ||
+		!passed(peers, peers->gathering_ns, peers->options.wait_ns, now_ns))
+		return;
+	struct text why = {0};
+	say_who_is_missing(peers, &why);
+	peers_stop(peers, STOP_MISSING, why.at);
+	text_fini(&why);
+}
+
+void peers_tick(struct peers *peers, uint64_t now_ns)
+{
+	peers->deadline_ns = UINT64_MAX;
+	for (uint32_t id = 0; id < peers->room && peers->phase != PEERS_OVER; id++)
+		if (peers->all[id].stage != FREE)
+			tick_peer(peers, id, now_ns);
+	if (peers->phase == PEERS_RUNNING && is_primary(peers))
+		tick_step(peers, now_ns);
+	tick_wait(peers, now_ns);
+	if (peers->phase == PEERS_OVER || !peers->present)
+		return;
+	if (passed(peers, peers->beat_ns, peers->options.heartbeat_ns, now_ns)) {
+		send_heartbeats(peers, now_ns);
+		peers_wake_at(peers, now_ns + peers->options.heartbeat_ns);
+	}
+}
+
+uint64_t peers_deadline_ns(const struct peers *peers)
+{
+	return peers->phase == PEERS_OVER ? UINT64_MAX : peers->deadline_ns;
+}
+
+/* --- what is known ------------------------------------------------------------------------------------------------ */
+
+enum peers_phase peers_phase(const struct peers *peers)
+{
+	return peers->phase;
+}
+
+const struct stop *peers_end(const struct peers *peers)
+{
+	return peers->phase == PEERS_OVER ? &peers->end : NULL;
+}
+
+static const char *deed_of(enum stop_kind kind)
+{
+	switch (kind) {
+	case STOP_DONE:
+		return "is done";
+	case STOP_LEFT:
+		return "left";
+	case STOP_LOST:
+		return "was lost";
+	case STOP_BROKEN:
+		return "sent what is not valid";
+	case STOP_FAILED:
+		return "failed";
+	case STOP_MISSING:
+		return "gave up";
+	case STOP_REFUSED:
+		return "did not let us in";
+	}
+	return "?";
+}
+
+troupe_status peers_end_status(const struct peers *peers, struct troupe_error *error)
+{
+	const struct stop *end = &peers->end;
+	bool wrong = end->kind == STOP_BROKEN || end->kind == STOP_REFUSED;
+	char step[100];
+	struct text text = {0};
+	if (peers->phase != PEERS_OVER || end->kind == STOP_DONE)
+		return TROUPE_OK;
+	if (!peers->began)
+		text_add(&text, "before the first step");
+	else if (end->next_step == peers->options.first_step)
+		text_add(&text, "no step was acknowledged by all");
+	else
+		text_add(&text, "the last step that all had acknowledged is %llu",
+			(unsigned long long)end->next_step - 1);
+	peers_copy_words(step, sizeof step, text.at);
+	text_fini(&text);
+	/* the step last, and never cut off */
+	return fail(error, wrong ? TROUPE_EPROTOCOL : TROUPE_EPEER, "%.200s %s: %.180s; %s", end->who,
+		deed_of(end->kind), end->why, step);
+}
+
+uint32_t peers_present(const struct peers *peers)
+{
+	return peers->present;
+}
+
+uint32_t peers_id_of(const struct peers *peers, uint32_t secondary)
+{
+	return secondary <= peers->options.secondaries ? peers->members[secondary] : PEERS_NONE;
+}
+
+uint32_t peers_secondary_of(const struct peers *peers, uint32_t id)
+{
+	return is_here(peers, id) ? peers->all[id].secondary : 0;
+}
+
+const char *peers_name(const struct peers *peers, uint32_t id)
+{
+	return is_here(peers, id) ? peers->all[id].name : "nobody";
+}
+
+uint32_t peers_own_number(const struct peers *peers, uint32_t *ret_secondaries)
+{
+	*ret_secondaries = peers->own_of;
+	return peers->own;
+}
+
+uint64_t peers_stale_ns(const struct peers *peers)
+{
+	return peers->options.stale_ns;
+}

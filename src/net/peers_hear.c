@@ -1,0 +1,341 @@
+/* How peers come, and what their frames do. */
+#include "net/peers_internal.h"
+
+#include <string.h>
+
+static void set_name(struct peer *peer, const char *what, uint32_t number, const char *name)
+{
+	struct text text = {0};
+	text_add(&text, "%s", what);
+	if (number)
+		text_add(&text, " %u", number);
+	text_add(&text, " (%s at %s)", name, peer->address);
+	peers_copy_words(peer->name, sizeof peer->name, text.at);
+	text_fini(&text);
+}
+
+static void send_hello(struct peers *peers, uint32_t id)
+{
+	size_t begin = peers->bytes.count;
+	hello_encode(&peers->options.self, &peers->bytes);
+	peers_push_send(peers, id, FRAME_HELLO, begin);
+}
+
+/* --- coming ------------------------------------------------------------------------------------------------------- */
+
+uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
+{
+	uint32_t id = 0;
+	while (id < peers->room && peers->all[id].stage != FREE)
+		id++;
+	if (id == peers->room || peers->phase == PEERS_OVER)
+		return PEERS_NONE;
+	struct peer *peer = &peers->all[id];
+	*peer = (struct peer){.stage = STRANGER, .joined_ns = now_ns, .heard_ns = now_ns};
+	peers_copy_words(peer->address, sizeof peer->address, address);
+	peers_copy_words(peer->name, sizeof peer->name, peer->address);
+	peers_wake_at(peers, now_ns + peers->options.hello_ns);
+	if (!is_primary(peers))
+		send_hello(peers, id);
+	return id;
+}
+
+static const struct peer *find_member(const struct peers *peers, const unsigned char process[HELLO_ID_BYTES])
+{
+	for (uint32_t id = 0; id < peers->room; id++)
+		if (peers->all[id].stage == MEMBER && !memcmp(peers->all[id].id, process, HELLO_ID_BYTES))
+			return &peers->all[id];
+	return NULL;
+}
+
+static void admit(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+{
+	struct peer *peer = &peers->all[id];
+	uint32_t number = 1;
+	while (peers->members[number] != PEERS_NONE)
+		number++;
+	peers->members[number] = id;
+	peer->stage = MEMBER;
+	peer->secondary = number;
+	memcpy(peer->id, hello->id, sizeof peer->id);
+	set_name(peer, "secondary", number, hello->name);
+	peers->present++;
+	send_hello(peers, id);
+	size_t begin = peers->bytes.count;
+	uint64_t stale_ms = peers->options.stale_ns / MS;
+	struct welcome welcome = {number, peers->options.secondaries, 1};
+	welcome.stale_ms = (uint32_t)(stale_ms > HELLO_STALE_MS_MAX ? HELLO_STALE_MS_MAX : stale_ms ? stale_ms : 1);
+	welcome_encode(&welcome, &peers->bytes);
+	peers_push_send(peers, id, FRAME_WELCOME, begin);
+	peers_push(peers, (struct peers_action){.kind = PEERS_ADMITTED, .id = id, .secondary = number},
+		peers->bytes.count);
+	if (peers->present == peers->options.secondaries)
+		peers->phase = PEERS_LOADING;
+	peers_wake_at(peers, now_ns);
+}
+
+/* Whether a stranger is let in; else why not. */
+static troupe_status judge(struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
+{
+	const struct peer *twin = find_member(peers, hello->id);
+	if (hello_match(&peers->options.self, hello, why)) {
+		send_hello(peers, id); /* so that it can name the difference, too */
+		return TROUPE_EPROTOCOL;
+	}
+	if (peers->phase == PEERS_RUNNING)
+		return fail(
+			why, TROUPE_EPEER, "the simulation is fixed: it has begun with %u secondaries", peers->present);
+	if (twin)
+		return fail(why, TROUPE_EPEER, "the same process is here already, as %s", twin->name);
+	if (peers->phase != PEERS_GATHERING)
+		return fail(
+			why, TROUPE_EPEER, "one too many: all %u secondaries are there", peers->options.secondaries);
+	return TROUPE_OK;
+}
+
+/* Primary. */
+static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+{
+	struct troupe_error why;
+	set_name(&peers->all[id], "a secondary", 0, hello->name);
+	if (!judge(peers, id, hello, &why)) {
+		admit(peers, id, hello, now_ns);
+		return;
+	}
+	size_t begin = peers->bytes.count;
+	text_add(&peers->bytes, "%s: %s", peers->all[id].name, why.text);
+	peers_push(peers, (struct peers_action){.kind = PEERS_TURNED_AWAY, .id = id}, begin);
+	peers_lose(peers, id, STOP_REFUSED, why.text, FAREWELL_WORDS, now_ns);
+}
+
+/* Secondary: it is over, since it would be the same the next time. */
+static void not_let_in(struct peers *peers, uint32_t id, const char *why)
+{
+	char name[PEERS_NAME_BYTES];
+	memcpy(name, peers->all[id].name, sizeof name);
+	peers_push_close(peers, id);
+	peers_end_all(peers, STOP_REFUSED, name, why, id);
+}
+
+/* Secondary. */
+static void hear_primary(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+{
+	struct peer *peer = &peers->all[id];
+	struct troupe_error why;
+	set_name(peer, hello->role == HELLO_SECONDARY ? "a secondary" : "the primary", 0, hello->name);
+	if (hello_match(&peers->options.self, hello, &why)) {
+		not_let_in(peers, id, why.text);
+		return;
+	}
+	memcpy(peer->id, hello->id, sizeof peer->id);
+	peer->stage = MEMBER;
+	peer->joined_ns = now_ns; /* the welcome is next */
+	peers->members[0] = id;
+	peers->present = 1;
+}
+
+static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome *welcome, uint64_t now_ns)
+{
+	peers->own = welcome->secondary;
+	peers->own_of = welcome->secondaries;
+	peers->options.stale_ns = welcome->stale_ms * MS;
+	peers->options.heartbeat_ns = peers->options.stale_ns / 5;
+	peers->phase = PEERS_LOADING;
+	peers_push(peers, (struct peers_action){.kind = PEERS_ADMITTED, .id = id, .secondary = welcome->secondary},
+		peers->bytes.count);
+	peers_wake_at(peers, now_ns);
+}
+
+/* --- starting ----------------------------------------------------------------------------------------------------- */
+
+/* Primary. */
+static void hear_ready(struct peers *peers, uint32_t id, uint64_t hash, uint64_t now_ns)
+{
+	if (hash != peers->options.state_hash) {
+		struct troupe_error why;
+		fail(&why, TROUPE_EPROTOCOL, "the state that was rebuilt has hash %016llx: expected %016llx",
+			(unsigned long long)hash, (unsigned long long)peers->options.state_hash);
+		peers_lose(peers, id, STOP_BROKEN, why.text, FAREWELL_WORDS, now_ns);
+		return;
+	}
+	peers->all[id].ready = true;
+	if (++peers->ready < peers->options.secondaries)
+		return;
+	peers->phase = PEERS_RUNNING;
+	peers->began = true;
+	for (uint32_t number = 1; number <= peers->options.secondaries; number++)
+		peers_send_number(peers, peers->members[number], FRAME_START, peers->next_step);
+	peers_push(peers, (struct peers_action){.kind = PEERS_STARTED}, peers->bytes.count);
+}
+
+/* Secondary. */
+static void hear_start(struct peers *peers, uint64_t first_step)
+{
+	peers->phase = PEERS_RUNNING;
+	peers->began = true;
+	peers->options.first_step = peers->next_step = peers->expected = first_step;
+	peers_push(peers, (struct peers_action){.kind = PEERS_STARTED}, peers->bytes.count);
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame_type type)
+{
+	bool primary = is_primary(peers), member = peer->stage == MEMBER;
+	bool admitted = member && (primary || peers->own);
+	bool started = peers->phase == PEERS_RUNNING;
+	switch (type) {
+	case FRAME_HELLO:
+		return !member;
+	case FRAME_WELCOME:
+		return !primary && member && !admitted;
+	case FRAME_REFUSE:
+		return !(member && started);
+	case FRAME_HEARTBEAT:
+	case FRAME_STOP:
+		return admitted;
+	case FRAME_WORLD:
+	case FRAME_WORLD_DATA:
+	case FRAME_START:
+		return !primary && admitted && !started;
+	case FRAME_WORLD_WANT:
+	case FRAME_READY:
+		return primary && admitted && !started && !peer->ready;
+	case FRAME_STEP:
+		return !primary && started;
+	case FRAME_ACK:
+		return primary && member && started;
+	}
+	return false;
+}
+
+static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartbeat *heartbeat, uint64_t now_ns)
+{
+	peers->all[id].busy = heartbeat->busy;
+	if (heartbeat->busy)
+		peers->published_ns = now_ns; /* the step deadline waits */
+}
+
+static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
+{
+	if (!is_primary(peers)) {
+		peers->next_step = stop->next_step; /* it knows */
+		peers_push_close(peers, id);
+		peers_end_all(peers, stop->kind, stop->who, stop->why, id);
+		return;
+	}
+	struct troupe_error why;
+	bool of_itself = stop->kind == STOP_LEFT || stop->kind == STOP_FAILED;
+	fail(&why, TROUPE_EPEER, "%s%s", of_itself ? "" : "it gave up on us: ", stop->why);
+	peers_lose(peers, id, of_itself ? stop->kind : STOP_LEFT, why.text, FAREWELL_CLOSE, now_ns);
+}
+
+static void hear_refuse(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+{
+	if (is_primary(peers))
+		peers_lose(peers, id, STOP_LEFT, why, FAREWELL_CLOSE, now_ns);
+	else
+		not_let_in(peers, id, why);
+}
+
+/* One for each kind of frame: decodes, then does. */
+
+static troupe_status take_hello(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	struct hello hello;
+	troupe_status status = hello_decode(bytes, count, &hello, error);
+	if (!status && is_primary(peers))
+		hear_stranger(peers, id, &hello, now_ns);
+	else if (!status)
+		hear_primary(peers, id, &hello, now_ns);
+	return status;
+}
+
+static troupe_status take_welcome(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	struct welcome welcome;
+	troupe_status status = welcome_decode(bytes, count, &welcome, error);
+	if (!status)
+		hear_welcome(peers, id, &welcome, now_ns);
+	return status;
+}
+
+static troupe_status take_heartbeat(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	struct heartbeat heartbeat;
+	troupe_status status = heartbeat_decode(bytes, count, &heartbeat, error);
+	if (!status)
+		hear_heartbeat(peers, id, &heartbeat, now_ns);
+	return status;
+}
+
+static troupe_status take_stop(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	struct stop stop;
+	troupe_status status = stop_decode(bytes, count, &stop, error);
+	if (!status)
+		hear_stop(peers, id, &stop, now_ns);
+	return status;
+}
+
+static troupe_status take_refuse(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	char why[HELLO_WORDS_MAX + 1];
+	troupe_status status = refuse_decode(bytes, count, why, error);
+	if (!status)
+		hear_refuse(peers, id, why, now_ns);
+	return status;
+}
+
+static troupe_status take_ready(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	uint64_t hash;
+	troupe_status status = number_decode(bytes, count, &hash, error);
+	if (!status)
+		hear_ready(peers, id, hash, now_ns);
+	return status;
+}
+
+static troupe_status take_start(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
+{
+	uint64_t first_step;
+	troupe_status status = number_decode(bytes, count, &first_step, error);
+	(void)id;
+	(void)now_ns;
+	if (!status)
+		hear_start(peers, first_step);
+	return status;
+}
+
+typedef troupe_status take_fn(
+	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error);
+
+static take_fn *const takes[FRAME_TYPES] = {
+	[FRAME_HELLO] = take_hello,
+	[FRAME_WELCOME] = take_welcome,
+	[FRAME_REFUSE] = take_refuse,
+	[FRAME_HEARTBEAT] = take_heartbeat,
+	[FRAME_STOP] = take_stop,
+	[FRAME_READY] = take_ready,
+	[FRAME_START] = take_start,
+};
+
+void peers_receive(
+	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns)
+{
+	struct troupe_error error;
+	if (!peers_heard(peers, id, type, now_ns))
+		return;
+	if (!takes[type])
+		fail(&error, TROUPE_EPROTOCOL, "sent %s, which is not for here", frame_name(type));
+	else if (!takes[type](peers, id, bytes, count, now_ns, &error))
+		return;
+	peers_break(peers, id, error.text, now_ns);
+}

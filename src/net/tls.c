@@ -1,0 +1,350 @@
+/* OpenSSL over sockets that do not block and do not signal: a BIO of our own, since OpenSSL's own writes without
+ * MSG_NOSIGNAL, and reads again after a short read, which costs a system call a frame.
+ *
+ * Both sides offer one cipher, AES-128-GCM with SHA-256: the hash of an external key is bound to the cipher's, and a
+ * mismatch looks like a wrong key. The server has no certificate, so nothing but the key lets anyone in; the client
+ * verifies certificates against nobody, so none can be used in its place; and both look that the key was used. A wrong
+ * key fails on the binder, before any Diffie-Hellman is done. */
+#include "net/tls.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/ssl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define CIPHER "TLS_AES_128_GCM_SHA256"
+static const unsigned char cipher_id[] = {0x13, 0x01};
+static const unsigned char identity[] = "troupe 1";
+enum { IDENTITY_BYTES = sizeof identity - 1 };
+
+struct tls_context {
+	_Atomic uint32_t holders;
+	SSL_CTX *openssl;
+	BIO_METHOD *socket;
+	unsigned char secret[KEY_MAC_BYTES];
+};
+
+struct tls {
+	struct tls_context *context;
+	SSL *openssl;
+	int fd;
+	int error;       /* errno of the connection, when it broke */
+	bool broke;      /* the connection did, or ended */
+	bool short_read; /* the last read took all there was: the next would find nothing */
+	bool foreign;    /* the first byte that came is not TLS's */
+	uint64_t sent, received;
+	char reason[160];
+};
+
+bool key_usable(void)
+{
+	return true;
+}
+
+/* --- the key ------------------------------------------------------------------------------------------------------ */
+
+static void mac(const unsigned char *secret, const void *bytes, size_t count, unsigned char ret_mac[KEY_MAC_BYTES])
+{
+	unsigned length = 0;
+	/* it fails only for want of memory, or without SHA-256 */
+	if (!HMAC(EVP_sha256(), secret, KEY_BYTES, bytes, count, ret_mac, &length) || length != KEY_MAC_BYTES)
+		abort();
+}
+
+static void derive(const struct key *key, const char *purpose, unsigned char ret_secret[KEY_MAC_BYTES])
+{
+	_Static_assert(KEY_BYTES == KEY_MAC_BYTES, "a derived key is as long as a key");
+	mac(key->bytes, purpose, strlen(purpose), ret_secret);
+}
+
+void tls_mac(const struct key *key, const void *bytes, size_t count, unsigned char ret_mac[KEY_MAC_BYTES])
+{
+	unsigned char secret[KEY_MAC_BYTES];
+	derive(key, "troupe announcement 1", secret);
+	mac(secret, bytes, count, ret_mac);
+	OPENSSL_cleanse(secret, sizeof secret);
+}
+
+bool tls_mac_is(const struct key *key, const void *bytes, size_t count, const unsigned char given[KEY_MAC_BYTES])
+{
+	unsigned char right[KEY_MAC_BYTES];
+	tls_mac(key, bytes, count, right);
+	return !CRYPTO_memcmp(right, given, sizeof right);
+}
+
+/* --- the socket --------------------------------------------------------------------------------------------------- */
+
+static bool would_block(int code)
+{
+	return code == EAGAIN || code == EWOULDBLOCK || code == EINTR;
+}
+
+static int socket_write(BIO *bio, const char *bytes, int count)
+{
+	struct tls *tls = BIO_get_data(bio);
+	BIO_clear_retry_flags(bio);
+	ssize_t sent = send(tls->fd, bytes, (size_t)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent >= 0) {
+		tls->sent += (uint64_t)sent;
+		return (int)sent;
+	}
+	if (would_block(errno)) {
+		BIO_set_retry_write(bio);
+	} else {
+		tls->broke = true;
+		tls->error = errno;
+	}
+	return -1;
+}
+
+static int socket_read(BIO *bio, char *bytes, int room)
+{
+	struct tls *tls = BIO_get_data(bio);
+	BIO_clear_retry_flags(bio);
+	ssize_t got = -1;
+	if (!tls->short_read) {
+		errno = 0;
+		got = recv(tls->fd, bytes, (size_t)room, MSG_DONTWAIT);
+	}
+	if (got > 0) {
+		if (!tls->received) /* a handshake's record, or an alert */
+			tls->foreign = bytes[0] != 0x16 && bytes[0] != 0x15;
+		tls->received += (uint64_t)got;
+		tls->short_read = got < room;
+		return (int)got;
+	}
+	if (got < 0 && (tls->short_read || would_block(errno))) {
+		BIO_set_retry_read(bio);
+		return -1;
+	}
+	tls->broke = true;
+	tls->error = got < 0 ? errno : 0;
+	return got < 0 ? -1 : 0;
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *make_socket_method(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "troupe socket");
+	if (method && BIO_meth_set_write(method, socket_write) && BIO_meth_set_read(method, socket_read) &&
+		BIO_meth_set_ctrl(method, socket_control))
+		return method;
+	BIO_meth_free(method);
+	return NULL;
+}
+
+/* --- the context -------------------------------------------------------------------------------------------------- */
+
+static SSL_SESSION *make_session(SSL *openssl)
+{
+	const struct tls *tls = SSL_get_app_data(openssl);
+	const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, cipher_id);
+	SSL_SESSION *session = SSL_SESSION_new();
+	if (session && cipher && SSL_SESSION_set1_master_key(session, tls->context->secret, KEY_MAC_BYTES) &&
+		SSL_SESSION_set_cipher(session, cipher) && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION))
+		return session;
+	SSL_SESSION_free(session);
+	return NULL;
+}
+
+static int use_session(SSL *openssl, const EVP_MD *hash, const unsigned char **ret_identity, size_t *ret_bytes,
+	SSL_SESSION **ret_session)
+{
+	*ret_identity = identity;
+	*ret_bytes = IDENTITY_BYTES;
+	*ret_session = NULL;
+	if (hash && !EVP_MD_is_a(hash, "SHA256"))
+		return 1; /* none then: the handshake will fail */
+	*ret_session = make_session(openssl);
+	return *ret_session != NULL;
+}
+
+static int find_session(SSL *openssl, const unsigned char *theirs, size_t bytes, SSL_SESSION **ret_session)
+{
+	*ret_session = NULL;
+	if (bytes != IDENTITY_BYTES || memcmp(theirs, identity, IDENTITY_BYTES))
+		return 1; /* none then: the handshake will fail */
+	*ret_session = make_session(openssl);
+	return *ret_session != NULL;
+}
+
+static bool set_up(struct tls_context *context)
+{
+	context->openssl = SSL_CTX_new(TLS_method());
+	context->socket = make_socket_method();
+	if (!context->openssl || !context->socket)
+		return false;
+	SSL_CTX *openssl = context->openssl;
+	SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_read_ahead(openssl, 1);
+	SSL_CTX_set_psk_use_session_callback(openssl, use_session);
+	SSL_CTX_set_psk_find_session_callback(openssl, find_session);
+	return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
+	       SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) && SSL_CTX_set_num_tickets(openssl, 0) &&
+	       SSL_CTX_set_ciphersuites(openssl, CIPHER);
+}
+
+troupe_status tls_context_create(const struct key *key, struct tls_context **ret_context, struct troupe_error *error)
+{
+	struct tls_context *context = mem_alloc(sizeof *context);
+	context->holders = 1;
+	derive(key, "troupe tls 1", context->secret);
+	if (!set_up(context)) {
+		char text[120];
+		ERR_error_string_n(ERR_get_error(), text, sizeof text);
+		tls_context_drop(context);
+		return fail(error, TROUPE_EINTERNAL, "OpenSSL cannot be set up: %s", text);
+	}
+	*ret_context = context;
+	return TROUPE_OK;
+}
+
+struct tls_context *tls_context_keep(struct tls_context *context)
+{
+	atomic_fetch_add_explicit(&context->holders, 1, memory_order_relaxed);
+	return context;
+}
+
+void tls_context_drop(struct tls_context *context)
+{
+	/* acquire-release: the last holder sees all that others did with it before */
+	if (!context || atomic_fetch_sub_explicit(&context->holders, 1, memory_order_acq_rel) > 1)
+		return;
+	SSL_CTX_free(context->openssl);
+	BIO_meth_free(context->socket);
+	OPENSSL_cleanse(context->secret, sizeof context->secret);
+	free(context);
+}
+
+/* --- one connection ----------------------------------------------------------------------------------------------- */
+
+struct tls *tls_create(struct tls_context *context, int fd, bool is_server)
+{
+	struct tls *tls = mem_alloc(sizeof *tls);
+	tls->context = tls_context_keep(context);
+	tls->fd = fd;
+	tls->openssl = SSL_new(context->openssl);
+	BIO *bio = BIO_new(context->socket);
+	if (!tls->openssl || !bio)
+		abort(); /* out of memory */
+	BIO_set_data(bio, tls);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(tls->openssl, bio, bio);
+	SSL_set_app_data(tls->openssl, tls);
+	SSL_set_verify(tls->openssl, is_server ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+	if (is_server)
+		SSL_set_accept_state(tls->openssl);
+	else
+		SSL_set_connect_state(tls->openssl);
+	return tls;
+}
+
+void tls_destroy(struct tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_free(tls->openssl);
+	tls_context_drop(tls->context);
+	free(tls);
+}
+
+static enum tls_result refuse(struct tls *tls)
+{
+	unsigned long code = ERR_peek_last_error();
+	const char *text = code ? ERR_reason_error_string(code) : NULL;
+	size_t room = sizeof tls->reason - 1;
+	if (tls->foreign)
+		text = "it does not speak TLS: it has no key, and we have one";
+	else if (!SSL_is_init_finished(tls->openssl))
+		text = "the TLS handshake failed: it has no key, or another than ours";
+	strncpy(tls->reason, text ? text : "TLS failed", room);
+	tls->reason[room] = '\0';
+	ERR_clear_error();
+	return TLS_REFUSED;
+}
+
+static enum tls_result result_of(struct tls *tls, int returned)
+{
+	switch (SSL_get_error(tls->openssl, returned)) {
+	case SSL_ERROR_NONE:
+		return TLS_MOVED;
+	case SSL_ERROR_WANT_READ:
+		return TLS_WANT_READ;
+	case SSL_ERROR_WANT_WRITE:
+		return TLS_WANT_WRITE;
+	case SSL_ERROR_ZERO_RETURN:
+		return TLS_CLOSED;
+	default:
+		break;
+	}
+	/* what the peer said before it went counts for more than that it went */
+	if (!tls->broke || tls->foreign)
+		return refuse(tls);
+	ERR_clear_error();
+	errno = tls->error;
+	return TLS_BROKE_OFF;
+}
+
+void tls_look_again(struct tls *tls)
+{
+	tls->short_read = false;
+}
+
+enum tls_result tls_handshake(struct tls *tls)
+{
+	ERR_clear_error();
+	tls_look_again(tls);
+	enum tls_result result = result_of(tls, SSL_do_handshake(tls->openssl));
+	if (result == TLS_MOVED && !SSL_session_reused(tls->openssl))
+		return refuse(tls); /* by something else than the key: cannot be, and must not */
+	return result;
+}
+
+enum tls_result tls_read(struct tls *tls, void *ret_bytes, size_t room, size_t *ret_count)
+{
+	ERR_clear_error();
+	return result_of(tls, SSL_read_ex(tls->openssl, ret_bytes, room, ret_count));
+}
+
+enum tls_result tls_write(struct tls *tls, const void *bytes, size_t count, size_t *ret_count)
+{
+	ERR_clear_error();
+	return result_of(tls, SSL_write_ex(tls->openssl, bytes, count, ret_count));
+}
+
+void tls_say_goodbye(struct tls *tls)
+{
+	ERR_clear_error();
+	if (SSL_is_init_finished(tls->openssl))
+		SSL_shutdown(tls->openssl);
+	ERR_clear_error();
+}
+
+const char *tls_reason(const struct tls *tls)
+{
+	return tls->reason;
+}
+
+uint64_t tls_bytes_sent(const struct tls *tls)
+{
+	return tls->sent;
+}
+
+uint64_t tls_bytes_received(const struct tls *tls)
+{
+	return tls->received;
+}

@@ -1,0 +1,429 @@
+/* What the other side has is remembered here: the pairs of each secondary, the static models of all. Of states it is
+ * known without: a secondary has state k of what it simulates, because it made it, and of a ghost state k-1, which is
+ * still in the other copy of the words. Sections of a step that all get alike are encoded once. */
+#include "run/wire.h"
+
+#include "base/clock.h"
+#include "run/secondary.h"
+#include "run/wire_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct peer {
+	VEC(struct physics_pair) pairs; /* that it has */
+	double dt;                      /* that it has */
+	struct ack ack;
+	struct physics_stats stats;
+};
+
+struct wire {
+	struct primary *primary;
+	struct peer *peers; /* [secondaries] */
+	uint32_t *statics;  /* [room] that all have */
+	struct text edits, placed;
+	/* [room] the call, or the step, at which a model was met last */
+	uint64_t *met, *written, *moved;
+	uint32_t room;
+	uint64_t calls, steps;
+	wire_scratch scratch;
+	struct wire_counts counts;
+};
+
+static void fit(struct wire *wire)
+{
+	uint32_t before = wire->room, now = wire->primary->shared->scene->room.models;
+	if (now <= before)
+		return;
+	wire->statics = mem_grow(wire->statics, before * sizeof *wire->statics, now * sizeof *wire->statics);
+	wire->met = mem_grow(wire->met, before * sizeof *wire->met, now * sizeof *wire->met);
+	wire->written = mem_grow(wire->written, before * sizeof *wire->written, now * sizeof *wire->written);
+	wire->moved = mem_grow(wire->moved, before * sizeof *wire->moved, now * sizeof *wire->moved);
+	wire->room = now;
+}
+
+struct wire *wire_create(struct primary *primary)
+{
+	struct wire *wire = mem_alloc(sizeof *wire);
+	wire->primary = primary;
+	wire->peers = mem_alloc(primary->options.secondaries * sizeof *wire->peers);
+	wire->steps = 1; /* a stamp of 0 is nobody's */
+	fit(wire);
+	primary->edit.log.count = primary->shared->state->written.count = 0;
+	return wire;
+}
+
+void wire_destroy(struct wire *wire)
+{
+	if (!wire)
+		return;
+	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++) {
+		vec_free(&wire->peers[i].pairs);
+		vec_free(&wire->peers[i].ack.moved);
+		vec_free(&wire->peers[i].ack.strayed);
+	}
+	free(wire->peers);
+	free(wire->statics);
+	free(wire->met);
+	free(wire->written);
+	free(wire->moved);
+	vec_free(&wire->scratch);
+	text_fini(&wire->edits);
+	text_fini(&wire->placed);
+	free(wire);
+}
+
+struct wire_counts wire_counts(const struct wire *wire)
+{
+	return wire->counts;
+}
+
+struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t secondary)
+{
+	return wire->peers[secondary].stats;
+}
+
+/* --- steps: what all get ------------------------------------------------------------------------------------------ */
+
+static void encode_statics(struct wire *wire, const struct step *step)
+{
+	struct text *out = &wire->placed;
+	uint32_t models = wire->primary->shared->scene->model_count, count = 0, last = 0;
+	for (uint32_t m = 0; m < models; m++)
+		count += step->statics[m] != wire->statics[m];
+	out->count = 0;
+	pack_var(out, count);
+	for (uint32_t m = 0; m < models; m++) {
+		if (step->statics[m] == wire->statics[m])
+			continue;
+		pack_var(out, m - last);
+		pack_var(out, step->statics[m]);
+		wire->statics[m] = step->statics[m];
+		last = m;
+	}
+}
+
+static void begin_step(struct wire *wire, const struct step *step)
+{
+	const struct edit *edit = &wire->primary->edit;
+	const struct state *state = wire->primary->shared->state;
+	fit(wire);
+	wire->steps++;
+	wire->edits.count = 0;
+	if (edit->log.count)
+		edit_pack_log(edit, &wire->edits);
+	if (step->statics_changed)
+		encode_statics(wire, step);
+	for (uint32_t i = 0; i < state->written.count; i++)
+		wire->written[state->written.at[i]] = wire->steps;
+}
+
+/* --- steps: what one gets ----------------------------------------------------------------------------------------- */
+
+static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
+{
+	return wire->primary->plan.now.model[model] == secondary + 1;
+}
+
+static void encode_words(const struct wire *wire, uint32_t model, struct text *out)
+{
+	const struct state *state = wire->primary->shared->state;
+	pack_var(out, state->models[model].words);
+	wire_put_words(out, state_words(state, model, false), state->models[model].words);
+}
+
+/* Taken over from itself: it has the words. */
+static bool is_again(const struct step *step, uint32_t at)
+{
+	const struct change *take = &step->changes[at];
+	const struct change *before = at ? &step->changes[at - 1] : NULL;
+	return before && before->kind == CHANGE_RELEASE && before->runner == take->runner && before->id == take->id;
+}
+
+static void encode_change(struct wire *wire, const struct step *step, uint32_t at, struct text *out)
+{
+	static const enum wire_change codes[] = {
+		[CHANGE_RELEASE] = WIRE_RELEASE,
+		[CHANGE_TAKE] = WIRE_TAKE,
+		[CHANGE_UNLOAD] = WIRE_UNLOAD,
+		[CHANGE_LOAD] = WIRE_LOAD,
+		[CHANGE_GHOST_ON] = WIRE_GHOST_ON,
+		[CHANGE_GHOST_OFF] = WIRE_GHOST_OFF,
+	};
+	const struct change *change = &step->changes[at];
+	bool again = change->kind == CHANGE_TAKE && is_again(step, at);
+	pack_var(out, again ? WIRE_TAKE_AGAIN : codes[change->kind]);
+	pack_var(out, change->id);
+	if (change->kind == CHANGE_TAKE && !again)
+		encode_words(wire, change->id, out);
+	if ((change->kind == CHANGE_TAKE && !again) || change->kind == CHANGE_GHOST_ON)
+		wire->met[change->id] = wire->calls;
+}
+
+static uint32_t encode_changes(struct wire *wire, uint32_t secondary, const struct step *step, struct text *out)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < step->change_count; i++)
+		count += step->changes[i].runner == secondary + 1;
+	if (!count)
+		return 0;
+	pack_var(out, count);
+	for (uint32_t i = 0; i < step->change_count; i++)
+		if (step->changes[i].runner == secondary + 1)
+			encode_change(wire, step, i, out);
+	return WIRE_CHANGES;
+}
+
+/* Those that it has just been given are up to date; each once. */
+static uint32_t encode_written(struct wire *wire, uint32_t secondary, struct text *out)
+{
+	const struct shared *shared = wire->primary->shared;
+	uint32_t any = 0;
+	for (uint32_t i = 0; i < shared->state->written.count; i++) {
+		uint32_t model = shared->state->written.at[i];
+		if (wire->met[model] == wire->calls || !is_own(wire, secondary, model))
+			continue;
+		wire->met[model] = wire->calls;
+		pack_var(out, (uint64_t)model + 1);
+		encode_words(wire, model, out);
+		any = WIRE_WRITTEN;
+	}
+	if (any)
+		pack_var(out, 0);
+	return any;
+}
+
+static int compare(struct physics_pair a, struct physics_pair b)
+{
+	return a.a != b.a ? (a.a < b.a ? -1 : 1) : a.b != b.b ? (a.b < b.b ? -1 : 1) : 0;
+}
+
+/* Both lists are in order: gone or come is what only one of them has. */
+static void encode_difference(const struct physics_pair *has, uint32_t has_count, const struct physics_pair *wants,
+	uint32_t wants_count, bool gone, struct text *out)
+{
+	uint32_t last = 0;
+	for (uint32_t i = 0, j = 0; i < has_count || j < wants_count;) {
+		int order = i == has_count ? 1 : j == wants_count ? -1 : compare(has[i], wants[j]);
+		if (order < 0 && gone) {
+			pack_var(out, i - last + 1);
+			last = i;
+		} else if (order > 0 && !gone) {
+			pack_var(out, (uint64_t)wants[j].a - last + 1);
+			pack_var(out, wants[j].b);
+			last = wants[j].a;
+		}
+		i += order <= 0;
+		j += order >= 0;
+	}
+	pack_var(out, 0);
+}
+
+static uint32_t encode_pairs(struct peer *peer, const struct step_part *part, struct text *out)
+{
+	size_t bytes = part->pair_count * sizeof *part->pairs;
+	if (part->pair_count == peer->pairs.count && (!bytes || !memcmp(part->pairs, peer->pairs.at, bytes)))
+		return 0;
+	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, true, out);
+	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, false, out);
+	peer->pairs.count = 0;
+	if (bytes)
+		memcpy(vec_append(&peer->pairs, part->pair_count), part->pairs, bytes);
+	return WIRE_PAIRS;
+}
+
+/* A ghost that has not moved since it was sent is not sent again. */
+static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
+{
+	const struct plan *plan = &wire->primary->plan;
+	const struct state *state = wire->primary->shared->state;
+	uint32_t any = 0;
+	for (uint32_t i = 0; i < plan->ghosts.count; i++) {
+		uint32_t model = plan->ghosts.at[i].model;
+		uint32_t words = plan->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+		bool whole = wire->met[model] == wire->calls || wire->written[model] == wire->steps;
+		bool moved = wire->moved[model] == wire->steps - 1;
+		if (plan->ghosts.at[i].secondary != secondary + 1 || !words || !(whole || moved))
+			continue;
+		pack_var(out, ((uint64_t)model + 1) << 1 | whole);
+		if (whole)
+			wire_put_words(out, state_words(state, model, false), words);
+		else
+			wire_put_change(out, state_words(state, model, true), state_words(state, model, false), words,
+				&wire->scratch);
+		any = WIRE_GHOSTS;
+	}
+	if (any)
+		pack_var(out, 0);
+	return any;
+}
+
+static uint32_t encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
+{
+	const struct shared *shared = wire->primary->shared;
+	if (!part->command_count)
+		return 0;
+	pack_var(out, part->command_count);
+	for (uint32_t i = 0; i < part->command_count; i++) {
+		const struct system_listener *to = &part->commands[i].to;
+		pack_var(out, to->model);
+		pack_var(out, to->system);
+		pack_var(out, to->topic);
+		message_pack(shared->systems->sets[to->model].at[to->system].topics.at[to->topic].schema,
+			&part->commands[i].message, out);
+		systems_command(shared->systems, to, &part->commands[i].message, shared->state);
+	}
+	return WIRE_COMMANDS;
+}
+
+static uint32_t plain_flags(const struct wire *wire, const struct peer *peer, const struct step *step)
+{
+	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
+	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
+	       (step->dt != peer->dt ? WIRE_DT : 0u) | (wire->edits.count ? WIRE_EDITS : 0u) |
+	       (step->measure ? WIRE_MEASURE : 0u);
+}
+
+void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
+{
+	struct wire *wire = ctx;
+	const struct step *step = payload;
+	struct peer *peer = &wire->peers[secondary];
+	if (!secondary)
+		begin_step(wire, step);
+	wire->calls++;
+	size_t begin = out->count;
+	uint32_t flags = plain_flags(wire, peer, step);
+	text_add_bytes(out, "\0\0", 2); /* flags, when they are known */
+	pack_var(out, step->number);
+	pack_double(out, step->time_s);
+	if (flags & WIRE_DT)
+		pack_double(out, peer->dt = step->dt);
+	if (flags & WIRE_EDITS)
+		text_add_bytes(out, wire->edits.at, wire->edits.count);
+	flags |= encode_changes(wire, secondary, step, out);
+	flags |= encode_written(wire, secondary, out);
+	if (flags & WIRE_STATICS)
+		text_add_bytes(out, wire->placed.at, wire->placed.count);
+	flags |= encode_pairs(peer, &step->parts[secondary], out);
+	flags |= encode_ghosts(wire, secondary, out);
+	flags |= encode_commands(wire, &step->parts[secondary], out);
+	out->at[begin] = (char)(flags & 0xff);
+	out->at[begin + 1] = (char)(flags >> 8);
+	wire->counts.step_bytes += out->count - begin;
+}
+
+/* --- acks --------------------------------------------------------------------------------------------------------- */
+
+static void decode_stats(struct peer *peer, struct unpack *in)
+{
+	peer->ack.busy_ns = unpack_var(in);
+	peer->ack.waited_ns = unpack_var(in);
+	peer->ack.end_ns = clock_now_ns(); /* its own clock may be another */
+	peer->stats.contacts += unpack_var(in);
+	peer->stats.regroups += unpack_var(in);
+	peer->stats.lost += unpack_var(in);
+	peer->stats.groups = unpack_var_count(in, UINT32_MAX);
+}
+
+static troupe_status decode_list(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
+{
+	uint64_t code = unpack_var(in);
+	uint32_t models = wire->primary->shared->scene->model_count, last = 0;
+	if (code >> 1 > models)
+		return fail(error, TROUPE_EPROTOCOL, "more models moved than there are");
+	if (code & 1)
+		return code >> 1 == peer->ack.moved.count
+			       ? TROUPE_OK
+			       : fail(error, TROUPE_EPROTOCOL, "another number of models than before");
+	peer->ack.moved.count = 0;
+	for (uint64_t i = 0; i < code >> 1 && !in->bad; i++)
+		vec_push(&peer->ack.moved, last = wire_get_step(in, last, models - 1));
+	return TROUPE_OK;
+}
+
+static troupe_status decode_model(
+	struct wire *wire, uint32_t secondary, uint32_t model, struct unpack *in, struct troupe_error *error)
+{
+	struct shared *shared = wire->primary->shared;
+	if (model >= shared->scene->model_count || !is_own(wire, secondary, model) || wire->met[model] == wire->calls)
+		return fail(error, TROUPE_EPROTOCOL, "a model that is not its to move, or is moved twice");
+	wire->met[model] = wire->calls;
+	if (!wire_get_next(in, shared->state, model) || !edit_words_sane(shared->state, model, true))
+		return fail(error, TROUPE_EPROTOCOL, "the state of model '%.100s'", shared->scene->models[model].name);
+	wire->moved[model] = wire->steps;
+	if (!shared->scene->models[model].body_count)
+		return TROUPE_OK;
+	shared->boxes[model].box = state_model_box(shared->state, model, true);
+	if (secondary_strayed(shared, model))
+		vec_push(&wire->peers[secondary].ack.strayed, model);
+	return TROUPE_OK;
+}
+
+/* What it has and has not stepped sleeps, and costs nothing. */
+static void decode_costs(struct wire *wire, uint32_t secondary, struct unpack *in)
+{
+	struct shared *shared = wire->primary->shared;
+	const struct ack *ack = &wire->peers[secondary].ack;
+	for (uint32_t m = 0; m < shared->scene->model_count; m++)
+		if (is_own(wire, secondary, m) && shared->scene->models[m].body_count)
+			shared->cost_ns[m] = 0;
+	for (uint32_t i = 0; i < ack->moved.count; i++)
+		shared->cost_ns[ack->moved.at[i]] = unpack_var_count(in, UINT32_MAX);
+}
+
+static troupe_status decode_failure(struct ack *ack, struct unpack *in, struct troupe_error *error)
+{
+	char *text = unpack_string(in);
+	ack->moved.count = 0;
+	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL)
+				       ? fail(error, TROUPE_EPROTOCOL, "a failure that there is not")
+				       : TROUPE_OK;
+	if (!status)
+		(void)fail(&ack->error, ack->status, "%s", text);
+	free(text);
+	return status;
+}
+
+static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
+{
+	struct peer *peer = &wire->peers[secondary];
+	struct ack *ack = &peer->ack;
+	troupe_status status = TROUPE_OK;
+	wire->calls++;
+	ack->runner = secondary + 1;
+	ack->strayed.count = 0;
+	ack->number = unpack_var(in);
+	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
+	decode_stats(peer, in);
+	if (!in->bad && ack->status)
+		status = decode_failure(ack, in, error);
+	else if (!in->bad)
+		status = decode_list(wire, peer, in, error);
+	for (uint32_t i = 0; i < ack->moved.count && !status && !in->bad; i++)
+		status = decode_model(wire, secondary, ack->moved.at[i], in, error);
+	if (!status && !in->bad && !ack->status && wire->primary->step.measure)
+		decode_costs(wire, secondary, in);
+	if (!status && in->bad)
+		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
+	if (!status && in->at != in->end)
+		status = fail(error, TROUPE_EPROTOCOL, "more bytes than it has");
+	if (!status && wire->primary->step.paused && ack->moved.count)
+		status = fail(error, TROUPE_EPROTOCOL, "models moved while it was paused");
+	wire->counts.robot_steps += ack->moved.count;
+	return status;
+}
+
+troupe_status wire_decode_ack(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_ack, struct troupe_error *error)
+{
+	struct wire *wire = ctx;
+	struct unpack in = {bytes, bytes + count, false};
+	struct troupe_error why;
+	wire->counts.ack_bytes += count;
+	if (decode_ack(wire, secondary, &in, &why))
+		return fail(error, TROUPE_EPROTOCOL, "its ack: %s", why.text);
+	*ret_ack = (struct transport_message){wire->peers[secondary].ack.number, &wire->peers[secondary].ack};
+	return TROUPE_OK;
+}

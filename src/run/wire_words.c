@@ -1,0 +1,196 @@
+/* A bit for each word says whether it follows. One more, the first, says that the anchors are where the bodies are, as
+ * they are of all that moves: then they are compared with that. */
+#include "run/wire_words.h"
+
+#include <string.h>
+
+enum { BODY_WORDS = 13, ANCHOR_WORDS = 7 };
+_Static_assert(sizeof(struct body_state) == BODY_WORDS * 8 && sizeof(struct body_anchor) == ANCHOR_WORDS * 8,
+	"an anchor is the first words of a body");
+
+#define LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
+void wire_put_words(struct text *out, const uint64_t *words, size_t count)
+{
+	if (LITTLE && count)
+		text_add_bytes(out, (const char *)words, count * sizeof *words);
+	for (size_t i = 0; !LITTLE && i < count; i++)
+		pack_u64(out, words[i]);
+}
+
+bool wire_get_words(struct unpack *in, uint64_t *ret_words, size_t count)
+{
+	if (in->bad || (size_t)(in->end - in->at) / sizeof *ret_words < count) {
+		in->bad = true;
+		return false;
+	}
+	if (LITTLE && count) {
+		memcpy(ret_words, in->at, count * sizeof *ret_words);
+		in->at += count * sizeof *ret_words;
+	}
+	for (size_t i = 0; !LITTLE && i < count; i++)
+		ret_words[i] = unpack_u64(in);
+	return true;
+}
+
+/* --- bits and words ----------------------------------------------------------------------------------------------- */
+
+struct put {
+	struct text *out;
+	size_t bits; /* where they are */
+	uint32_t bit;
+	wire_scratch *changed;
+};
+
+static struct put put_begin(struct text *out, uint32_t bits, wire_scratch *scratch)
+{
+	static const char zeros[64];
+	struct put put = {.out = out, .bits = out->count, .changed = scratch};
+	scratch->count = 0;
+	for (uint32_t bytes = (bits + 7) / 8; bytes;) {
+		uint32_t some = MIN(bytes, (uint32_t)sizeof zeros);
+		text_add_bytes(out, zeros, some);
+		bytes -= some;
+	}
+	return put;
+}
+
+static void put_bit(struct put *put, bool set)
+{
+	if (set)
+		put->out->at[put->bits + put->bit / 8] |= (char)(1u << put->bit % 8);
+	put->bit++;
+}
+
+static void put_changed(struct put *put, const uint64_t *before, const uint64_t *words, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		bool changed = words[i] != before[i];
+		put_bit(put, changed);
+		if (changed)
+			vec_push(put->changed, words[i]);
+	}
+}
+
+static void put_end(struct put *put)
+{
+	wire_put_words(put->out, put->changed->at, put->changed->count);
+}
+
+struct get {
+	struct unpack *in;
+	const unsigned char *bits;
+	uint32_t bit;
+};
+
+static struct get get_begin(struct unpack *in, uint32_t bits)
+{
+	struct get get = {.in = in, .bits = (const unsigned char *)in->at};
+	size_t bytes = (bits + 7) / 8;
+	if (in->bad || (size_t)(in->end - in->at) < bytes)
+		in->bad = true;
+	else
+		in->at += bytes;
+	return get;
+}
+
+static bool get_bit(struct get *get)
+{
+	uint32_t bit = get->bit++;
+	return !get->in->bad && (get->bits[bit / 8] >> bit % 8 & 1);
+}
+
+static void get_changed(struct get *get, uint64_t *words, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && !get->in->bad; i++)
+		if (get_bit(get))
+			(void)wire_get_words(get->in, &words[i], 1);
+}
+
+/* --- a model ------------------------------------------------------------------------------------------------------ */
+
+struct parts { /* first words */
+	uint32_t bodies, anchors, rest, end;
+};
+
+static struct parts parts_of(const struct state *state, uint32_t model)
+{
+	const struct state_model *m = &state->models[model];
+	uint32_t bodies = state->scene->models[model].body_count;
+	uint32_t rest = bodies ? m->system_first - 1 : m->system_first;
+	return (struct parts){bodies, rest - bodies * ANCHOR_WORDS, rest, m->words};
+}
+
+static bool anchors_follow(const uint64_t *next, const struct parts *parts)
+{
+	for (uint32_t b = 0; b < parts->bodies; b++)
+		if (memcmp(next + parts->anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS,
+			    ANCHOR_WORDS * sizeof *next) != 0)
+			return false;
+	return parts->bodies > 0;
+}
+
+void wire_put_next(struct text *out, const struct state *state, uint32_t model, wire_scratch *scratch)
+{
+	const uint64_t *now = state_words(state, model, false), *next = state_words(state, model, true);
+	struct parts parts = parts_of(state, model);
+	struct put put = put_begin(out, parts.end + 1, scratch);
+	bool follow = anchors_follow(next, &parts);
+	put_bit(&put, follow);
+	put_changed(&put, now, next, parts.anchors);
+	for (uint32_t b = 0; b < parts.bodies; b++) {
+		uint32_t anchor = parts.anchors + b * ANCHOR_WORDS;
+		put_changed(&put, follow ? next + b * BODY_WORDS : now + anchor, next + anchor, ANCHOR_WORDS);
+	}
+	put_changed(&put, now + parts.rest, next + parts.rest, parts.end - parts.rest);
+	put_end(&put);
+}
+
+bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
+{
+	uint64_t *next = state_words(state, model, true);
+	struct parts parts = parts_of(state, model);
+	struct get get = get_begin(in, parts.end + 1);
+	if (in->bad)
+		return false;
+	memcpy(next, state_words(state, model, false), parts.end * sizeof *next);
+	bool follow = get_bit(&get);
+	get_changed(&get, next, parts.anchors);
+	for (uint32_t b = 0; follow && b < parts.bodies; b++)
+		memcpy(next + parts.anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS, ANCHOR_WORDS * sizeof *next);
+	get_changed(&get, next + parts.anchors, parts.end - parts.anchors);
+	return !in->bad;
+}
+
+void wire_put_change(
+	struct text *out, const uint64_t *before, const uint64_t *words, uint32_t count, wire_scratch *scratch)
+{
+	struct put put = put_begin(out, count, scratch);
+	put_changed(&put, before, words, count);
+	put_end(&put);
+}
+
+bool wire_get_change(struct unpack *in, uint64_t *words, uint32_t count)
+{
+	struct get get = get_begin(in, count);
+	get_changed(&get, words, count);
+	return !in->bad;
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+void wire_put_step(struct text *out, uint32_t before, uint32_t value)
+{
+	pack_var(out, value >= before ? (uint64_t)(value - before) << 1 : (uint64_t)(before - value) << 1 | 1);
+}
+
+uint32_t wire_get_step(struct unpack *in, uint32_t before, uint32_t max)
+{
+	uint64_t code = unpack_var(in), by = code >> 1;
+	bool down = code & 1;
+	if (in->bad || (down ? by > before : by > max || before + by > max) || (down && before - by > max)) {
+		in->bad = true;
+		return 0;
+	}
+	return down ? before - (uint32_t)by : before + (uint32_t)by;
+}

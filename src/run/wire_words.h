@@ -1,0 +1,53 @@
+/* States of models as bytes: what wire.c and wire_copy.c share. */
+#ifndef RUN_WIRE_WORDS_H
+#define RUN_WIRE_WORDS_H
+
+#include "base/pack.h"
+#include "scene/state.h"
+
+enum {
+	WIRE_PAUSED = 1,
+	WIRE_STATE_CHANGED = 2,
+	WIRE_STATICS = 4,
+	WIRE_WORLD_CHANGED = 8,
+	WIRE_DT = 16,
+	WIRE_EDITS = 32,
+	WIRE_CHANGES = 64,
+	WIRE_WRITTEN = 128,
+	WIRE_PAIRS = 256,
+	WIRE_COMMANDS = 512,
+	WIRE_GHOSTS = 1024,
+	WIRE_MEASURE = 2048, /* the ack says what each model costs */
+	WIRE_FLAGS = 4095,
+};
+
+/* What a secondary is told about one model or level. */
+enum wire_change {
+	WIRE_RELEASE,
+	WIRE_TAKE, /* its words follow */
+	WIRE_UNLOAD,
+	WIRE_LOAD,
+	WIRE_GHOST_ON, /* its words follow, with those of other ghosts */
+	WIRE_GHOST_OFF,
+	WIRE_TAKE_AGAIN, /* just released, with the words that it has */
+};
+
+void wire_put_words(struct text *out, const uint64_t *words, size_t count);
+bool wire_get_words(struct unpack *in, uint64_t *ret_words, size_t count);
+
+/* A model's `next`, against its `now`. Scratch is the caller's, and kept. */
+typedef VEC(uint64_t) wire_scratch;
+void wire_put_next(struct text *out, const struct state *state, uint32_t model, wire_scratch *scratch);
+bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model);
+
+/* The first `count` of some words, against what they were. */
+void wire_put_change(
+	struct text *out, const uint64_t *before, const uint64_t *words, uint32_t count, wire_scratch *scratch);
+/* In place. */
+bool wire_get_change(struct unpack *in, uint64_t *words, uint32_t count);
+
+/* Numbers that go up by little, or down. */
+void wire_put_step(struct text *out, uint32_t before, uint32_t value);
+uint32_t wire_get_step(struct unpack *in, uint32_t before, uint32_t max);
+
+#endif

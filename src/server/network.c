@@ -1,0 +1,426 @@
+#include "server/network.h"
+
+#include "base/clock.h"
+#include "server/session.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { ANNOUNCE_MS = 500, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
+#define DATA_BYTES 65536u
+
+struct network {
+	struct hello hello;
+	uint32_t secondaries, stale_ms;
+	uint64_t wait_ns;
+	struct session session;
+	struct discovery *discovery;
+	uint64_t announced_ns;
+	char *sought; /* where, for messages */
+	/* the world that is sent */
+	const struct troupe_server *server;
+	struct text world;
+	struct session_world described;
+	VEC(uint64_t) sent; /* by connection: how much of it, plus one; 0: it does not want any */
+	bool started, ended;
+	/* the run */
+	struct wire *wire;
+	struct transport_codec codec;
+	struct tcp_link link;
+	struct channel **channels;
+	pthread_t doorman;
+	bool has_doorman;
+	int quit;
+	struct tcp_counts counts; /* at the end */
+};
+
+/* --- giving the world --------------------------------------------------------------------------------------------- */
+
+static bool on_world(
+	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
+{
+	struct network *network = ctx;
+	(void)bytes;
+	if (type != FRAME_WORLD_WANT || count || id >= network->sent.count || network->sent.at[id]) {
+		(void)fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+		return false;
+	}
+	network->sent.at[id] = 1;
+	return true;
+}
+
+static void send_data(struct network *network)
+{
+	for (uint32_t id = 0; id < network->sent.count; id++) {
+		struct channel *channel =
+			id < network->session.channels.count ? network->session.channels.at[id] : NULL;
+		while (channel && network->sent.at[id] && network->sent.at[id] - 1 < network->world.count &&
+			channel_pending(channel) < QUEUE_BYTES) {
+			size_t at = network->sent.at[id] - 1,
+			       count = MIN(network->world.count - at, (size_t)DATA_BYTES);
+			if (channel_send(channel, FRAME_WORLD_DATA, network->world.at + at, count, NULL))
+				break;
+			network->sent.at[id] += count;
+		}
+	}
+}
+
+static void send_world(struct network *network, uint32_t id)
+{
+	struct text bytes = {0};
+	while (network->sent.count <= id)
+		vec_push(&network->sent, 0);
+	network->sent.at[id] = 0;
+	session_encode_world(&network->described, &bytes);
+	if (network->session.channels.at[id])
+		(void)channel_send(network->session.channels.at[id], FRAME_WORLD, bytes.at, bytes.count, NULL);
+	text_fini(&bytes);
+}
+
+static void on_action(void *ctx, const struct peers_action *action)
+{
+	struct network *network = ctx;
+	if (action->kind == PEERS_ADMITTED)
+		send_world(network, action->id);
+	else if (action->kind == PEERS_LOST || action->kind == PEERS_TURNED_AWAY)
+		server_warn(network->server, action->bytes);
+	else if (action->kind == PEERS_STARTED)
+		network->started = true;
+	else if (action->kind == PEERS_ENDED)
+		network->ended = true;
+}
+
+/* --- being found -------------------------------------------------------------------------------------------------- */
+
+static void announce(struct network *network, enum announcement_kind kind)
+{
+	struct announcement announcement = {.kind = kind, .role = HELLO_PRIMARY};
+	if (!network->discovery)
+		return;
+	memcpy(announcement.id, network->hello.id, sizeof announcement.id);
+	announcement.port = address_port(listener_address(network->session.listener));
+	announcement.secondaries = network->secondaries;
+	announcement.present = network->session.peers ? peers_present(network->session.peers) : 0;
+	memcpy(announcement.partition, network->hello.partition, sizeof announcement.partition);
+	memcpy(announcement.name, network->hello.name, sizeof announcement.name);
+	(void)discovery_send(network->discovery, &announcement, NULL);
+	network->announced_ns = clock_now_ns();
+}
+
+static troupe_status listen_at(
+	struct network *network, const struct troupe_network *def, const struct key *key, struct troupe_error *error)
+{
+	struct listener_options options = {.key = key, .insecure = def->insecure};
+	const char *where = def->listen ? def->listen : key || def->insecure ? "*" : "";
+	char text[ADDRESS_TEXT_BYTES];
+	troupe_status status = address_parse_listen(where, ADDRESS_PORT, &options.address, error);
+	if (!status)
+		status = listener_create(&options, &network->session.listener, error);
+	if (status)
+		return status;
+	address_text(listener_address(network->session.listener), text);
+	network->sought = mem_strdup(text);
+	return TROUPE_OK;
+}
+
+/* Without multicast an address can still be given, so that it cannot be had is only said. */
+static void look_around(struct network *network, const struct troupe_network *def, const struct key *key)
+{
+	struct discovery_options options = {.interface = def->interface,
+		.loopback_only =
+			address_is_loopback(listener_address(network->session.listener)) || (!key && !def->insecure),
+		.key = key,
+		.partition = network->hello.partition};
+	(void)discovery_create(&options, &network->discovery, NULL);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status take_sockets(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+{
+	struct channel_options options = {.role = CHANNEL_SERVER};
+	troupe_status status = TROUPE_OK;
+	network->channels = mem_alloc(def->secondaries * sizeof *network->channels);
+	for (uint32_t i = 0; i < def->secondaries; i++) {
+		char peer[40];
+		(void)snprintf(peer, sizeof peer, "socket %u", i + 1);
+		if (status || (status = channel_create(
+				       def->sockets[i], peer, &options, clock_now_ns(), &network->channels[i], error)))
+			(void)close(def->sockets[i]);
+	}
+	return status;
+}
+
+static troupe_status check(const struct troupe_network *def, struct troupe_error *error)
+{
+	if (!def->secondaries || def->secondaries > TROUPE_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%u secondaries in networked mode: expected 1 to %d",
+			def->secondaries, TROUPE_SECONDARIES_MAX);
+	if (!(def->wait_s >= 0 && def->wait_s <= 1e9))
+		return fail(error, TROUPE_EINVAL, "waiting for %g s: expected 0 to 1e9", def->wait_s);
+	if (def->stale_ms > HELLO_STALE_MS_MAX)
+		return fail(error, TROUPE_EINVAL, "stale after %u ms: expected at most %d", def->stale_ms,
+			HELLO_STALE_MS_MAX);
+	return TROUPE_OK;
+}
+
+static troupe_status open_door(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+{
+	struct key key;
+	bool keyed;
+	troupe_status status = session_key(def, &key, &keyed, error);
+	if (!status)
+		status = listen_at(network, def, keyed ? &key : NULL, error);
+	if (!status)
+		look_around(network, def, keyed ? &key : NULL);
+	key_forget(&key);
+	return status;
+}
+
+troupe_status network_create(const struct troupe_network *def, struct network **ret_network, struct troupe_error *error)
+{
+	struct network *network = mem_alloc(sizeof *network);
+	troupe_status status = check(def, error);
+	network->secondaries = status ? 0 : def->secondaries;
+	network->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
+	network->wait_ns = (uint64_t)(def->wait_s * 1e9);
+	network->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!status && def->sockets)
+		status = take_sockets(network, def, error);
+	if (!status)
+		status = session_hello(def, HELLO_PRIMARY, &network->hello, error);
+	if (!status && !def->sockets)
+		status = open_door(network, def, error);
+	if (status) {
+		network_destroy(network);
+		return status;
+	}
+	*ret_network = network;
+	return TROUPE_OK;
+}
+
+void network_done(struct network *network)
+{
+	if (!network)
+		return;
+	tcp_stop(&network->link, STOP_DONE, "done");
+	network->counts = tcp_counts(&network->link);
+}
+
+void network_destroy(struct network *network)
+{
+	if (!network)
+		return;
+	if (network->has_doorman) {
+		uint64_t one = 1;
+		(void)!write(network->quit, &one, sizeof one);
+		pthread_join(network->doorman, NULL);
+	}
+	announce(network, ANNOUNCE_LEAVING);
+	if (network->session.peers)
+		session_flush(&network->session, 200);
+	for (uint32_t i = 0; network->channels && i < network->secondaries && !network->started; i++)
+		channel_destroy(network->channels[i]);
+	session_fini(&network->session);
+	discovery_destroy(network->discovery);
+	wire_destroy(network->wire);
+	if (network->quit >= 0)
+		(void)close(network->quit);
+	free(network->channels);
+	free(network->sought);
+	text_fini(&network->world);
+	vec_free(&network->sent);
+	free(network);
+}
+
+uint32_t network_secondaries(const struct network *network)
+{
+	return network->secondaries;
+}
+
+/* --- gathering ---------------------------------------------------------------------------------------------------- */
+
+static void begin_gathering(struct network *network, struct troupe_server *server)
+{
+	struct primary *primary = &server->worlds[0].primary;
+	network->server = server;
+	server_pack(server, &network->world);
+	network->described = session_describe(network->world.at, network->world.count);
+	network->hello.world = network->described.hash[0];
+	struct peers_options options = {
+		.self = network->hello,
+		.secondaries = network->secondaries,
+		.first_step = primary->lockstep.number,
+		.state_hash = primary_hash(primary),
+		.stale_ns = network->stale_ms * UINT64_C(1000000),
+		.wait_ns = network->wait_ns,
+	};
+	network->session.on_world = on_world;
+	network->session.on_action = on_action;
+	network->session.ctx = network;
+	network->session.peers = peers_create(&options, clock_now_ns());
+	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) {
+		session_join(&network->session, network->channels[i]);
+		network->channels[i] = NULL;
+	}
+}
+
+/* Those of this machine poll against each other. */
+static uint32_t pollers_of(const struct network *network)
+{
+	return 1 + network->secondaries;
+}
+
+static void take_channels(struct network *network)
+{
+	struct peers *peers = network->session.peers;
+	if (!network->channels)
+		network->channels = mem_alloc(network->secondaries * sizeof *network->channels);
+	for (uint32_t i = 0; i < network->secondaries; i++) {
+		uint32_t id = peers_id_of(peers, i + 1);
+		struct channel *channel = session_take(&network->session, id);
+		channel_set_peer(channel, peers_name(peers, id));
+		network->channels[i] = channel;
+	}
+	network->link = (struct tcp_link){.channels = network->channels,
+		.first_step = network->server->worlds[0].primary.lockstep.number,
+		.stale_ms = network->stale_ms,
+		.pollers = pollers_of(network)};
+}
+
+/* --- after the start ---------------------------------------------------------------------------------------------- */
+
+static void turn_away(struct network *network, struct channel *channel)
+{
+	struct text bytes = {0};
+	char why[160];
+	(void)snprintf(why, sizeof why, "the simulation has begun: its %u secondaries are fixed", network->secondaries);
+	refuse_encode(why, &bytes);
+	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
+	text_fini(&bytes);
+	channel_finish(channel);
+	vec_push(&network->session.finishing, channel);
+	vec_push(&network->session.finish_ns, clock_now_ns() + UINT64_C(1000000000));
+}
+
+/* Who comes now is told so, and a stranger costs the run nothing. */
+static void *keep_door(void *arg)
+{
+	struct network *network = arg;
+	struct listener *listener = network->session.listener;
+	struct channel *channel;
+	struct pollfd fds[LISTENER_POLL_MAX + 1];
+	for (;;) {
+		uint32_t count = listener_poll(listener, clock_now_ns(), fds);
+		fds[count] = (struct pollfd){.fd = network->quit, .events = POLLIN};
+		bool busy = listener_deadline_ns(listener, clock_now_ns()) != UINT64_MAX ||
+			    network->session.finishing.count;
+		(void)poll(fds, count + 1, busy ? SESSION_TICK_MS : ANNOUNCE_MS);
+		if (fds[count].revents)
+			return NULL;
+		listener_work(listener, clock_now_ns());
+		while ((channel = listener_take(listener)))
+			turn_away(network, channel);
+		session_flush(&network->session, 0);
+		if (clock_now_ns() - network->announced_ns > ANNOUNCE_MS * UINT64_C(1000000))
+			announce(network, ANNOUNCE_FIXED);
+	}
+}
+
+static bool loads(void *ctx, const void *payload)
+{
+	const struct step *step = payload;
+	(void)ctx;
+	return step->change_count || step->world_changed || step->statics_changed;
+}
+
+static troupe_status begin(struct network *network, struct troupe_server *server, struct troupe_error *error)
+{
+	take_channels(network);
+	network->wire = wire_create(&server->worlds[0].primary);
+	network->codec = (struct transport_codec){
+		.encode_step = wire_encode_step, .decode_ack = wire_decode_ack, .loads = loads, .ctx = network->wire};
+	text_fini(&network->world);
+	if (!network->session.listener)
+		return TROUPE_OK;
+	int failed = pthread_create(&network->doorman, NULL, keep_door, network);
+	network->has_doorman = !failed;
+	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
+}
+
+/* Of sockets that were given there are no others to wait for; one may be gone before it has said who it is. */
+static void count_sockets(struct network *network)
+{
+	uint32_t open = 0;
+	for (uint32_t i = 0; i < network->session.channels.count; i++)
+		open += network->session.channels.at[i] != NULL;
+	if (network->channels && open < network->secondaries && !network->ended) {
+		peers_stop(network->session.peers, STOP_FAILED, "a secondary that was to take part is gone");
+		session_act(&network->session);
+	}
+}
+
+troupe_status network_gather(struct network *network, struct troupe_server *server, struct troupe_error *error)
+{
+	_Atomic bool *stop = &server->worlds[0].primary.stop;
+	begin_gathering(network, server);
+	while (!network->started && !network->ended) {
+		if (atomic_load(stop))
+			peers_stop(network->session.peers, STOP_LEFT, "it was stopped before the start");
+		if (clock_now_ns() - network->announced_ns > ANNOUNCE_MS * UINT64_C(1000000))
+			announce(network, ANNOUNCE_HERE);
+		session_work(&network->session, SESSION_TICK_MS, -1, false);
+		if (!network->started)
+			count_sockets(network);
+		send_data(network);
+		if (server->def.on_watch)
+			server->def.on_watch(server->def.ctx);
+	}
+	if (network->ended) {
+		troupe_status status = peers_end_status(network->session.peers, error);
+		return status ? status : fail(error, TROUPE_EPEER, "the run is over before it began");
+	}
+	return begin(network, server, error);
+}
+
+const struct transport_codec *network_codec(const struct network *network)
+{
+	return &network->codec;
+}
+
+void *network_link(struct network *network)
+{
+	return &network->link;
+}
+
+void network_stop(struct network *network, enum stop_kind kind, const char *why)
+{
+	tcp_stop(&network->link, kind, why);
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary)
+{
+	return network->wire ? wire_physics_stats(network->wire, secondary) : (struct physics_stats){0};
+}
+
+void network_report(struct network *network, struct text *out)
+{
+	struct wire_counts counts = network->wire ? wire_counts(network->wire) : (struct wire_counts){0};
+	struct tcp_counts wire = network->link.transport ? tcp_counts(&network->link) : network->counts;
+	double bytes = (double)counts.step_bytes + (double)counts.ack_bytes;
+	text_add(out, "  \"network\": {\"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64, wire.sent,
+		wire.received);
+	text_add(out, ", \"step_bytes\": %" PRIu64 ", \"ack_bytes\": %" PRIu64 ", \"robot_steps\": %" PRIu64,
+		counts.step_bytes, counts.ack_bytes, counts.robot_steps);
+	text_add(out, ", \"bytes_per_robot_step\": ");
+	text_add_double(out, counts.robot_steps ? bytes / (double)counts.robot_steps : 0);
+	text_add(out, "},\n");
+}

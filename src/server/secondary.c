@@ -1,0 +1,451 @@
+/* A secondary's process. The caller's thread looks after the connection; another one rebuilds the world and steps it:
+ * so neither loading nor a step that does not end keeps anybody from hearing that the run is over. */
+#include "server/network.h"
+
+#include "base/clock.h"
+#include "base/gate.h"
+#include "run/secondary.h"
+#include "server/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { RETRY_MS = 200, GRACE_MS = 500, STOP_LOOK_MS = 20 };
+
+struct troupe_secondary {
+	struct troupe_secondary_def def;
+	struct hello hello;
+	struct key key;
+	bool keyed;
+	struct address address; /* of the primary, when it is known */
+	bool addressed;
+	uint64_t wait_ns;
+	struct discovery *discovery;
+	struct session session;
+	struct channel *connecting; /* not open yet */
+	uint64_t retry_ns;          /* not to be tried again before */
+	struct troupe_error last;   /* why it could not be reached */
+	_Atomic bool stop;
+	int woken; /* event file: by the thread below, and by who stops */
+	/* the world that comes */
+	struct session_world described;
+	struct text world;
+	bool wanted, admitted, started, ended;
+	/* the other thread, and what it makes */
+	pthread_t thread;
+	bool has_thread, stuck, told_ready;
+	struct gate go; /* opened when the transport is there */
+	_Atomic bool loaded, finished;
+	troupe_status load_status;
+	struct troupe_error load_error;
+	struct troupe_server *server;
+	struct secondary *secondary;
+	struct wire_copy *copy;
+	uint64_t hash;
+	uint32_t number;
+	/* the run */
+	struct transport_codec codec;
+	struct tcp_link link;
+	struct transport *transport;
+};
+
+static void note(const struct troupe_secondary *s, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void note(const struct troupe_secondary *s, const char *format, ...)
+{
+	struct troupe_error text;
+	va_list args;
+	if (!s->def.on_note)
+		return;
+	va_start(args, format);
+	fail_v(&text, TROUPE_OK, format, args);
+	va_end(args);
+	s->def.on_note(s->def.ctx, text.text);
+}
+
+static void wake(const struct troupe_secondary *s)
+{
+	uint64_t one = 1;
+	(void)!write(s->woken, &one, sizeof one);
+}
+
+/* --- the other thread --------------------------------------------------------------------------------------------- */
+
+static troupe_status load(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.resume_path = "the primary's world";
+	def.secondaries = 1;
+	def.break_rule = s->def.break_rule;
+	char *bytes = s->world.at;
+	size_t count = s->world.count;
+	s->world = (struct text){0};
+	troupe_status status = server_create_copy(&def, bytes, count, &s->server, error);
+	if (status)
+		return status;
+	if (s->server->world_count != 1)
+		return fail(error, TROUPE_EWORLD, "the primary's world: more than one");
+	struct server_world *world = &s->server->worlds[0];
+	s->hash = primary_hash(&world->primary);
+	s->copy = wire_copy_create(s->number, &world->primary.edit);
+	s->secondary = secondary_create(s->number, &world->shared);
+	return TROUPE_OK;
+}
+
+static void step(struct troupe_secondary *s)
+{
+	struct transport_message message;
+	while (transport_tcp.wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
+		struct ack *ack = secondary_step(s->secondary, message.payload);
+		if (transport_tcp.ack(s->transport, s->number - 1, (struct transport_message){message.number, ack}))
+			break;
+	}
+}
+
+static void *work(void *arg)
+{
+	struct troupe_secondary *s = arg;
+	s->load_status = load(s, &s->load_error);
+	atomic_store(&s->loaded, true);
+	wake(s);
+	while (!gate_peek(&s->go))
+		(void)gate_wait(&s->go, 0, 0, 0);
+	if (s->transport)
+		step(s);
+	secondary_destroy(s->secondary);
+	atomic_store(&s->finished, true);
+	wake(s);
+	return NULL;
+}
+
+static void start_loading(struct troupe_secondary *s)
+{
+	int failed = pthread_create(&s->thread, NULL, work, s);
+	s->has_thread = !failed;
+	if (!failed)
+		return;
+	s->load_status = fail(&s->load_error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed));
+	atomic_store(&s->loaded, true);
+}
+
+/* --- being given the world ---------------------------------------------------------------------------------------- */
+
+static bool on_world(
+	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
+{
+	struct troupe_secondary *s = ctx;
+	if (type == FRAME_WORLD && !s->wanted) {
+		if (session_decode_world(bytes, count, &s->described, error))
+			return false;
+		s->wanted = true;
+		return !channel_send(s->session.channels.at[id], FRAME_WORLD_WANT, NULL, 0, error);
+	}
+	if (type != FRAME_WORLD_DATA || !s->wanted || s->has_thread || s->world.count + count > s->described.bytes) {
+		(void)fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+		return false;
+	}
+	text_add_bytes(&s->world, bytes, count);
+	if (s->world.count < s->described.bytes)
+		return true;
+	struct session_world came = session_describe(s->world.at, s->world.count);
+	if (memcmp(came.hash, s->described.hash, sizeof came.hash) != 0) {
+		(void)fail(error, TROUPE_EPROTOCOL, "the world did not arrive as it was sent");
+		return false;
+	}
+	start_loading(s);
+	return true;
+}
+
+static void on_action(void *ctx, const struct peers_action *action)
+{
+	struct troupe_secondary *s = ctx;
+	if (action->kind == PEERS_ADMITTED) {
+		uint32_t all;
+		s->number = peers_own_number(s->session.peers, &all);
+		s->admitted = true;
+		note(s, "secondary %u of %u of %s", s->number, all, peers_name(s->session.peers, action->id));
+	} else if (action->kind == PEERS_LOST) {
+		(void)fail(&s->last, TROUPE_EPEER, "%s", action->bytes);
+		s->ended |= s->wanted; /* its world would be another one */
+		note(s, "%s", action->bytes);
+	} else if (action->kind == PEERS_STARTED) {
+		s->started = true;
+	} else if (action->kind == PEERS_ENDED) {
+		s->ended = true;
+	}
+}
+
+/* --- finding the primary ------------------------------------------------------------------------------------------ */
+
+static void hear_announcements(struct troupe_secondary *s)
+{
+	struct announcement announcement;
+	struct address address;
+	uint64_t now = clock_now_ns();
+	while (s->discovery && discovery_receive(s->discovery, now, &announcement, &address)) {
+		if (announcement.role != HELLO_PRIMARY || announcement.kind == ANNOUNCE_LEAVING)
+			continue;
+		s->address = address;
+		s->addressed = true;
+	}
+}
+
+static void try_to_connect(struct troupe_secondary *s)
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
+	uint64_t now = clock_now_ns();
+	if (!s->addressed || s->connecting || now < s->retry_ns || peers_present(s->session.peers) ||
+		peers_id_of(s->session.peers, 0) != PEERS_NONE)
+		return;
+	for (uint32_t i = 0; i < s->session.channels.count; i++)
+		if (s->session.channels.at[i])
+			return;
+	s->retry_ns = now + RETRY_MS * UINT64_C(1000000);
+	(void)channel_connect(&s->address, &options, now, &s->connecting, &s->last);
+}
+
+static void work_connecting(struct troupe_secondary *s)
+{
+	if (!s->connecting)
+		return;
+	struct troupe_error why;
+	if (channel_work(s->connecting, clock_now_ns(), &why)) {
+		if (strcmp(why.text, s->last.text) != 0) /* once, however often it is tried */
+			note(s, "%s", why.text);
+		s->last = why;
+		channel_destroy(s->connecting);
+		s->connecting = NULL;
+	} else if (channel_is_open(s->connecting)) {
+		session_join(&s->session, s->connecting);
+		s->connecting = NULL;
+	}
+}
+
+static int file_to_watch(const struct troupe_secondary *s)
+{
+	if (s->connecting)
+		return -1; /* a tick is soon enough */
+	if (s->discovery && !s->admitted && !discovery_poll_at_ns(s->discovery, clock_now_ns()))
+		return discovery_fd(s->discovery);
+	return s->woken;
+}
+
+static void tell_ready(struct troupe_secondary *s)
+{
+	if (!atomic_load(&s->loaded) || s->told_ready)
+		return;
+	s->told_ready = true;
+	if (s->load_status)
+		peers_stop(s->session.peers, STOP_FAILED, s->load_error.text);
+	else
+		peers_ready(s->session.peers, s->hash);
+	session_act(&s->session);
+}
+
+static void gather(struct troupe_secondary *s)
+{
+	while (!s->started && !s->ended) {
+		if (atomic_load(&s->stop))
+			peers_stop(s->session.peers, STOP_LEFT, "it was stopped before the start");
+		hear_announcements(s);
+		try_to_connect(s);
+		work_connecting(s);
+		int file = file_to_watch(s);
+		session_work(&s->session, s->connecting ? 5 : SESSION_TICK_MS, file, file == s->woken);
+		tell_ready(s);
+	}
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+static void encode_ack(void *ctx, uint32_t number, const void *payload, struct text *out)
+{
+	struct troupe_secondary *s = ctx;
+	struct physics_stats stats = secondary_physics_stats(s->secondary);
+	(void)number;
+	wire_encode_ack(s->copy, payload, &stats, out);
+}
+
+static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
+	struct transport_message *ret_step, struct troupe_error *error)
+{
+	struct troupe_secondary *s = ctx;
+	return wire_decode_step(s->copy, number, bytes, count, ret_step, error);
+}
+
+static void on_alarm(void *ctx)
+{
+	wake(ctx);
+}
+
+static bool is_here(const struct address *address, bool addressed)
+{
+	return !addressed || address_is_loopback(address);
+}
+
+static troupe_status start(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct peers *peers = s->session.peers;
+	uint32_t id = peers_id_of(peers, 0), all;
+	(void)peers_own_number(peers, &all);
+	struct channel *channel = session_take(&s->session, id);
+	channel_set_peer(channel, peers_name(peers, id));
+	struct channel *channels[] = {channel};
+	s->codec = (struct transport_codec){.decode_step = decode_step, .encode_ack = encode_ack, .ctx = s};
+	s->link = (struct tcp_link){.channels = channels,
+		.secondary = s->number,
+		.first_step = s->server->worlds[0].primary.lockstep.number,
+		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
+		.pollers = is_here(&s->address, s->addressed) ? 1 + all : 1};
+	struct transport_options options = {
+		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};
+	return transport_tcp.create(&options, &s->transport, error);
+}
+
+static void wait_for_end(struct troupe_secondary *s)
+{
+	uint64_t until = UINT64_MAX;
+	while (!atomic_load(&s->finished) && clock_now_ns() < until) {
+		bool over = transport_tcp.lost(s->transport) || tcp_is_done(&s->link);
+		if (atomic_load(&s->stop) && !over) {
+			tcp_stop(&s->link, STOP_LEFT, "it was stopped");
+			transport_tcp.close(s->transport);
+			over = true;
+		}
+		if (over && until == UINT64_MAX)
+			until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
+		session_wait(s->woken, over ? STOP_LOOK_MS : 1000);
+	}
+	s->stuck = !atomic_load(&s->finished);
+}
+
+static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
+{
+	troupe_status status = start(s, error);
+	if (status)
+		return status;
+	gate_open(&s->go);
+	wait_for_end(s);
+	const struct troupe_error *lost = transport_tcp.lost(s->transport);
+	if (lost && !atomic_load(&s->stop)) {
+		*error = *lost;
+		return lost->status;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct troupe_error unwanted;
+	gather(s);
+	if (s->started)
+		return run(s, error ? error : &unwanted);
+	troupe_status status = s->load_status ? fail(error, s->load_status, "%s", s->load_error.text)
+					      : peers_end_status(s->session.peers, error);
+	bool stopped = atomic_load(&s->stop);
+	if (!status && !stopped)
+		status = fail(error, TROUPE_EPEER, "%s", s->last.text);
+	return stopped ? TROUPE_OK : status;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status take_socket(struct troupe_secondary *s, int file, struct troupe_error *error)
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT};
+	troupe_status status = channel_create(file, "the primary", &options, clock_now_ns(), &s->connecting, error);
+	if (status)
+		(void)close(file);
+	return status;
+}
+
+static troupe_status find_way(
+	struct troupe_secondary *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	troupe_status status = session_key(network, &s->key, &s->keyed, error);
+	if (status)
+		return status;
+	if (network->address) {
+		status = address_parse(network->address, ADDRESS_PORT, &s->address, error);
+		s->addressed = !status;
+		if (!status && !s->keyed && !network->insecure && !address_is_loopback(&s->address))
+			return fail(error, TROUPE_EINVAL,
+				"%s: without a key only this machine: expected a key file (see troupe keygen), or to "
+				"be "
+				"told that it may be insecure",
+				network->address);
+		return status;
+	}
+	struct discovery_options options = {.interface = network->interface,
+		.loopback_only = !s->keyed && !network->insecure,
+		.key = s->keyed ? &s->key : NULL,
+		.partition = s->hello.partition};
+	return discovery_create(&options, &s->discovery, error);
+}
+
+troupe_status troupe_secondary_create(
+	const struct troupe_secondary_def *def, struct troupe_secondary **ret_secondary, struct troupe_error *error)
+{
+	const struct troupe_network *network = def->network;
+	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
+	s->def = *def;
+	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	troupe_status status = physics_init_process(error);
+	if (!status)
+		status = session_hello(network, HELLO_SECONDARY, &s->hello, error);
+	if (network->sockets && !status)
+		status = take_socket(s, network->sockets[0], error);
+	else if (network->sockets)
+		(void)close(network->sockets[0]);
+	else if (!status)
+		status = find_way(s, network, error);
+	struct peers_options options = {.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9)};
+	if (!status)
+		s->session = (struct session){.peers = peers_create(&options, clock_now_ns()),
+			.on_world = on_world,
+			.on_action = on_action,
+			.ctx = s};
+	if (status) {
+		troupe_secondary_destroy(s);
+		return status;
+	}
+	*ret_secondary = s;
+	return TROUPE_OK;
+}
+
+void troupe_secondary_destroy(struct troupe_secondary *s)
+{
+	if (!s || s->stuck) /* a thread is still in a step, and in all of it: the process ends anyway */
+		return;
+	if (s->has_thread) {
+		gate_open(&s->go);
+		pthread_join(s->thread, NULL);
+	}
+	if (s->transport)
+		transport_tcp.destroy(s->transport);
+	if (s->session.peers)
+		session_flush(&s->session, 200);
+	session_fini(&s->session);
+	channel_destroy(s->connecting);
+	discovery_destroy(s->discovery);
+	wire_copy_destroy(s->copy);
+	troupe_server_destroy(s->server);
+	text_fini(&s->world);
+	key_forget(&s->key);
+	if (s->woken >= 0)
+		(void)close(s->woken);
+	free(s);
+}
+
+void troupe_secondary_stop(struct troupe_secondary *s)
+{
+	int code = errno;
+	atomic_store(&s->stop, true);
+	wake(s);
+	errno = code;
+}

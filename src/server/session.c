@@ -1,0 +1,275 @@
+#include "server/session.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "net/pair.h"
+#include "physics/physics.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FINISH_NS UINT64_C(1000000000)
+
+/* --- channels ----------------------------------------------------------------------------------------------------- */
+
+static void finish(struct session *session, struct channel *channel)
+{
+	channel_finish(channel);
+	vec_push(&session->finishing, channel);
+	vec_push(&session->finish_ns, clock_now_ns() + FINISH_NS);
+}
+
+static void work_finishing(struct session *session)
+{
+	uint32_t kept = 0;
+	uint64_t now = clock_now_ns();
+	for (uint32_t i = 0; i < session->finishing.count; i++) {
+		struct channel *channel = session->finishing.at[i];
+		if (now >= session->finish_ns.at[i] || channel_work(channel, now, NULL)) {
+			channel_destroy(channel);
+			continue;
+		}
+		session->finishing.at[kept] = channel;
+		session->finish_ns.at[kept++] = session->finish_ns.at[i];
+	}
+	session->finishing.count = session->finish_ns.count = kept;
+}
+
+struct channel *session_take(struct session *session, uint32_t id)
+{
+	struct channel *channel = id < session->channels.count ? session->channels.at[id] : NULL;
+	if (channel)
+		session->channels.at[id] = NULL;
+	return channel;
+}
+
+void session_join(struct session *session, struct channel *channel)
+{
+	uint32_t id = peers_join(session->peers, channel_peer(channel), clock_now_ns());
+	if (id == PEERS_NONE) {
+		channel_destroy(channel);
+		return;
+	}
+	while (session->channels.count <= id)
+		vec_push(&session->channels, NULL);
+	session->channels.at[id] = channel;
+	session_act(session);
+}
+
+void session_fini(struct session *session)
+{
+	for (uint32_t i = 0; i < session->channels.count; i++)
+		channel_destroy(session->channels.at[i]);
+	for (uint32_t i = 0; i < session->finishing.count; i++)
+		channel_destroy(session->finishing.at[i]);
+	vec_free(&session->channels);
+	vec_free(&session->finishing);
+	vec_free(&session->finish_ns);
+	listener_destroy(session->listener);
+	peers_destroy(session->peers);
+	*session = (struct session){0};
+}
+
+/* --- what peers asks for ------------------------------------------------------------------------------------------ */
+
+static void send_frame(struct session *session, const struct peers_action *action)
+{
+	struct channel *channel = action->id < session->channels.count ? session->channels.at[action->id] : NULL;
+	if (channel) /* a failure shows when it is worked on next */
+		(void)channel_send(channel, action->type, action->bytes, action->count, NULL);
+}
+
+/* Who has a place may send more than a hello. */
+static void admit(struct session *session, const struct peers_action *action)
+{
+	if (action->id < session->channels.count && session->channels.at[action->id])
+		channel_limit(session->channels.at[action->id], FRAME_PAYLOAD_MAX);
+}
+
+void session_act(struct session *session)
+{
+	struct peers_action action;
+	while (peers_next(session->peers, &action)) {
+		struct channel *channel;
+		switch (action.kind) {
+		case PEERS_SEND:
+			send_frame(session, &action);
+			continue;
+		case PEERS_CLOSE:
+			channel = session_take(session, action.id);
+			if (channel)
+				finish(session, channel);
+			continue;
+		case PEERS_ADMITTED:
+			admit(session, &action);
+			break;
+		case PEERS_LOST:
+		case PEERS_TURNED_AWAY:
+		case PEERS_STARTED:
+		case PEERS_ENDED:
+			break;
+		}
+		session->on_action(session->ctx, &action);
+	}
+}
+
+/* --- working ------------------------------------------------------------------------------------------------------ */
+
+static bool is_of_world(enum frame_type type)
+{
+	return type == FRAME_WORLD || type == FRAME_WORLD_WANT || type == FRAME_WORLD_DATA;
+}
+
+static void hear(struct session *session, uint32_t id, enum frame_type type, const char *bytes, size_t count)
+{
+	struct troupe_error why;
+	uint64_t now = clock_now_ns();
+	if (!is_of_world(type))
+		peers_receive(session->peers, id, type, bytes, count, now);
+	else if (peers_heard(session->peers, id, type, now) &&
+		 !session->on_world(session->ctx, id, type, bytes, count, &why))
+		peers_break(session->peers, id, why.text, now);
+	session_act(session);
+}
+
+static void work_channel(struct session *session, uint32_t id)
+{
+	struct channel *channel = session->channels.at[id];
+	struct troupe_error error, end = {0};
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	troupe_status status = TROUPE_OK, ended = channel_work(channel, clock_now_ns(), &end);
+	while (session->channels.at[id] == channel && peers_phase(session->peers) < PEERS_RUNNING &&
+		channel_receive(channel, &type, &bytes, &count, &status, &error))
+		hear(session, id, type, bytes, count);
+	if (session->channels.at[id] != channel)
+		return;
+	if (status) {
+		peers_break(session->peers, id, error.text, clock_now_ns());
+	} else if (ended) {
+		peers_drop(session->peers, id, end.text, clock_now_ns());
+		channel_destroy(session_take(session, id));
+	}
+	session_act(session);
+}
+
+static void wait_for_any(const struct session *session, int timeout_ms, int more, bool rings)
+{
+	struct pollfd fds[LISTENER_POLL_MAX + HELLO_SECONDARIES_MAX + PEERS_STRANGERS_MAX + 1];
+	uint32_t count = session->listener ? listener_poll(session->listener, clock_now_ns(), fds) : 0;
+	for (uint32_t i = 0; i < session->channels.count; i++)
+		if (session->channels.at[i])
+			fds[count++] = (struct pollfd){.fd = channel_fd(session->channels.at[i]),
+				.events = channel_poll_events(session->channels.at[i])};
+	if (more >= 0)
+		fds[count++] = (struct pollfd){.fd = more, .events = POLLIN};
+	uint64_t rung;
+	if (poll(fds, count, timeout_ms) > 0 && more >= 0 && fds[count - 1].revents && rings)
+		(void)!read(more, &rung, sizeof rung);
+}
+
+void session_work(struct session *session, int timeout_ms, int more, bool rings)
+{
+	struct channel *channel;
+	wait_for_any(session, timeout_ms, more, rings);
+	if (session->listener)
+		listener_work(session->listener, clock_now_ns());
+	while (session->listener && (channel = listener_take(session->listener)))
+		session_join(session, channel);
+	for (uint32_t i = 0; i < session->channels.count && peers_phase(session->peers) < PEERS_RUNNING; i++)
+		if (session->channels.at[i])
+			work_channel(session, i);
+	peers_tick(session->peers, clock_now_ns());
+	session_act(session);
+	work_finishing(session);
+}
+
+void session_wait(int file, int timeout_ms)
+{
+	struct pollfd fd = {.fd = file, .events = POLLIN};
+	uint64_t count;
+	if (poll(&fd, 1, timeout_ms) > 0)
+		(void)!read(file, &count, sizeof count);
+}
+
+void session_flush(struct session *session, int timeout_ms)
+{
+	uint64_t until = clock_now_ns() + (uint64_t)timeout_ms * 1000000;
+	for (work_finishing(session); session->finishing.count && clock_now_ns() < until; work_finishing(session)) {
+		struct pollfd fd = {.fd = channel_fd(session->finishing.at[0]),
+			.events = channel_poll_events(session->finishing.at[0])};
+		(void)poll(&fd, 1, 5);
+	}
+}
+
+/* --- who one is --------------------------------------------------------------------------------------------------- */
+
+troupe_status session_key(
+	const struct troupe_network *network, struct key *ret_key, bool *ret_given, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	char *path = network->key_file ? mem_strdup(network->key_file) : key_default_path();
+	*ret_given = path && (network->key_file || (!access(path, F_OK) && !network->insecure));
+	if (*ret_given)
+		status = key_read(path, ret_key, error);
+	free(path);
+	return status;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+	(void)snprintf(to, room, "%s", from);
+}
+
+troupe_status session_hello(
+	const struct troupe_network *network, enum hello_role role, struct hello *ret_hello, struct troupe_error *error)
+{
+	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = role, .fingerprint = physics_fingerprint()};
+	char host[64] = "?";
+	if (network->partition && strlen(network->partition) > HELLO_TEXT_MAX)
+		return fail(error, TROUPE_EINVAL, "partition '%.40s...': expected at most %d bytes", network->partition,
+			HELLO_TEXT_MAX);
+	(void)gethostname(host, sizeof host - 1);
+	copy_text(hello.build, sizeof hello.build, troupe_version());
+	copy_text(hello.partition, sizeof hello.partition, network->partition ? network->partition : "");
+	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
+	hello.secondaries = role == HELLO_PRIMARY ? network->secondaries : 0;
+	*ret_hello = hello;
+	return key_random_bytes(ret_hello->id, sizeof ret_hello->id, error);
+}
+
+troupe_status troupe_network_pair(int ret_sockets[2], struct troupe_error *error)
+{
+	return pair_create(ret_sockets, error);
+}
+
+/* --- the world ---------------------------------------------------------------------------------------------------- */
+
+struct session_world session_describe(const char *bytes, size_t count)
+{
+	return (struct session_world){count, {hash_bytes(1, bytes, count), hash_bytes(2, bytes, count)}};
+}
+
+void session_encode_world(const struct session_world *world, struct text *out)
+{
+	pack_u64(out, world->bytes);
+	pack_u64(out, world->hash[0]);
+	pack_u64(out, world->hash[1]);
+}
+
+troupe_status session_decode_world(
+	const char *bytes, size_t count, struct session_world *ret_world, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	struct session_world world = {.bytes = unpack_u64(&in)};
+	world.hash[0] = unpack_u64(&in);
+	world.hash[1] = unpack_u64(&in);
+	if (in.bad || in.at != in.end || !world.bytes || world.bytes > SESSION_WORLD_MAX)
+		return fail(error, TROUPE_EPROTOCOL, "what it says of the world is not valid");
+	*ret_world = world;
+	return TROUPE_OK;
+}

@@ -1,0 +1,63 @@
+/* What comes before the first step of a networked run, on either side: connections, and who is let in (net/peers.h),
+ * until all are there and have the world. Does the I/O that peers asks for, and hands on what is not its matter.
+ *
+ * Thread: one at a time. */
+#ifndef SERVER_SESSION_H
+#define SERVER_SESSION_H
+
+#include "net/discovery.h"
+#include "net/listener.h"
+#include "net/peers.h"
+
+#include <troupe/network.h>
+
+struct session {
+	struct peers *peers;
+	VEC(struct channel *) channels; /* by id; NULL: none */
+	VEC(struct channel *) finishing;
+	VEC(uint64_t) finish_ns;   /* when each of them is given up */
+	struct listener *listener; /* NULL: a secondary's, or all are there from the start */
+	/* Frames of the world. False: the connection is to be broken, error says why. */
+	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
+		struct troupe_error *error);
+	/* ADMITTED, LOST, TURNED_AWAY, STARTED, ENDED. */
+	void (*on_action)(void *ctx, const struct peers_action *action);
+	void *ctx;
+};
+
+/* peers, listener and callbacks are the caller's to fill in; the session owns the first two then. */
+void session_fini(struct session *session);
+/* An open channel takes part; it is the session's, which closes it when there is no room. */
+void session_join(struct session *session, struct channel *channel);
+/* Waits for at most so long, and does what is to be done. more: a file to wait for as well; -1: none. rings: it is an
+ * event file, to be emptied. */
+void session_work(struct session *session, int timeout_ms, int more, bool rings);
+/* Only waits. */
+void session_wait(int file, int timeout_ms);
+/* What peers asks for. */
+void session_act(struct session *session);
+/* After the start: the channel is the caller's. */
+struct channel *session_take(struct session *session, uint32_t id);
+/* What was said last shall go out, within so long. */
+void session_flush(struct session *session, int timeout_ms);
+
+/* The key of a network, and whether there is one. */
+troupe_status session_key(
+	const struct troupe_network *network, struct key *ret_key, bool *ret_given, struct troupe_error *error);
+/* Who this process is. */
+troupe_status session_hello(const struct troupe_network *network, enum hello_role role, struct hello *ret_hello,
+	struct troupe_error *error);
+
+/* WORLD: what the saved state is that follows. */
+struct session_world {
+	uint64_t bytes, hash[2];
+};
+struct session_world session_describe(const char *bytes, size_t count);
+void session_encode_world(const struct session_world *world, struct text *out);
+troupe_status session_decode_world(
+	const char *bytes, size_t count, struct session_world *ret_world, struct troupe_error *error);
+
+enum { SESSION_TICK_MS = 50 };
+#define SESSION_WORLD_MAX (UINT64_C(4) << 30)
+
+#endif

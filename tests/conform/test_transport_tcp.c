@@ -1,0 +1,263 @@
+/* Both ends of each connection in one process: the suite's transport is a primary's end and the secondaries' ends. */
+#include "transport_suite.h"
+
+#include "base/clock.h"
+#include "base/pack.h"
+#include "net/pair.h"
+#include "net/tcp.h"
+
+#include <criterion/criterion.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+TestSuite(transport_tcp, .timeout = 60);
+
+#define CHECK(call)                                                                                                    \
+	do {                                                                                                           \
+		const char *why = (call);                                                                              \
+		cr_assert_null(why, "%s", why);                                                                        \
+	} while (0)
+
+struct end {
+	struct tcp_link link;
+	struct transport *transport;
+};
+
+struct transport {
+	struct transport_options options;
+	struct transport_codec codec;
+	struct end primary, *secondaries;
+	struct channel **channels;
+	uint64_t first; /* number of the first step: over TCP that is agreed on before, and is 0 here */
+	bool begun;
+	_Atomic uint64_t published, acks, turns;
+};
+
+static bool with_key;
+static const struct key key = {"a key that all of them have, ."};
+
+/* --- payloads are pointers ---------------------------------------------------------------------------------------- */
+
+/* The suite's payloads may be NULL, and carry no number: it travels beside. */
+static void encode(const struct transport *both, uint64_t number, const void *payload, struct text *out)
+{
+	(void)both;
+	pack_u64(out, number);
+	pack_u64(out, (uint64_t)(uintptr_t)payload);
+}
+
+static uint64_t next_number[TRANSPORT_SECONDARIES_MAX], acked_number[TRANSPORT_SECONDARIES_MAX];
+
+static void encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
+{
+	encode(ctx, next_number[secondary], payload, out);
+}
+
+static void encode_ack(void *ctx, uint32_t secondary, const void *payload, struct text *out)
+{
+	encode(ctx, acked_number[secondary], payload, out);
+}
+
+static troupe_status decode(const char *bytes, size_t count, struct transport_message *ret, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	ret->number = unpack_u64(&in);
+	ret->payload = (void *)(uintptr_t)unpack_u64(&in);
+	return in.bad ? fail(error, TROUPE_EPROTOCOL, "cut off") : TROUPE_OK;
+}
+
+static troupe_status decode_step(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_step, struct troupe_error *error)
+{
+	(void)ctx;
+	(void)secondary;
+	return decode(bytes, count, ret_step, error);
+}
+
+static troupe_status decode_ack(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_ack, struct troupe_error *error)
+{
+	(void)ctx;
+	(void)secondary;
+	return decode(bytes, count, ret_ack, error);
+}
+
+/* --- both ends ---------------------------------------------------------------------------------------------------- */
+
+static void open_all(struct channel **channels, uint32_t count)
+{
+	for (uint32_t open = 0; open < count;) {
+		open = 0;
+		for (uint32_t i = 0; i < count; i++) {
+			cr_assert_eq(channel_work(channels[i], clock_now_ns(), NULL), TROUPE_OK);
+			open += channel_is_open(channels[i]);
+		}
+	}
+}
+
+/* channels: first the primary's, then the secondaries'. */
+static struct channel **connect_all(uint32_t count)
+{
+	struct channel **channels = mem_alloc(2 * count * sizeof *channels);
+	for (uint32_t i = 0; i < count; i++) {
+		int files[2];
+		cr_assert_eq(pair_create(files, NULL), TROUPE_OK);
+		for (uint32_t k = 0; k < 2; k++) {
+			struct channel_options options = {
+				.role = k ? CHANNEL_CLIENT : CHANNEL_SERVER, .key = with_key ? &key : NULL};
+			cr_assert_eq(channel_create(files[k], k ? "the primary" : "a secondary", &options,
+					     clock_now_ns(), &channels[k * count + i], NULL),
+				TROUPE_OK);
+		}
+	}
+	open_all(channels, 2 * count);
+	return channels;
+}
+
+static _Thread_local bool in_part; /* the primary's */
+
+static void on_all_acked(void *ctx)
+{
+	struct transport *both = ctx;
+	in_part = true;
+	both->options.all_acked(both->options.ctx);
+	in_part = false;
+	both->turns++;
+}
+
+static troupe_status create_end(struct transport *both, struct end *end, uint32_t secondary, struct troupe_error *error)
+{
+	struct transport_options options = both->options;
+	options.all_acked = on_all_acked;
+	options.ctx = both;
+	options.codec = &both->codec;
+	options.link = &end->link;
+	end->link =
+		(struct tcp_link){.channels = both->channels, .secondary = secondary, .stale_ms = 20000, .pollers = 8};
+	if (secondary)
+		end->link.channels = both->channels + both->options.secondaries + secondary - 1;
+	return transport_tcp.create(&options, &end->transport, error);
+}
+
+static troupe_status both_create(
+	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
+{
+	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%u secondaries", options->secondaries);
+	struct transport *both = mem_alloc(sizeof *both);
+	both->options = *options;
+	both->codec = (struct transport_codec){.encode_step = encode_step,
+		.decode_step = decode_step,
+		.encode_ack = encode_ack,
+		.decode_ack = decode_ack,
+		.ctx = both};
+	both->channels = connect_all(options->secondaries);
+	both->secondaries = mem_alloc(options->secondaries * sizeof *both->secondaries);
+	troupe_status status = create_end(both, &both->primary, 0, error);
+	for (uint32_t i = 0; i < options->secondaries && !status; i++)
+		status = create_end(both, &both->secondaries[i], i + 1, error);
+	*ret_transport = both;
+	return status;
+}
+
+/* An ack that was given may still be on its way. */
+static troupe_status both_publish(struct transport *both, struct transport_message step)
+{
+	while (!in_part && both->published && both->acks == both->published * both->options.secondaries &&
+		both->turns < both->published)
+		sched_yield();
+	both->first = both->begun ? both->first : step.number;
+	both->begun = true;
+	step.number -= both->first;
+	for (uint32_t i = 0; i < both->options.secondaries; i++)
+		next_number[i] = step.number;
+	troupe_status status = transport_tcp.publish(both->primary.transport, step);
+	both->published += !status;
+	return status;
+}
+
+static troupe_status both_wait(struct transport *both, uint32_t secondary, struct transport_message *ret_step)
+{
+	troupe_status status = transport_tcp.wait(both->secondaries[secondary].transport, secondary, ret_step);
+	ret_step->number += status ? 0 : both->first;
+	return status;
+}
+
+static troupe_status both_ack(struct transport *both, uint32_t secondary, struct transport_message ack)
+{
+	ack.number -= both->first;
+	acked_number[secondary] = ack.number;
+	both->acks++; /* before the primary can know of it */
+	troupe_status status = transport_tcp.ack(both->secondaries[secondary].transport, secondary, ack);
+	both->acks -= status != TROUPE_OK;
+	return status;
+}
+
+static struct transport_message both_ack_of(struct transport *both, uint32_t secondary)
+{
+	return transport_tcp.ack_of(both->primary.transport, secondary);
+}
+
+static void both_close(struct transport *both)
+{
+	tcp_stop(&both->primary.link, STOP_DONE, "done");
+	transport_tcp.close(both->primary.transport);
+}
+
+static void both_destroy(struct transport *both)
+{
+	if (!both)
+		return;
+	both_close(both);
+	for (uint32_t i = 0; i < both->options.secondaries; i++)
+		transport_tcp.destroy(both->secondaries[i].transport);
+	transport_tcp.destroy(both->primary.transport);
+	free(both->secondaries);
+	free(both->channels);
+	free(both);
+}
+
+static const struct transport_ops both_ops = {
+	.name = "tcp",
+	.create = both_create,
+	.publish = both_publish,
+	.wait = both_wait,
+	.ack = both_ack,
+	.ack_of = both_ack_of,
+	.close = both_close,
+	.destroy = both_destroy,
+};
+
+/* --- the suite ---------------------------------------------------------------------------------------------------- */
+
+static void run_suite(void)
+{
+	CHECK(suite_order_and_once(&both_ops, 1, 2000));
+	CHECK(suite_order_and_once(&both_ops, 2, 1000));
+	CHECK(suite_order_and_once(&both_ops, 7, 100));
+	CHECK(suite_primary_runs_once_per_step(&both_ops, 3, 500));
+	CHECK(suite_publish_refuses(&both_ops));
+	CHECK(suite_ack_refuses(&both_ops));
+	CHECK(suite_create_refuses(&both_ops));
+	CHECK(suite_close_wakes(&both_ops, 5));
+	CHECK(suite_close_delivers_first(&both_ops));
+}
+
+Test(transport_tcp, in_the_clear)
+{
+	run_suite();
+}
+
+Test(transport_tcp, tls)
+{
+	if (!key_usable())
+		return;
+	with_key = true;
+	run_suite();
+}
+
+Test(transport_tcp, fills_all_slots)
+{
+	cr_assert_eq(transport_check(&transport_tcp, NULL), TROUPE_OK);
+}

@@ -1,0 +1,88 @@
+#!/bin/sh
+# test limit: 400
+# Secondaries in processes of their own: the same hashes and replies as with a single runner, under forced moves, with the
+# world changed while it runs, paused, reset, recorded, saved and resumed. A negative control shows that it can fail.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+XDG_CONFIG_HOME=$scratch/config
+export XDG_CONFIG_HOME
+stale=10000 # on a busy machine nobody shall be taken for dead
+
+# same NAME WORLD COMMANDS STEPS: over the network as alone
+same()
+{
+	name=$1 world=$2 commands=$3 steps=$4
+	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 50 --trace --secondaries 0
+	check "$name: alone" $?
+	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
+	[ "$(grep -c '^hash' "$scratch/hashes")" = $((steps / 50)) ]
+	check "$name: a hash every 50 steps" $?
+	for options in 1 2 '3 --chaos 3 --chaos-moves 2' '2 --distribution balanced'; do
+		# shellcheck disable=SC2086
+		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace --transport tcp \
+			--network-stale-ms $stale --secondaries $options
+		check "$name: --transport tcp --secondaries $options" $?
+		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
+		check "$name: --secondaries $options: $(grep '^hash\|^reply' "$scratch/other" |
+			diff "$scratch/hashes" - | sed -n 2p)" $?
+	done
+}
+
+long() { if [ -z "$quick" ]; then echo "$1"; else echo "$2"; fi; }
+same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(long 4000 1200)"
+same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(long 4000 500)"
+same mechanisms "$worlds/mechanisms.sdf" - "$(long 2000 400)"
+same patrol "$worlds/patrol.sdf" - "$(long 4000 600)"
+same heap "$worlds/heap.sdf" - "$(long 800 150)"
+[ -n "$quick" ] || same hill "$worlds/hill.sdf" - 400
+[ -n "$quick" ] || same specification "$worlds/specification.sdf" "$worlds/specification_1.commands" 4000
+
+box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
+slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+cat >"$scratch/commands" <<-EOF2
+	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
+	110 /world/asleep/remove name: "crate_1_0_1" type: MODEL
+	120 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
+	120 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
+	130 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
+	131 /model/late/cmd_vel linear: {x: 0.9}
+	180 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
+	181 /model/late_0/cmd_vel linear: {x: 0.9}
+	260 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
+	270 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
+	280 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+	290 /world/asleep/level/set_performer data: "cart_2" remove: true
+	300 /world/asleep/remove name: "slab"
+	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
+	340 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
+	345 /world/asleep/control pause: true
+	346 /model/late_0/cmd_vel linear: {x: 0.3}
+	350 /world/asleep/control pause: false
+	360 /world/asleep/remove name: "late"
+	360 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
+	500 /world/asleep/control reset {all: true}
+EOF2
+same edits "$worlds/asleep.sdf" "$scratch/commands" 700
+
+# saved, resumed and recorded over the network
+run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \
+	--network-stale-ms $stale --record "$scratch/tape" --record-every 100 --save-at 330 "$scratch/state" \
+	--report "$scratch/report"
+check 'recorded and saved' $?
+"$troupe" replay "$scratch/tape" --secondaries 0 >"$scratch/replay" 2>&1
+check "the recording replays: $(tail -n 1 "$scratch/replay")" $?
+for options in '--secondaries 1' "--transport tcp --secondaries 2 --network-stale-ms $stale"; do
+	# shellcheck disable=SC2086
+	"$troupe" run --resume "$scratch/state" -v0 --rtf 0 --iterations 700 --hash-every 700 $options >"$scratch/resumed" 2>&1
+	cmp -s "$scratch/out" "$scratch/resumed"
+	check "resumed $options: $(cat "$scratch/out") $(cat "$scratch/resumed")" $?
+done
+grep -q '"bytes_per_robot_step": [0-9]' "$scratch/report"
+check 'the report has the bytes of a robot-step' $?
+
+# one that breaks a rule of determinism is seen
+run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
+run "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --transport tcp --secondaries 2 --chaos 3 \
+	--chaos-moves 2 --network-stale-ms $stale --break reference
+! cmp -s "$scratch/reference" "$scratch/other"
+check 'a broken rule shows' $?
+totals

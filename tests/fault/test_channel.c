@@ -1,0 +1,630 @@
+/* Channels, the listener and discovery over real sockets of this machine, with friends and with strangers: what is sent
+ * arrives, whole and in order; who has no key, another key, or no manners is found out, by name, in bounded time and
+ * memory; and a friend gets in meanwhile. */
+#include "base/clock.h"
+#include "net/channel.h"
+#include "net/discovery.h"
+#include "net/listener.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+#define LIMIT_NS (20000 * MS) /* of whatever must happen */
+
+static int passed, failed, skipped;
+
+static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void check(bool good, const char *format, ...)
+{
+	passed += good;
+	failed += !good;
+	if (good)
+		return;
+	va_list args;
+	va_start(args, format);
+	printf("FAILED: ");
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+}
+
+static const struct key one_key = {{1, 2, 3}}, other_key = {{1, 2, 4}};
+
+/* --- pairs -------------------------------------------------------------------------------------------------------- */
+
+struct pair {
+	struct channel *client, *server;
+	troupe_status client_status, server_status;
+	struct troupe_error client_error, server_error;
+};
+
+static bool tcp_pair(int ret_fds[2])
+{
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof here;
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+	ret_fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+	ret_fds[1] = -1;
+	if (!bind(listening, (struct sockaddr *)&here, sizeof here) && !listen(listening, 1) &&
+		!getsockname(listening, (struct sockaddr *)&here, &bytes) &&
+		!connect(ret_fds[0], (struct sockaddr *)&here, sizeof here))
+		ret_fds[1] = accept(listening, NULL, NULL);
+	close(listening);
+	return ret_fds[1] >= 0;
+}
+
+static void make_pair(struct pair *pair, const struct key *client_key, const struct key *server_key)
+{
+	int fds[2];
+	struct channel_options client = {.role = CHANNEL_CLIENT, .key = client_key};
+	struct channel_options server = {.role = CHANNEL_SERVER, .key = server_key, .handshake_ns = 1000 * MS};
+	*pair = (struct pair){0};
+	if (!tcp_pair(fds) || channel_create(fds[0], "client", &client, clock_now_ns(), &pair->client, NULL) ||
+		channel_create(fds[1], "server", &server, clock_now_ns(), &pair->server, NULL))
+		abort();
+}
+
+static void free_pair(struct pair *pair)
+{
+	channel_destroy(pair->client);
+	channel_destroy(pair->server);
+}
+
+static void work(struct pair *pair)
+{
+	struct pollfd fds[2] = {{channel_fd(pair->client), channel_poll_events(pair->client), 0},
+		{channel_fd(pair->server), channel_poll_events(pair->server), 0}};
+	poll(fds, 2, 5);
+	if (!pair->client_status)
+		pair->client_status = channel_work(pair->client, clock_now_ns(), &pair->client_error);
+	if (!pair->server_status)
+		pair->server_status = channel_work(pair->server, clock_now_ns(), &pair->server_error);
+}
+
+/* Until both are open, or one has failed. */
+static bool open_pair(struct pair *pair)
+{
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	while (clock_now_ns() < end_ns && !pair->client_status && !pair->server_status) {
+		work(pair);
+		if (channel_is_open(pair->client) && channel_is_open(pair->server)) {
+			channel_limit(pair->client, FRAME_PAYLOAD_MAX);
+			channel_limit(pair->server, FRAME_PAYLOAD_MAX);
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *pattern(size_t count, unsigned seed)
+{
+	char *bytes = mem_alloc(count + 1);
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = (char)(i * 31 + (i >> 8) + seed);
+	return bytes;
+}
+
+/* Whether the next frame that comes to the server is that one. */
+static bool comes(struct pair *pair, enum frame_type type, const char *bytes, size_t count)
+{
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	enum frame_type got;
+	const char *got_bytes;
+	size_t got_count;
+	troupe_status status = TROUPE_OK;
+	while (clock_now_ns() < end_ns && !status && !pair->client_status) {
+		if (channel_receive(pair->server, &got, &got_bytes, &got_count, &status, NULL))
+			return got == type && got_count == count && !memcmp(got_bytes, bytes, count);
+		work(pair);
+	}
+	return false;
+}
+
+static void test_frames(const struct key *key)
+{
+	static const size_t sizes[] = {0, 1, 100, 5000, 65536, 1000003, 20000000};
+	struct pair pair;
+	make_pair(&pair, key, key);
+	channel_send(pair.client, FRAME_ACK, "early", 5, NULL); /* before it is open */
+	check(open_pair(&pair), "not open: %s / %s", pair.client_error.text, pair.server_error.text);
+	check(comes(&pair, FRAME_ACK, "early", 5), "what was sent before it was open does not come first");
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		char *bytes = pattern(sizes[i], (unsigned)i);
+		check(!channel_send(pair.client, FRAME_STEP, bytes, sizes[i], NULL), "not sent");
+		check(!channel_send(pair.client, FRAME_HEARTBEAT, "x", 1, NULL), "not sent");
+		check(comes(&pair, FRAME_STEP, bytes, sizes[i]), "%zu bytes do not arrive", sizes[i]);
+		check(comes(&pair, FRAME_HEARTBEAT, "x", 1), "what follows %zu bytes does not arrive", sizes[i]);
+		free(bytes);
+	}
+	check(channel_bytes_sent(pair.client) == channel_bytes_received(pair.server) &&
+			channel_bytes_sent(pair.client) > 21065743,
+		"bytes are miscounted");
+	struct troupe_error error;
+	check(channel_send(pair.client, FRAME_HEARTBEAT, pattern, 65, &error) == TROUPE_ELIMIT &&
+			strstr(error.text, "HEARTBEAT of 65 bytes to it: at most 64"),
+		"a frame beyond its limit is sent");
+	check(!channel_send(pair.client, FRAME_HEARTBEAT, "y", 1, NULL) && comes(&pair, FRAME_HEARTBEAT, "y", 1),
+		"after a frame that was refused nothing arrives");
+	free_pair(&pair);
+}
+
+static void test_small_steps(const struct key *key)
+{
+	struct pair pair;
+	make_pair(&pair, key, key);
+	check(open_pair(&pair), "not open");
+	bool good = true;
+	size_t before = 0;
+	for (int i = 0; i < 3000 && good; i++) {
+		if (i == 1000)
+			before = mallinfo2().uordblks;
+		char bytes[300];
+		memset(bytes, i & 127, sizeof bytes);
+		good = !channel_send(pair.client, FRAME_ACK, bytes, (size_t)(i % 300), NULL) &&
+		       comes(&pair, FRAME_ACK, bytes, (size_t)(i % 300));
+	}
+	check(good, "a frame among many is lost");
+	check(mallinfo2().uordblks <= before + 4096, "a warm exchange keeps memory: %zu bytes",
+		mallinfo2().uordblks - before);
+	free_pair(&pair);
+}
+
+/* What was sent last arrives, though its sender goes, and never read what we sent. */
+static void test_finish(const struct key *key)
+{
+	struct pair pair;
+	make_pair(&pair, key, key);
+	check(open_pair(&pair), "not open");
+	char *bytes = pattern(300000, 9);
+	for (int i = 0; i < 3; i++)
+		channel_send(pair.server, FRAME_STEP, bytes, 300000, NULL);
+	channel_send(pair.client, FRAME_STEP, bytes, 300000, NULL);
+	channel_send(pair.client, FRAME_STOP, "over", 4, NULL);
+	channel_finish(pair.client);
+	check(comes(&pair, FRAME_STEP, bytes, 300000) && comes(&pair, FRAME_STOP, "over", 4), "last words are lost");
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	while (!pair.server_status && clock_now_ns() < end_ns)
+		work(&pair);
+	check(pair.server_status == TROUPE_EPEER && !strcmp(pair.server_error.text, "server: closed the connection"),
+		"its end is not seen: %s", pair.server_error.text);
+	free(bytes);
+	free_pair(&pair);
+}
+
+static void test_not_reading(const struct key *key)
+{
+	int fds[2];
+	struct channel *channel = NULL;
+	struct channel_options options = {.role = CHANNEL_SERVER, .queue_max = 1 << 20};
+	struct troupe_error error = {0};
+	(void)key;
+	if (!tcp_pair(fds) || channel_create(fds[1], "sloth", &options, 0, &channel, NULL))
+		abort();
+	char *bytes = pattern(100000, 3);
+	troupe_status status = TROUPE_OK;
+	for (int i = 0; i < 1000 && !status; i++)
+		status = channel_send(channel, FRAME_STEP, bytes, 100000, &error);
+	check(status == TROUPE_ELIMIT && strstr(error.text, "sloth: does not take what is sent"),
+		"what is not read is queued for ever: %s", error.text);
+	check(channel_pending(channel) < 2 << 20, "%zu bytes wait", channel_pending(channel));
+	channel_destroy(channel);
+	close(fds[0]);
+	free(bytes);
+}
+
+/* --- strangers ---------------------------------------------------------------------------------------------------- */
+
+static void keys_differ(
+	const struct key *client, const struct key *server, const char *client_says, const char *server_says)
+{
+	struct pair pair;
+	make_pair(&pair, client, server);
+	channel_send(pair.client, FRAME_HELLO, "hello", 5, NULL);
+	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + LIMIT_NS;
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	while (clock_now_ns() < end_ns && !(pair.client_status && pair.server_status)) {
+		work(&pair);
+		if (!pair.server_status &&
+			channel_receive(pair.server, &type, &bytes, &count, &pair.server_status, &pair.server_error))
+			break;
+		if (pair.server_status && pair.server) { /* as who has found out does */
+			channel_destroy(pair.server);
+			pair.server = NULL;
+			while (!pair.client_status && clock_now_ns() < end_ns) {
+				channel_receive(
+					pair.client, &type, &bytes, &count, &pair.client_status, &pair.client_error);
+				if (!pair.client_status)
+					pair.client_status =
+						channel_work(pair.client, clock_now_ns(), &pair.client_error);
+			}
+			break;
+		}
+	}
+	check(pair.server_status && strstr(pair.server_error.text, server_says), "the server says '%s', not '%s'",
+		pair.server_error.text, server_says);
+	check(pair.client_status && strstr(pair.client_error.text, client_says), "the client says '%s', not '%s'",
+		pair.client_error.text, client_says);
+	check(clock_now_ns() - begin_ns < 3000 * MS, "it takes too long to find out");
+	free_pair(&pair);
+}
+
+static void test_keys(void)
+{
+	keys_differ(&other_key, &one_key, "the TLS handshake failed: it has no key, or another than ours",
+		"server: the TLS handshake failed: it has no key, or another than ours");
+	keys_differ(NULL, &one_key, "closed the connection without a word: it may have a key, and we have none",
+		"server: it does not speak TLS: it has no key, and we have one");
+	keys_differ(&one_key, NULL, "closed the connection during the TLS handshake",
+		"server: it speaks TLS: it has a key, and we have none");
+}
+
+/* Raw bytes from a stranger to a server that has just accepted it: what comes of it. */
+static void stranger_sends(const void *bytes, size_t count, const char *words)
+{
+	int fds[2];
+	struct channel *channel = NULL;
+	struct channel_options options = {.role = CHANNEL_SERVER};
+	struct troupe_error error = {0};
+	enum frame_type type;
+	const char *got;
+	size_t got_count, before = mallinfo2().uordblks;
+	troupe_status status = TROUPE_OK;
+	if (!tcp_pair(fds) || channel_create(fds[1], "stranger", &options, 0, &channel, NULL))
+		abort();
+	check(send(fds[0], bytes, count, MSG_NOSIGNAL) > 0, "not sent");
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	while (!status && clock_now_ns() < end_ns) {
+		poll(&(struct pollfd){channel_fd(channel), POLLIN, 0}, 1, 5);
+		status = channel_work(channel, 0, &error);
+		if (!status && channel_receive(channel, &type, &got, &got_count, &status, &error))
+			break;
+	}
+	check(status == TROUPE_EPROTOCOL && strstr(error.text, words), "'%s' is not '%s'", error.text, words);
+	check(mallinfo2().uordblks < before + 65536, "a stranger costs %zu bytes", mallinfo2().uordblks - before);
+	channel_destroy(channel);
+	close(fds[0]);
+}
+
+static void test_rubbish(void)
+{
+	char *flood = mem_alloc(1 << 20);
+	stranger_sends("\0\0\0\x10\x0b....", 9, "stranger: a frame STEP of 268435456 bytes: expected at most 1024");
+	stranger_sends("\xff\xff\xff\xff\x01", 5, "stranger: a frame HELLO of 4294967295 bytes: expected at most 1024");
+	stranger_sends("\0\0\0\0\0", 5, "stranger: a frame of type 0, which does not exist");
+	stranger_sends("GET / HTTP/1.1\r\n\r\n", 18, "stranger: a frame of type 47, which does not exist");
+	memset(flood, 0xff, 1 << 20);
+	stranger_sends(flood, 1 << 20, "stranger: a frame of type 255, which does not exist");
+	free(flood);
+}
+
+/* --- the listener ------------------------------------------------------------------------------------------------- */
+
+static struct listener *listen_here(const struct key *key, uint64_t hello_ns)
+{
+	struct listener_options options = {.key = key, .hello_ns = hello_ns};
+	struct listener *listener = NULL;
+	if (address_parse_listen(":0", ADDRESS_PORT, &options.address, NULL) ||
+		listener_create(&options, &listener, NULL))
+		abort();
+	return listener;
+}
+
+static int connect_raw(const struct listener *listener)
+{
+	const struct address *address = listener_address(listener);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (connect(fd, (const struct sockaddr *)(const void *)address->raw, (socklen_t)address->raw_bytes) &&
+		errno != EINPROGRESS)
+		abort();
+	return fd;
+}
+
+static void work_listener(struct listener *listener)
+{
+	struct pollfd fds[LISTENER_POLL_MAX];
+	uint64_t now_ns = clock_now_ns(), deadline_ns = listener_deadline_ns(listener, now_ns);
+	uint32_t count = listener_poll(listener, now_ns, fds);
+	uint64_t wait_ms = deadline_ns > now_ns ? MIN((deadline_ns - now_ns) / MS + 1, 5) : 0;
+	poll(fds, count, (int)wait_ms);
+	listener_work(listener, clock_now_ns());
+}
+
+/* How long a friend takes to come in, while strangers do what they do; in ms, or -1. */
+static double friend_comes(struct listener *listener, const struct key *key, void (*disturb)(struct listener *))
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT, .key = key};
+	struct channel *friend = NULL, *taken = NULL;
+	struct troupe_error error;
+	for (int i = 0; disturb && i < 20; i++) {
+		disturb(listener);
+		work_listener(listener);
+	}
+	uint64_t begin_ns = clock_now_ns();
+	while (!taken && clock_now_ns() < begin_ns + LIMIT_NS) {
+		if (!friend && !channel_connect(listener_address(listener), &options, clock_now_ns(), &friend, &error))
+			channel_send(friend, FRAME_HELLO, "hello", 5, NULL);
+		if (friend && channel_work(friend, clock_now_ns(), &error)) {
+			channel_destroy(friend); /* it was made room of: again */
+			friend = NULL;
+		}
+		if (disturb)
+			disturb(listener);
+		work_listener(listener);
+		taken = listener_take(listener);
+	}
+	double ms = taken ? (double)(clock_now_ns() - begin_ns) / (double)MS : -1;
+	channel_destroy(friend);
+	channel_destroy(taken);
+	return ms;
+}
+
+static int flood_fds[4096];
+static uint32_t flood_count;
+
+static void flood_silent(struct listener *listener)
+{
+	for (int i = 0; i < 8 && flood_count < 600; i++)
+		flood_fds[flood_count++] = connect_raw(listener);
+}
+
+static void flood_rubbish(struct listener *listener)
+{
+	for (int i = 0; i < 8 && flood_count < 600; i++) {
+		int fd = flood_fds[flood_count++] = connect_raw(listener);
+		(void)!send(fd, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11, MSG_NOSIGNAL);
+	}
+}
+
+static void end_flood(void)
+{
+	while (flood_count)
+		close(flood_fds[--flood_count]);
+}
+
+static void test_floods(const struct key *key)
+{
+	struct listener *listener = listen_here(key, 300 * MS);
+	double ms = friend_comes(listener, key, NULL);
+	check(ms >= 0 && ms < 1000, "a friend is in after %g ms", ms);
+	size_t before = mallinfo2().uordblks;
+	ms = friend_comes(listener, key, flood_silent);
+	check(ms >= 0 && ms < 3000, "among those who say nothing a friend is in after %g ms", ms);
+	printf("a friend is in after %.1f ms among those who say nothing", ms);
+	end_flood();
+	ms = friend_comes(listener, key, flood_rubbish);
+	check(ms >= 0 && ms < 3000, "among those who send rubbish a friend is in after %g ms", ms);
+	printf(", %.1f ms among those who send rubbish (%s)\n", ms, key ? "TLS" : "in the clear");
+	flood_silent(listener);
+	flood_silent(listener);
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	struct pollfd fds[LISTENER_POLL_MAX];
+	while (clock_now_ns() < end_ns &&
+		(listener_counts(listener).late < 8 || listener_poll(listener, UINT64_MAX / 2, fds) > 1))
+		work_listener(listener);
+	struct listener_counts counts = listener_counts(listener);
+	check(counts.late >= 8, "who says nothing stays");
+	check(counts.accepted == counts.taken + counts.late + counts.dropped + counts.broken,
+		"somebody is not accounted for");
+	check(*listener_last_refusal(listener), "nothing is said about those who were turned away");
+	check(mallinfo2().uordblks < before + (4 << 20), "floods leave %zu bytes", mallinfo2().uordblks - before);
+	end_flood();
+	listener_destroy(listener);
+}
+
+/* A host that holds all places loses its oldest, again and again: it gains nothing, and places stay bounded. */
+static void test_places(void)
+{
+	struct listener *listener = listen_here(NULL, 10000 * MS);
+	struct pollfd fds[LISTENER_POLL_MAX];
+	for (int i = 0; i < 100; i++)
+		flood_fds[flood_count++] = connect_raw(listener);
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+	while (listener_counts(listener).accepted < 100 && clock_now_ns() < end_ns)
+		work_listener(listener);
+	check(listener_counts(listener).accepted == 100, "not all are accepted");
+	check(listener_counts(listener).dropped == 100 - LISTENER_STRANGERS_MAX, "%d were dropped",
+		(int)listener_counts(listener).dropped);
+	check(listener_poll(listener, UINT64_MAX / 2, fds) == LISTENER_POLL_MAX, "more are here than may be");
+	check(strstr(listener_last_refusal(listener), "made room for others") != NULL, "it is not said why");
+	end_flood();
+	listener_destroy(listener);
+}
+
+/* TLS with a handshake that never ends. */
+static void test_slow_handshake(void)
+{
+	struct listener *listener = listen_here(&one_key, 200 * MS);
+	int fd = connect_raw(listener);
+	uint64_t begin_ns = clock_now_ns();
+	static const char begin[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc";
+	size_t sent = 0;
+	while (!listener_counts(listener).late && clock_now_ns() < begin_ns + LIMIT_NS) {
+		if (sent < sizeof begin - 1)
+			sent += send(fd, begin + sent, 1, MSG_NOSIGNAL) == 1;
+		work_listener(listener);
+	}
+	check(clock_now_ns() - begin_ns < 2000 * MS, "a slow handshake is waited for");
+	check(listener_counts(listener).late + listener_counts(listener).broken == 1, "it is still there");
+	close(fd);
+	listener_destroy(listener);
+}
+
+static void test_where_to_listen(void)
+{
+	struct listener_options options = {0};
+	struct listener *listener = NULL, *second = NULL;
+	struct troupe_error error;
+	address_parse_listen("*:0", ADDRESS_PORT, &options.address, NULL);
+	check(listener_create(&options, &listener, &error) == TROUPE_EINVAL && strstr(error.text, "no key"),
+		"it listens everywhere without a key");
+	options.insecure = true;
+	check(!listener_create(&options, &listener, &error), "insecure does not work: %s", error.text);
+	if (!listener)
+		return;
+	options.address = *listener_address(listener);
+	check(listener_create(&options, &second, &error) == TROUPE_EIO &&
+			strstr(error.text, "cannot listen on 0.0.0.0:"),
+		"two listen at one place");
+	listener_destroy(listener);
+}
+
+/* --- addresses and keys ------------------------------------------------------------------------------------------- */
+
+static void address_is(const char *text, bool listens, const char *expected)
+{
+	struct address address = {0};
+	struct troupe_error error;
+	char got[ADDRESS_TEXT_BYTES] = "";
+	troupe_status status =
+		listens ? address_parse_listen(text, 7, &address, &error) : address_parse(text, 7, &address, &error);
+	if (!status)
+		address_text(&address, got);
+	check(!strcmp(got, expected), "'%s' is '%s', not '%s'", text, got, expected);
+}
+
+static void test_addresses(void)
+{
+	address_is("10.0.0.3", false, "10.0.0.3:7");
+	address_is("10.0.0.3:4711", false, "10.0.0.3:4711");
+	address_is("[::1]:4711", false, "[::1]:4711");
+	address_is("::1", false, "[::1]:7");
+	address_is(":9", false, "127.0.0.1:9");
+	address_is("*", true, "0.0.0.0:7");
+	address_is("", true, "127.0.0.1:7");
+	address_is("127.0.0.1:0", true, "127.0.0.1:0");
+	static const char *const bad[] = {"10.0.0.3:", "10.0.0.3:x", "10.0.0.3:65536", "10.0.0.3:-1", "[::1",
+		"[::1]4711", "10.0.0.3:0", "1.2.3.4:5 "};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		address_is(bad[i], false, "");
+}
+
+static void test_key_file(void)
+{
+	char folder[] = "/tmp/troupe.XXXXXX";
+	struct key key, again;
+	struct troupe_error error;
+	if (!mkdtemp(folder))
+		abort();
+	char *path = mem_printf("%s/a/key", folder), *above = mem_printf("%s/a", folder);
+	check(!key_create(path, &error) && !key_read(path, &key, &error), "a key is not made, or not read: %s",
+		error.text);
+	check(!key_read(path, &again, NULL) && !memcmp(&key, &again, sizeof key), "read again it is another");
+	chmod(path, 0640);
+	check(key_read(path, &again, &error) == TROUPE_EIO && strstr(error.text, "others may read it (mode 0640)"),
+		"a key that others may read is taken");
+	chmod(path, 0600);
+	check(!truncate(path, 40) && key_read(path, &again, &error) == TROUPE_EINVAL, "half a key is taken");
+	check(key_read(above, &again, &error) == TROUPE_EIO, "a folder is a key");
+	check(key_create(path, &error) == TROUPE_EIO, "a key is overwritten");
+	unlink(path);
+	rmdir(above);
+	rmdir(folder);
+	free(path);
+	free(above);
+}
+
+/* --- discovery ---------------------------------------------------------------------------------------------------- */
+
+static struct discovery *discover(const struct key *key, const char *partition, uint16_t port)
+{
+	struct discovery_options options = {
+		.loopback_only = true, .key = key, .partition = partition, .port = port, .per_second = 400};
+	struct discovery *discovery = NULL;
+	struct troupe_error error;
+	if (discovery_create(&options, &discovery, &error))
+		printf("no multicast here: %s\n", error.text);
+	return discovery;
+}
+
+static bool hears(struct discovery *discovery, struct announcement *ret, struct address *ret_address, uint64_t wait_ms)
+{
+	uint64_t end_ns = clock_now_ns() + wait_ms * MS;
+	while (clock_now_ns() < end_ns) {
+		poll(&(struct pollfd){discovery_fd(discovery), POLLIN, 0}, 1, 5);
+		if (discovery_receive(discovery, clock_now_ns(), ret, ret_address))
+			return true;
+	}
+	return false;
+}
+
+static void test_discovery(const struct key *key, const struct key *wrong)
+{
+	uint16_t port = (uint16_t)(20000 + getpid() % 20000);
+	struct discovery *here = discover(key, "p", port), *there = discover(key, "p", port);
+	struct discovery *foreign = discover(key, "q", port), *stranger = discover(wrong, "p", port);
+	struct announcement announcement = {.kind = ANNOUNCE_HERE,
+				    .role = HELLO_PRIMARY,
+				    .port = 4711,
+				    .secondaries = 2,
+				    .name = "host:1"},
+			    got;
+	struct address address;
+	struct troupe_error error;
+	if (!here || !there || !foreign || !stranger || discovery_send(here, &announcement, &error)) {
+		skipped++;
+	} else {
+		char text[ADDRESS_TEXT_BYTES] = "";
+		bool heard = hears(there, &got, &address, 5000);
+		check(heard && got.port == 4711 && got.secondaries == 2 && !strcmp(got.partition, "p"), "not heard");
+		if (heard)
+			address_text(&address, text);
+		check(strstr(text, ":4711") && address_is_loopback(&address), "it is at '%s'", text);
+		check(!hears(foreign, &got, &address, 100), "another partition hears it");
+		check(discovery_dropped(foreign) == 1, "it was not there to be heard");
+		check(!hears(stranger, &got, &address, 100) && discovery_dropped(stranger) == 1,
+			"it is heard with another key, or none");
+		for (int i = 0; i < 2000; i++)
+			discovery_send(stranger, &announcement, NULL);
+		uint64_t begin_ns = clock_now_ns(), dropped = discovery_dropped(there);
+		check(!hears(there, &got, &address, 500), "a stranger is heard");
+		double per_s = (double)(discovery_dropped(there) - dropped) * 1e9 / (double)(clock_now_ns() - begin_ns);
+		check(per_s < 400 + 2 * DISCOVERY_BURST_MAX, "of a flood %.0f are looked at in a second", per_s);
+		uint64_t end_ns = clock_now_ns() + LIMIT_NS;
+		do
+			discovery_send(here, &announcement, NULL);
+		while (!hears(there, &got, &address, 100) && clock_now_ns() < end_ns);
+		check(clock_now_ns() < end_ns, "after a flood nobody is heard any more");
+	}
+	discovery_destroy(here);
+	discovery_destroy(there);
+	discovery_destroy(foreign);
+	discovery_destroy(stranger);
+}
+
+int main(void)
+{
+	const struct key *key = key_usable() ? &one_key : NULL;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (int tls = 0; tls <= (key != NULL); tls++) {
+		test_frames(tls ? key : NULL);
+		test_small_steps(tls ? key : NULL);
+		test_finish(tls ? key : NULL);
+		test_floods(tls ? key : NULL);
+	}
+	test_not_reading(NULL);
+	if (key) {
+		test_keys();
+		test_slow_handshake();
+		test_discovery(key, &other_key);
+		test_discovery(key, NULL);
+		test_discovery(NULL, key);
+	}
+	test_rubbish();
+	test_places();
+	test_where_to_listen();
+	test_addresses();
+	test_key_file();
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	return failed > 0;
+}

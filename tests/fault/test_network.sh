@@ -1,0 +1,229 @@
+#!/bin/sh
+# test limit: 300
+# Somebody goes while a networked run is on: killed, stopped, told to leave, at random moments; all others stop in time
+# and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
+# too many, or talks rubbish changes nothing.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+XDG_CONFIG_HOME=$scratch/config
+export XDG_CONFIG_HOME
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+worlds=$(cd "$worlds" && pwd)
+cd "$scratch" || exit 1
+stale=600
+rounds=${TROUPE_TEST_ROUNDS:-20}
+[ -z "$quick" ] || rounds=6
+until_step=3000
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+# Whatever happens, nothing of ours is left: each process is in one of these files.
+end_all()
+{
+	for file in "$scratch"/*.pid; do
+		[ -f "$file" ] && kill -KILL "$(cat "$file")" 2>/dev/null
+	done
+	rm -rf "$scratch"
+}
+trap end_all EXIT
+
+# start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
+start()
+{
+	name=$1
+	shift
+	rm -f "$name.status"
+	(
+		"$troupe" run "$@" >"$name.out" 2>"$name.err" &
+		echo $! >"$name.pid"
+		wait $!
+		echo $? >"$name.status"
+	) 2>/dev/null &
+}
+# ended NAME MS: within so long; its exit status in $status
+ended()
+{
+	until=$(($(now_ms) + $2))
+	while [ ! -s "$1.status" ] && [ "$(now_ms)" -lt $until ]; do sleep 0.02; done
+	status=$(cat "$1.status" 2>/dev/null)
+	[ -n "$status" ]
+}
+# waits until the primary has taken some steps
+going()
+{
+	for _ in $(seq 500); do
+		grep -q '^hash' p.out 2>/dev/null && return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" -v0 --rtf 0 --iterations $until_step \
+	--hash-every $until_step)
+[ -n "$reference" ]
+check "alone: $reference" $?
+
+port=$((20000 + $$ % 20000))
+# gather N OPTION...: a primary and N secondaries of it, over loopback
+gather()
+{
+	count=$1
+	shift
+	port=$((port + 1))
+	rm -f ./*.pid ./*.status ./*.out
+	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --iterations $until_step --hash-every 10 \
+		--network-role Primary --network-secondaries "$count" --network-listen 127.0.0.1:$port \
+		--network-stale-ms $stale --save-on-stop saved "$@"
+	for i in $(seq "$count"); do
+		start "s$i" --network-role SECONDARY --network-address 127.0.0.1:$port
+	done
+	going
+	check 'it goes' $?
+}
+
+# saved WHAT: the state that the primary left goes on to the state that it comes to alone
+saved()
+{
+	resumed=$("$troupe" run --resume saved -v0 --rtf 0 --iterations $until_step --hash-every $until_step 2>&1)
+	[ "$resumed" = "$reference" ]
+	check "$1: resumed: $resumed, expected $reference" $?
+	rm -f saved
+}
+
+step_said() { sed -n 's/.*the last step that all acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
+
+# secondary SIGNAL: the first of two is hit, the primary and the second stop
+hit_secondary()
+{
+	sleep "0.$(($(od -An -N2 -tu2 /dev/urandom) % 10))"
+	began=$(now_ms)
+	kill "-$1" "$(cat s1.pid)"
+	ended p $((stale + 1500))
+	check "secondary $1: the primary ended in time" $?
+	took=$(($(now_ms) - began))
+	[ "$status" = 3 ]
+	check "secondary $1: the primary's exit status is 3: $status" $?
+	ended s2 1500
+	check "secondary $1: the other secondary ended" $?
+	[ "$status" = 3 ]
+	check "secondary $1: the other secondary's exit status is 3: $status" $?
+	[ -n "$(step_said p)" ] && [ "$(step_said p)" = "$(step_said s2)" ]
+	check "secondary $1: the same last step: $(step_said p), $(step_said s2)" $?
+	[ $took -lt $((stale + 1000)) ]
+	check "secondary $1: $took ms" $?
+	saved "secondary $1"
+}
+
+gather 2
+hit_secondary KILL
+gather 2
+hit_secondary STOP
+kill -KILL "$(cat s1.pid)"
+gather 2
+hit_secondary TERM
+ended s1 1000 && [ "$status" = 0 ]
+check "who was told to leave has done so: $status" $?
+
+# a runner that is stuck in a step, while its heartbeat goes on: its stepping thread, the second, is held by a tracer
+cat >hold.py <<-'EOF2'
+	import ctypes, os, sys, time
+	threads = sorted(int(name) for name in os.listdir("/proc/%s/task" % sys.argv[1]))
+	if len(threads) != 3 or ctypes.CDLL(None, use_errno=True).ptrace(16, threads[1], 0, 0):
+	    sys.exit(9)
+	open("held", "w").close()
+	time.sleep(5)
+EOF2
+gather 2
+python3 hold.py "$(cat s1.pid)" 2>hold.err &
+holder=$!
+for _ in $(seq 100); do [ -f held ] || sleep 0.02; done
+if [ -f held ]; then
+	ended p $((stale + 1500)) && [ "$status" = 3 ]
+	check "a stuck runner: the primary's exit status is 3: $status" $?
+	grep -q 'it has not acknowledged step' p.err
+	check "a stuck runner: $(tail -n 1 p.err)" $?
+	ended s2 1500 && [ "$status" = 3 ]
+	check "a stuck runner: the other secondary: $status" $?
+	saved 'a stuck runner'
+else
+	echo 'SKIPPED: a stuck runner: no thread can be traced here'
+fi
+kill -KILL "$(cat s1.pid)"
+kill $holder 2>/dev/null
+wait $holder 2>/dev/null
+
+# the primary: killed, its newest save is resumed; told to leave, it saves
+gather 2 --save-every 400 saved
+until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
+kill -KILL "$(cat p.pid)"
+for i in 1 2; do
+	ended s$i $((stale + 1000)) && [ "$status" = 3 ]
+	check "the primary was killed: secondary $i: $status" $?
+	grep -q 'the primary .*the last step that all acknowledged\|the primary .*no step' s$i.err
+	check "the primary was killed: secondary $i says so: $(tail -n 1 s$i.err)" $?
+done
+saved 'the primary was killed'
+gather 2
+kill -TERM "$(cat p.pid)"
+ended p 1000 && [ "$status" = 0 ]
+check "the primary was told to leave: $status" $?
+ended s1 500 && [ "$status" = 3 ] && ended s2 500 && [ "$status" = 3 ]
+check "the primary left: $status" $?
+saved 'the primary left'
+
+# a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
+gather 1
+timeout 5 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
+[ $? = 3 ] && grep -q 'the simulation has begun' late.err
+check "a late one is told so: $(tail -n 1 late.err)" $?
+if command -v python3 >/dev/null; then
+	python3 - $port <<-'EOF2'
+		import os, socket, sys
+		for payload in (b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 4096, b"\x10\x00\x00\x00\x01" + os.urandom(16), b""):
+		    try:
+		        with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as peer:
+		            peer.sendall(payload)
+		    except OSError:
+		        pass
+	EOF2
+fi
+ended p 20000 && [ "$status" = 0 ]
+check "the run went on to its end: $status" $?
+[ "hash $until_step" = "$(tail -n 1 p.out | cut -d' ' -f1-2)" ] && [ "$(tail -n 1 p.out)" = "$reference" ]
+check "and to its state: $(tail -n 1 p.out)" $?
+ended s1 1000 && [ "$status" = 0 ]
+check "and its secondary: $status" $?
+
+# not enough of them: who is missing is said
+"$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$((port + 1)) \
+	--network-wait 0.3 2>missing.err
+[ $? = 3 ] && grep -q '2 missing' missing.err
+check "who is missing is said: $(tail -n 1 missing.err)" $?
+
+# any process of one run, at any moment
+round=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	rm -f ./*.pid ./*.status saved
+	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v1 --transport tcp --secondaries 2 \
+		--save-every 100 saved --save-on-stop saved --network-stale-ms 2000
+	while [ ! -s p.pid ]; do sleep 0.01; done
+	sleep "0.$(printf '%03d' $(($(od -An -N2 -tu2 /dev/urandom) % 600)))"
+	victims="$(cat p.pid) $(pgrep -P "$(cat p.pid)" | tr '\n' ' ')"
+	victim=$(echo "$victims" | tr ' ' '\n' | grep . | shuf -n 1)
+	kill -KILL "$victim" 2>/dev/null
+	ended p 4000
+	check "round $round: the primary ended: $status" $?
+	left=
+	for process in $victims; do
+		for _ in $(seq 100); do
+			kill -0 "$process" 2>/dev/null || break
+			[ "$(sed 's/.*) //; s/ .*//' "/proc/$process/stat" 2>/dev/null)" = Z ] && break
+			sleep 0.02
+		done
+		kill -0 "$process" 2>/dev/null && [ "$(sed 's/.*) //; s/ .*//' "/proc/$process/stat" 2>/dev/null)" != Z ] && left="$left $process"
+	done
+	[ -z "$left" ]
+	check "round $round: nobody is left behind: $left of $victims" $?
+	[ -f saved ] || continue
+	saved "round $round"
+done
+totals

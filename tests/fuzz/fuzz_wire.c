@@ -1,0 +1,305 @@
+/* Steps and acks as bytes (src/run/wire.h): sound ones lead to the state of a run in one process; damaged ones are
+ * refused with one line, or are such as a primary, or a secondary, can go on with.
+ *
+ *   fuzz_wire                some hundred rounds
+ *   fuzz_wire SEED ROUNDS    so many
+ *
+ * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
+ * damages the bytes of one step or ack, the same way for the same seed. */
+#include "base/hash.h"
+#include "run/secondary.h"
+#include "run/wire.h"
+#include "server/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SECONDARIES = 2, STEPS = 120, HANG_S = 60, ROUNDS = 300 };
+
+static const char world[] =
+	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics>"
+	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
+	"</collision></link></model>"
+	"<model name='a'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
+	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
+	"<model name='b'><pose>0 0 1.52 0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry>"
+	"</collision></link></model>"
+	"<model name='c'><pose>9 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
+	"</box></geometry></collision></link></model>"
+	"<model name='wall'><static>true</static><pose>20 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry>"
+	"<box><size>1 1 1</size></box></geometry></collision></link></model>"
+	"<model name='p'><pose>17 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
+	"1</size>"
+	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'>"
+	"<initial_linear>3 0 0</initial_linear></plugin></model>"
+	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box>"
+	"</geometry></performer><performer name='a'><ref>a</ref><geometry><box><size>1 1 "
+	"1</size></box></geometry></performer>"
+	"<level name='hall'><pose>20 0 1 0 0 0</pose><geometry><box><size>4 4 "
+	"4</size></box></geometry><buffer>0.4</buffer>"
+	"<ref>wall</ref></level></plugin></world></sdf>";
+
+static const struct {
+	uint64_t step;
+	const char *topic, *text;
+} commands[] = {
+	{5, "/model/a/cmd_vel", "linear {x: 1}"},
+	{10, "/world/w/create",
+		"name: 'd' pose {position {x: 9 z: 1.6}} sdf: \"<sdf version='1.9'><model name='m'><link "
+		"name='l'><collision "
+		"name='c'><geometry><sphere/></geometry></collision></link></model></sdf>\""},
+	{20, "/world/w/set_pose", "name: 'b' position {x: 3 z: 1}"},
+	{25, "/world/w/set_pose", "name: 'wall' position {x: 20.5 z: 1}"},
+	{30, "/world/w/remove", "name: 'd'"},
+	{31, "/world/w/set_physics", "gravity {z: -5}"},
+	{40, "/world/w/remove", "name: 'c'"},
+	{45, "/world/w/control", "pause: true"},
+	{46, "/model/p/cmd_vel", "linear {x: -1}"},
+	{48, "/world/w/control", "pause: false"},
+	{60, "/world/w/control", "reset {all: true}"},
+};
+
+static uint64_t seed = 1, drawn;
+
+static uint64_t draw(uint64_t below)
+{
+	return hash_mix(seed, ++drawn) % below;
+}
+
+static void must(bool good, const char *what, const struct troupe_error *error)
+{
+	if (good)
+		return;
+	fprintf(stderr, "fuzz_wire: %s%s%s; seed %llu\n0 passed, 1 failed\n", what, error ? ": " : "",
+		error ? error->text : "", (unsigned long long)seed);
+	exit(1);
+}
+
+/* --- both sides --------------------------------------------------------------------------------------------------- */
+
+struct side {
+	struct troupe_server *server;
+	struct wire_copy *copy;
+	struct secondary *secondary;
+};
+
+struct run {
+	struct troupe_server *server;
+	struct wire *wire;
+	struct side sides[SECONDARIES];
+	struct text steps[SECONDARIES], acks[SECONDARIES];
+	struct ack *merged[SECONDARIES];
+};
+
+static struct troupe_server *copy_of(const struct text *state, int secondaries)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.resume_path = "state";
+	def.secondaries = secondaries;
+	def.chaos = true; /* so that more is handed over */
+	char *bytes = mem_alloc(state->count);
+	memcpy(bytes, state->at, state->count);
+	must(!server_create_copy(&def, bytes, state->count, &server, &error), "a copy", &error);
+	return server;
+}
+
+static struct troupe_server *create(void)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = "w.sdf";
+	def.world_text = world;
+	def.secondaries = 0;
+	def.pace = TROUPE_PACE_FACTOR;
+	must(!troupe_server_create(&def, &server, &error), "the world", &error);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		must(!troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
+			commands[i].topic, &error);
+	return server;
+}
+
+static void begin(struct run *run, const struct text *state)
+{
+	*run = (struct run){.server = copy_of(state, SECONDARIES)};
+	run->server->worlds[0].primary.options.unpaced = true;
+	run->wire = wire_create(&run->server->worlds[0].primary);
+	for (uint32_t i = 0; i < SECONDARIES; i++) {
+		struct side *side = &run->sides[i];
+		side->server = copy_of(state, 1);
+		side->copy = wire_copy_create(i + 1, &side->server->worlds[0].primary.edit);
+		side->secondary = secondary_create(i + 1, &side->server->worlds[0].shared);
+	}
+}
+
+static void end(struct run *run)
+{
+	for (uint32_t i = 0; i < SECONDARIES; i++) {
+		secondary_destroy(run->sides[i].secondary);
+		wire_copy_destroy(run->sides[i].copy);
+		troupe_server_destroy(run->sides[i].server);
+		text_fini(&run->steps[i]);
+		text_fini(&run->acks[i]);
+	}
+	wire_destroy(run->wire);
+	troupe_server_destroy(run->server);
+}
+
+static bool decide(struct run *run)
+{
+	const struct step *step = primary_decide(&run->server->worlds[0].primary);
+	for (uint32_t i = 0; i < SECONDARIES && step; i++) {
+		run->steps[i].count = 0;
+		wire_encode_step(run->wire, i, step, &run->steps[i]);
+	}
+	return step;
+}
+
+/* The secondary's part; false: it refused the step. */
+static bool simulate(struct run *run, uint32_t i, struct troupe_error *error)
+{
+	struct side *side = &run->sides[i];
+	struct transport_message step;
+	if (wire_decode_step(side->copy, i, run->steps[i].at, run->steps[i].count, &step, error)) {
+		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
+		return false;
+	}
+	const struct ack *ack = secondary_step(side->secondary, step.payload);
+	struct physics_stats stats = secondary_physics_stats(side->secondary);
+	run->acks[i].count = 0;
+	wire_encode_ack(side->copy, ack, &stats, &run->acks[i]);
+	return true;
+}
+
+static bool receive(struct run *run, uint32_t i, struct troupe_error *error)
+{
+	struct transport_message ack;
+	if (wire_decode_ack(run->wire, i, run->acks[i].at, run->acks[i].count, &ack, error)) {
+		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
+		return false;
+	}
+	run->merged[i] = ack.payload;
+	return true;
+}
+
+static bool take_step(struct run *run, struct troupe_error *error)
+{
+	if (!decide(run))
+		return false;
+	for (uint32_t i = 0; i < SECONDARIES; i++)
+		if (!simulate(run, i, error) || !receive(run, i, error))
+			return false;
+	primary_merge(&run->server->worlds[0].primary, run->merged);
+	return !run->server->worlds[0].primary.ended;
+}
+
+/* --- sound ones --------------------------------------------------------------------------------------------------- */
+
+static void compare(const struct text *state)
+{
+	struct troupe_server *reference = create();
+	struct troupe_error error = {0};
+	struct run run;
+	begin(&run, state);
+	for (uint64_t k = 1; k <= STEPS; k++) {
+		struct troupe_limits limits = {k, 0};
+		must(!troupe_server_run(reference, &limits, &error), "the reference", &error);
+		must(take_step(&run, &error), "a sound step is refused", &error);
+		must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference), "another state",
+			NULL);
+	}
+	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
+	end(&run);
+	troupe_server_destroy(reference);
+}
+
+/* --- damaged ones ------------------------------------------------------------------------------------------------- */
+
+static void damage(struct text *bytes)
+{
+	static const unsigned char telling[] = {0, 1, 2, 0x7f, 0x80, 0xff, 0xf0, 0x3f};
+	for (uint64_t times = 1 + draw(3); times && bytes->count; times--) {
+		size_t at = draw(bytes->count), some = 1 + draw(9), count = MIN(some, bytes->count - at);
+		switch (draw(6)) {
+		case 0:
+			bytes->at[at] ^= (char)(1u << draw(8));
+			break;
+		case 1:
+			bytes->at[at] = (char)telling[draw(ARRAY_LEN(telling))];
+			break;
+		case 2: /* cut off */
+			bytes->count = at;
+			break;
+		case 3: /* some bytes are missing */
+			memmove(bytes->at + at, bytes->at + at + count, bytes->count - at - count);
+			bytes->count -= count;
+			break;
+		case 4:
+			for (size_t i = 0; i < count; i++)
+				bytes->at[at + i] = (char)draw(256);
+			break;
+		default: /* some come twice */
+			text_add_bytes(bytes, "        ", count);
+			memmove(bytes->at + at + count, bytes->at + at, bytes->count - at - count);
+		}
+	}
+}
+
+/* What is accepted must be possible to go on with, for a while. */
+static bool go_round(const struct text *state)
+{
+	struct troupe_error error = {0};
+	struct run run;
+	uint64_t sound = draw(70), whose = draw(SECONDARIES);
+	bool to_ack = draw(2), refused = false;
+	begin(&run, state);
+	for (uint64_t k = 0; k < sound; k++)
+		must(take_step(&run, &error), "a sound step is refused", &error);
+	must(decide(&run), "no step", NULL);
+	for (uint32_t i = 0; i < SECONDARIES && !refused; i++) {
+		bool hit = i == whose;
+		if (hit && !to_ack)
+			damage(&run.steps[i]);
+		refused = !simulate(&run, i, &error);
+		if (hit && to_ack && !refused)
+			damage(&run.acks[i]);
+		refused = refused || !receive(&run, i, &error);
+	}
+	if (!refused)
+		primary_merge(&run.server->worlds[0].primary, run.merged);
+	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary.ended; k++)
+		if (!take_step(&run, &error))
+			break;
+	end(&run);
+	return refused;
+}
+
+int main(int argc, char **argv)
+{
+	struct text state = {0};
+	struct troupe_server *server = create();
+	uint64_t rounds = getenv("TROUPE_TEST_QUICK") ? ROUNDS / 3 : ROUNDS, refused = 0;
+	if (argc == 3) {
+		seed = strtoull(argv[1], NULL, 10);
+		rounds = strtoull(argv[2], NULL, 10);
+	}
+	server_pack(server, &state);
+	troupe_server_destroy(server);
+	alarm(HANG_S);
+	compare(&state);
+	for (uint64_t i = 0; i < rounds; i++) {
+		alarm(HANG_S);
+		drawn = 0;
+		refused += go_round(&state);
+		seed++;
+	}
+	text_fini(&state);
+	printf("%llu of %llu damaged ones were refused\n", (unsigned long long)refused, (unsigned long long)rounds);
+	bool good = argc == 3 || (refused > rounds / 4 && refused < rounds);
+	printf("%d passed, %d failed\n", good, !good);
+	return !good;
+}

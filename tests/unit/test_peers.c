@@ -1,0 +1,711 @@
+/* Each rule by itself, then thousands of random schedules: a primary and secondaries, their frames in order but late,
+ * some of them cut off, frozen, strangers, too many, in the midst of anything. */
+#include "net/peers.h"
+
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(peers, .timeout = 60);
+
+#define MS UINT64_C(1000000)
+enum { NODES_MAX = 6, LINE_MAX = 64, HASH = 77 };
+
+/* --- a network of peers ------------------------------------------------------------------------------------------- */
+
+struct frame {
+	uint64_t at_ns; /* when it arrives */
+	enum frame_type type;
+	size_t count;
+	char bytes[1024];
+};
+
+/* One direction of a connection: frames in order. */
+struct line {
+	struct frame frames[LINE_MAX];
+	uint32_t begin, end;
+	bool closed;        /* by who sends into it: seen once all before it has been taken */
+	uint64_t closed_ns; /* arrives then */
+};
+
+struct connection {
+	bool used;
+	uint32_t primary_id, secondary_id; /* in their tables; PEERS_NONE: not, or no more */
+	struct line to_primary, to_secondary;
+};
+
+struct node {
+	struct peers *peers;
+	bool dead;          /* killed: nothing comes from it any more, its connections break */
+	uint64_t frozen_ns; /* until then it does nothing, but is not dead */
+	bool loaded;        /* has sent ready */
+	bool works;         /* on a step, until then: */
+	uint64_t works_ns;
+	bool started, ended;
+	uint64_t step; /* primary: that is out; secondary: that it works on */
+};
+
+struct net {
+	uint64_t seed, now_ns;
+	uint32_t secondaries; /* that the primary wants */
+	uint32_t count;       /* nodes; 0 is the primary */
+	struct node nodes[NODES_MAX];
+	struct connection connections[NODES_MAX]; /* of each secondary, by node */
+	uint64_t steps;                           /* to be done */
+	bool step_is_out;
+	uint32_t acks;
+	uint64_t done; /* steps that all acknowledged, as the primary saw it */
+	uint32_t cut;  /* node whose frames are lost from now on, both ways; 0: none */
+	uint32_t turned_away, lost;
+	uint64_t delay_max_ns;
+};
+
+static uint64_t below(struct net *net, uint64_t limit)
+{
+	net->seed = hash_mix(net->seed, 0x9e3779b97f4a7c15u);
+	return net->seed % limit;
+}
+
+static struct hello hello_of(enum hello_role role, uint32_t node)
+{
+	struct hello hello = {
+		.protocol = HELLO_PROTOCOL, .role = role, .fingerprint = 5, .build = "b", .partition = "p"};
+	hello.id[0] = (unsigned char)(node + 1);
+	strcpy(hello.name, role == HELLO_PRIMARY ? "host:1" : "host:2");
+	hello.secondaries = 0;
+	return hello;
+}
+
+static struct peers *make_primary(uint32_t secondaries, uint64_t wait_ns, uint64_t step_ns)
+{
+	struct peers_options options = {.self = hello_of(HELLO_PRIMARY, 0),
+		.secondaries = secondaries,
+		.first_step = 100,
+		.state_hash = HASH,
+		.wait_ns = wait_ns,
+		.step_ns = step_ns};
+	return peers_create(&options, 0);
+}
+
+static struct peers *make_secondary(uint32_t node, uint64_t wait_ns, uint64_t now_ns)
+{
+	struct peers_options options = {.self = hello_of(HELLO_SECONDARY, node), .wait_ns = wait_ns};
+	return peers_create(&options, now_ns);
+}
+
+static void put(struct net *net, struct line *line, enum frame_type type, const char *bytes, size_t count)
+{
+	struct frame *frame = &line->frames[line->end++ % LINE_MAX];
+	cr_assert_leq(line->end - line->begin, LINE_MAX, "a line overflows");
+	cr_assert_leq(count, sizeof frame->bytes);
+	uint64_t before = line->end - 1 > line->begin ? line->frames[(line->end - 2) % LINE_MAX].at_ns : 0;
+	frame->at_ns = MAX(before, net->now_ns + below(net, net->delay_max_ns));
+	frame->type = type;
+	frame->count = count;
+	memcpy(frame->bytes, bytes, count);
+}
+
+static void put_number(struct net *net, struct line *line, enum frame_type type, uint64_t number)
+{
+	put(net, line, type, (const char *)&number, sizeof number);
+}
+
+static struct connection *connection_of(struct net *net, uint32_t node, uint32_t id, uint32_t *ret_secondary)
+{
+	for (uint32_t i = 1; i < net->count; i++) {
+		struct connection *c = &net->connections[i];
+		if (c->used && (node ? i == node && c->secondary_id == id : c->primary_id == id)) {
+			*ret_secondary = i;
+			return c;
+		}
+	}
+	return NULL;
+}
+
+static void act(struct net *net, uint32_t node, const struct peers_action *action)
+{
+	uint32_t secondary = 0;
+	struct connection *c = NULL;
+	if (action->kind == PEERS_SEND || action->kind == PEERS_CLOSE)
+		c = connection_of(net, node, action->id, &secondary);
+	struct line *line = c ? node ? &c->to_primary : &c->to_secondary : NULL;
+	switch (action->kind) {
+	case PEERS_SEND:
+		cr_assert_not_null(c, "sent to a connection that is not there");
+		put(net, line, action->type, action->bytes, action->count);
+		break;
+	case PEERS_CLOSE:
+		cr_assert_not_null(c, "closed a connection that is not there");
+		line->closed = true;
+		line->closed_ns = net->now_ns + below(net, net->delay_max_ns);
+		*(node ? &c->secondary_id : &c->primary_id) = PEERS_NONE;
+		break;
+	case PEERS_STARTED:
+		cr_assert(!net->nodes[node].started);
+		net->nodes[node].started = true;
+		break;
+	case PEERS_ENDED:
+		cr_assert(!net->nodes[node].ended, "it ended twice");
+		net->nodes[node].ended = true;
+		break;
+	case PEERS_LOST:
+		cr_assert_gt(action->count, 0);
+		net->lost++;
+		net->nodes[node].loaded = false;
+		break;
+	case PEERS_TURNED_AWAY:
+		net->turned_away++;
+		break;
+	case PEERS_ADMITTED:
+		break;
+	}
+}
+
+static void drain(struct net *net, uint32_t node)
+{
+	struct peers_action action;
+	while (peers_next(net->nodes[node].peers, &action))
+		act(net, node, &action);
+}
+
+static bool is_up(const struct net *net, uint32_t node)
+{
+	return !net->nodes[node].dead && net->now_ns >= net->nodes[node].frozen_ns;
+}
+
+static void connect_node(struct net *net, uint32_t node)
+{
+	struct connection *c = &net->connections[node];
+	*c = (struct connection){.used = true};
+	c->primary_id = is_up(net, 0) ? peers_join(net->nodes[0].peers, "10.0.0.2:9", net->now_ns) : PEERS_NONE;
+	c->secondary_id = peers_join(net->nodes[node].peers, "10.0.0.1:1", net->now_ns);
+	if (c->primary_id == PEERS_NONE) {
+		c->to_secondary.closed = true;
+		c->to_secondary.closed_ns = net->now_ns;
+	}
+	drain(net, 0);
+	drain(net, node);
+}
+
+/* --- what the drivers do ------------------------------------------------------------------------------------------ */
+
+static void primary_takes(struct net *net, struct connection *c, const struct frame *frame)
+{
+	uint64_t number;
+	if (frame->type != FRAME_ACK) {
+		peers_receive(net->nodes[0].peers, c->primary_id, frame->type, frame->bytes, frame->count, net->now_ns);
+		return;
+	}
+	memcpy(&number, frame->bytes, sizeof number);
+	if (peers_ack(net->nodes[0].peers, c->primary_id, number, net->now_ns) && ++net->acks == net->secondaries) {
+		net->step_is_out = false;
+		net->done++;
+	}
+}
+
+static void secondary_takes(struct net *net, uint32_t node, struct connection *c, const struct frame *frame)
+{
+	struct node *n = &net->nodes[node];
+	uint64_t number;
+	if (frame->type != FRAME_STEP) {
+		peers_receive(n->peers, c->secondary_id, frame->type, frame->bytes, frame->count, net->now_ns);
+		return;
+	}
+	memcpy(&number, frame->bytes, sizeof number);
+	if (!peers_step(n->peers, c->secondary_id, number, net->now_ns))
+		return;
+	n->works = true;
+	n->step = number;
+	n->works_ns = net->now_ns + below(net, 3 * MS);
+}
+
+static void deliver(struct net *net, uint32_t node, bool to_primary)
+{
+	struct connection *c = &net->connections[node];
+	struct line *line = to_primary ? &c->to_primary : &c->to_secondary;
+	uint32_t *id = to_primary ? &c->primary_id : &c->secondary_id, reader = to_primary ? 0 : node;
+	if (!c->used || !is_up(net, reader))
+		return;
+	while (line->begin < line->end && line->frames[line->begin % LINE_MAX].at_ns <= net->now_ns) {
+		const struct frame *frame = &line->frames[line->begin++ % LINE_MAX];
+		if (*id == PEERS_NONE || net->cut == node)
+			continue;
+		if (to_primary)
+			primary_takes(net, c, frame);
+		else
+			secondary_takes(net, node, c, frame);
+		drain(net, reader);
+	}
+	if (line->closed && line->begin == line->end && line->closed_ns <= net->now_ns && *id != PEERS_NONE &&
+		net->cut != node) {
+		uint32_t gone = *id;
+		*id = PEERS_NONE;
+		peers_drop(net->nodes[reader].peers, gone, "closed the connection", net->now_ns);
+		drain(net, reader);
+	}
+}
+
+static void drive_primary(struct net *net)
+{
+	struct node *n = &net->nodes[0];
+	if (!is_up(net, 0) || peers_phase(n->peers) != PEERS_RUNNING || net->step_is_out)
+		return;
+	if (net->done == net->steps) {
+		peers_stop(n->peers, STOP_DONE, "");
+		drain(net, 0);
+		return;
+	}
+	if (!peers_publish(n->peers, 100 + net->done, net->now_ns))
+		return;
+	net->step_is_out = true;
+	net->acks = 0;
+	for (uint32_t i = 1; i < net->count; i++)
+		if (net->connections[i].used && net->connections[i].primary_id != PEERS_NONE &&
+			peers_secondary_of(n->peers, net->connections[i].primary_id))
+			put_number(net, &net->connections[i].to_secondary, FRAME_STEP, 100 + net->done);
+}
+
+static void drive_secondary(struct net *net, uint32_t node)
+{
+	struct node *n = &net->nodes[node];
+	struct connection *c = &net->connections[node];
+	if (!is_up(net, node))
+		return;
+	if (peers_phase(n->peers) == PEERS_LOADING && !n->loaded) {
+		n->loaded = true;
+		peers_ready(n->peers, HASH);
+		drain(net, node);
+	}
+	if (n->works && net->now_ns >= n->works_ns) {
+		n->works = false;
+		if (peers_acknowledge(n->peers))
+			put_number(net, &c->to_primary, FRAME_ACK, n->step);
+	}
+	if (c->used && c->secondary_id == PEERS_NONE && c->primary_id == PEERS_NONE && !n->ended &&
+		peers_phase(n->peers) == PEERS_GATHERING)
+		connect_node(net, node); /* it was lost before the start: once more */
+}
+
+static void pass(struct net *net, uint64_t ns)
+{
+	net->now_ns += ns;
+	for (uint32_t node = 1; node < net->count; node++) {
+		deliver(net, node, true);
+		deliver(net, node, false);
+		drive_secondary(net, node);
+	}
+	for (uint32_t node = 0; node < net->count; node++)
+		if (net->nodes[node].peers && is_up(net, node) &&
+			peers_deadline_ns(net->nodes[node].peers) <= net->now_ns) {
+			peers_tick(net->nodes[node].peers, net->now_ns);
+			drain(net, node);
+		}
+	drive_primary(net);
+}
+
+static void kill_node(struct net *net, uint32_t node)
+{
+	net->nodes[node].dead = true;
+	for (uint32_t i = 1; i < net->count; i++) {
+		struct connection *c = &net->connections[i];
+		if (!c->used || (node && i != node))
+			continue;
+		struct line *line = node ? &c->to_primary : &c->to_secondary;
+		line->closed = true;
+		line->closed_ns = net->now_ns;
+	}
+}
+
+static void destroy(struct net *net)
+{
+	for (uint32_t i = 0; i < net->count; i++)
+		peers_destroy(net->nodes[i].peers);
+}
+
+static void set_up(struct net *net, uint32_t secondaries, uint32_t extra, uint64_t seed)
+{
+	*net = (struct net){.seed = seed,
+		.secondaries = secondaries,
+		.count = 1 + secondaries + extra,
+		.steps = 20,
+		.delay_max_ns = 3 * MS};
+	net->nodes[0].peers = make_primary(secondaries, 0, 800 * MS);
+	for (uint32_t i = 1; i < net->count; i++)
+		net->nodes[i].peers = make_secondary(i, 3000 * MS, 0);
+}
+
+/* --- rules, one by one -------------------------------------------------------------------------------------------- */
+
+static bool all_ended(const struct net *net)
+{
+	for (uint32_t i = 0; i < net->count; i++)
+		if (!net->nodes[i].dead && !net->nodes[i].ended)
+			return false;
+	return true;
+}
+
+static void run_until_over(struct net *net, uint64_t limit_ns)
+{
+	while (!all_ended(net) && net->now_ns < limit_ns)
+		pass(net, MS);
+}
+
+static void says(struct net *net, uint32_t node, troupe_status status, const char *words)
+{
+	struct troupe_error error = {0};
+	cr_assert_eq(peers_end_status(net->nodes[node].peers, &error), status, "%u: %s", node, error.text);
+	cr_assert(strstr(error.text, words), "'%s' does not say '%s'", error.text, words);
+}
+
+Test(peers, a_run_begins_when_all_are_there_and_ends_when_it_is_done)
+{
+	static struct net net;
+	set_up(&net, 3, 0, 1);
+	connect_node(&net, 1);
+	connect_node(&net, 2);
+	for (int i = 0; i < 500; i++)
+		pass(&net, MS);
+	cr_assert_eq(peers_phase(net.nodes[0].peers), PEERS_GATHERING);
+	cr_assert_eq(peers_present(net.nodes[0].peers), 2);
+	cr_assert(!net.nodes[1].started);
+	connect_node(&net, 3);
+	run_until_over(&net, 2000 * MS);
+	cr_assert(all_ended(&net));
+	cr_assert_eq(net.done, net.steps);
+	for (uint32_t i = 0; i < 4; i++) {
+		cr_assert_eq(peers_end_status(net.nodes[i].peers, NULL), TROUPE_OK);
+		cr_assert_eq(peers_end(net.nodes[i].peers)->next_step, 100 + net.steps);
+	}
+	destroy(&net);
+}
+
+Test(peers, one_too_many_is_told_and_delays_nobody)
+{
+	static struct net net;
+	set_up(&net, 2, 1, 2);
+	net.steps = 100;
+	for (uint32_t i = 1; i <= 3; i++)
+		connect_node(&net, i);
+	run_until_over(&net, 5000 * MS);
+	cr_assert_eq(net.done, net.steps);
+	cr_assert_eq(net.turned_away, 1);
+	uint32_t extra = 0;
+	for (uint32_t i = 1; i <= 3; i++)
+		if (!net.nodes[i].started)
+			extra = i;
+	says(&net, extra, TROUPE_EPROTOCOL, "one too many: all 2 secondaries are there");
+	destroy(&net);
+}
+
+Test(peers, who_comes_after_the_start_is_told_that_it_is_fixed)
+{
+	static struct net net;
+	set_up(&net, 1, 1, 3);
+	net.steps = 1000000;
+	connect_node(&net, 1);
+	for (int i = 0; i < 300; i++)
+		pass(&net, MS);
+	cr_assert_gt(net.done, 0);
+	connect_node(&net, 2);
+	for (int i = 0; i < 100; i++)
+		pass(&net, MS);
+	cr_assert(net.nodes[2].ended);
+	says(&net, 2, TROUPE_EPROTOCOL, "the simulation is fixed: it has begun with 1 secondaries");
+	cr_assert(!net.nodes[0].ended && !net.nodes[1].ended);
+	destroy(&net);
+}
+
+static void differs(struct hello theirs, const char *words)
+{
+	static struct net net;
+	struct peers_options options = {.self = theirs};
+	set_up(&net, 1, 0, 4);
+	peers_destroy(net.nodes[1].peers);
+	net.nodes[1].peers = peers_create(&options, 0);
+	connect_node(&net, 1);
+	for (int i = 0; i < 100; i++)
+		pass(&net, MS);
+	cr_assert(net.nodes[1].ended);
+	says(&net, 1, TROUPE_EPROTOCOL, words);
+	cr_assert_eq(net.turned_away, 1);
+	cr_assert_eq(peers_present(net.nodes[0].peers), 0);
+	destroy(&net);
+}
+
+Test(peers, a_difference_is_named)
+{
+	struct hello hello = hello_of(HELLO_SECONDARY, 1);
+	hello.fingerprint = 6;
+	differs(hello, "its floating-point arithmetic has fingerprint 0000000000000005, and ours 0000000000000006");
+	hello = hello_of(HELLO_SECONDARY, 1);
+	strcpy(hello.build, "c");
+	differs(hello, "its build is 'b', and ours 'c'");
+	hello = hello_of(HELLO_SECONDARY, 1);
+	strcpy(hello.partition, "q");
+	differs(hello, "it is of partition 'p', and we of 'q'");
+	hello = hello_of(HELLO_SECONDARY, 1);
+	hello.protocol = 2;
+	differs(hello, "it speaks protocol 1, and we 2");
+}
+
+Test(peers, another_state_hash_is_not_let_to_run)
+{
+	static struct net net;
+	set_up(&net, 1, 0, 5);
+	connect_node(&net, 1);
+	while (peers_phase(net.nodes[1].peers) != PEERS_LOADING) {
+		net.now_ns += MS;
+		deliver(&net, 1, true);
+		deliver(&net, 1, false);
+	}
+	net.nodes[1].loaded = true;
+	peers_ready(net.nodes[1].peers, HASH + 1);
+	drain(&net, 1);
+	for (int i = 0; i < 50; i++)
+		pass(&net, MS);
+	says(&net, 1, TROUPE_EPROTOCOL,
+		"the state that was rebuilt has hash 000000000000004e: expected 000000000000004d");
+	cr_assert_eq(net.lost, 1);
+	cr_assert(!net.nodes[0].ended);
+	destroy(&net);
+}
+
+/* A run of two, up to its tenth step. */
+static void run_two(struct net *net, uint64_t seed)
+{
+	set_up(net, 2, 0, seed);
+	net->steps = 1000000;
+	connect_node(net, 1);
+	connect_node(net, 2);
+	while (net->done < 10)
+		pass(net, MS);
+}
+
+Test(peers, who_is_silent_is_lost_within_the_stale_time)
+{
+	static struct net net;
+	run_two(&net, 6);
+	net.cut = 2;
+	uint64_t cut_ns = net.now_ns;
+	while (!all_ended(&net) && net.now_ns < cut_ns + 5000 * MS)
+		pass(&net, MS);
+	cr_assert(all_ended(&net));
+	cr_assert_leq(net.now_ns - cut_ns, 1010 * MS);
+	cr_assert_eq(peers_end(net.nodes[0].peers)->kind, STOP_LOST);
+	says(&net, 2, TROUPE_EPEER, "the primary (host:1 at 10.0.0.1:1) was lost: silent for 1000 ms");
+	destroy(&net);
+}
+
+Test(peers, who_owes_an_ack_beyond_the_deadline_is_lost_though_its_heart_beats)
+{
+	static struct net net;
+	run_two(&net, 7);
+	while (!net.nodes[2].works)
+		pass(&net, MS);
+	net.nodes[2].works_ns = UINT64_MAX;
+	uint64_t hung_ns = net.now_ns;
+	run_until_over(&net, hung_ns + 3000 * MS);
+	cr_assert(all_ended(&net));
+	cr_assert_leq(net.now_ns - hung_ns, 820 * MS);
+	for (uint32_t i = 0; i < 3; i++)
+		says(&net, i, TROUPE_EPEER, "(host:2 at 10.0.0.2:9) was lost: did not acknowledge step ");
+	for (uint32_t i = 1; i < 3; i++)
+		cr_assert_eq(peers_end(net.nodes[i].peers)->next_step, 100 + net.done);
+	destroy(&net);
+}
+
+Test(peers, who_is_loading_is_waited_for)
+{
+	static struct net net;
+	run_two(&net, 8);
+	while (!net.nodes[2].works)
+		pass(&net, MS);
+	peers_busy(net.nodes[2].peers, true, net.now_ns);
+	drain(&net, 2);
+	net.nodes[2].works_ns = net.now_ns + 10000 * MS;
+	for (int i = 0; i < 9000; i++)
+		pass(&net, MS);
+	cr_assert(!net.nodes[0].ended && !net.nodes[1].ended && !net.nodes[2].ended);
+	peers_busy(net.nodes[2].peers, false, net.now_ns);
+	drain(&net, 2);
+	net.nodes[2].works_ns = UINT64_MAX;
+	run_until_over(&net, net.now_ns + 3000 * MS);
+	says(&net, 1, TROUPE_EPEER, "was lost: did not acknowledge step ");
+	destroy(&net);
+}
+
+Test(peers, who_leaves_says_so_and_all_stop_at_once)
+{
+	static struct net net;
+	run_two(&net, 9);
+	peers_stop(net.nodes[1].peers, STOP_LEFT, "interrupted");
+	drain(&net, 1);
+	uint64_t left_ns = net.now_ns;
+	run_until_over(&net, left_ns + 3000 * MS);
+	cr_assert_leq(net.now_ns - left_ns, 15 * MS);
+	says(&net, 0, TROUPE_EPEER, "secondary");
+	says(&net, 2, TROUPE_EPEER, "left: interrupted; the last step that all had acknowledged is ");
+	cr_assert_eq(peers_end(net.nodes[2].peers)->next_step, peers_end(net.nodes[0].peers)->next_step);
+	destroy(&net);
+}
+
+static void breaks(enum frame_type type, const void *bytes, size_t count, const char *words)
+{
+	static struct net net;
+	run_two(&net, 10);
+	put(&net, &net.connections[1].to_primary, type, bytes, count);
+	run_until_over(&net, net.now_ns + 3000 * MS);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_eq(peers_end(net.nodes[i].peers)->kind, STOP_BROKEN);
+		says(&net, i, TROUPE_EPROTOCOL, words);
+	}
+	destroy(&net);
+}
+
+Test(peers, rubbish_ends_the_run_by_name)
+{
+	uint64_t far = 4711;
+	breaks(FRAME_HEARTBEAT, "", 0, "sent what is not valid: its heartbeat is not valid");
+	breaks(FRAME_HELLO, "hello", 5, "sent what is not valid: sent HELLO, which is not due");
+	breaks(FRAME_READY, &far, 8, "sent what is not valid: sent READY, which is not due");
+	breaks(FRAME_STEP, &far, 8, "sent what is not valid: sent STEP, which is not due");
+	breaks(FRAME_ACK, &far, 8, "sent what is not valid: sent an ack");
+}
+
+Test(peers, who_waits_in_vain_says_who_is_missing)
+{
+	static struct net net;
+	set_up(&net, 3, 0, 11);
+	peers_destroy(net.nodes[0].peers);
+	net.nodes[0].peers = make_primary(3, 500 * MS, 0);
+	connect_node(&net, 1);
+	run_until_over(&net, 4000 * MS);
+	says(&net, 0, TROUPE_EPEER, "waited 0.5 s for 3 secondaries: 2 missing, there is secondary 1 (host:2 at");
+	says(&net, 1, TROUPE_EPEER, "gave up: waited 0.5 s for 3 secondaries");
+	says(&net, 2, TROUPE_EPEER, "gave up: waited 3 s for a primary");
+	destroy(&net);
+}
+
+Test(peers, who_connects_and_says_nothing_is_closed)
+{
+	struct peers *primary = make_primary(1, 0, 0);
+	struct peers_action action;
+	for (uint32_t i = 0; i < 1 + PEERS_STRANGERS_MAX; i++)
+		cr_assert_eq(peers_join(primary, "x", 5), i);
+	cr_assert_eq(peers_join(primary, "x", 5), PEERS_NONE);
+	peers_tick(primary, 1999 * MS);
+	cr_assert(!peers_next(primary, &action));
+	cr_assert_leq(peers_deadline_ns(primary), 2000 * MS + 5);
+	peers_tick(primary, 2000 * MS + 5);
+	uint32_t closed = 0;
+	while (peers_next(primary, &action))
+		closed += action.kind == PEERS_CLOSE;
+	cr_assert_eq(closed, 1 + PEERS_STRANGERS_MAX);
+	cr_assert_eq(peers_join(primary, "x", 3000 * MS), 0);
+	peers_destroy(primary);
+}
+
+/* --- random schedules --------------------------------------------------------------------------------------------- */
+
+enum fate { FATE_NONE, FATE_KILL, FATE_FREEZE, FATE_CUT, FATE_LEAVE, FATE_HANG, FATES };
+
+struct plot {
+	enum fate fate;
+	uint32_t node;
+	uint64_t at_ns;
+};
+
+static void strike(struct net *net, const struct plot *plot)
+{
+	struct node *node = &net->nodes[plot->node];
+	switch (plot->fate) {
+	case FATE_KILL:
+		kill_node(net, plot->node);
+		break;
+	case FATE_FREEZE:
+		node->frozen_ns = net->now_ns + 10000 * MS;
+		break;
+	case FATE_CUT:
+		net->cut = plot->node ? plot->node : 1;
+		break;
+	case FATE_LEAVE:
+		if (is_up(net, plot->node)) {
+			peers_stop(node->peers, STOP_LEFT, "interrupted");
+			drain(net, plot->node);
+		}
+		break;
+	case FATE_HANG:
+		node->works = plot->node > 0 && node->started;
+		node->works_ns = UINT64_MAX;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Each that lives has ended, for one reason and with one last step, but that those who saw the primary vanish may be
+ * one behind. */
+static void check_end(const struct net *net, const struct plot *plot, uint64_t seed)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	for (uint32_t i = 0; i < net->count; i++) {
+		const struct node *n = &net->nodes[i];
+		if (n->dead || !n->started)
+			continue;
+		cr_assert(n->ended, "seed %llu: node %u hangs", (unsigned long long)seed, i);
+		if (plot->fate == FATE_LEAVE && i && i == plot->node)
+			continue; /* it knows only of its own steps */
+		least = MIN(least, peers_end(n->peers)->next_step);
+		most = MAX(most, peers_end(n->peers)->next_step);
+		if (plot->fate == FATE_NONE)
+			cr_assert_eq(peers_end(n->peers)->kind, STOP_DONE, "seed %llu", (unsigned long long)seed);
+	}
+	bool orphans = (plot->fate != FATE_LEAVE && plot->node == 0) || plot->fate == FATE_CUT;
+	if (least <= most)
+		cr_assert_leq(most - least, orphans, "seed %llu: last steps %llu to %llu", (unsigned long long)seed,
+			(unsigned long long)least, (unsigned long long)most);
+	if (net->nodes[0].started && !net->nodes[0].dead)
+		cr_assert_eq(peers_end(net->nodes[0].peers)->next_step, 100 + net->done);
+}
+
+static enum fate play(uint64_t seed)
+{
+	static struct net net;
+	uint64_t number = seed;
+	net.seed = seed;
+	uint32_t secondaries = 1 + (uint32_t)below(&net, 3), extra = (uint32_t)below(&net, 2);
+	uint64_t state = net.seed;
+	set_up(&net, secondaries, extra, state);
+	net.delay_max_ns = 1 + below(&net, 40) * MS;
+	struct plot plot = {(enum fate)below(&net, FATES), 0, below(&net, 400) * MS};
+	plot.node = (uint32_t)below(&net, net.count);
+	for (uint32_t i = 1; i < net.count; i++)
+		if (plot.at_ns > i * 3 * MS || i != plot.node)
+			connect_node(&net, i);
+	bool struck = false;
+	while (net.now_ns < 14000 * MS && !all_ended(&net)) {
+		pass(&net, MS + below(&net, 2 * MS));
+		if (!struck && net.now_ns >= plot.at_ns) {
+			struck = true;
+			strike(&net, &plot);
+		}
+	}
+	if (!struck) /* it was over before */
+		plot.fate = FATE_NONE;
+	/* without one of them a run that has not begun never begins, unless another comes in its place */
+	check_end(&net, &plot, number);
+	destroy(&net);
+	return net.nodes[0].started ? plot.fate : FATES;
+}
+
+Test(peers, random_schedules_end_well_or_all_stop_at_the_same_step)
+{
+	uint32_t counts[FATES + 1] = {0};
+	uint64_t seeds = getenv("TROUPE_TEST_QUICK") ? 1000 : 5000;
+	for (uint64_t seed = 1; seed <= seeds; seed++)
+		counts[play(seed)]++;
+	for (uint32_t fate = 0; fate < FATES; fate++)
+		cr_assert_gt(counts[fate], 20, "fate %u struck %u runs only", fate, counts[fate]);
+}
