@@ -10,20 +10,26 @@ case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
 stale=600
-rounds=${TROUPE_TEST_ROUNDS:-20}
-[ -z "$quick" ] || rounds=6
+rounds=${TROUPE_TEST_ROUNDS:-${quick:+6}} # of killing; check-long has 200
+rounds=${rounds:-20}
 until_step=3000
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 # Whatever happens, nothing of ours is left: each process is in one of these files.
-end_all()
+end_processes()
 {
 	for file in "$scratch"/*.pid; do
-		[ -f "$file" ] && kill -KILL "$(cat "$file")" 2>/dev/null
+		[ -s "$file" ] && [ ! -s "${file%.pid}.status" ] && kill -KILL "$(cat "$file")" 2>/dev/null
 	done
+	rm -f "$scratch"/*.pid "$scratch"/*.status
+}
+end_all()
+{
+	end_processes
 	rm -rf "$scratch"
 }
 trap end_all EXIT
+trap 'exit 1' HUP INT TERM
 
 # start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
 start()
@@ -68,7 +74,8 @@ gather()
 	count=$1
 	shift
 	port=$((port + 1))
-	rm -f ./*.pid ./*.status ./*.out
+	end_processes
+	rm -f ./*.out
 	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --iterations $until_step --hash-every 10 \
 		--network-role Primary --network-secondaries "$count" --network-listen 127.0.0.1:$port \
 		--network-stale-ms $stale --save-on-stop saved "$@"
@@ -200,9 +207,11 @@ check "who is missing is said: $(tail -n 1 missing.err)" $?
 
 # any process of one run, at any moment
 round=0
+resumed_rounds=0
 while [ $round -lt "$rounds" ]; do
 	round=$((round + 1))
-	rm -f ./*.pid ./*.status saved
+	end_processes
+	rm -f saved
 	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v1 --transport tcp --secondaries 2 \
 		--save-every 100 saved --save-on-stop saved --network-stale-ms 2000
 	while [ ! -s p.pid ]; do sleep 0.01; done
@@ -223,7 +232,12 @@ while [ $round -lt "$rounds" ]; do
 	done
 	[ -z "$left" ]
 	check "round $round: nobody is left behind: $left of $victims" $?
+	# shellcheck disable=SC2086
+	[ -z "$left" ] || kill -KILL $left
 	[ -f saved ] || continue
 	saved "round $round"
+	resumed_rounds=$((resumed_rounds + 1))
 done
+[ $resumed_rounds -ge $((rounds / 4)) ] # the others were killed before the first step
+check "$resumed_rounds of $rounds rounds left a state that was resumed" $?
 totals
