@@ -78,7 +78,7 @@ if make_hosts >hosts.log 2>&1; then
 else
 	skip 'hosts of their own' "no network namespaces here: $(tail -n 1 hosts.log)"
 	for host in $hosts; do ip netns delete "troupe-$$-$host"; done
-	hosts= primary_at=127.0.0.1 middle=127.0.0.1 listen=127.0.0.1
+	hosts='' primary_at=127.0.0.1 middle=127.0.0.1 listen=127.0.0.1
 fi
 netem=
 if [ -n "$hosts" ] && tc -n "$switch" qdisc add dev to-s1 root netem delay 1ms 2>/dev/null; then
@@ -269,7 +269,7 @@ for cut in '1' '1 2'; do
 	goes "line $cut cut"
 	names=
 	for i in $cut; do
-		kill -USR1 "$(cat line$i.pid)"
+		kill -USR1 "$(cat "line$i.pid")"
 		names="$names s$i"
 	done
 	# shellcheck disable=SC2086
