@@ -365,12 +365,16 @@ static troupe_status read_savings(struct run *run, struct troupe_error *error)
 	return status;
 }
 
-static troupe_status save(struct run *run, const struct saving *saving, uint64_t step, struct troupe_error *error)
+/* stopped: it is told of. */
+static troupe_status save(
+	struct run *run, const struct saving *saving, uint64_t step, bool stopped, struct troupe_error *error)
 {
 	const char *mark = saving->every ? strstr(saving->file, "%s") : NULL;
 	char *path = mark ? mem_printf("%.*s%" PRIu64 "%s", (int)(mark - saving->file), saving->file, step, mark + 2)
 			  : mem_strdup(saving->file);
 	troupe_status status = troupe_server_save(run->server, path, error);
+	if (!status && stopped && run->settings.verbosity >= 1)
+		cli_complain("run", "%s: the state of step %" PRIu64 ", from which --resume goes on", path, step);
 	free(path);
 	return status;
 }
@@ -401,7 +405,7 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 	for (;;) {
 		for (uint32_t i = 0; i < run->savings.count; i++)
 			if (due(&run->savings.at[i], step) && (step != resumed || !run->settings.resume)) {
-				troupe_status status = save(run, &run->savings.at[i], step, error);
+				troupe_status status = save(run, &run->savings.at[i], step, false, error);
 				if (status)
 					return status;
 			}
@@ -573,9 +577,7 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 		if (*at == '/')
 			*at = '_';
 	struct saving saving = {.every = true, .file = pattern};
-	troupe_status status = save(run, &saving, step, error);
-	if (!status && run->settings.verbosity >= 1)
-		cli_complain("run", "the state of step %" PRIu64 " is saved: --resume goes on from it", step);
+	troupe_status status = save(run, &saving, step, true, error);
 	free(pattern);
 	return status;
 }
@@ -591,13 +593,19 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	troupe_status status = run_and_save(run, error);
 	release_signals();
 	status_clear(&run->status);
+	if (status == TROUPE_EPEER && atomic_load(&was_interrupted))
+		status = TROUPE_OK; /* all were asked to leave: who was the first does not matter */
 	output_flush(&run->output);
 	struct troupe_error unsaved;
 	troupe_status saved = status || atomic_load(&was_interrupted) ? save_on_stop(run, &unsaved) : TROUPE_OK;
-	if (saved)
+	if (saved && status)
 		cli_complain("run", "%s", unsaved.text);
 	struct troupe_error late; /* why the run failed goes before why its recording or its report did */
 	troupe_status recorded = troupe_server_end_recording(run->server, status ? &late : error);
+	if (!status && saved) {
+		status = saved;
+		*error = unsaved;
+	}
 	status = status ? status : recorded;
 	troupe_status reported = deliver_report(run, status, status ? &late : error);
 	output_flush(&run->output);

@@ -133,7 +133,7 @@ static void lose_at(
 	if (transport->told || atomic_load(&transport->lost) || atomic_load(&transport->done))
 		return;
 	struct text text = {0};
-	text_add(&text, "%s%s%s", who ? who : "a secondary", who ? ": " : "", why);
+	text_add(&text, "%s%s%s", who ? who : "", who ? ": " : "", why);
 	if (all_below != UINT64_MAX)
 		add_last_step(transport, all_below, &text);
 	(void)fail(&transport->why, status, "%s", text.at);

@@ -58,13 +58,14 @@ static bool all_idle(const struct crew *crew)
 }
 
 /* One that failed ends all: nobody simulates on beside a world that is wrong. */
-static void end_together(struct crew *crew)
+static bool end_together(struct crew *crew)
 {
 	bool failed = false;
 	for (uint32_t i = 0; i < crew->team_count; i++)
 		failed |= crew->teams[i].world.primary->status != TROUPE_OK;
 	for (uint32_t i = 0; failed && i < crew->team_count; i++)
 		atomic_store(&crew->teams[i].world.primary->stop, true);
+	return failed;
 }
 
 /* From the clock reads that secondaries make anyway: from the last end of the step before to the first begin of this
@@ -97,8 +98,7 @@ static void merge(struct crew *crew)
 		team->out = false;
 		steps = MAX(steps, team->world.primary->lockstep.number);
 	}
-	end_together(crew);
-	if (crew->watch.on_merged)
+	if (!end_together(crew) && crew->watch.on_merged)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
@@ -115,7 +115,7 @@ static bool decide(struct crew *crew, const struct step **steps)
 		crew->teams[i].out = steps[i] != NULL;
 		some |= crew->teams[i].out;
 	}
-	end_together(crew);
+	(void)end_together(crew);
 	return some;
 }
 
@@ -317,6 +317,7 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 		const struct troupe_error *lost = who_is_lost(&crew->teams[i]);
 		if (lost && (!primary->status || primary->status == lost->status)) {
 			primary->status = lost->status;
+			primary->end_ns = clock_now_ns();
 			primary->error = *lost;
 		}
 		if (!primary->status)

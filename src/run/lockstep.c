@@ -43,6 +43,12 @@ troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t 
 	return TROUPE_OK;
 }
 
+void lockstep_take_back(struct lockstep *lockstep)
+{
+	if (!lockstep->out)
+		lockstep->number--;
+}
+
 bool lockstep_complete(const struct lockstep *lockstep)
 {
 	return !lockstep->out;

@@ -17,6 +17,8 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struc
  * not exist, a repeated one, one out of order, another step's, one that nobody asked for. */
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t number, struct troupe_error *error);
 /* All acks of the step are in; the next may go out. */
+/* The step that was completed last was in vain: it is to come still. */
+void lockstep_take_back(struct lockstep *lockstep);
 bool lockstep_complete(const struct lockstep *lockstep);
 
 #endif

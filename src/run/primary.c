@@ -398,6 +398,8 @@ void primary_merge(struct primary *primary, struct ack *const *acks)
 	troupe_status status = merge(primary, acks);
 	if (!status)
 		return;
+	if (status == TROUPE_EDIVERGED)
+		lockstep_take_back(&primary->lockstep);
 	primary->end_ns = clock_now_ns();
 	end(primary, status);
 }

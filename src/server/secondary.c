@@ -375,9 +375,8 @@ static troupe_status find_way(
 		s->addressed = !status;
 		if (!status && !s->keyed && !network->insecure && !address_is_loopback(&s->address))
 			return fail(error, TROUPE_EINVAL,
-				"%s: without a key only this machine: expected a key file (see troupe keygen), or to "
-				"be "
-				"told that it may be insecure",
+				"%s: without a key only this machine: expected a key file (see troupe keygen), or "
+				"--network-insecure",
 				network->address);
 		return status;
 	}

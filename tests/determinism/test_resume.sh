@@ -209,4 +209,19 @@ for word in x -1 1.5 ''; do
 	case $? in 1 | 2) ok=0 ;; *) ok=1 ;; esac
 	check "--save-at '$word': $(cat "$scratch/err")" $ok
 done
+# the state before a step in which a model diverges is saved as such: with the step's number, and nothing of the step
+cat >"$scratch/wild.sdf" <<-END
+<sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
+<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
+END
+for options in '0' '2'; do
+	"$troupe" run "$scratch/wild.sdf" --rtf 0 -v 0 --secondaries $options --hash-every 1 --save-on-stop "$scratch/wild.%s" \
+		>"$scratch/out" 2>"$scratch/err"
+	[ $? = 4 ] && [ "$(tail -n 1 "$scratch/out" | cut -d ' ' -f 2)" = 100 ] && [ -f "$scratch/wild.100" ]
+	check "--secondaries $options: the state before the divergence is saved, and no hash of the step told" $?
+	"$troupe" run "$scratch/wild.sdf" --rtf 0 -v 0 --secondaries 1 --save-at 100 "$scratch/tame" >"$scratch/out" 2>&1
+	cmp -s "$scratch/tame" "$scratch/wild.100"
+	check "--secondaries $options: it is the one that --save-at saves" $?
+	rm -f "$scratch/wild.100"
+done
 totals
