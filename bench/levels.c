@@ -11,13 +11,14 @@
 #include "assign/assign.h"
 #include "assign/components.h"
 #include "base/hash.h"
+#include "run/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTS_MAX = 16, SAMPLES = 10, HORIZON_STEPS = 512, MOVE_NS = 20000 };
+enum { COUNTS_MAX = 16, SAMPLES = 10 };
 
 struct options {
 	const char *crowd, *plot; /* NULL: all kinds; no plot */
@@ -108,8 +109,8 @@ static void step_run(struct run *run, const struct crowd *crowd, uint32_t second
 	struct assign_input input = crowd->input;
 	input.secondaries = secondaries;
 	input.model_cost = run->seen_cost;
-	input.move_cost = MOVE_NS;
-	input.horizon = HORIZON_STEPS;
+	input.move_cost = PLAN_MOVE_NS;
+	input.horizon = PLAN_HORIZON_STEPS;
 	uint64_t begin = bench_now_ns();
 	run->policy->assign(&input, &run->now, &run->scratch);
 	run->sum_ns += (double)(bench_now_ns() - begin) / crowd->models;

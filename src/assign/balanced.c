@@ -190,12 +190,13 @@ static void place(struct balance *balance, const struct plan_of *plan)
 	}
 }
 
-/* One round of rule "balance"; false when nothing is gained any more. */
-static bool rebalance(struct balance *balance)
+/* One round: what is new is placed, and then what is worth it moved; false when nothing is gained any more. */
+static bool balance_once(struct balance *balance)
 {
 	struct table *table = balance->table;
 	struct plan_of stay = {.to = table->by_component_b};
 	share_out(balance, UINT64_MAX, &stay);
+	place(balance, &stay);
 	if (stay.makespan <= balance->bound + balance->bound / GAIN_MIN)
 		return false;
 	struct plan_of best = improve(balance, stay, table->by_node);
@@ -213,10 +214,7 @@ void assign_balanced(const struct assign_input *input, struct assignment *now, s
 	list_free(&balance);
 	find_bound(&balance);
 	balance.heap = table.by_secondary_a;
-	struct plan_of first = {.to = table.by_component_b};
-	share_out(&balance, UINT64_MAX, &first); /* what is new */
-	place(&balance, &first);
-	while (rebalance(&balance)) /* ends: each round leaves less by 1/32 at least */
+	while (balance_once(&balance)) /* ends: each round leaves less by 1/32 at least */
 		;
 	table_follow_leaders(&table);
 	table_commit(&table);

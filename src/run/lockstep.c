@@ -45,8 +45,7 @@ troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t 
 
 void lockstep_take_back(struct lockstep *lockstep)
 {
-	if (!lockstep->out)
-		lockstep->number--;
+	lockstep->number--;
 }
 
 bool lockstep_complete(const struct lockstep *lockstep)

@@ -16,9 +16,9 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struc
 /* The ack of one secondary, merged in runner order. TROUPE_EPROTOCOL names what is wrong with it: a runner that does
  * not exist, a repeated one, one out of order, another step's, one that nobody asked for. */
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t number, struct troupe_error *error);
-/* All acks of the step are in; the next may go out. */
-/* The step that was completed last was in vain: it is to come still. */
+/* The step that is complete, and just became so, was in vain: it is to come still. */
 void lockstep_take_back(struct lockstep *lockstep);
+/* All acks of the step are in; the next may go out. */
 bool lockstep_complete(const struct lockstep *lockstep);
 
 #endif

@@ -107,6 +107,7 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 	}
 	for (uint32_t i = 0; i < primary->options.secondaries; i++)
 		if (acks[i]->status) { /* nobody advances: state k stays the last good one */
+			lockstep_take_back(&primary->lockstep);
 			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
 				acks[i]->error.text);
 			return acks[i]->status;
@@ -398,8 +399,6 @@ void primary_merge(struct primary *primary, struct ack *const *acks)
 	troupe_status status = merge(primary, acks);
 	if (!status)
 		return;
-	if (status == TROUPE_EDIVERGED)
-		lockstep_take_back(&primary->lockstep);
 	primary->end_ns = clock_now_ns();
 	end(primary, status);
 }

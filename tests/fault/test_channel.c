@@ -1,6 +1,8 @@
 /* Channels, the listener and discovery over real sockets of this machine, with friends and with strangers: what is sent
  * arrives, whole and in order; who has no key, another key, or no manners is found out, by name, in bounded time and
  * memory; and a friend gets in meanwhile. */
+#include "check.h"
+
 #include "base/clock.h"
 #include "net/channel.h"
 #include "net/discovery.h"
@@ -20,22 +22,7 @@
 #define MS UINT64_C(1000000)
 #define LIMIT_NS (20000 * MS) /* of whatever must happen */
 
-static int passed, failed, skipped;
-
-static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void check(bool good, const char *format, ...)
-{
-	passed += good;
-	failed += !good;
-	if (good)
-		return;
-	va_list args;
-	va_start(args, format);
-	printf("FAILED: ");
-	vprintf(format, args);
-	printf("\n");
-	va_end(args);
-}
+static int skipped;
 
 static const struct key one_key = {{1, 2, 3}}, other_key = {{1, 2, 4}};
 

@@ -3,6 +3,8 @@
  * every command is answered; what was removed is gone; nobody sleeps who would move if he were awake; and a reset goes
  * back to the world of the file. Then the faults that this found, one by one. TROUPE_TEST_SEED=N: only that sequence.
  */
+#include "check.h"
+
 #include "base/text.h"
 
 #include <troupe/server.h>
@@ -14,23 +16,6 @@
 #include <string.h>
 
 enum { HASH_EVERY = 50, HASHES_MAX = 128, MODELS_MAX = 128, NAME_BYTES = 48 };
-
-static int passed, failed;
-
-static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void check(bool good, const char *format, ...)
-{
-	passed += good;
-	failed += !good;
-	if (good)
-		return;
-	va_list args;
-	va_start(args, format);
-	printf("FAILED: ");
-	vprintf(format, args);
-	printf("\n");
-	va_end(args);
-}
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
@@ -833,17 +818,26 @@ static void resets(const char *path, const char *world)
 	free(lent);
 }
 
+#define ARM_BASE GEOMETRY_BOX("0.6 0.6 0.3")
+#define ARM_BAR GEOMETRY_BOX("0.8 0.2 0.2")
 #define ARM_SDF                                                                                                        \
-	"<model name='%s'><pose>%s</pose><link name='base'>" GEOMETRY_BOX(                                             \
-		"0.6 0.6 0.3") "</link><link name='arm'>"                                                              \
-			       "<pose>0 0 0.4 0 0 0</pose>" GEOMETRY_BOX(                                              \
-				       "0.8 0.2 0.2") "</link><joint name='j' type='revolute'><parent>"                \
-						      "base</parent><child>arm</child><axis><xyz>0 0 "                 \
-						      "1</xyz></axis></joint><plugin "                                 \
-						      "name='gz::sim::systems::JointPositionController' "              \
-						      "filename='x'><joint_name>j</joint_name><p_gain>2</p_gain>"      \
-						      "<i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min></"        \
-						      "plugin>" VELOCITY "</model>"
+	"<model name='%s'><pose>%s</pose>"                                                                             \
+	"<link name='base'>" ARM_BASE "</link>"                                                                        \
+	"<link name='arm'><pose>0 0 0.4 0 0 0</pose>" ARM_BAR "</link>"                                                \
+	"<joint name='j' type='revolute'><parent>base</parent><child>arm</child>"                                      \
+	"<axis><xyz>0 0 1</xyz></axis></joint>"                                                                        \
+	"<plugin name='gz::sim::systems::JointPositionController' filename='x'><joint_name>j</joint_name>"             \
+	"<p_gain>2</p_gain><i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min></plugin>" VELOCITY "</model>"
+
+/* Two links that a joint of the world ties to each other, and another that ties a door to the world. */
+#define PAIR_LINK GEOMETRY_BOX("0.5 0.5 0.5")
+static const char pair_sdf[] = "<model name='pair'><pose>0 40 -3.75 0 0 0</pose>"
+			       "<link name='a'>" PAIR_LINK "</link>"
+			       "<link name='b'><pose>0 0 0.6 0 0 0</pose>" PAIR_LINK "</link></model>"
+			       "<joint name='hinge' type='revolute'><pose relative_to='door::l'/>"
+			       "<parent>world</parent><child>door::l</child><axis><xyz>0 0 1</xyz></axis></joint>"
+			       "<joint name='slide' type='prismatic'><pose relative_to='pair::b'/>"
+			       "<parent>pair::a</parent><child>pair::b</child><axis><xyz>0 0 1</xyz></axis></joint>";
 
 /* A level with a crate, which `first` has loaded at the start; an arm, whose controller remembers; a slab; and what has
  * joints of the world: a door in it, and a pair of links of one model, which may be put anywhere. */
@@ -856,166 +850,7 @@ static char *arm_world(void)
 	add_box(&out, "slab", 10, 0, -3.9, "3 3 0.2", true, "");
 	text_add(&out, ARM_SDF, "arm", "10 0 -3.6 0 0 0");
 	add_box(&out, "door", 0, 30, -3, "1 0.1 1", false, VELOCITY);
-	text_add(
-		&out, "<model name='pair'><pose>0 40 -3.75 0 0 0</pose><link name='a'>" GEOMETRY_BOX(
-			      "0.5 0.5 0.5") "</link><link name='b'><pose>0 0 0.6 0 0 0</pose>" GEOMETRY_BOX("0.5 0.5 "
-													     "0.5") "</"
-														    "li"
-														    "nk"
-														    "><"
-														    "/m"
-														    "od"
-														    "el"
-														    "><"
-														    "jo"
-														    "in"
-														    "t "
-														    "na"
-														    "me"
-														    "='"
-														    "hi"
-														    "ng"
-														    "e'"
-														    " t"
-														    "yp"
-														    "e="
-														    "'r"
-														    "ev"
-														    "ol"
-														    "ut"
-														    "e'"
-														    "><"
-														    "po"
-														    "se"
-														    " "
-														    "re"
-														    "la"
-														    "ti"
-														    "ve"
-														    "_t"
-														    "o="
-														    "'d"
-														    "oo"
-														    "r:"
-														    ":l"
-														    "'/"
-														    "><"
-														    "pa"
-														    "re"
-														    "nt"
-														    ">w"
-														    "or"
-														    "ld"
-														    "</"
-														    "pa"
-														    "re"
-														    "nt"
-														    "><"
-														    "ch"
-														    "il"
-														    "d>"
-														    "do"
-														    "or"
-														    "::"
-														    "l<"
-														    "/c"
-														    "hi"
-														    "ld"
-														    "><"
-														    "ax"
-														    "is"
-														    ">"
-														    "<x"
-														    "yz"
-														    ">0"
-														    " 0"
-														    " 1"
-														    "</"
-														    "xy"
-														    "z>"
-														    "</"
-														    "ax"
-														    "is"
-														    "><"
-														    "/j"
-														    "oi"
-														    "nt"
-														    "><"
-														    "jo"
-														    "in"
-														    "t "
-														    "na"
-														    "me"
-														    "='"
-														    "sl"
-														    "id"
-														    "e'"
-														    " t"
-														    "yp"
-														    "e="
-														    "'p"
-														    "ri"
-														    "sm"
-														    "at"
-														    "ic"
-														    "'>"
-														    "<p"
-														    "os"
-														    "e "
-														    "re"
-														    "la"
-														    "ti"
-														    "ve"
-														    "_t"
-														    "o="
-														    "'p"
-														    "ai"
-														    "r:"
-														    ":b"
-														    "'/"
-														    "><"
-														    "pa"
-														    "re"
-														    "nt"
-														    ">p"
-														    "ai"
-														    "r:"
-														    ":a"
-														    "</"
-														    "pa"
-														    "re"
-														    "nt"
-														    "><"
-														    "ch"
-														    "il"
-														    "d>"
-														    "pa"
-														    "ir"
-														    "::"
-														    "b<"
-														    "/c"
-														    "hi"
-														    "ld"
-														    ">"
-														    "<a"
-														    "xi"
-														    "s>"
-														    "<x"
-														    "yz"
-														    ">0"
-														    " 0"
-														    " 1"
-														    "</"
-														    "xy"
-														    "z>"
-														    "</"
-														    "ax"
-														    "is"
-														    "><"
-														    "/j"
-														    "oi"
-														    "nt"
-														    ">");
+	text_add(&out, "%s", pair_sdf);
 	add_performer(&levels, "first");
 	add_level(&levels, "near", 0, "8 8 16", "<ref>crate</ref>");
 	return end_world(&out, &levels);

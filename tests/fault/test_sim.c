@@ -2,6 +2,8 @@
  * is cut off, leaves or sends rubbish, at any phase of it. Each run ends with the right result, or with every runner
  * stopped, for a reason, within the time that is promised, and with the same last step reported, whose state is right.
  * TROUPE_TEST_SEED=N: only that run, twice, and what came of it. */
+#include "check.h"
+
 #include "base/hash.h"
 #include "base/pack.h"
 #include "net/sim.h"
@@ -14,24 +16,6 @@
 
 #define MS UINT64_C(1000000)
 enum { SECONDARIES_MAX = 4, STEPS = 30 };
-
-static int passed, failed;
-static uint64_t seed_now;
-
-static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void check(bool good, const char *format, ...)
-{
-	passed += good;
-	failed += !good;
-	if (good)
-		return;
-	va_list args;
-	va_start(args, format);
-	printf("FAILED: TROUPE_TEST_SEED=%" PRIu64 ": ", seed_now);
-	vprintf(format, args);
-	printf("\n");
-	va_end(args);
-}
 
 /* --- a simulation of next to nothing ------------------------------------------------------------------------------ */
 
@@ -315,7 +299,7 @@ static void print_run(const struct run *run)
 static void test_seed(uint64_t seed, bool print)
 {
 	static struct run run, again;
-	seed_now = seed;
+	snprintf(check_where, sizeof check_where, "TROUPE_TEST_SEED=%" PRIu64 ": ", seed);
 	make_plot(&run, seed);
 	play(&run);
 	check_run(&run);

@@ -1,5 +1,7 @@
 /* Models that come and go by the hundred thousand: memory must not grow, and names, topics and places must be free
  * again. Every model stands on something that sleeps beside it, drives, and listens to a topic. */
+#include "check.h"
+
 #include "base/base.h"
 
 #include <troupe/server.h>
@@ -11,16 +13,7 @@
 
 enum { MODELS = 100000, BATCH = 500, ALIVE = 20, GROWTH_MAX_BYTES = 128 << 10 };
 
-static int passed, failed;
 static uint64_t replies, refused;
-
-static void check(bool good, const char *what)
-{
-	passed += good;
-	failed += !good;
-	if (!good)
-		printf("FAILED: %s\n", what);
-}
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
 {

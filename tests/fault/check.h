@@ -1,0 +1,29 @@
+/* What the programs of this folder count. */
+#ifndef TESTS_FAULT_CHECK_H
+#define TESTS_FAULT_CHECK_H
+
+#include <troupe/base.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static int passed, failed;
+static char check_where[64]; /* said before what failed: of which seed, for instance */
+
+static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void check(bool good, const char *format, ...)
+{
+	passed += good;
+	failed += !good;
+	if (good)
+		return;
+	va_list args;
+	va_start(args, format);
+	printf("FAILED: %s", check_where);
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+}
+
+#endif
