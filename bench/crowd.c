@@ -1,10 +1,10 @@
 #include "crowd.h"
 
-#include "assign/components.h"
 #include "base/base.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "joined.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct crowd_more {
 	int kind;
 	uint32_t *level_of, *home; /* [models] of a generated crowd */
 	uint32_t *level_members;   /* [levels] performers in each */
-	struct components components;
+	struct joined components;
 	bool *loaded_levels;
 
 	/* of a recorded one: rows of step i are from first[i] to first[i + 1] */
@@ -90,7 +90,7 @@ static void sum_costs(struct crowd *crowd)
 void crowd_destroy(struct crowd *crowd)
 {
 	struct crowd_more *more = crowd->more;
-	components_fini(&more->components);
+	joined_fini(&more->components);
 	map_fini(&more->model_names);
 	map_fini(&more->level_names);
 	vec_free(&more->rows);
@@ -186,14 +186,14 @@ static void wander(struct crowd *crowd, uint64_t step)
 static void join_generated(struct crowd *crowd)
 {
 	struct crowd_more *more = crowd->more;
-	components_begin(&more->components, crowd->models, crowd->levels);
+	joined_begin(&more->components, crowd->models, crowd->levels);
 	for (uint32_t m = 0; m < crowd->models; m++)
-		components_join_level(&more->components, m, more->level_of[m]);
+		joined_level(&more->components, m, more->level_of[m]);
 	for (uint32_t l = 0; l < crowd->levels; l++) {
 		more->loaded_levels[l] = more->level_has[l] = more->level_members[l] > 0;
 		more->level_near[l] = NONE;
 	}
-	crowd->input.component_count = components_finish(&more->components, more->loaded, more->loaded_levels);
+	crowd->input.component_count = joined_finish(&more->components, more->loaded, more->loaded_levels);
 	crowd->input.model_component = more->components.model_component;
 	crowd->input.level_component = more->components.level_component;
 	memcpy(more->model_component, more->components.model_component, crowd->models * sizeof *more->model_component);

@@ -65,7 +65,17 @@ enum {
 	ASSIGN_NONE = 0, /* secondaries are numbered 1..N, as in the specification; 0 is "nobody" */
 };
 
-/* Models and levels are given as dense arrays over all of the world's; only those with a component take part. */
+/* What a secondary has. */
+struct assign_load {
+	uint32_t models;
+	uint32_t components; /* with movers */
+	uint64_t cost;       /* ns a step; only balanced looks at it */
+};
+
+/* Models and levels are given as dense arrays; only those with a component take part. They are the whole world, or
+ * those of it that anything happened to: then `others` says what the secondaries have besides, which stays where it is.
+ * What may be left to the others: components that have the nodes of the previous call, in which nobody entered a level,
+ * that have no home, and that nothing of what is given follows. */
 struct assign_input {
 	uint32_t secondaries; /* N >= 1 */
 	uint32_t model_count, level_count, component_count;
@@ -79,6 +89,8 @@ struct assign_input {
 	const uint32_t *level_near;      /* [level_count] lowest model near it; UINT32_MAX: none */
 	/* secondary of each, or ASSIGN_NONE; either may be NULL: no pins */
 	const uint32_t *model_pin, *level_pin;
+
+	const struct assign_load *others; /* [N + 1], from 1; NULL: there are none */
 
 	/* For balanced only. */
 	const uint32_t *model_cost; /* [model_count] ns that a step of each takes; NULL: all cost the same */
@@ -104,14 +116,19 @@ struct assign_scratch {
 };
 
 /* Writes the next assignment over *now (in: the previous one). What is not loaded loses its
- * secondary and its home. The caller finds moves by comparing with its copy of the previous arrays. */
-void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+ * secondary and its home. The caller finds moves by comparing with its copy of the previous arrays.
+ * False: something of the others has to move; *now is then worth nothing, and the whole world is to be given. */
+typedef bool assign_function(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
 
-void assign_balanced(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+/* With others: as if the whole world had been given. */
+assign_function assign_round_robin;
+/* With others: never false; they are taken for pinned, so that nothing of what is given moves for want of a better
+ * place for them. From time to time the whole world is to be given. */
+assign_function assign_balanced;
 
 struct assign_policy {
 	const char *name;
-	void (*assign)(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch);
+	assign_function *assign;
 	bool by_cost; /* wants model_cost, and to be asked again when costs change */
 };
 

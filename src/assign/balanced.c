@@ -71,11 +71,12 @@ static void list_free(struct balance *balance)
 	balance->count = count;
 }
 
-/* Loads by pins alone. */
+/* Loads by pins alone, and by what is not to be moved now. */
 static void load_pinned(struct table *table)
 {
+	const struct assign_load *others = table->input->others;
 	for (uint32_t s = 1; s <= table->input->secondaries; s++)
-		table->secondaries[s].load = 0;
+		table->secondaries[s].load = others ? others[s].cost : 0;
 	for (uint32_t c = 0; c < table->input->component_count; c++)
 		if (table->components[c].pinned)
 			table->secondaries[table->components[c].secondary].load += table->components[c].cost;
@@ -204,7 +205,7 @@ static bool balance_once(struct balance *balance)
 	return best.makespan < stay.makespan;
 }
 
-void assign_balanced(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
+bool assign_balanced(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
 {
 	struct table table;
 	struct balance balance = {.table = &table};
@@ -218,4 +219,5 @@ void assign_balanced(const struct assign_input *input, struct assignment *now, s
 		;
 	table_follow_leaders(&table);
 	table_commit(&table);
+	return true;
 }

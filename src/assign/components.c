@@ -1,80 +1,424 @@
-/* Union-find, paths halved on the way. Which node is a set's root leaves no trace: numbers are given in node order. */
+/* A component is a ring of nodes, so that joining takes no memory and a part is taken out node by node. After each call
+ * the components are those of the edges that there are: a cut of several edges one after the other is right because
+ * those still to be cut still count. */
 #include "assign/components.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void reserve(struct components *components, uint32_t count)
-{
-	if (count <= components->room)
-		return;
-	components->parent = mem_realloc(components->parent, count * sizeof *components->parent);
-	components->number = mem_realloc(components->number, count * sizeof *components->number);
-	components->of_root = mem_realloc(components->of_root, count * sizeof *components->of_root);
-	components->room = count;
-}
+#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
 
-void components_begin(struct components *components, uint32_t model_count, uint32_t level_count)
+void components_init(struct components *components, uint32_t owner_count)
 {
-	assert(model_count <= UINT32_MAX - 1 - level_count);
-	uint32_t count = model_count + level_count;
-	reserve(components, count);
-	components->model_count = model_count;
-	components->level_count = level_count;
-	components->model_component = components->level_component = NULL;
-	for (uint32_t i = 0; i < count; i++)
-		components->parent[i] = i;
-}
-
-static uint32_t root_of(uint32_t *parent, uint32_t node)
-{
-	while (parent[node] != node)
-		node = parent[node] = parent[parent[node]];
-	return node;
-}
-
-static void join(struct components *components, uint32_t a, uint32_t b)
-{
-	uint32_t root_a = root_of(components->parent, a), root_b = root_of(components->parent, b);
-	components->parent[MAX(root_a, root_b)] = MIN(root_a, root_b);
-}
-
-void components_join_models(struct components *components, uint32_t a, uint32_t b)
-{
-	assert(a < components->model_count && b < components->model_count);
-	join(components, a, b);
-}
-
-void components_join_level(struct components *components, uint32_t model, uint32_t level)
-{
-	assert(model < components->model_count && level < components->level_count);
-	join(components, model, components->model_count + level);
-}
-
-uint32_t components_finish(struct components *components, const bool *model_loaded, const bool *level_loaded)
-{
-	uint32_t count = 0, models = components->model_count, nodes = models + components->level_count;
-	if (nodes)
-		memset(components->of_root, 0xff, nodes * sizeof *components->of_root);
-	for (uint32_t i = 0; i < nodes; i++) {
-		components->number[i] = COMPONENTS_NONE;
-		if (!(i < models ? model_loaded[i] : level_loaded[i - models]))
-			continue;
-		uint32_t *of_root = &components->of_root[root_of(components->parent, i)];
-		if (*of_root == COMPONENTS_NONE)
-			*of_root = count++;
-		components->number[i] = *of_root;
-	}
-	components->model_component = components->number;
-	components->level_component = nodes ? components->number + models : NULL;
-	return count;
+	*components = (struct components){.owner_count = owner_count};
+	components->owned = mem_alloc(owner_count * sizeof *components->owned);
 }
 
 void components_fini(struct components *components)
 {
-	free(components->parent);
-	free(components->number);
-	free(components->of_root);
-	*components = (struct components){0};
+	for (uint32_t i = 0; i < components->node_count; i++)
+		vec_free(&components->edges[i].all);
+	free(components->of);
+	free(components->next);
+	free(components->edges);
+	free(components->owned);
+	free(components->was);
+	free(components->previous);
+	free(components->mover);
+	free(components->pinned);
+	free(components->seen);
+	vec_free(&components->sets);
+	vec_free(&components->open);
+	vec_free(&components->sides[0].nodes);
+	vec_free(&components->sides[1].nodes);
+	vec_free(&components->relabelled);
+	vec_free(&components->gone);
+	vec_free(&components->free);
+	vec_free(&components->numbers);
+	vec_free(&components->numbered);
+}
+
+/* --- components --------------------------------------------------------------------------------------------------- */
+
+static uint32_t new_set(struct components *components)
+{
+	uint32_t set = components->sets.count;
+	if (components->free.count)
+		set = components->free.at[--components->free.count];
+	else
+		(void)vec_append(&components->sets, 1);
+	components->sets.at[set] = (struct component){0};
+	return set;
+}
+
+/* Alone, in a ring of its own. */
+static void seclude(struct components *components, uint32_t node, uint32_t set)
+{
+	components->of[node] = set;
+	components->next[node] = components->previous[node] = node;
+	components->sets.at[set] = (struct component){
+		.any = node, .nodes = 1, .movers = components->mover[node], .pinned = components->pinned[node]};
+}
+
+void components_fit(struct components *components, uint32_t node_count)
+{
+	uint32_t before = components->node_count;
+	if (node_count <= before)
+		return;
+	FIT(components->of, before, node_count);
+	FIT(components->next, before, node_count);
+	FIT(components->edges, before, node_count);
+	FIT(components->was, before, node_count);
+	FIT(components->previous, before, node_count);
+	FIT(components->mover, before, node_count);
+	FIT(components->pinned, before, node_count);
+	FIT(components->seen, before, node_count);
+	components->node_count = node_count;
+	for (uint32_t node = before; node < node_count; node++) {
+		seclude(components, node, new_set(components));
+		components->was[node] = components->of[node];
+	}
+}
+
+void components_reset(struct components *components)
+{
+	components->sets.count = components->open.count = components->free.count = components->gone.count = 0;
+	components->relabelled.count = 0;
+	memset(components->owned, 0, components->owner_count * sizeof *components->owned);
+	for (uint32_t node = 0; node < components->node_count; node++) {
+		components->edges[node].all.count = components->edges[node].through = 0;
+		components->mover[node] = components->pinned[node] = false;
+		seclude(components, node, new_set(components));
+		components->was[node] = components->of[node];
+	}
+}
+
+/* An owner's components are counted while they are as they are: uncounted before a change, counted after it. */
+static void count(struct components *components, uint32_t set, uint32_t by)
+{
+	const struct component *counted = &components->sets.at[set];
+	if (counted->movers && counted->owner != COMPONENTS_OPEN)
+		components->owned[counted->owner] += by; /* by may be -1: unsigned arithmetic wraps back */
+}
+
+static void list_open(struct components *components, uint32_t set)
+{
+	struct component *opened = &components->sets.at[set];
+	if (opened->owner != COMPONENTS_OPEN)
+		vec_push(&components->open, set);
+	opened->owner = COMPONENTS_OPEN;
+}
+
+static void relabel(struct components *components, uint32_t node, uint32_t set)
+{
+	if (components->was[node] == components->of[node])
+		vec_push(&components->relabelled, node);
+	components->of[node] = set;
+}
+
+void components_settle(struct components *components)
+{
+	for (uint32_t i = 0; i < components->relabelled.count; i++) {
+		uint32_t node = components->relabelled.at[i];
+		components->was[node] = components->of[node];
+	}
+	for (uint32_t i = 0; i < components->gone.count; i++)
+		vec_push(&components->free, components->gone.at[i]);
+	components->relabelled.count = components->gone.count = components->open.count = 0;
+}
+
+uint32_t components_number(struct components *components, uint32_t set, uint32_t *count)
+{
+	uint32_t had = components->numbers.count, sets = components->sets.count;
+	if (sets > had)
+		memset(vec_append(&components->numbers, sets - had), 0xff, (sets - had) * sizeof(uint32_t));
+	if (components->numbers.at[set] != COMPONENTS_NONE)
+		return components->numbers.at[set];
+	vec_push(&components->numbered, set);
+	return components->numbers.at[set] = (*count)++;
+}
+
+void components_forget_numbers(struct components *components)
+{
+	for (uint32_t i = 0; i < components->numbered.count; i++)
+		components->numbers.at[components->numbered.at[i]] = COMPONENTS_NONE;
+	components->numbered.count = 0;
+}
+
+void components_describe(struct components *components, uint32_t node, bool mover, bool pinned)
+{
+	struct component *set = &components->sets.at[components->of[node]];
+	if (components->mover[node] == mover && components->pinned[node] == pinned)
+		return;
+	count(components, components->of[node], UINT32_MAX);
+	set->movers += (uint32_t)mover - components->mover[node];
+	set->pinned += (uint32_t)pinned - components->pinned[node];
+	components->mover[node] = mover;
+	components->pinned[node] = pinned;
+	list_open(components, components->of[node]);
+}
+
+void components_open(struct components *components, uint32_t node)
+{
+	count(components, components->of[node], UINT32_MAX);
+	list_open(components, components->of[node]);
+}
+
+void components_own(struct components *components, uint32_t set, uint32_t owner)
+{
+	count(components, set, UINT32_MAX);
+	components->sets.at[set].owner = owner;
+	count(components, set, 1);
+}
+
+/* --- edges -------------------------------------------------------------------------------------------------------- */
+
+static struct component_edge *edge_at(struct components *components, uint32_t node, uint32_t at)
+{
+	return &components->edges[node].all.at[at];
+}
+
+static uint32_t degree(const struct components *components, uint32_t node)
+{
+	return components->edges[node].all.count;
+}
+
+static void put_edge(struct components *components, uint32_t node, uint32_t at, struct component_edge edge)
+{
+	*edge_at(components, node, at) = edge;
+	edge_at(components, edge.node, edge.twin)->twin = at;
+}
+
+static void swap_edges(struct components *components, uint32_t node, uint32_t i, uint32_t j)
+{
+	struct component_edge a = *edge_at(components, node, i), b = *edge_at(components, node, j);
+	put_edge(components, node, j, a);
+	put_edge(components, node, i, b);
+}
+
+/* Its other end leads on, or does no more. */
+static void raise(struct components *components, uint32_t node, uint32_t at)
+{
+	if (at >= components->edges[node].through)
+		swap_edges(components, node, at, components->edges[node].through++);
+}
+
+static void lower(struct components *components, uint32_t node, uint32_t at)
+{
+	if (at < components->edges[node].through)
+		swap_edges(components, node, at, --components->edges[node].through);
+}
+
+/* The edge to b among those of a; UINT32_MAX: there is none. */
+static uint32_t find_edge(const struct components *components, uint32_t a, uint32_t b)
+{
+	bool turned = degree(components, b) < degree(components, a);
+	const struct component_edges *edges = &components->edges[turned ? b : a];
+	for (uint32_t i = 0; i < edges->all.count; i++)
+		if (edges->all.at[i].node == (turned ? a : b))
+			return turned ? edges->all.at[i].twin : i;
+	return UINT32_MAX;
+}
+
+/* That edge of its was just added: from who leads to it, one can now go on, if there are two. */
+static void lead_through(struct components *components, uint32_t node, uint32_t added)
+{
+	uint32_t count = degree(components, node), from = count > 2 ? added : 0, to = count > 2 ? added + 1 : count;
+	for (uint32_t i = from; count >= 2 && i < to; i++) {
+		struct component_edge edge = *edge_at(components, node, i);
+		raise(components, edge.node, edge.twin);
+	}
+}
+
+static void add_edge(struct components *components, uint32_t a, uint32_t b)
+{
+	uint32_t at_a = degree(components, a), at_b = degree(components, b);
+	vec_push(&components->edges[a].all, (struct component_edge){b, at_b});
+	vec_push(&components->edges[b].all, (struct component_edge){a, at_a});
+	lead_through(components, a, at_a);
+	lead_through(components, b, edge_at(components, a, at_a)->twin);
+}
+
+static void drop_edge(struct components *components, uint32_t node, uint32_t at)
+{
+	struct component_edges *edges = &components->edges[node];
+	if (at < edges->through) {
+		lower(components, node, at);
+		at = edges->through;
+	}
+	swap_edges(components, node, at, edges->all.count - 1);
+	edges->all.count--;
+}
+
+static void remove_edge(struct components *components, uint32_t a, uint32_t b, uint32_t at_a)
+{
+	drop_edge(components, a, at_a);
+	/* its entry is still behind the last one, and knows where the twin is by now */
+	drop_edge(components, b, components->edges[a].all.at[degree(components, a)].twin);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t node = i ? b : a;
+		if (degree(components, node) == 1)
+			lower(components, edge_at(components, node, 0)->node, edge_at(components, node, 0)->twin);
+	}
+}
+
+/* --- joining ------------------------------------------------------------------------------------------------------ */
+
+static void join_rings(struct components *components, uint32_t a, uint32_t b)
+{
+	uint32_t *next = components->next, *previous = components->previous;
+	uint32_t after_a = next[a], after_b = next[b];
+	next[a] = after_b;
+	previous[after_b] = a;
+	next[b] = after_a;
+	previous[after_a] = b;
+}
+
+static void join(struct components *components, uint32_t a, uint32_t b)
+{
+	struct component *sets = components->sets.at;
+	uint32_t into = sets[a].nodes >= sets[b].nodes ? a : b, from = into == a ? b : a;
+	bool open = sets[a].owner != sets[b].owner || sets[a].pinned || sets[b].pinned;
+	count(components, a, UINT32_MAX);
+	count(components, b, UINT32_MAX);
+	uint32_t first = sets[from].any, node = first;
+	do {
+		relabel(components, node, into);
+		node = components->next[node];
+	} while (node != first);
+	join_rings(components, sets[into].any, first);
+	sets[into].nodes += sets[from].nodes;
+	sets[into].movers += sets[from].movers;
+	sets[into].pinned += sets[from].pinned;
+	sets[from] = (struct component){0};
+	vec_push(&components->gone, from);
+	if (open)
+		list_open(components, into);
+	count(components, into, 1);
+}
+
+/* --- parting ------------------------------------------------------------------------------------------------------ */
+
+static void start_side(struct components *components, uint32_t side, uint32_t node)
+{
+	struct component_side *from = &components->sides[side];
+	from->nodes.count = from->at = from->edge = 0;
+	vec_push(&from->nodes, node);
+	components->seen[node] = 2 * components->searches + side;
+}
+
+enum found { FOUND_NOTHING, FOUND_OTHER, FOUND_ALL };
+
+/* Looks along one edge. */
+static enum found look(struct components *components, uint32_t side)
+{
+	struct component_side *from = &components->sides[side];
+	uint64_t mine = 2 * components->searches + side;
+	if (from->at == from->nodes.count)
+		return FOUND_ALL;
+	const struct component_edges *edges = &components->edges[from->nodes.at[from->at]];
+	if (from->edge == edges->through) {
+		from->at++;
+		from->edge = 0;
+		return FOUND_NOTHING;
+	}
+	uint32_t node = edges->all.at[from->edge++].node;
+	if (components->seen[node] == (mine ^ 1))
+		return FOUND_OTHER;
+	if (components->seen[node] != mine)
+		vec_push(&from->nodes, node);
+	components->seen[node] = mine;
+	return FOUND_NOTHING;
+}
+
+/* The side of which all is found without meeting the other; 2: they meet. */
+static uint32_t search(struct components *components, uint32_t a, uint32_t b)
+{
+	components->searches++;
+	start_side(components, 0, a);
+	start_side(components, 1, b);
+	for (uint32_t side = 0;; side ^= 1) {
+		enum found found = look(components, side);
+		if (found != FOUND_NOTHING)
+			return found == FOUND_ALL ? side : 2;
+	}
+}
+
+/* What leads nowhere was not looked at. */
+static void add_ends(struct components *components, uint32_t side)
+{
+	struct component_side *from = &components->sides[side];
+	uint64_t mine = 2 * components->searches + side;
+	for (uint32_t i = 0, count = from->nodes.count; i < count; i++) {
+		const struct component_edges *edges = &components->edges[from->nodes.at[i]];
+		for (uint32_t k = edges->through; k < edges->all.count; k++)
+			if (components->seen[edges->all.at[k].node] != mine)
+				vec_push(&from->nodes, edges->all.at[k].node);
+	}
+}
+
+static void take_out(struct components *components, uint32_t node, uint32_t from, uint32_t to)
+{
+	struct component *sets = components->sets.at;
+	uint32_t *next = components->next, *previous = components->previous;
+	sets[from].any = next[node]; /* of the ring that is left, if there is one */
+	next[previous[node]] = next[node];
+	previous[next[node]] = previous[node];
+	next[node] = previous[node] = node;
+	if (sets[to].nodes)
+		join_rings(components, sets[to].any, node);
+	relabel(components, node, to);
+	sets[to].any = node;
+	sets[to].nodes++;
+	sets[from].nodes--;
+	sets[to].movers += components->mover[node];
+	sets[from].movers -= components->mover[node];
+	sets[to].pinned += components->pinned[node];
+	sets[from].pinned -= components->pinned[node];
+}
+
+static void part(struct components *components, const struct component_side *side)
+{
+	uint32_t from = components->of[side->nodes.at[0]], to = new_set(components);
+	const struct component *whole = &components->sets.at[from];
+	uint32_t owner = whole->owner;
+	bool pinned = whole->pinned;
+	count(components, from, UINT32_MAX);
+	for (uint32_t i = 0; i < side->nodes.count; i++)
+		take_out(components, side->nodes.at[i], from, to);
+	if (owner == COMPONENTS_OPEN || pinned) {
+		list_open(components, from);
+		list_open(components, to);
+		return;
+	}
+	components->sets.at[to].owner = owner;
+	count(components, from, 1);
+	count(components, to, 1);
+}
+
+/* --- links and cuts ----------------------------------------------------------------------------------------------- */
+
+void components_link(struct components *components, uint32_t a, uint32_t b)
+{
+	assert(a != b && a < components->node_count && b < components->node_count);
+	if (find_edge(components, a, b) != UINT32_MAX)
+		return;
+	add_edge(components, a, b);
+	if (components->of[a] != components->of[b])
+		join(components, components->of[a], components->of[b]);
+}
+
+void components_cut(struct components *components, uint32_t a, uint32_t b)
+{
+	assert(a != b && a < components->node_count && b < components->node_count);
+	uint32_t at = find_edge(components, a, b);
+	if (at == UINT32_MAX)
+		return;
+	remove_edge(components, a, b, at);
+	uint32_t side = search(components, a, b);
+	if (side == 2)
+		return;
+	add_ends(components, side);
+	part(components, &components->sides[side]);
 }

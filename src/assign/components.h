@@ -1,40 +1,88 @@
-/* Which loaded models and levels must be simulated together: sets that grow by joining, numbered from 0 when all is
- * joined. Pure; memory grows to the largest world seen and is then reused, so that a warm step allocates nothing.
+/* What must be simulated together: the components of a graph whose nodes are models and levels, kept while edges come
+ * and go. Joining takes as long as the smaller of the two components is large; a cut as long as it takes to find
+ * another way between the two nodes, or the whole of the smaller part, searching from both in turn. What did not change
+ * costs nothing.
  *
- *   components_begin(&c, models, levels);
- *   components_join_models(&c, 3, 7);                 in touch, or tied by a joint
- *   components_join_level(&c, 3, 0);                  model 3 is in level 0, or named by it
- *   count = components_finish(&c, model_loaded, level_loaded);
+ * Each component has an owner, the secondary that has all of its nodes. One that was made of two owners', or that
+ * components_open() names, has none and is listed: somebody has to decide where it is to be, and to say so with
+ * components_own().
  *
- * The numbers do not depend on the order of the joins. Thread: one owner. */
+ * Thread: one owner. Memory grows to the largest graph seen, so that a warm step allocates nothing. */
 #ifndef ASSIGN_COMPONENTS_H
 #define ASSIGN_COMPONENTS_H
 
 #include "base/base.h"
 
-enum { COMPONENTS_NONE = UINT32_MAX };
-
-struct components { /* zeroed is ready */
-	/* results of components_finish(), valid until the next components_begin(): the component of each model and
-	 * level, COMPONENTS_NONE for what is not loaded */
-	uint32_t *model_component, *level_component;
-
-	/* private */
-	uint32_t model_count, level_count, room;
-	uint32_t *parent; /* models, then levels: a node of the same set with a lower number; a root is its own */
-	uint32_t *number; /* results; model_component and level_component point into it */
-	uint32_t *of_root;
+enum {
+	COMPONENTS_NONE = UINT32_MAX,
+	COMPONENTS_OPEN = UINT32_MAX, /* owner of what is listed as open */
 };
 
-/* Every model and level by itself. */
-void components_begin(struct components *components, uint32_t model_count, uint32_t level_count);
-/* Joining twice, or a node to itself, changes nothing. A node that is not loaded still ties those that are joined
- * to it: do not join what is not there. Each join is O(log n) at worst, on average nearly constant. */
-void components_join_models(struct components *components, uint32_t a, uint32_t b);
-void components_join_level(struct components *components, uint32_t model, uint32_t level);
-/* Numbers the sets that hold something loaded, in order of their lowest loaded node: models by index, then levels.
- * Returns how many there are. Once for each components_begin(); nothing is joined after it. */
-uint32_t components_finish(struct components *components, const bool *model_loaded, const bool *level_loaded);
+struct component {
+	uint32_t any;    /* one of its nodes: see components.next */
+	uint32_t nodes;  /* 0: it is not there (any more) */
+	uint32_t movers; /* nodes that are */
+	uint32_t pinned; /* likewise: such a component is opened by whatever happens to it */
+	uint32_t owner;  /* a secondary, 0: nobody, or COMPONENTS_OPEN */
+};
+
+struct component_edge {
+	uint32_t node; /* the other end */
+	uint32_t twin; /* this edge among the other end's */
+};
+
+/* The edges of a node, in no order but that those come first whose other end has more of them: a search need not look
+ * at the others. */
+struct component_edges {
+	VEC(struct component_edge) all;
+	uint32_t through;
+};
+
+struct components {
+	uint32_t node_count;
+	uint32_t *of;   /* [node_count] the component of each */
+	uint32_t *next; /* [node_count] another of its component, in a ring */
+	VEC(struct component)
+	sets; /* by number; numbers of those that are gone are used again after components_settle() */
+	struct component_edges *edges; /* [node_count] */
+	VEC(uint32_t) open;            /* components; some may be gone, or be owned again */
+	uint32_t *owned;               /* [owner_count] components with movers that each owner has */
+	/* [node_count] the component of each at the last components_settle() */
+	uint32_t *was;
+
+	/* private */
+	uint32_t *previous; /* [node_count] in the ring */
+	bool *mover, *pinned;
+	uint64_t *seen; /* [node_count] in which search, and from which side */
+	uint64_t searches;
+	struct component_side {
+		VEC(uint32_t) nodes;
+		uint32_t at, edge; /* the next to look at */
+	} sides[2];
+	VEC(uint32_t) relabelled, gone, free, numbers, numbered;
+	uint32_t owner_count;
+};
+
+/* Owners are 0 (nobody) to owner_count - 1. */
+void components_init(struct components *components, uint32_t owner_count);
 void components_fini(struct components *components);
+/* There are so many nodes; new ones are alone, and nobody's. */
+void components_fit(struct components *components, uint32_t node_count);
+/* All edges are gone, and all nodes nobody's. */
+void components_reset(struct components *components);
+
+/* Of an edge that is there already, or that is not: nothing happens. */
+void components_link(struct components *components, uint32_t a, uint32_t b);
+void components_cut(struct components *components, uint32_t a, uint32_t b);
+void components_describe(struct components *components, uint32_t node, bool mover, bool pinned);
+/* The node's component is to be decided about. */
+void components_open(struct components *components, uint32_t node);
+void components_own(struct components *components, uint32_t component, uint32_t owner);
+/* A number for each of some components, from 0, in the order in which they are asked for: `count` is how many have one.
+ * They are valid until components_forget_numbers(), which is to come before the next change. */
+uint32_t components_number(struct components *components, uint32_t component, uint32_t *count);
+void components_forget_numbers(struct components *components);
+/* What is now counts as the state before from here on. */
+void components_settle(struct components *components);
 
 #endif

@@ -211,10 +211,13 @@ static bool somebody_can_give(const struct table *table)
 	return false;
 }
 
-static void fill_idle(struct table *table)
+/* False: it may be for one of the others to go there. */
+static bool fill_idle(struct table *table)
 {
 	if (!table->idle || !somebody_can_give(table))
-		return;
+		return true;
+	if (table->input->others)
+		return false;
 	mark_parted(table);
 	uint32_t *list = table->by_component_a, count = list_by_size(table, list);
 	for (uint32_t i = 0; i < count && table->idle; i++)
@@ -224,6 +227,7 @@ static void fill_idle(struct table *table)
 		if (table->components[list[i]].parted && can_give(table, table->components[list[i]].secondary))
 			move_to_idle(table, list[i]);
 	give_from_fullest(table, list, count);
+	return true;
 }
 
 /* A component that would leave its secondary without any other waits there for the next one that comes home to it, so
@@ -255,15 +259,17 @@ static void return_all(struct table *table)
 			return_home(table, c, waiting);
 }
 
-void assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
+bool assign_round_robin(const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
 {
 	struct table table;
 	table_build(&table, input, now, scratch);
 	table_gather(&table);
 	deal_new(&table);
 	note_homes(&table);
-	fill_idle(&table);
+	if (!fill_idle(&table))
+		return false;
 	return_all(&table);
 	table_follow_leaders(&table);
 	table_commit(&table);
+	return true;
 }

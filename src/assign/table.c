@@ -96,6 +96,16 @@ static void list_nodes(struct table *table)
 			table->levels[next_level[input->level_component[l]]++] = l;
 }
 
+static void count_others(struct table *table)
+{
+	const struct assign_load *others = table->input->others;
+	for (uint32_t s = 1; others && s <= table->input->secondaries; s++) {
+		table->secondaries[s] =
+			(struct table_secondary){.models = others[s].models, .components = others[s].components};
+		table->idle -= others[s].models > 0;
+	}
+}
+
 void table_build(
 	struct table *table, const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
 {
@@ -104,6 +114,7 @@ void table_build(
 	*table = (struct table){.input = input, .now = now, .idle = input->secondaries};
 	reserve(scratch, lay_out(table, NULL));
 	lay_out(table, scratch->memory);
+	count_others(table);
 	count_nodes(table);
 	list_nodes(table);
 }

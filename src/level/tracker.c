@@ -18,10 +18,18 @@ void tracker_init(struct tracker *tracker, const struct scene *scene)
 			tracker_add(tracker, m);
 }
 
+static uint32_t words(uint32_t models)
+{
+	return models / 64 + 1;
+}
+
 void tracker_fit(struct tracker *tracker)
 {
 	uint32_t room = MAX(tracker->scene->room.models, tracker->scene->model_count);
 	tracker->performer_of = mem_realloc(tracker->performer_of, room * sizeof *tracker->performer_of);
+	tracker->reaching =
+		mem_grow(tracker->reaching, (tracker->reaching ? words(tracker->room) : 0) * sizeof *tracker->reaching,
+			words(room) * sizeof *tracker->reaching);
 	for (; tracker->room < room; tracker->room++)
 		tracker->performer_of[tracker->room] = SCENE_NONE;
 }
@@ -40,6 +48,7 @@ void tracker_fini(struct tracker *tracker)
 	free(tracker->performer_of);
 	free(tracker->in_count);
 	free(tracker->near_count);
+	free(tracker->reaching);
 }
 
 static void number_from(struct tracker *tracker, uint32_t first)
@@ -58,18 +67,20 @@ void tracker_add(struct tracker *tracker, uint32_t model)
 	number_from(tracker, at);
 }
 
-static void count(uint32_t *counts, const bvh_values *levels, uint32_t by)
+static void leave_all(struct tracker *tracker, const struct tracked *performer)
 {
-	for (uint32_t i = 0; i < levels->count; i++)
-		counts[levels->at[i]] += by; /* by may be -1: unsigned arithmetic wraps back */
+	for (uint32_t i = 0; i < performer->in.count; i++)
+		tracker->in_count[performer->in.at[i]]--;
+	for (uint32_t i = 0; i < performer->near.count; i++)
+		tracker->near_count[performer->near.at[i]]--;
+	tracker->reaching[performer->model / 64] &= ~(UINT64_C(1) << (performer->model % 64));
 }
 
 void tracker_remove(struct tracker *tracker, uint32_t model)
 {
 	uint32_t at = tracker->performer_of[model];
 	struct tracked *performer = &tracker->performers.at[at];
-	count(tracker->in_count, &performer->in, UINT32_MAX);
-	count(tracker->near_count, &performer->near, UINT32_MAX);
+	leave_all(tracker, performer);
 	vec_free(&performer->in);
 	vec_free(&performer->near);
 	tracker->performer_of[model] = SCENE_NONE;
@@ -88,6 +99,7 @@ void tracker_reset(struct tracker *tracker)
 	}
 	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
 	memset(tracker->near_count, 0, tracker->scene->level_count * sizeof *tracker->near_count);
+	memset(tracker->reaching, 0, words(tracker->room) * sizeof *tracker->reaching);
 }
 
 /* By how much two boxes are apart on the axis on which they are farthest; negative: they overlap by that much on the
@@ -113,6 +125,19 @@ static void keep(bvh_values *to, const bvh_values *from)
 		vec_push(to, from->at[i]);
 }
 
+/* The sets that were just found are the performer's from now on. */
+static void enter_all(struct tracker *tracker, struct tracked *performer)
+{
+	keep(&performer->in, &tracker->in);
+	keep(&performer->near, &tracker->near);
+	for (uint32_t i = 0; i < performer->in.count; i++)
+		tracker->in_count[performer->in.at[i]]++;
+	for (uint32_t i = 0; i < performer->near.count; i++)
+		tracker->near_count[performer->near.at[i]]++;
+	if (performer->near.count > performer->in.count)
+		tracker->reaching[performer->model / 64] |= UINT64_C(1) << (performer->model % 64);
+}
+
 bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 {
 	struct tracked *performer = &tracker->performers.at[index];
@@ -133,16 +158,11 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	performer->looked_at = origin;
 	performer->slack = slack;
 	performer->entered = false;
-	performer->in_changed = !same(&performer->in, &tracker->in);
-	if (!performer->in_changed && same(&performer->near, &tracker->near))
+	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
 		return false;
 	for (uint32_t i = 0; i < tracker->in.count; i++)
 		performer->entered |= !indices_has(&performer->in, tracker->in.at[i]);
-	count(tracker->in_count, &performer->in, UINT32_MAX);
-	count(tracker->near_count, &performer->near, UINT32_MAX);
-	count(tracker->in_count, &tracker->in, 1);
-	count(tracker->near_count, &tracker->near, 1);
-	keep(&performer->in, &tracker->in);
-	keep(&performer->near, &tracker->near);
+	leave_all(tracker, performer);
+	enter_all(tracker, performer);
 	return true;
 }

@@ -18,7 +18,6 @@ struct tracked {
 	double slack;        /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
 	bvh_values in, near; /* levels, ascending; `near` holds those of `in` as well */
 	bool entered;        /* the last look put it in a level that it was not in before */
-	bool in_changed;     /* the last look changed `in` */
 };
 
 struct tracker {
@@ -28,6 +27,7 @@ struct tracker {
 	uint32_t *performer_of;         /* [room] index in performers, SCENE_NONE */
 	uint32_t room;
 	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
+	uint64_t *reaching;              /* [room] a bit for each model that is near a level that it is not in */
 	bvh_values found, in, near;      /* scratch */
 };
 

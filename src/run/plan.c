@@ -19,13 +19,6 @@
 
 #define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
 
-static void assignment_fit(struct assignment *assignment, uint32_t before, uint32_t now)
-{
-	FIT(assignment->model, before, now);
-	FIT(assignment->home, before, now);
-	FIT(assignment->component_of, before, now);
-}
-
 static void fit(struct plan *plan)
 {
 	uint32_t before = plan->room, now = plan->scene->room.models;
@@ -35,23 +28,11 @@ static void fit(struct plan *plan)
 	FIT(plan->named, before, now);
 	FIT(plan->is_mover, before, now);
 	FIT(plan->first, before, now);
-	FIT(plan->entered, before, now);
 	FIT(plan->model_pin, before, now);
 	FIT(plan->shared->cost_ns, before, now);
 	memset(plan->shared->cost_ns + before, 0xff, (now - before) * sizeof *plan->shared->cost_ns); /* COST_UNKNOWN */
-	if (plan->policy->by_cost)
-		FIT(plan->model_cost, before, now);
-	assignment_fit(&plan->now, before, now);
-	assignment_fit(&plan->before, before, now);
+	roster_fit(&plan->roster, now);
 	plan->room = now;
-}
-
-static void assignment_free(struct assignment *assignment)
-{
-	free(assignment->model);
-	free(assignment->level);
-	free(assignment->home);
-	free(assignment->component_of);
 }
 
 /* What the scene says of a model. */
@@ -90,13 +71,10 @@ void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, c
 	uint32_t levels = scene->level_count;
 	*plan = (struct plan){
 		.shared = shared, .scene = scene, .secondaries = secondaries, .policy = policy, .placings = 1};
+	roster_init(&plan->roster, secondaries, levels, policy);
 	fit(plan);
 	plan->loaded = mem_alloc(levels * sizeof *plan->loaded);
-	plan->has_performer = mem_alloc(levels * sizeof *plan->has_performer);
-	plan->level_near = mem_alloc(levels * sizeof *plan->level_near);
 	plan->level_pin = mem_alloc(levels * sizeof *plan->level_pin);
-	plan->now.level = mem_alloc(levels * sizeof *plan->now.level);
-	plan->before.level = mem_alloc(levels * sizeof *plan->before.level);
 	plan->parts = mem_alloc(secondaries * sizeof *plan->parts);
 	find_fixed_inputs(plan);
 	plan_reset(plan);
@@ -111,19 +89,12 @@ void plan_fini(struct plan *plan)
 	free(plan->named);
 	free(plan->is_mover);
 	free(plan->first);
-	free(plan->entered);
-	free(plan->has_performer);
-	free(plan->level_near);
 	free(plan->model_pin);
 	free(plan->level_pin);
-	free(plan->model_cost);
 	free(plan->shared->cost_ns);
 	plan->shared->cost_ns = NULL;
 	free(plan->parts);
-	assignment_free(&plan->now);
-	assignment_free(&plan->before);
-	assign_scratch_fini(&plan->scratch);
-	components_fini(&plan->components);
+	roster_fini(&plan->roster);
 	vec_free(&plan->strays);
 	vec_free(&plan->found);
 	vec_free(&plan->contacts);
@@ -133,7 +104,6 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->changes);
 	vec_free(&plan->events);
 	vec_free(&plan->pairs);
-	vec_free(&plan->shaken);
 }
 
 /* --- sleeping --------------------------------------------------------------------------------------------------- */
@@ -178,7 +148,7 @@ static void activate(struct plan *plan, uint32_t model)
 	plan->active[model] = true;
 	if (plan->scene->models[model].body_count)
 		touch_add(&plan->shared->touch, model, &plan->shared->boxes[model].box);
-	plan->assignment_dirty = true;
+	roster_mark(&plan->roster, model);
 }
 
 static void deactivate(struct plan *plan, uint32_t model)
@@ -190,7 +160,8 @@ static void deactivate(struct plan *plan, uint32_t model)
 		touch_remove(&plan->shared->touch, model);
 		wake_around(plan, model);
 	}
-	plan->assignment_dirty = true;
+	plan->contacts_due = 0; /* those that it had count no more */
+	roster_mark(&plan->roster, model);
 }
 
 static void look(struct plan *plan, uint32_t performer)
@@ -198,10 +169,10 @@ static void look(struct plan *plan, uint32_t performer)
 	uint32_t model = plan->shared->tracker.performers.at[performer].model;
 	if (!tracker_look(&plan->shared->tracker, performer, state_model_pose(plan->shared->state, model, false).p))
 		return;
-	const struct tracked *tracked = &plan->shared->tracker.performers.at[performer];
-	plan->entered[model] |= tracked->entered;
+	if (plan->shared->tracker.performers.at[performer].entered)
+		roster_entered(&plan->roster, model);
 	plan->levels_dirty = plan->ghosts_dirty = true;
-	plan->assignment_dirty |= tracked->in_changed;
+	roster_mark(&plan->roster, model);
 }
 
 void plan_strayed(struct plan *plan, uint32_t model)
@@ -245,7 +216,7 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 {
 	const struct scene_level *l = &plan->scene->levels[level];
 	plan->loaded[level] = loaded;
-	plan->assignment_dirty = true;
+	roster_mark_level(&plan->roster, level);
 	for (uint32_t i = 0; i < l->model_count; i++) {
 		uint32_t model = l->models[i];
 		const struct scene_model *m = &plan->scene->models[model];
@@ -314,7 +285,6 @@ static void activate_movers(struct plan *plan)
 			vec_push(&plan->found, m);
 	}
 	touch_add_all(&plan->shared->touch, plan->found.at, plan->found.count, plan->shared->boxes);
-	plan->assignment_dirty = true;
 }
 
 void plan_reset(struct plan *plan)
@@ -335,7 +305,8 @@ void plan_reset(struct plan *plan)
 		look(plan, p);
 	plan->contacts.count = 0;
 	plan->contacts_due = 0; /* found anew, also when the pairs are those of before */
-	plan->levels_dirty = plan->assignment_dirty = plan->pairs_dirty = true;
+	plan->levels_dirty = plan->pairs_dirty = true;
+	roster_reset(&plan->roster);
 }
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */
@@ -351,6 +322,12 @@ static bool began_apart(const struct plan *plan, struct touch_pair pair)
 	return plan->first[pair.a] && plan->first[pair.b] && plan->first[pair.a] != plan->first[pair.b];
 }
 
+/* What touched late, and still counts? */
+static bool still_counts(const struct plan *plan, const struct plan_contact *old, uint64_t k)
+{
+	return old->until > k && plan->active[old->a] && plan->active[old->b];
+}
+
 /* Contacts of now and those of late, merged in order. */
 static void merge_contacts(struct plan *plan, uint64_t k)
 {
@@ -358,22 +335,26 @@ static void merge_contacts(struct plan *plan, uint64_t k)
 	plan->contacts_next.count = 0;
 	plan->contacts_due = UINT64_MAX;
 	for (uint32_t i = 0, j = 0; i < touch->pairs.count || j < plan->contacts.count;) {
-		struct plan_contact old = j < plan->contacts.count ? plan->contacts.at[j]
-								   : (struct plan_contact){UINT32_MAX, UINT32_MAX, 0};
+		struct plan_contact none = {UINT32_MAX, UINT32_MAX, 0};
+		struct plan_contact old = j < plan->contacts.count ? plan->contacts.at[j] : none;
 		struct touch_pair pair =
-			i < touch->pairs.count ? touch->pairs.at[i] : (struct touch_pair){UINT32_MAX, UINT32_MAX};
+			i < touch->pairs.count ? touch->pairs.at[i] : (struct touch_pair){none.a, none.b};
 		int order = compare_pair(pair.a, pair.b, old.a, old.b);
 		j += order >= 0;
 		if (order <= 0) {
 			i++;
 			plan->meetings += order < 0 && began_apart(plan, pair);
+			if (order < 0)
+				roster_link(&plan->roster, pair.a, pair.b);
 			vec_push(&plan->contacts_next, (struct plan_contact){pair.a, pair.b, UINT64_MAX});
 			continue;
 		}
 		if (old.until == UINT64_MAX)
 			old.until = k + PLAN_KEEP_STEPS;
-		if (old.until <= k || !plan->active[old.a] || !plan->active[old.b])
+		if (!still_counts(plan, &old, k)) {
+			roster_cut(&plan->roster, old.a, old.b);
 			continue;
+		}
 		plan->contacts_due = MIN(plan->contacts_due, old.until);
 		vec_push(&plan->contacts_next, old);
 	}
@@ -386,11 +367,6 @@ static void update_contacts(struct plan *plan, uint64_t k)
 	if (!changed && plan->contacts_due > k)
 		return;
 	merge_contacts(plan, k);
-	bool same = plan->contacts_next.count == plan->contacts.count;
-	for (uint32_t i = 0; same && i < plan->contacts.count; i++)
-		same = plan->contacts.at[i].a == plan->contacts_next.at[i].a &&
-		       plan->contacts.at[i].b == plan->contacts_next.at[i].b;
-	plan->assignment_dirty |= !same;
 	plan->contacts.count = 0;
 	for (uint32_t i = 0; i < plan->contacts_next.count; i++)
 		vec_push(&plan->contacts, plan->contacts_next.at[i]);
@@ -398,73 +374,15 @@ static void update_contacts(struct plan *plan, uint64_t k)
 
 /* --- assignment ------------------------------------------------------------------------------------------------- */
 
-/* It is near levels that it is not in; otherwise what is near need not be looked at. */
-static bool reaches_out(const struct tracked *performer)
-{
-	return performer->near.count > performer->in.count;
-}
-
-/* Performers with their levels, and who is the lowest near a level that has nobody in it. */
-static void join_performers(struct plan *plan)
-{
-	const struct tracker *tracker = &plan->shared->tracker;
-	for (uint32_t p = 0; p < tracker->performers.count; p++) {
-		const struct tracked *performer = &tracker->performers.at[p];
-		for (uint32_t i = 0; i < performer->in.count; i++)
-			components_join_level(&plan->components, performer->model, performer->in.at[i]);
-		for (uint32_t i = 0; reaches_out(performer) && i < performer->near.count; i++) {
-			uint32_t level = performer->near.at[i];
-			if (!plan->has_performer[level])
-				plan->level_near[level] = MIN(plan->level_near[level], performer->model);
-		}
-	}
-}
-
-static uint32_t find_components(struct plan *plan)
-{
-	const struct scene *scene = plan->scene;
-	components_begin(&plan->components, scene->model_count, scene->level_count);
-	for (uint32_t l = 0; l < scene->level_count; l++) {
-		plan->has_performer[l] = plan->shared->tracker.in_count[l] > 0;
-		plan->level_near[l] = SCENE_NONE;
-	}
-	join_performers(plan);
-	for (uint32_t l = 0; l < scene->level_count; l++) {
-		if (!plan->loaded[l])
-			continue;
-		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
-			if (scene->models[scene->levels[l].models[i]].level == l)
-				components_join_level(&plan->components, scene->levels[l].models[i], l);
-	}
-	for (uint32_t i = 0; i < plan->contacts.count; i++)
-		components_join_models(&plan->components, plan->contacts.at[i].a, plan->contacts.at[i].b);
-	return components_finish(&plan->components, plan->active, plan->loaded);
-}
-
-static bool is_shaken(const struct plan *plan, uint32_t component)
-{
-	return component < plan->shaken.count && plan->shaken.at[component];
-}
-
-/* Moves random components anywhere, and has their models taken over again even where they stay: in plan->shaken. */
-static void make_chaos(struct plan *plan, uint64_t k, uint32_t component_count)
+/* Moves random components anywhere, and has their models taken over again even where they stay. */
+static void make_chaos(struct plan *plan, uint64_t k)
 {
 	uint64_t random = hash_mix(plan->chaos_seed, k + 1);
 	uint32_t moves = plan->chaos_moves ? plan->chaos_moves : random % 4 == 0;
-	plan->shaken.count = 0;
-	if (!component_count || !moves)
-		return;
-	memset(vec_append(&plan->shaken, component_count), 0, component_count * sizeof *plan->shaken.at);
-	for (uint32_t i = 0; i < moves; i++) {
-		uint32_t component = (uint32_t)(hash_mix(random, 2 * i + 1) % component_count);
-		plan->shaken.at[component] = (uint32_t)(hash_mix(random, 2 * i + 2) % plan->secondaries) + 1;
-	}
-	for (uint32_t m = 0; m < plan->scene->model_count; m++)
-		if (is_shaken(plan, plan->components.model_component[m]))
-			plan->now.model[m] = plan->shaken.at[plan->components.model_component[m]];
-	for (uint32_t l = 0; l < plan->scene->level_count; l++)
-		if (is_shaken(plan, plan->components.level_component[l]))
-			plan->now.level[l] = plan->shaken.at[plan->components.level_component[l]];
+	uint32_t count = plan->roster.part.component_count;
+	for (uint32_t i = 0; count && i < moves; i++)
+		roster_move(&plan->roster, (uint32_t)(hash_mix(random, 2 * i + 1) % count),
+			(uint32_t)(hash_mix(random, 2 * i + 2) % plan->secondaries) + 1);
 }
 
 static void change(struct plan *plan, enum change_kind kind, uint32_t runner, uint32_t id)
@@ -485,18 +403,16 @@ static bool is_stray(const struct plan *plan, uint32_t model)
 
 static void change_models(struct plan *plan)
 {
-	for (uint32_t m = 0; m < plan->scene->model_count; m++) {
-		uint32_t from = plan->before.model[m], to = plan->now.model[m];
-		if (from == to && !is_shaken(plan, plan->components.model_component[m]))
-			continue;
-		if (from)
-			change(plan, CHANGE_RELEASE, from, m);
-		if (to)
-			change(plan, CHANGE_TAKE, to, m);
-		if (!plan->first[m])
-			plan->first[m] = to;
-		if (from && to && from != to && (plan->is_mover[m] || is_stray(plan, m))) {
-			event(plan, PLAN_MOVE, m, from, to);
+	for (uint32_t i = 0; i < plan->roster.models.count; i++) {
+		struct roster_change of = plan->roster.models.at[i];
+		if (of.from)
+			change(plan, CHANGE_RELEASE, of.from, of.id);
+		if (of.to)
+			change(plan, CHANGE_TAKE, of.to, of.id);
+		if (!plan->first[of.id])
+			plan->first[of.id] = of.to;
+		if (of.from && of.to && of.from != of.to && (plan->is_mover[of.id] || is_stray(plan, of.id))) {
+			event(plan, PLAN_MOVE, of.id, of.from, of.to);
 			plan->moves++;
 		}
 	}
@@ -504,17 +420,15 @@ static void change_models(struct plan *plan)
 
 static void change_levels(struct plan *plan)
 {
-	for (uint32_t l = 0; l < plan->scene->level_count; l++) {
-		uint32_t from = plan->before.level[l], to = plan->now.level[l];
-		if (from == to)
-			continue;
-		if (from) {
-			change(plan, CHANGE_UNLOAD, from, l);
-			event(plan, PLAN_UNLOAD, l, 0, from);
+	for (uint32_t i = 0; i < plan->roster.levels.count; i++) {
+		struct roster_change of = plan->roster.levels.at[i];
+		if (of.from) {
+			change(plan, CHANGE_UNLOAD, of.from, of.id);
+			event(plan, PLAN_UNLOAD, of.id, 0, of.from);
 		}
-		if (to) {
-			change(plan, CHANGE_LOAD, to, l);
-			event(plan, PLAN_LOAD, l, 0, to);
+		if (of.to) {
+			change(plan, CHANGE_LOAD, of.to, of.id);
+			event(plan, PLAN_LOAD, of.id, 0, of.to);
 		}
 	}
 }
@@ -534,20 +448,25 @@ static void add_ghost(struct plan *plan, uint32_t model, uint32_t secondary)
 	plan->ghosts_next.at[i] = (struct plan_ghost){model, secondary};
 }
 
+static void add_ghosts(struct plan *plan, uint32_t model)
+{
+	const struct tracker *tracker = &plan->shared->tracker;
+	const struct assignment *now = &plan->roster.now;
+	const bvh_values *near = &tracker->performers.at[tracker->performer_of[model]].near;
+	for (uint32_t i = 0; i < near->count; i++)
+		if (now->level[near->at[i]] && now->level[near->at[i]] != now->model[model])
+			add_ghost(plan, model, now->level[near->at[i]]);
+}
+
 /* A performer near a level that another secondary simulates is known there. */
 static void change_ghosts(struct plan *plan)
 {
 	if (plan->secondaries == 1)
 		return;
 	plan->ghosts_next.count = 0;
-	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++) {
-		const struct tracked *performer = &plan->shared->tracker.performers.at[p];
-		for (uint32_t i = 0; reaches_out(performer) && i < performer->near.count; i++) {
-			uint32_t owner = plan->now.level[performer->near.at[i]];
-			if (owner && owner != plan->now.model[performer->model])
-				add_ghost(plan, performer->model, owner);
-		}
-	}
+	for (uint32_t w = 0; w <= plan->scene->model_count / 64; w++)
+		for (uint64_t bits = plan->shared->tracker.reaching[w]; bits; bits &= bits - 1)
+			add_ghosts(plan, w * 64 + (uint32_t)__builtin_ctzll(bits));
 	for (uint32_t i = 0, j = 0; i < plan->ghosts.count || j < plan->ghosts_next.count;) {
 		struct plan_ghost none = {UINT32_MAX, UINT32_MAX};
 		struct plan_ghost old = i < plan->ghosts.count ? plan->ghosts.at[i] : none;
@@ -568,8 +487,8 @@ static void change_ghosts(struct plan *plan)
 		vec_push(&plan->ghosts, plan->ghosts_next.at[i]);
 }
 
-/* What a step of each is expected to cost; of those never measured, as much for each body as of the others. */
-static void estimate_costs(struct plan *plan)
+/* What is expected of the bodies of those that have never been measured: as much as of the others. */
+static uint32_t guess_body_cost(const struct plan *plan)
 {
 	const uint32_t *known = plan->shared->cost_ns;
 	uint64_t cost = 0, bodies = 0;
@@ -578,12 +497,7 @@ static void estimate_costs(struct plan *plan)
 			cost += known[m];
 			bodies += plan->scene->models[m].body_count;
 		}
-	uint32_t body_cost = bodies ? (uint32_t)MIN(cost / bodies, UINT32_MAX / 2) : PLAN_BODY_NS;
-	for (uint32_t m = 0; m < plan->scene->model_count; m++)
-		plan->model_cost[m] = known[m] != COST_UNKNOWN
-					      ? known[m]
-					      : (uint32_t)MIN((uint64_t)body_cost * plan->scene->models[m].body_count,
-							UINT32_MAX / 2);
+	return bodies ? (uint32_t)MIN(cost / bodies, UINT32_MAX / 2) : PLAN_BODY_NS;
 }
 
 bool plan_measures(const struct plan *plan, uint64_t k)
@@ -592,45 +506,41 @@ bool plan_measures(const struct plan *plan, uint64_t k)
 	return wanted && k % PLAN_MEASURE_STEPS == 0;
 }
 
-static bool must_balance(const struct plan *plan, uint64_t k)
+/* Chaos wants to see all, and so does the policy now and then, since costs change without anything happening. */
+static void mark_unasked(struct plan *plan, uint64_t k)
 {
-	return plan->policy->by_cost && plan->secondaries > 1 && k >= plan->balance_from;
+	bool balances = plan->policy->by_cost && plan->secondaries > 1;
+	if (plan->chaos || (balances && k >= plan->balance_from))
+		roster_open_all(&plan->roster);
+	if (!balances || !plan->roster.all)
+		return;
+	plan->balance_from = k + PLAN_BALANCE_STEPS;
+	plan->body_cost = guess_body_cost(plan);
 }
 
 static void assign(struct plan *plan, uint64_t k)
 {
-	const struct scene *scene = plan->scene;
-	if (plan->policy->by_cost)
-		estimate_costs(plan);
-	plan->balance_from = k + PLAN_BALANCE_STEPS;
-	struct assign_input input = {
-		.secondaries = plan->secondaries,
-		.model_count = scene->model_count,
-		.level_count = scene->level_count,
-		.component_count = find_components(plan),
-		.model_component = plan->components.model_component,
-		.level_component = plan->components.level_component,
-		.model_is_mover = plan->is_mover,
-		.model_entered = plan->entered,
-		.level_has_performer = plan->has_performer,
-		.level_near = plan->level_near,
+	const struct roster_view view = {
+		.scene = plan->scene,
+		.tracker = &plan->shared->tracker,
+		.active = plan->active,
+		.loaded = plan->loaded,
+		.is_mover = plan->is_mover,
 		.model_pin = plan->pinned ? plan->model_pin : NULL,
 		.level_pin = plan->pinned ? plan->level_pin : NULL,
-		.model_cost = plan->model_cost,
+		.cost_ns = plan->policy->by_cost ? plan->shared->cost_ns : NULL,
+		.body_cost = plan->body_cost,
 		.move_cost = PLAN_MOVE_NS,
 		.horizon = PLAN_HORIZON_STEPS,
 	};
-	memcpy(plan->before.model, plan->now.model, scene->model_count * sizeof *plan->now.model);
-	memcpy(plan->before.level, plan->now.level, scene->level_count * sizeof *plan->now.level);
-	plan->policy->assign(&input, &plan->now, &plan->scratch);
+	roster_find(&plan->roster, &view);
 	if (plan->chaos)
-		make_chaos(plan, k, input.component_count);
+		make_chaos(plan, k);
+	roster_commit(&plan->roster);
 	change_models(plan);
 	change_levels(plan);
-	change_ghosts(plan);
-	plan->assignment_dirty = false;
+	plan->ghosts_dirty = true;
 	plan->pairs_dirty |= plan->changes.count > 0;
-	memset(plan->entered, 0, scene->model_count * sizeof *plan->entered);
 }
 
 /* Each secondary's pairs; both models of a pair are on one secondary, because they are in one component. */
@@ -641,9 +551,9 @@ static void deal_pairs(struct plan *plan)
 		plan->parts[s].pair_count = 0;
 	/* one component, one secondary: whatever else went wrong, a pair is never split */
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
-		assert(plan->now.model[touch->pairs.at[i].a] == plan->now.model[touch->pairs.at[i].b]);
+		assert(plan->roster.now.model[touch->pairs.at[i].a] == plan->roster.now.model[touch->pairs.at[i].b]);
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
-		plan->parts[plan->now.model[touch->pairs.at[i].a] - 1].pair_count++;
+		plan->parts[plan->roster.now.model[touch->pairs.at[i].a] - 1].pair_count++;
 	plan->pairs.count = 0;
 	struct physics_pair *at = vec_append(&plan->pairs, touch->pairs.count);
 	struct physics_pair *first = at;
@@ -653,7 +563,7 @@ static void deal_pairs(struct plan *plan)
 		plan->parts[s].pair_count = 0;
 	}
 	for (uint32_t i = 0; i < touch->pairs.count; i++) {
-		struct step_part *part = &plan->parts[plan->now.model[touch->pairs.at[i].a] - 1];
+		struct step_part *part = &plan->parts[plan->roster.now.model[touch->pairs.at[i].a] - 1];
 		first[part->pairs - first + part->pair_count++] =
 			(struct physics_pair){touch->pairs.at[i].a, touch->pairs.at[i].b};
 	}
@@ -700,10 +610,13 @@ void plan_add(struct plan *plan, uint32_t model)
 static void forget_past(struct plan *plan, uint32_t model)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < plan->contacts.count; i++)
-		if (plan->contacts.at[i].a != model && plan->contacts.at[i].b != model)
-			plan->contacts.at[kept++] = plan->contacts.at[i];
-	plan->assignment_dirty |= kept != plan->contacts.count;
+	for (uint32_t i = 0; i < plan->contacts.count; i++) {
+		struct plan_contact contact = plan->contacts.at[i];
+		if (contact.a != model && contact.b != model)
+			plan->contacts.at[kept++] = contact;
+		else
+			roster_cut(&plan->roster, contact.a, contact.b);
+	}
 	plan->contacts.count = kept;
 	plan->first[model] = 0;
 }
@@ -714,7 +627,8 @@ void plan_remove(struct plan *plan, uint32_t model)
 	deactivate(plan, model);
 	if (shared->tracker.performer_of[model] != SCENE_NONE) {
 		tracker_remove(&shared->tracker, model);
-		plan->levels_dirty = plan->ghosts_dirty = plan->assignment_dirty = true;
+		roster_mark(&plan->roster, model);
+		plan->levels_dirty = plan->ghosts_dirty = true;
 	}
 	learn(plan, model);
 	set_static(plan, model);
@@ -757,7 +671,8 @@ void plan_performer(struct plan *plan, uint32_t model)
 	}
 	if (m->performer)
 		look(plan, shared->tracker.performer_of[model]);
-	plan->levels_dirty = plan->ghosts_dirty = plan->assignment_dirty = true;
+	roster_mark(&plan->roster, model);
+	plan->levels_dirty = plan->ghosts_dirty = true;
 }
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
@@ -767,9 +682,10 @@ void plan_step(struct plan *plan, uint64_t k)
 	update_levels(plan);
 	update_strays(plan);
 	update_contacts(plan, k);
-	if (plan->assignment_dirty || plan->chaos || must_balance(plan, k))
+	mark_unasked(plan, k);
+	if (plan->roster.dirty)
 		assign(plan, k);
-	else if (plan->ghosts_dirty)
+	if (plan->ghosts_dirty)
 		change_ghosts(plan);
 	plan->ghosts_dirty = false;
 	if (plan->pairs_dirty)

@@ -6,9 +6,8 @@
 #ifndef RUN_PLAN_H
 #define RUN_PLAN_H
 
-#include "assign/assign.h"
-#include "assign/components.h"
 #include "base/pack.h"
+#include "run/roster.h"
 #include "run/step.h"
 
 enum {
@@ -28,7 +27,7 @@ struct plan_event {
 	uint32_t from, to; /* secondaries; LOAD, UNLOAD and GHOST: to */
 };
 
-struct plan_contact {
+struct plan_contact { /* a < b */
 	uint32_t a, b;
 	uint64_t until; /* step from which it counts no more; UINT64_MAX: touching now */
 };
@@ -59,17 +58,14 @@ struct plan {
 	VEC(uint32_t) strays;  /* active models whose level is not loaded */
 
 	/* assignment */
-	struct components components;
-	struct assignment now, before;
-	struct assign_scratch scratch;
-	VEC(uint32_t) shaken;                             /* [components] where chaos wants it; 0: nowhere */
+	struct roster roster;
 	VEC(struct plan_contact) contacts, contacts_next; /* by (a, b) */
 	uint64_t contacts_due;                            /* the first of them to run out */
 	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */
-	bool *is_mover, *entered, *has_performer;         /* inputs of the policy, whole world */
-	uint32_t *level_near, *model_pin, *level_pin;
+	bool *is_mover;                                   /* [model_count] see roster_view */
+	uint32_t *model_pin, *level_pin;
 	bool pinned;           /* somebody is, or was */
-	uint32_t *model_cost;  /* NULL: the policy does not ask */
+	uint32_t body_cost;    /* ns, as of those that have been measured */
 	uint64_t balance_from; /* the step in which costs alone are a reason to ask the policy again */
 
 	/* answers of the last plan_step() */
@@ -86,7 +82,7 @@ struct plan {
 	bvh_values found;
 
 	bool begun; /* a step has been decided */
-	bool levels_dirty, ghosts_dirty, assignment_dirty, pairs_dirty;
+	bool levels_dirty, ghosts_dirty, pairs_dirty;
 };
 
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);

@@ -283,13 +283,13 @@ static void deal_commands(struct primary *primary)
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
 		plan->parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
-			if (plan->now.model[primary->due.at[i].to.model] == s + 1) {
+			if (plan->roster.now.model[primary->due.at[i].to.model] == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
 				plan->parts[s].command_count++;
 			}
 	}
 	for (uint32_t i = 0; i < primary->due.count; i++)
-		if (plan->now.model[primary->due.at[i].to.model] == ASSIGN_NONE)
+		if (plan->roster.now.model[primary->due.at[i].to.model] == ASSIGN_NONE)
 			systems_command(primary->shared->systems, &primary->due.at[i].to, &primary->due.at[i].message,
 				primary->shared->state);
 }

@@ -123,7 +123,7 @@ static void begin_step(struct wire *wire, const struct step *step)
 
 static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 {
-	return wire->primary->plan.now.model[model] == secondary + 1;
+	return wire->primary->plan.roster.now.model[model] == secondary + 1;
 }
 
 static void encode_words(const struct wire *wire, uint32_t model, struct text *out)

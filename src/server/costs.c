@@ -38,21 +38,25 @@ static void put(struct costs *costs, const struct server_world *world, uint32_t 
 		costs->failed = true;
 }
 
-static void put_world(struct costs *costs, const struct server_world *world)
+static void put_world(struct costs *costs, struct server_world *world)
 {
 	const struct scene *scene = world->scene;
-	const struct plan *plan = &world->primary.plan;
+	struct plan *plan = &world->primary.plan;
+	uint32_t *components = mem_alloc((scene->model_count + scene->level_count) * sizeof *components);
+	roster_number(&plan->roster, scene->model_count, components, components + scene->model_count);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (plan->active[m] && plan->now.model[m] != ASSIGN_NONE) {
+		if (plan->active[m] && plan->roster.now.model[m] != ASSIGN_NONE) {
 			uint32_t ns = world->shared.cost_ns[m];
-			put(costs, world, plan->components.model_component[m], world_number(world, plan->now.model[m]),
+			put(costs, world, components[m], world_number(world, plan->roster.now.model[m]),
 				plan->model_pin[m], plan->is_mover[m] ? "performer" : "cargo",
 				ns == COST_UNKNOWN ? 0 : ns, scene->models[m].name);
 		}
 	for (uint32_t l = 0; l < scene->level_count; l++)
-		if (plan->loaded[l] && plan->now.level[l] != ASSIGN_NONE)
-			put(costs, world, plan->components.level_component[l], world_number(world, plan->now.level[l]),
-				plan->level_pin[l], "level", 0, scene->levels[l].name);
+		if (plan->loaded[l] && plan->roster.now.level[l] != ASSIGN_NONE)
+			put(costs, world, components[scene->model_count + l],
+				world_number(world, plan->roster.now.level[l]), plan->level_pin[l], "level", 0,
+				scene->levels[l].name);
+	free(components);
 }
 
 static void give_up(struct troupe_server *server)

@@ -81,11 +81,11 @@ static void add_models(const struct server_world *world, struct text *out)
 static void add_names(const struct server_world *world, uint32_t secondary, bool levels, struct text *out)
 {
 	const struct plan *plan = &world->primary.plan;
+	const struct assignment *now = &plan->roster.now;
 	const struct scene *scene = world->scene;
 	bool first = true;
 	for (uint32_t i = 0; i < (levels ? scene->level_count : scene->model_count); i++) {
-		bool here =
-			levels ? plan->now.level[i] == secondary : plan->now.model[i] == secondary && plan->is_mover[i];
+		bool here = levels ? now->level[i] == secondary : now->model[i] == secondary && plan->is_mover[i];
 		if (!here)
 			continue;
 		text_add(out, first ? "" : ", ");

@@ -212,7 +212,7 @@ static void fill_models(struct server_world *world, struct troupe_model_state *m
 		models[i++] = (struct troupe_model_state){
 			.name = strcpy(names, name),
 			.pose = {pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z},
-			.secondary = world_number(world, world->primary.plan.now.model[m]),
+			.secondary = world_number(world, world->primary.plan.roster.now.model[m]),
 			.loaded = world->primary.plan.active[m],
 			.asleep = primary_rests(&world->primary, m),
 		};

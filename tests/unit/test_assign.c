@@ -13,9 +13,9 @@
  * The outcome has the moves of models from one secondary to another in each step but the first, " | " between steps,
  * and for ? the place of everything, "P1@1 L1@1". */
 #include "assign/assign.h"
-#include "assign/components.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "joined.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>
@@ -37,7 +37,7 @@ struct world {
 	uint32_t level_near[LEVELS];
 	uint32_t model[MODELS], level[LEVELS], home[MODELS], component_of[MODELS];
 	struct assignment now;
-	struct components components;
+	struct joined components;
 	struct assign_scratch scratch;
 };
 
@@ -52,7 +52,7 @@ static void world_init(struct world *world)
 
 static void world_fini(struct world *world)
 {
-	components_fini(&world->components);
+	joined_fini(&world->components);
 	assign_scratch_fini(&world->scratch);
 }
 
@@ -73,19 +73,19 @@ static void load_levels(struct world *world)
 			world->loaded[m] = world->level_loaded[world->cargo_of[m] - 1];
 }
 
-/* Pairs and memberships of what is not there are left out, as components.h asks. */
+/* Pairs and memberships of what is not there are left out. */
 static uint32_t join(struct world *world)
 {
-	components_begin(&world->components, MODELS, LEVELS);
+	joined_begin(&world->components, MODELS, LEVELS);
 	for (uint32_t m = 0; m < MODELS; m++) {
 		for (uint32_t l = 0; l < LEVELS; l++)
 			if (world->loaded[m] && (world->in[m][l] || (world->cargo_of[m] == l + 1)))
-				components_join_level(&world->components, m, l);
+				joined_level(&world->components, m, l);
 		for (uint32_t other = 0; other < MODELS; other++)
 			if (world->pairs[m][other] && world->loaded[m] && world->loaded[other])
-				components_join_models(&world->components, m, other);
+				joined_models(&world->components, m, other);
 	}
-	return components_finish(&world->components, world->loaded, world->level_loaded);
+	return joined_finish(&world->components, world->loaded, world->level_loaded);
 }
 
 static void step(struct world *world)
@@ -558,7 +558,7 @@ static void check_same(const struct world *before, const struct world *after, co
 	twin.now.level = twin.level;
 	twin.now.home = twin.home;
 	twin.now.component_of = twin.component_of;
-	twin.components = (struct components){0};
+	twin.components = (struct joined){0};
 	twin.scratch = (struct assign_scratch){.memory = malloc(1 << 16), .bytes = 1 << 16};
 	memset(twin.scratch.memory, 0xa5, twin.scratch.bytes);
 	step(&twin);
@@ -618,29 +618,29 @@ Test(assign, memory_of_more_secondaries_is_forgotten)
 
 Test(assign, components_are_numbered_by_their_lowest_node)
 {
-	struct components components = {0};
+	struct joined components = {0};
 	bool models[5] = {true, false, true, true, true}, levels[3] = {true, true, false};
 	for (int round = 0; round < 2; round++) {
-		components_begin(&components, 5, 3);
-		components_join_models(&components, 4, 0);
-		components_join_level(&components, 3, 1);
-		components_join_models(&components, 3, 3);
-		components_join_level(&components, 4, 2);
-		cr_assert_eq(components_finish(&components, models, levels), 4);
+		joined_begin(&components, 5, 3);
+		joined_models(&components, 4, 0);
+		joined_level(&components, 3, 1);
+		joined_models(&components, 3, 3);
+		joined_level(&components, 4, 2);
+		cr_assert_eq(joined_finish(&components, models, levels), 4);
 		static const uint32_t of_models[] = {0, COMPONENTS_NONE, 1, 2, 0},
 				      of_levels[] = {3, 2, COMPONENTS_NONE};
 		cr_assert(!memcmp(components.model_component, of_models, sizeof of_models));
 		cr_assert(!memcmp(components.level_component, of_levels, sizeof of_levels));
 	}
-	components_begin(&components, 0, 0);
-	cr_assert_eq(components_finish(&components, NULL, NULL), 0);
-	components_fini(&components);
+	joined_begin(&components, 0, 0);
+	cr_assert_eq(joined_finish(&components, NULL, NULL), 0);
+	joined_fini(&components);
 }
 
 Test(assign, components_do_not_depend_on_the_order_of_joins)
 {
 	enum { NODES = 200, JOINS = 150 };
-	struct components forth = {0}, back = {0};
+	struct joined forth = {0}, back = {0};
 	bool loaded[NODES];
 	uint32_t a[JOINS], b[JOINS];
 	uint64_t state = 5;
@@ -650,18 +650,18 @@ Test(assign, components_do_not_depend_on_the_order_of_joins)
 		a[i] = draw(&state, NODES);
 		b[i] = draw(&state, NODES);
 	}
-	components_begin(&forth, NODES, 0);
-	components_begin(&back, NODES, 0);
+	joined_begin(&forth, NODES, 0);
+	joined_begin(&back, NODES, 0);
 	for (uint32_t i = 0; i < JOINS; i++) {
-		components_join_models(&forth, a[i], b[i]);
-		components_join_models(&back, b[JOINS - 1 - i], a[JOINS - 1 - i]);
+		joined_models(&forth, a[i], b[i]);
+		joined_models(&back, b[JOINS - 1 - i], a[JOINS - 1 - i]);
 	}
-	uint32_t count = components_finish(&forth, loaded, NULL);
+	uint32_t count = joined_finish(&forth, loaded, NULL);
 	cr_assert(count >= NODES - JOINS && count < NODES);
-	cr_assert_eq(components_finish(&back, loaded, NULL), count);
+	cr_assert_eq(joined_finish(&back, loaded, NULL), count);
 	cr_assert(!memcmp(forth.model_component, back.model_component, NODES * sizeof(uint32_t)));
-	components_fini(&forth);
-	components_fini(&back);
+	joined_fini(&forth);
+	joined_fini(&back);
 }
 
 /* A world of the greatest size, where every step empties and fills many secondaries: quadratic work would take hours.
@@ -704,9 +704,9 @@ static void crowd_destroy(struct crowd *crowd)
 }
 
 /* Half of the steps: all in one chain of contacts; the other half: apart, and some in another level. */
-static uint32_t crowd_join(struct crowd *crowd, struct components *components, uint32_t k, uint64_t *state)
+static uint32_t crowd_join(struct crowd *crowd, struct joined *components, uint32_t k, uint64_t *state)
 {
-	components_begin(components, MANY_MODELS, MANY_LEVELS);
+	joined_begin(components, MANY_MODELS, MANY_LEVELS);
 	memset(crowd->entered, 0, MANY_MODELS);
 	memset(crowd->level_held, 1, MANY_LEVELS);
 	memset(crowd->near, 0, MANY_LEVELS * sizeof *crowd->near);
@@ -716,17 +716,17 @@ static uint32_t crowd_join(struct crowd *crowd, struct components *components, u
 			crowd->level_of[m] = draw(state, MANY_LEVELS);
 		}
 		if (crowd->level_of[m] != UINT32_MAX)
-			components_join_level(components, m, crowd->level_of[m]);
+			joined_level(components, m, crowd->level_of[m]);
 		if (k % 2 && m)
-			components_join_models(components, m, m - 1);
+			joined_models(components, m, m - 1);
 	}
-	return components_finish(components, crowd->loaded, crowd->level_held);
+	return joined_finish(components, crowd->loaded, crowd->level_held);
 }
 
 Test(assign, greatest_world_in_little_time, .timeout = 20)
 {
 	struct crowd crowd = crowd_create();
-	struct components components = {0};
+	struct joined components = {0};
 	struct assign_scratch scratch = {0};
 	uint64_t state = 11;
 	for (uint32_t k = 0; k < MANY_STEPS; k++) {
@@ -752,7 +752,7 @@ Test(assign, greatest_world_in_little_time, .timeout = 20)
 		cr_assert_eq(used, k % 2 ? 1 : ASSIGN_SECONDARIES_MAX, "step %u uses %u", k, used);
 	}
 	crowd_destroy(&crowd);
-	components_fini(&components);
+	joined_fini(&components);
 	assign_scratch_fini(&scratch);
 }
 
@@ -765,7 +765,7 @@ Test(assign, warm_calls_keep_their_memory)
 		world.loaded[m] = true; /* as many components as there can be */
 	step(&world);
 	size_t bytes = world.scratch.bytes;
-	const void *memory = world.scratch.memory, *parent = world.components.parent;
+	const void *memory = world.scratch.memory, *parent = world.components.components.of;
 	for (uint32_t k = 0; k < 100; k++) {
 		for (uint32_t m = 1; m < CARGO; m++)
 			act(&world, false, m, draw(&state, 3) ? '!' : '~', false, m - 1);
@@ -773,6 +773,6 @@ Test(assign, warm_calls_keep_their_memory)
 	}
 	cr_assert_eq(world.scratch.bytes, bytes);
 	cr_assert_eq(world.scratch.memory, memory);
-	cr_assert_eq(world.components.parent, parent);
+	cr_assert_eq(world.components.components.of, parent);
 	world_fini(&world);
 }

@@ -1,0 +1,268 @@
+/* A world that changes at random, step after step: what the roster assigns, which looks at what changed alone, is what
+ * the policy assigns that sees all of the world in every step. */
+#include "run/roster.h"
+
+#include "base/hash.h"
+#include "joined.h"
+#include "run/step.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(roster, .timeout = 120);
+
+enum { MODELS = 24, CARGO = 16, LEVELS = 6 }; /* models from CARGO on are levels' own */
+
+struct world {
+	struct scene scene;
+	struct scene_model models[MODELS];
+	struct scene_level levels[LEVELS];
+	uint32_t named[LEVELS][MODELS];
+	struct tracker tracker;
+	bool active[MODELS], loaded[LEVELS], is_mover[MODELS], entered[MODELS];
+	uint32_t model_pin[MODELS], level_pin[LEVELS];
+	bool linked[MODELS][MODELS];
+	struct roster roster;
+	uint32_t secondaries;
+	uint64_t seed;
+
+	/* the other way */
+	struct joined joined;
+	struct assignment now;
+	struct assign_scratch scratch;
+	uint32_t model[MODELS], level[LEVELS], home[MODELS], component_of[MODELS];
+};
+
+static uint32_t below(struct world *world, uint32_t limit)
+{
+	world->seed = hash_mix(world->seed, 1);
+	return (uint32_t)(world->seed % limit);
+}
+
+static void make(struct world *world, uint64_t seed)
+{
+	*world = (struct world){.seed = seed};
+	world->secondaries = 1 + below(world, 4);
+	world->scene = (struct scene){.models = world->models,
+		.model_count = MODELS,
+		.levels = world->levels,
+		.level_count = LEVELS,
+		.room = {.models = MODELS}};
+	for (uint32_t l = 0; l < LEVELS; l++)
+		world->levels[l].models = world->named[l];
+	for (uint32_t m = 0; m < MODELS; m++) {
+		uint32_t level = m < CARGO ? SCENE_NONE : below(world, LEVELS);
+		world->models[m] = (struct scene_model){.performer = m < CARGO, .level = level, .body_count = 1};
+		world->is_mover[m] = m < CARGO;
+		world->active[m] = m < CARGO && below(world, 3);
+		if (level != SCENE_NONE)
+			world->named[level][world->levels[level].model_count++] = m;
+		if (!below(world, 12))
+			world->model_pin[m] = below(world, world->secondaries) + 1;
+	}
+	tracker_init(&world->tracker, &world->scene);
+	roster_init(&world->roster, world->secondaries, LEVELS, assign_policies);
+	roster_fit(&world->roster, MODELS);
+	roster_reset(&world->roster);
+	world->now = (struct assignment){world->model, world->level, world->home, world->component_of, 0};
+}
+
+static void destroy(struct world *world)
+{
+	tracker_fini(&world->tracker);
+	roster_fini(&world->roster);
+	joined_fini(&world->joined);
+	assign_scratch_fini(&world->scratch);
+}
+
+/* --- what happens ------------------------------------------------------------------------------------------------- */
+
+static bool holds(const bvh_values *levels, uint32_t level)
+{
+	return indices_has(levels, level);
+}
+
+/* Levels are loaded while somebody is near; with them comes what is theirs. */
+static void load_levels(struct world *world)
+{
+	for (uint32_t l = 0; l < LEVELS; l++) {
+		bool loaded = world->tracker.near_count[l] > 0;
+		if (loaded == world->loaded[l])
+			continue;
+		world->loaded[l] = loaded;
+		roster_mark_level(&world->roster, l);
+		for (uint32_t i = 0; i < world->levels[l].model_count; i++) {
+			world->active[world->named[l][i]] = loaded;
+			roster_mark(&world->roster, world->named[l][i]);
+		}
+	}
+}
+
+static void set_near(struct world *world, uint32_t model, uint32_t level, uint32_t how)
+{
+	struct tracked *performer = &world->tracker.performers.at[world->tracker.performer_of[model]];
+	bool in = how > 1, near = how > 0;
+	world->tracker.in_count[level] += (uint32_t)in - holds(&performer->in, level);
+	world->tracker.near_count[level] += (uint32_t)near - holds(&performer->near, level);
+	if (in && !holds(&performer->in, level)) {
+		world->entered[model] = true;
+		roster_entered(&world->roster, model);
+	}
+	(in ? indices_add : indices_remove)(&performer->in, level);
+	(near ? indices_add : indices_remove)(&performer->near, level);
+	roster_mark(&world->roster, model);
+}
+
+static void cut_all(struct world *world, uint32_t model)
+{
+	for (uint32_t m = 0; m < MODELS; m++)
+		if (world->linked[m][model]) {
+			world->linked[m][model] = world->linked[model][m] = false;
+			roster_cut(&world->roster, m, model);
+		}
+}
+
+static void set_active(struct world *world, uint32_t model, bool active)
+{
+	for (uint32_t l = 0; l < LEVELS && !active; l++)
+		set_near(world, model, l, 0);
+	world->active[model] = active;
+	roster_mark(&world->roster, model);
+}
+
+static void touch(struct world *world, uint32_t a, uint32_t b, bool on)
+{
+	if (a == b || !world->active[a] || !world->active[b] || world->linked[a][b] == on)
+		return;
+	world->linked[a][b] = world->linked[b][a] = on;
+	(on ? roster_link : roster_cut)(&world->roster, a, b);
+}
+
+static void happen(struct world *world)
+{
+	uint32_t model = below(world, CARGO), kind = below(world, 20);
+	if (kind == 0) {
+		set_active(world, model, !world->active[model]);
+	} else if (kind == 1) {
+		world->model_pin[model] = below(world, 2) ? below(world, world->secondaries + 1) : ASSIGN_NONE;
+		roster_mark(&world->roster, model);
+	} else if (kind < 8) {
+		touch(world, below(world, MODELS), below(world, MODELS), below(world, 3) == 0);
+	} else if (world->active[model]) {
+		set_near(world, model, below(world, LEVELS), below(world, 3));
+	}
+}
+
+/* --- the other way ------------------------------------------------------------------------------------------------ */
+
+static uint32_t lowest_near(const struct world *world, uint32_t level)
+{
+	for (uint32_t p = 0; p < world->tracker.performers.count; p++)
+		if (holds(&world->tracker.performers.at[p].near, level))
+			return world->tracker.performers.at[p].model;
+	return UINT32_MAX;
+}
+
+static uint32_t join_all(struct world *world)
+{
+	joined_begin(&world->joined, MODELS, LEVELS);
+	for (uint32_t p = 0; p < world->tracker.performers.count; p++) {
+		const struct tracked *performer = &world->tracker.performers.at[p];
+		for (uint32_t i = 0; i < performer->in.count; i++)
+			joined_level(&world->joined, performer->model, performer->in.at[i]);
+	}
+	for (uint32_t m = CARGO; m < MODELS; m++)
+		if (world->active[m])
+			joined_level(&world->joined, m, world->models[m].level);
+	for (uint32_t m = 0; m < MODELS; m++)
+		for (uint32_t other = 0; other < m; other++)
+			if (world->linked[m][other])
+				joined_models(&world->joined, m, other);
+	return joined_finish(&world->joined, world->active, world->loaded);
+}
+
+static void assign_all(struct world *world)
+{
+	bool has_performer[LEVELS];
+	uint32_t near[LEVELS];
+	for (uint32_t l = 0; l < LEVELS; l++) {
+		has_performer[l] = world->tracker.in_count[l] > 0;
+		near[l] = has_performer[l] ? UINT32_MAX : lowest_near(world, l);
+	}
+	struct assign_input input = {
+		.secondaries = world->secondaries,
+		.model_count = MODELS,
+		.level_count = LEVELS,
+		.component_count = join_all(world),
+		.model_component = world->joined.model_component,
+		.level_component = world->joined.level_component,
+		.model_is_mover = world->is_mover,
+		.model_entered = world->entered,
+		.level_has_performer = has_performer,
+		.level_near = near,
+		.model_pin = world->model_pin,
+		.level_pin = world->level_pin,
+	};
+	cr_assert(assign_round_robin(&input, &world->now, &world->scratch));
+}
+
+static void check(struct world *world, uint64_t seed, uint32_t k)
+{
+	const struct assignment *now = &world->roster.now;
+	for (uint32_t m = 0; m < MODELS; m++)
+		cr_assert(now->model[m] == world->model[m] && now->home[m] == world->home[m],
+			"seed %u, step %u: model %u is on %u, its home %u: expected %u and %u", (unsigned)seed, k, m,
+			now->model[m], now->home[m], world->model[m], world->home[m]);
+	for (uint32_t l = 0; l < LEVELS; l++)
+		cr_assert_eq(now->level[l], world->level[l], "seed %u, step %u: level %u is on %u: expected %u",
+			(unsigned)seed, k, l, now->level[l], world->level[l]);
+}
+
+static void step(struct world *world)
+{
+	const struct roster_view view = {
+		.scene = &world->scene,
+		.tracker = &world->tracker,
+		.active = world->active,
+		.loaded = world->loaded,
+		.is_mover = world->is_mover,
+		.model_pin = world->model_pin,
+		.level_pin = world->level_pin,
+	};
+	roster_find(&world->roster, &view);
+	roster_commit(&world->roster);
+	assign_all(world);
+	memset(world->entered, 0, sizeof world->entered);
+}
+
+Test(roster, assigns_as_if_it_saw_all_in_every_step)
+{
+	uint32_t steps = 0, small = 0, moves = 0;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct world world;
+		make(&world, seed);
+		uint32_t busy = 1 + below(&world, 6);
+		for (uint32_t k = 0; k < 150; k++) {
+			for (uint32_t i = 0; i < busy && k; i++)
+				happen(&world);
+			for (uint32_t m = 0; m < CARGO; m++)
+				if (!world.active[m])
+					cut_all(&world, m);
+			load_levels(&world);
+			for (uint32_t m = CARGO; m < MODELS; m++)
+				if (!world.active[m])
+					cut_all(&world, m);
+			if (!world.roster.dirty)
+				continue;
+			step(&world);
+			check(&world, seed, k);
+			steps++;
+			small += world.roster.part.models.count < MODELS / 2;
+			for (uint32_t i = 0; i < world.roster.models.count; i++)
+				moves += world.roster.models.at[i].from && world.roster.models.at[i].to;
+		}
+		destroy(&world);
+	}
+	cr_assert(small > steps / 2, "%u of %u steps looked at less than half of the world", small, steps);
+	cr_assert(moves > 10000, "%u moves in %u steps", moves, steps);
+}
