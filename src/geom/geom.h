@@ -157,12 +157,19 @@ struct aabb_line {
 #define AABB_NONE ((struct aabb){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}})
 #define AABB_ALL ((struct aabb){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}})
 
+static inline struct vec3 vec3_min(struct vec3 a, struct vec3 b)
+{
+	return (struct vec3){a.x < b.x ? a.x : b.x, a.y < b.y ? a.y : b.y, a.z < b.z ? a.z : b.z};
+}
+
+static inline struct vec3 vec3_max(struct vec3 a, struct vec3 b)
+{
+	return (struct vec3){a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y, a.z > b.z ? a.z : b.z};
+}
+
 static inline struct aabb aabb_join(struct aabb a, struct aabb b)
 {
-	return (struct aabb){{a.lo.x < b.lo.x ? a.lo.x : b.lo.x, a.lo.y < b.lo.y ? a.lo.y : b.lo.y,
-				     a.lo.z < b.lo.z ? a.lo.z : b.lo.z},
-		{a.hi.x > b.hi.x ? a.hi.x : b.hi.x, a.hi.y > b.hi.y ? a.hi.y : b.hi.y,
-			a.hi.z > b.hi.z ? a.hi.z : b.hi.z}};
+	return (struct aabb){vec3_min(a.lo, b.lo), vec3_max(a.hi, b.hi)};
 }
 
 static inline struct aabb aabb_grow(struct aabb a, double by)

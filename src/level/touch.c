@@ -28,6 +28,8 @@ void touch_fit(struct touch *touch)
 {
 	uint32_t room = MAX(touch->scene->room.models, touch->scene->model_count);
 	touch->models = mem_grow(touch->models, touch->room * sizeof *touch->models, room * sizeof *touch->models);
+	touch->is_crowded =
+		mem_grow(touch->is_crowded, touch->room * sizeof *touch->is_crowded, room * sizeof *touch->is_crowded);
 	touch->room = room;
 }
 
@@ -36,6 +38,7 @@ void touch_fini(struct touch *touch)
 	for (uint32_t m = 0; m < touch->room; m++)
 		vec_free(&touch->models[m].neighbours);
 	free(touch->models);
+	free(touch->is_crowded);
 	bvh_fini(&touch->tree);
 	vec_free(&touch->crowded);
 	vec_free(&touch->found);
@@ -49,14 +52,18 @@ static void mark(struct touch *touch, uint32_t model)
 	touch->models[model].dirty = touch->dirty = true;
 }
 
-void touch_moved(struct touch *touch, uint32_t model)
+void touch_crowd_moved(struct touch *touch, uint32_t model)
 {
 	const struct touch_model *self = &touch->models[model];
-	if (!self->neighbours.count)
-		return;
 	mark(touch, model);
 	for (uint32_t i = 0; i < self->neighbours.count; i++)
 		mark(touch, self->neighbours.at[i]);
+}
+
+static void set_crowded(struct touch *touch, uint32_t model, bool crowded)
+{
+	touch->is_crowded[model] = crowded;
+	(crowded ? indices_add : indices_remove)(&touch->crowded, model);
 }
 
 /* --- neighbours ------------------------------------------------------------------------------------------------- */
@@ -72,10 +79,10 @@ static void meet_neighbours(struct touch *touch, uint32_t model)
 			continue;
 		indices_add(&self->neighbours, other);
 		indices_add(&touch->models[other].neighbours, model);
-		indices_add(&touch->crowded, other);
+		set_crowded(touch, other, true);
 	}
 	if (self->neighbours.count)
-		indices_add(&touch->crowded, model);
+		set_crowded(touch, model, true);
 	touch_moved(touch, model);
 }
 
@@ -87,10 +94,10 @@ static void part_neighbours(struct touch *touch, uint32_t model)
 		struct touch_model *other = &touch->models[self->neighbours.at[i]];
 		indices_remove(&other->neighbours, model);
 		if (!other->neighbours.count)
-			indices_remove(&touch->crowded, self->neighbours.at[i]);
+			set_crowded(touch, self->neighbours.at[i], false);
 	}
 	self->neighbours.count = 0;
-	indices_remove(&touch->crowded, model);
+	set_crowded(touch, model, false);
 }
 
 /* All others do the same: so each pair is found from both its sides. */
@@ -104,7 +111,7 @@ static void find_neighbours(struct touch *touch, uint32_t model)
 			indices_add(&self->neighbours, touch->found.at[i]);
 	if (!self->neighbours.count)
 		return;
-	indices_add(&touch->crowded, model);
+	set_crowded(touch, model, true);
 	mark(touch, model);
 }
 

@@ -29,6 +29,7 @@ struct touch {
 	struct touch_model *models; /* [room] */
 	uint32_t room;
 	bvh_values crowded;            /* models with neighbours, ascending */
+	bool *is_crowded;              /* [room] it is one of them */
 	bvh_values found;              /* scratch */
 	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
@@ -49,8 +50,15 @@ void touch_remove(struct touch *touch, uint32_t model);
 /* Its box has left touch_model.stay. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);
 
+/* Private: what touch_moved() does for the few that have neighbours. */
+void touch_crowd_moved(struct touch *touch, uint32_t model);
+
 /* Its box may have changed since the last touch_find(): pairs of others are not looked at again. */
-void touch_moved(struct touch *touch, uint32_t model);
+static inline void touch_moved(struct touch *touch, uint32_t model)
+{
+	if (touch->is_crowded[model])
+		touch_crowd_moved(touch, model);
+}
 
 static inline bool touch_strayed(const struct touch *touch, uint32_t model, const struct aabb *box)
 {

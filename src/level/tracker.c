@@ -5,6 +5,11 @@
 
 #define REACH 1.0 /* m: levels farther than this from a performer are not even compared */
 
+/* Of a coordinate: more than what rounding makes of the sums and differences of a few like it. */
+#define ROUNDING 1e-13
+
+static const struct aabb nowhere = {{1, 1, 1}, {-1, -1, -1}};
+
 void tracker_init(struct tracker *tracker, const struct scene *scene)
 {
 	*tracker = (struct tracker){.scene = scene};
@@ -63,7 +68,7 @@ void tracker_add(struct tracker *tracker, uint32_t model)
 	vec_push(&tracker->performers, (struct tracked){0});
 	for (; at > 0 && tracker->performers.at[at - 1].model > model; at--)
 		tracker->performers.at[at] = tracker->performers.at[at - 1];
-	tracker->performers.at[at] = (struct tracked){.model = model, .slack = -1};
+	tracker->performers.at[at] = (struct tracked){.model = model, .stay = nowhere};
 	number_from(tracker, at);
 }
 
@@ -94,7 +99,7 @@ void tracker_reset(struct tracker *tracker)
 	for (uint32_t p = 0; p < tracker->performers.count; p++) {
 		struct tracked *performer = &tracker->performers.at[p];
 		performer->in.count = performer->near.count = 0;
-		performer->slack = -1;
+		performer->stay = nowhere;
 		performer->entered = false;
 	}
 	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
@@ -102,15 +107,37 @@ void tracker_reset(struct tracker *tracker)
 	memset(tracker->reaching, 0, words(tracker->room) * sizeof *tracker->reaching);
 }
 
-/* By how much two boxes are apart on the axis on which they are farthest; negative: they overlap by that much on the
- * axis on which they overlap least. Either way they cannot come together, or apart, before one has moved so far along
- * some axis. */
-static double gap_between(const struct aabb *a, const struct aabb *b)
+/* Narrows where the origin may be to where its volume meets the box, or does not, as it is now. Of two boxes that are
+ * apart only the axis counts on which they are farthest. */
+static void narrow(struct aabb *stay, struct vec3 origin, const struct aabb *volume, const struct aabb *box)
 {
-	double x = fmax(a->lo.x - b->hi.x, b->lo.x - a->hi.x);
-	double y = fmax(a->lo.y - b->hi.y, b->lo.y - a->hi.y);
-	double z = fmax(a->lo.z - b->hi.z, b->lo.z - a->hi.z);
-	return fmax(x, fmax(y, z));
+	/* by how much the volume may go down, or up, until they only touch; negative: they are apart by that */
+	struct vec3 down = vec3_sub(volume->hi, box->lo), up = vec3_sub(box->hi, volume->lo);
+	struct vec3 lowest = vec3_sub(origin, down), highest = vec3_add(origin, up);
+	double x = fmin(down.x, up.x), y = fmin(down.y, up.y), z = fmin(down.z, up.z), least = fmin(x, fmin(y, z));
+	if (least >= 0) {
+		stay->lo = vec3_max(stay->lo, lowest);
+		stay->hi = vec3_min(stay->hi, highest);
+	} else if (least == down.x) {
+		stay->hi.x = fmin(stay->hi.x, lowest.x);
+	} else if (least == up.x) {
+		stay->lo.x = fmax(stay->lo.x, highest.x);
+	} else if (least == down.y) {
+		stay->hi.y = fmin(stay->hi.y, lowest.y);
+	} else if (least == up.y) {
+		stay->lo.y = fmax(stay->lo.y, highest.y);
+	} else if (least == down.z) {
+		stay->hi.z = fmin(stay->hi.z, lowest.z);
+	} else {
+		stay->lo.z = fmax(stay->lo.z, highest.z);
+	}
+}
+
+/* Where rounding might make another set is left out: there it is looked at in each step. */
+static struct aabb without_rounding(struct aabb stay, struct vec3 origin)
+{
+	double margin = ROUNDING * (1 + fabs(origin.x) + fabs(origin.y) + fabs(origin.z));
+	return aabb_grow(stay, -margin);
 }
 
 static bool same(const bvh_values *a, const bvh_values *b)
@@ -145,18 +172,17 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	struct aabb reach = aabb_grow(volume, REACH);
 	tracker->found.count = tracker->in.count = tracker->near.count = 0;
 	bvh_query(&tracker->levels, &reach, &tracker->found);
-	double slack = REACH;
+	struct aabb stay = aabb_around(origin, (struct vec3){2 * REACH, 2 * REACH, 2 * REACH});
 	for (uint32_t i = 0; i < tracker->found.count; i++) {
 		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
-		slack = fmin(slack, fabs(gap_between(&volume, &level->box)));
-		slack = fmin(slack, fabs(gap_between(&volume, &level->outer)));
+		narrow(&stay, origin, &volume, &level->box);
+		narrow(&stay, origin, &volume, &level->outer);
 		if (aabb_overlap(&volume, &level->outer))
 			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))
 			indices_add(&tracker->in, tracker->found.at[i]);
 	}
-	performer->looked_at = origin;
-	performer->slack = slack;
+	performer->stay = without_rounding(stay, origin);
 	performer->entered = false;
 	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
 		return false;

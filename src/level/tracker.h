@@ -2,7 +2,7 @@
  *
  * In a level: the performer's volume (its declared box about the model's origin, axis-aligned) meets the level's box.
  * Near: it meets the level's box grown by its buffer. Boxes are closed: touching counts. The sets are functions of the
- * positions alone; what is remembered only saves work: after each look, how far a performer may move before any set can
+ * positions alone; what is remembered only saves work: after each look, where a performer may go before any set can
  * change.
  *
  * Not thread-safe, but tracker_must_look() may be called by the one runner that simulates the performer while nobody
@@ -14,8 +14,7 @@
 
 struct tracked {
 	uint32_t model;
-	struct vec3 looked_at; /* origin at the last look */
-	double slack;        /* no set changes while every coordinate is within this of looked_at; < 0: never looked */
+	struct aabb stay;    /* no set changes while the origin is within it; empty: never looked */
 	bvh_values in, near; /* levels, ascending; `near` holds those of `in` as well */
 	bool entered;        /* the last look put it in a level that it was not in before */
 };
@@ -41,9 +40,9 @@ void tracker_remove(struct tracker *tracker, uint32_t model);
 
 static inline bool tracker_must_look(const struct tracked *performer, struct vec3 origin)
 {
-	return !(fabs(origin.x - performer->looked_at.x) < performer->slack &&
-		 fabs(origin.y - performer->looked_at.y) < performer->slack &&
-		 fabs(origin.z - performer->looked_at.z) < performer->slack);
+	const struct aabb *stay = &performer->stay;
+	return !(origin.x >= stay->lo.x && origin.x <= stay->hi.x && origin.y >= stay->lo.y && origin.y <= stay->hi.y &&
+		 origin.z >= stay->lo.z && origin.z <= stay->hi.z);
 }
 
 /* Looks at one performer; true when one of its sets changed. */

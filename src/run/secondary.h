@@ -14,7 +14,7 @@ void secondary_destroy(struct secondary *secondary);
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 
-/* Whether the model left, in state k+1, the box or the slack within which nothing about it can change. */
+/* Whether the model left, in state k+1, the boxes within which nothing about it can change. */
 bool secondary_strayed(const struct shared *shared, uint32_t model);
 
 /* Between steps. */

@@ -60,7 +60,7 @@ struct ack {
 	troupe_status status;
 	struct troupe_error error; /* when status says so */
 	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
-	VEC(uint32_t) strayed; /* models that left the box or the slack within which nothing about them can change */
+	VEC(uint32_t) strayed; /* models that left the box within which nothing about them can change */
 	uint64_t busy_ns;      /* from taking the step to the ack */
 	uint64_t waited_ns;    /* before it */
 	uint64_t end_ns;       /* when the ack was ready, by this process's clock */

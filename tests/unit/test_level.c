@@ -68,7 +68,7 @@ Test(level, tracker_agrees_with_exhaustive_search)
 				}
 			}
 		cr_assert(changes > 10, "only %u changes: the walk crosses too little", changes);
-		cr_assert(looks < 20000, "%u looks in 60000: the slack saves too little", looks);
+		cr_assert(looks < 20000, "%u looks in 60000: the boxes save too little", looks);
 		tracker_fini(&tracker);
 	}
 }
