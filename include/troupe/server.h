@@ -97,6 +97,10 @@ struct troupe_server_def {
 	void (*on_watch)(void *ctx);
 	void (*on_warning)(void *ctx, const char *text); /* "file:line: ..."; while creating. One
 							  * like on_event: why recording ended */
+	/* Networked mode: what happens, for people; where it waits, who comes, who is turned away and why. Before the
+	 * first step on the thread that called troupe_server_run(), then on some thread of the server; never two at
+	 * once. However many strangers come, it is not called much. */
+	void (*on_note)(void *ctx, const char *text);
 	void *ctx;
 	uint32_t stamp_; /* set by troupe_server_def_default() */
 };
@@ -144,7 +148,8 @@ TROUPE_API troupe_status troupe_server_save(struct troupe_server *server, const 
 struct troupe_progress { /* of a moment ago */
 	uint64_t steps, moves;
 	uint64_t levels_loaded;
-	double time_s; /* simulated */
+	double time_s;    /* simulated */
+	uint32_t awaited; /* networked mode, before the first step: secondaries that are not there yet */
 };
 
 /* Any thread. */

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,15 +149,6 @@ bool network_choose(struct network_settings *settings, int64_t secondaries, enum
 
 static _Atomic(struct troupe_secondary *) interrupted; /* set while it runs */
 
-static void set_handlers(void (*handler)(int), bool of_keys)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	sigemptyset(&action.sa_mask);
-	if (of_keys)
-		sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 /* The second signal kills. */
 static void on_signal(int number)
 {
@@ -205,11 +197,11 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 	}
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
-		/* one that was started here leaves it to its primary what Ctrl-C means */
+		/* one that was started here leaves it to its primary what a terminal's signals mean */
 		atomic_store(&interrupted, secondary);
-		set_handlers(on_signal, !started_here);
+		signals_set(on_signal, !started_here);
 		status = troupe_secondary_run(secondary, &error);
-		set_handlers(SIG_DFL, !started_here);
+		signals_set(SIG_DFL, !started_here);
 		atomic_store(&interrupted, NULL);
 	}
 	if (status && (!started_here || verbosity >= 1))
@@ -226,7 +218,8 @@ static void become_secondary(int file, int parent, char *const *words)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(CLI_PEER_LOST);
-	(void)signal(SIGINT, SIG_IGN); /* Ctrl-C is for the primary, which tells the others */
+	(void)signal(SIGINT, SIG_IGN); /* these are for the primary, which tells the others */
+	(void)signal(SIGHUP, SIG_IGN);
 	(void)fcntl(file, F_SETFD, 0);
 	(void)execv("/proc/self/exe", words);
 	_exit(CLI_BROKEN);

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/status.h"
 
 #include <troupe/record.h>
@@ -286,6 +287,15 @@ static void on_warning(void *ctx, const char *text)
 	run->warnings++;
 }
 
+static void on_note(void *ctx, const char *text)
+{
+	struct run *run = ctx;
+	if (run->settings.verbosity < 1)
+		return;
+	status_clear(&run->status);
+	cli_complain("run", "%s", text);
+}
+
 static void on_watch(void *ctx)
 {
 	struct run *run = ctx;
@@ -299,16 +309,6 @@ static void on_watch(void *ctx)
 
 static _Atomic(struct troupe_server *) interrupted_server; /* set while it runs */
 
-static void set_handlers(void (*handler)(int), int flags)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-	sigemptyset(&action.sa_mask);
-	sigaddset(&action.sa_mask, SIGINT);
-	sigaddset(&action.sa_mask, SIGTERM);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 /* The second signal kills: a run that does not end can still be ended. */
 static _Atomic bool was_interrupted;
 
@@ -319,18 +319,18 @@ static void on_signal(int number)
 	struct troupe_server *server = atomic_load(&interrupted_server);
 	if (server)
 		troupe_server_stop(server);
-	set_handlers(SIG_DFL, 0);
+	signals_set(SIG_DFL, true);
 }
 
 static void catch_signals(struct troupe_server *server)
 {
 	atomic_store(&interrupted_server, server);
-	set_handlers(on_signal, SA_RESTART);
+	signals_set(on_signal, true);
 }
 
 static void release_signals(void)
 {
-	set_handlers(SIG_DFL, 0);
+	signals_set(SIG_DFL, true);
 	atomic_store(&interrupted_server, NULL);
 }
 
@@ -456,6 +456,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.on_reply = on_reply;
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
+	def.on_note = on_note;
 	def.ctx = run;
 	return def;
 }
@@ -522,7 +523,8 @@ static void announce(const struct run *run)
 		uint32_t secondaries = troupe_server_secondaries(run->server, i);
 		fprintf(stderr, "world '%s', ", troupe_server_world_name(run->server, i));
 		if (secondaries)
-			fprintf(stderr, "a primary and %u secondaries\n", secondaries);
+			fprintf(stderr, "a primary and %u %s\n", secondaries,
+				secondaries == 1 ? "secondary" : "secondaries");
 		else
 			fprintf(stderr, "a single runner\n");
 	}

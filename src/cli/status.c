@@ -13,7 +13,8 @@ void status_init(struct status_line *line, int file)
 {
 	const char *terminal = getenv("TERM");
 	bool capable = file >= 0 && isatty(file) && !(terminal && !strcmp(terminal, "dumb"));
-	*line = (struct status_line){.file = capable ? file : -1};
+	memset(line, 0, sizeof *line);
+	line->file = capable ? file : -1;
 }
 
 static size_t terminal_columns(int file)
@@ -58,16 +59,26 @@ static void add_rates(struct status_line *line, const struct troupe_progress *pr
 	line->samples++;
 }
 
+static void add_run(struct status_line *line, struct troupe_server *server, const struct troupe_progress *progress,
+	struct text *text)
+{
+	text_add(text, "sim %.3f s", progress->time_s);
+	add_rates(line, progress, text);
+	text_add(text, "  levels %" PRIu64 "  moves %" PRIu64, progress->levels_loaded, progress->moves);
+	troupe_server_snapshot(server, add_busy, text);
+}
+
 void status_draw(struct status_line *line, struct troupe_server *server)
 {
 	if (line->file < 0)
 		return;
 	struct troupe_progress progress = troupe_server_progress(server);
 	struct text text = {0};
-	text_add(&text, "sim %.3f s", progress.time_s);
-	add_rates(line, &progress, &text);
-	text_add(&text, "  levels %" PRIu64 "  moves %" PRIu64, progress.levels_loaded, progress.moves);
-	troupe_server_snapshot(server, add_busy, &text);
+	if (progress.awaited)
+		text_add(&text, "%u of %u secondaries present", troupe_server_secondaries(server, 0) - progress.awaited,
+			troupe_server_secondaries(server, 0));
+	else
+		add_run(line, server, &progress, &text);
 	size_t columns = terminal_columns(line->file);
 	if (text.count >= columns)
 		text.at[columns - 1] = '\0'; /* the last column would wrap */
@@ -81,7 +92,6 @@ void status_draw(struct status_line *line, struct troupe_server *server)
 
 void status_clear(struct status_line *line)
 {
-	if (line->drawn)
+	if (atomic_exchange(&line->drawn, false))
 		put(line->file, "\r\033[K");
-	line->drawn = false;
 }

@@ -1,10 +1,13 @@
-/* The live status line of a run, on a terminal: drawn over itself, gone at the end. Thread: the one that runs. */
+/* The live status line of a run, on a terminal: drawn over itself, gone at the end. Thread: the one that runs; any may
+ * clear it, to write a line of its own. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 
 #include "base/base.h"
 
 #include <troupe/server.h>
+
+#include <stdatomic.h>
 
 enum { STATUS_WINDOW = 10 }; /* watches that rates are taken over: about a second */
 
@@ -15,7 +18,7 @@ struct status_sample {
 
 struct status_line {
 	int file; /* -1: draws nothing */
-	bool drawn;
+	_Atomic bool drawn;
 	uint32_t samples;
 	struct status_sample sample[STATUS_WINDOW]; /* a ring */
 };

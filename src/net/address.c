@@ -155,25 +155,41 @@ troupe_status address_parse_listen(
 	return TROUPE_OK;
 }
 
-void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
+void address_host_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
 {
 	char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE];
 	if (is_v4(address)) {
 		struct sockaddr_in v4 = v4_of(address);
-		inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
-		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s:%u", host, ntohs(v4.sin_port));
+		inet_ntop(AF_INET, &v4.sin_addr, ret_text, ADDRESS_TEXT_BYTES);
 	} else if (is_v6(address)) {
 		struct sockaddr_in6 v6 = v6_of(address);
 		bool zoned = v6.sin6_scope_id && if_indextoname(v6.sin6_scope_id, zone);
 		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-		snprintf(ret_text, ADDRESS_TEXT_BYTES, "[%s%s%s]:%u", host, zoned ? "%" : "", zoned ? zone : "",
-			ntohs(v6.sin6_port));
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s%s%s", host, zoned ? "%" : "", zoned ? zone : "");
 	} else {
 		snprintf(ret_text, ADDRESS_TEXT_BYTES, "nowhere");
 	}
 }
 
+void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
+{
+	char host[ADDRESS_TEXT_BYTES];
+	address_host_text(address, host);
+	if (is_v4(address) || is_v6(address))
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, is_v6(address) ? "[%.70s]:%u" : "%.70s:%u", host,
+			address_port(address));
+	else
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s", host);
+}
+
 /* --- questions ---------------------------------------------------------------------------------------------------- */
+
+bool address_is_wildcard(const struct address *address)
+{
+	struct sockaddr_in6 v6 = is_v6(address) ? v6_of(address) : (struct sockaddr_in6){0};
+	return is_v4(address) ? v4_of(address).sin_addr.s_addr == INADDR_ANY
+			      : is_v6(address) && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
 
 bool address_is_loopback(const struct address *address)
 {

@@ -27,6 +27,10 @@ troupe_status address_parse_listen(
 	const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error);
 /* "10.0.0.3:4711", "[::1]:4711". */
 void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES]);
+/* "10.0.0.3", "::1". */
+void address_host_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES]);
+/* All addresses of this machine: what "*" is. */
+bool address_is_wildcard(const struct address *address);
 /* Of this machine alone; the wildcard is not. */
 bool address_is_loopback(const struct address *address);
 bool address_same_host(const struct address *a, const struct address *b);

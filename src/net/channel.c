@@ -37,6 +37,7 @@ struct channel {
 	uint32_t limit;
 	bool wants_write; /* TLS does */
 	bool finishing, said_goodbye;
+	bool server;
 	struct troupe_error failure;
 	struct {
 		char *at;
@@ -101,6 +102,7 @@ static troupe_status make(int fd, const char *peer, const struct channel_options
 	struct channel *channel = mem_alloc(sizeof *channel);
 	channel->fd = fd;
 	channel->phase = phase;
+	channel->server = options->role == CHANNEL_SERVER;
 	troupe_status status = set_up_tls(channel, options, error);
 	if (status) {
 		free(channel);
@@ -233,11 +235,17 @@ static troupe_status work_connect(struct channel *channel, struct troupe_error *
 
 static troupe_status fail_io(struct channel *channel, int code, const char *when, struct troupe_error *error)
 {
-	if (code)
-		return break_off(channel, TROUPE_EPEER, error, "the connection broke off%s: %s", when, strerror(code));
+	const char *guess = "";
 	bool mute = !channel->in.any && !channel->tls && channel->in.begin == channel->in.end;
-	return break_off(channel, TROUPE_EPEER, error, "closed the connection%s%s", when,
-		mute ? " without a word: it may have a key, and we have none" : "");
+	if (!channel->server && channel->phase == SHAKING_HANDS) /* who has another key says so by an alert */
+		guess = ": it may have no key, and we have one";
+	else if (!channel->server && mute)
+		guess = ": it may have a key, and we have none";
+	if (code)
+		return break_off(
+			channel, TROUPE_EPEER, error, "the connection broke off%s: %s%s", when, strerror(code), guess);
+	return break_off(channel, TROUPE_EPEER, error, "closed the connection%s%s%s", when,
+		mute ? " without a word" : "", guess);
 }
 
 /* Of TLS: whether it went wrong; otherwise *ret_moved says whether it may be asked again now. */

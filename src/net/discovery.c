@@ -2,7 +2,8 @@
  * sent is sent on each in turn. Loopback is among them although Linux does not call it able to multicast: it is how
  * processes of one machine find each other when there is no network.
  *
- * Authenticity is checked before anything is decoded. */
+ * Authenticity is checked before anything else is looked at; of what is not authentic no more is kept than what
+ * discovery_take_foreign() is there for. */
 #include "net/discovery.h"
 
 #include "net/tls.h"
@@ -21,6 +22,12 @@
 #define SECOND_NS UINT64_C(1000000000)
 enum { PER_SECOND = 1000 };
 
+struct foreign {
+	const char *why; /* NULL: none */
+	struct announcement announcement;
+	struct address address;
+};
+
 struct discovery {
 	int fd;
 	struct ip_mreqn interfaces[DISCOVERY_INTERFACES_MAX];
@@ -34,6 +41,7 @@ struct discovery {
 	 * waited for, or a flood would wake us for each. */
 	uint64_t interval_ns, spent_ns, pause_until_ns;
 	uint64_t dropped;
+	struct foreign foreign[2]; /* by role: secondary, primary */
 };
 
 /* --- interfaces --------------------------------------------------------------------------------------------------- */
@@ -168,6 +176,18 @@ uint64_t discovery_dropped(const struct discovery *discovery)
 	return discovery->dropped;
 }
 
+void discovery_describe(const struct discovery *discovery, struct text *out)
+{
+	struct in_addr group = {.s_addr = htonl(GROUP)};
+	char text[INET_ADDRSTRLEN], name[IF_NAMESIZE];
+	inet_ntop(AF_INET, &group, text, sizeof text);
+	text_add(out, "%s:%u (", text, discovery->port);
+	for (uint32_t i = 0; i < discovery->interface_count; i++)
+		text_add(out, "%s%s", i ? ", " : "",
+			if_indextoname((unsigned)discovery->interfaces[i].imr_ifindex, name) ? name : "?");
+	text_add(out, ")");
+}
+
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
 static bool send_on(struct discovery *discovery, const struct ip_mreqn *interface)
@@ -236,6 +256,51 @@ static bool read_one(const struct discovery *discovery, const char *bytes, size_
 	return !announcement_decode(bytes, count, ret, NULL) && !strcmp(ret->partition, discovery->partition);
 }
 
+/* A datagram that could not be read: it is valid if its MAC is taken away, or if it is not thought to have one. */
+static const char *why_foreign(
+	const struct discovery *discovery, const char *bytes, size_t count, struct announcement *ret)
+{
+	bool keyless = !announcement_decode(bytes, count, ret, NULL);
+	if (!keyless && (count < KEY_MAC_BYTES || announcement_decode(bytes, count - KEY_MAC_BYTES, ret, NULL)))
+		return NULL;
+	if (ret->kind != ANNOUNCE_HERE || strcmp(ret->partition, discovery->partition) != 0)
+		return NULL;
+	if (discovery->has_key)
+		return keyless ? "has no key, and we have one" : "has another key than ours";
+	return keyless ? NULL : "has a key, and we have none";
+}
+
+static void place(struct address *address, const struct sockaddr_in *from, uint16_t port)
+{
+	*address = (struct address){.raw_bytes = sizeof *from};
+	memcpy(address->raw, from, sizeof *from);
+	address_set_port(address, port);
+}
+
+static void drop(struct discovery *discovery, const char *bytes, size_t count, const struct sockaddr_in *from)
+{
+	struct foreign foreign;
+	discovery->dropped++;
+	foreign.why = why_foreign(discovery, bytes, count, &foreign.announcement);
+	if (!foreign.why)
+		return;
+	place(&foreign.address, from, foreign.announcement.port);
+	discovery->foreign[foreign.announcement.role == HELLO_PRIMARY] = foreign;
+}
+
+bool discovery_take_foreign(struct discovery *discovery, enum hello_role role, struct announcement *ret_announcement,
+	struct address *ret_address, const char **ret_why)
+{
+	struct foreign *foreign = &discovery->foreign[role == HELLO_PRIMARY];
+	if (!foreign->why)
+		return false;
+	*ret_announcement = foreign->announcement;
+	*ret_address = foreign->address;
+	*ret_why = foreign->why;
+	foreign->why = NULL;
+	return true;
+}
+
 bool discovery_receive(struct discovery *discovery, uint64_t now_ns, struct announcement *ret_announcement,
 	struct address *ret_address)
 {
@@ -249,15 +314,14 @@ bool discovery_receive(struct discovery *discovery, uint64_t now_ns, struct anno
 			discovery->spent_ns -= discovery->interval_ns;
 			return false;
 		}
-		if (count > (ssize_t)sizeof bytes || from_bytes != sizeof from ||
-			!read_one(discovery, bytes, (size_t)count, ret_announcement)) {
+		if (count > (ssize_t)sizeof bytes || from_bytes != sizeof from) {
 			discovery->dropped++;
-			continue;
+		} else if (!read_one(discovery, bytes, (size_t)count, ret_announcement)) {
+			drop(discovery, bytes, (size_t)count, &from);
+		} else {
+			place(ret_address, &from, ret_announcement->port);
+			return true;
 		}
-		*ret_address = (struct address){.raw_bytes = sizeof from};
-		memcpy(ret_address->raw, &from, sizeof from);
-		address_set_port(ret_address, ret_announcement->port);
-		return true;
 	}
 	return false;
 }

@@ -28,7 +28,11 @@ struct listener {
 	struct stranger strangers[LISTENER_STRANGERS_MAX]; /* in the order in which they came */
 	uint32_t count;
 	struct listener_counts counts;
-	struct troupe_error last_refusal;
+	struct {
+		bool any;
+		struct address address;
+		struct troupe_error why;
+	} refusal; /* the newest that nobody has asked for */
 };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -46,7 +50,10 @@ static troupe_status open_socket(struct listener *listener, struct troupe_error 
 		char text[ADDRESS_TEXT_BYTES];
 		int code = errno;
 		address_text(&listener->address, text);
-		return fail(error, TROUPE_EIO, "cannot listen on %s: %s", text, strerror(code));
+		return fail(error, TROUPE_EIO, "cannot listen on %s: %s%s", text, strerror(code),
+			code == EADDRINUSE ? ": is there another primary on this machine? --network-listen :PORT "
+					     "takes another port"
+					   : "");
 	}
 	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
 	return TROUPE_OK;
@@ -111,9 +118,14 @@ struct listener_counts listener_counts(const struct listener *listener)
 	return listener->counts;
 }
 
-const char *listener_last_refusal(const struct listener *listener)
+bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why)
 {
-	return listener->last_refusal.text;
+	if (!listener->refusal.any)
+		return false;
+	*ret_address = listener->refusal.address;
+	*ret_why = listener->refusal.why;
+	listener->refusal.any = false;
+	return true;
 }
 
 /* --- who is here -------------------------------------------------------------------------------------------------- */
@@ -127,7 +139,9 @@ static void take_out(struct listener *listener, uint32_t at)
 
 static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
 {
-	listener->last_refusal = *why;
+	listener->refusal.any = true;
+	listener->refusal.address = listener->strangers[at].address;
+	listener->refusal.why = *why;
 	*counter += 1;
 	channel_destroy(listener->strangers[at].channel);
 	take_out(listener, at);

@@ -46,8 +46,8 @@ struct listener_counts {
 	uint64_t broken;  /* wrong key, no key, rubbish, or gone */
 };
 struct listener_counts listener_counts(const struct listener *listener);
-/* Why the last of those that are counted as late, dropped or broken went; "" when none has. For one who wonders why a
- * secondary does not come in. */
-const char *listener_last_refusal(const struct listener *listener);
+/* The newest of those that are counted as late, dropped or broken, each asked for once: from where it came, and why it
+ * went ("10.0.0.3:4711: ..."). For one who wonders why a secondary does not come in. False: none since. */
+bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why);
 
 #endif

@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	PEERS_STEP_BYTES = 80,  /* "; the last step that all had acknowledged is N", terminated */
+	PEERS_LINE_BYTES = 320, /* of who is here: with who waited for them, and the step, it is one error's text */
+};
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
@@ -91,6 +96,13 @@ void peers_send_refuse(struct peers *peers, uint32_t id, const char *why)
 	size_t begin = peers->bytes.count;
 	refuse_encode(why, &peers->bytes);
 	peers_push_send(peers, id, FRAME_REFUSE, begin);
+}
+
+void peers_push_turned_away(struct peers *peers, uint32_t id, const char *why)
+{
+	size_t begin = peers->bytes.count;
+	text_add(&peers->bytes, "%s: %s", peers->all[id].name, why);
+	peers_push(peers, (struct peers_action){.kind = PEERS_TURNED_AWAY, .id = id}, begin);
 }
 
 static void send_stop(struct peers *peers, uint32_t id)
@@ -183,8 +195,12 @@ void peers_drop(struct peers *peers, uint32_t id, const char *why, uint64_t now_
 
 void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
-	if (is_here(peers, id))
-		peers_lose(peers, id, STOP_BROKEN, why, FAREWELL_WORDS, now_ns);
+	if (!is_here(peers, id))
+		return;
+	const struct peer *peer = &peers->all[id];
+	if (is_primary(peers) && peer->stage == STRANGER)
+		peers_push_turned_away(peers, id, why);
+	peers_lose(peers, id, STOP_BROKEN, why, FAREWELL_WORDS, now_ns);
 }
 
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
@@ -374,18 +390,33 @@ static void tick_step(struct peers *peers, uint64_t now_ns)
 	peers_lose(peers, first, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
 }
 
+/* As many as there is room for in one line; of the others, how many they are. */
+static void say_who_is_here(const struct peers *peers, struct text *out)
+{
+	uint32_t named = 0;
+	text_add(out, ", present: ");
+	for (uint32_t i = 1; i <= peers->options.secondaries; i++) {
+		const char *name = peers->members[i] == PEERS_NONE ? NULL : peers->all[peers->members[i]].name;
+		if (name && out->count + strlen(name) < PEERS_LINE_BYTES)
+			text_add(out, "%s%s", named++ ? ", " : "", name);
+	}
+	if (named < peers->present)
+		text_add(out, "%s%u%s", named ? " and " : "", peers->present - named, named ? " more" : "");
+}
+
 static void say_who_is_missing(const struct peers *peers, struct text *out)
 {
-	text_add(out, "waited %.3g s", (double)peers->options.wait_ns / 1e9);
+	uint32_t all = peers->options.secondaries;
+	text_add(out, "waited %.6g s", (double)peers->options.wait_ns / 1e9);
 	if (!is_primary(peers)) {
 		text_add(out, " for a primary");
 		return;
 	}
-	text_add(out, " for %u secondaries: %u missing", peers->options.secondaries,
-		peers->options.secondaries - peers->present);
-	for (uint32_t i = 1; i <= peers->options.secondaries && peers->present; i++)
-		if (peers->members[i] != PEERS_NONE)
-			text_add(out, ", there is %s", peers->all[peers->members[i]].name);
+	text_add(out, " for %u %s: %u missing", all, all == 1 ? "secondary" : "secondaries", all - peers->present);
+	if (peers->present)
+		say_who_is_here(peers, out);
+	else
+		text_add(out, ", none present");
 }
 
 static void tick_wait(struct peers *peers, uint64_t now_ns)
@@ -458,7 +489,7 @@ troupe_status peers_end_status(const struct peers *peers, struct troupe_error *e
 {
 	const struct stop *end = &peers->end;
 	bool wrong = end->kind == STOP_BROKEN || end->kind == STOP_REFUSED;
-	char step[100];
+	char step[PEERS_STEP_BYTES], line[TROUPE_ERROR_TEXT_BYTES - PEERS_STEP_BYTES];
 	struct text text = {0};
 	if (peers->phase != PEERS_OVER || end->kind == STOP_DONE)
 		return TROUPE_OK;
@@ -470,10 +501,12 @@ troupe_status peers_end_status(const struct peers *peers, struct troupe_error *e
 		text_add(&text, "the last step that all had acknowledged is %llu",
 			(unsigned long long)end->next_step - 1);
 	peers_copy_words(step, sizeof step, text.at);
+	text.count = 0;
+	text_add(&text, "%.200s %s: %s", end->who, deed_of(end->kind), end->why);
+	peers_copy_words(line, sizeof line, text.at);
 	text_fini(&text);
 	/* the step last, and never cut off */
-	return fail(error, wrong ? TROUPE_EPROTOCOL : TROUPE_EPEER, "%.200s %s: %.180s; %s", end->who,
-		deed_of(end->kind), end->why, step);
+	return fail(error, wrong ? TROUPE_EPROTOCOL : TROUPE_EPEER, "%s; %s", line, step);
 }
 
 uint32_t peers_present(const struct peers *peers)

@@ -51,7 +51,7 @@ enum peers_action_kind {
 	PEERS_CLOSE,    /* close once what was sent has gone out (or a second has passed); the id is no more */
 	PEERS_ADMITTED, /* primary: has this number now, send it the world; secondary: we have it */
 	PEERS_LOST, /* before the start: the connection of this number is gone (its CLOSE comes, too); text says why */
-	PEERS_TURNED_AWAY, /* primary: somebody came who is not let in; text says who and why */
+	PEERS_TURNED_AWAY, /* primary: somebody came who is not let in, or sends rubbish; text says who and why */
 	PEERS_STARTED,     /* all are ready */
 	PEERS_ENDED,       /* see peers_end(). The last but for SEND and CLOSE */
 };

@@ -83,13 +83,13 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 		return TROUPE_EPROTOCOL;
 	}
 	if (peers->phase == PEERS_RUNNING)
-		return fail(
-			why, TROUPE_EPEER, "the simulation is fixed: it has begun with %u secondaries", peers->present);
+		return fail(why, TROUPE_EPEER, "the simulation is fixed: it has begun with %u %s", peers->present,
+			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
 		return fail(why, TROUPE_EPEER, "the same process is here already, as %s", twin->name);
 	if (peers->phase != PEERS_GATHERING)
-		return fail(
-			why, TROUPE_EPEER, "one too many: all %u secondaries are there", peers->options.secondaries);
+		return fail(why, TROUPE_EPEER, "one too many: it wants %u %s", peers->options.secondaries,
+			peers->options.secondaries == 1 ? "secondary, and has it" : "secondaries, and has them");
 	return TROUPE_OK;
 }
 
@@ -102,9 +102,7 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 		admit(peers, id, hello, now_ns);
 		return;
 	}
-	size_t begin = peers->bytes.count;
-	text_add(&peers->bytes, "%s: %s", peers->all[id].name, why.text);
-	peers_push(peers, (struct peers_action){.kind = PEERS_TURNED_AWAY, .id = id}, begin);
+	peers_push_turned_away(peers, id, why.text);
 	peers_lose(peers, id, STOP_REFUSED, why.text, FAREWELL_WORDS, now_ns);
 }
 

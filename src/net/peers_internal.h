@@ -63,6 +63,7 @@ void peers_push(struct peers *peers, struct peers_action action, size_t begin);
 void peers_push_send(struct peers *peers, uint32_t id, enum frame_type type, size_t begin);
 void peers_push_close(struct peers *peers, uint32_t id);
 void peers_send_number(struct peers *peers, uint32_t id, enum frame_type type, uint64_t number);
+void peers_push_turned_away(struct peers *peers, uint32_t id, const char *why);
 void peers_send_refuse(struct peers *peers, uint32_t id, const char *why);
 
 /* Copies a text, cut to fit. */

@@ -2,10 +2,12 @@
 
 #include "base/clock.h"
 #include "server/session.h"
+#include "server/told.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,11 @@ struct network {
 	uint64_t wait_ns;
 	struct session session;
 	struct discovery *discovery;
+	struct troupe_error unheard; /* why there is no discovery */
 	uint64_t announced_ns;
-	char *sought; /* where, for messages */
+	bool keyed;
+	_Atomic uint32_t awaited;
+	struct told told;
 	/* the world that is sent */
 	const struct troupe_server *server;
 	struct text world;
@@ -39,6 +44,88 @@ struct network {
 	int quit;
 	struct tcp_counts counts; /* at the end */
 };
+
+/* --- telling people ----------------------------------------------------------------------------------------------- */
+
+static void note(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void note(const struct network *network, const char *format, ...)
+{
+	const struct troupe_server_def *def = &network->server->def;
+	struct troupe_error text;
+	va_list args;
+	if (!def->on_note || !network->session.listener) /* those who were started here need no words */
+		return;
+	va_start(args, format);
+	fail_v(&text, TROUPE_OK, format, args);
+	va_end(args);
+	def->on_note(def->ctx, text.text);
+}
+
+static const char *word(uint32_t secondaries)
+{
+	return secondaries == 1 ? "secondary" : "secondaries";
+}
+
+static void note_waiting(const struct network *network)
+{
+	const struct address *address = network->session.listener ? listener_address(network->session.listener) : NULL;
+	char where[ADDRESS_TEXT_BYTES];
+	struct text how = {0};
+	if (!address)
+		return;
+	address_text(address, where);
+	text_add(&how, "%s%s%s, ", where, address_is_wildcard(address) ? ", all interfaces" : "",
+		address_is_loopback(address) ? ", this machine only" : "");
+	if (network->discovery) {
+		text_add(&how, "found by multicast at ");
+		discovery_describe(network->discovery, &how);
+	} else {
+		text_add(&how, "not found by multicast (%s)", network->unheard.text);
+	}
+	text_add(&how, *network->hello.partition ? ", partition '%s'" : ", default partition%s",
+		network->hello.partition);
+	note(network, "waiting for %u %s at %s, %s", network->secondaries, word(network->secondaries), how.at,
+		network->keyed ? "with a key" : "without a key");
+	text_fini(&how);
+}
+
+/* Of strangers: who it was, and why, but not as often as they come. */
+static void note_refusals(struct network *network)
+{
+	struct address address;
+	struct troupe_error why;
+	if (!listener_take_refusal(network->session.listener, &address, &why))
+		return;
+	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
+	address_text(&address, where);
+	address_host_text(&address, host);
+	const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
+	if (told_take(&network->told, host, strlen(host), reason, clock_now_ns()))
+		note(network, "turned away %s", why.text);
+}
+
+static void note_foreign(struct network *network)
+{
+	struct announcement announcement;
+	struct address address;
+	const char *why;
+	char host[ADDRESS_TEXT_BYTES];
+	while (network->discovery && discovery_receive(network->discovery, clock_now_ns(), &announcement, &address))
+		; /* secondaries that will come by themselves, and what it says itself */
+	if (!network->discovery ||
+		!discovery_take_foreign(network->discovery, HELLO_SECONDARY, &announcement, &address, &why) ||
+		!told_take(&network->told, announcement.id, sizeof announcement.id, why, clock_now_ns()))
+		return;
+	address_host_text(&address, host);
+	note(network, "a secondary at %s cannot join: it %s", host, why);
+}
+
+static void note_joined(const struct network *network, const struct peers_action *action)
+{
+	const struct channel *channel = network->session.channels.at[action->id];
+	note(network, "secondary %u of %u joined from %s", action->secondary, network->secondaries,
+		channel ? channel_peer(channel) : peers_name(network->session.peers, action->id));
+}
 
 /* --- giving the world --------------------------------------------------------------------------------------------- */
 
@@ -86,14 +173,21 @@ static void send_world(struct network *network, uint32_t id)
 static void on_action(void *ctx, const struct peers_action *action)
 {
 	struct network *network = ctx;
-	if (action->kind == PEERS_ADMITTED)
+	struct peers *peers = network->session.peers;
+	uint64_t now = clock_now_ns();
+	if (action->kind == PEERS_ADMITTED) {
+		note_joined(network, action);
 		send_world(network, action->id);
-	else if (action->kind == PEERS_LOST || action->kind == PEERS_TURNED_AWAY)
-		server_warn(network->server, action->bytes);
-	else if (action->kind == PEERS_STARTED)
+	} else if (action->kind == PEERS_LOST) {
+		note(network, "%s; %u of %u present", action->bytes, peers_present(peers), network->secondaries);
+	} else if (action->kind == PEERS_TURNED_AWAY && told_take(&network->told, "", 0, action->bytes, now)) {
+		note(network, "turned away %s", action->bytes);
+	} else if (action->kind == PEERS_STARTED) {
 		network->started = true;
-	else if (action->kind == PEERS_ENDED)
+		note(network, "%u %s ready: the run begins", network->secondaries, word(network->secondaries));
+	} else if (action->kind == PEERS_ENDED) {
 		network->ended = true;
+	}
 }
 
 /* --- being found -------------------------------------------------------------------------------------------------- */
@@ -118,26 +212,23 @@ static troupe_status listen_at(
 {
 	struct listener_options options = {.key = key, .insecure = def->insecure};
 	const char *where = def->listen ? def->listen : key || def->insecure ? "*" : "";
-	char text[ADDRESS_TEXT_BYTES];
 	troupe_status status = address_parse_listen(where, ADDRESS_PORT, &options.address, error);
-	if (!status)
-		status = listener_create(&options, &network->session.listener, error);
-	if (status)
-		return status;
-	address_text(listener_address(network->session.listener), text);
-	network->sought = mem_strdup(text);
-	return TROUPE_OK;
+	return status ? status : listener_create(&options, &network->session.listener, error);
 }
 
-/* Without multicast an address can still be given, so that it cannot be had is only said. */
-static void look_around(struct network *network, const struct troupe_network *def, const struct key *key)
+/* Without multicast an address can still be given, so that it cannot be had is only said; but an interface that was
+ * named must be there. */
+static troupe_status look_around(
+	struct network *network, const struct troupe_network *def, const struct key *key, struct troupe_error *error)
 {
 	struct discovery_options options = {.interface = def->interface,
 		.loopback_only =
 			address_is_loopback(listener_address(network->session.listener)) || (!key && !def->insecure),
 		.key = key,
 		.partition = network->hello.partition};
-	(void)discovery_create(&options, &network->discovery, NULL);
+	if (discovery_create(&options, &network->discovery, &network->unheard) == TROUPE_EINVAL && def->interface)
+		return fail(error, TROUPE_EINVAL, "%s", network->unheard.text);
+	return TROUPE_OK;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -173,12 +264,12 @@ static troupe_status check(const struct troupe_network *def, struct troupe_error
 static troupe_status open_door(struct network *network, const struct troupe_network *def, struct troupe_error *error)
 {
 	struct key key;
-	bool keyed;
-	troupe_status status = session_key(def, &key, &keyed, error);
+	troupe_status status = session_key(def, &key, &network->keyed, error);
+	const struct key *given = network->keyed ? &key : NULL;
 	if (!status)
-		status = listen_at(network, def, keyed ? &key : NULL, error);
+		status = listen_at(network, def, given, error);
 	if (!status)
-		look_around(network, def, keyed ? &key : NULL);
+		status = look_around(network, def, given, error);
 	key_forget(&key);
 	return status;
 }
@@ -187,7 +278,7 @@ troupe_status network_create(const struct troupe_network *def, struct network **
 {
 	struct network *network = mem_alloc(sizeof *network);
 	troupe_status status = check(def, error);
-	network->secondaries = status ? 0 : def->secondaries;
+	network->secondaries = network->awaited = status ? 0 : def->secondaries;
 	network->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
 	network->wait_ns = (uint64_t)(def->wait_s * 1e9);
 	network->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -233,7 +324,6 @@ void network_destroy(struct network *network)
 	if (network->quit >= 0)
 		(void)close(network->quit);
 	free(network->channels);
-	free(network->sought);
 	text_fini(&network->world);
 	vec_free(&network->sent);
 	free(network);
@@ -242,6 +332,11 @@ void network_destroy(struct network *network)
 uint32_t network_secondaries(const struct network *network)
 {
 	return network->secondaries;
+}
+
+uint32_t network_awaited(const struct network *network)
+{
+	return atomic_load(&network->awaited);
 }
 
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
@@ -296,11 +391,22 @@ static void take_channels(struct network *network)
 
 /* --- after the start ---------------------------------------------------------------------------------------------- */
 
+static void note_late(struct network *network, const struct channel *channel)
+{
+	static const char what[] = "came too late";
+	const char *peer = channel_peer(channel), *port = strrchr(peer, ':');
+	size_t host = port ? (size_t)(port - peer) : strlen(peer);
+	if (told_take(&network->told, peer, host, what, clock_now_ns()))
+		note(network, "turned away %s: it %s, the simulation has begun", peer, what);
+}
+
 static void turn_away(struct network *network, struct channel *channel)
 {
 	struct text bytes = {0};
 	char why[160];
-	(void)snprintf(why, sizeof why, "the simulation has begun: its %u secondaries are fixed", network->secondaries);
+	(void)snprintf(why, sizeof why, "the simulation has begun: it is fixed with %u %s", network->secondaries,
+		word(network->secondaries));
+	note_late(network, channel);
 	refuse_encode(why, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	text_fini(&bytes);
@@ -325,6 +431,7 @@ static void *keep_door(void *arg)
 		if (fds[count].revents)
 			return NULL;
 		listener_work(listener, clock_now_ns());
+		note_refusals(network);
 		while ((channel = listener_take(listener)))
 			turn_away(network, channel);
 		session_flush(&network->session, 0);
@@ -370,6 +477,7 @@ troupe_status network_gather(struct network *network, struct troupe_server *serv
 {
 	_Atomic bool *stop = &server->worlds[0].primary.stop;
 	begin_gathering(network, server);
+	note_waiting(network);
 	while (!network->started && !network->ended) {
 		if (atomic_load(stop))
 			peers_stop(network->session.peers, STOP_LEFT, "it was stopped before the start");
@@ -378,6 +486,10 @@ troupe_status network_gather(struct network *network, struct troupe_server *serv
 		session_work(&network->session, SESSION_TICK_MS, -1, false);
 		if (!network->started)
 			count_sockets(network);
+		atomic_store(&network->awaited, network->secondaries - peers_present(network->session.peers));
+		if (network->session.listener)
+			note_refusals(network);
+		note_foreign(network);
 		send_data(network);
 		if (server->def.on_watch)
 			server->def.on_watch(server->def.ctx);

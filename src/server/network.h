@@ -18,6 +18,8 @@ troupe_status network_create(
 /* NULL is fine. Tells all that the run is done, unless they know better. After the crew. */
 void network_destroy(struct network *network);
 uint32_t network_secondaries(const struct network *network);
+/* Those that are not there yet. Any thread. */
+uint32_t network_awaited(const struct network *network);
 /* Before the first step: blocks until all are there, have the world as it is now, and came to the same hash. Ends, with
  * TROUPE_EPEER, when the primary of the world is told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_server *server, struct troupe_error *error);

@@ -6,6 +6,7 @@
 #include "base/gate.h"
 #include "run/secondary.h"
 #include "server/session.h"
+#include "server/told.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 200, GRACE_MS = 500, STOP_LOOK_MS = 20 };
+enum { RETRY_MS = 200, ANNOUNCE_MS = 500, GRACE_MS = 500, STOP_LOOK_MS = 20 };
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
@@ -25,8 +26,10 @@ struct troupe_secondary {
 	bool keyed;
 	struct address address; /* of the primary, when it is known */
 	bool addressed;
-	uint64_t wait_ns;
+	struct text sought; /* where it looks, for people */
 	struct discovery *discovery;
+	uint64_t announced_ns;
+	struct told told;
 	struct session session;
 	struct channel *connecting; /* not open yet */
 	uint64_t retry_ns;          /* not to be tried again before */
@@ -72,6 +75,14 @@ static void wake(const struct troupe_secondary *s)
 {
 	uint64_t one = 1;
 	(void)!write(s->woken, &one, sizeof one);
+}
+
+/* Why it has not joined; once, however often it is tried. */
+static void note_failure(struct troupe_secondary *s, const char *why)
+{
+	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
+	if (told_take(&s->told, "", 0, why, clock_now_ns()))
+		note(s, "%s", why);
 }
 
 /* --- the other thread --------------------------------------------------------------------------------------------- */
@@ -168,11 +179,11 @@ static void on_action(void *ctx, const struct peers_action *action)
 		uint32_t all;
 		s->number = peers_own_number(s->session.peers, &all);
 		s->admitted = true;
-		note(s, "secondary %u of %u of %s", s->number, all, peers_name(s->session.peers, action->id));
+		note(s, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id), s->number, all);
 	} else if (action->kind == PEERS_LOST) {
-		(void)fail(&s->last, TROUPE_EPEER, "%s", action->bytes);
+		s->admitted = false;
 		s->ended |= s->wanted; /* its world would be another one */
-		note(s, "%s", action->bytes);
+		note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		s->started = true;
 	} else if (action->kind == PEERS_ENDED) {
@@ -195,6 +206,34 @@ static void hear_announcements(struct troupe_secondary *s)
 	}
 }
 
+/* For people at the primary: its announcements are heard or not, and when it has another key only they are. */
+static void announce(struct troupe_secondary *s)
+{
+	struct announcement announcement = {.kind = ANNOUNCE_HERE, .role = HELLO_SECONDARY};
+	uint64_t now = clock_now_ns();
+	if (!s->discovery || s->admitted || now - s->announced_ns < ANNOUNCE_MS * UINT64_C(1000000))
+		return;
+	memcpy(announcement.id, s->hello.id, sizeof announcement.id);
+	memcpy(announcement.name, s->hello.name, sizeof announcement.name);
+	(void)discovery_send(s->discovery, &announcement, NULL);
+	s->announced_ns = now;
+}
+
+static void note_foreign(struct troupe_secondary *s)
+{
+	struct announcement announcement;
+	struct address address;
+	const char *why;
+	char where[ADDRESS_TEXT_BYTES];
+	if (!s->discovery || s->admitted ||
+		!discovery_take_foreign(s->discovery, HELLO_PRIMARY, &announcement, &address, &why) ||
+		!told_take(&s->told, announcement.id, sizeof announcement.id, why, clock_now_ns()))
+		return;
+	address_text(&address, where);
+	note(s, "there is a primary at %s, but it %s", where, why);
+	(void)fail(&s->last, TROUPE_EPEER, "the one at %s %s", where, why);
+}
+
 static void try_to_connect(struct troupe_secondary *s)
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
@@ -215,9 +254,7 @@ static void work_connecting(struct troupe_secondary *s)
 		return;
 	struct troupe_error why;
 	if (channel_work(s->connecting, clock_now_ns(), &why)) {
-		if (strcmp(why.text, s->last.text) != 0) /* once, however often it is tried */
-			note(s, "%s", why.text);
-		s->last = why;
+		note_failure(s, why.text);
 		channel_destroy(s->connecting);
 		s->connecting = NULL;
 	} else if (channel_is_open(s->connecting)) {
@@ -249,10 +286,14 @@ static void tell_ready(struct troupe_secondary *s)
 
 static void gather(struct troupe_secondary *s)
 {
+	if (s->sought.count)
+		note(s, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (atomic_load(&s->stop))
 			peers_stop(s->session.peers, STOP_LEFT, "it was stopped before the start");
+		announce(s);
 		hear_announcements(s);
+		note_foreign(s);
 		try_to_connect(s);
 		work_connecting(s);
 		int file = file_to_watch(s);
@@ -339,18 +380,25 @@ static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
+static troupe_status why_not_started(const struct troupe_secondary *s, struct troupe_error *error)
+{
+	const struct stop *end = peers_end(s->session.peers);
+	const char *last = s->last.text;
+	if (s->load_status)
+		return fail(error, s->load_status, "%s", s->load_error.text);
+	if (end && end->kind == STOP_MISSING && !s->admitted && s->sought.count)
+		return fail(error, TROUPE_EPEER, "%s %s%s%s", end->why, s->sought.at, *last ? ": " : "", last);
+	troupe_status status = peers_end_status(s->session.peers, error);
+	return status ? status : fail(error, TROUPE_EPEER, "%s", last);
+}
+
 troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_error *error)
 {
 	struct troupe_error unwanted;
 	gather(s);
 	if (s->started)
 		return run(s, error ? error : &unwanted);
-	troupe_status status = s->load_status ? fail(error, s->load_status, "%s", s->load_error.text)
-					      : peers_end_status(s->session.peers, error);
-	bool stopped = atomic_load(&s->stop);
-	if (!status && !stopped)
-		status = fail(error, TROUPE_EPEER, "%s", s->last.text);
-	return stopped ? TROUPE_OK : status;
+	return atomic_load(&s->stop) ? TROUPE_OK : why_not_started(s, error);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -362,6 +410,23 @@ static troupe_status take_socket(struct troupe_secondary *s, int file, struct tr
 	if (status)
 		(void)close(file);
 	return status;
+}
+
+static void describe_way(struct troupe_secondary *s, const struct troupe_network *network)
+{
+	char where[ADDRESS_TEXT_BYTES];
+	bool confined = !s->keyed && !network->insecure;
+	if (s->addressed) {
+		address_text(&s->address, where);
+		text_add(&s->sought, "at %s", where);
+	} else {
+		text_add(&s->sought, "by multicast at ");
+		discovery_describe(s->discovery, &s->sought);
+		text_add(&s->sought, *s->hello.partition ? ", partition '%s'" : ", default partition%s",
+			s->hello.partition);
+	}
+	text_add(&s->sought, ", %s%s", s->keyed ? "with a key" : "without a key",
+		confined ? " and so on this machine only" : "");
 }
 
 static troupe_status find_way(
@@ -378,13 +443,18 @@ static troupe_status find_way(
 				"%s: without a key only this machine: expected a key file (see troupe keygen), or "
 				"--network-insecure",
 				network->address);
+		if (!status)
+			describe_way(s, network);
 		return status;
 	}
 	struct discovery_options options = {.interface = network->interface,
 		.loopback_only = !s->keyed && !network->insecure,
 		.key = s->keyed ? &s->key : NULL,
 		.partition = s->hello.partition};
-	return discovery_create(&options, &s->discovery, error);
+	status = discovery_create(&options, &s->discovery, error);
+	if (!status)
+		describe_way(s, network);
+	return status;
 }
 
 troupe_status troupe_secondary_create(
@@ -435,6 +505,7 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	wire_copy_destroy(s->copy);
 	troupe_server_destroy(s->server);
 	text_fini(&s->world);
+	text_fini(&s->sought);
 	key_forget(&s->key);
 	if (s->woken >= 0)
 		(void)close(s->woken);

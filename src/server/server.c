@@ -451,6 +451,7 @@ struct troupe_progress troupe_server_progress(const struct troupe_server *server
 		progress.moves += atomic_load_explicit(&primary->seen_moves, memory_order_relaxed);
 		progress.levels_loaded += atomic_load_explicit(&primary->seen_levels, memory_order_relaxed);
 	}
+	progress.awaited = server->network ? network_awaited(server->network) : 0;
 	return progress;
 }
 

@@ -135,6 +135,13 @@ static void hear(struct session *session, uint32_t id, enum frame_type type, con
 	session_act(session);
 }
 
+const char *session_bare(const struct channel *channel, const char *text)
+{
+	size_t count = strlen(channel_peer(channel));
+	bool named = !strncmp(text, channel_peer(channel), count) && !strncmp(text + count, ": ", 2);
+	return named ? text + count + 2 : text;
+}
+
 static void work_channel(struct session *session, uint32_t id)
 {
 	struct channel *channel = session->channels.at[id];
@@ -149,9 +156,9 @@ static void work_channel(struct session *session, uint32_t id)
 	if (session->channels.at[id] != channel)
 		return;
 	if (status) {
-		peers_break(session->peers, id, error.text, clock_now_ns());
+		peers_break(session->peers, id, session_bare(channel, error.text), clock_now_ns());
 	} else if (ended) {
-		peers_drop(session->peers, id, end.text, clock_now_ns());
+		peers_drop(session->peers, id, session_bare(channel, end.text), clock_now_ns());
 		channel_destroy(session_take(session, id));
 	}
 	session_act(session);

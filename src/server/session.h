@@ -20,7 +20,7 @@ struct session {
 	/* Frames of the world. False: the connection is to be broken, error says why. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);
-	/* ADMITTED, LOST, TURNED_AWAY, STARTED, ENDED. */
+	/* ADMITTED, LOST, TURNED_AWAY, STARTED, ENDED. While it is ADMITTED, its channel is channels.at[id]. */
 	void (*on_action)(void *ctx, const struct peers_action *action);
 	void *ctx;
 };
@@ -40,6 +40,9 @@ void session_act(struct session *session);
 struct channel *session_take(struct session *session, uint32_t id);
 /* What was said last shall go out, within so long. */
 void session_flush(struct session *session, int timeout_ms);
+
+/* What failed, without the name of whose channel it was: for those who say that themselves. */
+const char *session_bare(const struct channel *channel, const char *text);
 
 /* The key of a network, and whether there is one. */
 troupe_status session_key(

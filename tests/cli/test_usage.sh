@@ -438,7 +438,7 @@ grep -q '"iterations": [1-9]' r.json
 report $? 'no report of a run that failed'
 
 # --- signals -------------------------------------------------------------------------------------------------------
-for name in INT TERM; do
+for name in INT TERM HUP; do
 	rm -f r.json
 	"$troupe" run --hash-every 1000000 --report r.json w.sdf >out 2>err &
 	sleep 0.5
@@ -448,6 +448,17 @@ for name in INT TERM; do
 	[ $status = 0 ] && grep -q '"iterations": [1-9]' r.json
 	report $? "SIG$name: status $status"
 done
+
+(
+	trap '' HUP # as nohup does
+	"$troupe" run --hash-every 1000000 --until 3 --rtf 4 w.sdf >out 2>err &
+	sleep 0.3
+	kill -s HUP $! 2>err
+	wait $!
+)
+status=$?
+[ $status = 0 ] && grep -q '^3[0-9]* steps' err
+report $? "an ignored SIGHUP: status $status"
 
 # --- the status line -----------------------------------------------------------------------------------------------
 : >out

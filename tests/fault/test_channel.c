@@ -252,7 +252,7 @@ static void test_keys(void)
 		"server: the TLS handshake failed: it has no key, or another than ours");
 	keys_differ(NULL, &one_key, "closed the connection without a word: it may have a key, and we have none",
 		"server: it does not speak TLS: it has no key, and we have one");
-	keys_differ(&one_key, NULL, "closed the connection during the TLS handshake",
+	keys_differ(&one_key, NULL, "during the TLS handshake: it may have no key, and we have one",
 		"server: it speaks TLS: it has a key, and we have none");
 }
 
@@ -403,7 +403,11 @@ static void test_floods(const struct key *key)
 	check(counts.late >= 8, "who says nothing stays");
 	check(counts.accepted == counts.taken + counts.late + counts.dropped + counts.broken,
 		"somebody is not accounted for");
-	check(*listener_last_refusal(listener), "nothing is said about those who were turned away");
+	struct address address;
+	struct troupe_error why = {0};
+	check(listener_take_refusal(listener, &address, &why) && *why.text && address_is_loopback(&address),
+		"nothing is said about those who were turned away");
+	check(!listener_take_refusal(listener, &address, &why), "it is said twice");
 	check(mallinfo2().uordblks < before + (4 << 20), "floods leave %zu bytes", mallinfo2().uordblks - before);
 	end_flood();
 	listener_destroy(listener);
@@ -423,7 +427,10 @@ static void test_places(void)
 	check(listener_counts(listener).dropped == 100 - LISTENER_STRANGERS_MAX, "%d were dropped",
 		(int)listener_counts(listener).dropped);
 	check(listener_poll(listener, UINT64_MAX / 2, fds) == LISTENER_POLL_MAX, "more are here than may be");
-	check(strstr(listener_last_refusal(listener), "made room for others") != NULL, "it is not said why");
+	struct address address;
+	struct troupe_error why = {0};
+	check(listener_take_refusal(listener, &address, &why) && strstr(why.text, "made room for others"),
+		"it is not said why: '%s'", why.text);
 	end_flood();
 	listener_destroy(listener);
 }
@@ -461,7 +468,7 @@ static void test_where_to_listen(void)
 		return;
 	options.address = *listener_address(listener);
 	check(listener_create(&options, &second, &error) == TROUPE_EIO &&
-			strstr(error.text, "cannot listen on 0.0.0.0:"),
+			strstr(error.text, "cannot listen on 0.0.0.0:") && strstr(error.text, "another primary"),
 		"two listen at one place");
 	listener_destroy(listener);
 }
@@ -547,6 +554,10 @@ static bool hears(struct discovery *discovery, struct announcement *ret, struct 
 
 static void test_discovery(const struct key *key, const struct key *wrong)
 {
+	const char *why_not = !wrong ? "has a key, and we have none"
+			      : key  ? "has another key than ours"
+				     : "has no key, and we have one";
+	const char *why = "";
 	uint16_t port = (uint16_t)(20000 + getpid() % 20000);
 	struct discovery *here = discover(key, "p", port), *there = discover(key, "p", port);
 	struct discovery *foreign = discover(key, "q", port), *stranger = discover(wrong, "p", port);
@@ -571,6 +582,13 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 		check(discovery_dropped(foreign) == 1, "it was not there to be heard");
 		check(!hears(stranger, &got, &address, 100) && discovery_dropped(stranger) == 1,
 			"it is heard with another key, or none");
+		check(discovery_take_foreign(stranger, HELLO_PRIMARY, &got, &address, &why) && !strcmp(why, why_not) &&
+				address_port(&address) == 4711,
+			"of one with another key it is not said that it %s: '%s'", why_not, why);
+		check(!discovery_take_foreign(stranger, HELLO_PRIMARY, &got, &address, &why) &&
+				!discovery_take_foreign(stranger, HELLO_SECONDARY, &got, &address, &why) &&
+				!discovery_take_foreign(foreign, HELLO_PRIMARY, &got, &address, &why),
+			"of those who have nothing to do with each other it is said that their keys differ");
 		for (int i = 0; i < 2000; i++)
 			discovery_send(stranger, &announcement, NULL);
 		uint64_t begin_ns = clock_now_ns(), dropped = discovery_dropped(there);

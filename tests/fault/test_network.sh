@@ -4,55 +4,13 @@
 # and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
 # too many, or talks rubbish changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-XDG_CONFIG_HOME=$scratch/config
-export XDG_CONFIG_HOME
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-worlds=$(cd "$worlds" && pwd)
-cd "$scratch" || exit 1
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 stale=600
 rounds=${TROUPE_TEST_ROUNDS:-${quick:+6}} # of killing; check-long has 200
 rounds=${rounds:-20}
 until_step=3000
 far_step=15000
 
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
-# Whatever happens, nothing of ours is left: each process is in one of these files.
-end_processes()
-{
-	for file in "$scratch"/*.pid; do
-		[ -s "$file" ] && [ ! -s "${file%.pid}.status" ] && kill -KILL "$(cat "$file")" 2>/dev/null
-	done
-	rm -f "$scratch"/*.pid "$scratch"/*.status
-}
-end_all()
-{
-	end_processes
-	rm -rf "$scratch"
-}
-trap end_all EXIT
-trap 'exit 1' HUP INT TERM
-
-# start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
-start()
-{
-	name=$1
-	shift
-	rm -f "$name.status"
-	(
-		"$troupe" run "$@" >"$name.out" 2>"$name.err" &
-		echo $! >"$name.pid"
-		wait $!
-		echo $? >"$name.status"
-	) 2>/dev/null &
-}
-# ended NAME MS: within so long; its exit status in $status
-ended()
-{
-	until=$(($(now_ms) + $2))
-	while [ ! -s "$1.status" ] && [ "$(now_ms)" -lt $until ]; do sleep 0.02; done
-	status=$(cat "$1.status" 2>/dev/null)
-	[ -n "$status" ]
-}
 # waits until the primary has taken some steps
 going()
 {
@@ -175,13 +133,15 @@ for i in 1 2; do
 	check "the primary was killed: secondary $i says so: $(tail -n 1 s$i.err)" $?
 done
 saved 'the primary was killed'
-gather 2
-kill -TERM "$(cat p.pid)"
-ended p 1000 && [ "$status" = 0 ]
-check "the primary was told to leave: $status" $?
-ended s1 500 && [ "$status" = 3 ] && ended s2 500 && [ "$status" = 3 ]
-check "the primary left: $status" $?
-saved 'the primary left'
+for signal in TERM HUP; do
+	gather 2
+	kill -$signal "$(cat p.pid)"
+	ended p 1000 && [ "$status" = 0 ]
+	check "the primary was told to leave, by SIG$signal: $status" $?
+	ended s1 500 && [ "$status" = 3 ] && ended s2 500 && [ "$status" = 3 ]
+	check "the primary left, by SIG$signal: $status" $?
+	saved "the primary left, by SIG$signal"
+done
 
 # a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
 gather 1
@@ -209,7 +169,7 @@ check "and its secondary: $status" $?
 # not enough of them: who is missing is said
 "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$((port + 1)) \
 	--network-wait 0.3 2>missing.err
-[ $? = 3 ] && grep -q '2 missing' missing.err
+[ $? = 3 ] && grep -q '2 missing, none present' missing.err
 check "who is missing is said: $(tail -n 1 missing.err)" $?
 
 # any process of one run, at any moment

@@ -395,7 +395,7 @@ Test(peers, one_too_many_is_told_and_delays_nobody)
 	for (uint32_t i = 1; i <= 3; i++)
 		if (!net.nodes[i].started)
 			extra = i;
-	says(&net, extra, TROUPE_EPROTOCOL, "one too many: all 2 secondaries are there");
+	says(&net, extra, TROUPE_EPROTOCOL, "one too many: it wants 2 secondaries, and has them");
 	destroy(&net);
 }
 
@@ -412,7 +412,7 @@ Test(peers, who_comes_after_the_start_is_told_that_it_is_fixed)
 	for (int i = 0; i < 100; i++)
 		pass(&net, MS);
 	cr_assert(net.nodes[2].ended);
-	says(&net, 2, TROUPE_EPROTOCOL, "the simulation is fixed: it has begun with 1 secondaries");
+	says(&net, 2, TROUPE_EPROTOCOL, "the simulation is fixed: it has begun with 1 secondary");
 	cr_assert(!net.nodes[0].ended && !net.nodes[1].ended);
 	destroy(&net);
 }
@@ -582,7 +582,7 @@ Test(peers, who_waits_in_vain_says_who_is_missing)
 	net.nodes[0].peers = make_primary(3, 500 * MS, 0);
 	connect_node(&net, 1);
 	run_until_over(&net, 4000 * MS);
-	says(&net, 0, TROUPE_EPEER, "waited 0.5 s for 3 secondaries: 2 missing, there is secondary 1 (host:2 at");
+	says(&net, 0, TROUPE_EPEER, "waited 0.5 s for 3 secondaries: 2 missing, present: secondary 1 (host:2 at");
 	says(&net, 1, TROUPE_EPEER, "gave up: waited 0.5 s for 3 secondaries");
 	says(&net, 2, TROUPE_EPEER, "gave up: waited 3 s for a primary");
 	destroy(&net);

@@ -1,0 +1,45 @@
+# Processes of one networked run, in a folder of the test's own. Source it after tests/determinism/lib.sh, which counts.
+XDG_CONFIG_HOME=$scratch/config
+export XDG_CONFIG_HOME
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+worlds=$(cd "$worlds" && pwd)
+cd "$scratch" || exit 1
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+# Whatever happens, nothing of ours is left: each process is in one of these files.
+end_processes()
+{
+	for file in "$scratch"/*.pid; do
+		[ -s "$file" ] && [ ! -s "${file%.pid}.status" ] && kill -KILL "$(cat "$file")" 2>/dev/null
+	done
+	rm -f "$scratch"/*.pid "$scratch"/*.status
+}
+end_all()
+{
+	end_processes
+	rm -rf "$scratch"
+}
+trap end_all EXIT
+trap 'exit 1' HUP INT TERM
+
+# start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
+start()
+{
+	name=$1
+	shift
+	rm -f "$name.status"
+	(
+		"$troupe" run "$@" >"$name.out" 2>"$name.err" &
+		echo $! >"$name.pid"
+		wait $!
+		echo $? >"$name.status"
+	) 2>/dev/null &
+}
+# ended NAME MS: within so long; its exit status in $status
+ended()
+{
+	until=$(($(now_ms) + $2))
+	while [ ! -s "$1.status" ] && [ "$(now_ms)" -lt $until ]; do sleep 0.02; done
+	status=$(cat "$1.status" 2>/dev/null)
+	[ -n "$status" ]
+}

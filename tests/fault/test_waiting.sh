@@ -1,0 +1,178 @@
+#!/bin/sh
+# test limit: 120
+# What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
+# missing, and why two do not meet; each once, however often it is tried.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+port=$((20000 + $$ % 20000))
+partition=waiting-$$
+
+# primary OPTION...: at a port of its own
+primary()
+{
+	end_processes
+	rm -f ./*.err ./*.out
+	port=$((port + 1))
+	start p "$worlds/meeting.sdf" --rtf 0 --iterations 20 --network-role primary --network-listen 127.0.0.1:$port \
+		--network-partition $partition "$@"
+	says p 'waiting for'
+}
+# secondary NAME OPTION...: of that address
+secondary()
+{
+	secondary_name=$1
+	shift
+	start "$secondary_name" --network-role secondary --network-partition $partition --network-address 127.0.0.1:$port "$@"
+}
+# says NAME PATTERN: within a while, and not more than once
+says()
+{
+	for _ in $(seq 250); do
+		grep -q -e "$2" "$1.err" 2>/dev/null && break
+		sleep 0.02
+	done
+	[ "$(grep -c -e "$2" "$1.err")" = 1 ]
+	check "$1 says once '$2': $(cat "$1.err")" $?
+}
+# ends NAME STATUS
+ends()
+{
+	ended "$1" 5000 && [ "$status" = "$2" ]
+	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+}
+silent() # NAME PATTERN
+{
+	! grep -q -e "$2" "$1.err"
+	check "$1 says '$2': $(cat "$1.err")" $?
+}
+
+# all goes well
+primary --network-secondaries 2
+says p "^troupe run: waiting for 2 secondaries at 127.0.0.1:$port, this machine only, .*, partition '$partition', without a key\$"
+secondary s1
+says s1 "^troupe run: looking for a primary at 127.0.0.1:$port, without a key and so on this machine only\$"
+says s1 "^troupe run: joined the primary (.* at 127.0.0.1:$port), as secondary 1 of 2\$"
+says p '^troupe run: secondary 1 of 2 joined from 127.0.0.1:[0-9]*$'
+secondary s2
+says p '^troupe run: secondary 2 of 2 joined from 127.0.0.1:[0-9]*$'
+says p '^troupe run: 2 secondaries ready: the run begins$'
+for name in p s1 s2; do ends $name 0; done
+multicast=
+grep -q 'found by multicast at' p.err && multicast=1
+
+# who goes before it begins
+primary --network-secondaries 2
+secondary s1
+says p 'secondary 1 of 2 joined'
+kill -KILL "$(cat s1.pid)"
+says p '^troupe run: secondary 1 (.* at 127.0.0.1:[0-9]*): .*; 0 of 2 present$'
+secondary s2 -v0
+for _ in $(seq 250); do
+	[ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && break
+	sleep 0.02
+done
+[ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && [ ! -s s2.err ]
+check "another comes, quietly: $(cat p.err s2.err)" $?
+
+# Ctrl-C: who is told to leave ends well, who waited for it says so
+kill -INT "$(cat p.pid)"
+ends p 0
+ends s2 3
+for signal in INT TERM HUP; do
+	primary --network-secondaries 1
+	kill -$signal "$(cat p.pid)"
+	ends p 0
+	start s1 --network-role secondary --network-address 127.0.0.1:$port
+	says s1 'looking for'
+	kill -$signal "$(cat s1.pid)"
+	ends s1 0
+done
+
+# not all come
+primary --network-secondaries 3 --network-wait 1
+secondary s1
+ends p 3
+says p 'gave up: waited 1 s for 3 secondaries: 2 missing, present: secondary 1 (.* at 127.0.0.1:[0-9]*); before the first step$'
+ends s1 3
+says s1 'waited 1 s for 3 secondaries: 2 missing'
+primary --network-secondaries 1 --network-wait 0.2
+ends p 3
+says p 'waited 0.2 s for 1 secondary: 1 missing, none present; '
+secondary s1 --network-wait 0.5
+ends s1 3
+says s1 "^troupe run: 127.0.0.1:$port: cannot be reached: "
+says s1 "^troupe run: waited 0.5 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: cannot be reached: "
+
+# somebody is there already
+primary --network-secondaries 1
+start q "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port
+ends q 1
+says q "cannot listen on 127.0.0.1:$port: .*another primary.*--network-listen"
+
+# rubbish, again and again
+if command -v python3 >/dev/null; then
+	python3 - $port <<-'EOF2'
+		import socket, sys
+		for payload in (b"GET / HTTP/1.0\r\n\r\n", b"\x10\x00\x00\x00\x01" + b"x" * 16) * 10:
+		    try:
+		        with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as peer:
+		            peer.sendall(payload)
+		            peer.recv(1000)
+		    except OSError:
+		        pass
+	EOF2
+	says p '^troupe run: turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$'
+	[ "$(grep -c 'turned away' p.err)" -le 8 ] && [ "$(grep -c 'turned away .*: its hello' p.err)" -ge 1 ]
+	check "of rubbish only some is told: $(cat p.err)" $?
+fi
+
+# Another key, or none, on either side. KEYS_OF_PRIMARY KEYS_OF_SECONDARY, and what both say when the address is known and
+# by multicast.
+keys_differ()
+{
+	primary_key=$1 secondary_key=$2
+	# shellcheck disable=SC2086
+	primary --network-secondaries 1 $primary_key
+	# shellcheck disable=SC2086
+	secondary s1 --network-wait 1 $secondary_key
+	ends s1 3
+	says s1 "^troupe run: 127.0.0.1:$port: $3"
+	says s1 "^troupe run: waited 1 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: $3"
+	says p "^troupe run: turned away 127.0.0.1:[0-9]*: $4"
+	if [ -z "$multicast" ]; then
+		skip "keys by multicast: $5" 'there is no multicast here'
+		return
+	fi
+	# shellcheck disable=SC2086
+	start s2 --network-role secondary --network-partition $partition --network-wait 2 $secondary_key
+	# shellcheck disable=SC2086
+	start s3 --network-role secondary --network-partition $partition-other --network-wait 2 $secondary_key
+	says s2 "^troupe run: looking for a primary by multicast at .*, partition '$partition', "
+	says s2 "^troupe run: there is a primary at 127.0.0.1:$port, but it $5\$"
+	says p "^troupe run: a secondary at 127.0.0.1 cannot join: it $6\$"
+	ends s2 3
+	says s2 "^troupe run: waited 2 s for a primary by multicast at .*: the one at 127.0.0.1:$port $5\$"
+	ends s3 3
+	silent s3 'there is a primary'
+	silent p 'joined'
+}
+if "$troupe" keygen --output one >/dev/null 2>&1 && "$troupe" keygen --output other >/dev/null; then
+	keys_differ '--network-key-file one' '--network-key-file other' 'the TLS handshake failed: it has no key, or another' \
+		'the TLS handshake failed: it has no key, or another' 'has another key than ours' 'has another key than ours'
+	keys_differ '--network-key-file one' '' 'closed the connection without a word: it may have a key, and we have none' \
+		'it does not speak TLS: it has no key, and we have one' 'has a key, and we have none' 'has no key, and we have one'
+	keys_differ '' '--network-key-file one' '.* during the TLS handshake.*: it may have no key, and we have one' \
+		'it speaks TLS: it has a key, and we have none' 'has no key, and we have one' 'has a key, and we have none'
+else
+	skip 'keys' 'this build has no TLS'
+fi
+
+# on a terminal, one line that is kept up to date
+if command -v script >/dev/null; then
+	port=$((port + 1))
+	TERM=xterm timeout 10 script -qec "$troupe run $worlds/meeting.sdf --network-role primary --network-secondaries 2 \
+		--network-listen 127.0.0.1:$port --network-wait 0.5" /dev/null </dev/null >terminal 2>&1
+	[ $? = 3 ] && grep -q '0 of 2 secondaries present' terminal
+	check "on a terminal: $(cat terminal)" $?
+fi
+totals
