@@ -208,7 +208,7 @@ int cli_check(int argc, char **argv)
 	struct arena arena = {0};
 	struct totals totals = {0};
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, &status)) {
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
 		check_file(&totals, &settings);
 		print_totals(&totals, settings.world);
 		status = totals.errors ? CLI_BAD_INPUT : CLI_DONE;

@@ -53,7 +53,7 @@ int cli_keygen(int argc, char **argv)
 	struct settings settings = {0};
 	struct arena arena = {0};
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, &status))
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
 		status = make_key(settings.path);
 	arena_fini(&arena);
 	return status;

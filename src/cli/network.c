@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "cli/signals.h"
 
+#include <troupe/server.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,23 +23,34 @@ enum { END_MS = 500, END_LOOK_US = 5000 };
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-/* What the documents of Gazebo's first distributed simulation say. */
-static const char *from_environment(const char *what)
+/* What the documents of Gazebo's first distributed simulation say: the name of the variable that is set, and its value;
+ * NULL: none is. */
+static const char *find_variable(const char *what, char ret_name[64])
 {
 	static const char *const prefixes[] = {"IGN_GAZEBO_NETWORK_", "GZ_SIM_NETWORK_"};
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-		char name[64], option[64];
-		(void)snprintf(name, sizeof name, "%s%s", prefixes[i], what);
-		const char *value = getenv(name);
-		if (!value || !*value)
-			continue;
-		(void)snprintf(option, sizeof option, "--network-%s", what);
-		for (char *at = option; *at; at++)
-			*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-		cli_complain("run", "%s in the environment is deprecated: say %s %s", name, option, value);
-		return value;
+		(void)snprintf(ret_name, 64, "%s%s", prefixes[i], what);
+		const char *value = getenv(ret_name);
+		if (value && *value)
+			return value;
 	}
 	return NULL;
+}
+
+static const char *from_environment(const char *what, const char *option)
+{
+	char name[64];
+	const char *value = find_variable(what, name);
+	if (value)
+		cli_complain("run", "%s in the environment is deprecated: say %s %s", name, option, value);
+	return value;
+}
+
+static void ignore_variable(const char *what, const char *why)
+{
+	char name[64];
+	if (find_variable(what, name))
+		cli_complain("run", "%s in the environment is ignored: %s", name, why);
 }
 
 static bool refuse(const char *format, ...) TROUPE_PRINTF(1, 2);
@@ -52,97 +65,83 @@ static bool refuse(const char *format, ...)
 	return false;
 }
 
-static bool take_environment(struct network_settings *settings)
-{
-	if (!settings->role)
-		settings->role = from_environment("ROLE");
-	if (settings->role && !settings->secondaries && !strcasecmp(settings->role, "primary")) {
-		const char *value = from_environment("SECONDARIES");
-		if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1))
-			return refuse("secondaries '%.40s' in the environment: expected a whole number from 1", value);
-	}
-	return true;
-}
-
-static bool check_unused(const struct network_settings *settings, enum network_mode mode)
-{
-	bool primary = mode == NETWORK_PRIMARY, secondary = mode == NETWORK_SECONDARY, either = primary || secondary;
-	const struct {
-		const char *name;
-		bool given, fits;
-	} options[] = {
-		{"network-secondaries", settings->secondaries > 0, primary},
-		{"network-address", settings->address, secondary},
-		{"network-listen", settings->listen, primary},
-		{"network-partition", settings->partition, either},
-		{"network-interface", settings->interface, either},
-		{"network-key-file", settings->key_file, either},
-		{"network-insecure", settings->insecure, either},
-		{"network-wait", settings->wait_s > 0, either},
-		{"network-stale-ms", settings->stale_ms > 0, primary || mode == NETWORK_CHILDREN},
-		{"network-socket", settings->socket >= 0, secondary},
-		{"save-on-stop", settings->save_on_stop, !secondary},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (options[i].given && !options[i].fits)
-			return refuse("--%s: not %s", options[i].name,
-				secondary ? "with --network-role secondary"
-				: primary ? "with --network-role primary"
-					  : "without --network-role");
-	return true;
-}
-
 static uint32_t cores(void)
 {
 	cpu_set_t allowed;
 	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
 }
 
-static bool choose_children(struct network_settings *settings, int64_t secondaries)
+bool network_choose(struct network_settings *settings, enum network_mode *ret_mode)
 {
-	if (settings->role)
-		return refuse("--transport tcp starts its secondaries here: expected no --network-role");
+	bool children = settings->transport && !strcmp(settings->transport, "tcp");
+	if (!settings->role && !children)
+		settings->role = from_environment("ROLE", "--network-role");
+	const char *role = settings->role ? settings->role : "none";
+	bool primary = !strcasecmp(role, "primary"), secondary = !strcasecmp(role, "secondary");
+	if (!primary && !secondary && strcasecmp(role, "none") != 0)
+		return refuse("--network-role: '%.40s': expected primary, secondary or none", role);
+	if (children && (primary || secondary))
+		return refuse(
+			"--transport tcp and --network-role %s: the one starts its secondaries here, the other %s: "
+			"expected one of them",
+			primary ? "primary" : "secondary",
+			primary ? "waits for those that are started elsewhere" : "is one");
+	settings->taken_back = settings->role && !primary && !secondary;
+	*ret_mode = children    ? NETWORK_CHILDREN
+		    : primary   ? NETWORK_PRIMARY
+		    : secondary ? NETWORK_SECONDARY
+				: NETWORK_NONE;
+	return true;
+}
+
+/* A variable that somebody has set and nobody heeds is worth a word; not where that was asked for. */
+static void tell_of_ignored(const struct network_settings *settings, enum network_mode mode)
+{
+	if (settings->taken_back)
+		return;
+	if (mode == NETWORK_NONE)
+		ignore_variable("SECONDARIES", "without a network role this runs in one process");
+	if (mode != NETWORK_CHILDREN)
+		return;
+	ignore_variable("ROLE", "--transport tcp starts its secondaries here");
+	ignore_variable("SECONDARIES", "with --transport tcp --secondaries says how many");
+}
+
+static bool settle_children(struct network_settings *settings, int64_t secondaries)
+{
 	if (!secondaries)
 		return refuse("--transport tcp: expected at least one of --secondaries");
 	settings->secondaries = secondaries > 0 ? secondaries : cores();
 	return true;
 }
 
-static bool choose_primary(struct network_settings *settings, int64_t secondaries)
+static bool settle_primary(struct network_settings *settings, int64_t secondaries)
 {
-	if (!settings->secondaries && secondaries > 0)
-		settings->secondaries = secondaries;
-	if (secondaries >= 0 && settings->secondaries != secondaries)
-		return refuse("--secondaries %lld and %lld of them over the network: expected one number",
+	const char *value = NULL;
+	if (!settings->secondaries && secondaries < 0)
+		value = from_environment("SECONDARIES", "--network-secondaries");
+	if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
+			     settings->secondaries > TROUPE_SECONDARIES_MAX))
+		return refuse("secondaries '%.40s' in the environment: expected a whole number from 1 to %d", value,
+			TROUPE_SECONDARIES_MAX);
+	if (settings->secondaries && secondaries >= 0 && settings->secondaries != secondaries)
+		return refuse("--secondaries %lld and --network-secondaries %lld: expected one of them, or the same",
 			(long long)secondaries, (long long)settings->secondaries);
-	return settings->secondaries ||
+	settings->secondaries = MAX(settings->secondaries, secondaries);
+	return settings->secondaries > 0 ||
 	       refuse("--network-role primary: expected --network-secondaries, the number to wait for");
 }
 
-bool network_choose(struct network_settings *settings, int64_t secondaries, enum network_mode *ret_mode)
+bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)
 {
-	if (settings->transport && !strcmp(settings->transport, "tcp")) {
-		*ret_mode = NETWORK_CHILDREN;
-		int64_t given = settings->secondaries;
-		settings->secondaries = 0;
-		if (given)
-			return refuse("--transport tcp: expected --secondaries, not --network-secondaries");
-		return check_unused(settings, *ret_mode) && choose_children(settings, secondaries);
-	}
-	if (!take_environment(settings))
-		return false;
-	*ret_mode = !settings->role                            ? NETWORK_NONE
-		    : !strcasecmp(settings->role, "primary")   ? NETWORK_PRIMARY
-		    : !strcasecmp(settings->role, "secondary") ? NETWORK_SECONDARY
-							       : NETWORK_CHILDREN;
-	if (*ret_mode == NETWORK_CHILDREN)
-		return refuse("--network-role: '%.40s': expected primary or secondary", settings->role);
-	if (settings->distributed && *ret_mode == NETWORK_NONE)
-		cli_complain("run", "--distributed alone does nothing: say --network-role primary and "
-				    "--network-secondaries N here, and --network-role secondary elsewhere");
-	if (!check_unused(settings, *ret_mode))
-		return false;
-	return *ret_mode != NETWORK_PRIMARY || choose_primary(settings, secondaries);
+	tell_of_ignored(settings, mode);
+	if (settings->distributed && mode == NETWORK_NONE && !settings->taken_back)
+		cli_complain("run",
+			"--distributed alone: it runs in one process; for several, say --network-role primary "
+			"and --network-secondaries N here, and --network-role secondary elsewhere");
+	if (mode == NETWORK_CHILDREN)
+		return settle_children(settings, secondaries);
+	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
 }
 
 /* --- being a secondary -------------------------------------------------------------------------------------------- */

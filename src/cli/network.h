@@ -13,6 +13,7 @@ struct network_settings {
 	int64_t socket;      /* of a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
+	bool taken_back; /* the role is "none": what a file says of roles is set aside */
 };
 
 enum network_mode {
@@ -22,9 +23,11 @@ enum network_mode {
 	NETWORK_CHILDREN, /* a primary, of secondaries that it starts here itself */
 };
 
-/* What is asked for, the deprecated variables of the environment included. secondaries: of --secondaries, negative when
- * not given. False: it makes no sense; all has been said, and it is wrong usage. */
-bool network_choose(struct network_settings *settings, int64_t secondaries, enum network_mode *ret_mode);
+/* What is asked for, the deprecated variables of the environment included; then, options that do not fit having been
+ * refused, how many secondaries, where `secondaries` is that of --secondaries, negative when not given. False: it makes
+ * no sense; all has been said, and it is wrong usage. */
+bool network_choose(struct network_settings *settings, enum network_mode *ret_mode);
+bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries);
 /* verbosity: that of the command line. Returns the exit status. */
 int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity);
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct parse {
 	const struct options_command *command;
@@ -52,13 +53,14 @@ static bool has_blank(const char *text)
 	return false;
 }
 
-static bool is_choice(const char *choices, const char *word)
+/* As it is written among them; NULL: it is none of them. */
+static const char *find_choice(const struct parse *parse, const char *choices, const char *word)
 {
 	size_t length = strlen(word);
-	for (const char *at = choices; length && (at = strstr(at, word)); at++)
-		if ((at == choices || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return true;
-	return false;
+	for (const char *at = choices; length && *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strcspn(at, " ") == length && !strncasecmp(at, word, length))
+			return arena_printf(parse->arena, "%.*s", (int)length, at);
+	return NULL;
 }
 
 /* What was expected, as words. */
@@ -83,7 +85,8 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	}
 }
 
-static bool read_value(const struct option_spec *spec, const char *text, union option_value *ret_value)
+static bool read_value(
+	const struct parse *parse, const struct option_spec *spec, const char *text, union option_value *ret_value)
 {
 	union option_value value = {0};
 	bool good = false;
@@ -102,8 +105,8 @@ static bool read_value(const struct option_spec *spec, const char *text, union o
 		       value.real >= spec->lo && value.real <= spec->hi;
 		break;
 	case OPTION_CHOICE:
-		value.text = text;
-		good = is_choice(spec->choices, text);
+		value.text = find_choice(parse, spec->choices, text);
+		good = value.text;
 		break;
 	default:
 		value.text = text;
@@ -210,7 +213,7 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 		}
 	}
 	union option_value read = {.flag = true};
-	if (spec->kind != OPTION_HELP && !read_value(spec, value, &read))
+	if (spec->kind != OPTION_HELP && !read_value(parse, spec, value, &read))
 		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value, expectation(parse, spec));
 	if (spec->kind == OPTION_PAIR) {
 		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
@@ -367,7 +370,7 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected only text in it, no %s", element->file,
 			element->line, element->name, element->child ? "elements" : "attributes");
 	union option_value value;
-	if (!read_value(spec, element->text, &value))
+	if (!read_value(parse, spec, element->text, &value))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: '%s': expected %s", element->file, element->line,
 			element->name, element->text, expectation(parse, spec));
 	parse->in_file[index] = true;
@@ -389,6 +392,30 @@ static troupe_status take_file(struct parse *parse)
 	for (const struct sdf_element *e = root->child; e && !status; e = e->next)
 		status = take_element(parse, e);
 	return status;
+}
+
+/* --- what goes together ------------------------------------------------------------------------------------------- */
+
+static enum option_source source_of(const struct parse *parse, const struct option_spec *spec)
+{
+	size_t index = (size_t)(spec - parse->command->specs);
+	return parse->on_line[index] ? OPTION_ON_LINE : parse->in_file[index] ? OPTION_IN_FILE : OPTION_NOWHERE;
+}
+
+static troupe_status check_needed(struct parse *parse)
+{
+	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
+		const struct option_spec *spec = &parse->command->specs[i];
+		if (spec->needs && source_of(parse, spec) &&
+			!source_of(parse, find(parse->command, spec->needs, strlen(spec->needs))))
+			return usage(parse, "--%s without --%s: expected both", spec->name, spec->needs);
+	}
+	return TROUPE_OK;
+}
+
+const char *option_name(const struct option_spec *spec, struct arena *arena)
+{
+	return spec->name ? arena_printf(arena, "--%s", spec->name) : arena_printf(arena, "-%c", spec->letter);
 }
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
@@ -467,7 +494,7 @@ static troupe_status check_operand(struct parse *parse)
 }
 
 bool options_parse(const struct options_command *command, int argc, char **argv, void *settings, struct arena *arena,
-	int *ret_exit)
+	enum option_source *sources, int *ret_exit)
 {
 	struct parse parse = {.command = command, .settings = settings, .arena = arena};
 	troupe_status status = take_words(&parse, argc, argv);
@@ -482,6 +509,10 @@ bool options_parse(const struct options_command *command, int argc, char **argv,
 		status = take_file(&parse);
 	if (!status)
 		status = check_operand(&parse);
+	if (!status)
+		status = check_needed(&parse);
+	for (uint32_t i = 0; sources && i < command->spec_count; i++)
+		sources[i] = source_of(&parse, &command->specs[i]);
 	if (!status)
 		return true;
 	cli_complain(command->name, "%s", parse.error.text);

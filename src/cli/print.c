@@ -37,7 +37,7 @@ int cli_print(int argc, char **argv)
 	struct arena arena = {0};
 	struct sdf *sdf = NULL;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, &status) &&
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
 		cli_load("print", settings.world, settings.resource_paths.at, &sdf, &status)) {
 		struct text text = {0};
 		(settings.flat ? sdf_print_flat : sdf_print)(sdf, &text);

@@ -110,7 +110,7 @@ int cli_replay(int argc, char **argv)
 	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .chaos = -1, .verbosity = 1};
 	struct arena arena = {0};
 	int status;
-	if (options_parse(&command, argc, argv, &settings, &arena, &status))
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
 		status = replay(&settings);
 	arena_fini(&arena);
 	return status;

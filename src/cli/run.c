@@ -34,6 +34,14 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
 #define CHAOS_MOVES_MAX 1000000
+/* In which modes an option means something; without any: in all but that of a secondary. */
+enum {
+	ALONE = 1 << NETWORK_NONE,
+	PRIMARY = 1 << NETWORK_PRIMARY,
+	SECONDARY = 1 << NETWORK_SECONDARY,
+	CHILDREN = 1 << NETWORK_CHILDREN,
+	ANY = ALONE | PRIMARY | SECONDARY | CHILDREN,
+};
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
 		.optional = true},
@@ -47,7 +55,9 @@ static const struct option_spec specs[] = {
 			"each "
 			"costs; the state does not depend on it"},
 	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
-		.help = "secondary I simulates this performer (or level), as if the world said so; may be repeated"},
+		.help = "secondary I simulates this performer (or level), as if the world said so; may be repeated, "
+			"each "
+			"of another name"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
@@ -70,13 +80,13 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
 		.help = "begin paused; a command to /world/NAME/control goes on"},
 	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "run at the start (the default; takes back --paused)"},
-	{OPTION_NOTHING, 's', .help = "server only, as ever: accepted for those used to Gazebo"},
+	{OPTION_NOTHING, 's', .tags = ANY, .help = "server only, as ever: accepted for those used to Gazebo"},
 	{OPTION_HEADING, .help = "Input"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
 		.help = "of all random numbers (default 0)"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
 		.help = "inputs bound to steps, one a line: STEP TOPIC TEXT"},
-	{OPTION_CONFIG, .name = "config", .argument = "FILE", .offset = AT(config),
+	{OPTION_CONFIG, .name = "config", .tags = ANY, .argument = "FILE", .offset = AT(config),
 		.help = "these settings from an XML file, root <troupe>, elements named like the long options and "
 			"<world>; the command line goes before it"},
 	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
@@ -92,12 +102,12 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
 		.help = "record the commands with their steps, the seed, the world, and states to compare with: for "
 			"troupe replay"},
-	{OPTION_WHOLE, .name = "record-every", .argument = "N", .offset = AT(record_every), .lo = 1, .hi = WHOLE_MAX,
-		.help = "steps between states in the recording (default 1000)"},
+	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
+		.hi = WHOLE_MAX, .help = "with --record: steps between states in the recording (default 1000)"},
 	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
 		.help = "what a step of each model costs, as a table of numbers: for a spreadsheet, or bench/levels"},
-	{OPTION_WHOLE, .name = "costs-every", .argument = "N", .offset = AT(costs_every), .lo = 1, .hi = WHOLE_MAX,
-		.help = "steps between its samples (default 100)"},
+	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
+		.hi = WHOLE_MAX, .help = "with --costs: steps between its samples (default 100)"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -105,42 +115,51 @@ static const struct option_spec specs[] = {
 			"the world, in step order"},
 	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
 		.help = "what came of it, as JSON, when it ends; \"-\": on standard output"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
 		.help = "0: only errors; 1: also the first 20 warnings and, without --report, a summary (the default); "
 			"2: all warnings; "
 			"3 (when no level follows), 4: also what is going to be run"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 	{OPTION_HEADING, .help = "Several processes or machines"},
-	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(network.transport),
-		.choices = "inproc tcp",
+	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN, .argument = "NAME",
+		.offset = AT(network.transport), .choices = "inproc tcp",
 		.help = "how secondaries are reached: inproc, as threads (the default); tcp, as processes that are "
 			"started "
 			"here and end with this one"},
-	{OPTION_TEXT, .name = "network-role", .argument = "ROLE", .offset = AT(network.role),
+	{OPTION_TEXT, .name = "network-role", .tags = ANY, .argument = "ROLE", .offset = AT(network.role),
 		.help = "primary: has the world, and waits for its secondaries; secondary: finds its primary, which "
-			"gives it "
-			"the world"},
-	{OPTION_WHOLE, .name = "network-secondaries", .argument = "N", .offset = AT(network.secondaries), .lo = 1,
-		.hi = TROUPE_SECONDARIES_MAX, .help = "primary: begin when exactly so many are there"},
-	{OPTION_TEXT, .name = "network-address", .argument = "HOST[:PORT]", .offset = AT(network.address),
+			"gives it the world; none: takes back what a configuration file or the environment says. In "
+			"any capitals"},
+	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
+		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: begin when exactly so many are there (--secondaries says the same)"},
+	{OPTION_TEXT, .name = "network-address", .tags = SECONDARY, .argument = "HOST[:PORT]",
+		.offset = AT(network.address),
 		.help = "secondary: where the primary is (default: it is found by multicast)"},
-	{OPTION_TEXT, .name = "network-listen", .argument = "[HOST][:PORT]", .offset = AT(network.listen),
+	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY, .argument = "[HOST][:PORT]",
+		.offset = AT(network.listen),
 		.help = "primary: where to listen, * for all interfaces, port 47082 unless told otherwise (default: "
 			"all with a "
 			"key, else only this machine)"},
-	{OPTION_TEXT, .name = "network-partition", .argument = "NAME", .offset = AT(network.partition),
+	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY, .argument = "NAME",
+		.offset = AT(network.partition),
 		.help = "meet only who says the same: for several simulations on one network"},
-	{OPTION_TEXT, .name = "network-interface", .argument = "NAME", .offset = AT(network.interface),
+	{OPTION_TEXT, .name = "network-interface", .tags = PRIMARY | SECONDARY, .argument = "NAME",
+		.offset = AT(network.interface),
 		.help = "for multicast: a name or an IPv4 address (default: all that can)"},
-	{OPTION_TEXT, .name = "network-key-file", .argument = "FILE", .offset = AT(network.key_file),
+	{OPTION_TEXT, .name = "network-key-file", .tags = PRIMARY | SECONDARY, .argument = "FILE",
+		.offset = AT(network.key_file),
 		.help = "the key that all must have (default: that of troupe keygen, if there is one)"},
-	{OPTION_FLAG, .name = "network-insecure", .offset = AT(network.insecure),
+	{OPTION_FLAG, .name = "network-insecure", .tags = PRIMARY | SECONDARY, .offset = AT(network.insecure),
 		.help = "without a key, and with other machines: whoever reaches the port can take part"},
-	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(network.stale_ms), .lo = 10,
-		.hi = 3600000, .help = "primary: who is silent for so long is lost (default 1000)"},
-	{OPTION_REAL, .name = "network-wait", .argument = "SECONDS", .offset = AT(network.wait_s), .hi = 1e9,
+	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN, .argument = "MS",
+		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
+		.help = "primary: who is silent for so long is lost (default 1000)"},
+	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY, .argument = "SECONDS",
+		.offset = AT(network.wait_s), .hi = 1e9,
 		.help = "give up when not all are there by then; 0: wait for ever (the default)"},
-	{OPTION_WHOLE, .name = "network-socket", .argument = "FILE", .offset = AT(network.socket), .hi = 1 << 20,
+	{OPTION_WHOLE, .name = "network-socket", .tags = SECONDARY, .argument = "FILE", .offset = AT(network.socket),
+		.hi = 1 << 20,
 		.help = "secondary: the number of an open file, a connection to the primary (what --transport tcp "
 			"gives to "
 			"those that it starts)"},
@@ -149,16 +168,17 @@ static const struct option_spec specs[] = {
 			"diverged; "
 			"a %s becomes the step (default, with --network-role primary and --transport tcp: "
 			"troupe-WORLD-%s.state)"},
-	{OPTION_FLAG, .name = "distributed", .offset = AT(network.distributed),
-		.help = "accepted for those used to Gazebo; --network-role says what is meant"},
+	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),
+		.help = "accepted for those used to Gazebo; without --network-role it runs in one process"},
 	{OPTION_HEADING, .help = "For tests"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "force moves of random components to random secondaries at random steps; the state must "
 			"not change"},
-	{OPTION_WHOLE, .name = "chaos-moves", .argument = "N", .offset = AT(chaos_moves), .hi = CHAOS_MOVES_MAX,
+	{OPTION_WHOLE, .name = "chaos-moves", .needs = "chaos", .argument = "N", .offset = AT(chaos_moves),
+		.hi = CHAOS_MOVES_MAX,
 		.help = "with --chaos: so many components in every step; 0: one, in about one step of four (the "
 			"default)"},
-	{OPTION_CHOICE, .name = "break", .argument = "RULE", .offset = AT(break_rule),
+	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
 
@@ -201,6 +221,10 @@ static const struct options_command command = {
 		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
 		 "  200 /world/NAME/control pause: true\n"
 		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n\n"
+		 "Environment (deprecated: heeded where --network-role, and --network-secondaries of a\n"
+		 "primary, are not given)\n"
+		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
+		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n\n"
 		 "Exit status\n"
 		 "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
 		 "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
@@ -217,6 +241,7 @@ struct saving {        /* one --save-at or --save-every */
 
 struct run {
 	struct settings settings;
+	enum option_source sources[OPTIONS_MAX];
 	struct arena arena;
 	struct command_lines commands;
 	struct troupe_server *server;
@@ -639,10 +664,32 @@ static int run_world(struct run *run)
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
+static bool check_fits(struct run *run)
+{
+	static const char *const with[] = {
+		[NETWORK_NONE] = "not without --network-role",
+		[NETWORK_PRIMARY] = "not with --network-role primary",
+		[NETWORK_SECONDARY] = "not with --network-role secondary",
+		[NETWORK_CHILDREN] = "not with --transport tcp",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+		unsigned fits = specs[i].tags ? specs[i].tags : ANY & ~SECONDARY;
+		bool set_aside = run->settings.network.taken_back && run->sources[i] == OPTION_IN_FILE;
+		if (!run->sources[i] || specs[i].kind == OPTION_OPERAND || fits & 1u << run->mode || set_aside)
+			continue;
+		bool for_primary = run->mode == NETWORK_SECONDARY && fits & PRIMARY;
+		cli_complain("run", "%s: %s%s; see troupe run --help", option_name(&specs[i], &run->arena),
+			with[run->mode], for_primary ? ": it is for the primary" : "");
+		return false;
+	}
+	return true;
+}
+
 static int run_as_told(struct run *run)
 {
 	struct settings *settings = &run->settings;
-	if (!network_choose(&settings->network, settings->secondaries, &run->mode))
+	if (!network_choose(&settings->network, &run->mode) || !check_fits(run) ||
+		!network_settle(&settings->network, run->mode, settings->secondaries))
 		return CLI_BAD_USAGE;
 	bool world = settings->world || settings->resume;
 	if (run->mode != NETWORK_SECONDARY && !world) {
@@ -652,8 +699,7 @@ static int run_as_told(struct run *run)
 	if (run->mode != NETWORK_SECONDARY)
 		return run_world(run);
 	if (world)
-		cli_complain("run", "a secondary is given its world by the primary: %s is ignored",
-			settings->world ? settings->world : settings->resume);
+		cli_complain("run", "a secondary is given its world by the primary: %s is ignored", settings->world);
 	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);
 }
 
@@ -667,7 +713,7 @@ int cli_run(int argc, char **argv)
 				  .costs_every = 100,
 				  .network.socket = -1}};
 	int exit_status;
-	if (options_parse(&command, argc, argv, &run.settings, &run.arena, &exit_status))
+	if (options_parse(&command, argc, argv, &run.settings, &run.arena, run.sources, &exit_status))
 		exit_status = run_as_told(&run);
 	arena_fini(&run.arena);
 	return exit_status;

@@ -18,6 +18,15 @@ static troupe_status parse(const char *pin, char **ret_name, uint32_t *ret_secon
 	return TROUPE_OK;
 }
 
+/* Whether one before it is of the same name. */
+static bool is_repeated(const char *const *pins, const char *const *pin, size_t length)
+{
+	for (; pins < pin; pins++)
+		if (!strncmp(*pins, *pin, length) && (*pins)[length] == '=' && !strchr(*pins + length + 1, '='))
+			return true;
+	return false;
+}
+
 static bool pin_in(struct scene *scene, const char *name, uint32_t secondary)
 {
 	uint32_t model = scene_find_model(scene, name);
@@ -40,6 +49,9 @@ troupe_status server_pin(struct troupe_server *server, struct troupe_error *erro
 		uint32_t secondary = 0;
 		bool found = false;
 		troupe_status status = parse(*pin, &name, &secondary, error);
+		if (!status && is_repeated(server->def.pins, pin, strlen(name)))
+			status =
+				fail(error, TROUPE_EWORLD, "pin '%s': '%s' is pinned twice: expected once", *pin, name);
 		for (uint32_t i = 0; !status && i < server->world_count; i++)
 			found |= pin_in(server->worlds[i].scene, name, secondary);
 		if (!status && !found)

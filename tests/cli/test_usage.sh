@@ -133,10 +133,10 @@ bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
 bad 2 "troupe run: --network-role primary: expected --network-secondaries" run --network-role primary w.sdf
-bad 2 "troupe run: --network-role: 'x': expected primary or secondary" run --network-role x w.sdf
+bad 2 "troupe run: --network-role: 'x': expected primary, secondary or none" run --network-role x w.sdf
 bad 2 "troupe run: no WORLD.sdf given" run --network-role Primary --network-secondaries 2
 bad 2 "troupe run: --network-secondaries: '0': expected a whole number from 1 to" run --network-secondaries 0 w.sdf
-bad 2 "troupe run: --secondaries 3 and 2 of them over the network" run --network-role PRIMARY --network-secondaries 2 \
+bad 2 "troupe run: --secondaries 3 and --network-secondaries 2: expected one of them, or the same" run --network-role PRIMARY --network-secondaries 2 \
 	--secondaries 3 w.sdf
 bad 2 "troupe run: --network-address: not without --network-role" run --network-address 127.0.0.1 w.sdf
 bad 2 "troupe run: --network-address: not with --network-role primary" run --network-role primary \
@@ -145,7 +145,28 @@ bad 2 "troupe run: --network-listen: not with --network-role secondary" run --ne
 bad 2 "troupe run: --network-socket: 77 is no open file" run --network-role secondary --network-socket 77
 bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
 bad 2 "troupe run: --transport tcp: expected at least one of --secondaries" run --transport tcp --secondaries 0 w.sdf
-bad 2 "troupe run: --transport tcp starts its secondaries here" run --transport tcp --network-role primary w.sdf
+bad 2 "troupe run: --transport tcp and --network-role primary: the one starts its secondaries here, the other waits" run \
+	--transport tcp --network-role primary w.sdf
+bad 2 "troupe run: --transport tcp and --network-role secondary: the one starts its secondaries here, the other is one" run \
+	--transport TCP --network-role Secondary
+bad 2 "troupe run: --transport: not with --network-role primary" run --transport inproc --network-role primary w.sdf
+bad 2 "troupe run: --network-secondaries: not with --transport tcp" run --transport tcp --network-secondaries 2 w.sdf
+bad 2 "troupe run: --network-role primary: expected --network-secondaries" run --network-role primary --secondaries 0 w.sdf
+# what means nothing to a secondary
+for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
+	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
+	'--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
+	'--no-sleep' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
+	'--network-stale-ms 500'; do
+	# shellcheck disable=SC2086
+	bad 2 "^troupe run: ${option%% *}: not with --network-role secondary: it is for the primary; see troupe run --help$" \
+		run --network-role secondary $option
+done
+bad 2 "^troupe run: --transport: not with --network-role secondary;" run --network-role secondary --transport inproc
+bad 2 "troupe run: --costs-every without --costs: expected both" run --costs-every 5 w.sdf
+bad 2 "troupe run: --record-every without --record: expected both" run --record-every 5 w.sdf
+bad 2 "troupe run: --chaos-moves without --chaos: expected both" run --chaos-moves 5 w.sdf
+bad 1 "pin 'ball one=2': 'ball one' is pinned twice: expected once" run --pin 'ball one=1' --pin 'ball two=1' --pin 'ball one=2' w.sdf
 bad 1 "no/key: " run --network-role secondary --network-address 192.0.2.1:1 --network-key-file no/key
 HOME=$folder XDG_CONFIG_HOME= bad 1 "without a key only this machine" run --network-role secondary --network-address 192.0.2.1
 bad 1 "two.sdf: 2 worlds: expected one in networked mode" run --transport tcp --secondaries 1 two.sdf
@@ -172,6 +193,60 @@ for world in missing broken text empty robot none mass radius; do
 	status=$?
 	[ $status = 1 ] && grep -q "^error: .*$world.sdf" err && grep -q "^$world.sdf: cannot be run: errors: [1-9]" out
 	report $? "status $status: troupe check $world.sdf"
+done
+
+# --- roles, and where they come from -------------------------------------------------------------------------------
+short='--iterations 5 --rtf 0 -v0'
+# alone OPTION...: it runs in one process, and says one line with the pattern
+alone()
+{
+	pattern=$1
+	shift
+	# shellcheck disable=SC2086
+	timeout 20 "$troupe" run w.sdf $short "$@" >out 2>err
+	status=$?
+	[ $status = 0 ] && { [ -z "$pattern" ] && [ ! -s err ] || { [ "$(wc -l <err)" = 1 ] && grep -qE -e "$pattern" err; }; }
+	report $? "status $status, not 0 with /$pattern/ alone: troupe run $*"
+}
+alone '' --network-role none
+alone '' --network-role NONE --transport InProc --distribution Balanced
+alone '' --transport TCP --secondaries 1 --distribution ROUND-ROBIN
+alone '' --transport tcp --secondaries 1 --network-role none
+alone '--distributed alone: it runs in one process' --distributed
+bad 2 '--network-listen: not without --network-role' run --network-role none --network-listen :1 w.sdf
+echo '<troupe><network-role>primary</network-role><network-secondaries>2</network-secondaries>
+<network-wait>0.1</network-wait></troupe>' >role.xml
+alone '' --config role.xml --network-role none
+alone '' --config role.xml --network-role none --transport tcp --secondaries 1
+bad 3 'waited 0.1 s for 2 secondaries' run --config role.xml -v0 w.sdf --network-listen :0
+bad 2 '--network-secondaries: not with --network-role secondary' run --config role.xml --network-role secondary
+for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
+	export ${prefix}_SECONDARIES=2
+	alone "^troupe run: ${prefix}_SECONDARIES in the environment is ignored: without a network role"
+	alone "^troupe run: ${prefix}_SECONDARIES in the environment is ignored: with --transport tcp" --transport tcp --secondaries 1
+	alone '' --network-role none
+	export ${prefix}_ROLE=Primary
+	alone '' --network-role none
+	# shellcheck disable=SC2086
+	timeout 20 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 >out 2>err
+	[ $? = 3 ] && [ "$(wc -l <err)" = 3 ] && grep -q "^troupe run: ${prefix}_ROLE in the environment is deprecated" err &&
+		grep -q "^troupe run: ${prefix}_SECONDARIES in the environment is deprecated" err &&
+		grep -q 'waited 0.1 s for 2 secondaries' err
+	report $? "${prefix}_ROLE and ${prefix}_SECONDARIES"
+	# shellcheck disable=SC2086
+	timeout 20 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 --secondaries 1 >out 2>err
+	[ $? = 3 ] && [ "$(wc -l <err)" = 2 ] && grep -q 'waited 0.1 s for 1 secondary' err
+	report $? "${prefix}_SECONDARIES and --secondaries"
+	export ${prefix}_SECONDARIES=x
+	timeout 20 "$troupe" run w.sdf >out 2>err
+	[ $? = 2 ] && grep -q "secondaries 'x' in the environment: expected a whole number from 1 to 256" err
+	report $? "${prefix}_SECONDARIES=x"
+	unset ${prefix}_ROLE ${prefix}_SECONDARIES
+	for variable in ${prefix}_ROLE ${prefix}_SECONDARIES; do
+		"$troupe" run --help >out 2>err
+		grep -q $variable out && grep -q "$variable" "$source/src/cli/troupe.1"
+		report $? "$variable in --help and in the manual page"
+	done
 done
 
 # --- files of commands ---------------------------------------------------------------------------------------------
