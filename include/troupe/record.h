@@ -34,10 +34,10 @@ struct troupe_replay {
 };
 
 /* Runs a recording, the file def->resume_path, again, as fast as possible: with the seed, the world and how it is
- * simulated from it, but secondaries, chaos, resource_paths and callbacks from def; the rest of def is not looked at.
- * Compares each recorded state up to that of step `until` (0: no limit) and stops at the first that differs, which is
- * no error. TROUPE_EIO; TROUPE_EWORLD: no recording, another version's, or cut off before its first state; and whatever
- * troupe_server_create() and troupe_server_run() say. Blocks. */
+ * simulated from it, but secondaries, network, chaos, resource_paths and callbacks from def; the rest of def is not
+ * looked at. Compares each recorded state up to that of step `until` (0: no limit) and stops at the first that differs,
+ * which is no error. TROUPE_EIO; TROUPE_EWORLD: no recording, another version's, or cut off before its first state; and
+ * whatever troupe_server_create() and troupe_server_run() say. Blocks. */
 TROUPE_API troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until,
 	struct troupe_replay *ret_replay, struct troupe_error *error);
 

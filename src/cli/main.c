@@ -120,8 +120,9 @@ static void print_help(void)
 	       "                              the same run may have other bits\n\n"
 	       "Exit status\n"
 	       "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
-	       "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
-	       "  error, or a model diverged\n");
+	       "  output that cannot be written; 2 wrong usage; 3 networked mode: a peer\n"
+	       "  was lost, did not come, or turned this one away; 4 internal error, or a model\n"
+	       "  diverged\n");
 }
 
 static int complain_of_command(const char *word)

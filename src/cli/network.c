@@ -65,12 +65,6 @@ static bool refuse(const char *format, ...)
 	return false;
 }
 
-static uint32_t cores(void)
-{
-	cpu_set_t allowed;
-	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
-}
-
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode)
 {
 	bool children = settings->transport && !strcmp(settings->transport, "tcp");
@@ -111,7 +105,7 @@ static bool settle_children(struct network_settings *settings, int64_t secondari
 {
 	if (!secondaries)
 		return refuse("--transport tcp: expected at least one of --secondaries");
-	settings->secondaries = secondaries > 0 ? secondaries : cores();
+	settings->secondaries = children_count(secondaries);
 	return true;
 }
 
@@ -210,6 +204,14 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 }
 
 /* --- secondaries that are started here ---------------------------------------------------------------------------- */
+
+uint32_t children_count(int64_t secondaries)
+{
+	cpu_set_t allowed;
+	if (secondaries >= 0)
+		return (uint32_t)secondaries;
+	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
+}
 
 /* In the new process, between fork() and exec(). */
 static void become_secondary(int file, int parent, char *const *words)

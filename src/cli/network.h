@@ -39,6 +39,8 @@ struct children {
 	uint32_t count;
 };
 
+/* How many, of --secondaries: one per core when it is not given, negative. */
+uint32_t children_count(int64_t secondaries);
 /* Starts secondaries of this same program, each with an end of a connection of its own; they end with this process,
  * however it ends. children->sockets are the other ends: whoever takes them sets them to -1. */
 troupe_status children_start(

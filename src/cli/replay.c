@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/network.h"
 #include "cli/options.h"
 
 #include <troupe/record.h>
@@ -6,11 +7,14 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 struct settings {
 	const char *recording;
+	const char *transport;
 	struct option_list resource_paths;
 	int64_t secondaries, chaos, until_step, verbosity;
+	int64_t stale_ms; /* 0: not given */
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -20,6 +24,10 @@ static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
 		.help = "as for run: the state must not depend on it"},
+	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(transport), .choices = "inproc tcp",
+		.help = "as for run: the state must not depend on it"},
+	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(stale_ms), .lo = 10, .hi = 3600000,
+		.help = "as for run, with --transport tcp"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "as for run: the state must not depend on it"},
 	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
@@ -43,10 +51,30 @@ static const struct options_command command = {
 		 "value and the one found. A recording that was cut off, or damaged, is compared up to there.",
 	.after = "Exit status\n"
 		 "  0 all that could be compared is the same; 1 it differs, or the recording\n"
-		 "  cannot be read; 2 wrong usage; 4 internal error, or a model diverged\n",
+		 "  cannot be read; 2 wrong usage; 3 a secondary of --transport tcp was lost;\n"
+		 "  4 internal error, or a model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };
+
+static bool is_tcp(const struct settings *settings)
+{
+	return settings->transport && !strcmp(settings->transport, "tcp");
+}
+
+/* What options cannot know of one another. */
+static bool check(const struct settings *settings)
+{
+	if (settings->stale_ms && !is_tcp(settings))
+		cli_complain("replay",
+			"--network-stale-ms without --transport tcp: expected both; see troupe replay --help");
+	else if (is_tcp(settings) && !settings->secondaries)
+		cli_complain(
+			"replay", "--transport tcp: expected at least one of --secondaries; see troupe replay --help");
+	else
+		return true;
+	return false;
+}
 
 static void on_warning(void *ctx, const char *text)
 {
@@ -85,9 +113,30 @@ static int print_result(const struct settings *settings, const struct troupe_rep
 	return CLI_BAD_INPUT;
 }
 
+/* children: none yet; those that were started are the caller's to end. */
+static troupe_status run_again(const struct settings *settings, struct troupe_server_def *def,
+	struct children *children, struct troupe_replay *ret_result, struct troupe_error *error)
+{
+	struct troupe_network network = {.stale_ms = (uint32_t)settings->stale_ms};
+	troupe_status status = TROUPE_OK;
+	if (is_tcp(settings)) {
+		network.secondaries = children_count(settings->secondaries);
+		status = children_start(children, network.secondaries, NULL, error);
+		network.sockets = children->sockets;
+		def->network = &network;
+	}
+	if (!status) {
+		status = troupe_replay_run(def, (uint64_t)settings->until_step, ret_result, error);
+		for (uint32_t i = 0; i < children->count; i++)
+			children->sockets[i] = -1; /* the server's, or closed */
+	}
+	return status;
+}
+
 static int replay(struct settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
+	struct children children = {0};
 	struct troupe_replay result;
 	struct troupe_error error;
 	def.resume_path = settings->recording;
@@ -98,7 +147,8 @@ static int replay(struct settings *settings)
 	def.on_warning = on_warning;
 	def.on_hash = on_hash;
 	def.ctx = settings;
-	troupe_status status = troupe_replay_run(&def, (uint64_t)settings->until_step, &result, &error);
+	troupe_status status = run_again(settings, &def, &children, &result, &error);
+	children_end(&children);
 	if (!status)
 		return print_result(settings, &result);
 	cli_complain("replay", "%s", error.text);
@@ -111,7 +161,7 @@ int cli_replay(int argc, char **argv)
 	struct arena arena = {0};
 	int status;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = replay(&settings);
+		status = check(&settings) ? replay(&settings) : CLI_BAD_USAGE;
 	arena_fini(&arena);
 	return status;
 }

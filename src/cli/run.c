@@ -221,14 +221,16 @@ static const struct options_command command = {
 		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
 		 "  200 /world/NAME/control pause: true\n"
 		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n\n"
-		 "Environment (deprecated: heeded where --network-role, and --network-secondaries of a\n"
-		 "primary, are not given)\n"
+		 "Environment (deprecated: heeded where --network-role, and of a primary\n"
+		 "--network-secondaries, are not given)\n"
 		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
 		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n\n"
 		 "Exit status\n"
-		 "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
-		 "  output that cannot be written; 2 wrong usage; 3 a peer was lost; 4 internal\n"
-		 "  error, or a model diverged\n",
+		 "  0 done, also when it was told to stop (Ctrl-C); 1 bad world or other input, a\n"
+		 "  command that could not be obeyed, or output that cannot be written; 2 wrong\n"
+		 "  usage; 3 in networked mode: a peer was lost, left or sent what is not valid,\n"
+		 "  not all came within --network-wait, or this secondary was turned away (one\n"
+		 "  too many, too late, another version); 4 internal error, or a model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

@@ -129,6 +129,9 @@ bad 2 "troupe run: --record-every: '0': expected a whole number of 1 or more" ru
 bad 2 'troupe replay: no FILE given; see troupe replay --help' replay
 bad 2 "troupe replay: --until-step: 'x': expected a whole number of 0 or more" replay r --until-step x
 bad 2 "troupe replay: --iterations: no such option" replay --iterations 5 r
+bad 2 "troupe replay: --network-stale-ms without --transport tcp: expected both" replay --network-stale-ms 500 r
+bad 2 "troupe replay: --transport tcp: expected at least one of --secondaries" replay --transport tcp --secondaries 0 r
+bad 1 'r: ' replay --transport tcp --secondaries 2 r
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf

@@ -68,8 +68,18 @@ run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700
 	--network-stale-ms $stale --record "$scratch/tape" --record-every 100 --save-at 330 "$scratch/state" \
 	--report "$scratch/report"
 check 'recorded and saved' $?
-"$troupe" replay "$scratch/tape" --secondaries 0 >"$scratch/replay" 2>&1
-check "the recording replays: $(tail -n 1 "$scratch/replay")" $?
+for options in '--secondaries 0' "--transport tcp --secondaries 2 --network-stale-ms $stale" \
+	"--transport TCP --secondaries 1 --network-stale-ms $stale --chaos 3 --until-step 400"; do
+	# shellcheck disable=SC2086
+	timeout "$run_limit_s" "$troupe" replay "$scratch/tape" $options >"$scratch/replay" 2>&1 &&
+		grep -q 'hashes compared: all the same$' "$scratch/replay"
+	check "the recording replays, $options: $(tail -n 1 "$scratch/replay")" $?
+done
+run "$scratch/out2" "$worlds/mechanisms.sdf" - 400 --secondaries 0 --break reference --record "$scratch/broken"
+timeout "$run_limit_s" "$troupe" replay "$scratch/broken" --transport tcp --secondaries 2 --network-stale-ms $stale \
+	>"$scratch/replay" 2>&1
+[ $? = 1 ] && grep -q '^step [0-9]*: ' "$scratch/replay"
+check "a recording of another run does not: $(tail -n 1 "$scratch/replay")" $?
 for options in '--secondaries 1' "--transport tcp --secondaries 2 --network-stale-ms $stale"; do
 	# shellcheck disable=SC2086
 	"$troupe" run --resume "$scratch/state" -v0 --rtf 0 --iterations 700 --hash-every 700 $options >"$scratch/resumed" 2>&1
