@@ -28,11 +28,11 @@ struct listener {
 	struct stranger strangers[LISTENER_STRANGERS_MAX]; /* in the order in which they came */
 	uint32_t count;
 	struct listener_counts counts;
-	struct {
-		bool any;
+	struct refusal {
 		struct address address;
 		struct troupe_error why;
-	} refusal; /* the newest that nobody has asked for */
+	} refusals[LISTENER_REFUSALS_MAX]; /* that nobody has asked for */
+	uint32_t refusal_count;
 };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -120,11 +120,12 @@ struct listener_counts listener_counts(const struct listener *listener)
 
 bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why)
 {
-	if (!listener->refusal.any)
+	if (!listener->refusal_count)
 		return false;
-	*ret_address = listener->refusal.address;
-	*ret_why = listener->refusal.why;
-	listener->refusal.any = false;
+	*ret_address = listener->refusals[0].address;
+	*ret_why = listener->refusals[0].why;
+	listener->refusal_count--;
+	memmove(&listener->refusals[0], &listener->refusals[1], listener->refusal_count * sizeof listener->refusals[0]);
 	return true;
 }
 
@@ -139,9 +140,8 @@ static void take_out(struct listener *listener, uint32_t at)
 
 static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
 {
-	listener->refusal.any = true;
-	listener->refusal.address = listener->strangers[at].address;
-	listener->refusal.why = *why;
+	if (listener->refusal_count < LISTENER_REFUSALS_MAX)
+		listener->refusals[listener->refusal_count++] = (struct refusal){listener->strangers[at].address, *why};
 	*counter += 1;
 	channel_destroy(listener->strangers[at].channel);
 	take_out(listener, at);

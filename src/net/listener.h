@@ -10,6 +10,7 @@
 enum {
 	LISTENER_STRANGERS_MAX = 64,
 	LISTENER_ACCEPTS_MAX = 8, /* in one call of listener_work() */
+	LISTENER_REFUSALS_MAX = 8,
 	LISTENER_POLL_MAX = LISTENER_STRANGERS_MAX + 1,
 };
 
@@ -46,8 +47,9 @@ struct listener_counts {
 	uint64_t broken;  /* wrong key, no key, rubbish, or gone */
 };
 struct listener_counts listener_counts(const struct listener *listener);
-/* The newest of those that are counted as late, dropped or broken, each asked for once: from where it came, and why it
- * went ("10.0.0.3:4711: ..."). For one who wonders why a secondary does not come in. False: none since. */
+/* One of those that are counted as late, dropped or broken, in order and each once: from where it came, and why it went
+ * ("10.0.0.3:4711: ..."). For one who wonders why a secondary does not come in; when so many wait to be asked for,
+ * those that follow are forgotten. False: none. */
 bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why);
 
 #endif

@@ -94,14 +94,14 @@ static void note_refusals(struct network *network)
 {
 	struct address address;
 	struct troupe_error why;
-	if (!listener_take_refusal(network->session.listener, &address, &why))
-		return;
 	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
-	address_text(&address, where);
-	address_host_text(&address, host);
-	const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
-	if (told_take(&network->told, host, strlen(host), reason, clock_now_ns()))
-		note(network, "turned away %s", why.text);
+	while (listener_take_refusal(network->session.listener, &address, &why)) {
+		address_text(&address, where);
+		address_host_text(&address, host);
+		const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
+		if (told_take(&network->told, host, strlen(host), reason, clock_now_ns()))
+			note(network, "turned away %s", why.text);
+	}
 }
 
 static void note_foreign(struct network *network)

@@ -166,6 +166,12 @@ for option in '--commands c' '--report r' '--record r' '--record r --record-ever
 		run --network-role secondary $option
 done
 bad 2 "^troupe run: --transport: not with --network-role secondary;" run --network-role secondary --transport inproc
+bad 2 "troupe run: --network-key-file and --network-insecure: expected one of them only" run --network-role secondary \
+	--network-key-file k --network-insecure
+bad 2 "troupe run: --network-address and --network-interface: expected one of them only" run --network-role secondary \
+	--network-address 127.0.0.1 --network-interface lo
+bad 1 "'nothing0' is no network interface" run --network-role primary --network-secondaries 1 --network-listen :0 \
+	--network-interface nothing0 w.sdf
 bad 2 "troupe run: --costs-every without --costs: expected both" run --costs-every 5 w.sdf
 bad 2 "troupe run: --record-every without --record: expected both" run --record-every 5 w.sdf
 bad 2 "troupe run: --chaos-moves without --chaos: expected both" run --chaos-moves 5 w.sdf

@@ -12,6 +12,13 @@ end_processes()
 	for file in "$scratch"/*.pid; do
 		[ -s "$file" ] && [ ! -s "${file%.pid}.status" ] && kill -KILL "$(cat "$file")" 2>/dev/null
 	done
+	# or what ends late would be taken for the end of the next of that name
+	for file in "$scratch"/*.pid; do
+		for _ in $(seq 250); do
+			[ ! -s "$file" ] || [ -s "${file%.pid}.status" ] && break
+			sleep 0.02
+		done
+	done
 	rm -f "$scratch"/*.pid "$scratch"/*.status
 }
 end_all()
@@ -27,13 +34,14 @@ start()
 {
 	name=$1
 	shift
-	rm -f "$name.status"
+	rm -f "$name.status" "$name.pid"
 	(
 		"$troupe" run "$@" >"$name.out" 2>"$name.err" &
 		echo $! >"$name.pid"
 		wait $!
 		echo $? >"$name.status"
 	) 2>/dev/null &
+	while [ ! -s "$name.pid" ]; do sleep 0.01; done
 }
 # ended NAME MS: within so long; its exit status in $status
 ended()

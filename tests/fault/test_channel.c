@@ -7,6 +7,7 @@
 #include "net/channel.h"
 #include "net/discovery.h"
 #include "net/listener.h"
+#include "server/told.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -407,7 +408,9 @@ static void test_floods(const struct key *key)
 	struct troupe_error why = {0};
 	check(listener_take_refusal(listener, &address, &why) && *why.text && address_is_loopback(&address),
 		"nothing is said about those who were turned away");
-	check(!listener_take_refusal(listener, &address, &why), "it is said twice");
+	for (int i = 1; i < LISTENER_REFUSALS_MAX; i++)
+		check(listener_take_refusal(listener, &address, &why), "of a flood only %d are told of", i);
+	check(!listener_take_refusal(listener, &address, &why), "of a flood too many are told of");
 	check(mallinfo2().uordblks < before + (4 << 20), "floods leave %zu bytes", mallinfo2().uordblks - before);
 	end_flood();
 	listener_destroy(listener);
@@ -607,6 +610,20 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	discovery_destroy(stranger);
 }
 
+/* What strangers do is told once, and a flood of it slowly. */
+static void test_told(void)
+{
+	struct told told = {0};
+	uint64_t now = 1000000 * MS;
+	int count = 0;
+	check(told_take(&told, "a", 1, "x", now) && !told_take(&told, "a", 1, "x", now), "it is told twice");
+	check(told_take(&told, "a", 1, "y", now) && told_take(&told, "b", 1, "x", now), "another thing is not told");
+	check(!told_take(&told, "a", 1, "x", now + 1000000 * MS), "it is told again later");
+	for (int i = 0; i < 10000; i++, now += 10 * MS) /* 100 s */
+		count += told_take(&told, &i, sizeof i, "z", now);
+	check(count >= 10 && count <= TOLD_BURST + 10, "of 10000 in 100 s %d are told", count);
+}
+
 int main(void)
 {
 	const struct key *key = key_usable() ? &one_key : NULL;
@@ -619,6 +636,7 @@ int main(void)
 	}
 	test_not_reading(NULL);
 	if (key) {
+		test_told();
 		test_keys();
 		test_slow_handshake();
 		test_discovery(key, &other_key);

@@ -161,6 +161,12 @@ if command -v python3 >/dev/null; then
 fi
 ended p 20000 && [ "$status" = 0 ]
 check "the run went on to its end: $status" $?
+[ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late, the simulation has begun$' p.err)" = 1 ]
+check "the late one is named: $(cat p.err)" $?
+if command -v python3 >/dev/null; then
+	[ "$(grep -c 'turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$' p.err)" = 1 ]
+	check "and so is who talks rubbish: $(cat p.err)" $?
+fi
 [ "hash $until_step" = "$(tail -n 1 p.out | cut -d' ' -f1-2)" ] && [ "$(tail -n 1 p.out)" = "$reference" ]
 check "and to its state: $(tail -n 1 p.out)" $?
 ended s1 1000 && [ "$status" = 0 ]

@@ -126,6 +126,13 @@ if command -v python3 >/dev/null; then
 	check "of rubbish only some is told: $(cat p.err)" $?
 fi
 
+# one that belongs elsewhere is told so, and so are we
+primary --network-secondaries 1
+start s1 --network-role secondary --network-partition other --network-address 127.0.0.1:$port
+ends s1 3
+says s1 "did not let us in: .*partition"
+says p "^troupe run: turned away a secondary (.* at 127.0.0.1:[0-9]*): .*partition"
+
 # Another key, or none, on either side. KEYS_OF_PRIMARY KEYS_OF_SECONDARY, and what both say when the address is known and
 # by multicast.
 keys_differ()
