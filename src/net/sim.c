@@ -10,6 +10,7 @@
 #include "net/peers.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ struct node {
 	uint64_t frozen_ns, slow_ns;
 	struct line in, out; /* a secondary's: from and to the primary */
 	/* a secondary's */
+	pthread_cond_t changed;  /* for its thread */
 	bool has_step, computes; /* a step lies here; it lies here, or is worked on */
 	bool owes;               /* wait() gave it */
 	uint64_t number, done_ns;
@@ -46,6 +48,7 @@ struct node {
 	bool has_done, is_bad;    /* is_bad: what came was not valid */
 	struct troupe_error bad;
 	/* the primary's of it */
+	struct parcel next; /* the step that was published, until it is sent */
 	struct transport_message ack;
 };
 
@@ -53,7 +56,6 @@ struct transport {
 	struct transport_options options;
 	struct sim_link *link, none;
 	pthread_mutex_t guard;
-	pthread_cond_t changed;
 	struct node nodes[NODES_MAX];
 	uint32_t count; /* of nodes */
 	uint64_t now_ns;
@@ -62,8 +64,7 @@ struct transport {
 	bool running;    /* the primary has started */
 	bool out, sent;  /* a step is: published; given to the lines */
 	bool driving, closed, lost, alarmed;
-	struct transport_message step;
-	uint64_t next; /* number to be published */
+	uint64_t number; /* of the step that was published last */
 	uint32_t acks;
 	bool all_acked, gave_up; /* the primary's part is to be called */
 	struct troupe_error why;
@@ -85,9 +86,11 @@ static troupe_status sim_create(
 	struct transport *transport = mem_alloc(sizeof *transport);
 	transport->options = *options;
 	transport->link = options->link ? options->link : &transport->none;
+	transport->link->transport = transport;
 	transport->count = options->secondaries + 1;
 	pthread_mutex_init(&transport->guard, NULL);
-	pthread_cond_init(&transport->changed, NULL);
+	for (uint32_t i = 0; i < transport->count; i++)
+		pthread_cond_init(&transport->nodes[i].changed, NULL);
 	*ret_transport = transport;
 	return TROUPE_OK;
 }
@@ -103,15 +106,17 @@ static void sim_destroy(struct transport *transport)
 {
 	if (!transport)
 		return;
+	transport->link->transport = NULL;
 	for (uint32_t i = 0; i < transport->count; i++) {
 		struct node *node = &transport->nodes[i];
 		peers_destroy(node->peers);
+		pthread_cond_destroy(&node->changed);
 		free_line(&node->in);
 		free_line(&node->out);
 		text_fini(&node->step.bytes);
 		text_fini(&node->done.bytes);
+		text_fini(&node->next.bytes);
 	}
-	pthread_cond_destroy(&transport->changed);
 	pthread_mutex_destroy(&transport->guard);
 	free(transport);
 }
@@ -226,7 +231,7 @@ static struct peers *make_peers(const struct transport *transport, uint32_t node
 		.self = {.protocol = HELLO_PROTOCOL, .role = node ? HELLO_SECONDARY : HELLO_PRIMARY}};
 	options.secondaries = node ? 0 : transport->count - 1;
 	options.self.id[0] = (unsigned char)node;
-	strcpy(options.self.name, node ? "sim:1" : "sim:0");
+	(void)snprintf(options.self.name, sizeof options.self.name, "sim:%u", node);
 	return peers_create(&options, transport->now_ns);
 }
 
@@ -275,7 +280,7 @@ static void take_ack(struct transport *transport, uint32_t index, const struct p
 		peers_break(primary->peers, node->out.id, error.text, transport->now_ns);
 		return;
 	}
-	if (!peers_ack(primary->peers, node->out.id, parcel->number, transport->now_ns))
+	if (!peers_ack(primary->peers, node->out.id, ack.number, transport->now_ns))
 		return;
 	node->ack = ack;
 	if (++transport->acks < transport->count - 1)
@@ -480,18 +485,13 @@ static uint64_t horizon_of(const struct transport *transport)
 
 static void send_steps(struct transport *transport)
 {
-	const struct transport_codec *codec = transport->options.codec;
 	transport->sent = true;
-	if (!peers_publish(transport->nodes[0].peers, transport->step.number, transport->now_ns))
+	if (!peers_publish(transport->nodes[0].peers, transport->number, transport->now_ns))
 		return;
 	for (uint32_t i = 1; i < transport->count; i++) {
 		/* numbered as they came in, which need not be how we number them; steps are all of one number */
-		struct parcel parcel = {.type = FRAME_STEP, .number = transport->step.number};
-		if (codec)
-			codec->encode_step(codec->ctx, i - 1, transport->step.payload, &parcel.bytes);
-		else
-			parcel.payload = transport->step.payload;
-		put(transport, 0, i, parcel);
+		put(transport, 0, i, transport->nodes[i].next);
+		transport->nodes[i].next.bytes = (struct text){0};
 	}
 }
 
@@ -551,6 +551,19 @@ static bool drive_once(struct transport *transport)
 	return true;
 }
 
+static void wake(struct transport *transport, uint32_t index)
+{
+	pthread_cond_signal(&transport->nodes[index].changed);
+}
+
+/* Something came from without, and whoever waits shall drive. */
+static void wake_all(struct transport *transport)
+{
+	for (uint32_t i = 1; i < transport->count; i++)
+		wake(transport, i);
+}
+
+/* Then whose turn it is are woken, and nobody else: most of the time that a run takes is spent there. */
 static void drive(struct transport *transport)
 {
 	if (transport->driving)
@@ -560,26 +573,43 @@ static void drive(struct transport *transport)
 		;
 	transport->driving = false;
 	transport->link->now_ns = transport->now_ns;
-	pthread_cond_broadcast(&transport->changed);
+	for (uint32_t i = 1; i < transport->count; i++)
+		if (transport->nodes[i].has_step || is_over_for(transport, i))
+			wake(transport, i);
 }
 
 /* --- the vtable --------------------------------------------------------------------------------------------------- */
 
+static void encode_steps(struct transport *transport, struct transport_message step)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	for (uint32_t i = 1; i < transport->count; i++) {
+		struct parcel *next = &transport->nodes[i].next;
+		text_fini(&next->bytes);
+		*next = (struct parcel){.type = FRAME_STEP, .number = step.number};
+		if (codec)
+			codec->encode_step(codec->ctx, i - 1, step.payload, &next->bytes);
+		else
+			next->payload = step.payload;
+	}
+}
+
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
+	if (transport->out || transport->all_acked || transport->closed ||
+		(transport->begun && step.number != transport->number + 1))
+		return TROUPE_EPROTOCOL;
+	encode_steps(transport, step);
 	if (transport->lost)
 		return transport->why.status;
-	if (transport->out || transport->all_acked || transport->closed ||
-		(transport->begun && step.number != transport->next))
-		return TROUPE_EPROTOCOL;
 	if (!transport->begun)
 		begin(transport, step.number);
-	transport->step = step;
-	transport->next = step.number + 1;
+	transport->number = step.number;
 	transport->out = true;
 	transport->sent = false;
 	transport->acks = 0;
-	pthread_cond_broadcast(&transport->changed);
+	if (!transport->driving)
+		wake_all(transport);
 	return TROUPE_OK;
 }
 
@@ -597,9 +627,15 @@ static troupe_status give_step(struct transport *transport, uint32_t index, stru
 	struct node *node = &transport->nodes[index];
 	const struct transport_codec *codec = transport->options.codec;
 	struct transport_message step = {node->step.number, node->step.payload};
+	troupe_status status = TROUPE_OK;
 	node->has_step = false;
-	if (codec && codec->decode_step(
-			     codec->ctx, index - 1, node->step.bytes.at, node->step.bytes.count, &step, &node->bad)) {
+	if (codec)
+		status = codec->decode_step(
+			codec->ctx, index - 1, node->step.bytes.at, node->step.bytes.count, &step, &node->bad);
+	if (!status && step.number != node->number)
+		status = fail(&node->bad, TROUPE_EPROTOCOL, "step %llu: expected step %llu",
+			(unsigned long long)step.number, (unsigned long long)node->number);
+	if (status) {
 		node->computes = false;
 		node->has_done = node->is_bad = true; /* when it would have been done: not when a thread came to it */
 		return TROUPE_EPROTOCOL;
@@ -627,7 +663,7 @@ static troupe_status sim_wait(struct transport *transport, uint32_t secondary, s
 		}
 		if (is_over_for(transport, index) || (transport->closed && !transport->begun))
 			break;
-		pthread_cond_wait(&transport->changed, &transport->guard);
+		pthread_cond_wait(&node->changed, &transport->guard);
 	}
 	pthread_mutex_unlock(&transport->guard);
 	return status;
@@ -656,7 +692,6 @@ static troupe_status sim_ack(struct transport *transport, uint32_t secondary, st
 {
 	pthread_mutex_lock(&transport->guard);
 	troupe_status status = acknowledge(transport, secondary + 1, ack);
-	pthread_cond_broadcast(&transport->changed); /* somebody else may drive now */
 	pthread_mutex_unlock(&transport->guard);
 	return status;
 }
@@ -678,7 +713,20 @@ static void sim_close(struct transport *transport)
 {
 	pthread_mutex_lock(&transport->guard);
 	transport->closed = true;
-	pthread_cond_broadcast(&transport->changed);
+	if (!transport->driving)
+		wake_all(transport);
+	pthread_mutex_unlock(&transport->guard);
+}
+
+void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why)
+{
+	struct transport *transport = link->transport;
+	pthread_mutex_lock(&transport->guard);
+	if (transport->begun && !is_over_for(transport, 0)) {
+		peers_stop(transport->nodes[0].peers, kind, why);
+		drain(transport, 0);
+		wake_all(transport);
+	}
 	pthread_mutex_unlock(&transport->guard);
 }
 

@@ -45,7 +45,12 @@ struct sim_link {
 	struct stop ends[SIM_SECONDARIES_MAX + 1];
 	uint64_t now_ns; /* virtual time at the end */
 	bool began;      /* all were there and ready */
+	/* likewise, for sim_stop(); NULL before and after its life */
+	struct transport *transport;
 };
+
+/* The primary tells all that the run is over and why, as tcp_stop(). Between steps; any thread. */
+void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why);
 
 /* A secondary that is killed has its wait() fail; of a primary that is, gave_up() or publish() has to know. */
 extern const struct transport_ops transport_sim;

@@ -53,7 +53,7 @@ struct transport {
 	_Atomic bool lost, done, closed;
 	uint64_t seen_ns; /* when the keeper looked last */
 	/* a secondary's */
-	struct text step; /* that came */
+	struct text step; /* that came; at the primary: that goes nowhere */
 	bool step_waits, owes_ack;
 	uint64_t taken;      /* number of the step that it works on */
 	int wake, quit;      /* event files: for who waits for messages; for the keeper */
@@ -328,37 +328,43 @@ static void *run_io(void *arg)
 	return NULL;
 }
 
-static troupe_status send_steps(struct transport *transport, const void *payload, struct troupe_error *error)
+static bool send_step(struct transport *transport, uint32_t secondary, const void *payload)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	for (uint32_t i = 0; i < transport->peer_count; i++) {
-		struct peer *peer = &transport->peers[i];
-		codec->encode_step(codec->ctx, i, payload, channel_begin(peer->channel));
-		troupe_status status = channel_end(peer->channel, FRAME_STEP, error);
-		if (status) {
-			lose(transport, status, status == TROUPE_ELIMIT ? channel_peer(peer->channel) : NULL,
-				error->text);
-			return TROUPE_EPEER;
-		}
-		peer->owes = true;
-	}
-	return TROUPE_OK;
+	struct peer *peer = &transport->peers[secondary];
+	struct troupe_error error;
+	codec->encode_step(codec->ctx, secondary, payload, channel_begin(peer->channel));
+	troupe_status status = channel_end(peer->channel, FRAME_STEP, &error);
+	peer->owes = !status;
+	if (status)
+		lose(transport, status, status == TROUPE_ELIMIT ? channel_peer(peer->channel) : NULL, error.text);
+	return !status;
+}
+
+/* The encoder sees it even when it is for nothing, because somebody is lost: see transport_codec. */
+static void drop_step(struct transport *transport, uint32_t secondary, const void *payload)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	transport->step.count = 0;
+	codec->encode_step(codec->ctx, secondary, payload, &transport->step);
 }
 
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	struct troupe_error error;
 	if (transport->out || step.number != transport->next)
 		return TROUPE_EPROTOCOL;
-	if (atomic_load(&transport->lost))
-		return transport->why.status;
 	transport->outstanding = transport->peer_count;
 	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
 	transport->sent_ns = clock_now_ns();
-	troupe_status status = send_steps(transport, step.payload, &error);
-	if (status)
-		return status;
+	bool sent = !atomic_load(&transport->lost);
+	for (uint32_t i = 0; i < transport->peer_count; i++)
+		if (sent)
+			sent = send_step(transport, i, step.payload);
+		else
+			drop_step(transport, i, step.payload);
+	if (!sent)
+		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;
 	transport->next++;
 	transport->out = true;
 	return TROUPE_OK;

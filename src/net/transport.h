@@ -28,7 +28,9 @@ struct transport_message {
  * it. What is decoded is checked: whatever comes, a decoder fails with TROUPE_EPROTOCOL and says what is wrong, or all
  * of it is within its limits. */
 struct transport_codec {
-	/* Primary. The step as that secondary needs it, added to out: called for all of them at each step, in order. */
+	/* Primary. The step as that secondary needs it, added to out: called in publish(), for all of them at each
+	 * step, in order, and all the same when the step then goes nowhere because somebody is lost: so what encoding
+	 * does to the primary's own state it does to all or none. */
 	void (*encode_step)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
 	/* Secondary. The reverse; the payload is valid until the next call for that secondary. */
 	troupe_status (*decode_step)(void *ctx, uint32_t secondary, const char *bytes, size_t count,

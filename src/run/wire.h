@@ -35,7 +35,8 @@ struct wire_counts wire_counts(const struct wire *wire);
 struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t secondary);
 
 /* What a transport_codec needs; wire is its ctx. payload: struct step; ret_ack's: struct ack, the wire's. Encoding also
- * obeys, on the primary's own state, the commands that go to the secondary, which obeys them on its own. */
+ * obeys, on the primary's own state, the commands that go to the secondary, which obeys them on its own; a step that
+ * was decided must be encoded for all, or the state that is saved lacks some of them. */
 void wire_encode_step(void *wire, uint32_t secondary, const void *payload, struct text *out);
 troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes, size_t count,
 	struct transport_message *ret_ack, struct troupe_error *error);
