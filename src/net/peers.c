@@ -207,6 +207,9 @@ void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 {
 	struct text who = {0};
 	const char *name = peers->options.self.name;
+	bool in_vain = is_primary(peers) && kind == STOP_FAILED && !peers->step_is_out;
+	if (in_vain && peers->phase == PEERS_RUNNING && peers->next_step > peers->options.first_step)
+		peers->next_step--;
 	if (is_primary(peers))
 		text_add(&who, "the primary (%s)", name);
 	else if (peers->own)

@@ -107,7 +107,8 @@ bool peers_acknowledge(struct peers *peers);
 bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns);
 /* Loading, a world or a level: its heartbeats say so, and the step deadline waits, here and there. Sent at once. */
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns);
-/* This side ends it: STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all are told. */
+/* This side ends it: STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all are told. When a primary's run has
+ * failed, the step that all acknowledged last is the one that did, and does not count. */
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why);
 
 /* --- what is known ----------------------------------------------------------------------------------------------- */

@@ -115,6 +115,9 @@ static void add_last_step(const struct transport *transport, uint64_t all_below,
 static void send_stop(struct transport *transport, enum stop_kind kind, const char *who, const char *why)
 {
 	struct stop stop = {.kind = kind, .next_step = acknowledged(transport)};
+	bool in_vain = is_primary(transport) && kind == STOP_FAILED && stop.next_step == transport->next;
+	if (in_vain && transport->next > transport->link->first_step)
+		stop.next_step--;
 	struct text bytes = {0};
 	(void)snprintf(stop.who, sizeof stop.who, "%s", who);
 	(void)snprintf(stop.why, sizeof stop.why, "%s", why);

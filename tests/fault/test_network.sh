@@ -172,6 +172,20 @@ check "and to its state: $(tail -n 1 p.out)" $?
 ended s1 1000 && [ "$status" = 0 ]
 check "and its secondary: $status" $?
 
+# a model diverges: the step in which it does is not among those that count, for anybody
+cat >wild.sdf <<-END
+<sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
+<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
+END
+end_processes
+port=$((port + 1))
+start p wild.sdf --rtf 0 --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port --save-on-stop saved.%s
+start s1 --network-role secondary --network-address 127.0.0.1:$port
+ended p 5000 && [ "$status" = 4 ] && [ -f saved.100 ]
+check "a model diverges: the state before is saved: $status: $(tail -n 1 p.err)" $?
+ended s1 1500 && [ "$status" = 3 ] && [ "$(step_said s1)" = 99 ]
+check "a model diverges: the secondary says the step before: $status: $(tail -n 1 s1.err)" $?
+
 # not enough of them: who is missing is said
 "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$((port + 1)) \
 	--network-wait 0.3 2>missing.err
