@@ -6,14 +6,10 @@
  *
  * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
  * damages the bytes of one step or ack, the same way for the same seed. */
-#include "base/hash.h"
-#include "run/secondary.h"
-#include "run/wire.h"
-#include "server/internal.h"
+#include "../fault/copies.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/hash.h"
+
 #include <unistd.h>
 
 enum { SECONDARIES = 2, STEPS = 120, HANG_S = 60, ROUNDS = 300 };
@@ -79,33 +75,13 @@ static void must(bool good, const char *what, const struct troupe_error *error)
 
 /* --- both sides --------------------------------------------------------------------------------------------------- */
 
-struct side {
-	struct troupe_server *server;
-	struct wire_copy *copy;
-	struct secondary *secondary;
-};
-
 struct run {
 	struct troupe_server *server;
 	struct wire *wire;
-	struct side sides[SECONDARIES];
+	struct copies_secondary sides[SECONDARIES];
 	struct text steps[SECONDARIES], acks[SECONDARIES];
 	struct ack *merged[SECONDARIES];
 };
-
-static struct troupe_server *copy_of(const struct text *state, int secondaries)
-{
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server;
-	struct troupe_error error;
-	def.resume_path = "state";
-	def.secondaries = secondaries;
-	def.chaos = true; /* so that more is handed over */
-	char *bytes = mem_alloc(state->count);
-	memcpy(bytes, state->at, state->count);
-	must(!server_create_copy(&def, bytes, state->count, &server, &error), "a copy", &error);
-	return server;
-}
 
 static struct troupe_server *create(void)
 {
@@ -125,23 +101,16 @@ static struct troupe_server *create(void)
 
 static void begin(struct run *run, const struct text *state)
 {
-	*run = (struct run){.server = copy_of(state, SECONDARIES)};
-	run->server->worlds[0].primary.options.unpaced = true;
+	*run = (struct run){.server = copies_server(state, SECONDARIES, 0)};
 	run->wire = wire_create(&run->server->worlds[0].primary);
-	for (uint32_t i = 0; i < SECONDARIES; i++) {
-		struct side *side = &run->sides[i];
-		side->server = copy_of(state, 1);
-		side->copy = wire_copy_create(i + 1, &side->server->worlds[0].primary.edit);
-		side->secondary = secondary_create(i + 1, &side->server->worlds[0].shared);
-	}
+	for (uint32_t i = 0; i < SECONDARIES; i++)
+		copies_begin(&run->sides[i], state, i + 1);
 }
 
 static void end(struct run *run)
 {
 	for (uint32_t i = 0; i < SECONDARIES; i++) {
-		secondary_destroy(run->sides[i].secondary);
-		wire_copy_destroy(run->sides[i].copy);
-		troupe_server_destroy(run->sides[i].server);
+		copies_end(&run->sides[i]);
 		text_fini(&run->steps[i]);
 		text_fini(&run->acks[i]);
 	}
@@ -162,16 +131,15 @@ static bool decide(struct run *run)
 /* The secondary's part; false: it refused the step. */
 static bool simulate(struct run *run, uint32_t i, struct troupe_error *error)
 {
-	struct side *side = &run->sides[i];
+	struct copies_secondary *side = &run->sides[i];
 	struct transport_message step;
 	if (wire_decode_step(side->copy, i, run->steps[i].at, run->steps[i].count, &step, error)) {
 		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
 		return false;
 	}
 	const struct ack *ack = secondary_step(side->secondary, step.payload);
-	struct physics_stats stats = secondary_physics_stats(side->secondary);
 	run->acks[i].count = 0;
-	wire_encode_ack(side->copy, ack, &stats, &run->acks[i]);
+	copies_encode_ack(side, ack, &run->acks[i]);
 	return true;
 }
 

@@ -1,0 +1,68 @@
+/* A world of a primary and its secondaries' copies of it, all in one process: made from a saved state, as over a
+ * network. For programs that carry steps and acks as bytes between them. */
+#ifndef TESTS_FAULT_COPIES_H
+#define TESTS_FAULT_COPIES_H
+
+#include "run/secondary.h"
+#include "run/wire.h"
+#include "server/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What cannot fail. */
+static inline void copies_must(troupe_status status, const char *what, const struct troupe_error *error)
+{
+	if (!status)
+		return;
+	printf("FAILED: %s: %s\n0 passed, 1 failed\n", what, error->text);
+	exit(1);
+}
+
+/* Without runners. chaos_seed: of the moves that are forced, so that more is handed over. */
+static inline struct troupe_server *copies_server(const struct text *state, uint32_t secondaries, uint64_t chaos_seed)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.resume_path = "state";
+	def.secondaries = (int32_t)secondaries;
+	def.chaos = true;
+	def.chaos_seed = chaos_seed;
+	char *bytes = mem_alloc(state->count);
+	memcpy(bytes, state->at, state->count);
+	copies_must(server_create_copy(&def, bytes, state->count, &server, &error), "a copy", &error);
+	server->worlds[0].primary.options.unpaced = true;
+	return server;
+}
+
+/* A secondary with its copy. Thread: made, used and ended by one. */
+struct copies_secondary {
+	struct troupe_server *server;
+	struct wire_copy *copy;
+	struct secondary *secondary;
+};
+
+/* number: from 1. */
+static inline void copies_begin(struct copies_secondary *side, const struct text *state, uint32_t number)
+{
+	side->server = copies_server(state, 1, 0);
+	side->copy = wire_copy_create(number, &side->server->worlds[0].primary.edit);
+	side->secondary = secondary_create(number, &side->server->worlds[0].shared);
+}
+
+static inline void copies_end(struct copies_secondary *side)
+{
+	secondary_destroy(side->secondary);
+	wire_copy_destroy(side->copy);
+	troupe_server_destroy(side->server);
+}
+
+static inline void copies_encode_ack(struct copies_secondary *side, const struct ack *ack, struct text *out)
+{
+	struct physics_stats stats = secondary_physics_stats(side->secondary);
+	wire_encode_ack(side->copy, ack, &stats, out);
+}
+
+#endif
