@@ -15,9 +15,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #define MS UINT64_C(1000000)
-enum { SECONDARIES_MAX = 4, STEPS = 40, TALES = 64, LATER = 14 };
+enum { SECONDARIES_MAX = 4, STEPS = 40, TALES = 64, LATER = 14, HANG_S = 20 };
 
 static uint64_t below(uint64_t *state, uint64_t limit)
 {
@@ -253,8 +255,9 @@ struct run {
 	struct worker workers[SECONDARIES_MAX];
 	/* what came of it */
 	uint64_t steps, hash, moves;
-	uint64_t other; /* first step after which it had another state than in one process; 0: never */
-	bool alarmed;   /* or stopped because of its own failure */
+	uint32_t outdated; /* the first secondary that had another state than the primary; 0: none */
+	uint64_t other;    /* first step after which it had another state than in one process; 0: never */
+	bool alarmed;      /* or stopped because of its own failure */
 	troupe_status status;
 	struct troupe_error error;
 	struct text saved;
@@ -290,13 +293,43 @@ static void encode_step(void *ctx, uint32_t secondary, const void *payload, stru
 	seal(out);
 }
 
+static bool same_words(const struct run *run, uint32_t secondary, uint32_t model, uint32_t words)
+{
+	const struct state *state = primary_of(run)->shared->state;
+	const struct state *copy = run->workers[secondary].side.server->worlds[0].shared.state;
+	return !memcmp(state_words(copy, model, false), state_words(state, model, false), words * sizeof(uint64_t));
+}
+
+/* Whether the secondary has, of all that it simulates and of its ghosts, the state that the primary has. Commands it
+ * has still to obey. */
+static bool is_up_to_date(const struct run *run, uint32_t secondary)
+{
+	const struct primary *primary = primary_of(run);
+	const struct scene *scene = primary->shared->scene;
+	const struct plan *plan = &primary->plan;
+	bool same = true;
+	for (uint32_t m = 0; m < scene->model_count && !plan->parts[secondary].command_count; m++)
+		if (plan->roster.now.model[m] == secondary + 1)
+			same = same && same_words(run, secondary, m, primary->shared->state->models[m].words);
+	for (uint32_t i = 0; i < plan->ghosts.count; i++) {
+		uint32_t model = plan->ghosts.at[i].model;
+		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+		if (plan->ghosts.at[i].secondary == secondary + 1)
+			same = same && same_words(run, secondary, model, words);
+	}
+	return same;
+}
+
 static troupe_status decode_step(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
 {
 	struct run *run = ctx;
 	troupe_status status = unseal(bytes, &count, error);
-	return status ? status
-		      : wire_decode_step(run->workers[secondary].side.copy, secondary, bytes, count, ret_step, error);
+	if (!status)
+		status = wire_decode_step(run->workers[secondary].side.copy, secondary, bytes, count, ret_step, error);
+	if (!status && !run->outdated && !is_up_to_date(run, secondary))
+		run->outdated = secondary + 1;
+	return status;
 }
 
 /* What was measured would have a run replayed with other bytes. */
@@ -446,6 +479,7 @@ static void check_state(const struct run *run)
 	struct troupe_server *server;
 	struct troupe_error error;
 	const struct tale *tale = run->tale;
+	check(!run->outdated, "secondary %u had another state than the primary", run->outdated);
 	check(!run->other, "another state after step %" PRIu64, run->other);
 	check(run->hash == (run->steps < STEPS ? tale->held[run->steps] : tale->hashes[STEPS]),
 		"after %" PRIu64 " steps another state", run->steps);
@@ -546,6 +580,7 @@ static void check_tally(uint64_t runs)
 static void test_seed(uint64_t seed, bool print)
 {
 	static struct run run, again;
+	alarm(HANG_S);
 	snprintf(check_where, sizeof check_where, "TROUPE_TEST_SEED=%" PRIu64 ": ", seed);
 	make_plot(&run, seed);
 	play(&run);
@@ -563,11 +598,21 @@ static void test_seed(uint64_t seed, bool print)
 		again.link.now_ns);
 }
 
+/* Virtual time that goes on for ever is an end, too. */
+static void too_long(int number)
+{
+	(void)number;
+	(void)!write(STDOUT_FILENO, check_where, strlen(check_where));
+	(void)!write(STDOUT_FILENO, "it does not end\n", 16);
+	_exit(1);
+}
+
 int main(void)
 {
 	const char *only = getenv("TROUPE_TEST_SEED"), *rounds = getenv("TROUPE_TEST_ROUNDS");
 	uint64_t runs = rounds ? strtoull(rounds, NULL, 10) : getenv("TROUPE_TEST_QUICK") ? 300 : 1500;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGALRM, too_long);
 	if (only) {
 		test_seed(strtoull(only, NULL, 10), true);
 		runs = 0;
