@@ -52,6 +52,11 @@ struct channel {
 static troupe_status break_off(struct channel *channel, troupe_status status, struct troupe_error *error,
 	const char *format, ...) TROUPE_PRINTF(4, 5);
 
+static const char *colon(const struct channel *channel)
+{
+	return *channel->peer ? ": " : "";
+}
+
 /* The first failure stays. */
 static troupe_status break_off(
 	struct channel *channel, troupe_status status, struct troupe_error *error, const char *format, ...)
@@ -62,7 +67,7 @@ static troupe_status break_off(
 	fail_v(&why, status, format, args);
 	va_end(args);
 	if (channel->phase != FAILED)
-		fail(&channel->failure, status, "%s: %s", channel->peer, why.text);
+		fail(&channel->failure, status, "%s%s%s", channel->peer, colon(channel), why.text);
 	channel->phase = FAILED;
 	return fail(error, channel->failure.status, "%s", channel->failure.text);
 }
@@ -355,10 +360,10 @@ troupe_status channel_end(struct channel *channel, enum frame_type type, struct 
 		if (channel->phase == FAILED)
 			return fail(error, channel->failure.status, "%s", channel->failure.text);
 		if (too_large)
-			return fail(error, TROUPE_ELIMIT, "%s: a frame %s of %zu bytes to it: at most %u are allowed",
-				channel->peer, frame_name(type), count, frame_limit(type));
-		return fail(error, TROUPE_ELIMIT, "%s: does not take what is sent: %zu bytes wait", channel->peer,
-			channel_pending(channel));
+			return fail(error, TROUPE_ELIMIT, "%s%sa frame %s of %zu bytes to it: at most %u are allowed",
+				channel->peer, colon(channel), frame_name(type), count, frame_limit(type));
+		return fail(error, TROUPE_ELIMIT, "%s%sdoes not take what is sent: %zu bytes wait", channel->peer,
+			colon(channel), channel_pending(channel));
 	}
 	frame_put_header((unsigned char *)channel->out.at + begin, type, (uint32_t)count);
 	return channel->phase == OPEN ? write_out(channel, error) : TROUPE_OK;

@@ -43,7 +43,7 @@ void channel_finish(struct channel *channel);
 void channel_destroy(struct channel *channel);
 
 const char *channel_peer(const struct channel *channel);
-/* What errors call it from now on. */
+/* What errors call it from now on; "": nothing, since who hands them on says who it is. */
 void channel_set_peer(struct channel *channel, const char *peer);
 int channel_fd(const struct channel *channel);
 /* What to poll() channel_fd() for. */

@@ -248,6 +248,29 @@ void peers_ready(struct peers *peers, uint64_t state_hash)
 		peers_send_number(peers, peers->members[0], FRAME_READY, state_hash);
 }
 
+void peers_begin(struct peers *peers, const char *const *names, uint32_t own, uint32_t own_of, uint64_t now_ns)
+{
+	uint32_t count = is_primary(peers) ? peers->options.secondaries : 1;
+	for (uint32_t id = 0; id < count; id++) {
+		struct peer *peer = &peers->all[id];
+		*peer = (struct peer){.stage = MEMBER, .ready = true, .joined_ns = now_ns, .heard_ns = now_ns};
+		peer->secondary = is_primary(peers) ? id + 1 : 0;
+		peers_copy_words(peer->name, sizeof peer->name, names[id]);
+		peers->members[peer->secondary] = id;
+	}
+	peers->present = peers->ready = count;
+	peers->own = own;
+	peers->own_of = own_of;
+	peers->expected = peers->next_step;
+	peers->phase = PEERS_RUNNING;
+	peers->began = true;
+}
+
+void peers_allow(struct peers *peers, uint64_t step_ns)
+{
+	peers->options.step_ns = step_ns;
+}
+
 bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns)
 {
 	assert(is_primary(peers));
@@ -307,6 +330,16 @@ bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_n
 		peers->next_step++;
 	}
 	return true;
+}
+
+bool peers_waits(const struct peers *peers)
+{
+	return is_primary(peers) && peers->step_is_out;
+}
+
+bool peers_owes(const struct peers *peers, uint32_t id)
+{
+	return peers_waits(peers) && is_here(peers, id) && !peers->all[id].acked;
 }
 
 bool peers_acknowledge(struct peers *peers)

@@ -97,6 +97,12 @@ void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now
 
 /* Secondary: has rebuilt the state, and this hash came out. */
 void peers_ready(struct peers *peers, uint64_t state_hash);
+/* Instead of all that comes before the first step, where that is over already: all are there and ready, with these
+ * names and with the ids 0, 1 and so on; a secondary's only one is its primary. own: a secondary's number, from 1, of
+ * own_of. */
+void peers_begin(struct peers *peers, const char *const *names, uint32_t own, uint32_t own_of, uint64_t now_ns);
+/* Primary: peers_options.step_ns of the steps to come. */
+void peers_allow(struct peers *peers, uint64_t step_ns);
 /* Primary: publishes a step, the next, once the one before was acknowledged by all. False: it is over. */
 bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns);
 /* STEP came from id, and is valid. False: not to us, not now, not the next: as peers_break(). */
@@ -105,6 +111,9 @@ bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_
 bool peers_acknowledge(struct peers *peers);
 /* ACK came from id, and is valid. False: not to us, not now, not for this step, not again: as peers_break(). */
 bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns);
+/* Primary: whether a step is out, and whether the ack of this one is still to come. */
+bool peers_waits(const struct peers *peers);
+bool peers_owes(const struct peers *peers, uint32_t id);
 /* Loading, a world or a level: its heartbeats say so, and the step deadline waits, here and there. Sent at once. */
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns);
 /* This side ends it: STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all are told. When a primary's run has

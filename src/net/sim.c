@@ -275,7 +275,7 @@ static void take_ack(struct transport *transport, uint32_t index, const struct p
 	const struct transport_codec *codec = transport->options.codec;
 	struct troupe_error error;
 	struct transport_message ack = {parcel->number, parcel->payload};
-	if (node->out.id != PEERS_NONE && codec &&
+	if (codec && peers_owes(primary->peers, node->out.id) &&
 		codec->decode_ack(codec->ctx, index - 1, parcel->bytes.at, parcel->bytes.count, &ack, &error)) {
 		peers_break(primary->peers, node->out.id, error.text, transport->now_ns);
 		return;

@@ -1,4 +1,6 @@
-/* A channel belongs to one thread at a time. Who works it holds it by a flag, for as long as a system call or a
+/* What is left to do here is I/O: who is lost, and who is told what, peers decides, and act() does.
+ *
+ * A channel belongs to one thread at a time. Who works it holds it by a flag, for as long as a system call or a
  * decoder takes, and never while a step is simulated or decided: so whoever finds it held spins. The thread that steps
  * finds it held only when the keeper is at work, a few times a second; an uncontended exchange is all that it costs.
  *
@@ -8,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/gate.h"
+#include "net/peers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,31 +26,30 @@
 
 #define POLL_NS 60000u /* as long as a sleep and a wake cost */
 #define LOAD_NS (600 * UINT64_C(1000000000))
-#define BEATS 4 /* heartbeats in the stale time */
+#define LOOKS 4 /* of the keeper in the stale time */
 #define FLUSH_MS 200
 
 enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
 
-struct peer {
+struct line { /* by id in peers */
 	struct channel *channel;
-	uint64_t heard_ns, said_ns;
 	uint64_t received;            /* bytes: part of a large frame says that it lives, too */
-	bool owes;                    /* the ack of the step that is out */
-	struct transport_message ack; /* of the primary's peers */
+	struct transport_message ack; /* at the primary: that came */
 };
 
 struct transport {
 	struct transport_options options;
 	struct tcp_link *link;
 	_Atomic bool held; /* channels and all below: by the thread that set it */
-	struct peer *peers;
-	uint32_t peer_count, outstanding;
+	struct peers *peers;
+	struct line *lines;
+	uint32_t line_count;
 	bool out;            /* primary: a step is, or has been acknowledged and not been taken up */
 	uint64_t next;       /* number of the step to come */
 	uint64_t sent_ns;    /* when the step went out */
 	uint64_t longest_ns; /* that a step took so far */
 	bool loads;          /* the step that is out */
-	bool told;           /* STOP went out: what happens now is no loss */
+	bool told;           /* this side ended it: what happens now is no loss */
 	bool alarmed;
 	struct troupe_error why; /* when lost */
 	_Atomic bool lost, done, closed;
@@ -55,14 +57,12 @@ struct transport {
 	/* a secondary's */
 	struct text step; /* that came; at the primary: that goes nowhere */
 	bool step_waits, owes_ack;
-	uint64_t taken;      /* number of the step that it works on */
-	int wake, quit;      /* event files: for who waits for messages; for the keeper */
-	_Atomic bool sleeps; /* who waits for messages does */
+	uint64_t taken; /* number of the step that it works on */
+	int wake, quit; /* event files: for who waits for messages; for the keeper */
 	bool spins;
 	pthread_t io, keeper;
 	bool has_io, has_keeper;
-	struct pollfd *fds;       /* [peer_count + 1] */
-	struct tcp_counts counts; /* at the end */
+	struct pollfd *fds; /* [line_count + 1] */
 };
 
 static void hold(struct transport *transport)
@@ -93,64 +93,32 @@ static bool is_primary(const struct transport *transport)
 	return !transport->link->secondary;
 }
 
-/* --- losing somebody ---------------------------------------------------------------------------------------------- */
+/* --- what peers asks for ------------------------------------------------------------------------------------------ */
 
-/* All steps below it have been acknowledged by all, as far as is known here: to a secondary, a step says it of those
- * before. */
-static uint64_t acknowledged(const struct transport *transport)
+static void end(struct transport *transport)
 {
-	bool open = is_primary(transport) ? transport->out && transport->outstanding
-					  : transport->next > transport->link->first_step;
-	return transport->next - (open ? 1u : 0u);
-}
-
-static void add_last_step(const struct transport *transport, uint64_t all_below, struct text *out)
-{
-	if (all_below > transport->link->first_step)
-		text_add(out, "; the last step that all acknowledged is %" PRIu64, all_below - 1);
-	else
-		text_add(out, "; no step has been acknowledged by all");
-}
-
-static void send_stop(struct transport *transport, enum stop_kind kind, const char *who, const char *why)
-{
-	struct stop stop = {.kind = kind, .next_step = acknowledged(transport)};
-	bool in_vain = is_primary(transport) && kind == STOP_FAILED && stop.next_step == transport->next;
-	if (in_vain && transport->next > transport->link->first_step)
-		stop.next_step--;
-	struct text bytes = {0};
-	(void)snprintf(stop.who, sizeof stop.who, "%s", who);
-	(void)snprintf(stop.why, sizeof stop.why, "%s", why);
-	stop_encode(&stop, &bytes);
-	transport->told = true;
-	for (uint32_t i = 0; i < transport->peer_count; i++)
-		(void)channel_send(transport->peers[i].channel, FRAME_STOP, bytes.at, bytes.count, NULL);
-	text_fini(&bytes);
-}
-
-/* The first counts. who: what it is called, or NULL when `why` says it. all_below: see acknowledged(); UINT64_MAX:
- * `why` says that, too. */
-static void lose_at(
-	struct transport *transport, troupe_status status, const char *who, const char *why, uint64_t all_below)
-{
-	if (transport->told || atomic_load(&transport->lost) || atomic_load(&transport->done))
+	if (transport->told)
 		return;
-	struct text text = {0};
-	text_add(&text, "%s%s%s", who ? who : "", who ? ": " : "", why);
-	if (all_below != UINT64_MAX)
-		add_last_step(transport, all_below, &text);
-	(void)fail(&transport->why, status, "%s", text.at);
-	if (is_primary(transport))
-		send_stop(transport, status == TROUPE_EPROTOCOL ? STOP_BROKEN : STOP_LOST, who ? who : "a secondary",
-			transport->why.text);
-	text_fini(&text);
-	atomic_store(&transport->lost, true);
+	bool lost = peers_end_status(transport->peers, &transport->why) != TROUPE_OK;
+	atomic_store(lost ? &transport->lost : &transport->done, true);
 	ring(transport->wake);
 }
 
-static void lose(struct transport *transport, troupe_status status, const char *who, const char *why)
+/* Connections that peers wants closed are when the transport is destroyed: nothing is read from them any more. */
+static void act(struct transport *transport)
 {
-	lose_at(transport, status, who, why, acknowledged(transport));
+	struct peers_action action;
+	while (peers_next(transport->peers, &action))
+		if (action.kind == PEERS_SEND)
+			(void)channel_send(
+				transport->lines[action.id].channel, action.type, action.bytes, action.count, NULL);
+		else if (action.kind == PEERS_ENDED)
+			end(transport);
+}
+
+static bool is_over(const struct transport *transport)
+{
+	return peers_phase(transport->peers) == PEERS_OVER;
 }
 
 /* Without holding anything. */
@@ -166,104 +134,76 @@ static void alarm_once(struct transport *transport)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status take_ack(
-	struct transport *transport, struct peer *peer, const char *bytes, size_t count, struct troupe_error *error)
+/* One that nobody waits for is not looked at: the primary may be at work on what came before. */
+static void take_ack(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	if (!peer->owes)
-		return fail(error, TROUPE_EPROTOCOL, "an ack of a step that nobody asked for");
-	troupe_status status =
-		codec->decode_ack(codec->ctx, (uint32_t)(peer - transport->peers), bytes, count, &peer->ack, error);
-	if (!status && peer->ack.number != transport->next - 1)
-		status = fail(error, TROUPE_EPROTOCOL, "an ack of step %" PRIu64 ": expected step %" PRIu64,
-			peer->ack.number, transport->next - 1);
-	if (status)
-		return status;
-	peer->owes = false;
-	transport->outstanding--;
+	struct transport_message ack = {0};
+	struct troupe_error error;
+	if (peers_owes(transport->peers, id) && codec->decode_ack(codec->ctx, id, bytes, count, &ack, &error)) {
+		peers_break(transport->peers, id, error.text, now);
+		return;
+	}
+	if (!peers_ack(transport->peers, id, ack.number, now))
+		return;
+	transport->lines[id].ack = ack;
 	if (!transport->loads)
-		transport->longest_ns = MAX(transport->longest_ns, peer->heard_ns - transport->sent_ns);
-	return TROUPE_OK;
+		transport->longest_ns = MAX(transport->longest_ns, now - transport->sent_ns);
 }
 
-/* Kept, since it is decoded while the keeper may work the channel. */
-static troupe_status take_step(struct transport *transport, const char *bytes, size_t count, struct troupe_error *error)
+/* Kept, since it is decoded while the keeper may work the channel; then it will be seen which number it has. */
+static void take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
-	if (transport->step_waits || transport->owes_ack)
-		return fail(error, TROUPE_EPROTOCOL, "a step before the last one was acknowledged");
+	if (!peers_step(transport->peers, id, transport->next, now))
+		return;
 	transport->step.count = 0;
 	text_add_bytes(&transport->step, bytes, count);
 	transport->step_waits = true;
-	return TROUPE_OK;
 }
 
-static troupe_status take_stop(
-	struct transport *transport, struct peer *peer, const char *bytes, size_t count, struct troupe_error *error)
+static void take_frame(
+	struct transport *transport, uint32_t id, enum frame_type type, const char *bytes, size_t count, uint64_t now)
 {
-	struct stop stop;
-	troupe_status status = stop_decode(bytes, count, &stop, error);
-	if (status)
-		return status;
-	if (!is_primary(transport) && stop.kind == STOP_DONE) {
-		atomic_store(&transport->done, true);
-		ring(transport->wake);
-		return TROUPE_OK;
-	}
-	bool whole = *stop.who && stop.kind != STOP_LEFT; /* about somebody else: the primary has said it all */
-	if (is_primary(transport))
-		lose(transport, TROUPE_EPEER, channel_peer(peer->channel), stop.why);
-	else
-		lose_at(transport, TROUPE_EPEER, whole ? NULL : channel_peer(peer->channel), stop.why,
-			whole ? UINT64_MAX : stop.next_step);
-	return TROUPE_OK;
-}
-
-static troupe_status take_frame(struct transport *transport, struct peer *peer, enum frame_type type, const char *bytes,
-	size_t count, struct troupe_error *error)
-{
-	struct heartbeat heartbeat;
 	if (type == FRAME_ACK && is_primary(transport))
-		return take_ack(transport, peer, bytes, count, error);
-	if (type == FRAME_STEP && !is_primary(transport))
-		return take_step(transport, bytes, count, error);
-	if (type == FRAME_STOP)
-		return take_stop(transport, peer, bytes, count, error);
-	if (type == FRAME_HEARTBEAT)
-		return heartbeat_decode(bytes, count, &heartbeat, error);
-	return fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+		take_ack(transport, id, bytes, count, now);
+	else if (type == FRAME_STEP && !is_primary(transport))
+		take_step(transport, id, bytes, count, now);
+	else
+		peers_receive(transport->peers, id, type, bytes, count, now);
 }
 
 /* True: something came. */
-static bool work(struct transport *transport, struct peer *peer)
+static bool work(struct transport *transport, uint32_t id)
 {
-	struct troupe_error error = {0};
+	struct line *line = &transport->lines[id];
+	struct troupe_error error, why;
 	enum frame_type type;
 	const char *bytes;
 	size_t count;
 	bool some = false;
-	troupe_status status = TROUPE_OK, broken = channel_work(peer->channel, clock_now_ns(), &error);
-	struct troupe_error end = error;
-	uint64_t received = channel_bytes_received(peer->channel);
-	if (received != peer->received) {
-		peer->received = received;
-		peer->heard_ns = clock_now_ns();
-	}
-	while (!status && channel_receive(peer->channel, &type, &bytes, &count, &status, &error)) {
+	uint64_t now = clock_now_ns();
+	troupe_status bad = TROUPE_OK, broken = channel_work(line->channel, now, &why);
+	uint64_t received = channel_bytes_received(line->channel);
+	if (received != line->received)
+		peers_alive(transport->peers, id, now);
+	line->received = received;
+	while (!is_over(transport) && channel_receive(line->channel, &type, &bytes, &count, &bad, &error)) {
 		some = true;
-		status = take_frame(transport, peer, type, bytes, count, &error);
+		take_frame(transport, id, type, bytes, count, now);
 	}
-	if (status)
-		lose(transport, status, channel_peer(peer->channel), error.text);
+	if (bad)
+		peers_break(transport->peers, id, error.text, now);
 	else if (broken) /* what came before it ended counts */
-		lose(transport, broken, NULL, end.text);
+		peers_drop(transport->peers, id, why.text, now);
+	act(transport);
 	return some;
 }
 
 static bool work_all(struct transport *transport)
 {
 	bool some = false;
-	for (uint32_t i = 0; i < transport->peer_count; i++)
-		some |= work(transport, &transport->peers[i]);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		some |= work(transport, i);
 	return some;
 }
 
@@ -279,15 +219,15 @@ static void sleep_until_ready(struct transport *transport)
 {
 	struct pollfd *fds = transport->fds;
 	hold(transport);
-	for (uint32_t i = 0; i < transport->peer_count; i++)
-		fds[i] = (struct pollfd){.fd = channel_fd(transport->peers[i].channel),
-			.events = channel_poll_events(transport->peers[i].channel)};
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		fds[i] = (struct pollfd){.fd = channel_fd(transport->lines[i].channel),
+			.events = channel_poll_events(transport->lines[i].channel)};
 	let_go(transport);
 	if (atomic_load(&transport->lost) || atomic_load(&transport->done)) /* a file at its end is always ready */
-		for (uint32_t i = 0; i < transport->peer_count; i++)
+		for (uint32_t i = 0; i < transport->line_count; i++)
 			fds[i].fd = -1;
-	fds[transport->peer_count] = (struct pollfd){.fd = transport->wake, .events = POLLIN};
-	if (poll(fds, transport->peer_count + 1, -1) > 0 && fds[transport->peer_count].revents)
+	fds[transport->line_count] = (struct pollfd){.fd = transport->wake, .events = POLLIN};
+	if (poll(fds, transport->line_count + 1, -1) > 0 && fds[transport->line_count].revents)
 		silence(transport->wake);
 }
 
@@ -313,7 +253,7 @@ static void *run_io(void *arg)
 		hold(transport);
 		bool some = !atomic_load(&transport->lost) && work_all(transport);
 		bool lost = atomic_load(&transport->lost);
-		bool over = transport->out && (lost || !transport->outstanding);
+		bool over = transport->out && (lost || !peers_waits(transport->peers));
 		if (over)
 			transport->out = false;
 		let_go(transport);
@@ -334,13 +274,12 @@ static void *run_io(void *arg)
 static bool send_step(struct transport *transport, uint32_t secondary, const void *payload)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	struct peer *peer = &transport->peers[secondary];
+	struct channel *channel = transport->lines[secondary].channel;
 	struct troupe_error error;
-	codec->encode_step(codec->ctx, secondary, payload, channel_begin(peer->channel));
-	troupe_status status = channel_end(peer->channel, FRAME_STEP, &error);
-	peer->owes = !status;
+	codec->encode_step(codec->ctx, secondary, payload, channel_begin(channel));
+	troupe_status status = channel_end(channel, FRAME_STEP, &error);
 	if (status)
-		lose(transport, status, status == TROUPE_ELIMIT ? channel_peer(peer->channel) : NULL, error.text);
+		peers_drop(transport->peers, secondary, error.text, transport->sent_ns);
 	return !status;
 }
 
@@ -352,20 +291,27 @@ static void drop_step(struct transport *transport, uint32_t secondary, const voi
 	codec->encode_step(codec->ctx, secondary, payload, &transport->step);
 }
 
+static uint64_t deadline_ns(const struct transport *transport)
+{
+	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
+	return transport->loads ? LOAD_NS : MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns);
+}
+
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	const struct transport_codec *codec = transport->options.codec;
 	if (transport->out || step.number != transport->next)
 		return TROUPE_EPROTOCOL;
-	transport->outstanding = transport->peer_count;
 	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
 	transport->sent_ns = clock_now_ns();
-	bool sent = !atomic_load(&transport->lost);
-	for (uint32_t i = 0; i < transport->peer_count; i++)
+	peers_allow(transport->peers, deadline_ns(transport));
+	bool sent = peers_publish(transport->peers, step.number, transport->sent_ns);
+	for (uint32_t i = 0; i < transport->line_count; i++)
 		if (sent)
 			sent = send_step(transport, i, step.payload);
 		else
 			drop_step(transport, i, step.payload);
+	act(transport);
 	if (!sent)
 		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;
 	transport->next++;
@@ -387,7 +333,7 @@ static troupe_status tcp_publish(struct transport *transport, struct transport_m
 
 static struct transport_message tcp_ack_of(struct transport *transport, uint32_t secondary)
 {
-	return transport->peers[secondary].ack;
+	return transport->lines[secondary].ack;
 }
 
 /* --- a secondary's end -------------------------------------------------------------------------------------------- */
@@ -404,7 +350,8 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 			transport->next);
 	hold(transport);
 	if (status)
-		lose(transport, status, channel_peer(transport->peers[0].channel), error.text);
+		peers_break(transport->peers, 0, error.text, clock_now_ns());
+	act(transport);
 	transport->step_waits = false;
 	transport->owes_ack = !status;
 	transport->taken = transport->next++;
@@ -439,17 +386,18 @@ static troupe_status tcp_wait(struct transport *transport, uint32_t secondary, s
 static troupe_status send_ack(struct transport *transport, struct transport_message ack)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	struct channel *channel = transport->peers[0].channel;
+	struct channel *channel = transport->lines[0].channel;
 	struct troupe_error error;
 	if (!transport->owes_ack || ack.number != transport->taken)
 		return TROUPE_EPROTOCOL;
 	transport->owes_ack = false;
-	if (atomic_load(&transport->lost))
+	if (!peers_acknowledge(transport->peers))
 		return TROUPE_EPEER;
 	codec->encode_ack(codec->ctx, transport->link->secondary - 1, ack.payload, channel_begin(channel));
 	troupe_status status = channel_end(channel, FRAME_ACK, &error);
 	if (status)
-		lose(transport, status, NULL, error.text);
+		peers_drop(transport->peers, 0, error.text, clock_now_ns());
+	act(transport);
 	return status ? TROUPE_EPEER : TROUPE_OK;
 }
 
@@ -465,47 +413,15 @@ static troupe_status tcp_ack(struct transport *transport, uint32_t secondary, st
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
 
-static uint64_t stale_ns(const struct transport *transport)
-{
-	return transport->link->stale_ms * UINT64_C(1000000);
-}
-
-static void beat(struct transport *transport, struct peer *peer, uint64_t now)
-{
-	struct heartbeat heartbeat = {.step = transport->next};
-	struct text bytes = {0};
-	heartbeat_encode(&heartbeat, &bytes);
-	(void)channel_send(peer->channel, FRAME_HEARTBEAT, bytes.at, bytes.count, NULL);
-	text_fini(&bytes);
-	peer->said_ns = now;
-}
-
-static void judge(struct transport *transport, struct peer *peer, uint64_t now)
-{
-	char why[128];
-	uint64_t silent = now - peer->heard_ns, worked = now - transport->sent_ns;
-	uint64_t deadline =
-		transport->loads ? LOAD_NS : MAX(stale_ns(transport), DEADLINE_FACTOR * transport->longest_ns);
-	if (silent > stale_ns(transport)) {
-		snprintf(why, sizeof why, "nothing was heard of it for %" PRIu64 " ms", silent / 1000000);
-		lose(transport, TROUPE_EPEER, channel_peer(peer->channel), why);
-	} else if (transport->out && peer->owes && worked > deadline) {
-		snprintf(why, sizeof why, "it has not acknowledged step %" PRIu64 " for %" PRIu64 " ms",
-			transport->next - 1, worked / 1000000);
-		lose(transport, TROUPE_EPEER, channel_peer(peer->channel), why);
-	}
-}
-
 static void look_after(struct transport *transport)
 {
-	uint64_t now = clock_now_ns();
-	bool awake = now - transport->seen_ns < stale_ns(transport); /* this process itself was */
+	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
+	bool awake = now - transport->seen_ns < stale_ns; /* this process itself was */
 	(void)work_all(transport);
-	for (uint32_t i = 0; i < transport->peer_count && !transport->told; i++)
-		beat(transport, &transport->peers[i], now);
 	now = clock_now_ns();
-	for (uint32_t i = 0; i < transport->peer_count && awake; i++)
-		judge(transport, &transport->peers[i], now);
+	if (awake)
+		peers_tick(transport->peers, now);
+	act(transport);
 	transport->seen_ns = now;
 }
 
@@ -513,10 +429,10 @@ static void *run_keeper(void *arg)
 {
 	struct transport *transport = arg;
 	struct pollfd quit = {.fd = transport->quit, .events = POLLIN};
-	int tick_ms = (int)MAX(transport->link->stale_ms / BEATS, 5u);
+	int tick_ms = (int)MAX(transport->link->stale_ms / LOOKS, 5u);
 	while (poll(&quit, 1, tick_ms) <= 0) {
 		hold(transport);
-		if (!atomic_load(&transport->lost) && !atomic_load(&transport->done))
+		if (!is_over(transport))
 			look_after(transport);
 		let_go(transport);
 		ring(transport->wake); /* it may have read what somebody waits for */
@@ -553,12 +469,12 @@ static void finish(struct transport *transport)
 	uint64_t until = clock_now_ns() + FLUSH_MS * UINT64_C(1000000);
 	struct pollfd *fds = transport->fds;
 	uint32_t left = 0;
-	for (uint32_t i = 0; i < transport->peer_count; i++)
-		channel_finish(transport->peers[i].channel);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		channel_finish(transport->lines[i].channel);
 	do {
 		left = 0;
-		for (uint32_t i = 0; i < transport->peer_count; i++) {
-			struct channel *channel = transport->peers[i].channel;
+		for (uint32_t i = 0; i < transport->line_count; i++) {
+			struct channel *channel = transport->lines[i].channel;
 			if (!channel_work(channel, clock_now_ns(), NULL))
 				fds[left++] = (struct pollfd){
 					.fd = channel_fd(channel), .events = channel_poll_events(channel)};
@@ -576,16 +492,17 @@ static void tcp_destroy(struct transport *transport)
 	if (transport->has_keeper)
 		pthread_join(transport->keeper, NULL);
 	finish(transport);
-	for (uint32_t i = 0; i < transport->peer_count; i++)
-		channel_destroy(transport->peers[i].channel);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		channel_destroy(transport->lines[i].channel);
 	if (transport->wake >= 0)
 		(void)close(transport->wake);
 	if (transport->quit >= 0)
 		(void)close(transport->quit);
 	transport->link->transport = NULL;
 	text_fini(&transport->step);
+	peers_destroy(transport->peers);
 	free(transport->fds);
-	free(transport->peers);
+	free(transport->lines);
 	free(transport);
 }
 
@@ -600,6 +517,31 @@ static troupe_status check_options(const struct transport_options *options, stru
 	return TROUPE_OK;
 }
 
+/* What is said of a connection has the name of who is at its other end already. */
+static void set_up_lines(struct transport *transport, uint64_t now)
+{
+	const struct tcp_link *link = transport->link;
+	uint32_t secondaries = transport->options.secondaries;
+	struct peers_options options = {.secondaries = secondaries,
+		.first_step = link->first_step,
+		.stale_ns = link->stale_ms * UINT64_C(1000000),
+		.self = {.role = link->secondary ? HELLO_SECONDARY : HELLO_PRIMARY}};
+	(void)snprintf(options.self.name, sizeof options.self.name, "%s", link->name ? link->name : "");
+	transport->line_count = link->secondary ? 1 : secondaries;
+	transport->lines = mem_alloc(transport->line_count * sizeof *transport->lines);
+	const char **names = mem_alloc(transport->line_count * sizeof *names);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		names[i] = channel_peer(link->channels[i]);
+	transport->peers = peers_create(&options, now);
+	peers_begin(transport->peers, names, link->secondary, secondaries, now);
+	free(names);
+	for (uint32_t i = 0; i < transport->line_count; i++) {
+		transport->lines[i] = (struct line){.channel = link->channels[i]};
+		channel_set_peer(link->channels[i], "");
+		channel_limit(link->channels[i], FRAME_PAYLOAD_MAX);
+	}
+}
+
 static troupe_status tcp_create(
 	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
@@ -610,13 +552,8 @@ static troupe_status tcp_create(
 	struct transport *transport = mem_alloc(sizeof *transport);
 	uint64_t now = clock_now_ns();
 	*transport = (struct transport){.options = *options, .link = link, .next = link->first_step, .seen_ns = now};
-	transport->peer_count = link->secondary ? 1 : options->secondaries;
-	transport->peers = mem_alloc(transport->peer_count * sizeof *transport->peers);
-	transport->fds = mem_alloc((transport->peer_count + 1) * sizeof *transport->fds);
-	for (uint32_t i = 0; i < transport->peer_count; i++) {
-		transport->peers[i] = (struct peer){.channel = link->channels[i], .heard_ns = now, .said_ns = now};
-		channel_limit(transport->peers[i].channel, FRAME_PAYLOAD_MAX);
-	}
+	set_up_lines(transport, now);
+	transport->fds = mem_alloc((transport->line_count + 1) * sizeof *transport->fds);
 	transport->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
@@ -643,8 +580,9 @@ void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why)
 	if (!transport)
 		return;
 	hold(transport);
-	if (!transport->told && !atomic_load(&transport->lost))
-		send_stop(transport, kind, "", why);
+	transport->told |= !is_over(transport);
+	peers_stop(transport->peers, kind, why);
+	act(transport);
 	let_go(transport);
 }
 
@@ -660,9 +598,9 @@ struct tcp_counts tcp_counts(struct tcp_link *link)
 	if (!transport)
 		return counts;
 	hold(transport);
-	for (uint32_t i = 0; i < transport->peer_count; i++) {
-		counts.sent += channel_bytes_sent(transport->peers[i].channel);
-		counts.received += channel_bytes_received(transport->peers[i].channel);
+	for (uint32_t i = 0; i < transport->line_count; i++) {
+		counts.sent += channel_bytes_sent(transport->lines[i].channel);
+		counts.received += channel_bytes_received(transport->lines[i].channel);
 	}
 	let_go(transport);
 	return counts;

@@ -6,10 +6,8 @@
  * the keeper; wait() and ack() are its only other user. Waiting is polling for about as long as a sleep would cost,
  * when there are no more who poll than cores, and then sleeping.
  *
- * Somebody is lost: when the connection ends or breaks, when STOP comes, when a frame is not valid, when nothing at all
- * has come for the stale time, or when a step is not acknowledged by its deadline (the stale time, or twenty times as
- * long as any step before took; ten minutes for one in which something is loaded). The first loss is final: the others
- * are told with STOP, and `lost` says who it was. */
+ * Who is lost, why, and who is told what, net/peers.h decides, as before the first step. A step's deadline is the stale
+ * time, or twenty times as long as any step before took; ten minutes for one in which something is loaded. */
 #ifndef NET_TCP_H
 #define NET_TCP_H
 
@@ -18,12 +16,13 @@
 #include "net/transport.h"
 
 struct tcp_link {
-	/* The primary's end: one for each secondary, named by what errors are to call it; a secondary's end: one. The
+	/* The primary's end: one for each secondary, named as it is to be called; a secondary's end: one. The
 	 * transport's once it is created. */
 	struct channel **channels;
 	uint32_t secondary;  /* whose end it is, from 1; 0: the primary's */
 	uint64_t first_step; /* number of the first step to come */
 	uint32_t stale_ms;
+	const char *name; /* of this process, for messages */
 	uint32_t pollers; /* processes on this machine that wait for one another */
 	/* set by the transport, for the calls below; NULL before and after its life */
 	struct transport *transport;

@@ -386,6 +386,7 @@ static void take_channels(struct network *network)
 	network->link = (struct tcp_link){.channels = network->channels,
 		.first_step = network->server->worlds[0].primary.lockstep.number,
 		.stale_ms = network->stale_ms,
+		.name = network->hello.name,
 		.pollers = pollers_of(network)};
 }
 

@@ -342,6 +342,7 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 		.secondary = s->number,
 		.first_step = s->server->worlds[0].primary.lockstep.number,
 		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
+		.name = s->hello.name,
 		.pollers = is_here(&s->address, s->addressed) ? 1 + all : 1};
 	struct transport_options options = {
 		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};

@@ -230,7 +230,7 @@ stale=1000
 resumed_steps=3000
 reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" -v0 --rtf 0 \
 	--iterations $resumed_steps --hash-every $resumed_steps)
-step_said() { sed -n 's/.*the last step that all acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
+step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
 
 # stopped WHAT CUT...: all end with 3 in time, and say the same step. Who is cut off may have missed the step that told him
 # of the last one's end, so he may say one less; those who can still talk may not.

@@ -60,7 +60,7 @@ saved()
 	rm -f saved
 }
 
-step_said() { sed -n 's/.*the last step that all acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
+step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
 
 # secondary SIGNAL: the first of two is hit, the primary and the second stop
 hit_secondary()
@@ -110,7 +110,7 @@ for _ in $(seq 100); do [ -f held ] || sleep 0.02; done
 if [ -f held ]; then
 	ended p $((stale + 1500)) && [ "$status" = 3 ]
 	check "a stuck runner: the primary's exit status is 3: $status" $?
-	grep -q 'it has not acknowledged step' p.err
+	grep -q 'did not acknowledge step' p.err
 	check "a stuck runner: $(tail -n 1 p.err)" $?
 	ended s2 1500 && [ "$status" = 3 ]
 	check "a stuck runner: the other secondary: $status" $?
@@ -129,7 +129,7 @@ kill -KILL "$(cat p.pid)"
 for i in 1 2; do
 	ended s$i $((stale + 1000)) && [ "$status" = 3 ]
 	check "the primary was killed: secondary $i: $status" $?
-	grep -q 'the primary .*the last step that all acknowledged\|the primary .*no step' s$i.err
+	grep -q 'the primary .*the last step that all had acknowledged\|the primary .*no step' s$i.err
 	check "the primary was killed: secondary $i says so: $(tail -n 1 s$i.err)" $?
 done
 saved 'the primary was killed'
