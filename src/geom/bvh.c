@@ -50,12 +50,18 @@ static void give_node(struct bvh *tree, uint32_t node)
 	tree->free1 = node + 1;
 }
 
-static void refit(struct bvh *tree, uint32_t index)
+/* False when nothing changed. */
+static bool refit(struct bvh *tree, uint32_t index)
 {
 	struct bvh_node *node = &tree->nodes.at[index], *left = &tree->nodes.at[node->left],
 			*right = &tree->nodes.at[node->right];
-	node->box = aabb_join(left->box, right->box);
-	node->height = 1 + MAX(left->height, right->height);
+	struct aabb box = aabb_join(left->box, right->box);
+	uint32_t height = 1 + MAX(left->height, right->height);
+	if (node->height == height && aabb_within(&node->box, &box) && aabb_within(&box, &node->box))
+		return false;
+	node->box = box;
+	node->height = height;
+	return true;
 }
 
 static void replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint32_t new)
@@ -89,6 +95,7 @@ static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
 	return up;
 }
 
+/* As far as anything changes. */
 static void refit_upwards(struct bvh *tree, uint32_t index)
 {
 	while (index != NIL) {
@@ -98,8 +105,8 @@ static void refit_upwards(struct bvh *tree, uint32_t index)
 			index = rotate(tree, index, left);
 		else if (n[right].height > n[left].height + 1)
 			index = rotate(tree, index, right);
-		else
-			refit(tree, index);
+		else if (!refit(tree, index))
+			return;
 		index = tree->nodes.at[index].parent;
 	}
 }
@@ -135,7 +142,7 @@ uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
 	uint32_t sibling = best_sibling(tree, &box);
 	uint32_t joint = take_node(tree);
 	uint32_t parent = tree->nodes.at[sibling].parent;
-	tree->nodes.at[joint] = (struct bvh_node){box, parent, sibling, leaf, 1};
+	tree->nodes.at[joint] = (struct bvh_node){box, parent, sibling, leaf, 0}; /* to be refitted */
 	replace_child(tree, parent, sibling, joint);
 	tree->nodes.at[sibling].parent = joint;
 	tree->nodes.at[leaf].parent = joint;

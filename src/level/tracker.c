@@ -16,6 +16,7 @@ void tracker_init(struct tracker *tracker, const struct scene *scene)
 	tracker_fit(tracker);
 	tracker->in_count = mem_alloc(scene->level_count * sizeof *tracker->in_count);
 	tracker->near_count = mem_alloc(scene->level_count * sizeof *tracker->near_count);
+	tracker->around = mem_alloc(scene->level_count * sizeof *tracker->around);
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		bvh_insert(&tracker->levels, scene->levels[l].outer, l);
 	for (uint32_t m = 0; m < scene->model_count; m++)
@@ -23,18 +24,10 @@ void tracker_init(struct tracker *tracker, const struct scene *scene)
 			tracker_add(tracker, m);
 }
 
-static uint32_t words(uint32_t models)
-{
-	return models / 64 + 1;
-}
-
 void tracker_fit(struct tracker *tracker)
 {
 	uint32_t room = MAX(tracker->scene->room.models, tracker->scene->model_count);
 	tracker->performer_of = mem_realloc(tracker->performer_of, room * sizeof *tracker->performer_of);
-	tracker->reaching =
-		mem_grow(tracker->reaching, (tracker->reaching ? words(tracker->room) : 0) * sizeof *tracker->reaching,
-			words(room) * sizeof *tracker->reaching);
 	for (; tracker->room < room; tracker->room++)
 		tracker->performer_of[tracker->room] = SCENE_NONE;
 }
@@ -46,6 +39,8 @@ void tracker_fini(struct tracker *tracker)
 		vec_free(&tracker->performers.at[p].near);
 	}
 	vec_free(&tracker->performers);
+	for (uint32_t l = 0; tracker->around && l < tracker->scene->level_count; l++)
+		vec_free(&tracker->around[l]);
 	bvh_fini(&tracker->levels);
 	vec_free(&tracker->found);
 	vec_free(&tracker->in);
@@ -53,7 +48,7 @@ void tracker_fini(struct tracker *tracker)
 	free(tracker->performer_of);
 	free(tracker->in_count);
 	free(tracker->near_count);
-	free(tracker->reaching);
+	free(tracker->around);
 }
 
 static void number_from(struct tracker *tracker, uint32_t first)
@@ -76,9 +71,10 @@ static void leave_all(struct tracker *tracker, const struct tracked *performer)
 {
 	for (uint32_t i = 0; i < performer->in.count; i++)
 		tracker->in_count[performer->in.at[i]]--;
-	for (uint32_t i = 0; i < performer->near.count; i++)
+	for (uint32_t i = 0; i < performer->near.count; i++) {
 		tracker->near_count[performer->near.at[i]]--;
-	tracker->reaching[performer->model / 64] &= ~(UINT64_C(1) << (performer->model % 64));
+		indices_remove(&tracker->around[performer->near.at[i]], performer->model);
+	}
 }
 
 void tracker_remove(struct tracker *tracker, uint32_t model)
@@ -104,7 +100,8 @@ void tracker_reset(struct tracker *tracker)
 	}
 	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
 	memset(tracker->near_count, 0, tracker->scene->level_count * sizeof *tracker->near_count);
-	memset(tracker->reaching, 0, words(tracker->room) * sizeof *tracker->reaching);
+	for (uint32_t l = 0; l < tracker->scene->level_count; l++)
+		tracker->around[l].count = 0;
 }
 
 /* Narrows where the origin may be to where its volume meets the box, or does not, as it is now. Of two boxes that are
@@ -159,10 +156,11 @@ static void enter_all(struct tracker *tracker, struct tracked *performer)
 	keep(&performer->near, &tracker->near);
 	for (uint32_t i = 0; i < performer->in.count; i++)
 		tracker->in_count[performer->in.at[i]]++;
-	for (uint32_t i = 0; i < performer->near.count; i++)
+	for (uint32_t i = 0; i < performer->near.count; i++) {
 		tracker->near_count[performer->near.at[i]]++;
-	if (performer->near.count > performer->in.count)
-		tracker->reaching[performer->model / 64] |= UINT64_C(1) << (performer->model % 64);
+		if (!indices_has(&performer->in, performer->near.at[i]))
+			indices_add(&tracker->around[performer->near.at[i]], performer->model);
+	}
 }
 
 bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)

@@ -26,7 +26,7 @@ struct tracker {
 	uint32_t *performer_of;         /* [room] index in performers, SCENE_NONE */
 	uint32_t room;
 	uint32_t *in_count, *near_count; /* [level_count] performers in and near */
-	uint64_t *reaching;              /* [room] a bit for each model that is near a level that it is not in */
+	bvh_values *around;              /* [level_count] models near the level that are not in it, ascending */
 	bvh_values found, in, near;      /* scratch */
 };
 

@@ -32,6 +32,7 @@ static void fit(struct plan *plan)
 	FIT(plan->shared->cost_ns, before, now);
 	memset(plan->shared->cost_ns + before, 0xff, (now - before) * sizeof *plan->shared->cost_ns); /* COST_UNKNOWN */
 	roster_fit(&plan->roster, now);
+	ghosts_fit(&plan->ghosts, now);
 	plan->room = now;
 }
 
@@ -99,8 +100,7 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->found);
 	vec_free(&plan->contacts);
 	vec_free(&plan->contacts_next);
-	vec_free(&plan->ghosts);
-	vec_free(&plan->ghosts_next);
+	ghosts_fini(&plan->ghosts);
 	vec_free(&plan->changes);
 	vec_free(&plan->events);
 	vec_free(&plan->pairs);
@@ -171,7 +171,8 @@ static void look(struct plan *plan, uint32_t performer)
 		return;
 	if (plan->shared->tracker.performers.at[performer].entered)
 		roster_entered(&plan->roster, model);
-	plan->levels_dirty = plan->ghosts_dirty = true;
+	plan->levels_dirty = true;
+	ghosts_mark(&plan->ghosts, model);
 	roster_mark(&plan->roster, model);
 }
 
@@ -181,8 +182,10 @@ void plan_strayed(struct plan *plan, uint32_t model)
 	bool here = plan->active[model] && plan->scene->models[model].body_count;
 	if (here && touch_strayed(&shared->touch, model, &shared->boxes[model].box))
 		touch_move(&shared->touch, model, &shared->boxes[model].box);
-	if (shared->tracker.performer_of[model] != SCENE_NONE)
-		look(plan, shared->tracker.performer_of[model]);
+	uint32_t performer = shared->tracker.performer_of[model];
+	if (performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
+					       state_model_pose(shared->state, model, false).p))
+		look(plan, performer);
 }
 
 /* --- levels ----------------------------------------------------------------------------------------------------- */
@@ -296,6 +299,7 @@ void plan_reset(struct plan *plan)
 			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
 	}
 	tracker_reset(&plan->shared->tracker);
+	ghosts_mark_all(&plan->ghosts);
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		if (plan->loaded[l]) /* as at the start; update_levels() loads what it must */
 			set_loaded(plan, l, false);
@@ -405,6 +409,7 @@ static void change_models(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->roster.models.count; i++) {
 		struct roster_change of = plan->roster.models.at[i];
+		ghosts_mark(&plan->ghosts, of.id);
 		if (of.from)
 			change(plan, CHANGE_RELEASE, of.from, of.id);
 		if (of.to)
@@ -422,6 +427,7 @@ static void change_levels(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->roster.levels.count; i++) {
 		struct roster_change of = plan->roster.levels.at[i];
+		ghosts_mark_around(&plan->ghosts, &plan->shared->tracker, of.id);
 		if (of.from) {
 			change(plan, CHANGE_UNLOAD, of.from, of.id);
 			event(plan, PLAN_UNLOAD, of.id, 0, of.from);
@@ -433,44 +439,16 @@ static void change_levels(struct plan *plan)
 	}
 }
 
-static void add_ghost(struct plan *plan, uint32_t model, uint32_t secondary)
-{
-	uint32_t i = plan->ghosts_next.count;
-	while (i > 0 && plan->ghosts_next.at[i - 1].model == model &&
-		plan->ghosts_next.at[i - 1].secondary >= secondary) {
-		if (plan->ghosts_next.at[i - 1].secondary == secondary)
-			return;
-		i--;
-	}
-	vec_push(&plan->ghosts_next, (struct plan_ghost){model, secondary});
-	for (uint32_t k = plan->ghosts_next.count - 1; k > i; k--)
-		plan->ghosts_next.at[k] = plan->ghosts_next.at[k - 1];
-	plan->ghosts_next.at[i] = (struct plan_ghost){model, secondary};
-}
-
-static void add_ghosts(struct plan *plan, uint32_t model)
-{
-	const struct tracker *tracker = &plan->shared->tracker;
-	const struct assignment *now = &plan->roster.now;
-	const bvh_values *near = &tracker->performers.at[tracker->performer_of[model]].near;
-	for (uint32_t i = 0; i < near->count; i++)
-		if (now->level[near->at[i]] && now->level[near->at[i]] != now->model[model])
-			add_ghost(plan, model, now->level[near->at[i]]);
-}
-
 /* A performer near a level that another secondary simulates is known there. */
 static void change_ghosts(struct plan *plan)
 {
-	if (plan->secondaries == 1)
+	if (plan->secondaries == 1 || !ghosts_find(&plan->ghosts, &plan->shared->tracker, &plan->roster.now))
 		return;
-	plan->ghosts_next.count = 0;
-	for (uint32_t w = 0; w <= plan->scene->model_count / 64; w++)
-		for (uint64_t bits = plan->shared->tracker.reaching[w]; bits; bits &= bits - 1)
-			add_ghosts(plan, w * 64 + (uint32_t)__builtin_ctzll(bits));
-	for (uint32_t i = 0, j = 0; i < plan->ghosts.count || j < plan->ghosts_next.count;) {
-		struct plan_ghost none = {UINT32_MAX, UINT32_MAX};
-		struct plan_ghost old = i < plan->ghosts.count ? plan->ghosts.at[i] : none;
-		struct plan_ghost new = j < plan->ghosts_next.count ? plan->ghosts_next.at[j] : none;
+	const ghost_list *before = &plan->ghosts.before, *now = &plan->ghosts.now;
+	for (uint32_t i = 0, j = 0; i < before->count || j < now->count;) {
+		struct ghost none = {UINT32_MAX, UINT32_MAX};
+		struct ghost old = i < before->count ? before->at[i] : none;
+		struct ghost new = j < now->count ? now->at[j] : none;
 		int order = compare_pair(old.model, old.secondary, new.model, new.secondary);
 		i += order <= 0;
 		j += order >= 0;
@@ -482,9 +460,6 @@ static void change_ghosts(struct plan *plan)
 			event(plan, PLAN_GHOST_ON, new.model, 0, new.secondary);
 		}
 	}
-	plan->ghosts.count = 0;
-	for (uint32_t i = 0; i < plan->ghosts_next.count; i++)
-		vec_push(&plan->ghosts, plan->ghosts_next.at[i]);
 }
 
 /* What is expected of the bodies of those that have never been measured: as much as of the others. */
@@ -539,7 +514,6 @@ static void assign(struct plan *plan, uint64_t k)
 	roster_commit(&plan->roster);
 	change_models(plan);
 	change_levels(plan);
-	plan->ghosts_dirty = true;
 	plan->pairs_dirty |= plan->changes.count > 0;
 }
 
@@ -628,7 +602,8 @@ void plan_remove(struct plan *plan, uint32_t model)
 	if (shared->tracker.performer_of[model] != SCENE_NONE) {
 		tracker_remove(&shared->tracker, model);
 		roster_mark(&plan->roster, model);
-		plan->levels_dirty = plan->ghosts_dirty = true;
+		ghosts_mark(&plan->ghosts, model);
+		plan->levels_dirty = true;
 	}
 	learn(plan, model);
 	set_static(plan, model);
@@ -672,7 +647,8 @@ void plan_performer(struct plan *plan, uint32_t model)
 	if (m->performer)
 		look(plan, shared->tracker.performer_of[model]);
 	roster_mark(&plan->roster, model);
-	plan->levels_dirty = plan->ghosts_dirty = true;
+	ghosts_mark(&plan->ghosts, model);
+	plan->levels_dirty = true;
 }
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
@@ -685,9 +661,7 @@ void plan_step(struct plan *plan, uint64_t k)
 	mark_unasked(plan, k);
 	if (plan->roster.dirty)
 		assign(plan, k);
-	if (plan->ghosts_dirty)
-		change_ghosts(plan);
-	plan->ghosts_dirty = false;
+	change_ghosts(plan);
 	if (plan->pairs_dirty)
 		deal_pairs(plan);
 }

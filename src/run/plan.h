@@ -7,6 +7,7 @@
 #define RUN_PLAN_H
 
 #include "base/pack.h"
+#include "run/ghosts.h"
 #include "run/roster.h"
 #include "run/step.h"
 
@@ -30,10 +31,6 @@ struct plan_event {
 struct plan_contact { /* a < b */
 	uint32_t a, b;
 	uint64_t until; /* step from which it counts no more; UINT64_MAX: touching now */
-};
-
-struct plan_ghost {
-	uint32_t model, secondary;
 };
 
 struct plan {
@@ -61,8 +58,8 @@ struct plan {
 	struct roster roster;
 	VEC(struct plan_contact) contacts, contacts_next; /* by (a, b) */
 	uint64_t contacts_due;                            /* the first of them to run out */
-	VEC(struct plan_ghost) ghosts, ghosts_next;       /* by (model, secondary) */
-	bool *is_mover;                                   /* [model_count] see roster_view */
+	struct ghosts ghosts;
+	bool *is_mover; /* [model_count] see roster_view */
 	uint32_t *model_pin, *level_pin;
 	bool pinned;           /* somebody is, or was */
 	uint32_t body_cost;    /* ns, as of those that have been measured */
@@ -82,7 +79,7 @@ struct plan {
 	bvh_values found;
 
 	bool begun; /* a step has been decided */
-	bool levels_dirty, ghosts_dirty, pairs_dirty;
+	bool levels_dirty, pairs_dirty;
 };
 
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);

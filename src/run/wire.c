@@ -238,13 +238,14 @@ static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text
 {
 	const struct plan *plan = &wire->primary->plan;
 	const struct state *state = wire->primary->shared->state;
+	const ghost_list *ghosts = &plan->ghosts.now;
 	uint32_t any = 0;
-	for (uint32_t i = 0; i < plan->ghosts.count; i++) {
-		uint32_t model = plan->ghosts.at[i].model;
+	for (uint32_t i = 0; i < ghosts->count; i++) {
+		uint32_t model = ghosts->at[i].model;
 		uint32_t words = plan->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 		bool whole = wire->met[model] == wire->calls || wire->written[model] == wire->steps;
 		bool moved = wire->moved[model] == wire->steps - 1;
-		if (plan->ghosts.at[i].secondary != secondary + 1 || !words || !(whole || moved))
+		if (ghosts->at[i].secondary != secondary + 1 || !words || !(whole || moved))
 			continue;
 		pack_var(out, ((uint64_t)model + 1) << 1 | whole);
 		if (whole)

@@ -307,14 +307,15 @@ static bool is_up_to_date(const struct run *run, uint32_t secondary)
 	const struct primary *primary = primary_of(run);
 	const struct scene *scene = primary->shared->scene;
 	const struct plan *plan = &primary->plan;
+	const ghost_list *ghosts = &plan->ghosts.now;
 	bool same = true;
 	for (uint32_t m = 0; m < scene->model_count && !plan->parts[secondary].command_count; m++)
 		if (plan->roster.now.model[m] == secondary + 1)
 			same = same && same_words(run, secondary, m, primary->shared->state->models[m].words);
-	for (uint32_t i = 0; i < plan->ghosts.count; i++) {
-		uint32_t model = plan->ghosts.at[i].model;
+	for (uint32_t i = 0; i < ghosts->count; i++) {
+		uint32_t model = ghosts->at[i].model;
 		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
-		if (plan->ghosts.at[i].secondary == secondary + 1)
+		if (ghosts->at[i].secondary == secondary + 1)
 			same = same && same_words(run, secondary, model, words);
 	}
 	return same;
