@@ -263,21 +263,6 @@ static void make(struct physics *physics, struct group *group, const struct meet
 	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), m->a, m->b);
 }
 
-static uint8_t kind_of(const struct physics *physics, uint32_t geom)
-{
-	const struct scene_geom *g = &physics->scene->geoms[geom];
-	if (g->body == SCENE_NONE)
-		return physics->statics[geom].surface;
-	return physics->instances[g->model]->surfaces[geom - physics->scene->models[g->model].geom_first];
-}
-
-static const struct surface_mix *mix_of(struct physics *physics, const struct contact_pair *pair, double dt)
-{
-	struct surface_pair surfaces = {physics->scene->geoms[pair->a].surface, physics->scene->geoms[pair->b].surface,
-		kind_of(physics, pair->a), kind_of(physics, pair->b)};
-	return surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &surfaces, dt);
-}
-
 static void begin_meeting(const struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
 	const struct surface_mix *mix, struct meeting *ret)
 {
@@ -296,7 +281,7 @@ static void begin_meeting(const struct physics *physics, const struct contact_pa
 static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
 {
 	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
-	const struct surface_mix *mix = mix_of(physics, pair, dt);
+	const struct surface_mix *mix = surface_meet(&physics->surfaces, &physics->scene->sdf->physics, a, b, dt);
 	if (mix->apart)
 		return;
 	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);

@@ -23,7 +23,6 @@ dGeomID instance_static_geom(struct physics *physics, uint32_t index)
 		return entry->geom;
 	const struct scene_geom *geom = &physics->scene->geoms[index];
 	entry->geom = shape_make(geom);
-	entry->surface = surface_kind(&physics->surfaces, geom->surface);
 	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
 	if (geom->kind == SCENE_PLANE) {
 		entry->normal = quat_rotate(geom->in_body.q, geom->size);
@@ -65,18 +64,16 @@ static bool is_held(const struct scene *scene, const struct scene_model *model)
 static struct instance *lay_out(const struct scene_model *m)
 {
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
-	struct instance *instance =
-		mem_alloc_lines(sizeof *instance + joints * sizeof *instance->settings +
-				geoms * sizeof *instance->boxes + bodies * sizeof *instance->bodies +
-				geoms * sizeof *instance->geoms + joints * sizeof *instance->joints +
-				geoms * sizeof *instance->surfaces + geoms * sizeof *instance->centred);
+	struct instance *instance = mem_alloc_lines(
+		sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
+		bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
+		joints * sizeof *instance->joints + geoms * sizeof *instance->centred);
 	instance->settings = (struct joint_setting *)(instance + 1);
 	instance->boxes = (struct aabb *)(instance->settings + joints);
 	instance->bodies = (dBodyID *)(instance->boxes + geoms);
 	instance->geoms = (dGeomID *)(instance->bodies + bodies);
 	instance->joints = (dJointID *)(instance->geoms + geoms);
-	instance->surfaces = (uint8_t *)(instance->joints + joints);
-	instance->centred = (bool *)(instance->surfaces + geoms);
+	instance->centred = (bool *)(instance->joints + joints);
 	return instance;
 }
 
@@ -85,7 +82,6 @@ static void make_geom(struct physics *physics, struct instance *instance, uint32
 	uint32_t index = physics->scene->models[instance->model].geom_first + i;
 	const struct scene_geom *geom = &physics->scene->geoms[index];
 	instance->geoms[i] = shape_make(geom);
-	instance->surfaces[i] = surface_kind(&physics->surfaces, geom->surface);
 	instance->centred[i] = pose_is_identity(geom->in_body);
 	dGeomSetData(instance->geoms[i], (void *)(uintptr_t)index);
 }

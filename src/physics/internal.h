@@ -18,8 +18,6 @@ enum {
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
 
-enum { SURFACE_OTHER = UINT8_MAX }; /* a kind of surface that has no number */
-
 /* Two surfaces that touch, in a step of dt. */
 struct surface_mix {
 	dSurfaceParameters surface; /* all but soft_erp, and whether a direction is given: those are a contact's own */
@@ -30,14 +28,9 @@ struct surface_mix {
 };
 
 struct surfaces {
-	VEC(struct sdf_surface) kinds;
-	struct surface_mix *mixes; /* [kinds.count squared] */
+	uint32_t kinds;            /* those of the scene */
+	struct surface_mix *mixes; /* [kinds squared] */
 	struct surface_mix other;  /* the last that has no place there */
-};
-
-struct surface_pair {
-	const struct sdf_surface *a, *b;
-	uint8_t kind_a, kind_b;
 };
 
 /* How a joint is driven and its state kept. */
@@ -69,7 +62,6 @@ struct instance {
 	dJointID *joints;               /* [model's joint_count]; 0: none of ODE's */
 	struct joint_setting *settings; /* [model's joint_count] */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
-	uint8_t *surfaces;              /* [model's geom_count] kinds */
 	bool *centred;                  /* [model's geom_count] at their body's origin */
 	struct aabb box;                /* of the model in state k */
 	bool boxes_known;
@@ -107,7 +99,6 @@ struct static_geom {
 	dGeomID geom;       /* NULL: not made yet */
 	struct vec3 normal; /* planes */
 	double offset;
-	uint8_t surface; /* kind */
 };
 
 struct contact_pair {
@@ -232,11 +223,11 @@ void contact_make(struct physics *physics, struct group *group, double dt);
 
 /* surface.c */
 void surfaces_fini(struct surfaces *surfaces);
-/* Its number, the same for all that are alike. Allocates. */
-uint8_t surface_kind(struct surfaces *surfaces, const struct sdf_surface *surface);
-/* Valid until the next call that allocates, or that meets a kind without a number. */
-const struct surface_mix *surface_meet(
-	struct surfaces *surfaces, const struct sdf_physics *world, const struct surface_pair *pair, double dt);
+/* The scene has so many kinds. */
+void surfaces_fit(struct surfaces *surfaces, uint32_t kinds);
+/* Valid until the next call that meets a kind without a place. */
+const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct sdf_physics *world,
+	const struct scene_geom *a, const struct scene_geom *b, double dt);
 
 /* solver.c */
 /* again: the step that was begun last is begun anew, and what solver_find_lost() found still holds. */

@@ -17,6 +17,7 @@ static void fit(struct physics *physics)
 	FIT(physics->island, before->bodies, now->bodies);
 	FIT(physics->island_rows, before->bodies, now->bodies);
 	FIT(physics->island_lost, before->bodies, now->bodies);
+	surfaces_fit(&physics->surfaces, physics->scene->surfaces.count);
 	physics->room = *now;
 }
 

@@ -1,32 +1,21 @@
 /* How surfaces meet. A world has many geoms and few kinds of surface, so what two kinds make of each other is reckoned
- * once for a length of step, and then looked up. Kinds beyond the room of the table are met anew each time. */
+ * once for a length of step, and then looked up. Kinds that have no place in the scene are met anew each time. */
 #include "physics/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { KINDS_MAX = 64 };
-_Static_assert((int)KINDS_MAX <= (int)SURFACE_OTHER, "no kind is taken for none");
 
 void surfaces_fini(struct surfaces *surfaces)
 {
-	vec_free(&surfaces->kinds);
 	free(surfaces->mixes);
 }
 
-/* Padding may make two of a kind look different, which costs a place in the table and nothing else. */
-uint8_t surface_kind(struct surfaces *surfaces, const struct sdf_surface *surface)
+void surfaces_fit(struct surfaces *surfaces, uint32_t kinds)
 {
-	uint32_t count = surfaces->kinds.count;
-	for (uint32_t i = 0; i < count; i++)
-		if (!memcmp(&surfaces->kinds.at[i], surface, sizeof *surface))
-			return (uint8_t)i;
-	if (count == KINDS_MAX)
-		return SURFACE_OTHER;
-	vec_push(&surfaces->kinds, *surface);
+	if (kinds == surfaces->kinds)
+		return;
 	free(surfaces->mixes);
-	surfaces->mixes = mem_alloc((size_t)(count + 1) * (count + 1) * sizeof *surfaces->mixes);
-	return (uint8_t)count;
+	surfaces->mixes = mem_alloc((size_t)kinds * kinds * sizeof *surfaces->mixes);
+	surfaces->kinds = kinds;
 }
 
 static void soften(const struct sdf_surface *a, const struct sdf_surface *b, double dt, struct surface_mix *mix)
@@ -74,13 +63,13 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 	soften(a, b, dt, ret);
 }
 
-const struct surface_mix *surface_meet(
-	struct surfaces *surfaces, const struct sdf_physics *world, const struct surface_pair *pair, double dt)
+const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct sdf_physics *world,
+	const struct scene_geom *a, const struct scene_geom *b, double dt)
 {
-	bool kept = pair->kind_a != SURFACE_OTHER && pair->kind_b != SURFACE_OTHER;
+	bool kept = a->kind_of_surface != SCENE_NONE && b->kind_of_surface != SCENE_NONE;
 	struct surface_mix *mix =
-		kept ? &surfaces->mixes[pair->kind_a * surfaces->kinds.count + pair->kind_b] : &surfaces->other;
+		kept ? &surfaces->mixes[a->kind_of_surface * surfaces->kinds + b->kind_of_surface] : &surfaces->other;
 	if (!kept || mix->dt != dt)
-		meet(world, pair->a, pair->b, dt, mix);
+		meet(world, a->surface, b->surface, dt, mix);
 	return mix;
 }

@@ -121,6 +121,19 @@ static void place_joint(const struct compile *c, const struct places *places, ui
 		joint->mimic[a].joint = place_of_joint(c, places, joint->mimic[a].joint);
 }
 
+/* Padding may make two that are alike look different, which costs a place and nothing else. */
+static uint32_t kind_of_surface(struct scene *scene, const struct sdf_surface *surface)
+{
+	uint32_t count = scene->surfaces.count;
+	for (uint32_t i = 0; i < count; i++)
+		if (!memcmp(&scene->surfaces.at[i], surface, sizeof *surface))
+			return i;
+	if (count == SCENE_SURFACES_MAX)
+		return SCENE_NONE;
+	vec_push(&scene->surfaces, *surface);
+	return count;
+}
+
 static void move_in(struct compile *c, const struct places *places, uint32_t index)
 {
 	struct scene *scene = c->scene;
@@ -145,6 +158,7 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 		geom.link = shifted(geom.link, from->link_first, to->link_first);
 		geom.body = shifted(geom.body, from->body_first, to->body_first);
 		geom.reference = geom.in_body;
+		geom.kind_of_surface = kind_of_surface(scene, geom.surface);
 		scene->geoms[to->geom_first + g] = geom;
 	}
 	for (uint32_t j = 0; j < from->joint_count; j++)

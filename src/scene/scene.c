@@ -424,6 +424,7 @@ void scene_destroy(struct scene *scene)
 	ranges_fini(&scene->geom_ranges);
 	ranges_fini(&scene->joint_ranges);
 	ranges_fini(&scene->link_ranges);
+	vec_free(&scene->surfaces);
 	vec_free(&scene->world_joints);
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);

@@ -48,14 +48,15 @@ struct scene_geom { /* what every step reads comes first */
 	enum scene_shape_kind kind;
 	struct vec3 size;
 	const struct sdf_surface *surface;
-	uint32_t max_contacts;   /* per pair of geoms: the smaller of the two */
-	uint32_t leaf;           /* of a static geom: in scene.static_tree */
-	const struct hull *hull; /* of a convex geom */
-	const struct skin *skin; /* of a mesh or heightmap */
-	struct aabb box;         /* of a static geom: in the world; a plane's is its half space's, often everything */
-	struct pose in_body;     /* of a static geom: in the world */
-	struct pose reference;   /* in_body as it was at first */
-	const char *name;        /* "model::link::collision" */
+	uint32_t kind_of_surface; /* index in scene.surfaces; SCENE_NONE: it has no place there */
+	uint32_t max_contacts;    /* per pair of geoms: the smaller of the two */
+	uint32_t leaf;            /* of a static geom: in scene.static_tree */
+	const struct hull *hull;  /* of a convex geom */
+	const struct skin *skin;  /* of a mesh or heightmap */
+	struct aabb box;          /* of a static geom: in the world; a plane's is its half space's, often everything */
+	struct pose in_body;      /* of a static geom: in the world */
+	struct pose reference;    /* in_body as it was at first */
+	const char *name;         /* "model::link::collision" */
 };
 
 struct scene_body {
@@ -140,6 +141,8 @@ struct scene_level {
 	uint32_t model_count;
 };
 
+enum { SCENE_SURFACES_MAX = 64 };
+
 struct scene_room { /* how many the arrays have room for: what others allocate for theirs */
 	uint32_t models, bodies, geoms, joints;
 };
@@ -161,6 +164,8 @@ struct scene {
 	struct scene_joint *joints;
 	struct scene_link *links;
 	struct scene_level *levels;
+	/* What is told apart of the geoms' surfaces, each once; it only grows, up to SCENE_SURFACES_MAX. */
+	VEC(struct sdf_surface) surfaces;
 	indices world_joints; /* the world's own, which may connect different models */
 	/* Static geoms by their boxes; value: geom index. Which of them are present changes from step to step. */
 	struct bvh static_tree;
