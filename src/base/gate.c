@@ -8,15 +8,6 @@
 
 enum { SPINS = 100, LOOKS = 50 }; /* a spin is LOOKS looks, about 1-2 us; SPINS of them cost about what a sleep would */
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
 	/* every return is followed by another look, so its value does not matter */
@@ -38,7 +29,7 @@ uint32_t gate_wait(struct gate *gate, uint32_t seen, uint32_t spins, uint64_t ti
 		uint32_t now = gate_peek(gate);
 		if (now != seen)
 			return now;
-		relax();
+		gate_relax();
 	}
 	struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
 	atomic_fetch_add(&gate->sleepers, 1);

@@ -21,9 +21,19 @@ void gate_open(struct gate *gate);
  * for ever; otherwise returns `seen` when it runs out. */
 uint32_t gate_wait(struct gate *gate, uint32_t seen, uint32_t spins, uint64_t timeout_ns);
 
-static inline uint32_t gate_peek(struct gate *gate)
+static inline uint32_t gate_peek(const struct gate *gate)
 {
 	return atomic_load_explicit(&gate->count, memory_order_acquire); /* pairs with the release in gate_open() */
+}
+
+/* Between two looks of one's own. */
+static inline void gate_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
 }
 
 /* How often a thread may look before it sleeps, when `threads` wait for one another on this machine. */

@@ -265,7 +265,8 @@ void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count)
 
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values)
 {
-	enum { STACK = 128 }; /* a balanced tree of 2^32 leaves is under 47 high, and each level leaves one behind */
+	/* a tree of 2^32 leaves that is balanced as in AVL is under 47 high; this one may lean a little more */
+	enum { STACK = 128 };
 	uint32_t stack[STACK], depth = 0;
 	if (tree->root1)
 		stack[depth++] = tree->root1 - 1;

@@ -130,10 +130,16 @@ static void narrow(struct aabb *stay, struct vec3 origin, const struct aabb *vol
 	}
 }
 
-/* Where rounding might make another set is left out: there it is looked at in each step. */
-static struct aabb without_rounding(struct aabb stay, struct vec3 origin)
+static double farthest(double a, double b)
 {
-	double margin = ROUNDING * (1 + fabs(origin.x) + fabs(origin.y) + fabs(origin.z));
+	return fmax(fabs(a), fabs(b));
+}
+
+/* Where rounding might make another set is left out: there it is looked at in each step. */
+static struct aabb without_rounding(struct aabb stay, const struct aabb *volume)
+{
+	double margin = ROUNDING * (1 + farthest(volume->lo.x, volume->hi.x) + farthest(volume->lo.y, volume->hi.y) +
+					   farthest(volume->lo.z, volume->hi.z));
 	return aabb_grow(stay, -margin);
 }
 
@@ -180,7 +186,7 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 		if (aabb_overlap(&volume, &level->box))
 			indices_add(&tracker->in, tracker->found.at[i]);
 	}
-	performer->stay = without_rounding(stay, origin);
+	performer->stay = without_rounding(stay, &volume);
 	performer->entered = false;
 	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))
 		return false;

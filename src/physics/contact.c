@@ -86,6 +86,8 @@ static void pair_with_statics(struct physics *physics, struct instance *instance
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
+		if (!physics->statics[s].geom) /* whoever found them was another */
+			instance_static_geom(physics, s);
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
 			if (!aabb_overlap(box, &fixed->box) ||
@@ -314,8 +316,8 @@ static void find_pairs(struct physics *physics, const struct group *group)
 		if (instance->self_collides)
 			pair_within(physics, instance);
 	}
-	for (uint32_t i = group->pair_first; i < group->pair_first + group->pair_count; i++)
-		pair_models(physics, physics->grouped.at[i].a, physics->grouped.at[i].b);
+	for (uint32_t i = 0; i < group->pair_count; i++)
+		pair_models(physics, group->pairs[i].a, group->pairs[i].b);
 }
 
 void contact_make(struct physics *physics, struct group *group, double dt)

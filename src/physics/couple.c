@@ -36,7 +36,6 @@ static struct pose moved(const struct physics *physics, uint32_t body, struct po
 
 static void thread(struct physics *physics, const struct scene_joint *joint, uint32_t index, dJointID id, double dt)
 {
-	struct group *group = &physics->groups.at[physics->instances[joint->model]->group];
 	dBodyID child = instance_body(physics, joint->child), parent = instance_body(physics, joint->parent);
 	double lead = 1 / joint->sdf->thread_pitch; /* m/rad */
 	dVector3 along;
@@ -62,7 +61,7 @@ static void thread(struct physics *physics, const struct scene_joint *joint, uin
 		contact.geom.normal[i] = (&beside.x)[i];
 		contact.fdir1[i] = (&normal.x)[i];
 	}
-	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), child ? child : parent,
+	dJointAttach(dJointCreateContact(physics->stepping->world, physics->contacts, &contact), child ? child : parent,
 		child ? parent : 0);
 }
 

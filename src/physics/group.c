@@ -19,7 +19,8 @@ static void set_up_world(struct physics *physics, struct group *group)
 	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		group->world, dThreadingImplementationGetFunctions(group->threading), group->threading);
-	dWorldUseSharedWorkingMemory(group->world, physics->memory);
+	ode_lend_memory(group->world, &physics->memory);
+	group->memory = &physics->memory;
 	dWorldSetGravity(group->world, g.x, g.y, g.z);
 	dWorldSetERP(group->world, profile->erp);
 	dWorldSetCFM(group->world, MAX(profile->cfm, PHYSICS_CFM_MIN));
@@ -208,17 +209,18 @@ static void deal_pairs(struct physics *physics)
 		physics->groups.at[g].pair_count = 0;
 	for (uint32_t i = 0; i < count; i++)
 		physics->groups.at[physics->instances[pairs[i].a]->group].pair_count++;
+	physics->grouped.count = 0;
+	struct physics_pair *first = vec_append(&physics->grouped, count);
 	uint32_t at = 0;
 	for (uint32_t g = 0; g < physics->groups.count; g++) {
-		physics->groups.at[g].pair_first = at;
-		at += physics->groups.at[g].pair_count;
-		physics->groups.at[g].pair_count = 0;
+		struct group *group = &physics->groups.at[g];
+		group->pairs = count ? first + at : NULL;
+		at += group->pair_count;
+		group->pair_count = 0;
 	}
-	physics->grouped.count = 0;
-	(void)vec_append(&physics->grouped, at);
 	for (uint32_t i = 0; i < count; i++) {
 		struct group *group = &physics->groups.at[physics->instances[pairs[i].a]->group];
-		physics->grouped.at[group->pair_first + group->pair_count++] = pairs[i];
+		first[group->pairs - first + group->pair_count++] = pairs[i];
 	}
 }
 
@@ -251,6 +253,6 @@ void group_fini(struct group *group)
 	vec_free(&group->world_joints);
 	if (!group->world)
 		return;
-	dWorldDestroy(group->world);
+	ode_destroy_world(group->world);
 	dThreadingFreeImplementation(group->threading);
 }

@@ -7,6 +7,7 @@
 #include "physics/sets.h"
 
 #include <ode/ode.h>
+#include <stdatomic.h>
 
 enum {
 	PHYSICS_EXACT_ROWS =
@@ -85,14 +86,21 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 	struct joint_setting setting;
 };
 
+struct ode_memory { /* in which ODE steps a world */
+	dWorldID world;
+	dThreadingImplementationID threading;
+};
+
 /* Models that may touch, in one ODE world. */
 struct group {
-	dWorldID world; /* NULL: this slot is free and has never been used */
+	dWorldID world;                  /* NULL: this slot is free and has never been used */
+	const struct ode_memory *memory; /* in which it steps */
 	dThreadingImplementationID threading;
 	indices members; /* models; empty: the slot is free */
 	VEC(struct world_joint) world_joints;
-	uint32_t pair_first, pair_count; /* its pairs of this step, in physics.grouped */
-	uint64_t loose_since;            /* step at which it was first found to be more than one set; 0: it is one */
+	const struct physics_pair *pairs; /* of this step; in physics.grouped */
+	uint32_t pair_count;
+	uint64_t loose_since; /* step at which it was first found to be more than one set; 0: it is one */
 };
 
 struct static_geom {
@@ -117,10 +125,10 @@ struct physics {
 	const struct control *control;
 	struct physics_options options;
 	struct physics_stats stats;
-	bool gave_up;      /* ODE left a step by longjmp: its objects are in no state to be freed */
-	uint32_t stepping; /* the group at which step_groups() is: who is to blame when ODE gives up */
-	uint32_t diverged; /* the lowest model that did in this step */
-	uint64_t step;     /* counts physics_step() calls; only for keeping groups */
+	_Atomic bool gave_up;      /* ODE left a step by longjmp: its objects are in no state to be freed */
+	_Atomic uint32_t diverged; /* the lowest model that did in this step */
+	uint64_t step;             /* counts steps; only for keeping groups */
+	double dt;                 /* of this step */
 
 	struct instance **instances; /* [room.models], NULL: not taken */
 	indices taken;               /* models */
@@ -138,16 +146,19 @@ struct physics {
 	indices rested; /* that fell asleep in this step with some speed left */
 	struct sets grouping;
 	uint32_t loose_groups;
-	bool timed;             /* this step */
-	dWorldID memory;        /* lends its working memory to all groups */
-	dJointGroupID contacts; /* of the group that is being stepped: one is 16 KB */
+	bool timed; /* this step */
 
 	struct scene_room room;
 	uint32_t *present;           /* [room.models] static models that exist: nonzero, another number when moved */
 	struct static_geom *statics; /* [room.geoms] */
 	struct vec3 gravity;         /* what the groups' worlds are set to */
 
-	/* scratch */
+	/* For the group at hand, which may be one of another physics: that one's instances are in `instances`
+	 * meanwhile.
+	 */
+	const struct group *stepping; /* who is to blame when ODE gives up */
+	struct ode_memory memory;
+	dJointGroupID contacts; /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
 	bool begun_again;              /* the step of the group at hand: island_lost still holds */
@@ -172,6 +183,13 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 dGeomID shape_make(const struct scene_geom *geom);
 /* dCollide() for all kinds of geoms: at most `most` contacts in *ret, whose normals push the first geom away. */
 int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
+
+/* Worlds of any thread may share a memory, one after the other: only one of them is stepped at a time. A world that has
+ * shared one goes by ode_destroy_world(), because ODE's counts of who shares what are not for several threads. */
+void ode_memory_init(struct ode_memory *memory);
+void ode_memory_fini(struct ode_memory *memory);
+void ode_lend_memory(dWorldID world, const struct ode_memory *memory);
+void ode_destroy_world(dWorldID world);
 
 /* Whether ODE's exact solver has failed on this thread since the last call. */
 bool ode_take_lost(void);

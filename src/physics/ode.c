@@ -81,6 +81,43 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 	return true;
 }
 
+/* --- working memory ----------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER; /* of the counts of who shares a memory */
+
+/* Things that serialise a step are made in a memory by the world that steps in it first, and must not outlive it: so
+ * that is its own. */
+void ode_memory_init(struct ode_memory *memory)
+{
+	memory->world = dWorldCreate();
+	memory->threading = dThreadingAllocateSelfThreadedImplementation();
+	dWorldSetStepThreadingImplementation(
+		memory->world, dThreadingImplementationGetFunctions(memory->threading), memory->threading);
+	dBodyCreate(memory->world);
+	dWorldStep(memory->world, 0.001);
+}
+
+void ode_memory_fini(struct ode_memory *memory)
+{
+	ode_destroy_world(memory->world);
+	dThreadingFreeImplementation(memory->threading);
+}
+
+void ode_lend_memory(dWorldID world, const struct ode_memory *memory)
+{
+	pthread_mutex_lock(&memory_lock);
+	dWorldUseSharedWorkingMemory(world, NULL); /* whose it shared so far */
+	dWorldUseSharedWorkingMemory(world, memory->world);
+	pthread_mutex_unlock(&memory_lock);
+}
+
+void ode_destroy_world(dWorldID world)
+{
+	pthread_mutex_lock(&memory_lock);
+	dWorldDestroy(world);
+	pthread_mutex_unlock(&memory_lock);
+}
+
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
 /* Two bodies on two hinges give QuickStep rows to reorder; it must come to our dRandInt() for it. */

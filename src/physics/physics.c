@@ -45,7 +45,7 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 		physics->options.exact_rows_max = PHYSICS_EXACT_ROWS;
 	physics->gravity = scene->gravity;
 	fit(physics);
-	physics->memory = dWorldCreate();
+	ode_memory_init(&physics->memory);
 	physics->contacts = dJointGroupCreate(0);
 	return physics;
 }
@@ -60,14 +60,14 @@ static void free_ode(struct physics *physics)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
 	dJointGroupDestroy(physics->contacts);
-	dWorldDestroy(physics->memory);
+	ode_memory_fini(&physics->memory);
 }
 
 void physics_destroy(struct physics *physics)
 {
 	if (!physics)
 		return;
-	if (!physics->gave_up)
+	if (!atomic_load(&physics->gave_up))
 		free_ode(physics);
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
@@ -269,7 +269,14 @@ static void note_time(struct physics *physics, const struct group *group, uint64
 			(uint32_t)MIN(ns / group->members.count, UINT32_MAX);
 }
 
-static void store_group(struct physics *physics, struct group *group, double dt)
+static void note_diverged(struct physics *owner, uint32_t model)
+{
+	uint32_t lowest = atomic_load(&owner->diverged);
+	while (model < lowest && !atomic_compare_exchange_weak(&owner->diverged, &lowest, model))
+		;
+}
+
+static void store_group(struct physics *physics, struct physics *owner, struct group *group)
 {
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
@@ -277,80 +284,126 @@ static void store_group(struct physics *physics, struct group *group, double dt)
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = physics->instances[group->members.at[i]];
 		if (!instance_store(physics, instance)) {
-			physics->diverged = MIN(physics->diverged, instance->model);
+			note_diverged(owner, instance->model);
 			continue;
 		}
-		sleep_count(physics, instance, dt);
+		sleep_count(physics, instance, owner->dt);
 		instance_measure(physics, instance, true);
 	}
 }
 
-/* Group by group, storing included: what ODE has of a group is still in the cache then. */
-static void step_groups(struct physics *physics, double dt)
+/* Storing included: what ODE has of a group is still in the cache then. */
+static void work_on(struct physics *physics, struct physics *owner, struct group *group)
 {
-	physics->diverged = SCENE_NONE;
-	for (uint32_t g = 0; g < physics->busy_groups.count; g++) {
-		struct group *group = &physics->groups.at[physics->busy_groups.at[g]];
-		physics->stepping = physics->busy_groups.at[g];
-		uint64_t begin_ns = physics->timed ? clock_now_ns() : 0;
-		step_group(physics, group, dt);
-		store_group(physics, group, dt);
-		if (physics->timed)
-			note_time(physics, group, clock_now_ns() - begin_ns);
+	uint64_t begin_ns = owner->timed ? clock_now_ns() : 0;
+	physics->stepping = group;
+	if (group->memory != &physics->memory)
+		ode_lend_memory(group->world, &physics->memory);
+	group->memory = &physics->memory;
+	step_group(physics, group, owner->dt);
+	store_group(physics, owner, group);
+	if (owner->timed)
+		note_time(physics, group, clock_now_ns() - begin_ns);
+}
+
+/* Nobody else has these models: one that is taken is taken once. */
+static void borrow(struct physics *physics, const struct physics *owner, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->members.count; i++)
+		physics->instances[group->members.at[i]] = owner->instances[group->members.at[i]];
+}
+
+static void give_back(struct physics *physics, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->members.count; i++)
+		physics->instances[group->members.at[i]] = NULL;
+}
+
+/* --- the step, in parts ------------------------------------------------------------------------------------------- */
+
+struct step_call {
+	struct physics *physics, *owner;
+	const struct physics_pair *pairs;
+	uint32_t pair_count;
+	uint32_t first, count;
+};
+
+static troupe_status gave_up(
+	struct physics *physics, struct physics *owner, const char *message, struct troupe_error *error)
+{
+	const struct group *group = physics->stepping;
+	atomic_store(&physics->gave_up, true);
+	atomic_store(&owner->gave_up, true);
+	return fail(error, TROUPE_EDIVERGED, "model '%s', or what touches it, diverged: the physics gave up: %s",
+		group && group->members.count ? physics->scene->models[group->members.at[0]].name : "?", message);
+}
+
+static void begin_under_guard(void *ctx)
+{
+	struct step_call *call = ctx;
+	sleep_update(call->physics, call->pairs, call->pair_count, call->physics->dt);
+	group_update(call->physics);
+}
+
+troupe_status physics_begin(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
+	struct troupe_error *error)
+{
+	struct step_call call = {.physics = physics, .pairs = pairs, .pair_count = pair_count};
+	char message[200];
+	physics->step++;
+	physics->dt = dt;
+	physics->stepping = NULL;
+	atomic_store(&physics->diverged, SCENE_NONE);
+	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
+	if (!ode_guard(begin_under_guard, &call, message, sizeof message))
+		return gave_up(physics, physics, message, error);
+	return TROUPE_OK;
+}
+
+uint32_t physics_group_count(const struct physics *physics)
+{
+	return physics->busy_groups.count;
+}
+
+static void work_under_guard(void *ctx)
+{
+	struct step_call *call = ctx;
+	for (uint32_t g = call->first; g < call->first + call->count; g++) {
+		struct group *group = &call->owner->groups.at[call->owner->busy_groups.at[g]];
+		if (call->physics != call->owner)
+			borrow(call->physics, call->owner, group);
+		work_on(call->physics, call->owner, group);
+		if (call->physics != call->owner)
+			give_back(call->physics, group);
 	}
 }
 
-struct step_call {
-	struct physics *physics;
-	const struct physics_pair *pairs;
-	uint32_t pair_count;
-	double dt;
-};
-
-static void step_under_guard(void *ctx)
+troupe_status physics_work(
+	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
 {
-	struct step_call *call = ctx;
-	sleep_update(call->physics, call->pairs, call->pair_count, call->dt);
-	group_update(call->physics);
-	step_groups(call->physics, call->dt);
+	struct step_call call = {.physics = physics, .owner = owner, .first = first, .count = count};
+	char message[200];
+	if (atomic_load(&physics->gave_up))
+		return TROUPE_OK; /* it was said, and the step is worth nothing */
+	if (!ode_guard(work_under_guard, &call, message, sizeof message))
+		return gave_up(physics, owner, message, error);
+	physics->stats.helped += physics == owner ? 0 : count;
+	return TROUPE_OK;
 }
 
-static troupe_status report(const struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
+troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
 {
-	if (physics->diverged != SCENE_NONE)
+	uint32_t diverged = atomic_load(&physics->diverged);
+	physics->timed = false;
+	sleep_end_step(physics);
+	if (diverged != SCENE_NONE)
 		return fail(error, TROUPE_EDIVERGED,
 			"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
-			physics->scene->models[physics->diverged].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
+			physics->scene->models[diverged].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
 			PHYSICS_SPIN_MAX);
 	for (uint32_t i = 0; i < physics->awake.count; i++)
 		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;
-}
-
-static const char *first_name(const struct physics *physics)
-{
-	const struct group *group =
-		physics->stepping < physics->groups.count ? &physics->groups.at[physics->stepping] : NULL;
-	return group && group->members.count ? physics->scene->models[group->members.at[0]].name : "?";
-}
-
-troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
-	struct aabb_line *ret_boxes, struct troupe_error *error)
-{
-	physics->step++;
-	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
-	struct step_call call = {physics, pairs, pair_count, dt};
-	char message[200];
-	if (!ode_guard(step_under_guard, &call, message, sizeof message)) {
-		physics->gave_up = true;
-		return fail(error, TROUPE_EDIVERGED,
-			"model '%s', or what touches it, diverged: the physics gave up: %s", first_name(physics),
-			message);
-	}
-	troupe_status status = report(physics, ret_boxes, error);
-	sleep_end_step(physics);
-	physics->timed = false;
-	return status;
 }
 
 void physics_measure(struct physics *physics)

@@ -49,6 +49,7 @@ struct physics_pair {
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
 	uint64_t lost;               /* steps of groups that were begun anew because the exact solver failed */
+	uint64_t helped;             /* steps of other owners' groups */
 	uint32_t groups;
 };
 
@@ -102,11 +103,22 @@ void physics_measure(struct physics *physics);
 uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
 
 /* One step of dt seconds (> 0) of all models taken, but for those asleep: reads `now`, writes `next` and
- * *ret_boxes[model] (the boxes of state k+1). pairs: those of the models taken whose boxes overlap in state k, ordered
- * by (a, b). On TROUPE_EDIVERGED the error names the model and `next` is worth nothing. */
-troupe_status physics_step(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
-	struct aabb_line *ret_boxes, struct troupe_error *error);
+ * *ret_boxes[model] (the boxes of state k+1). It is begun, worked on, and ended; models that may touch form a group,
+ * and groups know nothing of each other, so who works on which makes no difference to any bit.
+ *
+ * pairs: those of the models taken whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED, from any of
+ * the three, the error names the model and `next` is worth nothing; the step need not be ended then. */
+troupe_status physics_begin(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
+	struct troupe_error *error);
+/* Of the step that was begun. */
+uint32_t physics_group_count(const struct physics *physics);
+/* Works on groups of the owner, who may be physics itself; each group once in a step. physics is this thread's, of the
+ * same scene and state, and has begun the step, too; the owner neither begins nor ends one meanwhile. */
+troupe_status physics_work(
+	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
+troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error);
 
+/* Of what this one has worked on. */
 struct physics_stats physics_stats(const struct physics *physics);
 
 #endif

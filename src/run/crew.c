@@ -25,6 +25,8 @@ struct team { /* of one world */
 	uint32_t secondaries; /* that acknowledge */
 	uint32_t count;       /* workers that run here */
 	struct worker *workers;
+	struct secondary **mates; /* [count] by number: those of the workers */
+	uint32_t spins;
 	struct ack **acks;
 	bool out; /* a step is; written between steps */
 };
@@ -77,7 +79,7 @@ static void count_serial(struct crew *crew)
 		const struct team *team = &crew->teams[i];
 		slept_ns += team->world.primary->slept_ns;
 		for (uint32_t a = 0; team->out && a < MAX(team->count, 1u); a++) {
-			begin_ns = MIN(begin_ns, team->acks[a]->end_ns - team->acks[a]->busy_ns);
+			begin_ns = MIN(begin_ns, team->acks[a]->begin_ns);
 			end_ns = MAX(end_ns, team->acks[a]->end_ns);
 		}
 	}
@@ -189,6 +191,9 @@ static void *work(void *arg)
 	struct crew *crew = worker->crew;
 	struct transport_message message;
 	worker->secondary = secondary_create(worker->index + 1, team->world.shared);
+	team->mates[worker->index] = worker->secondary;
+	if (team->world.threads > 1)
+		secondary_join(worker->secondary, team->mates, team->world.threads, team->spins);
 	gate_open(&crew->ready);
 	while (crew->ops->wait(team->transport, worker->index, &message) == TROUPE_OK) {
 		struct ack *ack = secondary_step(worker->secondary, message.payload);
@@ -227,6 +232,8 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 	uint32_t room = MAX(team->world.threads, 1u);
 	team->workers = mem_alloc(room * sizeof *team->workers);
 	team->acks = mem_alloc(room * sizeof *team->acks);
+	team->mates = mem_alloc(room * sizeof *team->mates);
+	team->spins = gate_spins(all_threads);
 	if (!team->world.threads) {
 		team->workers[0].secondary = secondary_create(1, team->world.shared);
 		return TROUPE_OK;
@@ -345,6 +352,7 @@ static void dismiss(struct team *team)
 	else if (team->workers)
 		secondary_destroy(team->workers[0].secondary);
 	free(team->workers);
+	free(team->mates);
 	free(team->acks);
 }
 

@@ -580,7 +580,7 @@ void plan_add(struct plan *plan, uint32_t model)
 		look(plan, shared->tracker.performer_of[model]);
 }
 
-/* Contacts and ghosts of the past must not be taken for those of whoever gets the place. */
+/* Contacts of the past must not be taken for those of whoever gets the place. */
 static void forget_past(struct plan *plan, uint32_t model)
 {
 	uint32_t kept = 0;

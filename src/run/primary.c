@@ -85,12 +85,15 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 static void advance(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
-	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+	primary->moved = 0;
+	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+		primary->moved += acks[i]->moved.count;
 		for (uint32_t m = 0; m < acks[i]->moved.count; m++) {
 			state_advance(shared->state, acks[i]->moved.at[m]);
 			shared->state->models[acks[i]->moved.at[m]].moved_at = primary->moving_steps + 1;
 			touch_moved(&shared->touch, acks[i]->moved.at[m]);
 		}
+	}
 	primary->moving_steps++;
 	primary->even_steps++;
 	if (primary->multi_steps && !--primary->multi_steps)
@@ -378,6 +381,10 @@ static const struct step *decide(struct primary *primary)
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
 	step->measure = plan_measures(&primary->plan, k);
+	/* in a step that is measured a model costs what it costs where it is; and for little it is not worth the asking
+	 */
+	step->share = !step->measure && primary->moved > primary->options.secondaries;
+	step->help_first = primary->options.chaos;
 	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.statics;

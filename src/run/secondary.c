@@ -1,6 +1,7 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
+#include "run/share.h"
 #include "scene/actor.h"
 
 #include <stdlib.h>
@@ -13,11 +14,19 @@ struct secondary {
 	indices minded; /* models taken that have systems or a script */
 	struct ack ack;
 	uint64_t idle_since_ns;
+	uint64_t idle_ns; /* in this step, for want of anything to do */
+
+	/* sharing: what its mates write, or read while they write */
+	struct secondary *const *mates; /* [mate_count] by number; NULL: it works alone */
+	uint32_t mate_count, spins;
+	uint32_t parts; /* in this round */
+	struct share share;
+	_Atomic bool failed; /* some part did: whoever set it says how in `ack` */
 };
 
 struct secondary *secondary_create(uint32_t number, struct shared *shared)
 {
-	struct secondary *secondary = mem_alloc(sizeof *secondary);
+	struct secondary *secondary = mem_alloc_lines(sizeof *secondary);
 	secondary->number = number;
 	secondary->shared = shared;
 	secondary->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
@@ -35,6 +44,13 @@ void secondary_destroy(struct secondary *secondary)
 	vec_free(&secondary->ack.moved);
 	vec_free(&secondary->ack.strayed);
 	free(secondary);
+}
+
+void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t count, uint32_t spins)
+{
+	secondary->mates = mates;
+	secondary->mate_count = count;
+	secondary->spins = spins;
 }
 
 struct physics_stats secondary_physics_stats(const struct secondary *secondary)
@@ -86,6 +102,108 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 		const struct due_command *command = &part->commands[i];
 		systems_command(secondary->shared->systems, &command->to, &command->message, secondary->shared->state);
 	}
+}
+
+/* --- sharing ----------------------------------------------------------------------------------------------------- */
+
+/* A part should be short beside a step, since somebody may have to wait for one that has just been begun, and long
+ * beside the taking of it. */
+enum { PARTS_MAX = 64, LOOKS = 20 };
+
+static void fail_step(struct secondary *secondary, troupe_status status, const struct troupe_error *error)
+{
+	if (atomic_exchange(&secondary->failed, true))
+		return;
+	secondary->ack.status = status;
+	secondary->ack.error = *error;
+}
+
+static void work_on(struct secondary *secondary, struct secondary *owner, uint32_t part)
+{
+	uint32_t groups = physics_group_count(owner->physics);
+	uint32_t first = (uint32_t)((uint64_t)groups * part / owner->parts);
+	uint32_t end = (uint32_t)((uint64_t)groups * (part + 1) / owner->parts);
+	struct troupe_error error;
+	troupe_status status = physics_work(secondary->physics, owner->physics, first, end - first, &error);
+	if (status)
+		fail_step(owner, status, &error);
+	share_done(&owner->share);
+}
+
+/* One part of somebody else's; false: there is none. */
+static bool help(struct secondary *secondary)
+{
+	for (uint32_t i = 0; i + 1 < secondary->mate_count; i++) {
+		struct secondary *mate = secondary->mates[(secondary->number + i) % secondary->mate_count];
+		uint32_t part;
+		if (!share_steal(&mate->share, &part))
+			continue;
+		work_on(secondary, mate, part);
+		return true;
+	}
+	return false;
+}
+
+static bool all_have_begun(const struct secondary *secondary)
+{
+	uint32_t round = share_round(&secondary->share);
+	bool all = true;
+	for (uint32_t i = 0; i < secondary->mate_count; i++)
+		all = all && share_round(&secondary->mates[i]->share) == round;
+	return all;
+}
+
+/* Until nothing is left, or whoever has not begun yet lets one wait too long. */
+static void help_others(struct secondary *secondary)
+{
+	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
+	for (uint32_t looks = 0; looks <= secondary->spins * LOOKS; looks++) {
+		if (help(secondary)) {
+			looks = 0;
+			helped_ns += clock_now_ns() - was_ns;
+		} else if (all_have_begun(secondary)) {
+			break;
+		}
+		gate_relax();
+		was_ns = clock_now_ns();
+	}
+	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
+}
+
+static void finish_own(struct secondary *secondary)
+{
+	uint32_t part;
+	while (share_take(&secondary->share, &part))
+		work_on(secondary, secondary, part);
+	while (!share_is_done(&secondary->share)) {
+		if (help(secondary))
+			continue;
+		uint64_t begin_ns = clock_now_ns();
+		share_wait(&secondary->share, secondary->spins);
+		secondary->idle_ns += clock_now_ns() - begin_ns;
+	}
+}
+
+static troupe_status step_physics(
+	struct secondary *secondary, const struct step *step, const struct step_part *part, bool shares)
+{
+	struct physics *physics = secondary->physics;
+	struct ack *ack = &secondary->ack;
+	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
+	uint32_t groups = ack->status ? 0 : physics_group_count(physics);
+	if (shares) {
+		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
+		secondary->parts = MIN(groups, PARTS_MAX);
+		share_open(&secondary->share, secondary->parts);
+		if (step->help_first)
+			help_others(secondary);
+		finish_own(secondary);
+	} else if (!ack->status) {
+		ack->status = physics_work(physics, physics, 0, groups, &ack->error);
+	}
+	if (!ack->status)
+		ack->status = physics_end(physics, secondary->shared->boxes, &ack->error);
+	return ack->status;
 }
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
@@ -154,15 +272,16 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	pre_update(secondary, &system_step);
-	troupe_status status = physics_step(
-		secondary->physics, part->pairs, part->pair_count, step->dt, shared->boxes, &secondary->ack.error);
-	if (status)
-		return status;
+	bool shares = step->share && secondary->mates;
+	if (step_physics(secondary, step, part, shares))
+		return secondary->ack.status;
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; !shared->copy && i < models->count; i++)
 		if (secondary_strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);
+	if (shares)
+		help_others(secondary);
 	return TROUPE_OK;
 }
 
@@ -206,14 +325,17 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	struct ack *ack = &secondary->ack;
 	ack->number = step->number;
 	ack->moved.count = ack->strayed.count = 0;
+	ack->begin_ns = begin_ns;
 	ack->waited_ns = begin_ns - secondary->idle_since_ns;
+	secondary->idle_ns = 0;
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
 	if (step->measure)
 		physics_measure(secondary->physics);
 	ack->status = step->paused ? TROUPE_OK : update(secondary, step, part);
 	secondary->idle_since_ns = clock_now_ns();
-	ack->busy_ns = secondary->idle_since_ns - begin_ns;
+	ack->busy_ns = secondary->idle_since_ns - begin_ns - secondary->idle_ns;
+	ack->waited_ns += secondary->idle_ns;
 	if (step->measure && !step->paused && !ack->status)
 		learn_costs(secondary, ack->busy_ns);
 	ack->end_ns = secondary->idle_since_ns;

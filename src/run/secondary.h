@@ -11,6 +11,11 @@ struct secondary;
 struct secondary *secondary_create(uint32_t number, struct shared *shared);
 void secondary_destroy(struct secondary *secondary);
 
+/* All secondaries of this world that run in this process, itself included, each made by its thread; before its first
+ * step. Whoever is done with its own part of a step then works on what others have left. spins: how often to look for
+ * something to do before leaving it to others; see gate_spins(). */
+void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t count, uint32_t spins);
+
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 

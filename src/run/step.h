@@ -47,6 +47,8 @@ struct step {
 	bool statics_changed;
 	bool world_changed;           /* the scene: models were added to it, or its gravity */
 	bool measure;                 /* see shared.cost_ns */
+	bool share;                   /* secondaries may work on what others have left of theirs */
+	bool help_first;              /* they do so before they begin with their own: for tests */
 	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
@@ -60,10 +62,11 @@ struct ack {
 	troupe_status status;
 	struct troupe_error error; /* when status says so */
 	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
-	VEC(uint32_t) strayed; /* models that left the box within which nothing about them can change */
-	uint64_t busy_ns;      /* from taking the step to the ack */
-	uint64_t waited_ns;    /* before it */
-	uint64_t end_ns;       /* when the ack was ready, by this process's clock */
+	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
+	uint64_t busy_ns;          /* at work, from taking the step to the ack */
+	uint64_t waited_ns;        /* before it, and for want of work in it */
+	uint64_t begin_ns;         /* when the step was taken, and when the ack was ready, by this process's clock */
+	uint64_t end_ns;
 };
 
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it

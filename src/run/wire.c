@@ -322,6 +322,7 @@ static void decode_stats(struct peer *peer, struct unpack *in)
 	peer->ack.busy_ns = unpack_var(in);
 	peer->ack.waited_ns = unpack_var(in);
 	peer->ack.end_ns = clock_now_ns(); /* its own clock may be another */
+	peer->ack.begin_ns = peer->ack.end_ns - peer->ack.busy_ns;
 	peer->stats.contacts += unpack_var(in);
 	peer->stats.regroups += unpack_var(in);
 	peer->stats.lost += unpack_var(in);

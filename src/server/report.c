@@ -110,8 +110,9 @@ static void add_secondary(const struct server_world *world, uint32_t index, uint
 	const struct troupe_server *server = world->server;
 	struct physics_stats physics = server->network ? network_physics_stats(server->network, index)
 						       : crew_physics_stats(server->crew, world->index, index);
-	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 "}", physics.contacts,
-		physics.groups, physics.regroups);
+	text_add(out,
+		", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64 "}",
+		physics.contacts, physics.groups, physics.regroups, physics.helped);
 }
 
 static void add_world(const struct server_world *world, struct text *out)

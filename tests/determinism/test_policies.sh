@@ -46,6 +46,22 @@ for options in '2 --distribution balanced' '3 --distribution balanced' '4 --dist
 	esac
 done
 
+# who has nothing to do works on what others have left: all robots on one secondary of two.
+pins=$(sed -n 's/^ *<ref>\(robot_[0-9]*\)<.*/ --pin \1=1/p' "$worlds/large.sdf" | sort -u | tr -d '\n')
+# shellcheck disable=SC2086
+run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 2 $pins \
+	--report "$scratch/report.json"
+check "large, all robots on one of two: runs" $?
+cmp -s "$scratch/reference" "$scratch/other"
+check "large, all robots on one of two: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\)}.*/\1/p' "$scratch/report.json")
+if [ "$(nproc)" -gt 1 ]; then
+	[ "${helped:-0}" -gt 0 ]
+	check "the other one helped: stepped ${helped:-no} groups that are not its own" $?
+else
+	skip 'helping' 'needs two cores'
+fi
+
 # what sleeps costs nothing
 run "$scratch/other" "$worlds/asleep.sdf" - 1500 --costs "$table" --costs-every 500 --secondaries 2
 check "asleep: runs" $?
@@ -59,4 +75,5 @@ if [ -w /dev/full ]; then
 	grep -q '/dev/full: cannot write: no costs are written any more' "$scratch/err"
 	check "a full disk: it is said" $?
 fi
+
 totals

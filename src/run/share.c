@@ -1,0 +1,67 @@
+#include "run/share.h"
+
+enum { END_BITS = 20, ROUND_AT = 2 * END_BITS };
+_Static_assert(SHARE_PARTS_MAX == 1 << END_BITS, "a part's number has END_BITS");
+
+static uint32_t first_of(uint64_t left)
+{
+	return (uint32_t)(left >> END_BITS) & (SHARE_PARTS_MAX - 1);
+}
+
+static uint32_t end_of(uint64_t left)
+{
+	return (uint32_t)left & (SHARE_PARTS_MAX - 1);
+}
+
+void share_open(struct share *share, uint32_t count)
+{
+	share->due = gate_peek(&share->done) + count;
+	uint64_t round = (atomic_load_explicit(&share->left, memory_order_relaxed) >> ROUND_AT) + 1;
+	atomic_store_explicit(&share->left, round << ROUND_AT | count, memory_order_release); /* pairs with take() */
+}
+
+/* A value that is the same says the same, however many rounds ago it was read. */
+static bool take(struct share *share, bool front, uint32_t *ret_part)
+{
+	uint64_t left = atomic_load_explicit(&share->left, memory_order_relaxed), less;
+	do {
+		if (first_of(left) == end_of(left))
+			return false;
+		*ret_part = front ? first_of(left) : end_of(left) - 1;
+		less = front ? left + (UINT64_C(1) << END_BITS) : left - 1;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&share->left, &left, less, memory_order_acquire, memory_order_relaxed)); /* pairs with share_open() */
+	return true;
+}
+
+bool share_take(struct share *share, uint32_t *ret_part)
+{
+	return take(share, true, ret_part);
+}
+
+bool share_steal(struct share *share, uint32_t *ret_part)
+{
+	return take(share, false, ret_part);
+}
+
+void share_done(struct share *share)
+{
+	gate_open(&share->done);
+}
+
+bool share_is_done(const struct share *share)
+{
+	return gate_peek(&share->done) == share->due;
+}
+
+void share_wait(struct share *share, uint32_t spins)
+{
+	uint32_t seen = gate_peek(&share->done);
+	if (seen != share->due)
+		(void)gate_wait(&share->done, seen, spins, 0);
+}
+
+uint32_t share_round(const struct share *share)
+{
+	return (uint32_t)(atomic_load_explicit(&share->left, memory_order_relaxed) >> ROUND_AT);
+}
