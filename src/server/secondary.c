@@ -397,7 +397,7 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 {
 	struct troupe_error unwanted;
 	gather(s);
-	if (s->started)
+	if (s->started && !s->ended)
 		return run(s, error ? error : &unwanted);
 	return atomic_load(&s->stop) ? TROUPE_OK : why_not_started(s, error);
 }

@@ -157,7 +157,8 @@ static void work_channel(struct session *session, uint32_t id)
 		return;
 	if (status) {
 		peers_break(session->peers, id, session_bare(channel, error.text), clock_now_ns());
-	} else if (ended) {
+	} else if (ended && peers_phase(session->peers) < PEERS_RUNNING) {
+		/* once it runs, the transport hears what is still unread, such as why it ended, before it finds that */
 		peers_drop(session->peers, id, session_bare(channel, end.text), clock_now_ns());
 		channel_destroy(session_take(session, id));
 	}
