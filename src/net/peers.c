@@ -371,6 +371,16 @@ void peers_busy(struct peers *peers, bool busy, uint64_t now_ns)
 		send_heartbeats(peers, now_ns);
 }
 
+void peers_woke(struct peers *peers, uint64_t now_ns)
+{
+	if (peers->phase == PEERS_OVER)
+		return;
+	for (uint32_t id = 0; id < peers->room; id++)
+		peers->all[id].heard_ns = now_ns;
+	peers->published_ns = now_ns;
+	send_heartbeats(peers, now_ns);
+}
+
 void peers_wake_at(struct peers *peers, uint64_t when_ns)
 {
 	peers->deadline_ns = MIN(peers->deadline_ns, when_ns);

@@ -76,6 +76,9 @@ bool peers_next(struct peers *peers, struct peers_action *ret_action);
  * process that was itself asleep takes nobody for silent who has written meanwhile. */
 uint64_t peers_deadline_ns(const struct peers *peers);
 void peers_tick(struct peers *peers, uint64_t now_ns);
+/* This process was itself asleep, and perhaps all others with it: it tells them at once that it lives, and counts their
+ * silence, and how long a step takes, from now on. */
+void peers_woke(struct peers *peers, uint64_t now_ns);
 
 /* --- connections ------------------------------------------------------------------------------------------------- */
 

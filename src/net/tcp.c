@@ -5,7 +5,8 @@
  * finds it held only when the keeper is at work, a few times a second; an uncontended exchange is all that it costs.
  *
  * What decides that somebody is lost is looked at by the keeper after it has read what there is: a process that was
- * itself asleep takes nobody for silent who has written meanwhile. */
+ * itself asleep takes nobody for silent who has written meanwhile. Nor who has not: all may have been asleep together,
+ * so it says that it lives, and counts anew. */
 #include "net/tcp.h"
 
 #include "base/clock.h"
@@ -415,12 +416,11 @@ static troupe_status tcp_ack(struct transport *transport, uint32_t secondary, st
 
 static void look_after(struct transport *transport)
 {
-	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
-	bool awake = now - transport->seen_ns < stale_ns; /* this process itself was */
 	(void)work_all(transport);
-	now = clock_now_ns();
-	if (awake)
-		peers_tick(transport->peers, now);
+	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
+	if (now - transport->seen_ns >= stale_ns)
+		peers_woke(transport->peers, now);
+	peers_tick(transport->peers, now);
 	act(transport);
 	transport->seen_ns = now;
 }

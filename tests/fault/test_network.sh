@@ -144,6 +144,24 @@ for signal in TERM HUP; do
 	saved "the primary left, by SIG$signal"
 done
 
+# all asleep together (Ctrl-Z, a suspended machine) while nothing happens: nobody takes anybody for lost
+end_processes
+start p "$worlds/meeting.sdf" -v0 --paused --transport tcp --secondaries 2 --network-stale-ms $stale --save-on-stop saved
+sleep 0.5
+all="$(cat p.pid) $(pgrep -P "$(cat p.pid)" | tr '\n' ' ')"
+# shellcheck disable=SC2086
+kill -STOP $all
+sleep 1.5
+# shellcheck disable=SC2086
+kill -CONT $all
+ended p $((2 * stale))
+[ -z "$status" ]
+check "all were asleep: it goes on: $status: $(tail -n 1 p.err)" $?
+kill -TERM "$(cat p.pid)" 2>/dev/null
+ended p 1500 && [ "$status" = 0 ]
+check "all were asleep: then it was told to leave: $status: $(tail -n 1 p.err)" $?
+rm -f saved
+
 # a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
 gather 1
 timeout 5 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err

@@ -498,6 +498,27 @@ Test(peers, who_is_silent_is_lost_within_the_stale_time)
 	destroy(&net);
 }
 
+/* As when the machine that all of them run on is suspended. */
+Test(peers, who_was_asleep_with_all_others_takes_nobody_for_lost)
+{
+	static struct net net;
+	run_two(&net, 9);
+	net.steps = 20;
+	while (!net.nodes[2].works)
+		pass(&net, MS);
+	net.nodes[2].works_ns = net.now_ns + 5500 * MS;
+	net.now_ns += 5000 * MS;
+	for (uint32_t i = 0; i < 3; i++) {
+		peers_woke(net.nodes[i].peers, net.now_ns);
+		drain(&net, i);
+	}
+	run_until_over(&net, net.now_ns + 5000 * MS);
+	cr_assert(all_ended(&net));
+	for (uint32_t i = 0; i < 3; i++)
+		cr_assert_eq(peers_end(net.nodes[i].peers)->kind, STOP_DONE);
+	destroy(&net);
+}
+
 Test(peers, who_owes_an_ack_beyond_the_deadline_is_lost_though_its_heart_beats)
 {
 	static struct net net;
@@ -540,6 +561,7 @@ Test(peers, who_leaves_says_so_and_all_stop_at_once)
 {
 	static struct net net;
 	run_two(&net, 9);
+	net.steps = 20;
 	peers_stop(net.nodes[1].peers, STOP_LEFT, "interrupted");
 	drain(&net, 1);
 	uint64_t left_ns = net.now_ns;
