@@ -125,9 +125,11 @@ static bool is_over(const struct transport *transport)
 /* Without holding anything. */
 static void alarm_once(struct transport *transport)
 {
+	if (!atomic_load(&transport->lost))
+		return;
 	hold(transport);
-	bool first = atomic_load(&transport->lost) && !transport->alarmed;
-	transport->alarmed |= first;
+	bool first = !transport->alarmed;
+	transport->alarmed = true;
 	let_go(transport);
 	if (first && transport->options.alarm)
 		transport->options.alarm(transport->options.ctx);
@@ -246,6 +248,19 @@ static void rest(struct transport *transport, struct waiting *waiting)
 
 /* --- the primary's end -------------------------------------------------------------------------------------------- */
 
+enum turn { TURN_NONE, TURN_ACKED, TURN_GAVE_UP };
+
+/* What has become of the step that is out. One that all have acknowledged counts, also when somebody is lost at once:
+ * the others are told that it does. */
+static enum turn take_turn(struct transport *transport)
+{
+	bool acked = transport->out && !peers_waits(transport->peers);
+	bool over = acked || (transport->out && atomic_load(&transport->lost));
+	if (over)
+		transport->out = false;
+	return acked ? TURN_ACKED : over ? TURN_GAVE_UP : TURN_NONE;
+}
+
 static void *run_io(void *arg)
 {
 	struct transport *transport = arg;
@@ -253,18 +268,14 @@ static void *run_io(void *arg)
 	while (!atomic_load(&transport->closed)) {
 		hold(transport);
 		bool some = !atomic_load(&transport->lost) && work_all(transport);
-		bool lost = atomic_load(&transport->lost);
-		bool over = transport->out && (lost || !peers_waits(transport->peers));
-		if (over)
-			transport->out = false;
+		enum turn turn = take_turn(transport);
 		let_go(transport);
-		if (lost)
-			alarm_once(transport);
-		if (over && lost && transport->options.gave_up)
-			transport->options.gave_up(transport->options.ctx);
-		else if (over && !lost)
+		alarm_once(transport);
+		if (turn == TURN_ACKED)
 			transport->options.all_acked(transport->options.ctx);
-		if (some || over)
+		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
+			transport->options.gave_up(transport->options.ctx);
+		if (some || turn)
 			waiting = (struct waiting){0, 0};
 		else
 			rest(transport, &waiting);

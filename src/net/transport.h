@@ -54,7 +54,8 @@ struct transport_options {
 	/* May be NULL. Somebody is lost: no step will be acknowledged by all any more, so stop waiting for anything
 	 * else. At most once, on any thread, at any time. */
 	void (*alarm)(void *ctx);
-	/* May be NULL. Called instead of all_acked() when somebody was lost while a step was out. */
+	/* May be NULL. Called instead of all_acked() when somebody was lost while a step was out that not all had
+	 * acknowledged: one that all had counts. */
 	void (*gave_up)(void *ctx);
 	void *ctx;
 	const struct transport_codec *codec; /* NULL: payloads are lent */

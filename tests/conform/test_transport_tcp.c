@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 TestSuite(transport_tcp, .timeout = 60);
 
@@ -32,7 +34,7 @@ struct transport {
 	uint64_t first; /* number of the first step: over TCP that is agreed on before, and is 0 here */
 	bool begun;
 	uint64_t encoded; /* steps */
-	_Atomic uint64_t published, acks, turns;
+	_Atomic uint64_t published, acks, turns, given_up;
 };
 
 static bool with_key;
@@ -129,10 +131,17 @@ static void on_all_acked(void *ctx)
 	both->turns++;
 }
 
+static void on_gave_up(void *ctx)
+{
+	struct transport *both = ctx;
+	both->given_up++;
+}
+
 static troupe_status create_end(struct transport *both, struct end *end, uint32_t secondary, struct troupe_error *error)
 {
 	struct transport_options options = both->options;
 	options.all_acked = on_all_acked;
+	options.gave_up = on_gave_up;
 	options.ctx = both;
 	options.codec = &both->codec;
 	options.link = &end->link;
@@ -143,11 +152,8 @@ static troupe_status create_end(struct transport *both, struct end *end, uint32_
 	return transport_tcp.create(&options, &end->transport, error);
 }
 
-static troupe_status both_create(
-	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
+static struct transport *make(const struct transport_options *options)
 {
-	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
-		return fail(error, TROUPE_EINVAL, "%u secondaries", options->secondaries);
 	struct transport *both = mem_alloc(sizeof *both);
 	both->options = *options;
 	both->codec = (struct transport_codec){.encode_step = encode_step,
@@ -157,6 +163,15 @@ static troupe_status both_create(
 		.ctx = both};
 	both->channels = connect_all(options->secondaries);
 	both->secondaries = mem_alloc(options->secondaries * sizeof *both->secondaries);
+	return both;
+}
+
+static troupe_status both_create(
+	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
+{
+	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%u secondaries", options->secondaries);
+	struct transport *both = make(options);
 	troupe_status status = create_end(both, &both->primary, 0, error);
 	for (uint32_t i = 0; i < options->secondaries && !status; i++)
 		status = create_end(both, &both->secondaries[i], i + 1, error);
@@ -278,6 +293,49 @@ Test(transport_tcp, encodes_for_all_though_somebody_is_lost)
 	cr_assert_neq(both_publish(both, (struct transport_message){0, NULL}), TROUPE_OK);
 	cr_assert_eq(both->encoded, 3);
 	both_destroy(both);
+}
+
+static void add_frame(struct text *out, enum frame_type type, const struct text *payload)
+{
+	unsigned char header[FRAME_HEADER_BYTES];
+	frame_put_header(header, type, (uint32_t)payload->count);
+	text_add_bytes(out, (const char *)header, sizeof header);
+	text_add_bytes(out, payload->at, payload->count);
+}
+
+/* In one piece, so that they are read together. */
+static void ack_and_leave(struct channel *channel)
+{
+	struct text ack = {0}, stop = {0}, both = {0};
+	encode(0, NULL, &ack);
+	stop_encode(&(struct stop){.kind = STOP_LEFT, .who = "it", .why = "it was stopped"}, &stop);
+	add_frame(&both, FRAME_ACK, &ack);
+	add_frame(&both, FRAME_STOP, &stop);
+	cr_assert_eq(send(channel_fd(channel), both.at, both.count, MSG_NOSIGNAL), (ssize_t)both.count);
+	text_fini(&ack);
+	text_fini(&stop);
+	text_fini(&both);
+}
+
+/* All are told that it counts. */
+Test(transport_tcp, a_step_that_all_acknowledged_counts_though_somebody_leaves_at_once)
+{
+	struct transport_options options = {.secondaries = 1, .all_acked = on_nothing};
+	struct transport *both = make(&options);
+	const struct troupe_error *lost = NULL;
+	cr_assert_eq(create_end(both, &both->primary, 0, NULL), TROUPE_OK);
+	cr_assert_eq(both_publish(both, (struct transport_message){0, NULL}), TROUPE_OK);
+	ack_and_leave(both->channels[1]);
+	while (!(lost = transport_tcp.lost(both->primary.transport)) || !(both->turns + both->given_up))
+		sched_yield();
+	cr_assert(strstr(lost->text, "the last step that all had acknowledged is 0"), "%s", lost->text);
+	cr_assert_eq(both->turns, 1);
+	cr_assert_eq(both->given_up, 0);
+	transport_tcp.destroy(both->primary.transport);
+	channel_destroy(both->channels[1]);
+	free(both->secondaries);
+	free(both->channels);
+	free(both);
 }
 
 Test(transport_tcp, fills_all_slots)
