@@ -186,7 +186,7 @@ int channel_fd(const struct channel *channel)
 
 short channel_poll_events(const struct channel *channel)
 {
-	bool writes = channel->phase == CONNECTING || channel->wants_write ||
+	bool writes = channel->phase == CONNECTING || (channel->phase != FAILED && channel->wants_write) ||
 		      (channel->phase == OPEN && channel_pending(channel));
 	return (short)(POLLIN | (writes ? POLLOUT : 0));
 }

@@ -217,18 +217,24 @@ struct waiting {
 	uint32_t looks;
 };
 
+/* What to wait for; nothing: -1 for a file. Once it is over only until what was said last has gone out: a file at its
+ * end is always ready to be read. */
+static struct pollfd awaited(const struct transport *transport, const struct line *line)
+{
+	short events = channel_poll_events(line->channel);
+	if (is_over(transport))
+		events &= POLLOUT;
+	return (struct pollfd){.fd = events ? channel_fd(line->channel) : -1, .events = events};
+}
+
 /* Until something may have come. */
 static void sleep_until_ready(struct transport *transport)
 {
 	struct pollfd *fds = transport->fds;
 	hold(transport);
 	for (uint32_t i = 0; i < transport->line_count; i++)
-		fds[i] = (struct pollfd){.fd = channel_fd(transport->lines[i].channel),
-			.events = channel_poll_events(transport->lines[i].channel)};
+		fds[i] = awaited(transport, &transport->lines[i]);
 	let_go(transport);
-	if (atomic_load(&transport->lost) || atomic_load(&transport->done)) /* a file at its end is always ready */
-		for (uint32_t i = 0; i < transport->line_count; i++)
-			fds[i].fd = -1;
 	fds[transport->line_count] = (struct pollfd){.fd = transport->wake, .events = POLLIN};
 	if (poll(fds, transport->line_count + 1, -1) > 0 && fds[transport->line_count].revents)
 		silence(transport->wake);
@@ -267,7 +273,7 @@ static void *run_io(void *arg)
 	struct waiting waiting = {0, 0};
 	while (!atomic_load(&transport->closed)) {
 		hold(transport);
-		bool some = !atomic_load(&transport->lost) && work_all(transport);
+		bool some = work_all(transport);
 		enum turn turn = take_turn(transport);
 		let_go(transport);
 		alarm_once(transport);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 TestSuite(transport_tcp, .timeout = 60);
 
@@ -336,6 +338,30 @@ Test(transport_tcp, a_step_that_all_acknowledged_counts_though_somebody_leaves_a
 	free(both->secondaries);
 	free(both->channels);
 	free(both);
+}
+
+static uint64_t busy_ms(void)
+{
+	struct timespec used;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* What comes after a run, saving and reporting, may take its time. */
+Test(transport_tcp, a_run_that_was_stopped_costs_nothing)
+{
+	struct transport_options options = {.secondaries = 2, .all_acked = on_nothing};
+	struct transport *both;
+	cr_assert_eq(both_create(&options, &both, NULL), TROUPE_OK);
+	tcp_stop(&both->primary.link, STOP_LEFT, "it was stopped");
+	for (uint32_t i = 0; i < 2; i++) {
+		transport_tcp.destroy(both->secondaries[i].transport);
+		both->secondaries[i].transport = NULL;
+	}
+	uint64_t began_ms = busy_ms();
+	cr_assert_eq(usleep(400000), 0);
+	cr_assert_lt(busy_ms() - began_ms, 50);
+	both_destroy(both);
 }
 
 Test(transport_tcp, fills_all_slots)
