@@ -42,7 +42,7 @@ struct troupe_server {
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	bool copy;                 /* of a primary's, in a secondary's process: nothing runs by itself */
-	struct costs *costs; /* costs.h; NULL: not wanted */
+	struct costs *costs;       /* costs.h; NULL: not wanted */
 	const struct assign_policy *policy;
 };
 
@@ -55,6 +55,9 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 /* The same, of a state that came from a primary: set up, without runners. */
 troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
+/* There will be no server of it: sockets that would have been the server's are closed. NULL is fine, and what is no
+ * definition. */
+void server_refuse(const struct troupe_server_def *def);
 /* Goes on until each world has taken steps[world] steps, which it may have. */
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error);
 

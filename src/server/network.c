@@ -248,6 +248,12 @@ static troupe_status take_sockets(struct network *network, const struct troupe_n
 	return status;
 }
 
+void network_refuse(const struct troupe_network *def)
+{
+	for (uint32_t i = 0; def && def->sockets && i < def->secondaries; i++)
+		(void)close(def->sockets[i]);
+}
+
 static troupe_status check(const struct troupe_network *def, struct troupe_error *error)
 {
 	if (!def->secondaries || def->secondaries > TROUPE_SECONDARIES_MAX)
@@ -276,13 +282,17 @@ static troupe_status open_door(struct network *network, const struct troupe_netw
 
 troupe_status network_create(const struct troupe_network *def, struct network **ret_network, struct troupe_error *error)
 {
-	struct network *network = mem_alloc(sizeof *network);
 	troupe_status status = check(def, error);
-	network->secondaries = network->awaited = status ? 0 : def->secondaries;
+	if (status) {
+		network_refuse(def);
+		return status;
+	}
+	struct network *network = mem_alloc(sizeof *network);
+	network->secondaries = network->awaited = def->secondaries;
 	network->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
 	network->wait_ns = (uint64_t)(def->wait_s * 1e9);
 	network->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!status && def->sockets)
+	if (def->sockets)
 		status = take_sockets(network, def, error);
 	if (!status)
 		status = session_hello(def, HELLO_PRIMARY, &network->hello, error);

@@ -15,6 +15,8 @@ struct network;
  * failure, too. */
 troupe_status network_create(
 	const struct troupe_network *def, struct network **ret_network, struct troupe_error *error);
+/* Who cannot create it: the sockets that were given, if any, are closed. NULL is fine. */
+void network_refuse(const struct troupe_network *def);
 /* NULL is fine. Tells all that the run is done, unless they know better. After the crew. */
 void network_destroy(struct network *network);
 uint32_t network_secondaries(const struct network *network);

@@ -20,6 +20,7 @@ struct replay {
 	uint64_t until;
 	struct troupe_replay result;
 	bool done;
+	bool has_network; /* the server's to take, or to close */
 };
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
@@ -66,6 +67,7 @@ static troupe_status begin(
 	def.rtf = 0;
 	def.paused = false;
 	def.initial_time_s = 0;
+	replay->has_network = true;
 	troupe_status status = server_create(&def, saved, count, &replay->server, error);
 	if (status)
 		return status;
@@ -248,10 +250,12 @@ static troupe_status replay_all(struct replay *replay, const struct troupe_serve
 troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until, struct troupe_replay *ret_replay,
 	struct troupe_error *error)
 {
-	if (!def || !def->resume_path)
-		return fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
 	struct replay replay = {.until = until};
-	troupe_status status = replay_all(&replay, def, error);
+	troupe_status status = def && def->resume_path
+				       ? replay_all(&replay, def, error)
+				       : fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
+	if (!replay.has_network)
+		server_refuse(def);
 	recording_close(&replay.recording);
 	for (uint32_t i = 0; replay.worlds && i < replay.server->world_count; i++)
 		record_world_fini(&replay.worlds[i]);

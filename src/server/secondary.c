@@ -172,6 +172,12 @@ static bool on_world(
 	return true;
 }
 
+/* Otherwise the connection that it was given is all that it has. */
+static bool may_find_another(const struct troupe_secondary *s)
+{
+	return s->addressed || s->discovery;
+}
+
 static void on_action(void *ctx, const struct peers_action *action)
 {
 	struct troupe_secondary *s = ctx;
@@ -182,7 +188,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		note(s, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id), s->number, all);
 	} else if (action->kind == PEERS_LOST) {
 		s->admitted = false;
-		s->ended |= s->wanted; /* its world would be another one */
+		s->ended |= s->wanted || !may_find_another(s); /* its world would be another one */
 		note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		s->started = true;
@@ -257,6 +263,7 @@ static void work_connecting(struct troupe_secondary *s)
 		note_failure(s, why.text);
 		channel_destroy(s->connecting);
 		s->connecting = NULL;
+		s->ended |= !may_find_another(s);
 	} else if (channel_is_open(s->connecting)) {
 		session_join(&s->session, s->connecting);
 		s->connecting = NULL;

@@ -201,29 +201,36 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 
 static troupe_status set_up_network(struct troupe_server *server, struct troupe_error *error)
 {
-	if (server->sdf->worlds.count != 1)
+	if (server->sdf->worlds.count != 1) {
+		network_refuse(server->def.network);
 		return fail(error, TROUPE_EWORLD, "%s: %u worlds: expected one in networked mode",
 			server->def.world_path, server->sdf->worlds.count);
+	}
 	return network_create(server->def.network, &server->network, error);
 }
 
-static troupe_status set_up(struct troupe_server *server, struct troupe_error *error)
+/* All that does not need the network. */
+static troupe_status open_world(struct troupe_server *server, enum physics_break *ret_rule, struct troupe_error *error)
 {
-	enum physics_break rule;
 	troupe_status status = physics_init_process(error);
 	if (!status)
-		status = parse_rule(server->def.break_rule, &rule, error);
+		status = parse_rule(server->def.break_rule, ret_rule, error);
 	if (!status)
 		status = find_policy(server, error);
 	if (!status && server->def.resume_path)
 		status = server_open_save(server, error);
 	if (!status)
 		status = load_sdf(server, error);
-	if (!status)
-		status = check_names(server->sdf, error);
+	return status ? status : check_names(server->sdf, error);
+}
+
+static troupe_status set_up(struct troupe_server *server, struct troupe_error *error)
+{
+	enum physics_break rule;
+	troupe_status status = open_world(server, &rule, error);
 	if (status)
-		return status;
-	if (server->def.network)
+		network_refuse(server->def.network);
+	else if (server->def.network)
 		status = set_up_network(server, error);
 	if (status)
 		return status;
@@ -258,11 +265,18 @@ troupe_status troupe_server_create(
 	return server_create(def, NULL, 0, ret_server, error);
 }
 
+void server_refuse(const struct troupe_server_def *def)
+{
+	if (def && def->stamp_ == STAMP)
+		network_refuse(def->network);
+}
+
 static troupe_status create(const struct troupe_server_def *def, bool copy, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error)
 {
 	troupe_status status = check_def(def, error);
 	if (status) {
+		server_refuse(def);
 		free(saved);
 		return status;
 	}

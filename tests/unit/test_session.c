@@ -1,10 +1,15 @@
-/* What comes before the first step, at a secondary, of whose primary the test has the other end of the connection. */
+/* What comes before the first step, where the test has the other end of the connection. */
 #include "server/session.h"
 
 #include "base/clock.h"
 #include "net/pair.h"
 
+#include <troupe/record.h>
+#include <troupe/server.h>
+
 #include <criterion/criterion.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 TestSuite(session, .timeout = 60);
 
@@ -113,4 +118,73 @@ Test(session, what_comes_after_the_start_is_left_to_the_run)
 	begin_and_end_at_once(false);
 	if (key_usable())
 		begin_and_end_at_once(true);
+}
+
+/* --- sockets that are given --------------------------------------------------------------------------------------- */
+
+static bool is_closed(int file)
+{
+	char byte;
+	return recv(file, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+/* With sockets that are the server's, and have to be closed when it cannot be. */
+static void refuses(const char *what, struct troupe_server_def def, struct troupe_network network, bool replays)
+{
+	int ours[2], theirs[2];
+	struct troupe_server *server;
+	struct troupe_replay replay;
+	for (uint32_t i = 0; i < 2; i++) {
+		int files[2];
+		cr_assert_eq(troupe_network_pair(files, NULL), TROUPE_OK);
+		ours[i] = files[0];
+		theirs[i] = files[1];
+	}
+	network.secondaries = 2;
+	network.sockets = theirs;
+	def.network = &network;
+	troupe_status status =
+		replays ? troupe_replay_run(&def, 0, &replay, NULL) : troupe_server_create(&def, &server, NULL);
+	cr_assert_neq(status, TROUPE_OK, "%s", what);
+	for (uint32_t i = 0; i < 2; i++) {
+		cr_assert(is_closed(ours[i]), "%s: socket %u", what, i);
+		close(ours[i]);
+	}
+}
+
+Test(session, sockets_are_closed_when_there_is_no_server)
+{
+	struct troupe_server_def def = troupe_server_def_default(), bad = def;
+	const struct troupe_network network = {0};
+	refuses("no world", def, network, false);
+	refuses("no recording", def, network, true);
+	bad.world_path = "/nowhere.sdf";
+	refuses("a world that is not there", bad, network, false);
+	bad.world_path = "two.sdf";
+	bad.world_text = "<sdf version='1.9'><world name='a'/><world name='b'/></sdf>";
+	refuses("two worlds", bad, network, false);
+	bad.world_text = "<sdf version='1.9'><world name='a'/></sdf>";
+	refuses("a stale time", bad, (struct troupe_network){.stale_ms = UINT32_MAX}, false);
+	refuses("a wait", bad, (struct troupe_network){.wait_s = -1}, false);
+	bad.break_rule = "none such";
+	refuses("a rule", bad, network, false);
+	bad = def;
+	bad.resume_path = "/nowhere.state";
+	refuses("a state that is not there", bad, network, false);
+	refuses("a recording that is not there", bad, network, true);
+	bad.resume_path = SOURCE_DIR "/README";
+	refuses("a recording that is none", bad, network, true);
+}
+
+Test(session, a_secondary_that_was_given_a_connection_ends_with_it)
+{
+	int files[2];
+	struct troupe_secondary *secondary;
+	cr_assert_eq(troupe_network_pair(files, NULL), TROUPE_OK);
+	const struct troupe_network network = {.sockets = &files[1]};
+	const struct troupe_secondary_def def = {.network = &network};
+	close(files[0]);
+	cr_assert_eq(troupe_secondary_create(&def, &secondary, NULL), TROUPE_OK);
+	cr_assert_eq(troupe_secondary_run(secondary, NULL), TROUPE_EPEER);
+	troupe_secondary_destroy(secondary);
 }
