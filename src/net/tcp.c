@@ -556,34 +556,8 @@ static void set_up_lines(struct transport *transport, uint64_t now)
 		transport->lines[i] = (struct line){.channel = link->channels[i]};
 		channel_set_peer(link->channels[i], "");
 		channel_limit(link->channels[i], FRAME_PAYLOAD_MAX);
+		link->channels[i] = NULL;
 	}
-}
-
-static troupe_status tcp_create(
-	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
-{
-	troupe_status status = check_options(options, error);
-	if (status)
-		return status;
-	struct tcp_link *link = options->link;
-	struct transport *transport = mem_alloc(sizeof *transport);
-	uint64_t now = clock_now_ns();
-	*transport = (struct transport){.options = *options, .link = link, .next = link->first_step, .seen_ns = now};
-	set_up_lines(transport, now);
-	transport->fds = mem_alloc((transport->line_count + 1) * sizeof *transport->fds);
-	transport->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
-	link->transport = transport;
-	status = transport->wake < 0 || transport->quit < 0
-			 ? fail(error, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
-			 : start(transport, error);
-	if (status) {
-		tcp_destroy(transport);
-		return status;
-	}
-	*ret_transport = transport;
-	return TROUPE_OK;
 }
 
 static const struct troupe_error *tcp_lost(struct transport *transport)
@@ -601,6 +575,35 @@ void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why)
 	peers_stop(transport->peers, kind, why);
 	act(transport);
 	let_go(transport);
+}
+
+static troupe_status tcp_create(
+	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
+{
+	troupe_status status = check_options(options, error);
+	if (status)
+		return status;
+	struct tcp_link *link = options->link;
+	struct troupe_error why;
+	struct transport *transport = mem_alloc(sizeof *transport);
+	uint64_t now = clock_now_ns();
+	*transport = (struct transport){.options = *options, .link = link, .next = link->first_step, .seen_ns = now};
+	set_up_lines(transport, now);
+	transport->fds = mem_alloc((transport->line_count + 1) * sizeof *transport->fds);
+	transport->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
+	link->transport = transport;
+	status = transport->wake < 0 || transport->quit < 0
+			 ? fail(&why, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
+			 : start(transport, &why);
+	if (status) {
+		tcp_stop(link, STOP_FAILED, why.text);
+		tcp_destroy(transport);
+		return fail(error, status, "%s", why.text);
+	}
+	*ret_transport = transport;
+	return TROUPE_OK;
 }
 
 bool tcp_is_done(const struct tcp_link *link)

@@ -16,8 +16,8 @@
 #include "net/transport.h"
 
 struct tcp_link {
-	/* The primary's end: one for each secondary, named as it is to be called; a secondary's end: one. The
-	 * transport's once it is created. */
+	/* The primary's end: one for each secondary, named as it is to be called; a secondary's end: one. A transport
+	 * takes them out, and leaves NULL: they are its own then, also when its creation fails after that. */
 	struct channel **channels;
 	uint32_t secondary;  /* whose end it is, from 1; 0: the primary's */
 	uint64_t first_step; /* number of the first step to come */

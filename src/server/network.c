@@ -314,19 +314,25 @@ void network_done(struct network *network)
 	network->counts = tcp_counts(&network->link);
 }
 
+static void dismiss_doorman(struct network *network)
+{
+	uint64_t one = 1;
+	if (!network->has_doorman)
+		return;
+	(void)!write(network->quit, &one, sizeof one);
+	pthread_join(network->doorman, NULL);
+	network->has_doorman = false;
+}
+
 void network_destroy(struct network *network)
 {
 	if (!network)
 		return;
-	if (network->has_doorman) {
-		uint64_t one = 1;
-		(void)!write(network->quit, &one, sizeof one);
-		pthread_join(network->doorman, NULL);
-	}
+	dismiss_doorman(network);
 	announce(network, ANNOUNCE_LEAVING);
 	if (network->session.peers)
 		session_flush(&network->session, 200);
-	for (uint32_t i = 0; network->channels && i < network->secondaries && !network->started; i++)
+	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) /* that nobody has taken */
 		channel_destroy(network->channels[i]);
 	session_fini(&network->session);
 	discovery_destroy(network->discovery);
@@ -522,9 +528,26 @@ void *network_link(struct network *network)
 	return &network->link;
 }
 
+/* After the start, while there is no transport: what has become of it, the session tells. */
+static void stop_before_transport(struct network *network, enum stop_kind kind, const char *why)
+{
+	struct session *session = &network->session;
+	dismiss_doorman(network); /* it uses the session */
+	for (uint32_t i = 0; i < network->secondaries; i++)
+		if (network->channels[i]) {
+			session->channels.at[peers_id_of(session->peers, i + 1)] = network->channels[i];
+			network->channels[i] = NULL;
+		}
+	peers_stop(session->peers, kind, why);
+	session_act(session);
+}
+
 void network_stop(struct network *network, enum stop_kind kind, const char *why)
 {
-	tcp_stop(&network->link, kind, why);
+	if (network->link.transport)
+		tcp_stop(&network->link, kind, why);
+	else if (network->started && !network->ended)
+		stop_before_transport(network, kind, why);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ troupe_status network_gather(struct network *network, struct troupe_server *serv
 /* What the crew needs, once that is done. */
 const struct transport_codec *network_codec(const struct network *network);
 void *network_link(struct network *network);
-/* The run ends otherwise than by having done what it was to do. */
+/* The run ends otherwise than by having done what it was to do; also when nothing came of what it needs to begin. */
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
 /* Before the crew is destroyed: what is done is done. */
 void network_done(struct network *network);

@@ -353,7 +353,9 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 		.pollers = is_here(&s->address, s->addressed) ? 1 + all : 1};
 	struct transport_options options = {
 		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};
-	return transport_tcp.create(&options, &s->transport, error);
+	troupe_status status = transport_tcp.create(&options, &s->transport, error);
+	channel_destroy(channels[0]); /* if it has not been taken */
+	return status;
 }
 
 static void wait_for_end(struct troupe_secondary *s)

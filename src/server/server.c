@@ -349,6 +349,7 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 		if (!status)
 			status = set_up_crew(server, error);
 		if (status) { /* who has come is told, and will not come again */
+			tell_others(server, status, error);
 			server->worlds[0].primary.status = status;
 			server->worlds[0].primary.error = *error;
 			return status;
