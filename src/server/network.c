@@ -27,7 +27,8 @@ struct network {
 	uint64_t announced_ns;
 	bool keyed;
 	_Atomic uint32_t awaited;
-	struct told told;
+	struct told told, told_members;
+	bool *met, *told_of; /* [secondaries + 1] by number: one has come; who has it, or had it last, was told of */
 	/* the world that is sent */
 	const struct troupe_server *server;
 	struct text world;
@@ -120,11 +121,25 @@ static void note_foreign(struct network *network)
 	note(network, "a secondary at %s cannot join: it %s", host, why);
 }
 
-static void note_joined(const struct network *network, const struct peers_action *action)
+/* Whose hello matches, who can come and go as often as a stranger: so the first of each number is told, and others as
+ * often as what strangers do. */
+static void note_joined(struct network *network, const struct peers_action *action)
 {
 	const struct channel *channel = network->session.channels.at[action->id];
-	note(network, "secondary %u of %u joined from %s", action->secondary, network->secondaries,
-		channel ? channel_peer(channel) : peers_name(network->session.peers, action->id));
+	uint32_t number = action->secondary;
+	network->told_of[number] = !network->met[number] || told_take_again(&network->told_members, clock_now_ns());
+	network->met[number] = true;
+	if (network->told_of[number])
+		note(network, "secondary %u of %u joined from %s", number, network->secondaries,
+			channel ? channel_peer(channel) : peers_name(network->session.peers, action->id));
+}
+
+/* Whose coming was told. */
+static void note_lost(const struct network *network, const struct peers_action *action)
+{
+	if (network->told_of[action->secondary])
+		note(network, "%s; %u of %u present", action->bytes, peers_present(network->session.peers),
+			network->secondaries);
 }
 
 /* --- giving the world --------------------------------------------------------------------------------------------- */
@@ -173,13 +188,12 @@ static void send_world(struct network *network, uint32_t id)
 static void on_action(void *ctx, const struct peers_action *action)
 {
 	struct network *network = ctx;
-	struct peers *peers = network->session.peers;
 	uint64_t now = clock_now_ns();
 	if (action->kind == PEERS_ADMITTED) {
 		note_joined(network, action);
 		send_world(network, action->id);
 	} else if (action->kind == PEERS_LOST) {
-		note(network, "%s; %u of %u present", action->bytes, peers_present(peers), network->secondaries);
+		note_lost(network, action);
 	} else if (action->kind == PEERS_TURNED_AWAY && told_take(&network->told, "", 0, action->bytes, now)) {
 		note(network, "turned away %s", action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
@@ -289,6 +303,8 @@ troupe_status network_create(const struct troupe_network *def, struct network **
 	}
 	struct network *network = mem_alloc(sizeof *network);
 	network->secondaries = network->awaited = def->secondaries;
+	network->met = mem_alloc((def->secondaries + 1) * sizeof *network->met);
+	network->told_of = mem_alloc((def->secondaries + 1) * sizeof *network->told_of);
 	network->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
 	network->wait_ns = (uint64_t)(def->wait_s * 1e9);
 	network->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -340,6 +356,8 @@ void network_destroy(struct network *network)
 	if (network->quit >= 0)
 		(void)close(network->quit);
 	free(network->channels);
+	free(network->met);
+	free(network->told_of);
 	text_fini(&network->world);
 	vec_free(&network->sent);
 	free(network);

@@ -7,7 +7,7 @@
 #define INTERVAL_NS UINT64_C(10000000000)
 
 /* One is earned in each interval, and a burst can be saved up. */
-static bool spend(struct told *told, uint64_t now_ns)
+bool told_take_again(struct told *told, uint64_t now_ns)
 {
 	uint64_t burst_ns = TOLD_BURST * INTERVAL_NS;
 	if (told->spent_ns + INTERVAL_NS > now_ns + burst_ns)
@@ -22,7 +22,7 @@ bool told_take(struct told *told, const void *who, size_t who_bytes, const char 
 	for (uint32_t i = 0; i < MIN(told->count, (uint32_t)TOLD_MAX); i++)
 		if (told->keys[i] == key)
 			return false;
-	if (!spend(told, now_ns))
+	if (!told_take_again(told, now_ns))
 		return false;
 	told->keys[told->count++ % TOLD_MAX] = key;
 	return true;

@@ -16,5 +16,7 @@ struct told {
 
 /* Whether it is to be told now: who it is about, and what. It then counts as told. */
 bool told_take(struct told *told, const void *who, size_t who_bytes, const char *what, uint64_t now_ns);
+/* The same of what is told each time that it happens: only the rate is kept. */
+bool told_take_again(struct told *told, uint64_t now_ns);
 
 #endif

@@ -126,6 +126,37 @@ if command -v python3 >/dev/null; then
 	check "of rubbish only some is told: $(cat p.err)" $?
 fi
 
+# one that matches comes and goes, again and again
+if command -v python3 >/dev/null; then
+	primary --network-secondaries 1
+	python3 - $port "$troupe" $partition <<-'EOF2'
+		import socket, subprocess, sys, time
+		with socket.create_server(("127.0.0.1", 0)) as fake:
+		    fake.settimeout(5)
+		    secondary = subprocess.Popen([sys.argv[2], "run", "-v0", "--network-role", "secondary", "--network-partition",
+		                                  sys.argv[3], "--network-address", "127.0.0.1:%d" % fake.getsockname()[1]])
+		    try:
+		        with fake.accept()[0] as peer:
+		            hello = peer.recv(2000)
+		    finally:
+		        secondary.kill()
+		        secondary.wait()
+		for _ in range(25):
+		    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as peer:
+		        peer.settimeout(5)
+		        peer.sendall(hello)
+		        peer.recv(2000)
+		    time.sleep(0.02)
+	EOF2
+	for _ in $(seq 250); do
+		[ "$(grep -c 'joined from' p.err)" = "$(grep -c '0 of 1 present' p.err)" ] && break
+		sleep 0.02
+	done
+	came=$(grep -c 'joined from' p.err)
+	[ "$came" -ge 5 ] && [ "$came" -le 10 ] && [ "$came" = "$(grep -c '0 of 1 present' p.err)" ]
+	check "of who comes and goes only some is told: $(cat p.err)" $?
+fi
+
 # one that belongs elsewhere is told so, and so are we
 primary --network-secondaries 1
 start s1 --network-role secondary --network-partition other --network-address 127.0.0.1:$port
