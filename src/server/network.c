@@ -27,7 +27,7 @@ struct network {
 	uint64_t announced_ns;
 	bool keyed;
 	_Atomic uint32_t awaited;
-	struct told told, told_members;
+	struct told told, told_members, told_foreign; /* of who connects; is let in; is only heard by multicast */
 	bool *met, *told_of; /* [secondaries + 1] by number: one has come; who has it, or had it last, was told of */
 	/* the world that is sent */
 	const struct troupe_server *server;
@@ -114,11 +114,11 @@ static void note_foreign(struct network *network)
 	while (network->discovery && discovery_receive(network->discovery, clock_now_ns(), &announcement, &address))
 		; /* secondaries that will come by themselves, and what it says itself */
 	if (!network->discovery ||
-		!discovery_take_foreign(network->discovery, HELLO_SECONDARY, &announcement, &address, &why) ||
-		!told_take(&network->told, announcement.id, sizeof announcement.id, why, clock_now_ns()))
+		!discovery_take_foreign(network->discovery, HELLO_SECONDARY, &announcement, &address, &why))
 		return;
 	address_host_text(&address, host);
-	note(network, "a secondary at %s cannot join: it %s", host, why);
+	if (told_take(&network->told_foreign, host, strlen(host), why, clock_now_ns()))
+		note(network, "a secondary at %s cannot join: it %s", host, why);
 }
 
 /* Whose hello matches, who can come and go as often as a stranger: so the first of each number is told, and others as

@@ -29,7 +29,7 @@ struct troupe_secondary {
 	struct text sought; /* where it looks, for people */
 	struct discovery *discovery;
 	uint64_t announced_ns;
-	struct told told;
+	struct told told, told_foreign; /* of its own troubles; of what anybody may have announced */
 	struct session session;
 	struct channel *connecting; /* not open yet */
 	uint64_t retry_ns;          /* not to be tried again before */
@@ -230,10 +230,12 @@ static void note_foreign(struct troupe_secondary *s)
 	struct announcement announcement;
 	struct address address;
 	const char *why;
-	char where[ADDRESS_TEXT_BYTES];
+	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
 	if (!s->discovery || s->admitted ||
-		!discovery_take_foreign(s->discovery, HELLO_PRIMARY, &announcement, &address, &why) ||
-		!told_take(&s->told, announcement.id, sizeof announcement.id, why, clock_now_ns()))
+		!discovery_take_foreign(s->discovery, HELLO_PRIMARY, &announcement, &address, &why))
+		return;
+	address_host_text(&address, host); /* the port is what it says */
+	if (!told_take(&s->told_foreign, host, strlen(host), why, clock_now_ns()))
 		return;
 	address_text(&address, where);
 	note(s, "there is a primary at %s, but it %s", where, why);

@@ -194,6 +194,31 @@ keys_differ()
 	silent s3 'there is a primary'
 	silent p 'joined'
 }
+# somebody announces what is not so, in ever other names; then comes what matters: where it could have joined nobody is
+if [ -n "$multicast" ] && command -v python3 >/dev/null; then
+	end_processes
+	rm -f ./*.err
+	start s1 --network-role secondary --network-partition $partition
+	says s1 'looking for a primary by multicast'
+	port=$((port + 1))
+	python3 - $port $partition <<-'EOF2'
+		import os, socket, struct, sys, time
+		out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+		partition = sys.argv[2].encode()
+		def announce(mac):
+		    out.sendto(b"troupe U" + struct.pack("<3Q", 1, 1, 1) + os.urandom(16) + struct.pack("<3Q", int(sys.argv[1]), 1, 0) +
+		               b"".join(struct.pack("<Q", len(text)) + text for text in (partition, b"host:1")) + mac,
+		               ("239.255.84.82", 47082))
+		for _ in range(15):
+		    announce(os.urandom(32))
+		    time.sleep(0.1)
+		announce(b"")
+	EOF2
+	says s1 "there is a primary at 127.0.0.1:$port, but it has a key, and we have none"
+	says s1 "^troupe run: 127.0.0.1:$port: cannot be reached"
+fi
+
 if "$troupe" keygen --output one >/dev/null 2>&1 && "$troupe" keygen --output other >/dev/null; then
 	keys_differ '--network-key-file one' '--network-key-file other' 'the TLS handshake failed: it has no key, or another' \
 		'the TLS handshake failed: it has no key, or another' 'has another key than ours' 'has another key than ours'
