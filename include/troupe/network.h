@@ -47,7 +47,8 @@ struct troupe_secondary_def {
 
 TROUPE_API troupe_status troupe_secondary_create(
 	const struct troupe_secondary_def *def, struct troupe_secondary **ret_secondary, struct troupe_error *error);
-/* NULL is fine. Not while it runs. */
+/* NULL is fine. Not while it runs. Loading, or a step, that does not end within half a second is left at work, with all
+ * that it has: for a process that ends. */
 TROUPE_API void troupe_secondary_destroy(struct troupe_secondary *secondary);
 /* Finds the primary, is given the world, and simulates what it is told to, until the run is done: TROUPE_OK; also when
  * it was stopped. Once. */

@@ -499,21 +499,38 @@ troupe_status troupe_secondary_create(
 	return TROUPE_OK;
 }
 
-void troupe_secondary_destroy(struct troupe_secondary *s)
+static void disconnect(struct troupe_secondary *s)
 {
-	if (!s || s->stuck) /* a thread is still in a step, and in all of it: the process ends anyway */
-		return;
-	if (s->has_thread) {
-		gate_open(&s->go);
-		pthread_join(s->thread, NULL);
-	}
-	if (s->transport)
-		transport_tcp.destroy(s->transport);
 	if (s->session.peers)
 		session_flush(&s->session, 200);
 	session_fini(&s->session);
 	channel_destroy(s->connecting);
 	discovery_destroy(s->discovery);
+}
+
+/* Loading is not waited for any longer than a step is. */
+static void wait_for_thread(struct troupe_secondary *s)
+{
+	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
+	gate_open(&s->go);
+	while (!atomic_load(&s->finished) && clock_now_ns() < until)
+		session_wait(s->woken, STOP_LOOK_MS);
+	s->stuck = !atomic_load(&s->finished);
+	if (!s->stuck)
+		pthread_join(s->thread, NULL);
+}
+
+void troupe_secondary_destroy(struct troupe_secondary *s)
+{
+	if (!s)
+		return;
+	disconnect(s);
+	if (s->has_thread && !s->stuck)
+		wait_for_thread(s);
+	if (s->stuck) /* a thread is still at work, and in all of it: the process ends anyway */
+		return;
+	if (s->transport)
+		transport_tcp.destroy(s->transport);
 	wire_copy_destroy(s->copy);
 	troupe_server_destroy(s->server);
 	text_fini(&s->world);

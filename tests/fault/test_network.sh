@@ -123,6 +123,58 @@ kill -KILL "$(cat s1.pid)"
 kill $holder 2>/dev/null
 wait $holder 2>/dev/null
 
+state_of() { sed 's/.*) //; s/ .*//' "/proc/$(cat "$1.pid")/stat" 2>/dev/null; }
+
+# told to leave while it loads: it does not wait for that; its loading thread is held as soon as it is there
+cat >hold_loader.py <<-'EOF2'
+	import ctypes, os, signal, sys, time
+	signal.alarm(20)
+	open("ready", "w").close()
+	while not os.path.exists("s1.pid") or not os.path.getsize("s1.pid"):
+	    time.sleep(0.001)
+	tasks = "/proc/%s/task" % open("s1.pid").read().strip()
+	while len(os.listdir(tasks)) < 2:
+	    time.sleep(0.0002)
+	loader = max(int(name) for name in os.listdir(tasks))
+	if ctypes.CDLL(None, use_errno=True).ptrace(16, loader, 0, 0):
+	    sys.exit(9)
+	os.waitpid(loader, 0x40000000)
+	open("held", "w").close()
+	time.sleep(4)
+EOF2
+awk 'BEGIN {
+	print "<sdf version=\"1.9\"><world name=\"w\">"
+	for (i = 0; i < 8000; i++)
+		printf "<model name=\"m%d\"><pose>%d 0 1 0 0 0</pose><link name=\"l\"/></model>\n", i, 3 * i
+	print "</world></sdf>"
+}' >many.sdf
+end_processes
+rm -f held ready
+port=$((port + 1))
+start p many.sdf --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port
+for _ in $(seq 500); do grep -q 'waiting for' p.err && break || sleep 0.02; done
+python3 hold_loader.py 2>hold.err &
+holder=$!
+for _ in $(seq 100); do [ -f ready ] || sleep 0.02; done
+start s1 --network-role secondary --network-address 127.0.0.1:$port
+for _ in $(seq 100); do [ -f held ] || sleep 0.02; done
+if [ -f held ] && ! grep -q 'the run begins' p.err; then
+	kill -TERM "$(cat s1.pid)"
+	for _ in $(seq 50); do grep -q '0 of 1 present' p.err && break || sleep 0.02; done
+	grep -q '0 of 1 present' p.err
+	check "leaves while it loads: the primary knows: $(cat p.err)" $?
+	for _ in $(seq 100); do [ "$(state_of s1)" = Z ] && break || sleep 0.02; done
+	[ "$(state_of s1)" = Z ] # its status is for the shell once nobody traces it
+	check "leaves while it loads: it has ended: $(state_of s1)" $?
+	kill $holder
+	ended s1 1000 && [ "$status" = 0 ]
+	check "leaves while it loads: its exit status is 0: $status" $?
+else
+	echo 'SKIPPED: leaving while it loads: no thread can be traced here in time'
+fi
+kill $holder 2>/dev/null
+wait $holder 2>/dev/null
+
 # the primary: killed, its newest save is resumed; told to leave, it saves
 gather 2 --save-every 400 saved
 until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
