@@ -37,6 +37,7 @@ struct channel {
 	uint32_t limit;
 	bool wants_write; /* TLS does */
 	bool finishing, said_goodbye;
+	bool unread; /* failed when it was written to, and has not been read since */
 	bool server;
 	struct troupe_error failure;
 	struct {
@@ -366,7 +367,9 @@ troupe_status channel_end(struct channel *channel, enum frame_type type, struct 
 			colon(channel), channel_pending(channel));
 	}
 	frame_put_header((unsigned char *)channel->out.at + begin, type, (uint32_t)count);
-	return channel->phase == OPEN ? write_out(channel, error) : TROUPE_OK;
+	troupe_status status = channel->phase == OPEN ? write_out(channel, error) : TROUPE_OK;
+	channel->unread = status && !channel->tls;
+	return status;
 }
 
 troupe_status channel_send(
@@ -463,23 +466,32 @@ static troupe_status read_in(struct channel *channel, struct troupe_error *error
 	return status;
 }
 
+/* What cannot be written to any more may have said why. Not with TLS, which is no more after a failure. */
+static troupe_status read_last(struct channel *channel, struct troupe_error *error)
+{
+	if (channel->unread)
+		(void)read_in(channel, NULL);
+	channel->unread = false;
+	return fail(error, channel->failure.status, "%s", channel->failure.text);
+}
+
 troupe_status channel_work(struct channel *channel, uint64_t now_ns, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	if (channel->phase == FAILED)
-		return fail(error, channel->failure.status, "%s", channel->failure.text);
+		return read_last(channel, error);
 	if (channel->phase < OPEN)
 		status = work_opening(channel, now_ns, error);
 	if (status || channel->phase != OPEN)
 		return status;
 	if (channel_pending(channel))
 		status = write_out(channel, error);
-	if (!status)
-		say_goodbye(channel);
-	/* also when it cannot be written to any more: it may have said why */
-	troupe_status read =
-		channel->phase == FAILED && channel->tls ? status : read_in(channel, status ? NULL : error);
-	return status ? status : read;
+	if (status) {
+		channel->unread = !channel->tls;
+		return read_last(channel, error);
+	}
+	say_goodbye(channel);
+	return read_in(channel, error);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */

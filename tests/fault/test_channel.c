@@ -247,6 +247,32 @@ static void keys_differ(
 	free_pair(&pair);
 }
 
+/* Closed with something unread, a connection is reset, and the next write fails. Not with TLS. */
+static void test_last_words(void)
+{
+	struct pair pair;
+	enum frame_type type = FRAME_ACK;
+	const char *bytes = NULL;
+	size_t count = 0;
+	troupe_status bad;
+	struct pollfd fd;
+	make_pair(&pair, NULL, NULL);
+	check(open_pair(&pair), "last words: not open");
+	check(!channel_send(pair.client, FRAME_ACK, "unread", 6, NULL), "last words: not sent");
+	fd = (struct pollfd){channel_fd(pair.server), POLLIN, 0};
+	(void)poll(&fd, 1, 1000);
+	check(!channel_send(pair.server, FRAME_STOP, "why", 3, NULL), "last words: not said");
+	channel_destroy(pair.server);
+	pair.server = NULL;
+	fd = (struct pollfd){channel_fd(pair.client), 0, 0};
+	(void)poll(&fd, 1, 1000);
+	check(channel_send(pair.client, FRAME_ACK, "more", 4, NULL) == TROUPE_EPEER, "last words: it took more");
+	check(channel_work(pair.client, clock_now_ns(), NULL) == TROUPE_EPEER, "last words: it goes on");
+	bool came = channel_receive(pair.client, &type, &bytes, &count, &bad, NULL);
+	check(came && type == FRAME_STOP && count == 3 && !memcmp(bytes, "why", 3), "last words: are lost");
+	free_pair(&pair);
+}
+
 static void test_keys(void)
 {
 	keys_differ(&other_key, &one_key, "the TLS handshake failed: it has no key, or another than ours",
@@ -638,6 +664,7 @@ int main(void)
 	if (key) {
 		test_told();
 		test_keys();
+		test_last_words();
 		test_slow_handshake();
 		test_discovery(key, &other_key);
 		test_discovery(key, NULL);
