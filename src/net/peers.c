@@ -203,6 +203,12 @@ void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now
 	peers_lose(peers, id, STOP_BROKEN, why, FAREWELL_WORDS, now_ns);
 }
 
+void peers_abandon(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+{
+	if (is_here(peers, id))
+		peers_lose(peers, id, STOP_LOST, why, FAREWELL_WORDS, now_ns);
+}
+
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 {
 	struct text who = {0};

@@ -48,7 +48,7 @@ struct peers_options {
 
 enum peers_action_kind {
 	PEERS_SEND,     /* a frame */
-	PEERS_CLOSE,    /* close once what was sent has gone out (or a second has passed); the id is no more */
+	PEERS_CLOSE,    /* close once what was sent has gone out, or has had its time; the id is no more */
 	PEERS_ADMITTED, /* primary: has this number now, send it the world; secondary: we have it */
 	PEERS_LOST, /* before the start: the connection of this number is gone (its CLOSE comes, too); text says why */
 	PEERS_TURNED_AWAY, /* primary: somebody came who is not let in, or sends rubbish; text says who and why */
@@ -95,6 +95,8 @@ void peers_alive(struct peers *peers, uint32_t id, uint64_t now_ns);
 void peers_drop(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns);
 /* It sent what is not valid. CLOSE comes. */
 void peers_break(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns);
+/* It may well live, but there is no going on with it: what is for it cannot be sent. CLOSE comes. */
+void peers_abandon(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns);
 
 /* --- the run ----------------------------------------------------------------------------------------------------- */
 
@@ -119,8 +121,10 @@ bool peers_waits(const struct peers *peers);
 bool peers_owes(const struct peers *peers, uint32_t id);
 /* Loading, a world or a level: its heartbeats say so, and the step deadline waits, here and there. Sent at once. */
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns);
-/* This side ends it: STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all are told. When a primary's run has
- * failed, the step that all acknowledged last is the one that did, and does not count. */
+/* This side ends it: STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all are told. When a primary's run
+ * fails between two steps, the one that all acknowledged last is taken for the one that failed, when its acks were put
+ * together, and does not count: what else a primary does between steps is not expected to fail, and would take back one
+ * that counts. */
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why);
 
 /* --- what is known ----------------------------------------------------------------------------------------------- */

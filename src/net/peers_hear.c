@@ -217,7 +217,8 @@ static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartb
 static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
 {
 	if (!is_primary(peers)) {
-		peers->next_step = stop->next_step; /* it knows */
+		/* it knows, within what can be */
+		peers->next_step = MIN(MAX(stop->next_step, peers->options.first_step), peers->expected);
 		peers_push_close(peers, id);
 		peers_end_all(peers, stop->kind, stop->who, stop->why, id);
 		return;

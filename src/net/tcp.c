@@ -210,6 +210,15 @@ static bool work_all(struct transport *transport)
 	return some;
 }
 
+/* A frame that has to arrive could not be sent: why that is, it may have said itself before. */
+static void fail_to_send(struct transport *transport, uint32_t id, const struct troupe_error *error)
+{
+	if (error->status == TROUPE_ELIMIT)
+		peers_abandon(transport->peers, id, error->text, clock_now_ns());
+	else
+		(void)work(transport, id);
+}
+
 /* --- waiting for messages ----------------------------------------------------------------------------------------- */
 
 struct waiting {
@@ -297,7 +306,7 @@ static bool send_step(struct transport *transport, uint32_t secondary, const voi
 	codec->encode_step(codec->ctx, secondary, payload, channel_begin(channel));
 	troupe_status status = channel_end(channel, FRAME_STEP, &error);
 	if (status)
-		peers_drop(transport->peers, secondary, error.text, transport->sent_ns);
+		fail_to_send(transport, secondary, &error);
 	return !status;
 }
 
@@ -414,7 +423,7 @@ static troupe_status send_ack(struct transport *transport, struct transport_mess
 	codec->encode_ack(codec->ctx, transport->link->secondary - 1, ack.payload, channel_begin(channel));
 	troupe_status status = channel_end(channel, FRAME_ACK, &error);
 	if (status)
-		peers_drop(transport->peers, 0, error.text, clock_now_ns());
+		fail_to_send(transport, 0, &error);
 	act(transport);
 	return status ? TROUPE_EPEER : TROUPE_OK;
 }

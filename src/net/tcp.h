@@ -30,8 +30,8 @@ struct tcp_link {
 
 extern const struct transport_ops transport_tcp;
 
-/* Tells all peers that the run is over and why; once it is told, nobody is lost any more. When a primary's run has
- * failed, the step that all acknowledged last is the one that did, and does not count. Any thread. */
+/* Tells all peers that the run is over and why; once it is told, nobody is lost any more. What counts is as
+ * peers_stop() has it. Any thread. */
 void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why);
 /* A secondary: the primary said that all is done. Any thread. */
 bool tcp_is_done(const struct tcp_link *link);

@@ -596,6 +596,40 @@ Test(peers, rubbish_ends_the_run_by_name)
 	breaks(FRAME_ACK, &far, 8, "sent what is not valid: sent an ack");
 }
 
+static void hear_stop(struct net *net, uint32_t node, uint64_t next_step)
+{
+	struct text bytes = {0};
+	stop_encode(&(struct stop){.kind = STOP_LEFT, .next_step = next_step, .who = "it", .why = "why"}, &bytes);
+	peers_receive(net->nodes[node].peers, net->connections[node].secondary_id, FRAME_STOP, bytes.at, bytes.count,
+		net->now_ns);
+	text_fini(&bytes);
+}
+
+Test(peers, the_end_is_at_a_step_that_can_be)
+{
+	static struct net net;
+	run_two(&net, 10);
+	hear_stop(&net, 1, 0);
+	hear_stop(&net, 2, UINT64_MAX);
+	says(&net, 1, TROUPE_EPEER, "it left: why; no step was acknowledged by all");
+	uint64_t next_step = peers_end(net.nodes[2].peers)->next_step; /* it may have one that others have not */
+	cr_assert_geq(next_step, 100 + net.done);
+	cr_assert_leq(next_step, 101 + net.done);
+	destroy(&net);
+}
+
+Test(peers, who_cannot_be_sent_to_is_told_and_so_are_all)
+{
+	static struct net net;
+	run_two(&net, 11);
+	peers_abandon(net.nodes[0].peers, net.connections[2].primary_id, "a step is too large for it", net.now_ns);
+	drain(&net, 0);
+	run_until_over(&net, net.now_ns + 1000 * MS);
+	for (uint32_t i = 0; i < 3; i++)
+		says(&net, i, TROUPE_EPEER, "(host:2 at 10.0.0.2:9) was lost: a step is too large for it");
+	destroy(&net);
+}
+
 Test(peers, who_waits_in_vain_says_who_is_missing)
 {
 	static struct net net;
