@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,12 +38,14 @@ static const char *find_variable(const char *what, char ret_name[64])
 	return NULL;
 }
 
-static const char *from_environment(const char *what, const char *option)
+/* ret_name: as find_variable() has it, "" when none is set. */
+static const char *from_environment(const char *what, const char *option, char ret_name[64])
 {
-	char name[64];
-	const char *value = find_variable(what, name);
+	const char *value = find_variable(what, ret_name);
 	if (value)
-		cli_complain("run", "%s in the environment is deprecated: say %s %s", name, option, value);
+		cli_complain("run", "%s in the environment is deprecated: say %s %s", ret_name, option, value);
+	else
+		*ret_name = '\0';
 	return value;
 }
 
@@ -69,7 +72,7 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 {
 	bool children = settings->transport && !strcmp(settings->transport, "tcp");
 	if (!settings->role && !children)
-		settings->role = from_environment("ROLE", "--network-role");
+		settings->role = from_environment("ROLE", "--network-role", settings->role_variable);
 	const char *role = settings->role ? settings->role : "none";
 	bool primary = !strcasecmp(role, "primary"), secondary = !strcasecmp(role, "secondary");
 	if (!primary && !secondary && strcasecmp(role, "none") != 0)
@@ -112,8 +115,9 @@ static bool settle_children(struct network_settings *settings, int64_t secondari
 static bool settle_primary(struct network_settings *settings, int64_t secondaries)
 {
 	const char *value = NULL;
+	char name[64];
 	if (!settings->secondaries && secondaries < 0)
-		value = from_environment("SECONDARIES", "--network-secondaries");
+		value = from_environment("SECONDARIES", "--network-secondaries", name);
 	if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
 			     settings->secondaries > TROUPE_SECONDARIES_MAX))
 		return refuse("secondaries '%.40s' in the environment: expected a whole number from 1 to %d", value,
@@ -141,14 +145,16 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 /* --- being a secondary -------------------------------------------------------------------------------------------- */
 
 static _Atomic(struct troupe_secondary *) interrupted; /* set while it runs */
+static _Atomic bool of_terminal;                       /* a terminal's signals are caught as well */
 
-/* The second signal kills. */
+/* The second one kills, whichever it is. */
 static void on_signal(int number)
 {
 	struct troupe_secondary *secondary = atomic_load(&interrupted);
+	(void)number;
 	if (secondary)
 		troupe_secondary_stop(secondary);
-	signal(number, SIG_DFL);
+	signals_set(SIG_DFL, atomic_load(&of_terminal));
 }
 
 static void on_note(void *ctx, const char *text)
@@ -165,8 +171,8 @@ int network_exit_status(troupe_status status)
 
 static bool is_socket(int64_t file)
 {
-	int type;
-	return file >= 0 && file <= INT32_MAX && (type = fcntl((int)file, F_GETFD)) >= 0;
+	struct stat about;
+	return file >= 0 && file <= INT32_MAX && !fstat((int)file, &about) && S_ISSOCK(about.st_mode);
 }
 
 int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity)
@@ -185,13 +191,14 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 	struct troupe_secondary *secondary = NULL;
 	struct troupe_error error;
 	if (started_here && !is_socket(settings->socket)) {
-		cli_complain("run", "--network-socket: %lld is no open file", (long long)settings->socket);
+		cli_complain("run", "--network-socket: %lld is no socket", (long long)settings->socket);
 		return CLI_BAD_USAGE;
 	}
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
 		/* one that was started here leaves it to its primary what a terminal's signals mean */
 		atomic_store(&interrupted, secondary);
+		atomic_store(&of_terminal, !started_here);
 		signals_set(on_signal, !started_here);
 		status = troupe_secondary_run(secondary, &error);
 		signals_set(SIG_DFL, !started_here);

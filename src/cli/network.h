@@ -13,7 +13,8 @@ struct network_settings {
 	int64_t socket;      /* of a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
-	bool taken_back; /* the role is "none": what a file says of roles is set aside */
+	char role_variable[64]; /* of the environment, which gave the role; "": none did */
+	bool taken_back;        /* the role is "none": what a file says of roles is set aside */
 };
 
 enum network_mode {

@@ -667,22 +667,35 @@ static int run_world(struct run *run)
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
+/* With what an option does not go together, in the words in which that was asked for. */
+static void complain_of_misfit(struct run *run, const struct option_spec *spec, unsigned fits)
+{
+	static const char *const roles[] = {
+		[NETWORK_NONE] = "none", [NETWORK_PRIMARY] = "primary", [NETWORK_SECONDARY] = "secondary"};
+	const struct network_settings *network = &run->settings.network;
+	bool for_primary = run->mode == NETWORK_SECONDARY && fits & PRIMARY;
+	struct text with = {0};
+	if (run->mode == NETWORK_CHILDREN)
+		text_add(&with, "not with --transport tcp");
+	else if (run->mode == NETWORK_NONE && !network->role)
+		text_add(&with, "not without --network-role%s", fits & CHILDREN ? " or --transport tcp" : "");
+	else if (*network->role_variable)
+		text_add(&with, "not with %s=%s in the environment", network->role_variable, network->role);
+	else
+		text_add(&with, "not with --network-role %s", roles[run->mode]);
+	cli_complain("run", "%s: %s%s; see troupe run --help", option_name(spec, &run->arena), with.at,
+		for_primary ? ": it is for the primary" : "");
+	text_fini(&with);
+}
+
 static bool check_fits(struct run *run)
 {
-	static const char *const with[] = {
-		[NETWORK_NONE] = "not without --network-role",
-		[NETWORK_PRIMARY] = "not with --network-role primary",
-		[NETWORK_SECONDARY] = "not with --network-role secondary",
-		[NETWORK_CHILDREN] = "not with --transport tcp",
-	};
 	for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
 		unsigned fits = specs[i].tags ? specs[i].tags : ANY & ~SECONDARY;
 		bool set_aside = run->settings.network.taken_back && run->sources[i] == OPTION_IN_FILE;
 		if (!run->sources[i] || specs[i].kind == OPTION_OPERAND || fits & 1u << run->mode || set_aside)
 			continue;
-		bool for_primary = run->mode == NETWORK_SECONDARY && fits & PRIMARY;
-		cli_complain("run", "%s: %s%s; see troupe run --help", option_name(&specs[i], &run->arena),
-			with[run->mode], for_primary ? ": it is for the primary" : "");
+		complain_of_misfit(run, &specs[i], fits);
 		return false;
 	}
 	return true;

@@ -145,7 +145,10 @@ bad 2 "troupe run: --network-address: not without --network-role" run --network-
 bad 2 "troupe run: --network-address: not with --network-role primary" run --network-role primary \
 	--network-secondaries 1 --network-address 127.0.0.1 w.sdf
 bad 2 "troupe run: --network-listen: not with --network-role secondary" run --network-role secondary --network-listen :1
-bad 2 "troupe run: --network-socket: 77 is no open file" run --network-role secondary --network-socket 77
+bad 2 "troupe run: --network-socket: 77 is no socket" run --network-role secondary --network-socket 77
+bad 2 "troupe run: --network-socket: 1 is no socket" run --network-role secondary --network-socket 1
+bad 2 "troupe run: --network-stale-ms: not without --network-role or --transport tcp;" run --network-stale-ms 100 w.sdf
+bad 2 "troupe run: --network-wait: not without --network-role;" run --network-wait 1 w.sdf
 bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
 bad 2 "troupe run: --transport tcp: expected at least one of --secondaries" run --transport tcp --secondaries 0 w.sdf
 bad 2 "troupe run: --transport tcp and --network-role primary: the one starts its secondaries here, the other waits" run \
@@ -222,7 +225,7 @@ alone '' --network-role NONE --transport InProc --distribution Balanced
 alone '' --transport TCP --secondaries 1 --distribution ROUND-ROBIN
 alone '' --transport tcp --secondaries 1 --network-role none
 alone '--distributed alone: it runs in one process' --distributed
-bad 2 '--network-listen: not without --network-role' run --network-role none --network-listen :1 w.sdf
+bad 2 '--network-listen: not with --network-role none;' run --network-role none --network-listen :1 w.sdf
 echo '<troupe><network-role>primary</network-role><network-secondaries>2</network-secondaries>
 <network-wait>0.1</network-wait></troupe>' >role.xml
 alone '' --config role.xml --network-role none
@@ -236,6 +239,9 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	alone '' --network-role none
 	export ${prefix}_ROLE=Primary
 	alone '' --network-role none
+	timeout 20 "$troupe" run w.sdf --network-address 127.0.0.1 >out 2>err
+	[ $? = 2 ] && grep -q "^troupe run: --network-address: not with ${prefix}_ROLE=Primary in the environment;" err
+	report $? "what does not fit ${prefix}_ROLE"
 	# shellcheck disable=SC2086
 	timeout 20 "$troupe" run w.sdf $short --network-wait 0.1 --network-listen :0 >out 2>err
 	[ $? = 3 ] && [ "$(wc -l <err)" = 3 ] && grep -q "^troupe run: ${prefix}_ROLE in the environment is deprecated" err &&
