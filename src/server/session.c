@@ -180,10 +180,29 @@ static void wait_for_any(const struct session *session, int timeout_ms, int more
 		(void)!read(more, &rung, sizeof rung);
 }
 
+/* Not beyond what peers has to do in time. */
+static int limit_timeout(const struct session *session, int timeout_ms)
+{
+	uint64_t deadline_ns = peers_deadline_ns(session->peers), now = clock_now_ns();
+	uint64_t left_ms = deadline_ns > now ? (deadline_ns - now) / 1000000 + 1 : 0;
+	return left_ms < (uint64_t)timeout_ms ? (int)left_ms : timeout_ms;
+}
+
+/* After what has come was heard; as the keeper of net/tcp.c does once it runs. */
+static void keep_time(struct session *session)
+{
+	uint64_t now = clock_now_ns();
+	if (session->looked_ns && now - session->looked_ns >= peers_stale_ns(session->peers))
+		peers_woke(session->peers, now);
+	peers_tick(session->peers, now);
+	session->looked_ns = now;
+	session_act(session);
+}
+
 void session_work(struct session *session, int timeout_ms, int more, bool rings)
 {
 	struct channel *channel;
-	wait_for_any(session, timeout_ms, more, rings);
+	wait_for_any(session, limit_timeout(session, timeout_ms), more, rings);
 	if (session->listener)
 		listener_work(session->listener, clock_now_ns());
 	while (session->listener && (channel = listener_take(session->listener)))
@@ -191,8 +210,7 @@ void session_work(struct session *session, int timeout_ms, int more, bool rings)
 	for (uint32_t i = 0; i < session->channels.count && peers_phase(session->peers) < PEERS_RUNNING; i++)
 		if (session->channels.at[i])
 			work_channel(session, i);
-	peers_tick(session->peers, clock_now_ns());
-	session_act(session);
+	keep_time(session);
 	work_finishing(session);
 }
 

@@ -16,6 +16,7 @@ struct session {
 	VEC(struct channel *) channels; /* by id; NULL: none */
 	VEC(struct channel *) finishing;
 	VEC(uint64_t) finish_ns;   /* when each of them is given up */
+	uint64_t looked_ns;        /* when it did last what time asks for; 0: never */
 	struct listener *listener; /* NULL: a secondary's, or all are there from the start */
 	/* Frames of the world. False: the connection is to be broken, error says why. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,

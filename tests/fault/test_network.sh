@@ -214,6 +214,32 @@ ended p 1500 && [ "$status" = 0 ]
 check "all were asleep: then it was told to leave: $status: $(tail -n 1 p.err)" $?
 rm -f saved
 
+# nor before the start; and a stale time that is shorter than a look at things
+end_processes
+port=$((port + 1))
+start p "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
+	--network-stale-ms $stale
+start s1 --network-role secondary --network-address 127.0.0.1:$port
+for _ in $(seq 250); do grep -q 'joined the primary' s1.err && break || sleep 0.02; done
+kill -STOP "$(cat p.pid)" "$(cat s1.pid)"
+sleep 1.5
+kill -CONT "$(cat p.pid)" "$(cat s1.pid)"
+ended s1 $((2 * stale))
+[ -z "$status" ] && grep -q 'secondary 1 of 2 joined' p.err && ! grep -q '0 of 2 present' p.err
+check "all were asleep before the start: $status: $(cat p.err s1.err)" $?
+# one time in three will do: on a busy machine somebody may have been silent
+for _ in 1 2 3; do
+	end_processes
+	port=$((port + 1))
+	start p "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
+		--network-stale-ms 40
+	start s1 --network-role secondary --network-address 127.0.0.1:$port
+	for _ in $(seq 250); do grep -q 'joined the primary' s1.err && break || sleep 0.02; done
+	ended s1 500 || break
+done
+[ -z "$status" ] && ! grep -q '0 of 2 present' p.err
+check "a short stale time: $status: $(cat p.err s1.err)" $?
+
 # a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
 gather 1
 timeout 5 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
