@@ -250,8 +250,12 @@ void peers_alive(struct peers *peers, uint32_t id, uint64_t now_ns)
 
 void peers_ready(struct peers *peers, uint64_t state_hash)
 {
-	if (!is_primary(peers) && peers->phase == PEERS_LOADING)
-		peers_send_number(peers, peers->members[0], FRAME_READY, state_hash);
+	if (is_primary(peers) || peers->phase != PEERS_LOADING)
+		return;
+	struct peer *primary = &peers->all[peers->members[0]];
+	peers->ready += !primary->ready;
+	primary->ready = true;
+	peers_send_number(peers, peers->members[0], FRAME_READY, state_hash);
 }
 
 void peers_begin(struct peers *peers, const char *const *names, uint32_t own, uint32_t own_of, uint64_t now_ns)

@@ -194,8 +194,9 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 		return admitted;
 	case FRAME_WORLD:
 	case FRAME_WORLD_DATA:
-	case FRAME_START:
 		return !primary && admitted && !started;
+	case FRAME_START:
+		return !primary && admitted && !started && peer->ready;
 	case FRAME_WORLD_WANT:
 	case FRAME_READY:
 		return primary && admitted && !started && !peer->ready;

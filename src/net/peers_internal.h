@@ -15,7 +15,7 @@ enum stage {
 
 struct peer {
 	enum stage stage;
-	bool ready;         /* has rebuilt the state */
+	bool ready;         /* has rebuilt the state; a secondary's primary: has been told that we have */
 	bool busy;          /* says so */
 	bool acked;         /* the step that is out */
 	uint32_t secondary; /* its number, when it is a primary's member */

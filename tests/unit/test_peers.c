@@ -630,6 +630,25 @@ Test(peers, who_cannot_be_sent_to_is_told_and_so_are_all)
 	destroy(&net);
 }
 
+Test(peers, a_run_does_not_begin_before_one_is_ready)
+{
+	static struct net net;
+	struct text start = {0};
+	set_up(&net, 2, 0, 12);
+	connect_node(&net, 1);
+	net.nodes[1].loaded = true; /* or it would say so */
+	while (peers_phase(net.nodes[1].peers) == PEERS_GATHERING)
+		pass(&net, MS);
+	number_encode(100, &start);
+	peers_receive(
+		net.nodes[1].peers, net.connections[1].secondary_id, FRAME_START, start.at, start.count, net.now_ns);
+	drain(&net, 1);
+	cr_assert_not(net.nodes[1].started);
+	cr_assert_eq(net.lost, 1);
+	text_fini(&start);
+	destroy(&net);
+}
+
 Test(peers, who_waits_in_vain_says_who_is_missing)
 {
 	static struct net net;
