@@ -105,7 +105,7 @@ static void end(struct transport *transport)
 	ring(transport->wake);
 }
 
-/* Connections that peers wants closed are when the transport is destroyed: nothing is read from them any more. */
+/* Connections that peers wants closed are when the transport is destroyed: what still comes from them is not heard. */
 static void act(struct transport *transport)
 {
 	struct peers_action action;
