@@ -353,7 +353,7 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	physics->step++;
 	physics->dt = dt;
 	physics->stepping = NULL;
-	atomic_store(&physics->diverged, SCENE_NONE);
+	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* seen with what is shared */
 	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
 	if (!ode_guard(begin_under_guard, &call, message, sizeof message))
 		return gave_up(physics, physics, message, error);

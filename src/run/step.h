@@ -55,18 +55,20 @@ struct step {
 	const struct step_part *parts; /* [secondaries] */
 };
 
-/* Written by its secondary during the step, read by the primary once all have acknowledged. */
+/* Written by its secondary during the step, read by the primary once all have acknowledged: what is read of each,
+ * first.
+ */
 struct ack {
-	uint32_t runner; /* secondary, from 1 */
-	uint64_t number;
+	_Alignas(64) uint32_t runner; /* secondary, from 1 */
 	troupe_status status;
-	struct troupe_error error; /* when status says so */
+	uint64_t number;
+	uint64_t busy_ns;   /* at work, from taking the step to the ack */
+	uint64_t waited_ns; /* before it, and for want of work in it */
+	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
+	uint64_t end_ns;
 	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
 	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
-	uint64_t busy_ns;          /* at work, from taking the step to the ack */
-	uint64_t waited_ns;        /* before it, and for want of work in it */
-	uint64_t begin_ns;         /* when the step was taken, and when the ack was ready, by this process's clock */
-	uint64_t end_ns;
+	struct troupe_error error; /* when status says so */
 };
 
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it

@@ -47,7 +47,7 @@ struct wire *wire_create(struct primary *primary)
 {
 	struct wire *wire = mem_alloc(sizeof *wire);
 	wire->primary = primary;
-	wire->peers = mem_alloc(primary->options.secondaries * sizeof *wire->peers);
+	wire->peers = mem_alloc_lines(primary->options.secondaries * sizeof *wire->peers);
 	wire->steps = 1; /* a stamp of 0 is nobody's */
 	fit(wire);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
