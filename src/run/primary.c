@@ -384,7 +384,7 @@ static const struct step *decide(struct primary *primary)
 	/* in a step that is measured a model costs what it costs where it is; and for little it is not worth the asking
 	 */
 	step->share = !step->measure && primary->moved > primary->options.secondaries;
-	step->help_first = primary->options.chaos;
+	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
 	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.statics;

@@ -48,7 +48,7 @@ struct step {
 	bool world_changed;           /* the scene: models were added to it, or its gravity */
 	bool measure;                 /* see shared.cost_ns */
 	bool share;                   /* secondaries may work on what others have left of theirs */
-	bool help_first;              /* they do so before they begin with their own: for tests */
+	bool help_first;              /* they do so before they begin with their own: chaos */
 	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
