@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
-
 void components_init(struct components *components, uint32_t owner_count)
 {
 	*components = (struct components){.owner_count = owner_count};
@@ -66,14 +64,14 @@ void components_fit(struct components *components, uint32_t node_count)
 	uint32_t before = components->node_count;
 	if (node_count <= before)
 		return;
-	FIT(components->of, before, node_count);
-	FIT(components->next, before, node_count);
-	FIT(components->edges, before, node_count);
-	FIT(components->was, before, node_count);
-	FIT(components->previous, before, node_count);
-	FIT(components->mover, before, node_count);
-	FIT(components->pinned, before, node_count);
-	FIT(components->seen, before, node_count);
+	MEM_FIT(components->of, before, node_count);
+	MEM_FIT(components->next, before, node_count);
+	MEM_FIT(components->edges, before, node_count);
+	MEM_FIT(components->was, before, node_count);
+	MEM_FIT(components->previous, before, node_count);
+	MEM_FIT(components->mover, before, node_count);
+	MEM_FIT(components->pinned, before, node_count);
+	MEM_FIT(components->seen, before, node_count);
 	components->node_count = node_count;
 	for (uint32_t node = before; node < node_count; node++) {
 		seclude(components, node, new_set(components));

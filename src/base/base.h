@@ -26,6 +26,8 @@ void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */
  * on a line's boundary. */
 void *mem_grow(void *old, size_t old_bytes, size_t bytes);
 void *mem_grow_lines(void *old, size_t old_bytes, size_t bytes);
+/* An array with room for `before` elements gets room for `now`. */
+#define MEM_FIT(array, before, now) ((array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array)))
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) TROUPE_PRINTF(1, 2);
 

@@ -45,9 +45,13 @@ uint32_t gate_wait(struct gate *gate, uint32_t seen, uint32_t spins, uint64_t ti
 	return now;
 }
 
-uint32_t gate_spins(uint32_t threads)
+uint32_t gate_cores(void)
 {
 	cpu_set_t allowed;
-	int cores = sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
-	return threads <= (uint32_t)cores ? SPINS : 0;
+	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
+}
+
+uint32_t gate_spins(uint32_t threads)
+{
+	return threads <= gate_cores() ? SPINS : 0;
 }

@@ -36,6 +36,8 @@ static inline void gate_relax(void)
 #endif
 }
 
+/* That this process may use; at least 1. */
+uint32_t gate_cores(void);
 /* How often a thread may look before it sleeps, when `threads` wait for one another on this machine. */
 uint32_t gate_spins(uint32_t threads);
 

@@ -1,5 +1,6 @@
 #include "cli/network.h"
 
+#include "base/gate.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -214,10 +214,7 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 
 uint32_t children_count(int64_t secondaries)
 {
-	cpu_set_t allowed;
-	if (secondaries >= 0)
-		return (uint32_t)secondaries;
-	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
+	return secondaries >= 0 ? (uint32_t)secondaries : gate_cores();
 }
 
 /* In the new process, between fork() and exec(). */

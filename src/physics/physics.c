@@ -5,18 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
-
 /* The scene may have room for more than before. */
 static void fit(struct physics *physics)
 {
 	const struct scene_room *before = &physics->room, *now = &physics->scene->room;
-	FIT(physics->instances, before->models, now->models);
-	FIT(physics->present, before->models, now->models);
-	FIT(physics->statics, before->geoms, now->geoms);
-	FIT(physics->island, before->bodies, now->bodies);
-	FIT(physics->island_rows, before->bodies, now->bodies);
-	FIT(physics->island_lost, before->bodies, now->bodies);
+	MEM_FIT(physics->instances, before->models, now->models);
+	MEM_FIT(physics->present, before->models, now->models);
+	MEM_FIT(physics->statics, before->geoms, now->geoms);
+	MEM_FIT(physics->island, before->bodies, now->bodies);
+	MEM_FIT(physics->island_rows, before->bodies, now->bodies);
+	MEM_FIT(physics->island_lost, before->bodies, now->bodies);
 	surfaces_fit(&physics->surfaces, physics->scene->surfaces.count);
 	physics->room = *now;
 }

@@ -6,9 +6,9 @@
  * nothing that matters hides there, and a model can be taken over from its state alone.
  *
  * Thread: physics_init_process() once per process from any thread; a struct physics belongs to the thread that made it
- * and is destroyed there. Allocates: when groups change or grow; a warm step does not.
- * Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the two, stiffness in
- * series, damping added, correcting velocity the smaller, minimum depth the larger. */
+ * and is destroyed there; another may work on its groups, see physics_work(). Allocates: when groups change or grow; a
+ * warm step does not. Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the
+ * two, stiffness in series, damping added, correcting velocity the smaller, minimum depth the larger. */
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 

@@ -17,19 +17,17 @@
 
 /* --- set-up ----------------------------------------------------------------------------------------------------- */
 
-#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
-
 static void fit(struct plan *plan)
 {
 	uint32_t before = plan->room, now = plan->scene->room.models;
-	FIT(plan->active, before, now);
-	FIT(plan->statics, before, now);
-	FIT(plan->static_uses, before, now);
-	FIT(plan->named, before, now);
-	FIT(plan->is_mover, before, now);
-	FIT(plan->first, before, now);
-	FIT(plan->model_pin, before, now);
-	FIT(plan->shared->cost_ns, before, now);
+	MEM_FIT(plan->active, before, now);
+	MEM_FIT(plan->statics, before, now);
+	MEM_FIT(plan->static_uses, before, now);
+	MEM_FIT(plan->named, before, now);
+	MEM_FIT(plan->is_mover, before, now);
+	MEM_FIT(plan->first, before, now);
+	MEM_FIT(plan->model_pin, before, now);
+	MEM_FIT(plan->shared->cost_ns, before, now);
 	memset(plan->shared->cost_ns + before, 0xff, (now - before) * sizeof *plan->shared->cost_ns); /* COST_UNKNOWN */
 	roster_fit(&plan->roster, now);
 	ghosts_fit(&plan->ghosts, now);

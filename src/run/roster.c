@@ -9,8 +9,6 @@
 
 /* --- set-up ------------------------------------------------------------------------------------------------------- */
 
-#define FIT(array, before, now) (array) = mem_grow(array, (before) * sizeof *(array), (now) * sizeof *(array))
-
 static uint32_t words(uint32_t nodes)
 {
 	return nodes / 64 + 1;
@@ -19,8 +17,8 @@ static uint32_t words(uint32_t nodes)
 static void fit_nodes(struct roster *roster, uint32_t before, uint32_t now)
 {
 	components_fit(&roster->components, now);
-	FIT(roster->is_marked, before, now);
-	FIT(roster->taken, before ? words(before) : 0, words(now));
+	MEM_FIT(roster->is_marked, before, now);
+	MEM_FIT(roster->taken, before ? words(before) : 0, words(now));
 }
 
 void roster_init(struct roster *roster, uint32_t secondaries, uint32_t level_count, const struct assign_policy *policy)
@@ -87,10 +85,10 @@ void roster_fit(struct roster *roster, uint32_t models)
 	if (models <= roster->room)
 		return;
 	fit_nodes(roster, roster->level_count + roster->room, roster->level_count + models);
-	FIT(roster->now.model, roster->room, models);
-	FIT(roster->now.home, roster->room, models);
-	FIT(roster->entered, roster->room, models);
-	FIT(roster->weight, roster->room, models);
+	MEM_FIT(roster->now.model, roster->room, models);
+	MEM_FIT(roster->now.home, roster->room, models);
+	MEM_FIT(roster->entered, roster->room, models);
+	MEM_FIT(roster->weight, roster->room, models);
 	roster->room = models;
 }
 
@@ -99,25 +97,25 @@ static void part_fit(struct roster_part *part)
 {
 	uint32_t before = part->model_room, now = part->models.room;
 	if (now > before) {
-		FIT(part->now.model, before, now);
-		FIT(part->now.home, before, now);
-		FIT(part->now.component_of, before, now);
-		FIT(part->model_component, before, now);
-		FIT(part->active, before, now);
-		FIT(part->is_mover, before, now);
-		FIT(part->entered, before, now);
-		FIT(part->model_pin, before, now);
-		FIT(part->model_cost, before, now);
+		MEM_FIT(part->now.model, before, now);
+		MEM_FIT(part->now.home, before, now);
+		MEM_FIT(part->now.component_of, before, now);
+		MEM_FIT(part->model_component, before, now);
+		MEM_FIT(part->active, before, now);
+		MEM_FIT(part->is_mover, before, now);
+		MEM_FIT(part->entered, before, now);
+		MEM_FIT(part->model_pin, before, now);
+		MEM_FIT(part->model_cost, before, now);
 		part->model_room = now;
 	}
 	before = part->level_room, now = part->levels.room;
 	if (now > before) {
-		FIT(part->now.level, before, now);
-		FIT(part->level_component, before, now);
-		FIT(part->loaded, before, now);
-		FIT(part->has_performer, before, now);
-		FIT(part->level_pin, before, now);
-		FIT(part->level_near, before, now);
+		MEM_FIT(part->now.level, before, now);
+		MEM_FIT(part->level_component, before, now);
+		MEM_FIT(part->loaded, before, now);
+		MEM_FIT(part->has_performer, before, now);
+		MEM_FIT(part->level_pin, before, now);
+		MEM_FIT(part->level_near, before, now);
 		part->level_room = now;
 	}
 }

@@ -72,7 +72,7 @@ struct ack {
 };
 
 /* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it
- * simulates; between steps only the primary writes. */
+ * simulates, or that it steps for another who waits for it; between steps only the primary writes. */
 struct shared {
 	struct scene *scene;
 	struct systems *systems;

@@ -1,11 +1,11 @@
 #include "server/internal.h"
 
+#include "base/gate.h"
 #include "base/hash.h"
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,16 +110,10 @@ static troupe_status check_names(const struct sdf *sdf, struct troupe_error *err
 	return TROUPE_OK;
 }
 
-static uint32_t cores(void)
-{
-	cpu_set_t allowed;
-	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (uint32_t)CPU_COUNT(&allowed);
-}
-
 static uint32_t threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
-	uint32_t movers = world_movers(world), share = MAX(cores() / server->world_count, 1u);
+	uint32_t movers = world_movers(world), share = MAX(gate_cores() / server->world_count, 1u);
 	if (server->network)
 		return network_secondaries(server->network);
 	if (server->def.secondaries >= 0)
