@@ -257,12 +257,12 @@ static void note_touch(struct physics *physics, const struct scene_geom *a, cons
 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
-static void make(struct physics *physics, struct group *group, const struct meeting *m, const dContactGeom *found)
+static void make(struct physics *physics, const struct meeting *m, const dContactGeom *found)
 {
 	dContact contact = {.surface = m->mix->surface, .geom = *found};
 	set_direction(m, &contact);
 	set_depth(m->mix, &contact);
-	dJointAttach(dJointCreateContact(group->world, physics->contacts, &contact), m->a, m->b);
+	dJointAttach(dJointCreateContact(physics->world->id, physics->contacts, &contact), m->a, m->b);
 }
 
 static void begin_meeting(const struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
@@ -280,7 +280,7 @@ static void begin_meeting(const struct physics *physics, const struct contact_pa
 	ret->gained = vec3_scale(vec3_sub(pull(physics, ret->a), pull(physics, ret->b)), mix->dt);
 }
 
-static void collide(struct physics *physics, struct group *group, const struct contact_pair *pair, double dt)
+static void collide(struct physics *physics, const struct contact_pair *pair, double dt)
 {
 	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
 	const struct surface_mix *mix = surface_meet(&physics->surfaces, &physics->scene->sdf->physics, a, b, dt);
@@ -297,7 +297,7 @@ static void collide(struct physics *physics, struct group *group, const struct c
 	for (int i = 0; i < count; i++) {
 		if (!usable(&found[i]))
 			continue;
-		make(physics, group, &m, &found[i]);
+		make(physics, &m, &found[i]);
 		made++;
 	}
 	if (!made)
@@ -320,10 +320,10 @@ static void find_pairs(struct physics *physics, const struct group *group)
 		pair_models(physics, group->pairs[i].a, group->pairs[i].b);
 }
 
-void contact_make(struct physics *physics, struct group *group, double dt)
+void contact_make(struct physics *physics, const struct group *group, double dt)
 {
 	find_pairs(physics, group);
 	sort_pairs(physics);
 	for (uint32_t i = 0; i < physics->contact_pairs.count; i++)
-		collide(physics, group, &physics->contact_pairs.at[i], dt);
+		collide(physics, &physics->contact_pairs.at[i], dt);
 }

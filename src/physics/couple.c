@@ -61,7 +61,7 @@ static void thread(struct physics *physics, const struct scene_joint *joint, uin
 		contact.geom.normal[i] = (&beside.x)[i];
 		contact.fdir1[i] = (&normal.x)[i];
 	}
-	dJointAttach(dJointCreateContact(physics->stepping->world, physics->contacts, &contact), child ? child : parent,
+	dJointAttach(dJointCreateContact(physics->world->id, physics->contacts, &contact), child ? child : parent,
 		child ? parent : 0);
 }
 

@@ -1,6 +1,6 @@
-/* Groups: which models share an ODE world.
+/* Groups: which models are stepped as one.
  *
- * What must share is given by the pairs of this step. What shares already goes on sharing for PHYSICS_KEEP_STEPS after
+ * What must be in one is given by the pairs of this step. What is in one already stays so for PHYSICS_KEEP_STEPS after
  * it has come apart, because rebuilding costs 3-4 us a robot and things that touched tend to touch again. So a new
  * partition is the join of the pairs and of the old groups, less those that have been loose for too long. Groups that
  * come out as they were are left alone. */
@@ -10,34 +10,11 @@
 
 /* --- the ODE side ----------------------------------------------------------------------------------------------- */
 
-static void set_up_world(struct physics *physics, struct group *group)
-{
-	const struct sdf_physics *profile = &physics->scene->sdf->physics;
-	const struct vec3 g = physics->scene->gravity;
-	group->world = dWorldCreate();
-	group->threading = dThreadingAllocateSelfThreadedImplementation();
-	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
-	dWorldSetStepThreadingImplementation(
-		group->world, dThreadingImplementationGetFunctions(group->threading), group->threading);
-	ode_lend_memory(group->world, &physics->memory);
-	group->memory = &physics->memory;
-	dWorldSetGravity(group->world, g.x, g.y, g.z);
-	dWorldSetERP(group->world, profile->erp);
-	dWorldSetCFM(group->world, MAX(profile->cfm, PHYSICS_CFM_MIN));
-	dWorldSetQuickStepNumIterations(group->world, (int)profile->iterations);
-	dWorldSetQuickStepW(group->world, profile->sor);
-	dWorldSetContactSurfaceLayer(group->world, 0); /* contact.c sees to depth and correcting velocity itself */
-	dWorldSetDamping(group->world, 0, 0);
-	dWorldSetLinearDampingThreshold(group->world, 0);
-	dWorldSetAngularDampingThreshold(group->world, 0);
-}
-
 static uint32_t free_group(struct physics *physics)
 {
 	if (physics->free_groups.count)
 		return physics->free_groups.at[--physics->free_groups.count];
 	vec_push(&physics->groups, (struct group){0});
-	set_up_world(physics, &physics->groups.at[physics->groups.count - 1]);
 	return physics->groups.count - 1;
 }
 
@@ -73,11 +50,12 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 static void make_world_joints(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
+	dWorldID world = physics->worlds.at[group->world].id;
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
-			struct world_joint own = {.index = j, .id = joint_make(physics, j, group->world)};
+			struct world_joint own = {.index = j, .id = joint_make(physics, j, world)};
 			joint_unset(joint, &own.setting);
 			vec_push(&group->world_joints, own);
 		}
@@ -88,15 +66,24 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 static void build(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
+	ode_world_enter(physics, index);
+	dWorldID world = physics->worlds.at[group->world].id;
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = physics->instances[group->members.at[i]];
 		instance->group = index;
-		instance_make_bodies(physics, instance, group->world);
+		instance_make_bodies(physics, instance, world);
 	}
 	for (uint32_t i = 0; i < group->members.count; i++)
-		instance_make_joints(physics, physics->instances[group->members.at[i]], group->world);
+		instance_make_joints(physics, physics->instances[group->members.at[i]], world);
 	make_world_joints(physics, index);
 	physics->stats.regroups++;
+}
+
+static void free_slot(struct physics *physics, uint32_t index)
+{
+	ode_world_leave(physics, index);
+	physics->groups.at[index].loose_since = 0;
+	vec_push(&physics->free_groups, index);
 }
 
 void group_remove(struct physics *physics, uint32_t model)
@@ -109,10 +96,8 @@ void group_remove(struct physics *physics, uint32_t model)
 	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
-	if (group->members.count)
-		return;
-	group->loose_since = 0;
-	vec_push(&physics->free_groups, index);
+	if (!group->members.count)
+		free_slot(physics, index);
 }
 
 static void dissolve(struct physics *physics, uint32_t index)
@@ -122,8 +107,7 @@ static void dissolve(struct physics *physics, uint32_t index)
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_drop(physics, physics->instances[group->members.at[i]]);
 	group->members.count = 0;
-	group->loose_since = 0;
-	vec_push(&physics->free_groups, index);
+	free_slot(physics, index);
 }
 
 static void form(struct physics *physics, const uint32_t *members, uint32_t count)
@@ -226,10 +210,10 @@ static void deal_pairs(struct physics *physics)
 
 static void list_busy(struct physics *physics)
 {
-	physics->busy_groups.count = 0;
-	for (uint32_t g = 0; g < physics->groups.count; g++)
-		if (physics->groups.at[g].members.count)
-			vec_push(&physics->busy_groups, g);
+	physics->busy_worlds.count = 0;
+	for (uint32_t w = 0; w < physics->worlds.count; w++)
+		if (physics->worlds.at[w].groups.count)
+			vec_push(&physics->busy_worlds, w);
 }
 
 void group_update(struct physics *physics)
@@ -251,8 +235,4 @@ void group_fini(struct group *group)
 {
 	vec_free(&group->members);
 	vec_free(&group->world_joints);
-	if (!group->world)
-		return;
-	ode_destroy_world(group->world);
-	dThreadingFreeImplementation(group->threading);
 }

@@ -91,16 +91,26 @@ struct ode_memory { /* in which ODE steps a world */
 	dThreadingImplementationID threading;
 };
 
-/* Models that may touch, in one ODE world. */
+/* Models that may touch. */
 struct group {
-	dWorldID world;                  /* NULL: this slot is free and has never been used */
-	const struct ode_memory *memory; /* in which it steps */
-	dThreadingImplementationID threading;
 	indices members; /* models; empty: the slot is free */
+	uint32_t world;  /* in physics.worlds, while there are members */
+	uint32_t bodies; /* of its members when it entered that world */
+	uint32_t rows;   /* of its constraints in this step */
 	VEC(struct world_joint) world_joints;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
 	uint64_t loose_since; /* step at which it was first found to be more than one set; 0: it is one */
+};
+
+/* One of ODE's, and the groups that are stepped in it. */
+struct ode_world {
+	dWorldID id;
+	dThreadingImplementationID threading;
+	const struct ode_memory *memory; /* in which it steps */
+	VEC(uint32_t) groups;
+	uint32_t bodies; /* of its groups */
+	bool open;       /* in physics.open_worlds */
 };
 
 struct static_geom {
@@ -133,9 +143,14 @@ struct physics {
 	struct instance **instances; /* [room.models], NULL: not taken */
 	indices taken;               /* models */
 	indices awake;               /* models taken that are stepped */
+	uint32_t taken_bodies;
+	bool shared; /* see physics_share() */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
-	VEC(uint32_t) busy_groups;            /* with members: whoever sleeps leaves a free one behind */
+	VEC(struct ode_world) worlds;
+	VEC(uint32_t) free_worlds;            /* without groups */
+	VEC(uint32_t) open_worlds;            /* that take in small groups while they have room; the last first */
+	VEC(uint32_t) busy_worlds;            /* with groups */
 	VEC(struct physics_pair) pairs;       /* those of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
 	bool regroup;                         /* models were taken or released, or sleep begins or ends */
@@ -153,23 +168,32 @@ struct physics {
 	struct static_geom *statics; /* [room.geoms] */
 	struct vec3 gravity;         /* what the groups' worlds are set to */
 
-	/* For the group at hand, which may be one of another physics: that one's instances are in `instances`
-	 * meanwhile.
-	 */
-	const struct group *stepping; /* who is to blame when ODE gives up */
+	/* For the ODE world at hand, which may be one of another physics: that one's instances are in `instances`
+	 * meanwhile. */
+	struct physics *owner;
+	struct ode_world *world;
+	const struct group *stepping; /* who is to blame when ODE gives up; NULL: somebody in the world at hand */
 	struct ode_memory memory;
 	dJointGroupID contacts; /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
-	bool begun_again;              /* the step of the group at hand: island_lost still holds */
-	uint32_t rows;                 /* of its constraints */
+	bool begun_again;              /* the step of the world at hand: island_lost still holds */
+	uint32_t rows;                 /* of the constraints of the group that is being begun */
+	uint32_t rows_most;            /* of one of its groups */
 	VEC(struct island_join) joins; /* what ties its bodies in this step beyond their joints */
+	VEC(uint32_t) bodies;          /* all of them, when they are looked at one by one */
 	uint32_t *island;              /* [room.bodies] union-find over bodies */
 	uint32_t *island_rows;         /* [room.bodies] at roots */
 	bool *island_lost;             /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 };
+
+/* The groups of the world at hand. */
+static inline struct group *group_at_hand(const struct physics *physics, uint32_t i)
+{
+	return &physics->owner->groups.at[physics->world->groups.at[i]];
+}
 
 /* ode.c */
 void ode_set_random_broken(bool broken); /* of this thread */
@@ -231,13 +255,20 @@ void couple_joint(struct physics *physics, uint32_t joint, dJointID id, double d
 /* A gearbox's angle in (-pi, pi] of its parent (axis 0) or child (axis 1), by the bodies as ODE has them. */
 double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
 
+/* ode_world.c */
+/* An ODE world for a group that has its members: one of its own, or one that it shares with others of its kind. */
+void ode_world_enter(struct physics *physics, uint32_t group);
+/* A group that has none any more. */
+void ode_world_leave(struct physics *physics, uint32_t group);
+void ode_world_fini(struct ode_world *world);
+
 /* group.c */
 void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
 
 /* contact.c */
-void contact_make(struct physics *physics, struct group *group, double dt);
+void contact_make(struct physics *physics, const struct group *group, double dt); /* in the world at hand */
 
 /* surface.c */
 void surfaces_fini(struct surfaces *surfaces);
@@ -247,13 +278,16 @@ void surfaces_fit(struct surfaces *surfaces, uint32_t kinds);
 const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct sdf_physics *world,
 	const struct scene_geom *a, const struct scene_geom *b, double dt);
 
-/* solver.c */
+/* solver.c: of the world at hand */
 /* again: the step that was begun last is begun anew, and what solver_find_lost() found still holds. */
-void solver_begin(struct physics *physics, const struct group *group, bool again);
+void solver_begin(struct physics *physics, bool again);
+/* Between these two, the group's contacts are made. */
+void solver_begin_group(struct physics *physics, const struct group *group);
 void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows);
+void solver_end_group(struct physics *physics, struct group *group);
 /* False: the exact solver failed on some island, so that this step is worth nothing. */
-bool solver_step(struct physics *physics, struct group *group, double dt);
+bool solver_step(struct physics *physics, double dt);
 /* Finds the islands on which it fails, which get the iterative one from now on; the step is to be begun anew. */
-void solver_find_lost(struct physics *physics, struct group *group, double dt);
+void solver_find_lost(struct physics *physics, double dt);
 
 #endif

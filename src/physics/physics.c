@@ -26,8 +26,8 @@ void physics_world_changed(struct physics *physics)
 	if (!memcmp(&g, &physics->gravity, sizeof g))
 		return;
 	physics->gravity = g;
-	for (uint32_t i = 0; i < physics->groups.count; i++)
-		dWorldSetGravity(physics->groups.at[i].world, g.x, g.y, g.z);
+	for (uint32_t i = 0; i < physics->worlds.count; i++)
+		dWorldSetGravity(physics->worlds.at[i].id, g.x, g.y, g.z);
 }
 
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
@@ -54,6 +54,8 @@ static void free_ode(struct physics *physics)
 		physics_release(physics, physics->taken.at[physics->taken.count - 1]);
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		group_fini(&physics->groups.at[g]);
+	for (uint32_t w = 0; w < physics->worlds.count; w++)
+		ode_world_fini(&physics->worlds.at[w]);
 	for (uint32_t g = 0; g < physics->room.geoms; g++)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
@@ -70,12 +72,16 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
-	vec_free(&physics->busy_groups);
+	vec_free(&physics->worlds);
+	vec_free(&physics->free_worlds);
+	vec_free(&physics->open_worlds);
+	vec_free(&physics->busy_worlds);
 	vec_free(&physics->pairs);
 	vec_free(&physics->grouped);
 	vec_free(&physics->contact_pairs);
 	vec_free(&physics->sort_space);
 	vec_free(&physics->joins);
+	vec_free(&physics->bodies);
 	vec_free(&physics->awake);
 	vec_free(&physics->awake_pairs);
 	vec_free(&physics->set_sleeps);
@@ -100,6 +106,7 @@ void physics_take(struct physics *physics, uint32_t model)
 		return;
 	physics->instances[model] = instance_create(physics, model);
 	indices_add(&physics->taken, model);
+	physics->taken_bodies += physics->scene->models[model].body_count;
 	physics->regroup = true;
 }
 
@@ -112,7 +119,13 @@ void physics_release(struct physics *physics, uint32_t model)
 	instance_destroy(physics, physics->instances[model]);
 	physics->instances[model] = NULL;
 	indices_remove(&physics->taken, model);
+	physics->taken_bodies -= physics->scene->models[model].body_count;
 	physics->regroup = true;
+}
+
+void physics_share(struct physics *physics)
+{
+	physics->shared = true;
 }
 
 const indices *physics_taken(const struct physics *physics)
@@ -207,26 +220,33 @@ static void control_joints(struct physics *physics, struct group *group, double 
 }
 
 /* ODE's objects hold state k, and what acts on it. */
-static void begin_group(struct physics *physics, struct group *group, double dt, bool again)
+static void begin_world(struct physics *physics, double dt, bool again)
 {
-	load(physics, group);
-	control_joints(physics, group, dt);
-	solver_begin(physics, group, again);
-	contact_make(physics, group, dt);
+	solver_begin(physics, again);
+	for (uint32_t i = 0; i < physics->world->groups.count; i++) {
+		struct group *group = group_at_hand(physics, i);
+		physics->stepping = group;
+		load(physics, group);
+		control_joints(physics, group, dt);
+		solver_begin_group(physics, group);
+		contact_make(physics, group, dt);
+		solver_end_group(physics, group);
+	}
+	physics->stepping = NULL;
 }
 
-static void step_group(struct physics *physics, struct group *group, double dt)
+static void step_world(struct physics *physics, double dt)
 {
-	begin_group(physics, group, dt, false);
-	bool good = solver_step(physics, group, dt);
+	begin_world(physics, dt, false);
+	bool good = solver_step(physics, dt);
 	dJointGroupEmpty(physics->contacts);
 	if (good)
 		return;
-	begin_group(physics, group, dt, true);
-	solver_find_lost(physics, group, dt);
+	begin_world(physics, dt, true);
+	solver_find_lost(physics, dt);
 	dJointGroupEmpty(physics->contacts);
-	begin_group(physics, group, dt, true);
-	(void)solver_step(physics, group, dt);
+	begin_world(physics, dt, true);
+	(void)solver_step(physics, dt);
 	dJointGroupEmpty(physics->contacts);
 }
 
@@ -260,11 +280,23 @@ static void note_held(struct physics *physics, const struct group *group)
 	}
 }
 
-static void note_time(struct physics *physics, const struct group *group, uint64_t ns)
+/* Groups of one world are stepped in one call: what each of them cost goes about by the square of its rows. */
+static double weight_of(const struct group *group)
 {
-	for (uint32_t i = 0; i < group->members.count; i++)
-		physics->instances[group->members.at[i]]->measured_ns =
-			(uint32_t)MIN(ns / group->members.count, UINT32_MAX);
+	return 1 + (double)group->rows * group->rows;
+}
+
+static void note_time(struct physics *physics, uint64_t ns)
+{
+	double weights = 0;
+	for (uint32_t g = 0; g < physics->world->groups.count; g++)
+		weights += weight_of(group_at_hand(physics, g));
+	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
+		const struct group *group = group_at_hand(physics, g);
+		double share_ns = (double)ns * weight_of(group) / weights / group->members.count;
+		for (uint32_t i = 0; i < group->members.count; i++)
+			physics->instances[group->members.at[i]]->measured_ns = (uint32_t)MIN(share_ns, UINT32_MAX);
+	}
 }
 
 static void note_diverged(struct physics *owner, uint32_t model)
@@ -290,18 +322,20 @@ static void store_group(struct physics *physics, struct physics *owner, struct g
 	}
 }
 
-/* Storing included: what ODE has of a group is still in the cache then. */
-static void work_on(struct physics *physics, struct physics *owner, struct group *group)
+/* Storing included: what ODE has of a world is still in the cache then. */
+static void work_on(struct physics *physics, struct physics *owner, struct ode_world *world)
 {
 	uint64_t begin_ns = owner->timed ? clock_now_ns() : 0;
-	physics->stepping = group;
-	if (group->memory != &physics->memory)
-		ode_lend_memory(group->world, &physics->memory);
-	group->memory = &physics->memory;
-	step_group(physics, group, owner->dt);
-	store_group(physics, owner, group);
+	physics->owner = owner;
+	physics->world = world;
+	if (world->memory != &physics->memory)
+		ode_lend_memory(world->id, &physics->memory);
+	world->memory = &physics->memory;
+	step_world(physics, owner->dt);
+	for (uint32_t i = 0; i < world->groups.count; i++)
+		store_group(physics, owner, group_at_hand(physics, i));
 	if (owner->timed)
-		note_time(physics, group, clock_now_ns() - begin_ns);
+		note_time(physics, clock_now_ns() - begin_ns);
 }
 
 /* Nobody else has these models: one that is taken is taken once. */
@@ -317,6 +351,16 @@ static void give_back(struct physics *physics, const struct group *group)
 		physics->instances[group->members.at[i]] = NULL;
 }
 
+static void work_for(struct physics *physics, struct physics *owner, struct ode_world *world)
+{
+	for (uint32_t i = 0; i < world->groups.count; i++)
+		borrow(physics, owner, &owner->groups.at[world->groups.at[i]]);
+	work_on(physics, owner, world);
+	for (uint32_t i = 0; i < world->groups.count; i++)
+		give_back(physics, &owner->groups.at[world->groups.at[i]]);
+	physics->stats.helped += world->groups.count;
+}
+
 /* --- the step, in parts ------------------------------------------------------------------------------------------- */
 
 struct step_call {
@@ -326,14 +370,40 @@ struct step_call {
 	uint32_t first, count;
 };
 
+static bool is_finite(const struct instance *instance, uint32_t bodies)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < bodies; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			sum += dBodyGetPosition(instance->bodies[i])[k] + dBodyGetLinearVel(instance->bodies[i])[k] +
+			       dBodyGetAngularVel(instance->bodies[i])[k] + dBodyGetQuaternion(instance->bodies[i])[k];
+	return isfinite(sum);
+}
+
+/* The first of the world at hand whose numbers ODE has spoilt; if none, the first. */
+static uint32_t who_is_spoilt(const struct physics *physics)
+{
+	if (!physics->world)
+		return SCENE_NONE;
+	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
+		const struct group *group = group_at_hand(physics, g);
+		for (uint32_t i = 0; i < group->members.count; i++) {
+			uint32_t model = group->members.at[i];
+			if (!is_finite(physics->instances[model], physics->scene->models[model].body_count))
+				return model;
+		}
+	}
+	return group_at_hand(physics, 0)->members.at[0];
+}
+
 static troupe_status gave_up(
 	struct physics *physics, struct physics *owner, const char *message, struct troupe_error *error)
 {
-	const struct group *group = physics->stepping;
+	uint32_t model = physics->stepping ? physics->stepping->members.at[0] : who_is_spoilt(physics);
 	atomic_store(&physics->gave_up, true);
 	atomic_store(&owner->gave_up, true);
 	return fail(error, TROUPE_EDIVERGED, "model '%s', or what touches it, diverged: the physics gave up: %s",
-		group && group->members.count ? physics->scene->models[group->members.at[0]].name : "?", message);
+		model == SCENE_NONE ? "?" : physics->scene->models[model].name, message);
 }
 
 static void begin_under_guard(void *ctx)
@@ -351,6 +421,7 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	physics->step++;
 	physics->dt = dt;
 	physics->stepping = NULL;
+	physics->world = NULL;
 	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* seen with what is shared */
 	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
 	if (!ode_guard(begin_under_guard, &call, message, sizeof message))
@@ -358,21 +429,20 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	return TROUPE_OK;
 }
 
-uint32_t physics_group_count(const struct physics *physics)
+uint32_t physics_world_count(const struct physics *physics)
 {
-	return physics->busy_groups.count;
+	return physics->busy_worlds.count;
 }
 
 static void work_under_guard(void *ctx)
 {
 	struct step_call *call = ctx;
-	for (uint32_t g = call->first; g < call->first + call->count; g++) {
-		struct group *group = &call->owner->groups.at[call->owner->busy_groups.at[g]];
-		if (call->physics != call->owner)
-			borrow(call->physics, call->owner, group);
-		work_on(call->physics, call->owner, group);
-		if (call->physics != call->owner)
-			give_back(call->physics, group);
+	for (uint32_t w = call->first; w < call->first + call->count; w++) {
+		struct ode_world *world = &call->owner->worlds.at[call->owner->busy_worlds.at[w]];
+		if (call->physics == call->owner)
+			work_on(call->physics, call->owner, world);
+		else
+			work_for(call->physics, call->owner, world);
 	}
 }
 
@@ -385,7 +455,6 @@ troupe_status physics_work(
 		return TROUPE_OK; /* it was said, and the step is worth nothing */
 	if (!ode_guard(work_under_guard, &call, message, sizeof message))
 		return gave_up(physics, owner, message, error);
-	physics->stats.helped += physics == owner ? 0 : count;
 	return TROUPE_OK;
 }
 

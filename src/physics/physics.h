@@ -1,14 +1,15 @@
 /* Rigid bodies for the models that one runner simulates: groups, contacts, the step. The only user of ODE.
  *
- * Models that may touch share a group, and each group has an ODE world of its own. Groups are made from the pairs of
- * models whose boxes overlap in state k and kept for a while after; results do not depend on them (rules in
- * ../DETERMINISM.md, shown by tests with one rule broken at a time). Every step starts by loading state k into ODE, so
- * nothing that matters hides there, and a model can be taken over from its state alone.
+ * Models that may touch share a group, and each group is in one ODE world, of its own or with other small ones. Groups
+ * are made from the pairs of models whose boxes overlap in state k and kept for a while after; results depend neither
+ * on them nor on who shares a world (rules in ../DETERMINISM.md, shown by tests with one rule broken at a time). Every
+ * step starts by loading state k into ODE, so nothing that matters hides there, and a model can be taken over from its
+ * state alone.
  *
  * Thread: physics_init_process() once per process from any thread; a struct physics belongs to the thread that made it
- * and is destroyed there; another may work on its groups, see physics_work(). Allocates: when groups change or grow; a
- * warm step does not. Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller of the
- * two, stiffness in series, damping added, correcting velocity the smaller, minimum depth the larger. */
+ * and is destroyed there; another may work on its ODE worlds, see physics_work(). Allocates: when groups change or
+ * grow; a warm step does not. Surfaces combine as Gazebo's ODE did: friction, restitution and its threshold the smaller
+ * of the two, stiffness in series, damping added, correcting velocity the smaller, minimum depth the larger. */
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 
@@ -48,7 +49,7 @@ struct physics_pair {
 
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
-	uint64_t lost;               /* steps of groups that were begun anew because the exact solver failed */
+	uint64_t lost;               /* steps of ODE worlds that were begun anew because the exact solver failed */
 	uint64_t helped;             /* steps of other owners' groups */
 	uint32_t groups;
 };
@@ -70,6 +71,8 @@ void physics_destroy(struct physics *physics);
 /* Models without bodies are passed over. */
 void physics_take(struct physics *physics, uint32_t model);
 void physics_release(struct physics *physics, uint32_t model);
+/* Others are going to work on its steps, too, which shall therefore not fall into too few ODE worlds. */
+void physics_share(struct physics *physics);
 /* The models taken, ascending. */
 const indices *physics_taken(const struct physics *physics);
 
@@ -110,9 +113,9 @@ uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
  * the three, the error names the model and `next` is worth nothing; the step need not be ended then. */
 troupe_status physics_begin(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
 	struct troupe_error *error);
-/* Of the step that was begun. */
-uint32_t physics_group_count(const struct physics *physics);
-/* Works on groups of the owner, who may be physics itself; each group once in a step. physics is this thread's, of the
+/* ODE worlds of the step that was begun. */
+uint32_t physics_world_count(const struct physics *physics);
+/* Works on ODE worlds of the owner, who may be physics itself; each once in a step. physics is this thread's, of the
  * same scene and state, and has begun the step, too; the owner neither begins nor ends one meanwhile. */
 troupe_status physics_work(
 	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);

@@ -32,16 +32,21 @@ static void join_joint(struct physics *physics, uint32_t index)
 	join(physics, (struct island_join){joint->parent, joint->child, joint_rows(physics, index)});
 }
 
-static void find_islands(struct physics *physics, const struct group *group, bool keep_lost)
+static void list_bodies(struct physics *physics)
 {
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
-		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
-			physics->island[b] = b;
-			physics->island_rows[b] = 0;
-			physics->island_lost[b] &= keep_lost;
+	physics->bodies.count = 0;
+	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
+		const struct group *group = group_at_hand(physics, g);
+		for (uint32_t i = 0; i < group->members.count; i++) {
+			const struct scene_model *m = &physics->scene->models[group->members.at[i]];
+			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+				vec_push(&physics->bodies, b);
 		}
 	}
+}
+
+static void join_joints(struct physics *physics, const struct group *group)
+{
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
@@ -49,14 +54,32 @@ static void find_islands(struct physics *physics, const struct group *group, boo
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		join_joint(physics, group->world_joints.at[i].index);
+}
+
+static void find_islands(struct physics *physics, bool keep_lost)
+{
+	list_bodies(physics);
+	for (uint32_t i = 0; i < physics->bodies.count; i++) {
+		uint32_t b = physics->bodies.at[i];
+		physics->island[b] = b;
+		physics->island_rows[b] = 0;
+		physics->island_lost[b] &= keep_lost;
+	}
+	for (uint32_t g = 0; g < physics->world->groups.count; g++)
+		join_joints(physics, group_at_hand(physics, g));
 	for (uint32_t i = 0; i < physics->joins.count; i++)
 		join(physics, physics->joins.at[i]);
 }
 
-void solver_begin(struct physics *physics, const struct group *group, bool again)
+void solver_begin(struct physics *physics, bool again)
 {
 	physics->begun_again = again;
 	physics->joins.count = 0;
+	physics->rows_most = 0;
+}
+
+void solver_begin_group(struct physics *physics, const struct group *group)
+{
 	physics->rows = 0;
 	for (uint32_t i = 0; i < group->members.count; i++)
 		physics->rows += physics->instances[group->members.at[i]]->joint_rows;
@@ -68,6 +91,12 @@ void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint
 {
 	vec_push(&physics->joins, (struct island_join){body_a, body_b, rows});
 	physics->rows += rows;
+}
+
+void solver_end_group(struct physics *physics, struct group *group)
+{
+	group->rows = physics->rows;
+	physics->rows_most = MAX(physics->rows_most, physics->rows);
 }
 
 static bool is_exact(const struct physics *physics, uint32_t root)
@@ -85,18 +114,15 @@ static bool is_exact(const struct physics *physics, uint32_t root)
 }
 
 /* ODE steps islands that have an enabled body, and only those. */
-static void enable(struct physics *physics, const struct group *group,
-	bool (*which)(struct physics *physics, uint32_t root, uint32_t argument), uint32_t argument)
+static void enable(struct physics *physics, bool (*which)(struct physics *physics, uint32_t root, uint32_t argument),
+	uint32_t argument)
 {
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
-		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
-			dBodyID body = instance_body(physics, b);
-			if (which(physics, root_of(physics, b), argument))
-				dBodyEnable(body);
-			else
-				dBodyDisable(body);
-		}
+	for (uint32_t i = 0; i < physics->bodies.count; i++) {
+		dBodyID body = instance_body(physics, physics->bodies.at[i]);
+		if (which(physics, root_of(physics, physics->bodies.at[i]), argument))
+			dBodyEnable(body);
+		else
+			dBodyDisable(body);
 	}
 }
 
@@ -123,57 +149,53 @@ static bool all_exact(const struct physics *physics)
 	if (physics->begun_again)
 		return false;
 	return physics->options.solver == PHYSICS_SOLVER_WORLD ||
-	       (physics->options.solver == PHYSICS_SOLVER_AUTO && physics->rows <= physics->options.exact_rows_max);
+	       (physics->options.solver == PHYSICS_SOLVER_AUTO &&
+		       physics->rows_most <= physics->options.exact_rows_max);
 }
 
-static void step_by_island(struct physics *physics, struct group *group, double dt)
+static void step_by_island(struct physics *physics, double dt)
 {
 	bool found[2] = {false, false};
-	find_islands(physics, group, physics->begun_again);
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
-		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-			if (root_of(physics, b) == b)
-				found[is_exact(physics, b)] = true;
-	}
+	find_islands(physics, physics->begun_again);
+	for (uint32_t i = 0; i < physics->bodies.count; i++)
+		if (root_of(physics, physics->bodies.at[i]) == physics->bodies.at[i])
+			found[is_exact(physics, physics->bodies.at[i])] = true;
 	for (uint32_t exact = 0; exact < 2; exact++) {
 		if (!found[exact])
 			continue;
 		if (found[!exact])
-			enable(physics, group, of_kind, exact);
+			enable(physics, of_kind, exact);
 		if (exact)
-			dWorldStep(group->world, dt);
+			dWorldStep(physics->world->id, dt);
 		else
-			dWorldQuickStep(group->world, dt);
+			dWorldQuickStep(physics->world->id, dt);
 	}
 	if (found[0] && found[1])
-		enable(physics, group, any, 0);
+		enable(physics, any, 0);
 }
 
-bool solver_step(struct physics *physics, struct group *group, double dt)
+bool solver_step(struct physics *physics, double dt)
 {
 	(void)ode_take_lost();
 	if (all_exact(physics))
-		dWorldStep(group->world, dt);
+		dWorldStep(physics->world->id, dt);
 	else
-		step_by_island(physics, group, dt);
+		step_by_island(physics, dt);
 	return !ode_take_lost();
 }
 
-/* One island at a time: ODE does not say which of them it was, and the others of the group must not suffer. */
-void solver_find_lost(struct physics *physics, struct group *group, double dt)
+/* One island at a time: ODE does not say which of them it was, and the others must not suffer. */
+void solver_find_lost(struct physics *physics, double dt)
 {
-	find_islands(physics, group, false);
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
-		for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
-			if (root_of(physics, b) != b || !is_exact(physics, b))
-				continue;
-			enable(physics, group, this_one, b);
-			dWorldStep(group->world, dt);
-			physics->island_lost[b] = ode_take_lost();
-		}
+	find_islands(physics, false);
+	for (uint32_t i = 0; i < physics->bodies.count; i++) {
+		uint32_t b = physics->bodies.at[i];
+		if (root_of(physics, b) != b || !is_exact(physics, b))
+			continue;
+		enable(physics, this_one, b);
+		dWorldStep(physics->world->id, dt);
+		physics->island_lost[b] = ode_take_lost();
 	}
-	enable(physics, group, any, 0);
+	enable(physics, any, 0);
 	physics->stats.lost++;
 }

@@ -51,6 +51,7 @@ void secondary_join(struct secondary *secondary, struct secondary *const *mates,
 	secondary->mates = mates;
 	secondary->mate_count = count;
 	secondary->spins = spins;
+	physics_share(secondary->physics);
 }
 
 struct physics_stats secondary_physics_stats(const struct secondary *secondary)
@@ -120,9 +121,9 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 
 static void work_on(struct secondary *secondary, struct secondary *owner, uint32_t part)
 {
-	uint32_t groups = physics_group_count(owner->physics);
-	uint32_t first = (uint32_t)((uint64_t)groups * part / owner->parts);
-	uint32_t end = (uint32_t)((uint64_t)groups * (part + 1) / owner->parts);
+	uint32_t worlds = physics_world_count(owner->physics);
+	uint32_t first = (uint32_t)((uint64_t)worlds * part / owner->parts);
+	uint32_t end = (uint32_t)((uint64_t)worlds * (part + 1) / owner->parts);
 	struct troupe_error error;
 	troupe_status status = physics_work(secondary->physics, owner->physics, first, end - first, &error);
 	if (status)
@@ -190,16 +191,16 @@ static troupe_status step_physics(
 	struct physics *physics = secondary->physics;
 	struct ack *ack = &secondary->ack;
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
-	uint32_t groups = ack->status ? 0 : physics_group_count(physics);
+	uint32_t worlds = ack->status ? 0 : physics_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
-		secondary->parts = MIN(groups, PARTS_MAX);
+		secondary->parts = MIN(worlds, PARTS_MAX);
 		share_open(&secondary->share, secondary->parts);
 		if (step->help_first)
 			help_others(secondary);
 		finish_own(secondary);
 	} else if (!ack->status) {
-		ack->status = physics_work(physics, physics, 0, groups, &ack->error);
+		ack->status = physics_work(physics, physics, 0, worlds, &ack->error);
 	}
 	if (!ack->status)
 		ack->status = physics_end(physics, secondary->shared->boxes, &ack->error);

@@ -1,0 +1,114 @@
+/* ODE worlds: which groups are stepped in which.
+ *
+ * What one call of ODE's costs beside the work on its islands is shared by all that is in the world: 8 robots in one
+ * save some 5 % of a step. A group of more than one model has a world of its own, since it comes and goes with what its
+ * models touch, and so has one that is large; the others are put together while there is room. Nothing is moved from
+ * one world to another: whoever leaves makes room for the next. Which groups are together makes no difference to any
+ * bit, since no island reaches from one to another. */
+#include "physics/internal.h"
+
+enum {
+	BODIES_MAX = 32, /* of small groups in one world */
+	PARTS = 32,      /* into which a step that is shared should fall at least */
+};
+
+static void set_up_world(const struct physics *physics, struct ode_world *world)
+{
+	const struct sdf_physics *profile = &physics->scene->sdf->physics;
+	const struct vec3 g = physics->scene->gravity;
+	world->id = dWorldCreate();
+	world->threading = dThreadingAllocateSelfThreadedImplementation();
+	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
+	dWorldSetStepThreadingImplementation(
+		world->id, dThreadingImplementationGetFunctions(world->threading), world->threading);
+	ode_lend_memory(world->id, &physics->memory);
+	world->memory = &physics->memory;
+	dWorldSetGravity(world->id, g.x, g.y, g.z);
+	dWorldSetERP(world->id, profile->erp);
+	dWorldSetCFM(world->id, MAX(profile->cfm, PHYSICS_CFM_MIN));
+	dWorldSetQuickStepNumIterations(world->id, (int)profile->iterations);
+	dWorldSetQuickStepW(world->id, profile->sor);
+	dWorldSetContactSurfaceLayer(world->id, 0); /* contact.c sees to depth and correcting velocity itself */
+	dWorldSetDamping(world->id, 0, 0);
+	dWorldSetLinearDampingThreshold(world->id, 0);
+	dWorldSetAngularDampingThreshold(world->id, 0);
+}
+
+/* When others are to work on a step it must not fall into too few parts. */
+static uint32_t room(const struct physics *physics)
+{
+	return physics->shared ? MIN(physics->taken_bodies / PARTS, BODIES_MAX) : BODIES_MAX;
+}
+
+static uint32_t empty_world(struct physics *physics)
+{
+	if (physics->free_worlds.count)
+		return physics->free_worlds.at[--physics->free_worlds.count];
+	vec_push(&physics->worlds, (struct ode_world){0});
+	set_up_world(physics, &physics->worlds.at[physics->worlds.count - 1]);
+	return physics->worlds.count - 1;
+}
+
+static void open_world(struct physics *physics, uint32_t index)
+{
+	physics->worlds.at[index].open = true;
+	vec_push(&physics->open_worlds, index);
+}
+
+/* One that is full is looked at again when somebody leaves it. */
+static uint32_t world_with_room(struct physics *physics, uint32_t bodies)
+{
+	for (; physics->open_worlds.count; physics->open_worlds.count--) {
+		uint32_t index = physics->open_worlds.at[physics->open_worlds.count - 1];
+		if (physics->worlds.at[index].bodies + bodies <= room(physics))
+			return index;
+		physics->worlds.at[index].open = false;
+	}
+	uint32_t index = empty_world(physics);
+	open_world(physics, index);
+	return index;
+}
+
+static uint32_t count_bodies(const struct physics *physics, const struct group *group)
+{
+	uint32_t bodies = 0;
+	for (uint32_t i = 0; i < group->members.count; i++)
+		bodies += physics->scene->models[group->members.at[i]].body_count;
+	return bodies;
+}
+
+void ode_world_enter(struct physics *physics, uint32_t index)
+{
+	struct group *group = &physics->groups.at[index];
+	group->bodies = count_bodies(physics, group);
+	bool small = group->members.count == 1 && group->bodies * 2 <= room(physics);
+	group->world = small ? world_with_room(physics, group->bodies) : empty_world(physics);
+	struct ode_world *world = &physics->worlds.at[group->world];
+	world->bodies += group->bodies;
+	vec_push(&world->groups, index);
+}
+
+void ode_world_leave(struct physics *physics, uint32_t index)
+{
+	const struct group *group = &physics->groups.at[index];
+	struct ode_world *world = &physics->worlds.at[group->world];
+	uint32_t i = 0, kept = 0;
+	for (; i < world->groups.count; i++)
+		if (world->groups.at[i] != index)
+			world->groups.at[kept++] = world->groups.at[i];
+	world->groups.count = kept;
+	world->bodies -= group->bodies;
+	if (world->open)
+		return;
+	if (kept)
+		open_world(physics, group->world);
+	else
+		vec_push(&physics->free_worlds, group->world);
+}
+
+void ode_world_fini(struct ode_world *world)
+{
+	vec_free(&world->groups);
+	ode_destroy_world(world->id);
+	dThreadingFreeImplementation(world->threading);
+}
