@@ -81,6 +81,11 @@ static struct spread spread_of(const struct bench_samples *samples)
 	return (struct spread){n % 2 ? s.at[n / 2] : (s.at[n / 2 - 1] + s.at[n / 2]) / 2, s.at[0], s.at[n - 1]};
 }
 
+double bench_median(const struct bench_samples *samples)
+{
+	return spread_of(samples).median;
+}
+
 static struct bench_samples ratios_of(const struct bench_samples *values, const struct bench_samples *baselines)
 {
 	struct bench_samples ratios = {0};

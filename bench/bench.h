@@ -37,6 +37,7 @@ struct bench_samples { /* zeroed: none */
 };
 
 void bench_add(struct bench_samples *samples, double value);
+double bench_median(const struct bench_samples *samples);
 
 struct bench_row {
 	const char *subject, *unit;

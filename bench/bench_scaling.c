@@ -87,7 +87,7 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 	struct bench_samples mine = {0}, theirs = {0};
 	char *world = robots_world(robots, SPACING), subject[64];
 	struct troupe_server *one = bench_server(world, 1), *many = bench_server(world, threads);
-	struct bare *bare = bare_create(robots, SPACING);
+	struct bare *bare = bare_create(BARE_MANY_WORLDS, robots, SPACING);
 	account = (struct account){0};
 	snprintf(subject, sizeof subject, "%d robots, speed-up on %d", robots, threads);
 	uint64_t until = 0;

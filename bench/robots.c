@@ -158,6 +158,7 @@ struct bare_robot {
 };
 
 struct bare {
+	enum bare_kind kind;
 	int count;
 	struct bare_robot *robots;
 };
@@ -174,7 +175,7 @@ static void add_body(struct bare_robot *r, int i, dGeomID geom, double mass, dou
 	dGeomSetBody(geom, r->body[i]);
 }
 
-static void make_robot(struct bare_robot *r, double x, double y)
+static void make_world(struct bare_robot *r)
 {
 	r->world = dWorldCreate();
 	r->threading = dThreadingAllocateSelfThreadedImplementation();
@@ -185,6 +186,10 @@ static void make_robot(struct bare_robot *r, double x, double y)
 	/* SDF's defaults for contacts, as near as ODE's own settings come to them */
 	dWorldSetContactMaxCorrectingVel(r->world, 0.01);
 	dWorldSetContactSurfaceLayer(r->world, 0.001);
+}
+
+static void make_robot(struct bare_robot *r, double x, double y)
+{
 	r->plane = dCreatePlane(0, 0, 0, 1, 0);
 	add_body(r, 0, dCreateBox(0, 0.6, 0.4, 0.2), 10, 0.16666667, 0.33333333, 0.43333333, x, y, 0.25);
 	add_body(r, 1, dCreateSphere(0, 0.1), 1, 0.004, 0.004, 0.004, x + 0.22, y, 0.1);
@@ -207,16 +212,31 @@ static void make_robot(struct bare_robot *r, double x, double y)
 	}
 }
 
-struct bare *bare_create(int count, double spacing)
+struct bare *bare_create(enum bare_kind kind, int count, double spacing)
 {
 	struct bare *bare = mem_alloc(sizeof *bare);
+	bare->kind = kind;
 	bare->count = count;
 	bare->robots = mem_alloc((size_t)count * sizeof *bare->robots);
 	dInitODE2(0);
 	bare_thread_begin();
-	for (int i = 0; i < count; i++)
-		make_robot(&bare->robots[i], (i % side(count)) * spacing, (i / side(count)) * spacing);
+	for (int i = 0; i < count; i++) {
+		struct bare_robot *r = &bare->robots[i];
+		if (i && kind == BARE_ONE_WORLD)
+			*r = bare->robots[0];
+		else
+			make_world(r);
+		if (i && kind == BARE_SHARED_MEMORY)
+			dWorldUseSharedWorkingMemory(r->world, bare->robots[0].world);
+		make_robot(r, (i % side(count)) * spacing, (i / side(count)) * spacing);
+	}
 	return bare;
+}
+
+const char *bare_kind_name(enum bare_kind kind)
+{
+	static const char *const names[] = {"a world each", "one memory", "one world"};
+	return names[kind];
 }
 
 void bare_thread_begin(void)
@@ -224,22 +244,29 @@ void bare_thread_begin(void)
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 }
 
+static void collide(const struct bare_robot *r)
+{
+	for (int g = 0; g < BODIES; g++) {
+		dContactGeom found[CONTACTS_MAX];
+		int count = dCollide(r->geom[g], r->plane, CONTACTS_MAX, found, sizeof found[0]);
+		for (int c = 0; c < count; c++) {
+			dContact contact = {.geom = found[c],
+				.surface = {.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP,
+					.mu = 1,
+					.soft_cfm = 1 / (STEP * KP + KD),
+					.soft_erp = STEP * KP / (STEP * KP + KD)}};
+			dJointAttach(dJointCreateContact(r->world, r->contacts, &contact), r->body[g], 0);
+		}
+	}
+}
+
 void bare_step(struct bare *bare, int first, int last)
 {
 	for (int i = first; i < last; i++) {
 		struct bare_robot *r = &bare->robots[i];
-		for (int g = 0; g < BODIES; g++) {
-			dContactGeom found[CONTACTS_MAX];
-			int count = dCollide(r->geom[g], r->plane, CONTACTS_MAX, found, sizeof found[0]);
-			for (int c = 0; c < count; c++) {
-				dContact contact = {.geom = found[c],
-					.surface = {.mode = dContactApprox1 | dContactSoftCFM | dContactSoftERP,
-						.mu = 1,
-						.soft_cfm = 1 / (STEP * KP + KD),
-						.soft_erp = STEP * KP / (STEP * KP + KD)}};
-				dJointAttach(dJointCreateContact(r->world, r->contacts, &contact), r->body[g], 0);
-			}
-		}
+		collide(r);
+		if (bare->kind == BARE_ONE_WORLD && i + 1 < last)
+			continue;
 		dWorldStep(r->world, STEP);
 		dJointGroupEmpty(r->contacts);
 	}
@@ -254,16 +281,22 @@ uint64_t bare_hash(const struct bare *bare)
 	return sum;
 }
 
+static void destroy_world(struct bare_robot *r)
+{
+	dJointGroupDestroy(r->contacts);
+	dWorldDestroy(r->world);
+	dThreadingFreeImplementation(r->threading);
+}
+
 void bare_destroy(struct bare *bare)
 {
-	for (int i = 0; i < bare->count; i++) {
+	for (int i = bare->count - 1; i >= 0; i--) { /* whose memory the others share, last */
 		struct bare_robot *r = &bare->robots[i];
 		for (int g = 0; g < BODIES; g++)
 			dGeomDestroy(r->geom[g]);
 		dGeomDestroy(r->plane);
-		dJointGroupDestroy(r->contacts);
-		dWorldDestroy(r->world);
-		dThreadingFreeImplementation(r->threading);
+		if (!i || bare->kind != BARE_ONE_WORLD)
+			destroy_world(r);
 	}
 	free(bare->robots);
 	free(bare);

@@ -16,11 +16,19 @@ char *robots_world_in_levels(int count, double spacing);
 /* The same, every robot a performer, with one level only, in which the first half of the robots begin. */
 char *robots_world_half_in_a_level(int count, double spacing);
 
+/* The bare loop: exact solver, contacts with the plane only, made by asking each geom: no broad phase is faster. */
+enum bare_kind {
+	BARE_MANY_WORLDS,   /* one for each robot */
+	BARE_SHARED_MEMORY, /* the same, and they take turns in one stepping memory */
+	BARE_ONE_WORLD,     /* one for all */
+	BARE_KINDS,
+};
+
 struct bare;
-/* The bare loop: one ODE world per robot, exact solver, contacts with the plane only, made by asking each geom: no
- * broad phase is faster. */
-struct bare *bare_create(int count, double spacing);
-/* Steps robots [first, last) once. Different threads may step different robots. */
+struct bare *bare_create(enum bare_kind kind, int count, double spacing);
+const char *bare_kind_name(enum bare_kind kind);
+/* Steps robots [first, last) once; all of them in one world. With many worlds, different threads may step different
+ * robots. */
 void bare_step(struct bare *bare, int first, int last);
 /* On every thread that steps. */
 void bare_thread_begin(void);
