@@ -1,0 +1,180 @@
+/* Who shares an ODE world with whom: small models that touch nothing, as many as there is room for; and that it makes
+ * no difference to anybody. */
+#include "physics/physics.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(ode_worlds, .timeout = 60);
+
+enum { CRATES = 70, IN_A_WORLD = 32 };
+#define DT 0.001
+
+/* Crates of different kinds over a plane, 3 m apart, that fall on an edge; the world of one test. */
+struct place {
+	struct sdf *sdf;
+	struct scene *scene;
+	struct state *state;
+	struct control control;
+	struct aabb_line *boxes;
+	uint32_t *present;
+	uint32_t ground;
+};
+
+static char *world_text(void)
+{
+	struct text out = {0};
+	text_add(&out, "<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'>"
+		       "<collision name='c'><geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry>"
+		       "</collision></link></model>");
+	for (int i = 0; i < CRATES; i++)
+		text_add(&out,
+			"<model name='crate_%d'><pose>%d 0 0.8 0.3 0.%d 0</pose><link "
+			"name='l'><inertial><mass>%d</mass>"
+			"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial><collision "
+			"name='c'><geometry>"
+			"<box><size>1 1 %g</size></box></geometry></collision></link></model>",
+			i, 3 * i, 1 + i % 9, 1 + i % 5, 0.5 + 0.01 * i);
+	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+static void begin(struct place *place)
+{
+	struct troupe_error error = {0};
+	struct sdf_options sdf_options = {0};
+	struct scene_options scene_options = {0};
+	char *text = world_text();
+	*place = (struct place){0};
+	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", &sdf_options, &place->sdf, &error), TROUPE_OK, "%s",
+		error.text);
+	free(text);
+	cr_assert_eq(scene_create(&place->sdf->worlds.at[0], &scene_options, &place->scene, &error), TROUPE_OK, "%s",
+		error.text);
+	cr_assert_eq(physics_init_process(&error), TROUPE_OK, "%s", error.text);
+	const struct scene *scene = place->scene;
+	uint32_t *words = mem_alloc(scene->room.models * sizeof *words);
+	place->state = state_create(scene, words);
+	free(words);
+	place->control.joints = mem_alloc_lines((scene->joint_count + 1) * sizeof *place->control.joints);
+	place->control.bodies = mem_alloc_lines(scene->body_count * sizeof *place->control.bodies);
+	place->control.models = mem_alloc_lines(scene->model_count * sizeof *place->control.models);
+	place->boxes = mem_alloc_lines(scene->room.models * sizeof *place->boxes);
+	place->present = mem_alloc(scene->room.models * sizeof *place->present);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (!scene->models[m].body_count)
+			place->present[place->ground = m] = 1;
+}
+
+static void end(struct place *place)
+{
+	free(place->control.joints);
+	free(place->control.bodies);
+	free(place->control.models);
+	free(place->boxes);
+	free(place->present);
+	state_destroy(place->state);
+	scene_destroy(place->scene);
+	sdf_free(place->sdf);
+}
+
+static uint32_t crate(const struct place *place, uint32_t i)
+{
+	return i < place->ground ? i : i + 1;
+}
+
+/* A runner that has crates [first, last). */
+static struct physics *runner(const struct place *place, uint32_t first, uint32_t last)
+{
+	static const struct physics_options options = {0};
+	struct physics *physics = physics_create(place->scene, place->state, &place->control, &options);
+	for (uint32_t i = first; i < last; i++)
+		physics_take(physics, crate(place, i));
+	physics_set_statics(physics, place->present);
+	return physics;
+}
+
+static uint32_t step(
+	const struct place *place, struct physics *physics, const struct physics_pair *pairs, uint32_t count)
+{
+	struct troupe_error error = {0};
+	cr_assert_eq(physics_begin(physics, pairs, count, DT, &error), TROUPE_OK, "%s", error.text);
+	uint32_t worlds = physics_world_count(physics);
+	cr_assert_eq(physics_work(physics, physics, 0, worlds, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(physics_end(physics, place->boxes, &error), TROUPE_OK, "%s", error.text);
+	for (uint32_t i = 0; i < physics_awake(physics)->count; i++)
+		state_advance(place->state, physics_awake(physics)->at[i]);
+	return worlds;
+}
+
+Test(ode_worlds, small_ones_share)
+{
+	struct place place;
+	begin(&place);
+	struct physics *physics = runner(&place, 0, CRATES);
+	cr_assert_eq(step(&place, physics, NULL, 0), (CRATES + IN_A_WORLD - 1) / IN_A_WORLD);
+	physics_destroy(physics);
+	end(&place);
+}
+
+Test(ode_worlds, those_that_may_touch_have_one_of_their_own_and_their_places_are_given_away)
+{
+	struct place place;
+	begin(&place);
+	const uint32_t full = 2 * IN_A_WORLD;
+	struct physics *physics = runner(&place, 0, full);
+	const struct physics_pair pair = {crate(&place, 3), crate(&place, 40)};
+	cr_assert_eq(step(&place, physics, NULL, 0), 2);
+	cr_assert_eq(step(&place, physics, &pair, 1), 3, "the pair has no world of its own");
+	cr_assert_eq(physics_stats(physics).regroups, full + 1, "others were built anew");
+	physics_take(physics, crate(&place, full));
+	physics_take(physics, crate(&place, full + 1));
+	cr_assert_eq(step(&place, physics, &pair, 1), 3, "the places of the pair were not given away");
+	physics_take(physics, crate(&place, full + 2));
+	cr_assert_eq(step(&place, physics, &pair, 1), 4, "there was no room left");
+	physics_release(physics, crate(&place, 3));
+	physics_release(physics, crate(&place, 40));
+	physics_release(physics, crate(&place, full + 2));
+	cr_assert_eq(step(&place, physics, NULL, 0), 2, "a world without groups is stepped");
+	physics_destroy(physics);
+	end(&place);
+}
+
+Test(ode_worlds, a_step_that_others_work_on_falls_into_many)
+{
+	struct place place;
+	begin(&place);
+	struct physics *physics = runner(&place, 0, CRATES);
+	physics_share(physics);
+	cr_assert_eq(step(&place, physics, NULL, 0), CRATES / 2);
+	physics_destroy(physics);
+	end(&place);
+}
+
+/* Together, or each with a runner to itself: until all have fallen. */
+Test(ode_worlds, who_shares_one_makes_no_difference)
+{
+	enum { STEPS = 800 };
+	struct place together, apart;
+	struct physics *all, *each[CRATES];
+	begin(&together);
+	begin(&apart);
+	all = runner(&together, 0, CRATES);
+	for (uint32_t i = 0; i < CRATES; i++)
+		each[i] = runner(&apart, i, i + 1);
+	uint64_t first = state_hash(apart.state);
+	for (uint32_t k = 0; k < STEPS; k++) {
+		cr_assert_lt(step(&together, all, NULL, 0), CRATES / 8);
+		for (uint32_t i = 0; i < CRATES; i++)
+			step(&apart, each[i], NULL, 0);
+		cr_assert_eq(state_hash(together.state), state_hash(apart.state), "step %u", k);
+	}
+	cr_assert_neq(state_hash(apart.state), first);
+	cr_assert_gt(physics_stats(all).contacts, STEPS, "nothing has come down");
+	physics_destroy(all);
+	for (uint32_t i = 0; i < CRATES; i++)
+		physics_destroy(each[i]);
+	end(&together);
+	end(&apart);
+}
