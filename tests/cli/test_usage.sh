@@ -526,7 +526,9 @@ sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sd
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
 grep -q '"iterations": [1-9]' r.json
 report $? 'no report of a run that failed'
-# ODE gives up in the middle of a step of several: who is named is whom it spoilt, wherever it stands among them
+# ODE gives up in the middle of a step of several: who is named is whom it spoilt, wherever it stands among them. What
+# ODE has then is in no state to be freed, and stays.
+with_leaks() { ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$@"; }
 # crate NAME X MOMENT
 crate()
 {
@@ -546,7 +548,7 @@ for order in 'spun one two' 'one spun two' 'one two spun'; do
 		done
 		echo '</world></sdf>'
 	} >crates.sdf
-	bad 4 "^troupe run: step [0-9]+: model 'spun', or what touches it, diverged: the physics gave up" \
+	with_leaks bad 4 "^troupe run: step [0-9]+: model 'spun', or what touches it, diverged: the physics gave up" \
 		run --rtf 0 --iterations 2000 --secondaries 1 crates.sdf
 done
 
