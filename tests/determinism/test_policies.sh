@@ -46,15 +46,20 @@ for options in '2 --distribution balanced' '3 --distribution balanced' '4 --dist
 	esac
 done
 
-# who has nothing to do works on what others have left: all robots on one secondary of two.
+# who has nothing to do works on what others have left: all robots on one secondary of two. Whether it comes to it is up
+# to the system, which may have no core for it during a run this short: some run of a few must show it.
 pins=$(sed -n 's/^ *<ref>\(robot_[0-9]*\)<.*/ --pin \1=1/p' "$worlds/large.sdf" | sort -u | tr -d '\n')
-# shellcheck disable=SC2086
-run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 2 $pins \
-	--report "$scratch/report.json"
-check "large, all robots on one of two: runs" $?
-cmp -s "$scratch/reference" "$scratch/other"
-check "large, all robots on one of two: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
-helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\)}.*/\1/p' "$scratch/report.json")
+helped=0
+for try in 1 2 3 4 5 6 7 8; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 2 $pins \
+		--report "$scratch/report.json"
+	check "large, all robots on one of two, run $try: runs" $?
+	cmp -s "$scratch/reference" "$scratch/other"
+	check "large, all robots on one of two, run $try: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\)}.*/\1/p' "$scratch/report.json")
+	[ "${helped:-0}" -gt 0 ] && break
+done
 if [ "$(nproc)" -gt 1 ]; then
 	[ "${helped:-0}" -gt 0 ]
 	check "the other one helped: stepped ${helped:-no} groups that are not its own" $?
