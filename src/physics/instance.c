@@ -60,20 +60,32 @@ static bool is_held(const struct scene *scene, const struct scene_model *model)
 	return is_led(scene, model);
 }
 
-/* One block: what a step reads of a model lies together, the smallest last. */
+static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
+{
+	*block = (struct ode_block){.memory = memory, .bytes = (uint32_t)bytes};
+	return memory + bytes;
+}
+
+/* One piece: what a step reads of a model lies together. */
 static struct instance *lay_out(const struct scene_model *m)
 {
+	const struct ode_block_bytes ode = ode_block_bytes();
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
-	struct instance *instance = mem_alloc_lines(
-		sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
-		bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
-		joints * sizeof *instance->joints + geoms * sizeof *instance->centred);
+	size_t for_geoms = geoms * ode.geom, for_bodies = bodies * ode.body + joints * ode.joint;
+	struct instance *instance;
+	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
+			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
+			joints * sizeof *instance->joints + geoms * sizeof *instance->centred;
+	arrays = (arrays + 15) & ~(size_t)15;
+	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
 	instance->settings = (struct joint_setting *)(instance + 1);
 	instance->boxes = (struct aabb *)(instance->settings + joints);
 	instance->bodies = (dBodyID *)(instance->boxes + geoms);
 	instance->geoms = (dGeomID *)(instance->bodies + bodies);
 	instance->joints = (dJointID *)(instance->geoms + geoms);
 	instance->centred = (bool *)(instance->joints + joints);
+	char *end = set_up_block(&instance->for_geoms, (char *)instance + arrays, for_geoms);
+	set_up_block(&instance->for_bodies, end, for_bodies);
 	return instance;
 }
 
@@ -95,8 +107,10 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->led = is_led(physics->scene, m);
 	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
+	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
 		make_geom(physics, instance, i);
+	ode_block_close();
 	for (uint32_t i = 0; i < m->joint_count; i++)
 		instance->joint_rows += joint_rows(physics, m->joint_first + i);
 	return instance;
@@ -105,12 +119,14 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 void instance_drop(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
+	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->joint_count; i++)
 		if (instance->joints[i])
 			dJointDestroy(instance->joints[i]);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		if (instance->bodies[i])
 			dBodyDestroy(instance->bodies[i]);
+	ode_block_close();
 	memset(instance->joints, 0, m->joint_count * sizeof *instance->joints);
 	memset(instance->bodies, 0, m->body_count * sizeof *instance->bodies);
 	instance->group = SCENE_NONE;
@@ -120,9 +136,11 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	instance_drop(physics, instance);
+	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; i < m->geom_count; i++)
 		if (instance->geoms[i])
 			dGeomDestroy(instance->geoms[i]);
+	ode_block_close();
 	vec_free(&instance->statics);
 	free(instance);
 }
@@ -170,6 +188,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 {
 	const struct scene *scene = physics->scene;
 	const struct scene_model *m = &scene->models[instance->model];
+	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		const struct scene_body *from = &scene->bodies[m->body_first + i];
 		dBodyID body = instance->bodies[i] = make_body(from, world);
@@ -185,6 +204,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			dGeomSetOffsetQuaternion(geom, q);
 		}
 	}
+	ode_block_close();
 	place_for_joints(physics, instance);
 	instance_load(physics, instance);
 }
@@ -193,10 +213,12 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	place_for_joints(physics, instance);
+	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		instance->joints[i] = joint_make(physics, m->joint_first + i, world);
 		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
+	ode_block_close();
 }
 
 dBodyID instance_body(const struct physics *physics, uint32_t body)

@@ -53,8 +53,15 @@ struct joint_setting { /* what ODE's motor and stops are set to */
 	struct axis_setting axis[2];
 };
 
-/* The ODE objects of one model that this runner simulates, in one block with all of its arrays. Geoms live as long as
- * the instance; bodies and joints are made anew whenever its group is. */
+/* Room for what ODE makes; see ode_block.c. */
+struct ode_block {
+	char *memory; /* aligned as ODE's objects are */
+	uint32_t bytes, used;
+	uint32_t live; /* objects in it */
+};
+
+/* The ODE objects of one model that this runner simulates, in one piece of memory with all of its arrays. Geoms live as
+ * long as the instance; bodies and joints are made anew whenever its group is. */
 struct instance {
 	uint32_t model;
 	uint32_t group;                 /* SCENE_NONE until the next step */
@@ -77,7 +84,8 @@ struct instance {
 	bool touched;   /* something, in this step */
 	bool disturbed; /* in this step: see physics_disturb() */
 	bool asleep;
-	uint32_t set; /* in physics.touching */
+	uint32_t set;                           /* in physics.touching */
+	struct ode_block for_geoms, for_bodies; /* the latter for joints as well */
 };
 
 struct world_joint { /* one of the world's own joints; both its bodies are in the group */
@@ -254,6 +262,18 @@ void sleep_end_step(struct physics *physics);
 void couple_joint(struct physics *physics, uint32_t joint, dJointID id, double dt);
 /* A gearbox's angle in (-pi, pi] of its parent (axis 0) or child (axis 1), by the bodies as ODE has them. */
 double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
+
+/* ode_block.c */
+struct ode_block_bytes {
+	uint32_t geom, body, joint; /* that one takes in a block, about; 0: this ODE's cannot be put there */
+};
+
+void ode_block_init(void); /* before any of ours is made */
+struct ode_block_bytes ode_block_bytes(void);
+/* What ODE makes on this thread from now on is put into the block while there is room. What is in it must be destroyed
+ * while it is open, too. */
+void ode_block_open(struct ode_block *block);
+void ode_block_close(void);
 
 /* ode_world.c */
 /* An ODE world for a group that has its members: one of its own, or one that it shares with others of its kind. */

@@ -72,6 +72,7 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 	jmp_buf *volatile before = guard;
 	if (setjmp(here)) {
 		guard = before;
+		ode_block_close();
 		snprintf(ret_message, bytes, "%s", guard_message);
 		return false;
 	}
@@ -182,6 +183,7 @@ static void init_once(void)
 	dSetDebugHandler(on_fatal);
 	dSetMessageHandler(on_message);
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+	ode_block_init();
 	keeps_known = normalises_as_here();
 	if (!dCheckConfiguration("ODE_double_precision"))
 		init_status =
