@@ -62,7 +62,7 @@ static bool is_held(const struct scene *scene, const struct scene_model *model)
 
 static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 {
-	*block = (struct ode_block){.memory = memory, .bytes = (uint32_t)bytes};
+	*block = (struct ode_block){.memory = memory, .bytes = bytes};
 	return memory + bytes;
 }
 
@@ -76,7 +76,7 @@ static struct instance *lay_out(const struct scene_model *m)
 	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
 			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
 			joints * sizeof *instance->joints + geoms * sizeof *instance->centred;
-	arrays = (arrays + 15) & ~(size_t)15;
+	arrays = (arrays + ODE_ALIGNMENT - 1) / ODE_ALIGNMENT * ODE_ALIGNMENT;
 	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
 	instance->settings = (struct joint_setting *)(instance + 1);
 	instance->boxes = (struct aabb *)(instance->settings + joints);

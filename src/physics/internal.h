@@ -14,6 +14,7 @@ enum {
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
 	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
+	ODE_ALIGNMENT = 16,        /* of its objects */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
@@ -56,7 +57,7 @@ struct joint_setting { /* what ODE's motor and stops are set to */
 /* Room for what ODE makes; see ode_block.c. */
 struct ode_block {
 	char *memory; /* aligned as ODE's objects are */
-	uint32_t bytes, used;
+	size_t bytes, used;
 	uint32_t live; /* objects in it */
 };
 
@@ -265,7 +266,7 @@ double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis
 
 /* ode_block.c */
 struct ode_block_bytes {
-	uint32_t geom, body, joint; /* that one takes in a block, about; 0: this ODE's cannot be put there */
+	size_t geom, body, joint; /* that one takes in a block, about; 0: this ODE's cannot be put there */
 };
 
 void ode_block_init(void); /* before any of ours is made */

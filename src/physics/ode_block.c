@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-	ALIGNMENT = 16, /* ODE's own */
 	/* ODE hands the places of geoms (a position and a rotation) from one geom to another, over threads */
 	PLACE_BYTES = 16 * sizeof(dReal),
 	MEASURED_MAX = 1 << 16, /* more than what is made to measure takes */
@@ -25,7 +24,7 @@ static _Thread_local struct ode_block *open_block;
 
 static size_t aligned(size_t bytes)
 {
-	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return (bytes + ODE_ALIGNMENT - 1) / ODE_ALIGNMENT * ODE_ALIGNMENT;
 }
 
 static bool is_inside(const struct ode_block *block, const void *at)
@@ -39,7 +38,7 @@ static void *allocate(size_t bytes)
 	if (!block || bytes == PLACE_BYTES || aligned(bytes) > block->bytes - block->used)
 		return allocate_else ? allocate_else(bytes) : malloc(bytes);
 	void *at = block->memory + block->used;
-	block->used += (uint32_t)aligned(bytes);
+	block->used += aligned(bytes);
 	block->live++;
 	return at;
 }

@@ -54,7 +54,8 @@ struct physics_stats {
 	uint32_t groups;
 };
 
-/* TROUPE_EINTERNAL when this ODE cannot keep the laws: not double precision, or dRandInt() not replaced. */
+/* TROUPE_EINTERNAL when this ODE cannot keep the laws: not double precision, or dRandInt() not replaced. ODE's handlers
+ * of errors, messages and memory become ours; those of memory go on to the ones that were set before. */
 troupe_status physics_init_process(struct troupe_error *error);
 /* A number that is another where the same run may have other bits: computed from samples of floating point and libm and
  * from a short run of ODE, not from versions. The same in every build of troupe (but one that fuses products, which

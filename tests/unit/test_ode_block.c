@@ -83,7 +83,7 @@ Test(ode_block, takes_bodies_joints_and_geoms)
 	struct ode_block_bytes bytes = ode_block_bytes();
 	cr_assert(bytes.geom && bytes.body && bytes.joint);
 	free(block.memory);
-	uint32_t all = 2 * bytes.body + 2 * bytes.geom + bytes.joint;
+	size_t all = 2 * bytes.body + 2 * bytes.geom + bytes.joint;
 	block = (struct ode_block){.memory = mem_alloc_lines(all), .bytes = all};
 	dWorldID world = dWorldCreate();
 	for (int round = 0; round < 3; round++) {
@@ -98,7 +98,7 @@ Test(ode_block, takes_bodies_joints_and_geoms)
 		cr_expect(is_in(&block, geoms[1]));
 		cr_expect(is_in(&block, bodies[1]));
 		cr_expect(is_in(&block, joint));
-		cr_expect_eq(block.used, all, "used %u of %u", block.used, all);
+		cr_expect_eq(block.used, all, "used %zu of %zu", block.used, all);
 		dJointDestroy(joint);
 		dBodyDestroy(bodies[0]);
 		dBodyDestroy(bodies[1]);
