@@ -1,5 +1,6 @@
 /* Insertion goes where the sum of surface areas grows least, and each ancestor is rotated when its sides differ by more
- * than one level, as in an AVL tree. Infinite boxes would spoil every area, so areas are taken of clamped boxes.
+ * than one level, as in an AVL tree. Who moves is put back below the lowest ancestor that holds the new box, which is
+ * near for a box that went a little way. Infinite boxes would spoil every area, so areas are taken of clamped boxes.
  *
  * A tree built at once is halved again and again, by the middles of the boxes along the axis on which they lie farthest
  * apart: balanced from the start, and with each part's nodes next to each other. Boxes without a middle come after. */
@@ -111,35 +112,42 @@ static void refit_upwards(struct bvh *tree, uint32_t index)
 	}
 }
 
-static uint32_t best_sibling(const struct bvh *tree, const struct aabb *box)
+struct growth {
+	uint32_t node;
+	double here, joined; /* areas: of the node's box, and of that joined with the box that comes */
+};
+
+static struct growth growth_of(const struct bvh *tree, uint32_t node, const struct aabb *box)
 {
-	const struct bvh_node *n = tree->nodes.at;
-	uint32_t index = tree->root1 - 1;
-	while (!is_leaf(&n[index])) {
-		double here = area(&n[index].box), joined = joined_area(&n[index].box, box);
-		double pushed_down = 2 * (joined - here), cost[2];
-		uint32_t child[2] = {n[index].left, n[index].right};
-		for (int i = 0; i < 2; i++) {
-			cost[i] = pushed_down + joined_area(&n[child[i]].box, box);
-			if (!is_leaf(&n[child[i]]))
-				cost[i] -= area(&n[child[i]].box);
-		}
-		if (2 * joined < cost[0] && 2 * joined < cost[1])
-			break;
-		index = cost[0] <= cost[1] ? child[0] : child[1];
-	}
-	return index;
+	const struct aabb *here = &tree->nodes.at[node].box;
+	return (struct growth){node, area(here), joined_area(here, box)};
 }
 
-uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
+static uint32_t best_sibling(const struct bvh *tree, uint32_t top, const struct aabb *box)
 {
-	uint32_t leaf = take_node(tree);
-	tree->nodes.at[leaf] = (struct bvh_node){box, NIL, NIL, value, 0};
-	if (!tree->root1) {
-		tree->root1 = leaf + 1;
-		return leaf;
+	const struct bvh_node *n = tree->nodes.at;
+	struct growth at = growth_of(tree, top, box);
+	while (!is_leaf(&n[at.node])) {
+		double pushed_down = 2 * (at.joined - at.here), cost[2];
+		struct growth child[2] = {
+			growth_of(tree, n[at.node].left, box), growth_of(tree, n[at.node].right, box)};
+		for (int i = 0; i < 2; i++) {
+			cost[i] = pushed_down + child[i].joined;
+			if (!is_leaf(&n[child[i].node]))
+				cost[i] -= child[i].here;
+		}
+		if (2 * at.joined < cost[0] && 2 * at.joined < cost[1])
+			break;
+		at = cost[0] <= cost[1] ? child[0] : child[1];
 	}
-	uint32_t sibling = best_sibling(tree, &box);
+	return at.node;
+}
+
+/* Gives a leaf that is not in the tree its place, in what is below `top`. */
+static void insert_below(struct bvh *tree, uint32_t top, uint32_t leaf)
+{
+	struct aabb box = tree->nodes.at[leaf].box;
+	uint32_t sibling = best_sibling(tree, top, &box);
 	uint32_t joint = take_node(tree);
 	uint32_t parent = tree->nodes.at[sibling].parent;
 	tree->nodes.at[joint] = (struct bvh_node){box, parent, sibling, leaf, 0}; /* to be refitted */
@@ -147,22 +155,60 @@ uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
 	tree->nodes.at[sibling].parent = joint;
 	tree->nodes.at[leaf].parent = joint;
 	refit_upwards(tree, joint);
+}
+
+uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
+{
+	uint32_t leaf = take_node(tree);
+	tree->nodes.at[leaf] = (struct bvh_node){box, NIL, NIL, value, 0};
+	if (tree->root1)
+		insert_below(tree, tree->root1 - 1, leaf);
+	else
+		tree->root1 = leaf + 1;
 	return leaf;
+}
+
+/* The leaf's sibling takes the place of their parent. */
+static void take_out(struct bvh *tree, uint32_t leaf)
+{
+	struct bvh_node *n = tree->nodes.at;
+	uint32_t parent = n[leaf].parent, above = n[parent].parent;
+	replace_child(tree, above, parent, n[parent].left == leaf ? n[parent].right : n[parent].left);
+	give_node(tree, parent);
+	refit_upwards(tree, above);
+}
+
+/* The lowest ancestor that holds the box. */
+static uint32_t holder(const struct bvh *tree, uint32_t leaf, const struct aabb *box)
+{
+	const struct bvh_node *n = tree->nodes.at;
+	uint32_t index = n[leaf].parent;
+	while (n[index].parent != NIL && !aabb_within(box, &n[index].box))
+		index = n[index].parent;
+	return index;
+}
+
+void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
+{
+	struct bvh_node *n = tree->nodes.at;
+	uint32_t parent = n[leaf].parent;
+	if (parent != NIL) {
+		uint32_t top = holder(tree, leaf, &box),
+			 sibling = n[parent].left == leaf ? n[parent].right : n[parent].left;
+		take_out(tree, leaf); /* with the parent */
+		n[leaf].box = box;
+		insert_below(tree, top == parent ? sibling : top, leaf);
+	} else {
+		n[leaf].box = box;
+	}
 }
 
 void bvh_remove(struct bvh *tree, uint32_t leaf)
 {
-	struct bvh_node *n = tree->nodes.at;
-	uint32_t parent = n[leaf].parent;
-	if (parent == NIL) {
+	if (tree->nodes.at[leaf].parent == NIL)
 		tree->root1 = 0;
-	} else {
-		uint32_t sibling = n[parent].left == leaf ? n[parent].right : n[parent].left;
-		uint32_t above = n[parent].parent;
-		replace_child(tree, above, parent, sibling);
-		give_node(tree, parent);
-		refit_upwards(tree, above);
-	}
+	else
+		take_out(tree, leaf);
 	give_node(tree, leaf);
 }
 

@@ -18,9 +18,11 @@ struct bvh { /* zeroed is empty */
 	uint32_t root1, free1; /* index plus one; 0: none */
 };
 
-/* A handle for bvh_remove(). Boxes may be infinite. */
+/* A handle for the next two. Boxes may be infinite. */
 uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
+/* Another box, for the same value and by the same handle; the nearer it is, the less that takes. */
+void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box);
 
 struct bvh_item {
 	struct aabb box;

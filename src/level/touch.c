@@ -167,8 +167,12 @@ void touch_remove(struct touch *touch, uint32_t model)
 
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 {
-	touch_remove(touch, model);
-	touch_add(touch, model, box);
+	struct touch_model *self = &touch->models[model];
+	part_neighbours(touch, model);
+	if (!arrive(touch, model, box))
+		return;
+	bvh_move(&touch->tree, self->leaf, self->fat);
+	meet_neighbours(touch, model);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */

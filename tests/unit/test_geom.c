@@ -40,6 +40,26 @@ static struct aabb random_box(uint64_t *seed)
 	return aabb_around(centre, (struct vec3){uniform(seed) * 8, uniform(seed) * 8, uniform(seed) * 8});
 }
 
+/* Each node holds what is below it, and no more, is one higher than the higher side, and is the parent of both. */
+static uint32_t check_tree(const struct bvh *tree, uint32_t index)
+{
+	const struct bvh_node *n = tree->nodes.at, *node = &n[index];
+	if (node->left == UINT32_MAX)
+		return 1;
+	struct aabb both = aabb_join(n[node->left].box, n[node->right].box);
+	cr_assert(aabb_within(&node->box, &both) && aabb_within(&both, &node->box));
+	cr_assert_eq(node->height, 1 + MAX(n[node->left].height, n[node->right].height));
+	cr_assert_eq(n[node->left].parent, index);
+	cr_assert_eq(n[node->right].parent, index);
+	return check_tree(tree, node->left) + check_tree(tree, node->right);
+}
+
+static struct aabb moved(struct aabb box, uint64_t *seed)
+{
+	struct vec3 by = {uniform(seed) - 0.5, uniform(seed) - 0.5, 0};
+	return (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
+}
+
 /* Whatever was inserted, moved and removed: a query reports exactly what an exhaustive search finds. */
 Test(geom, tree_agrees_with_exhaustive_search)
 {
@@ -50,15 +70,25 @@ Test(geom, tree_agrees_with_exhaustive_search)
 	struct bvh tree = {0};
 	bvh_values found = {0};
 	uint64_t seed = 4;
-	for (int round = 0; round < 6000; round++) {
-		uint32_t i = (uint32_t)(uniform(&seed) * COUNT);
-		if (here[i])
+	uint32_t count = 0;
+	for (int round = 0; round < 12000; round++) {
+		/* few at first: also one alone, and two */
+		uint32_t i = (uint32_t)(uniform(&seed) * (round < 500 ? 3 : COUNT));
+		if (here[i] && uniform(&seed) < 0.7) {
+			boxes[i] = i == 7 || uniform(&seed) < 0.1 ? random_box(&seed) : moved(boxes[i], &seed);
+			bvh_move(&tree, leaves[i], boxes[i]);
+		} else if (here[i]) {
 			bvh_remove(&tree, leaves[i]);
-		else
+			here[i] = false;
+			count--;
+		} else {
 			leaves[i] = bvh_insert(&tree, boxes[i] = i == 7 ? AABB_ALL : random_box(&seed), i);
-		here[i] = !here[i];
-		if (round % 50)
+			here[i] = true;
+			count++;
+		}
+		if (round % 50 && round > 500)
 			continue;
+		cr_assert_eq(count ? check_tree(&tree, tree.root1 - 1) : tree.root1, count);
 		struct aabb probe = random_box(&seed);
 		uint32_t expected = 0;
 		for (uint32_t k = 0; k < COUNT; k++)
@@ -69,6 +99,8 @@ Test(geom, tree_agrees_with_exhaustive_search)
 		for (uint32_t k = 0; k < found.count; k++)
 			cr_assert(here[found.at[k]] && aabb_overlap(&boxes[found.at[k]], &probe));
 	}
+	cr_assert_leq(tree.nodes.at[tree.root1 - 1].height, 20, "as high as %u for %u leaves",
+		tree.nodes.at[tree.root1 - 1].height, count);
 	vec_free(&found);
 	bvh_fini(&tree);
 }
