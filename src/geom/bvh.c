@@ -168,12 +168,17 @@ uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value)
 	return leaf;
 }
 
+static uint32_t sibling_of(const struct bvh *tree, uint32_t index)
+{
+	const struct bvh_node *parent = &tree->nodes.at[tree->nodes.at[index].parent];
+	return parent->left == index ? parent->right : parent->left;
+}
+
 /* The leaf's sibling takes the place of their parent. */
 static void take_out(struct bvh *tree, uint32_t leaf)
 {
-	struct bvh_node *n = tree->nodes.at;
-	uint32_t parent = n[leaf].parent, above = n[parent].parent;
-	replace_child(tree, above, parent, n[parent].left == leaf ? n[parent].right : n[parent].left);
+	uint32_t parent = tree->nodes.at[leaf].parent, above = tree->nodes.at[parent].parent;
+	replace_child(tree, above, parent, sibling_of(tree, leaf));
 	give_node(tree, parent);
 	refit_upwards(tree, above);
 }
@@ -190,17 +195,16 @@ static uint32_t holder(const struct bvh *tree, uint32_t leaf, const struct aabb 
 
 void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
 {
-	struct bvh_node *n = tree->nodes.at;
-	uint32_t parent = n[leaf].parent;
-	if (parent != NIL) {
-		uint32_t top = holder(tree, leaf, &box),
-			 sibling = n[parent].left == leaf ? n[parent].right : n[parent].left;
-		take_out(tree, leaf); /* with the parent */
-		n[leaf].box = box;
-		insert_below(tree, top == parent ? sibling : top, leaf);
-	} else {
-		n[leaf].box = box;
-	}
+	struct bvh_node *n = &tree->nodes.at[leaf];
+	uint32_t parent = n->parent;
+	n->box = box;
+	if (parent == NIL)
+		return;
+	uint32_t top = holder(tree, leaf, &box);
+	if (top == parent) /* which goes with the leaf */
+		top = sibling_of(tree, leaf);
+	take_out(tree, leaf);
+	insert_below(tree, top, leaf);
 }
 
 void bvh_remove(struct bvh *tree, uint32_t leaf)

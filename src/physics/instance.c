@@ -76,7 +76,7 @@ static struct instance *lay_out(const struct scene_model *m)
 	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
 			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
 			joints * sizeof *instance->joints + geoms * sizeof *instance->centred;
-	arrays = (arrays + ODE_ALIGNMENT - 1) / ODE_ALIGNMENT * ODE_ALIGNMENT;
+	arrays = ode_aligned(arrays);
 	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
 	instance->settings = (struct joint_setting *)(instance + 1);
 	instance->boxes = (struct aabb *)(instance->settings + joints);

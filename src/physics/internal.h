@@ -14,7 +14,6 @@ enum {
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
 	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
-	ODE_ALIGNMENT = 16,        /* of its objects */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
@@ -265,6 +264,12 @@ void couple_joint(struct physics *physics, uint32_t joint, dJointID id, double d
 double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
 
 /* ode_block.c */
+/* What ODE takes for an object of so many bytes. */
+static inline size_t ode_aligned(size_t bytes)
+{
+	return (bytes + 15) & ~(size_t)15;
+}
+
 struct ode_block_bytes {
 	size_t geom, body, joint; /* that one takes in a block, about; 0: this ODE's cannot be put there */
 };

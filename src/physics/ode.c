@@ -72,7 +72,7 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 	jmp_buf *volatile before = guard;
 	if (setjmp(here)) {
 		guard = before;
-		ode_block_close();
+		ode_block_close(); /* fn may have left one open */
 		snprintf(ret_message, bytes, "%s", guard_message);
 		return false;
 	}

@@ -22,11 +22,6 @@ static dFreeFunction *free_else;
 static struct ode_block_bytes bytes_of;
 static _Thread_local struct ode_block *open_block;
 
-static size_t aligned(size_t bytes)
-{
-	return (bytes + ODE_ALIGNMENT - 1) / ODE_ALIGNMENT * ODE_ALIGNMENT;
-}
-
 static bool is_inside(const struct ode_block *block, const void *at)
 {
 	return block && (const char *)at >= block->memory && (const char *)at < block->memory + block->bytes;
@@ -35,10 +30,11 @@ static bool is_inside(const struct ode_block *block, const void *at)
 static void *allocate(size_t bytes)
 {
 	struct ode_block *block = open_block;
-	if (!block || bytes == PLACE_BYTES || aligned(bytes) > block->bytes - block->used)
+	size_t whole = ode_aligned(bytes);
+	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used)
 		return allocate_else ? allocate_else(bytes) : malloc(bytes);
 	void *at = block->memory + block->used;
-	block->used += aligned(bytes);
+	block->used += whole;
 	block->live++;
 	return at;
 }
