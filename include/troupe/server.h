@@ -86,6 +86,8 @@ struct troupe_server_def {
 	/* The secondaries are other processes: see network.h, and then there must be one world; its `secondaries`
 	 * count. NULL: threads of this one. Used during the creation only. */
 	const struct troupe_network *network;
+	/* For tests only: what the physics engine holds is made anew before each step; no bit may change. */
+	bool anew;
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks, each may be NULL. on_event and on_hash come in step order from some thread of the server, between

@@ -27,7 +27,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, trace;
+	bool paused, no_levels, no_sleep, trace, anew;
 	struct network_settings network;
 };
 
@@ -179,6 +179,8 @@ static const struct option_spec specs[] = {
 		.hi = CHAOS_MOVES_MAX,
 		.help = "with --chaos: so many components in every step; 0: one, in about one step of four (the "
 			"default)"},
+	{OPTION_FLAG, .name = "anew", .tags = ALONE, .offset = AT(anew),
+		.help = "make all that the physics engine holds anew before each step; the state must not change"},
 	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
@@ -478,6 +480,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.record_every = (uint64_t)settings->record_every;
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
+	def.anew = settings->anew;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;

@@ -181,11 +181,15 @@ struct meeting {
 	dBodyID a, b;          /* 0: static */
 };
 
+/* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
+ * from the scene. */
 static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
 {
 	struct vec3 d = geom->surface->fdir1;
 	if (d.x == 0 && d.y == 0 && d.z == 0)
 		return d;
+	if (geom->kind == SCENE_PLANE)
+		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
 	dGeomGetQuaternion(id, q);
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);

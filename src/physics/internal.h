@@ -298,6 +298,8 @@ void contact_make(struct physics *physics, const struct group *group, double dt)
 
 /* surface.c */
 void surfaces_fini(struct surfaces *surfaces);
+/* Every pair of kinds is computed again when it is next met. */
+void surfaces_forget(struct surfaces *surfaces);
 /* The scene has so many kinds. */
 void surfaces_fit(struct surfaces *surfaces, uint32_t kinds);
 /* Valid until the next call that meets a kind without a place. */

@@ -308,6 +308,8 @@ static void note_diverged(struct physics *owner, uint32_t model)
 
 static void store_group(struct physics *physics, struct physics *owner, struct group *group)
 {
+	for (uint32_t i = 0; i < group->members.count; i++)
+		state_keep_world_joints(physics->state, group->members.at[i]);
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
 	note_held(physics, group);
@@ -406,9 +408,30 @@ static troupe_status gave_up(
 		model == SCENE_NONE ? "?" : physics->scene->models[model].name, message);
 }
 
+/* For tests. Whatever ODE or this folder remembers of earlier steps is lost; what a step depends on must be in the
+ * state, so no bit may change. */
+static void make_all_anew(struct physics *physics)
+{
+	for (uint32_t i = 0; i < physics->taken.count; i++) {
+		uint32_t model = physics->taken.at[i];
+		bool disturbed = physics->instances[model]->disturbed;
+		group_remove(physics, model);
+		instance_destroy(physics, physics->instances[model]);
+		physics->instances[model] = instance_create(physics, model);
+		physics->instances[model]->disturbed = disturbed;
+	}
+	for (uint32_t m = 0; m < physics->scene->model_count; m++)
+		if (physics->scene->models[m].is_static)
+			free_static_geoms(physics, &physics->scene->models[m]);
+	surfaces_forget(&physics->surfaces);
+	physics->regroup = true;
+}
+
 static void begin_under_guard(void *ctx)
 {
 	struct step_call *call = ctx;
+	if (call->physics->options.anew)
+		make_all_anew(call->physics);
 	sleep_update(call->physics, call->pairs, call->pair_count, call->physics->dt);
 	group_update(call->physics);
 }

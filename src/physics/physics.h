@@ -41,6 +41,7 @@ struct physics_options {
 	uint32_t exact_rows_max; /* 0: PHYSICS_EXACT_ROWS */
 	enum physics_break rule;
 	bool sleepless; /* everything is stepped always */
+	bool anew;      /* for tests: every ODE object is destroyed and made again before each step */
 };
 
 struct physics_pair {

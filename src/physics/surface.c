@@ -3,10 +3,17 @@
 #include "physics/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void surfaces_fini(struct surfaces *surfaces)
 {
 	free(surfaces->mixes);
+}
+
+void surfaces_forget(struct surfaces *surfaces)
+{
+	if (surfaces->kinds)
+		memset(surfaces->mixes, 0, (size_t)surfaces->kinds * surfaces->kinds * sizeof *surfaces->mixes);
 }
 
 void surfaces_fit(struct surfaces *surfaces, uint32_t kinds)

@@ -191,7 +191,7 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 }
 
 troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
-	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	uint32_t *ret_model, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
@@ -214,10 +214,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	systems_init_model(shared->systems, shared->state, model);
 	state_set_initial_of(shared->state, model);
 	keep_source(edit, model, source);
-	if (edit->plan)
-		plan_add(edit->plan, model);
-	else
-		shared->boxes[model].box = state_model_box(shared->state, model, false);
+	shared->boxes[model].box = state_model_box(shared->state, model, false);
 	if (!shared->scene->models[model].body_count)
 		indices_add(&edit->edited, model);
 	edit->created++;
@@ -226,6 +223,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 		warning = left_out;
 	edit_say(note, "model '%.100s' created%s%.120s", shared->scene->models[model].name, *warning ? "; " : "",
 		warning);
+	*ret_model = model;
 	return TROUPE_OK;
 }
 
@@ -244,10 +242,13 @@ troupe_status edit_create(
 	struct edit_source *source =
 		source_of(edit, factory, message_string(factory, MESSAGE_FACTORY_NAME), given ? &pose : NULL);
 	status = load_named(edit, source, factory->value[MESSAGE_FACTORY_ALLOW_RENAMING] != 0, error);
+	uint32_t model = SCENE_NONE;
 	if (!status)
-		status = edit_add(edit, source, NULL, note, error);
+		status = edit_add(edit, source, NULL, &model, note, error);
 	if (status)
 		edit_source_destroy(source);
+	else
+		plan_add(edit->plan, model);
 	return status;
 }
 

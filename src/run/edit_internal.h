@@ -22,10 +22,11 @@ troupe_status edit_source_load(
 /* What the model or actor that was loaded is called; NULL: it is neither. */
 const char *edit_source_entity(const struct edit_source *source);
 
-/* Adds the model that was loaded, under its name, which must be free. at: NULL for any places. The source becomes
- * edit's; on failure it stays the caller's, as good as to be destroyed. */
+/* Adds the loaded model to scene, systems and state, under its name, which must be free. It does not touch the plan or
+ * any other model, so that it also serves saved states and replicas, where the other models' words are given. at: NULL
+ * for any places. The source becomes edit's; on failure it stays the caller's, to be destroyed. */
 troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
-	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+	uint32_t *ret_model, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
 /* Nobody has the place any more. */
 void edit_give_up(struct edit *edit, uint32_t model);

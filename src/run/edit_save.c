@@ -136,6 +136,7 @@ troupe_status edit_unpack_created(
 	at.link_first = unpack_count(in, edit->places_max);
 	struct edit_source *source = unpack_source(in);
 	char note[EDIT_NOTE_BYTES];
+	uint32_t model;
 	troupe_status status =
 		in->bad ? bad_save(error, "a created model") : edit_source_load(edit, source, &source->files, error);
 	const char *name = status ? NULL : edit_source_entity(source);
@@ -143,7 +144,7 @@ troupe_status edit_unpack_created(
 		status = bad_save(error, "a created model has no model");
 	if (!status)
 		status = scene_find_model(edit->shared->scene, name) == SCENE_NONE
-				 ? edit_add(edit, source, &at, note, error)
+				 ? edit_add(edit, source, &at, &model, note, error)
 				 : bad_save(error, "two models of one name");
 	if (status)
 		edit_source_destroy(source);

@@ -22,8 +22,6 @@ static void fit(struct plan *plan)
 	uint32_t before = plan->room, now = plan->scene->room.models;
 	MEM_FIT(plan->active, before, now);
 	MEM_FIT(plan->statics, before, now);
-	MEM_FIT(plan->static_uses, before, now);
-	MEM_FIT(plan->named, before, now);
 	MEM_FIT(plan->is_mover, before, now);
 	MEM_FIT(plan->first, before, now);
 	MEM_FIT(plan->model_pin, before, now);
@@ -43,10 +41,12 @@ static void learn(struct plan *plan, uint32_t m)
 	plan->is_mover[m] = !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
 }
 
+/* Also a static model of a level that is not loaded exists: by law 4 nothing may pass through it. Runners make its ODE
+ * objects when one of their bodies first comes near. */
 static bool static_exists(const struct plan *plan, uint32_t m)
 {
 	const struct scene_model *model = &plan->scene->models[m];
-	return model->is_static && !model->absent && (!plan->named[m] || model->performer || plan->static_uses[m] > 0);
+	return model->is_static && !model->absent;
 }
 
 static void find_fixed_inputs(struct plan *plan)
@@ -55,8 +55,6 @@ static void find_fixed_inputs(struct plan *plan)
 	for (uint32_t l = 0; l < scene->level_count; l++) {
 		plan->level_pin[l] = scene->levels[l].pin <= plan->secondaries ? scene->levels[l].pin : ASSIGN_NONE;
 		plan->pinned |= plan->level_pin[l] != ASSIGN_NONE;
-		for (uint32_t i = 0; i < scene->levels[l].model_count; i++)
-			plan->named[scene->levels[l].models[i]] = true;
 	}
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		learn(plan, m);
@@ -84,8 +82,6 @@ void plan_fini(struct plan *plan)
 	free(plan->loaded);
 	free(plan->active);
 	free(plan->statics);
-	free(plan->static_uses);
-	free(plan->named);
 	free(plan->is_mover);
 	free(plan->first);
 	free(plan->model_pin);
@@ -109,7 +105,7 @@ void plan_fini(struct plan *plan)
 static void wake(struct plan *plan, uint32_t model)
 {
 	struct state *state = plan->shared->state;
-	if (!plan->scene->models[model].body_count || !*state_still(state, model, false))
+	if (plan->restoring || !plan->scene->models[model].body_count || !*state_still(state, model, false))
 		return;
 	*state_still(state, model, false) = 0;
 	state_wrote(state, model);
@@ -198,12 +194,6 @@ static void set_static(struct plan *plan, uint32_t model)
 	plan_wake(plan, &plan->shared->boxes[model].box);
 }
 
-static void use_static(struct plan *plan, uint32_t model, bool on)
-{
-	plan->static_uses[model] += on ? 1u : UINT32_MAX;
-	set_static(plan, model);
-}
-
 static void forget_stray(struct plan *plan, uint32_t model)
 {
 	uint32_t kept = 0;
@@ -221,13 +211,13 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 	for (uint32_t i = 0; i < l->model_count; i++) {
 		uint32_t model = l->models[i];
 		const struct scene_model *m = &plan->scene->models[model];
-		if (m->is_static) {
-			use_static(plan, model, loaded);
-		} else if (m->level == level && loaded) {
+		if (m->is_static || m->level != level)
+			continue;
+		if (loaded) {
 			forget_stray(plan, model);
 			activate(plan, model);
 			wake(plan, model); /* what it slept on may be gone, or have been moved meanwhile */
-		} else if (m->level == level && !m->absent) {
+		} else if (!m->absent) {
 			vec_push(&plan->strays, model); /* goes unless it must stay: see update_strays() */
 		}
 	}
@@ -245,10 +235,23 @@ static void update_levels(struct plan *plan)
 	}
 }
 
-static bool must_stay(const struct plan *plan, uint32_t model)
+/* Whether the box overlaps a model that no level can unload: a performer, or a dynamic model without level. */
+static bool meets_mover(struct plan *plan, const struct aabb *box)
+{
+	plan->found.count = 0;
+	bvh_query(&plan->shared->touch.tree, box, &plan->found);
+	for (uint32_t i = 0; i < plan->found.count; i++)
+		if (plan->is_mover[plan->found.at[i]] && aabb_overlap(box, &plan->shared->boxes[plan->found.at[i]].box))
+			return true;
+	return false;
+}
+
+static bool must_stay(struct plan *plan, uint32_t model)
 {
 	const struct shared *shared = plan->shared;
 	const struct aabb *box = &shared->boxes[model].box;
+	if (meets_mover(plan, box))
+		return true;
 	for (uint32_t p = 0; p < shared->tracker.performers.count; p++) {
 		uint32_t performer = shared->tracker.performers.at[p].model;
 		struct aabb volume = aabb_around(
@@ -695,36 +698,14 @@ static void track_anew(struct plan *plan)
 	tracker_init(tracker, plan->scene);
 }
 
-/* Setting up wakes, as it does in a world that goes on; who slept in the state that is resumed sleeps on. */
-static uint64_t *keep_still(const struct plan *plan)
-{
-	uint64_t *still = mem_alloc(plan->scene->model_count * sizeof *still);
-	for (uint32_t m = 0; m < plan->scene->model_count; m++)
-		if (plan->scene->models[m].body_count && !plan->scene->models[m].absent)
-			still[m] = *state_still(plan->shared->state, m, false);
-	return still;
-}
-
-static void put_back_still(struct plan *plan, uint64_t *still)
-{
-	for (uint32_t m = 0; m < plan->scene->model_count; m++)
-		if (plan->scene->models[m].body_count && !plan->scene->models[m].absent) {
-			*state_still(plan->shared->state, m, false) = still[m];
-			state_touched(plan->shared->state, m);
-		}
-	free(still);
-}
-
 static bool unpack_levels(struct plan *plan, struct unpack *in)
 {
 	const struct scene *scene = plan->scene;
 	fit(plan);
 	touch_fit(&plan->shared->touch);
 	track_anew(plan);
-	for (uint32_t m = 0; m < scene->model_count; m++) {
+	for (uint32_t m = 0; m < scene->model_count; m++)
 		learn(plan, m);
-		plan->static_uses[m] = 0;
-	}
 	plan_reset(plan);
 	uint32_t levels = unpack_count(in, UINT32_MAX);
 	for (uint32_t l = 0; l < levels && levels == scene->level_count; l++)
@@ -751,9 +732,8 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 
 bool plan_unpack(struct plan *plan, struct unpack *in)
 {
-	uint64_t *still = keep_still(plan);
+	plan->restoring = true; /* what sleeps in the saved state sleeps on */
 	bool good = unpack_levels(plan, in);
-	put_back_still(plan, still);
-	plan->woken = false;
+	plan->restoring = false;
 	return good;
 }

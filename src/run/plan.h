@@ -46,13 +46,11 @@ struct plan {
 	uint32_t room; /* of arrays by model */
 
 	/* state: functions of the states so far, whoever simulates what */
-	bool *loaded;          /* [level_count] */
-	bool *active;          /* [model_count] dynamic models and performers that exist */
-	uint32_t *statics;     /* [model_count] static models that exist: see physics_set_statics() */
-	uint32_t placings;     /* of static models, so far */
-	uint32_t *static_uses; /* [model_count] loaded levels that name it */
-	bool *named;           /* [model_count] by some level */
-	VEC(uint32_t) strays;  /* active models whose level is not loaded */
+	bool *loaded;         /* [level_count] */
+	bool *active;         /* [model_count] dynamic models and performers that exist */
+	uint32_t *statics;    /* [model_count] static models that exist: see physics_set_statics() */
+	uint32_t placings;    /* of static models, so far */
+	VEC(uint32_t) strays; /* active models whose level is not loaded */
 
 	/* assignment */
 	struct roster roster;
@@ -78,7 +76,8 @@ struct plan {
 	bool woken; /* someone's state k was written by plan_wake() */
 	bvh_values found;
 
-	bool begun; /* a step has been decided */
+	bool begun;     /* a step has been decided */
+	bool restoring; /* a saved state is being unpacked, whose still counts hold: nothing is woken */
 	bool levels_dirty, pairs_dirty;
 };
 

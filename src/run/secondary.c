@@ -209,6 +209,13 @@ static troupe_status step_physics(
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
+static void poison_next(const struct secondary *secondary)
+{
+	const indices *taken = physics_taken(secondary->physics);
+	for (uint32_t i = 0; i < taken->count; i++)
+		state_poison_next(secondary->shared->state, taken->at[i]);
+}
+
 static void pre_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
@@ -272,6 +279,8 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 {
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
+	if (STATE_POISONED || shared->physics.anew)
+		poison_next(secondary);
 	pre_update(secondary, &system_step);
 	bool shares = step->share && secondary->mates;
 	if (step_physics(secondary, step, part, shares))

@@ -134,6 +134,11 @@ void state_set_initial_of(struct state *state, uint32_t model)
 		memcpy(state->initial + m->offset, state_words(state, model, false), m->words * 8);
 }
 
+void state_poison_next(const struct state *state, uint32_t model)
+{
+	memset(state_words(state, model, true), 0xff, state->models[model].words * sizeof(uint64_t));
+}
+
 void state_set_initial(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++)

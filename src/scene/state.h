@@ -17,6 +17,13 @@
 
 #include "scene/scene.h"
 
+/* Whether `next` is overwritten before each step in every run: in debug builds, and where memory is watched. */
+#if defined TROUPE_DEBUG || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { STATE_POISONED = 1 };
+#else
+enum { STATE_POISONED = 0 };
+#endif
+
 struct body_state {
 	struct vec3 p; /* centre of mass, world */
 	struct quat q; /* as the physics stored it: not normalised again on the way */
@@ -106,6 +113,22 @@ static inline uint64_t *state_still(const struct state *state, uint32_t model, b
 static inline struct body_anchor *state_anchors(const struct state *state, uint32_t model, bool next)
 {
 	return (struct body_anchor *)(void *)state_still(state, model, next) - state->scene->models[model].body_count;
+}
+
+/* Overwrites `next` of the model with numbers that no step makes, so that a word which a step forgets to write shows.
+ */
+void state_poison_next(const struct state *state, uint32_t model);
+
+/* In `next`, the world's joints of which the model is the child get their positions of `now`: a joint of the world is
+ * stepped only while both its models exist on one runner. */
+static inline void state_keep_world_joints(const struct state *state, uint32_t model)
+{
+	uint32_t joints = state->scene->models[model].joint_count;
+	const struct joint_state *now = state_own_joints(state, model, false) + joints;
+	struct joint_state *next = state_own_joints(state, model, true) + joints;
+	const void *end = state_anchors(state, model, true);
+	for (; (const void *)next < end; now++, next++)
+		*next = *now;
 }
 
 /* next becomes now. */

@@ -77,8 +77,10 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
 	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
-	shared->physics = (struct physics_options){
-		.solver = choose_solver(scene), .rule = rule, .sleepless = world->server->def.sleepless};
+	shared->physics = (struct physics_options){.solver = choose_solver(scene),
+		.rule = rule,
+		.sleepless = world->server->def.sleepless,
+		.anew = world->server->def.anew};
 	touch_init(&shared->touch, scene);
 	tracker_init(&shared->tracker, scene);
 }
