@@ -114,7 +114,7 @@ static void pair_within(struct physics *physics, struct instance *instance)
 		for (uint32_t h = g + 1; h < m->geom_count; h++) {
 			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
 						*b = &scene->geoms[m->geom_first + h];
-			if (scene->links[a->link].self_collide && scene->links[b->link].self_collide &&
+			if ((scene->links[a->link].self_collide || scene->links[b->link].self_collide) &&
 				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
 				bodies_may_touch(physics, a->body, b->body))
 				add_pair(physics, m->geom_first + g, m->geom_first + h);

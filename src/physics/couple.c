@@ -1,80 +1,180 @@
-/* What couples axes of different bodies: the thread of a screw and the gears of a gearbox. Nothing here keeps anything
- * from step to step: turns are counted in the state. (ODE's transmission joint, and the screw and gearbox joints that
- * others have added to it, count them in the joint, where nothing can save or set them.)
+/* Couplings: what ties the rates of several axes to each other. The thread of a screw ties its turning to its sliding,
+ * a gearbox its two shafts, a mimic an axis to the one that it follows.
  *
- * Thread. ODE's piston leaves turning and sliding free. One row more ties them, a friction row of a contact joint made
- * for this step only: at a point beside the axis its direction is perpendicular to the thread, so that the point can
- * only move along it. The row is solved with all others, so it holds whatever the load. The contact's row for the
- * normal, which ODE insists on, is made too soft to matter.
+ * ODE's rows connect two bodies; a coupling may connect four, and opposite fingers on one palm cannot be tied by any
+ * row between two bodies. So a coupling is an impulse along its direction, given to all its bodies before the step, and
+ * the impulse is found by trying: ODE steps the same state k several times, and after each trial the rate that is left
+ * over tells how to go on. How the left-over depends on the impulses is piecewise linear, with a symmetric slope, since
+ * ODE's step is itself the solution of such a problem: so conjugate gradients find the impulses of an island in as many
+ * directions as it has couplings, and one coupling takes three trials. What a coupling takes from one body it gives to
+ * the others, so motors, loads, contacts and stops act through it as through a real linkage.
  *
- * Gears. ODE's rows connect two bodies; a gearbox connects three (input, output and the body that they turn against),
- * and axes may coincide, so no direction at any point would do. So an impulse is given before the step: as much as
- * undoes the violation that is there if the bodies are as mobile as they can at most be. That is never too much, so it
- * is stable at any step, and since both shafts get their parts of one impulse, what is transmitted is exact: a steady
- * load leaves a violation of its acceleration times the step, and no more. */
+ * The search begins at the force of the step before, which is a word of the state. Where pushing changes nothing (the
+ * axes are held by motors and stops of endless strength) the force is let go again, instead of growing without bound.
+ *
+ * Islands are searched side by side, each by its own rules, so which of them share an ODE world changes no bit.
+ *
+ * Dropped: a row of a contact joint as a screw's thread (with a stop or a spring beside it the exact solver returned
+ * NaN); impulses that undo at most what the freest bodies could take (a gearbox under load lagged, a mimic could not
+ * push back on its leader). */
 #include "physics/internal.h"
 
-#define NORMAL_CFM 1e3        /* m/(s N): takes up next to nothing; 1e15 leaves the exact solver with NaN */
-#define THREAD_RADIUS_MAX 1e3 /* m */
-#define THREAD_FORCE_MAX 1e30 /* N: as good as any; ODE loses its way in a contact whose rows have no bounds */
+#include <string.h>
 
-/* --- thread ----------------------------------------------------------------------------------------------------- */
+enum {
+	ROUNDS_MAX = 3,     /* searches of an island in one step */
+	DIRECTIONS_MAX = 8, /* of one search */
+	NARROWED_MAX = 5,   /* trials to narrow a zero down */
+};
+#define LEFT_MAX 1e-9      /* rad/s or m/s: a coupling that is amiss by less is held */
+#define REACH_FACTOR 10.0  /* when pushing has no effect, push so many times as hard */
+#define REACH_MAX 1e4      /* and no harder than this many times what free bodies would need */
+#define NEAR 1e-3          /* of what was left over: as good as nothing, for a first approach */
+#define FLAT 1e-8          /* of the effect on free bodies: none */
+#define SLIDE_BACK_MAX 1.0 /* m/s: no faster is a position that is amiss made good */
+#define TURN_BACK_MAX 10.0 /* rad/s */
 
-static struct vec3 across(struct vec3 axis)
+/* --- what is coupled -----------------------------------------------------------------------------------------------
+ */
+
+static uint32_t place_of(struct coupling *coupling, uint32_t body)
 {
-	struct vec3 other = fabs(axis.x) < 0.5 ? (struct vec3){1, 0, 0} : (struct vec3){0, 1, 0};
-	return vec3_unit(vec3_cross(axis, other));
+	for (uint32_t i = 0; i < coupling->count; i++)
+		if (coupling->body[i] == body)
+			return i;
+	coupling->body[coupling->count] = body;
+	coupling->linear[coupling->count] = coupling->angular[coupling->count] = (struct vec3){0, 0, 0};
+	return coupling->count++;
 }
 
-static struct pose moved(const struct physics *physics, uint32_t body, struct pose from)
+static void add_body(struct coupling *coupling, uint32_t body, struct vec3 linear, struct vec3 angular, double weight)
 {
-	const struct scene_body *b = &physics->scene->bodies[body];
-	const struct body_state *now =
-		&state_bodies(physics->state, b->model, false)[body - physics->scene->models[b->model].body_first];
-	return pose_mul(body_pose(now), pose_mul(pose_inverse(b->reference), from));
+	if (body == SCENE_NONE)
+		return;
+	uint32_t i = place_of(coupling, body);
+	coupling->linear[i] = vec3_add(coupling->linear[i], vec3_scale(linear, weight));
+	coupling->angular[i] = vec3_add(coupling->angular[i], vec3_scale(angular, weight));
 }
 
-static void thread(struct physics *physics, const struct scene_joint *joint, uint32_t index, dJointID id, double dt)
+static void add_rate(
+	struct coupling *coupling, const struct scene_joint *joint, const struct axis_rate *rate, double weight)
 {
-	dBodyID child = instance_body(physics, joint->child), parent = instance_body(physics, joint->parent);
-	double lead = 1 / joint->sdf->thread_pitch; /* m/rad */
-	dVector3 along;
-	dJointGetPistonAxis(id, along);
-	struct vec3 axis = {along[0], along[1], along[2]}, beside = across(axis);
-	/* Any radius is right; at the radius of gyration pushing along and turning weigh the same, and the iterative
-	 * solver converges (at that of the lead, where the thread climbs at 45 degrees, it diverged in 7.5 s). */
-	double radius = MAX(fabs(lead), fmin(sqrt(joint->inertia[0] / joint->inertia[1]), THREAD_RADIUS_MAX));
-	double climb = lead / radius, unit = 1 / sqrt(1 + climb * climb);
-	uint32_t carrier = joint->child == SCENE_NONE ? joint->parent : joint->child;
-	struct vec3 at = vec3_add(
-		moved(physics, carrier, (struct pose){joint->anchor, QUAT_IDENTITY}).p, vec3_scale(beside, radius));
-	struct vec3 normal = vec3_scale(vec3_sub(axis, vec3_scale(vec3_cross(axis, beside), climb)), unit);
-	double amiss = dJointGetPistonPosition(id) - lead * state_joint(physics->state, index, false)->position[0];
-	double speed = -physics->scene->sdf->physics.erp * amiss / dt * unit;
-	dContact contact = {0};
-	contact.surface.mode = dContactMu2 | dContactFDir1 | dContactMotion1 | dContactSoftCFM;
-	contact.surface.mu = THREAD_FORCE_MAX;
-	contact.surface.soft_cfm = NORMAL_CFM;
-	contact.surface.motion1 = speed;
-	for (int i = 0; i < 3; i++) {
-		contact.geom.pos[i] = (&at.x)[i];
-		contact.geom.normal[i] = (&beside.x)[i];
-		contact.fdir1[i] = (&normal.x)[i];
+	add_body(coupling, joint->child, rate->linear[0], rate->angular[0], weight);
+	add_body(coupling, joint->parent, rate->linear[1], rate->angular[1], weight);
+}
+
+/* The velocity per unit of impulse that free bodies would get along it. */
+static double mobility_of(const struct physics *physics, const struct coupling *coupling)
+{
+	double mobility = 0;
+	for (uint32_t i = 0; i < coupling->count; i++) {
+		const struct scene_body *b = &physics->scene->bodies[coupling->body[i]];
+		if (b->kinematic)
+			continue;
+		struct vec3 a = quat_rotate(quat_conj(body_now(physics, coupling->body[i])->q), coupling->angular[i]);
+		/* a . I^-1 a, by the adjugate */
+		double cxx = b->iyy * b->izz - b->iyz * b->iyz, cxy = b->ixz * b->iyz - b->ixy * b->izz;
+		double cxz = b->ixy * b->iyz - b->ixz * b->iyy, cyy = b->ixx * b->izz - b->ixz * b->ixz;
+		double cyz = b->ixy * b->ixz - b->ixx * b->iyz, czz = b->ixx * b->iyy - b->ixy * b->ixy;
+		double determinant = b->ixx * cxx + b->ixy * cxy + b->ixz * cxz;
+		mobility += vec3_dot(coupling->linear[i], coupling->linear[i]) / b->mass +
+			    (cxx * a.x * a.x + cyy * a.y * a.y + czz * a.z * a.z +
+				    2 * (cxy * a.x * a.y + cxz * a.x * a.z + cyz * a.y * a.z)) /
+				    determinant;
 	}
-	dJointAttach(dJointCreateContact(physics->world->id, physics->contacts, &contact), child ? child : parent,
-		child ? parent : 0);
+	return mobility;
 }
 
-/* --- gears ------------------------------------------------------------------------------------------------------ */
-
-static struct quat turned(const struct physics *physics, uint32_t body)
+/* amiss: how far the positions are from what the coupling holds them to. */
+static void finish(struct physics *physics, struct coupling *coupling, double amiss, double back_max, double dt)
 {
-	return body == SCENE_NONE ? QUAT_IDENTITY : moved(physics, body, POSE_IDENTITY).q;
+	double back = physics->scene->sdf->physics.erp * amiss / dt;
+	coupling->target = -fmin(fmax(back, -back_max), back_max);
+	coupling->mobility = mobility_of(physics, coupling);
+	if (!(coupling->mobility > 0)) { /* nothing of it can move */
+		physics->couplings.count--;
+		return;
+	}
+	const struct scene_joint *joint = &physics->scene->joints[coupling->joint];
+	double force;
+	memcpy(&force, state_words(physics->state, joint->model, false) + coupling->word, sizeof force);
+	coupling->impulse = coupling->best = force * dt;
 }
 
-static uint32_t shaft(const struct scene_joint *joint, uint32_t axis)
+static struct coupling *begin(struct physics *physics, uint32_t joint, uint32_t which)
 {
-	return axis ? joint->child : joint->parent;
+	vec_push(&physics->couplings, (struct coupling){0});
+	struct coupling *coupling = &physics->couplings.at[physics->couplings.count - 1];
+	coupling->joint = joint;
+	coupling->word = physics->state->joint_coupling[joint] + which;
+	return coupling;
+}
+
+static double position_of(const struct physics *physics, uint32_t joint, uint32_t axis)
+{
+	return state_joint(physics->state, joint, false)->position[axis];
+}
+
+/* Slides by `lead` for each radian. */
+static void collect_thread(struct physics *physics, uint32_t index, dJointID id, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	struct coupling *coupling = begin(physics, index, 0);
+	double lead = 1 / joint->sdf->thread_pitch;
+	struct axis_rate slide, turn;
+	axis_sliding(physics, joint, &slide);
+	axis_turning(physics, joint, 0, &turn);
+	add_rate(coupling, joint, &slide, 1);
+	add_rate(coupling, joint, &turn, -lead);
+	finish(physics, coupling, dJointGetPistonPosition(id) - lead * position_of(physics, index, 0), SLIDE_BACK_MAX,
+		dt);
+}
+
+/* SDF: theta_child = -ratio theta_parent, both against the reference body. */
+static void collect_gears(struct physics *physics, uint32_t index, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	struct coupling *coupling = begin(physics, index, 0);
+	const struct vec3 none = {0, 0, 0};
+	double ratio = joint->sdf->gearbox_ratio;
+	struct vec3 input = axis_direction(physics, joint, 0), output = axis_direction(physics, joint, 1);
+	add_body(coupling, joint->parent, none, input, ratio);
+	add_body(coupling, joint->child, none, output, 1);
+	add_body(coupling, joint->reference, none, input, -ratio);
+	add_body(coupling, joint->reference, none, output, -1);
+	finish(physics, coupling, ratio * position_of(physics, index, 0) + position_of(physics, index, 1),
+		TURN_BACK_MAX, dt);
+}
+
+static void collect_mimic(struct physics *physics, uint32_t index, uint32_t axis, uint32_t which, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct scene_mimic *mimic = &joint->mimic[axis];
+	const struct scene_joint *leader = &physics->scene->joints[mimic->joint];
+	struct coupling *coupling = begin(physics, index, which);
+	struct axis_rate own, leading;
+	axis_rate_of(physics, joint, axis, &own);
+	axis_rate_of(physics, leader, mimic->axis, &leading);
+	add_rate(coupling, joint, &own, 1);
+	add_rate(coupling, leader, &leading, -mimic->multiplier);
+	double wanted = mimic->multiplier * (position_of(physics, mimic->joint, mimic->axis) - mimic->reference) +
+			mimic->offset;
+	finish(physics, coupling, position_of(physics, index, axis) - wanted,
+		joint->kind == SDF_PRISMATIC ? SLIDE_BACK_MAX : TURN_BACK_MAX, dt);
+}
+
+void couple_collect(struct physics *physics, uint32_t index, dJointID id, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	uint32_t which = 0;
+	if (joint->kind == SDF_SCREW)
+		collect_thread(physics, index, id, dt);
+	else if (joint->kind == SDF_GEARBOX)
+		collect_gears(physics, index, dt);
+	which += joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX;
+	for (uint32_t a = 0; a < joint->axis_count; a++)
+		if (joint->mimic[a].joint != SCENE_NONE)
+			collect_mimic(physics, index, a, which++, dt);
 }
 
 /* The twist about the axis of what turns the reference's pose against the pose in the file. */
@@ -89,7 +189,7 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 {
 	const struct scene_joint *joint = &physics->scene->joints[index];
 	struct quat turn[2];
-	uint32_t bodies[2] = {joint->reference, shaft(joint, axis)};
+	uint32_t bodies[2] = {joint->reference, axis ? joint->child : joint->parent};
 	for (int i = 0; i < 2; i++) {
 		dBodyID body = instance_body(physics, bodies[i]);
 		turn[i] = QUAT_IDENTITY;
@@ -102,77 +202,278 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 	return twist(turn[0], turn[1], joint->axis[axis].xyz_world);
 }
 
-/* How fast a unit of impulse about `axis` (world) can at most make the body turn about it; hinge: a point of the axis
- * about which it turns against what does not move, or NULL. */
-static double mobility(const struct physics *physics, uint32_t body, struct vec3 axis, const struct vec3 *hinge)
+/* --- trials --------------------------------------------------------------------------------------------------------
+ */
+
+void couple_apply(struct physics *physics, double dt)
 {
-	if (body == SCENE_NONE || physics->scene->bodies[body].kinematic)
-		return 0;
-	const struct scene_body *b = &physics->scene->bodies[body];
-	struct vec3 a = quat_rotate(quat_conj(quat_mul(turned(physics, body), b->reference.q)), axis);
-	if (hinge) {
-		double along = b->ixx * a.x * a.x + b->iyy * a.y * a.y + b->izz * a.z * a.z +
-			       2 * (b->ixy * a.x * a.y + b->ixz * a.x * a.z + b->iyz * a.y * a.z);
-		struct vec3 from_file = quat_rotate(b->reference.q, a);
-		struct vec3 arm = vec3_cross(from_file, vec3_sub(b->reference.p, *hinge));
-		return 1 / (along + b->mass * vec3_dot(arm, arm));
+	for (uint32_t c = 0; c < physics->couplings.count; c++) {
+		const struct coupling *coupling = &physics->couplings.at[c];
+		double force = -coupling->impulse / dt;
+		for (uint32_t i = 0; i < coupling->count; i++) {
+			dBodyID body = instance_body(physics, coupling->body[i]);
+			struct vec3 f = vec3_scale(coupling->linear[i], force);
+			struct vec3 t = vec3_scale(coupling->angular[i], force);
+			dBodyAddForce(body, f.x, f.y, f.z);
+			dBodyAddTorque(body, t.x, t.y, t.z);
+		}
 	}
-	/* a I^-1 a, by the adjugate */
-	double cxx = b->iyy * b->izz - b->iyz * b->iyz, cxy = b->ixz * b->iyz - b->ixy * b->izz;
-	double cxz = b->ixy * b->iyz - b->ixz * b->iyy, cyy = b->ixx * b->izz - b->ixz * b->ixz;
-	double cyz = b->ixy * b->ixz - b->ixx * b->iyz, czz = b->ixx * b->iyy - b->ixy * b->ixy;
-	double determinant = b->ixx * cxx + b->ixy * cxy + b->ixz * cxz;
-	return (cxx * a.x * a.x + cyy * a.y * a.y + czz * a.z * a.z +
-		       2 * (cxy * a.x * a.y + cxz * a.x * a.z + cyz * a.y * a.z)) /
-	       determinant;
 }
 
-static struct vec3 spin(const struct physics *physics, uint32_t body)
+/* The rate that is left over after a trial, by the directions of state k. */
+static double left_of(const struct physics *physics, const struct coupling *coupling)
 {
-	dBodyID id = instance_body(physics, body);
-	const dReal *w = id ? dBodyGetAngularVel(id) : NULL;
-	return w ? (struct vec3){w[0], w[1], w[2]} : (struct vec3){0, 0, 0};
-}
-
-static void push(const struct physics *physics, uint32_t body, struct vec3 torque)
-{
-	dBodyID id = instance_body(physics, body);
-	if (id && !physics->scene->bodies[body].kinematic)
-		dBodyAddTorque(id, torque.x, torque.y, torque.z);
-}
-
-static void gears(struct physics *physics, const struct scene_joint *joint, uint32_t index, double dt)
-{
-	bool still = joint->reference == SCENE_NONE || physics->scene->bodies[joint->reference].kinematic;
-	const struct joint_state *now = state_joint(physics->state, index, false);
-	double part[2] = {joint->sdf->gearbox_ratio, 1}, rate = 0, mobile = 0;
-	struct vec3 reaction = {0, 0, 0}, axis[2], reference_spin = spin(physics, joint->reference);
-	struct quat turn = turned(physics, joint->reference);
-	for (uint32_t a = 0; a < 2; a++) {
-		axis[a] = quat_rotate(turn, joint->axis[a].xyz_world);
-		rate += part[a] * vec3_dot(axis[a], vec3_sub(spin(physics, shaft(joint, a)), reference_spin));
-		mobile += part[a] * part[a] *
-			  mobility(physics, shaft(joint, a), axis[a],
-				  still && joint->hinged[a] ? &joint->hinge[a] : NULL);
-		reaction = vec3_sub(reaction, vec3_scale(axis[a], part[a]));
+	double rate = -coupling->target;
+	for (uint32_t i = 0; i < coupling->count; i++) {
+		dBodyID body = instance_body(physics, coupling->body[i]);
+		const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
+		rate += vec3_dot(coupling->linear[i], (struct vec3){v[0], v[1], v[2]}) +
+			vec3_dot(coupling->angular[i], (struct vec3){w[0], w[1], w[2]});
 	}
-	double length = vec3_length(reaction);
-	if (length > 0)
-		mobile += length * length * mobility(physics, joint->reference, vec3_scale(reaction, 1 / length), NULL);
-	if (!(mobile > 0))
-		return;
-	double amiss = part[0] * now->position[0] + now->position[1];
-	double torque = -(rate + physics->scene->sdf->physics.erp * amiss / dt) / (mobile * dt);
-	for (uint32_t a = 0; a < 2; a++)
-		push(physics, shaft(joint, a), vec3_scale(axis[a], part[a] * torque));
-	push(physics, joint->reference, vec3_scale(reaction, torque));
+	return rate;
 }
 
-void couple_joint(struct physics *physics, uint32_t index, dJointID id, double dt)
+enum search_phase {
+	SEARCH_BEGUN, /* the trial was at `at` */
+	SEARCH_TRIED, /* the trial was at `at` + reach along the direction */
+	SEARCH_FOUND, /* the trial was at `at`, where the search ended */
+	SEARCH_LAST,  /* the trial was the one to keep */
+	SEARCH_DONE,
+};
+
+/* The couplings of one island: those of this root. */
+struct search {
+	struct physics *physics;
+	uint32_t root;
+	struct coupling *lead; /* its first, which keeps what is of all */
+};
+
+#define FOR_EACH(c, search)                                                                                            \
+	for (struct coupling *c = (search)->lead,                                                                      \
+			     *end_ = (search)->physics->couplings.at + (search)->physics->couplings.count;             \
+		c < end_; c++)                                                                                         \
+		if (c->root == (search)->root)
+
+static double worst(const struct search *search, bool tried)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	if (joint->kind == SDF_SCREW)
-		thread(physics, joint, index, id, dt);
+	double most = 0;
+	FOR_EACH(c, search)
+	most = fmax(most, fabs(tried ? c->tried : c->left));
+	return most;
+}
+
+static uint32_t count_of(const struct search *search)
+{
+	uint32_t count = 0;
+	FOR_EACH(c, search)
+	count++;
+	return count;
+}
+
+static void try_along(const struct search *search, double reach)
+{
+	search->lead->reach = reach;
+	search->lead->phase = SEARCH_TRIED;
+	FOR_EACH(c, search)
+	c->impulse = c->at + reach * c->direction;
+}
+
+static void try_at(const struct search *search, enum search_phase phase)
+{
+	search->lead->phase = phase;
+	FOR_EACH(c, search)
+	c->impulse = c->at;
+}
+
+static void end_search(const struct search *search)
+{
+	bool kept = true;
+	FOR_EACH(c, search)
+	{
+		c->at = c->best;
+		kept = kept && c->impulse == c->best;
+	}
+	if (kept)
+		search->lead->phase = SEARCH_DONE;
 	else
-		gears(physics, joint, index, dt);
+		try_at(search, SEARCH_LAST);
+}
+
+/* `left` is what is left over at `at`. */
+static void turn_to_gradient(const struct search *search, bool anew)
+{
+	struct coupling *lead = search->lead;
+	double before = lead->weight;
+	lead->weight = 0;
+	lead->narrowed = 0;
+	FOR_EACH(c, search)
+	lead->weight += c->left * c->left / c->mobility;
+	double carry = anew || !(before > 0) ? 0 : lead->weight / before;
+	FOR_EACH(c, search)
+	c->direction = c->left / c->mobility + carry * c->direction;
+	try_along(search, 1);
+}
+
+static void begin_round(const struct search *search)
+{
+	FOR_EACH(c, search)
+	c->left = c->tried;
+	double most = worst(search, false);
+	if (!search->lead->rounds || most < search->lead->best_left) {
+		search->lead->best_left = most;
+		FOR_EACH(c, search)
+		c->best = c->at;
+	}
+	if (most <= LEFT_MAX || search->lead->rounds == ROUNDS_MAX) {
+		end_search(search);
+		return;
+	}
+	search->lead->rounds++;
+	search->lead->directions = 0;
+	turn_to_gradient(search, true);
+}
+
+/* Nothing gives way: what pushes in vain is let go by halves. */
+static void give_way(const struct search *search)
+{
+	double most = worst(search, false);
+	FOR_EACH(c, search)
+	{
+		if (fabs(c->left) > most / 10)
+			c->at /= 2;
+		c->best = c->at;
+	}
+	try_at(search, SEARCH_LAST);
+}
+
+static void next_direction(const struct search *search)
+{
+	if (++search->lead->directions < MIN(count_of(search), (uint32_t)DIRECTIONS_MAX) &&
+		worst(search, false) > LEFT_MAX)
+		turn_to_gradient(search, false);
+	else
+		try_at(search, SEARCH_FOUND);
+}
+
+/* To a point `part` of the way to the trial; what is left over there is reckoned, not tried. */
+static void go_along(const struct search *search, double part)
+{
+	FOR_EACH(c, search)
+	{
+		c->at += part * search->lead->reach * c->direction;
+		c->left += part * (c->tried - c->left);
+	}
+	next_direction(search);
+}
+
+/* Between a point at which pushing has no effect yet and one beyond the zero: false position, the end that stays put
+ * counting for less each time (the Illinois rule). */
+static void narrow(const struct search *search, double here, double there)
+{
+	struct coupling *lead = search->lead;
+	if (fabs(there) <= NEAR * here || lead->narrowed++ == NARROWED_MAX) {
+		go_along(search, 1);
+		return;
+	}
+	bool low = there > 0;
+	*(low ? &lead->low : &lead->high) = lead->reach;
+	*(low ? &lead->low_left : &lead->high_left) = there;
+	if (lead->narrowed > 1 && low == lead->was_low)
+		*(low ? &lead->high_left : &lead->low_left) /= 2;
+	lead->was_low = low;
+	try_along(search, lead->low + (lead->high - lead->low) * lead->low_left / (lead->low_left - lead->high_left));
+}
+
+/* Along the direction, the left-over falls; where it is zero the search goes on. */
+static void look_along(const struct search *search)
+{
+	struct coupling *lead = search->lead;
+	double here = 0, there = 0, free = 0;
+	FOR_EACH(c, search)
+	{
+		here += c->direction * c->left;
+		there += c->direction * c->tried;
+		free += c->direction * c->direction * c->mobility;
+	}
+	bool flat = here - there <= FLAT * lead->reach * free;
+	if (lead->narrowed) {
+		narrow(search, here, there);
+	} else if (flat && lead->reach < REACH_MAX) {
+		lead->low = lead->reach;
+		try_along(search, lead->reach * REACH_FACTOR);
+	} else if (flat) {
+		give_way(search);
+	} else if (lead->reach > 1 && there < 0) {
+		lead->low_left = here;
+		narrow(search, here, there);
+	} else {
+		go_along(search, here / (here - there));
+	}
+}
+
+static void advance(const struct search *search)
+{
+	switch (search->lead->phase) {
+	case SEARCH_BEGUN:
+		FOR_EACH(c, search)
+		c->at = c->impulse;
+		begin_round(search);
+		break;
+	case SEARCH_FOUND:
+		begin_round(search);
+		break;
+	case SEARCH_TRIED:
+		look_along(search);
+		break;
+	case SEARCH_LAST:
+	case SEARCH_DONE:
+		search->lead->phase = SEARCH_DONE;
+		break;
+	}
+}
+
+/* The leads are the first couplings of their islands. */
+static void begin_searches(struct physics *physics)
+{
+	for (uint32_t i = 0; i < physics->couplings.count; i++) {
+		struct coupling *coupling = &physics->couplings.at[i];
+		coupling->root = physics->couplings.count > 1 ? solver_island(physics, coupling->body[0]) : 0;
+		coupling->leads = true;
+		for (uint32_t k = 0; k < i; k++)
+			coupling->leads = coupling->leads && physics->couplings.at[k].root != coupling->root;
+		coupling->phase = SEARCH_BEGUN;
+	}
+}
+
+void couple_begin(struct physics *physics)
+{
+	if (physics->couplings.count > 1)
+		solver_find_islands(physics);
+	begin_searches(physics);
+}
+
+bool couple_search(struct physics *physics)
+{
+	bool done = true;
+	for (uint32_t i = 0; i < physics->couplings.count; i++)
+		physics->couplings.at[i].tried = left_of(physics, &physics->couplings.at[i]);
+	for (uint32_t i = 0; i < physics->couplings.count; i++) {
+		struct coupling *coupling = &physics->couplings.at[i];
+		struct search search = {physics, coupling->root, coupling};
+		if (!coupling->leads)
+			continue;
+		advance(&search);
+		done = done && coupling->phase == SEARCH_DONE;
+	}
+	return done;
+}
+
+void couple_store(struct physics *physics, double dt)
+{
+	for (uint32_t i = 0; i < physics->couplings.count; i++) {
+		const struct coupling *coupling = &physics->couplings.at[i];
+		uint32_t model = physics->scene->joints[coupling->joint].model;
+		double force = coupling->impulse / dt;
+		memcpy(state_words(physics->state, model, true) + coupling->word, &force, sizeof force);
+	}
 }

@@ -63,20 +63,38 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 }
 
 /* Bodies of all members in id order, then their joints in id order: the order decides the solver's. */
+static void make_parts(struct physics *physics, uint32_t index)
+{
+	struct group *group = &physics->groups.at[index];
+	dWorldID world = physics->worlds.at[group->world].id;
+	for (uint32_t i = 0; i < group->members.count; i++)
+		instance_make_bodies(physics, physics->instances[group->members.at[i]], world);
+	for (uint32_t i = 0; i < group->members.count; i++)
+		instance_make_joints(physics, physics->instances[group->members.at[i]], world);
+	make_world_joints(physics, index);
+}
+
 static void build(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	ode_world_enter(physics, index);
-	dWorldID world = physics->worlds.at[group->world].id;
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		struct instance *instance = physics->instances[group->members.at[i]];
-		instance->group = index;
-		instance_make_bodies(physics, instance, world);
-	}
 	for (uint32_t i = 0; i < group->members.count; i++)
-		instance_make_joints(physics, physics->instances[group->members.at[i]], world);
-	make_world_joints(physics, index);
+		physics->instances[group->members.at[i]]->group = index;
+	make_parts(physics, index);
 	physics->stats.regroups++;
+}
+
+void group_make_anew(struct physics *physics, struct physics *owner, uint32_t index)
+{
+	struct group *group = &owner->groups.at[index];
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		uint32_t model = group->members.at[i];
+		ode_abandon(owner->instances[model]);
+		owner->instances[model] = instance_replace(owner, owner->instances[model]);
+		physics->instances[model] = owner->instances[model];
+	}
+	group->world_joints.count = 0;
+	make_parts(owner, index);
 }
 
 static void free_slot(struct physics *physics, uint32_t index)

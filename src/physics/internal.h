@@ -16,6 +16,7 @@ enum {
 	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
+#define PHYSICS_TURN_FAR 0.1       /* rad that a body turns in a step, beyond which instance_turn() turns it exactly */
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may stray before its static neighbours are looked up again */
 
@@ -41,10 +42,39 @@ enum joint_way {
 	JOINT_PLAIN, /* a hinge that only a motor or friction acts on, wherever it is and however fast: most wheels */
 };
 
-struct axis_setting {
-	double velocity, force_max, softness; /* NaN: not set yet */
-	double stop_dt;                       /* the step for which the stops were softened; NaN: for none */
-	double low, high;
+struct axis_setting { /* NaN: not set yet */
+	double velocity, force_max, softness;
+	double low, high, stop_erp, stop_cfm;
+};
+
+/* The rate of an axis: the sum over child (0) and parent (1) of linear . v + angular . w. */
+struct axis_rate {
+	struct vec3 linear[2], angular[2];
+};
+
+enum { COUPLING_BODIES_MAX = 4 };
+
+/* A linear function of the velocities of some bodies, to be led to `target`; see couple.c. */
+struct coupling {
+	uint32_t joint, word; /* where its force is kept: from the first word of the joint's model */
+	uint32_t count, body[COUPLING_BODIES_MAX];
+	struct vec3 linear[COUPLING_BODIES_MAX], angular[COUPLING_BODIES_MAX];
+	double target;   /* rad/s or m/s */
+	double mobility; /* velocity per unit of impulse if its bodies were free */
+	double impulse;  /* of the trial, against the function: N s or N m s */
+
+	/* the search */
+	double tried;     /* left over after the trial */
+	double at, left;  /* the point reached, and what is left over there */
+	double best;      /* the point at which least was left over */
+	double direction; /* in which the trials go from `at` */
+	uint32_t root;    /* its island */
+	bool leads;       /* the first of its island; the others do not use what follows */
+	int phase;
+	uint32_t rounds, directions, narrowed;
+	double reach, weight, best_left;
+	double low, low_left, high, high_left;
+	bool was_low;
 };
 
 struct joint_setting { /* what ODE's motor and stops are set to */
@@ -181,18 +211,20 @@ struct physics {
 	struct physics *owner;
 	struct ode_world *world;
 	const struct group *stepping; /* who is to blame when ODE gives up; NULL: somebody in the world at hand */
-	struct ode_memory memory;
+	struct ode_memory *memory;
 	dJointGroupID contacts; /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
-	bool begun_again;              /* the step of the world at hand: island_lost still holds */
-	uint32_t rows;                 /* of the constraints of the group that is being begun */
-	uint32_t rows_most;            /* of one of its groups */
-	VEC(struct island_join) joins; /* what ties its bodies in this step beyond their joints */
-	VEC(uint32_t) bodies;          /* all of them, when they are looked at one by one */
-	uint32_t *island;              /* [room.bodies] union-find over bodies */
-	uint32_t *island_rows;         /* [room.bodies] at roots */
-	bool *island_lost;             /* [room.bodies] at roots: the exact solver fails on it in this step */
+	bool begun_again;               /* the step of the world at hand: island_lost still holds */
+	uint32_t rows;                  /* of the constraints of the group that is being begun */
+	uint32_t rows_most;             /* of one of its groups */
+	VEC(struct island_join) joins;  /* what ties its bodies in this step beyond their joints */
+	VEC(uint32_t) bodies;           /* all of them, when they are looked at one by one */
+	uint32_t *island;               /* [room.bodies] union-find over bodies */
+	uint32_t *island_rows;          /* [room.bodies] at roots */
+	bool *island_lost;              /* [room.bodies] at roots: the exact solver fails on it in this step */
+	VEC(struct coupling) couplings; /* of the world at hand */
+	bool collects;                  /* they are being listed: the first trial of a step */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 };
@@ -208,6 +240,8 @@ void ode_set_random_broken(bool broken); /* of this thread */
 /* Whether dBodySetQuaternion() leaves this one as it is: it divides by the length, which rounds to 1 or does not. False
  * for all when the start-up check finds that this ODE reckons otherwise. */
 bool ode_keeps_quaternion(struct quat q);
+/* Nothing may be freed of this object, or of what it refers to: ODE left it in the middle of something. */
+void ode_abandon(const void *object);
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
 
@@ -218,8 +252,8 @@ int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, d
 
 /* Worlds of any thread may share a memory, one after the other: only one of them is stepped at a time. A world that has
  * shared one goes by ode_destroy_world(), because ODE's counts of who shares what are not for several threads. */
-void ode_memory_init(struct ode_memory *memory);
-void ode_memory_fini(struct ode_memory *memory);
+struct ode_memory *ode_memory_create(void);
+void ode_memory_destroy(struct ode_memory *memory);
 void ode_lend_memory(dWorldID world, const struct ode_memory *memory);
 void ode_destroy_world(dWorldID world);
 
@@ -229,11 +263,20 @@ bool ode_take_lost(void);
 /* instance.c */
 struct instance *instance_create(struct physics *physics, uint32_t model);
 void instance_destroy(struct physics *physics, struct instance *instance);
+/* Another one for the same model in the same group, without bodies and joints; the one before is left as it is, since
+ * ODE may have it in any state. */
+struct instance *instance_replace(struct physics *physics, const struct instance *instance);
 void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID world);
 void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID world);
 void instance_drop(struct physics *physics, struct instance *instance); /* bodies and joints; geoms stay */
 void instance_load(struct physics *physics, struct instance *instance);
-bool instance_store(struct physics *physics, struct instance *instance); /* false: diverged */
+/* After the step and before anything is stored: bodies that turned far are turned exactly. */
+void instance_turn(struct physics *physics, struct instance *instance, double dt);
+bool instance_store(struct physics *physics, struct instance *instance); /* false: beyond the bounds of physics.h */
+/* Whether a body, or what was stored of a model, is within them. */
+bool body_state_sane(const struct body_state *body);
+bool instance_sane(dBodyID body);
+bool instance_stored_sane(const struct physics *physics, const struct instance *instance);
 void instance_measure(struct physics *physics, struct instance *instance, bool next);
 dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for SCENE_NONE */
 dGeomID instance_static_geom(struct physics *physics, uint32_t geom);
@@ -257,9 +300,32 @@ void sleep_update(struct physics *physics, const struct physics_pair *pairs, uin
 void sleep_count(struct physics *physics, struct instance *instance, double dt);
 void sleep_end_step(struct physics *physics);
 
+/* axis.c */
+static inline const struct body_state *body_now(const struct physics *physics, uint32_t body)
+{
+	const struct scene_body *b = &physics->scene->bodies[body];
+	return &state_bodies(physics->state, b->model, false)[body - physics->scene->models[b->model].body_first];
+}
+
+/* Of state k, in the world. */
+struct vec3 axis_direction(const struct physics *physics, const struct scene_joint *joint, uint32_t axis);
+void axis_turning(const struct physics *physics, const struct scene_joint *joint, uint32_t axis, struct axis_rate *ret);
+void axis_sliding(const struct physics *physics, const struct scene_joint *joint, struct axis_rate *ret);
+/* Whichever of the two its position counts. */
+void axis_rate_of(const struct physics *physics, const struct scene_joint *joint, uint32_t axis, struct axis_rate *ret);
+/* rad/s or m/s in state k. */
+double axis_rate_now(const struct physics *physics, const struct scene_joint *joint, uint32_t axis);
+
 /* couple.c */
-/* Ties what a screw or gearbox couples, for this step; bodies hold state k. */
-void couple_joint(struct physics *physics, uint32_t joint, dJointID id, double dt);
+/* Lists what the joint couples in this step; bodies hold state k. */
+void couple_collect(struct physics *physics, uint32_t joint, dJointID id, double dt);
+/* Adds the forces of the trial to the bodies. */
+void couple_apply(struct physics *physics, double dt);
+/* After the first trial, and then after each until it returns true: the trial was the one to keep. */
+void couple_begin(struct physics *physics);
+bool couple_search(struct physics *physics);
+/* The forces that were kept, to state k+1. */
+void couple_store(struct physics *physics, double dt);
 /* A gearbox's angle in (-pi, pi] of its parent (axis 0) or child (axis 1), by the bodies as ODE has them. */
 double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
 
@@ -287,11 +353,15 @@ void ode_world_enter(struct physics *physics, uint32_t group);
 /* A group that has none any more. */
 void ode_world_leave(struct physics *physics, uint32_t group);
 void ode_world_fini(struct ode_world *world);
+/* Another world of ODE's for the same groups; the one before is left as it is. */
+void ode_world_make_anew(struct physics *physics, struct ode_world *world);
 
 /* group.c */
 void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
+/* Other objects of ODE's for a group of the world at hand; those before are left as they are. */
+void group_make_anew(struct physics *physics, struct physics *owner, uint32_t group);
 
 /* contact.c */
 void contact_make(struct physics *physics, const struct group *group, double dt); /* in the world at hand */
@@ -307,7 +377,10 @@ const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct s
 	const struct scene_geom *a, const struct scene_geom *b, double dt);
 
 /* solver.c: of the world at hand */
-/* again: the step that was begun last is begun anew, and what solver_find_lost() found still holds. */
+/* Bodies that joints, contacts and couplings of the begun step connect have one root. */
+void solver_find_islands(struct physics *physics);
+uint32_t solver_island(struct physics *physics, uint32_t body);
+/* again: the step that was begun last is begun anew, and solver_set_lost() still holds. */
 void solver_begin(struct physics *physics, bool again);
 /* Between these two, the group's contacts are made. */
 void solver_begin_group(struct physics *physics, const struct group *group);
@@ -315,7 +388,15 @@ void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint
 void solver_end_group(struct physics *physics, struct group *group);
 /* False: the exact solver failed on some island, so that this step is worth nothing. */
 bool solver_step(struct physics *physics, double dt);
-/* Finds the islands on which it fails, which get the iterative one from now on; the step is to be begun anew. */
-void solver_find_lost(struct physics *physics, double dt);
+/* Lists the islands of the step that was begun; none is lost. */
+void solver_forget_lost(struct physics *physics);
+/* For a second try, when ODE's objects were made anew or the step was worth nothing: the islands of the step that was
+ * begun last that the exact solver is to solve, from the one at or after the i-th body on; false: no more. */
+bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root);
+/* Steps this island alone, in a step begun again. False: the exact solver fails on it, or sends it beyond all bounds.
+ */
+bool solver_try(struct physics *physics, uint32_t root, double dt);
+/* The island gets the iterative solver in this step. */
+void solver_set_lost(struct physics *physics, uint32_t root, bool lost);
 
 #endif

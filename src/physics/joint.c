@@ -4,19 +4,29 @@
  * sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs
  * to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
  *
- * An axis has one row in the solver beside its stops, and what it is used for depends on the moment (motor_of()): the
- * axis that it mimics; the commanded velocity; the velocity limit; a spring and damper, which ODE's softness makes
- * exact and stable however stiff they are; dry friction. What does not get the row acts as a force, its part that grows
- * with velocity divided by what keeps it from overshooting. At a stop ODE would turn the motor's greatest force loose
- * on the bodies; so there either the motor rests or, when it pulls away, the stop does. Stops are as hard as the solver
- * can, unless the file gives them a stiffness or dissipation.
+ * An axis has one row in the solver, which serves what matters most at the moment; the rest acts as a force.
  *
- * A screw is ODE's piston (it turns about its axis and slides along it) with a thread (couple.c). Motor and stops act
- * on the slide, in metres, since ODE's for the turning of a piston fail at their stops (0.16); to what turns and slides
- * at once both are the same. A gearbox has no joint of ODE's (couple.c).
+ *   a motor of endless strength  keeps the axis between its stops by itself
+ *   a stop                       of the side at which the axis is, or which it would pass in this step
+ *   a motor, or dry friction     goes no farther than to a stop
+ *   a spring and damper
  *
- * A mimic leads its axis like a motor does, without a way back to the axis that it follows (the same in Gazebo's
- * default engine). */
+ * Stops. A stop acts before the axis has passed it: the row lets the axis move as far as to the stop and no farther, so
+ * it comes to rest there. (ODE's own stops act when the axis is beyond, and their way back is a bounce with a fifth of
+ * the speed; SDF's stop has no restitution.) ODE is told a limit one unit away from where the axis is, so that its row
+ * is always on, and an error reduction that makes the row's velocity the one wanted. So ODE's own count of angles,
+ * which knows only (-pi, pi], decides nothing. Stops are as hard as the solver can, unless the file gives them a
+ * stiffness or dissipation.
+ *
+ * Springs. force = -k (q - q0) - d v' - (k dt / S) (v' - v), v' the rate at the end of the step: the spring acts from
+ * where the axis is now, so that it neither loses nor gains energy by itself, and the last term makes the axis heavier
+ * by k dt^2 / S, which keeps it stable however stiff the spring is. It vanishes at rest, so a load is held exactly.
+ * What a step cannot resolve (fewer than some ten steps to a period) is damped. Implicit Euler, which was here before,
+ * lost 6 % of the amplitude in two periods of 200 steps.
+ *
+ * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two; its motor and
+ * stops act on the slide, in metres, since ODE's for the turning of a piston fail at their stops (0.16). A gearbox is a
+ * coupling and has no joint of ODE's. A mimic is a coupling between two axes; see couple.c. */
 #include "physics/internal.h"
 
 #include <float.h>
@@ -25,8 +35,10 @@
 #define STOP_STIFFNESS 1e8
 #define STOP_DISSIPATION 1.0
 #define STOP_CFM_MAX 1e12
-#define STOP_NEAR 1e-9         /* rad or m, and relative */
-#define JOINT_VELOCITY_MAX 1e4 /* m/s or rad/s: no faster does a mimic catch up */
+#define STOP_NEAR 1e-9           /* rad or m, and relative: the axis is at the stop */
+#define STOP_BACK_MAX_RAD_S 10.0 /* no faster does an axis come back that is beyond its stop */
+#define STOP_BACK_MAX_M_S 1.0
+#define SPRING_STABLE 1.0 /* S above: k dt^2 / mass stays below, whatever k is */
 
 static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t axis)
 {
@@ -133,20 +145,6 @@ static double ode_position(const struct scene_joint *joint, dJointID id, uint32_
 	}
 }
 
-static double ode_rate(const struct scene_joint *joint, dJointID id, uint32_t axis)
-{
-	switch (joint->kind) {
-	case SDF_REVOLUTE:
-		return dJointGetHingeAngleRate(id);
-	case SDF_PRISMATIC:
-		return dJointGetSliderPositionRate(id);
-	case SDF_SCREW:
-		return dJointGetPistonAngleRate(id);
-	default:
-		return is_first(joint, axis) ? dJointGetUniversalAngle1Rate(id) : dJointGetUniversalAngle2Rate(id);
-	}
-}
-
 static void ode_set(const struct scene_joint *joint, dJointID id, uint32_t axis, int parameter, double value)
 {
 	int group = is_first(joint, axis) ? dParamGroup1 : dParamGroup2;
@@ -203,98 +201,13 @@ static double clamp(double value, double limit)
 	return value > limit ? limit : value < -limit ? -limit : value;
 }
 
-enum stop { STOP_NONE, STOP_LOW, STOP_HIGH, STOP_BOTH }; /* at which one the joint is */
-
-/* A motor that leads an axis to its stop leaves it there to the last bits, and ODE, which counts turns otherwise, must
- * not be at the stop when we think that we are not. */
-static enum stop stop_at(const struct sdf_axis *axis, double position)
-{
-	if (axis->lower > axis->upper)
-		return STOP_NONE; /* limits that nothing could keep */
-	if (axis->lower == axis->upper)
-		return STOP_BOTH;
-	if (position <= axis->lower + STOP_NEAR * (1 + fabs(axis->lower)))
-		return STOP_LOW;
-	return position >= axis->upper - STOP_NEAR * (1 + fabs(axis->upper)) ? STOP_HIGH : STOP_NONE;
-}
-
-/* A stop that the file makes softer than the default is a spring and damper, as soft as an implicit one is. */
-static void soften_stops(const struct scene_joint *joint, dJointID id, uint32_t a, double dt)
-{
-	const struct sdf_axis *axis = axis_of(joint, a);
-	if (axis->stiffness == STOP_STIFFNESS && axis->dissipation == STOP_DISSIPATION)
-		return;
-	double scale = scale_of(joint), k = axis->stiffness / (scale * scale), d = axis->dissipation / (scale * scale);
-	double sum = dt * k + d;
-	if (!(sum > 0)) /* nothing at all holds it */
-		sum = DBL_MIN;
-	ode_set(joint, id, a, dParamStopERP, dt * k / sum);
-	ode_set(joint, id, a, dParamStopCFM, fmin(MAX(1 / sum, PHYSICS_CFM_MIN), STOP_CFM_MAX));
-}
-
-/* ODE knows hinge angles only in (-pi, pi], so stops beyond are given relative to the turn that the joint is in. */
-static void set_stops(const struct scene_joint *joint, dJointID id, uint32_t a, struct axis_setting *setting,
-	double position, enum stop without)
-{
-	const struct sdf_axis *axis = axis_of(joint, a);
-	bool none = axis->lower > axis->upper;
-	double scale = scale_of(joint);
-	double turns = is_linear(joint) ? 0 : 2 * M_PI * floor((position + M_PI) / (2 * M_PI));
-	double low = none || without == STOP_LOW ? -dInfinity : (axis->lower - turns) * fabs(scale);
-	double high = none || without == STOP_HIGH ? dInfinity : (axis->upper - turns) * fabs(scale);
-	if (!is_linear(joint)) {
-		low = low < -M_PI ? -dInfinity : low;
-		high = high > M_PI ? dInfinity : high;
-	}
-	if (scale < 0) {
-		double swap = low;
-		low = -high;
-		high = -swap;
-	}
-	if (low == setting->low && high == setting->high)
-		return;
-	/* ODE refuses a low stop above the high one, so the order matters when both move */
-	ode_set(joint, id, a, dParamLoStop, -dInfinity);
-	ode_set(joint, id, a, dParamHiStop, high);
-	ode_set(joint, id, a, dParamLoStop, low);
-	setting->low = low;
-	setting->high = high;
-}
-
-struct motor { /* J v = velocity - softness * force, |force| <= force_max */
-	double velocity, force_max, softness;
-};
-
-static void set_motor(
-	const struct scene_joint *joint, dJointID id, uint32_t a, struct axis_setting *setting, struct motor motor)
-{
-	double scale = scale_of(joint);
-	if (joint->kind == SDF_SCREW) {
-		motor.velocity *= scale;
-		motor.force_max /= fabs(scale);
-		motor.softness = MAX(motor.softness * scale * scale, PHYSICS_CFM_MIN);
-	}
-	if (motor.velocity != setting->velocity)
-		ode_set(joint, id, a, dParamVel, setting->velocity = motor.velocity);
-	if (motor.force_max != setting->force_max)
-		ode_set(joint, id, a, dParamFMax, setting->force_max = motor.force_max);
-	if (motor.softness != setting->softness)
-		ode_set(joint, id, a, dParamCFM, setting->softness = motor.softness);
-}
-
-static bool is_passive(const struct sdf_axis *axis)
-{
-	return axis->damping != 0 || axis->spring_stiffness != 0;
-}
-
-/* --- driving ---------------------------------------------------------------------------------------------------- */
-
 /* One axis at the beginning of a step. */
 struct moment {
 	const struct physics *physics;
 	uint32_t joint, axis;
 	dJointID id;
-	double position, rate, dt;
+	double position, dt;
+	double rate; /* known when the axis has a spring, or a stop or velocity limit within reach */
 };
 
 static const struct scene_joint *joint_of(const struct moment *m)
@@ -302,100 +215,289 @@ static const struct scene_joint *joint_of(const struct moment *m)
 	return &m->physics->scene->joints[m->joint];
 }
 
-/* The velocity that leads an axis to where the one that it mimics will be, in so far as that goes on as it does; what
- * is amiss is made good like the error of any other constraint. */
-static double mimic_velocity(const struct moment *m)
+enum side { SIDE_NONE, SIDE_LOW, SIDE_HIGH, SIDE_BOTH };
+
+/* The row of a stop: rate >= velocity on the low side, <= on the high one, = on both. */
+struct stop {
+	enum side side;
+	double velocity, softness;
+};
+
+static bool has_stops(const struct sdf_axis *axis)
 {
-	const struct scene_mimic *mimic = &joint_of(m)->mimic[m->axis];
-	const struct scene *scene = m->physics->scene;
-	const struct scene_joint *leader = &scene->joints[mimic->joint];
-	const struct instance *instance = m->physics->instances[leader->model];
-	dJointID id = instance->joints[mimic->joint - scene->models[leader->model].joint_first];
-	double there = state_joint(m->physics->state, mimic->joint, false)->position[mimic->axis];
-	double target = mimic->multiplier * (there - mimic->reference) + mimic->offset;
-	return mimic->multiplier * ode_rate(leader, id, mimic->axis) +
-	       scene->sdf->physics.erp * (target - m->position) / m->dt;
+	return axis->lower <= axis->upper && (isfinite(axis->lower) || isfinite(axis->upper));
 }
 
-/* What the row of an axis is for. *ret_passive: whether that is its spring and damper. */
-static struct motor motor_of(const struct moment *m, bool *ret_passive)
+static bool is_soft(const struct sdf_axis *axis)
+{
+	return axis->stiffness != STOP_STIFFNESS || axis->dissipation != STOP_DISSIPATION;
+}
+
+/* The rate that leads to a limit which is `gap` away: exactly there when it lies ahead; back to it, by a part of the
+ * way in each step, when it has been passed. */
+static double velocity_to(const struct moment *m, double gap, bool passed)
+{
+	if (!passed)
+		return gap / m->dt;
+	double most = is_linear(joint_of(m)) ? STOP_BACK_MAX_M_S : STOP_BACK_MAX_RAD_S;
+	return clamp(m->physics->scene->sdf->physics.erp * gap / m->dt, most);
+}
+
+static double velocity_to_low(const struct moment *m)
+{
+	double gap = axis_of(joint_of(m), m->axis)->lower - m->position;
+	return velocity_to(m, gap, gap > 0);
+}
+
+static double velocity_to_high(const struct moment *m)
+{
+	double gap = axis_of(joint_of(m), m->axis)->upper - m->position;
+	return velocity_to(m, gap, gap < 0);
+}
+
+static enum side side_of(const struct moment *m)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
-	const struct joint_control *control = &m->physics->control->joints[m->joint];
+	double ahead = is_soft(axis) ? 0 : fmin(m->rate * m->dt, 0),
+	       behind = is_soft(axis) ? 0 : fmax(m->rate * m->dt, 0);
+	if (!has_stops(axis))
+		return SIDE_NONE;
+	if (axis->lower == axis->upper)
+		return SIDE_BOTH;
+	if (m->position + ahead <= axis->lower + STOP_NEAR * (1 + fabs(axis->lower)))
+		return SIDE_LOW;
+	if (m->position + behind >= axis->upper - STOP_NEAR * (1 + fabs(axis->upper)))
+		return SIDE_HIGH;
+	return SIDE_NONE;
+}
+
+/* A stop that the file makes softer than the default is a spring and damper, as soft as an implicit one is. */
+static void soften(const struct moment *m, struct stop *stop)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double sum = m->dt * axis->stiffness + axis->dissipation;
+	if (!(sum > 0)) /* nothing at all holds it */
+		sum = DBL_MIN;
+	double gap = stop->side == SIDE_HIGH ? axis->upper - m->position : axis->lower - m->position;
+	stop->velocity = axis->stiffness * gap / sum;
+	stop->softness = 1 / sum;
+}
+
+static struct stop stop_of(const struct moment *m)
+{
+	struct stop stop = {.side = side_of(m), .softness = m->physics->scene->sdf->physics.cfm};
+	if (stop.side == SIDE_NONE)
+		return stop;
+	stop.velocity = stop.side == SIDE_HIGH ? velocity_to_high(m) : velocity_to_low(m);
+	if (stop.side == SIDE_BOTH) {
+		double gap = axis_of(joint_of(m), m->axis)->lower - m->position;
+		stop.velocity = velocity_to(m, gap, true);
+	}
+	if (is_soft(axis_of(joint_of(m), m->axis)))
+		soften(m, &stop);
+	return stop;
+}
+
+/* ODE's limits are at infinity when no stop acts. But its hinge then forgets to look, and goes on as if the stop of an
+ * earlier step acted: it is kept looking by a limit at pi, which is above all of its angles. */
+static double no_high_limit(const struct moment *m)
+{
+	bool forgets = joint_of(m)->kind == SDF_REVOLUTE && has_stops(axis_of(joint_of(m), m->axis));
+	return forgets ? M_PI : dInfinity;
+}
+
+/* ODE's coordinate of the axis. */
+static double ode_coordinate(const struct moment *m)
+{
+	const struct scene_joint *joint = joint_of(m);
+	double turns = is_linear(joint) ? 0 : 2 * M_PI * floor((m->position + M_PI) / (2 * M_PI));
+	return (m->position - turns) * scale_of(joint);
+}
+
+static void set_limits(const struct moment *m, struct axis_setting *setting, double low, double high)
+{
+	if (low == setting->low && high == setting->high)
+		return;
+	ode_set(joint_of(m), m->id, m->axis, dParamLoStop, setting->low = low);
+	ode_set(joint_of(m), m->id, m->axis, dParamHiStop, setting->high = high);
+}
+
+/* ODE's row: rate = -(StopERP / dt) (coordinate - limit). */
+static void set_stop(const struct moment *m, struct axis_setting *setting, struct stop stop)
+{
+	const struct scene_joint *joint = joint_of(m);
+	double scale = scale_of(joint), at;
+	if (stop.side == SIDE_NONE) {
+		set_limits(m, setting, -dInfinity, no_high_limit(m));
+		return;
+	}
+	bool low = (stop.side == SIDE_LOW) == (scale > 0) || stop.side == SIDE_BOTH;
+	double erp = (low ? 1 : -1) * stop.velocity * scale * m->dt;
+	double cfm = fmin(MAX(stop.softness * scale * scale, PHYSICS_CFM_MIN), STOP_CFM_MAX);
+	at = ode_coordinate(m) + (low ? 1 : -1);
+	set_limits(m, setting, low ? at : -dInfinity, low && stop.side != SIDE_BOTH ? dInfinity : at);
+	if (erp != setting->stop_erp)
+		ode_set(joint, m->id, m->axis, dParamStopERP, setting->stop_erp = erp);
+	if (cfm != setting->stop_cfm)
+		ode_set(joint, m->id, m->axis, dParamStopCFM, setting->stop_cfm = cfm);
+}
+
+struct motor { /* rate = velocity - softness * force, |force| <= force_max */
+	double velocity, force_max, softness;
+	bool is_spring;
+};
+
+static void set_motor(const struct moment *m, struct axis_setting *setting, struct motor motor)
+{
+	const struct scene_joint *joint = joint_of(m);
+	double scale = scale_of(joint);
+	if (joint->kind == SDF_SCREW) {
+		motor.velocity *= scale;
+		motor.force_max /= fabs(scale);
+		motor.softness = MAX(motor.softness * scale * scale, PHYSICS_CFM_MIN);
+	}
+	if (motor.velocity != setting->velocity)
+		ode_set(joint, m->id, m->axis, dParamVel, setting->velocity = motor.velocity);
+	if (motor.force_max != setting->force_max)
+		ode_set(joint, m->id, m->axis, dParamFMax, setting->force_max = motor.force_max);
+	if (motor.softness != setting->softness)
+		ode_set(joint, m->id, m->axis, dParamCFM, setting->softness = motor.softness);
+}
+
+/* --- springs ------------------------------------------------------------------------------------------------------ */
+
+static bool is_passive(const struct sdf_axis *axis)
+{
+	return axis->damping != 0 || axis->spring_stiffness != 0;
+}
+
+/* (dt times the spring's frequency)^2, if the axis moved what it moves in the file's pose. */
+static double swing_of(const struct moment *m)
+{
+	return m->dt * m->dt * axis_of(joint_of(m), m->axis)->spring_stiffness / joint_of(m)->inertia[m->axis];
+}
+
+/* The damping that the axis has, and what a spring too fast for the step gets on top: nothing to speak of at 50 steps
+ * to a period (swing 0.016), as much as an implicit spring has beyond 6 (swing 1). */
+static double damping_of(const struct moment *m)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double swing2 = swing_of(m) * swing_of(m), fast = swing2 * swing2;
+	return axis->damping + axis->spring_stiffness * m->dt * (isfinite(fast) ? fast / (1 + fast) : 1);
+}
+
+static struct motor spring_of(const struct moment *m, double hard)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double k = axis->spring_stiffness, heavier = k * m->dt / SPRING_STABLE;
+	double soft = 1 / (damping_of(m) + heavier);
+	double velocity = (-k * (m->position - axis->spring_reference) + heavier * m->rate) * soft;
+	return (struct motor){velocity, dInfinity, MAX(soft, hard), true};
+}
+
+/* The same as a force, while something else has the row. */
+static double spring_force(const struct moment *m)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double d = damping_of(m), pull = -axis->spring_stiffness * (m->position - axis->spring_reference);
+	return pull / fmax(swing_of(m), 1) - d * m->rate / (1 + d * m->dt / joint_of(m)->inertia[m->axis]);
+}
+
+/* --- driving ------------------------------------------------------------------------------------------------------ */
+
+static bool follows(const struct moment *m)
+{
+	return joint_of(m)->mimic[m->axis].joint != SCENE_NONE;
+}
+
+/* An axis that follows another is driven by itself only while the other is not. */
+static bool is_driven(const struct moment *m)
+{
+	const struct joint_control *controls = m->physics->control->joints;
+	if (m->axis || !controls[m->joint].drive)
+		return false;
+	const struct scene_mimic *mimic = &joint_of(m)->mimic[0];
+	return !follows(m) || mimic->axis || !controls[mimic->joint].drive;
+}
+
+/* The rate at which the axis is about to go: its own, or that at which its leader takes it along. */
+static double coming_rate(const struct moment *m)
+{
+	if (!follows(m))
+		return m->rate;
+	const struct scene_mimic *mimic = &joint_of(m)->mimic[m->axis];
+	const struct scene_joint *leader = &m->physics->scene->joints[mimic->joint];
+	double led = mimic->multiplier * axis_rate_now(m->physics, leader, mimic->axis);
+	return fabs(led) > fabs(m->rate) ? led : m->rate;
+}
+
+static struct motor motor_of(const struct moment *m)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
 	double hard = MAX(m->physics->scene->sdf->physics.cfm, PHYSICS_CFM_MIN);
 	double effort = isfinite(axis->effort) ? axis->effort : dInfinity;
-	*ret_passive = false;
-	if (joint_of(m)->mimic[m->axis].joint != SCENE_NONE)
-		return (struct motor){clamp(mimic_velocity(m), MIN(axis->velocity, JOINT_VELOCITY_MAX)), effort, hard};
-	if (!m->axis && control->drive)
-		return (struct motor){clamp(control->velocity, axis->velocity), effort, hard};
-	if (fabs(m->rate) > axis->velocity)
-		return (struct motor){clamp(m->rate, axis->velocity), dInfinity, hard};
+	if (is_driven(m))
+		return (struct motor){
+			clamp(m->physics->control->joints[m->joint].velocity, axis->velocity), effort, hard, false};
+	if (isfinite(axis->velocity) && fabs(coming_rate(m)) > axis->velocity)
+		return (struct motor){clamp(coming_rate(m), axis->velocity), dInfinity, hard, false};
 	if (!is_passive(axis) || axis->friction > 0)
-		return (struct motor){0, axis->friction, hard};
-	/* force = -k (q + dt v - q0) - d v at the end of the step, solved for v */
-	double soft = 1 / (axis->damping + axis->spring_stiffness * m->dt);
-	*ret_passive = true;
-	return (struct motor){
-		-axis->spring_stiffness * (m->position - axis->spring_reference) * soft, dInfinity, MAX(soft, hard)};
+		return (struct motor){0, axis->friction, hard, false};
+	return spring_of(m, hard);
 }
 
-static double passive_force(const struct moment *m)
+/* What the motor does in a step in which a stop has the row. */
+static double force_of(const struct moment *m, const struct motor *motor)
 {
-	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
-	double k = axis->spring_stiffness, d = axis->damping + k * m->dt;
-	return -k * (m->position - axis->spring_reference) -
-	       d * m->rate / (1 + d * m->dt / joint_of(m)->inertia[m->axis]);
+	double wanted = (motor->velocity - m->rate) / m->dt * joint_of(m)->inertia[m->axis];
+	return isnan(wanted) ? 0 : clamp(wanted, motor->force_max);
 }
 
-/* What is left of the motor at a stop. One of endless strength that pulls away takes the stop's place; a weaker one
- * pulls with all it has and leaves the stop to hold what it cannot. Between two stops it can do nothing. */
-static double drive_at_stop(enum stop at, struct motor *motor, enum stop *ret_without)
-{
-	double force_max = motor->force_max;
-	bool away = at == STOP_LOW ? motor->velocity > 0 : at == STOP_HIGH && motor->velocity < 0;
-	if (away && force_max == dInfinity) {
-		*ret_without = at;
-		return 0;
-	}
-	motor->force_max = 0;
-	return !away ? 0 : at == STOP_LOW ? force_max : -force_max;
-}
-
-/* A motor goes no farther than to a stop: what it passes by in one step the stop would have to undo. */
 static double short_of_stops(const struct moment *m, double velocity)
 {
-	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
-	if (axis->lower > axis->upper)
+	if (!has_stops(axis_of(joint_of(m), m->axis)))
 		return velocity;
-	return fmin(fmax(velocity, (axis->lower - m->position) / m->dt), (axis->upper - m->position) / m->dt);
+	return fmin(fmax(velocity, velocity_to_low(m)), velocity_to_high(m));
 }
 
 static void drive(const struct moment *m, struct axis_setting *setting)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
-	enum stop at = stop_at(axis, m->position), without = STOP_NONE;
 	double force = m->axis ? 0 : clamp(m->physics->control->joints[m->joint].force, axis->effort);
-	bool passive;
-	struct motor motor = motor_of(m, &passive);
-	if (passive && at != STOP_NONE) {
-		motor.force_max = 0;
-		passive = false;
-	} else if (at != STOP_NONE) {
-		force += drive_at_stop(at, &motor, &without);
-	} else if (!passive) {
+	struct motor motor = motor_of(m);
+	struct stop stop = stop_of(m);
+	bool endless = motor.force_max == dInfinity && !motor.is_spring;
+	if (endless && stop.side != SIDE_BOTH) {
+		motor.velocity = short_of_stops(m, motor.velocity);
+		stop.side = SIDE_NONE;
+	} else if (stop.side != SIDE_NONE) {
+		force += motor.is_spring || endless ? 0 : force_of(m, &motor);
+		motor = (struct motor){.softness = motor.softness};
+	} else if (!motor.is_spring) {
 		motor.velocity = short_of_stops(m, motor.velocity);
 	}
-	if (is_passive(axis) && !passive)
-		force += passive_force(m);
-	if (setting->stop_dt != m->dt) {
-		soften_stops(joint_of(m), m->id, m->axis, m->dt);
-		setting->stop_dt = m->dt;
-	}
-	set_motor(joint_of(m), m->id, m->axis, setting, motor);
-	set_stops(joint_of(m), m->id, m->axis, setting, m->position, without);
+	if (is_passive(axis) && !motor.is_spring)
+		force += spring_force(m);
+	set_motor(m, setting, motor);
+	set_stop(m, setting, stop);
 	if (force != 0)
 		ode_add_force(m->physics, joint_of(m), m->id, m->axis, force);
+}
+
+/* Whether a stop is so near that the axis could pass it in this step: neither body moves faster than it does. */
+static bool may_reach_stop(const struct moment *m)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	const uint32_t bodies[2] = {joint_of(m)->child, joint_of(m)->parent};
+	double speed = 0;
+	if (!has_stops(axis))
+		return false;
+	if (joint_of(m)->kind == SDF_PRISMATIC)
+		return true;
+	for (uint32_t i = 0; i < 2; i++)
+		speed += bodies[i] == SCENE_NONE ? 0 : vec3_length(body_now(m->physics, bodies[i])->w);
+	return fmin(m->position - axis->lower, axis->upper - m->position) <=
+	       speed * m->dt * (1 + STOP_NEAR) + STOP_NEAR;
 }
 
 static enum joint_way way_of(const struct scene_joint *joint)
@@ -403,14 +505,13 @@ static enum joint_way way_of(const struct scene_joint *joint)
 	if (joint->kind != SDF_REVOLUTE)
 		return joint->axis_count || joint->kind == SDF_GEARBOX ? JOINT_ANY : JOINT_FREE;
 	const struct sdf_axis *axis = axis_of(joint, 0);
-	bool unlimited =
-		axis->lower == -(double)INFINITY && axis->upper == (double)INFINITY && !isfinite(axis->velocity);
+	bool unlimited = !has_stops(axis) && !isfinite(axis->velocity);
 	return unlimited && !is_passive(axis) && joint->mimic[0].joint == SCENE_NONE ? JOINT_PLAIN : JOINT_ANY;
 }
 
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 {
-	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN};
+	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	*ret = (struct joint_setting){.way = way_of(joint), .axis = {unset, unset}};
 	if (ret->way != JOINT_PLAIN)
 		return;
@@ -419,7 +520,7 @@ void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 	ret->friction = axis->friction;
 }
 
-/* What drive() comes to for a plain joint, once it has been called for this dt. */
+/* What drive() comes to for a plain joint, once it has been called. */
 static void drive_plain(const struct joint_control *control, dJointID id, struct joint_setting *setting)
 {
 	struct axis_setting *axis = &setting->axis[0];
@@ -438,7 +539,7 @@ void joint_control(struct physics *physics, uint32_t index, dJointID id, struct 
 {
 	if (setting->way == JOINT_FREE)
 		return;
-	if (setting->way == JOINT_PLAIN && setting->axis[0].stop_dt == dt) {
+	if (setting->way == JOINT_PLAIN && !isnan(setting->axis[0].velocity)) {
 		drive_plain(&physics->control->joints[index], id, setting);
 		return;
 	}
@@ -451,18 +552,43 @@ void joint_control(struct physics *physics, uint32_t index, dJointID id, struct 
 			.id = id,
 			.position = state_joint(physics->state, index, false)->position[a],
 			.dt = dt};
-		if (is_passive(axis) || isfinite(axis->velocity))
-			moment.rate = ode_rate(joint, id, a);
+		if (is_passive(axis) || isfinite(axis->velocity) || may_reach_stop(&moment))
+			moment.rate = axis_rate_now(physics, joint, a);
 		drive(&moment, &setting->axis[a]);
 	}
-	if (joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX)
-		couple_joint(physics, index, id, dt);
+	if (physics->collects && scene_joint_couplings(joint))
+		couple_collect(physics, index, id, dt);
 }
 
-/* The angle nearest to `before` that is `angle` modulo a full turn. */
-static double unwrap(double before, double angle)
+/* The angle nearest to `expected` that is `angle` modulo a full turn. */
+static double unwrap(double expected, double angle)
 {
-	return angle + 2 * M_PI * nearbyint((before - angle) / (2 * M_PI));
+	return angle + 2 * M_PI * nearbyint((expected - angle) / (2 * M_PI));
+}
+
+static struct vec3 spin_of(const struct physics *physics, uint32_t body)
+{
+	const dReal *w = body == SCENE_NONE ? NULL : dBodyGetAngularVel(instance_body(physics, body));
+	return w ? (struct vec3){w[0], w[1], w[2]} : (struct vec3){0, 0, 0};
+}
+
+/* What the axis turned by in this step when its bodies spin so fast that it may be more than half a turn; else 0, and
+ * the angle nearest to that of state k is right. */
+static double far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
+{
+	bool gears = joint->kind == SDF_GEARBOX;
+	struct vec3 turning = spin_of(physics, gears && !axis ? joint->parent : joint->child);
+	struct vec3 against = spin_of(physics, gears ? joint->reference : joint->parent);
+	double spin2 = vec3_dot(turning, turning) + vec3_dot(against, against), dt = physics->owner->dt;
+	if (2 * spin2 * dt * dt < 1 || !isfinite(spin2))
+		return 0;
+	return vec3_dot(axis_direction(physics, joint, axis), vec3_sub(turning, against)) * dt;
+}
+
+static double count_turns(
+	const struct physics *physics, const struct scene_joint *joint, uint32_t axis, double before, double angle)
+{
+	return unwrap(before + far_turn(physics, joint, axis), angle);
 }
 
 void joint_store(struct physics *physics, uint32_t index, dJointID id)
@@ -474,7 +600,9 @@ void joint_store(struct physics *physics, uint32_t index, dJointID id)
 	next->position[0] = next->position[1] = 0;
 	for (uint32_t a = 0; a < (gears ? 2 : joint->axis_count); a++) {
 		double position = gears ? couple_angle(physics, index, a) : ode_position(joint, id, a);
-		next->position[a] = joint->kind == SDF_PRISMATIC ? position : unwrap(now->position[a], position);
+		next->position[a] = joint->kind == SDF_PRISMATIC
+					    ? position
+					    : count_turns(physics, joint, a, now->position[a], position);
 	}
 }
 
@@ -489,7 +617,8 @@ void joint_store_all(struct physics *physics, const struct instance *instance)
 			next[i] = (struct joint_state){{0, 0}};
 			break;
 		case JOINT_PLAIN:
-			next[i].position[0] = unwrap(now[i].position[0], dJointGetHingeAngle(instance->joints[i]));
+			next[i].position[0] = count_turns(physics, &physics->scene->joints[m->joint_first + i], 0,
+				now[i].position[0], dJointGetHingeAngle(instance->joints[i]));
 			next[i].position[1] = 0;
 			break;
 		case JOINT_ANY:

@@ -21,8 +21,8 @@ static void set_up_world(const struct physics *physics, struct ode_world *world)
 	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		world->id, dThreadingImplementationGetFunctions(world->threading), world->threading);
-	ode_lend_memory(world->id, &physics->memory);
-	world->memory = &physics->memory;
+	ode_lend_memory(world->id, physics->memory);
+	world->memory = physics->memory;
 	dWorldSetGravity(world->id, g.x, g.y, g.z);
 	dWorldSetERP(world->id, profile->erp);
 	dWorldSetCFM(world->id, MAX(profile->cfm, PHYSICS_CFM_MIN));
@@ -32,6 +32,13 @@ static void set_up_world(const struct physics *physics, struct ode_world *world)
 	dWorldSetDamping(world->id, 0, 0);
 	dWorldSetLinearDampingThreshold(world->id, 0);
 	dWorldSetAngularDampingThreshold(world->id, 0);
+}
+
+void ode_world_make_anew(struct physics *physics, struct ode_world *world)
+{
+	ode_abandon(world->id);
+	ode_abandon(world->threading);
+	set_up_world(physics, world);
 }
 
 /* When others are to work on a step it must not fall into too few parts. */

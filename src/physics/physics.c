@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 		physics->options.exact_rows_max = PHYSICS_EXACT_ROWS;
 	physics->gravity = scene->gravity;
 	fit(physics);
-	ode_memory_init(&physics->memory);
+	physics->memory = ode_memory_create();
 	physics->contacts = dJointGroupCreate(0);
 	return physics;
 }
@@ -60,7 +61,7 @@ static void free_ode(struct physics *physics)
 		if (physics->statics[g].geom)
 			dGeomDestroy(physics->statics[g].geom);
 	dJointGroupDestroy(physics->contacts);
-	ode_memory_fini(&physics->memory);
+	ode_memory_destroy(physics->memory);
 }
 
 void physics_destroy(struct physics *physics)
@@ -78,6 +79,7 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->busy_worlds);
 	vec_free(&physics->pairs);
 	vec_free(&physics->grouped);
+	vec_free(&physics->couplings);
 	vec_free(&physics->contact_pairs);
 	vec_free(&physics->sort_space);
 	vec_free(&physics->joins);
@@ -233,21 +235,28 @@ static void begin_world(struct physics *physics, double dt, bool again)
 		solver_end_group(physics, group);
 	}
 	physics->stepping = NULL;
+	couple_apply(physics, dt);
 }
 
-static void step_world(struct physics *physics, double dt)
+/* Steps the world at hand; again and again where axes are coupled, until their forces are found. again: see
+ * solver_begin(). False: the exact solver failed on some island, so that all of it is worth nothing. */
+static bool step_world(struct physics *physics, double dt, bool again)
 {
-	begin_world(physics, dt, false);
-	bool good = solver_step(physics, dt);
-	dJointGroupEmpty(physics->contacts);
-	if (good)
-		return;
-	begin_world(physics, dt, true);
-	solver_find_lost(physics, dt);
-	dJointGroupEmpty(physics->contacts);
-	begin_world(physics, dt, true);
-	(void)solver_step(physics, dt);
-	dJointGroupEmpty(physics->contacts);
+	bool good, done = true;
+	physics->couplings.count = 0;
+	physics->collects = true;
+	do {
+		begin_world(physics, dt, again);
+		good = solver_step(physics, dt);
+		dJointGroupEmpty(physics->contacts);
+		if (!physics->couplings.count || !good)
+			break;
+		if (physics->collects)
+			couple_begin(physics);
+		physics->collects = false;
+		done = couple_search(physics);
+	} while (!done);
+	return good;
 }
 
 static bool holds(const struct scene_joint *joint, const struct instance *a, const struct instance *b)
@@ -306,38 +315,149 @@ static void note_diverged(struct physics *owner, uint32_t model)
 		;
 }
 
-static void store_group(struct physics *physics, struct physics *owner, struct group *group)
+/* False: some model is beyond all bounds. */
+static bool store_group(struct physics *physics, struct physics *owner, struct group *group)
 {
-	for (uint32_t i = 0; i < group->members.count; i++)
+	bool sane = true;
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		instance_turn(physics, physics->instances[group->members.at[i]], owner->dt);
 		state_keep_world_joints(physics->state, group->members.at[i]);
+	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		joint_store(physics, group->world_joints.at[i].index, group->world_joints.at[i].id);
 	note_held(physics, group);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = physics->instances[group->members.at[i]];
 		if (!instance_store(physics, instance)) {
-			note_diverged(owner, instance->model);
+			sane = false;
 			continue;
 		}
 		sleep_count(physics, instance, owner->dt);
 		instance_measure(physics, instance, true);
 	}
+	return sane;
 }
 
-/* Storing included: what ODE has of a world is still in the cache then. */
-static void work_on(struct physics *physics, struct physics *owner, struct ode_world *world)
+static bool store_world(struct physics *physics, struct physics *owner)
+{
+	bool sane = true;
+	for (uint32_t i = 0; i < physics->world->groups.count; i++)
+		sane &= store_group(physics, owner, group_at_hand(physics, i));
+	couple_store(physics, owner->dt);
+	return sane;
+}
+
+static void note_all_diverged(const struct physics *physics, struct physics *owner)
+{
+	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
+		const struct group *group = group_at_hand(physics, g);
+		for (uint32_t i = 0; i < group->members.count; i++)
+			if (!instance_stored_sane(physics, physics->instances[group->members.at[i]]))
+				note_diverged(owner, group->members.at[i]);
+	}
+}
+
+struct attempt {
+	struct physics *physics, *owner;
+	bool again; /* the second one: see solver_begin() */
+	bool good;
+	uint32_t root; /* of the island that is tried alone */
+};
+
+static void attempt_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	/* storing included: what ODE has of a world is still in the cache then */
+	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->again) &&
+			store_world(attempt->physics, attempt->owner);
+}
+
+/* With the forces of couplings that the step before ended with. */
+static void begin_again(struct physics *physics, double dt)
+{
+	physics->couplings.count = 0;
+	physics->collects = true;
+	begin_world(physics, dt, true);
+}
+
+static void list_islands_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	begin_again(attempt->physics, attempt->owner->dt);
+	solver_forget_lost(attempt->physics);
+	dJointGroupEmpty(attempt->physics->contacts);
+}
+
+static void try_alone_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	struct physics *physics = attempt->physics;
+	begin_again(physics, attempt->owner->dt);
+	attempt->good = solver_try(physics, attempt->root, attempt->owner->dt);
+	dJointGroupEmpty(physics->contacts);
+}
+
+static void lend_memory(struct physics *physics, struct ode_world *world)
+{
+	if (world->memory != physics->memory)
+		ode_lend_memory(world->id, physics->memory);
+	world->memory = physics->memory;
+}
+
+/* ODE left a step of the world at hand by longjmp, so that nothing can be known of the objects in it: all of them, and
+ * the memory in which it stepped, are left where they are, and others are made. */
+static void make_world_anew(struct physics *physics, struct physics *owner)
+{
+	ode_abandon(physics->memory);
+	ode_abandon(physics->contacts);
+	physics->memory = ode_memory_create();
+	physics->contacts = dJointGroupCreate(0);
+	ode_world_make_anew(physics, physics->world);
+	for (uint32_t i = 0; i < physics->world->groups.count; i++)
+		group_make_anew(physics, owner, physics->world->groups.at[i]);
+	physics->stepping = NULL;
+}
+
+/* The second try. Each island that the exact solver fails on, sends beyond all bounds, or on which ODE gives up, is
+ * solved iteratively; to find them, each is stepped alone, since ODE does not say which it was and the others must not
+ * suffer. False: it came to nothing either; with a message when ODE gave up. */
+static bool try_again(struct physics *physics, struct physics *owner, char *ret_message, size_t bytes)
+{
+	struct attempt attempt = {.physics = physics, .owner = owner, .again = true};
+	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
+		return false;
+	for (uint32_t i = 0; solver_next_exact(physics, &i, &attempt.root); i++) {
+		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
+		if (!survived)
+			make_world_anew(physics, owner);
+		solver_set_lost(physics, attempt.root, !survived || !attempt.good);
+	}
+	physics->stats.lost++;
+	*ret_message = '\0';
+	return ode_guard(attempt_under_guard, &attempt, ret_message, bytes) && attempt.good;
+}
+
+/* False: ODE gave up, with its message. */
+static bool work_on(
+	struct physics *physics, struct physics *owner, struct ode_world *world, char *ret_message, size_t bytes)
 {
 	uint64_t begin_ns = owner->timed ? clock_now_ns() : 0;
+	struct attempt attempt = {.physics = physics, .owner = owner};
 	physics->owner = owner;
 	physics->world = world;
-	if (world->memory != &physics->memory)
-		ode_lend_memory(world->id, &physics->memory);
-	world->memory = &physics->memory;
-	step_world(physics, owner->dt);
-	for (uint32_t i = 0; i < world->groups.count; i++)
-		store_group(physics, owner, group_at_hand(physics, i));
+	lend_memory(physics, world);
+	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
+	if (!survived)
+		make_world_anew(physics, owner);
+	*ret_message = '\0';
+	if ((!survived || !attempt.good) && !try_again(physics, owner, ret_message, bytes)) {
+		if (*ret_message)
+			return false;
+		note_all_diverged(physics, owner);
+	}
 	if (owner->timed)
 		note_time(physics, clock_now_ns() - begin_ns);
+	return true;
 }
 
 /* Nobody else has these models: one that is taken is taken once. */
@@ -353,23 +473,25 @@ static void give_back(struct physics *physics, const struct group *group)
 		physics->instances[group->members.at[i]] = NULL;
 }
 
-static void work_for(struct physics *physics, struct physics *owner, struct ode_world *world)
+static bool work_for(
+	struct physics *physics, struct physics *owner, struct ode_world *world, char *ret_message, size_t bytes)
 {
 	for (uint32_t i = 0; i < world->groups.count; i++)
 		borrow(physics, owner, &owner->groups.at[world->groups.at[i]]);
-	work_on(physics, owner, world);
+	if (!work_on(physics, owner, world, ret_message, bytes))
+		return false;
 	for (uint32_t i = 0; i < world->groups.count; i++)
 		give_back(physics, &owner->groups.at[world->groups.at[i]]);
 	physics->stats.helped += world->groups.count;
+	return true;
 }
 
 /* --- the step, in parts ------------------------------------------------------------------------------------------- */
 
 struct step_call {
-	struct physics *physics, *owner;
+	struct physics *physics;
 	const struct physics_pair *pairs;
 	uint32_t pair_count;
-	uint32_t first, count;
 };
 
 static bool is_finite(const struct instance *instance, uint32_t bodies)
@@ -398,14 +520,53 @@ static uint32_t who_is_spoilt(const struct physics *physics)
 	return group_at_hand(physics, 0)->members.at[0];
 }
 
+/* The first joint, its own or the world's, of a body of the model of which `spoilt` says so; NULL: none. */
+static const char *joint_at_fault(const struct physics *physics, uint32_t model,
+	bool (*spoilt)(const struct physics *physics, uint32_t model, uint32_t body))
+{
+	const struct scene *scene = physics->scene;
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t i = 0; i < m->joint_count + scene->world_joints.count; i++) {
+		uint32_t j = i < m->joint_count ? m->joint_first + i : scene->world_joints.at[i - m->joint_count];
+		const uint32_t ends[2] = {scene->joints[j].child, scene->joints[j].parent};
+		for (uint32_t k = 0; k < 2; k++)
+			if (ends[k] != SCENE_NONE && scene->bodies[ends[k]].model == model &&
+				spoilt(physics, model, ends[k] - m->body_first))
+				return scene->joints[j].name;
+	}
+	return NULL;
+}
+
+static bool is_spoilt_in_state(const struct physics *physics, uint32_t model, uint32_t body)
+{
+	return !body_state_sane(&state_bodies(physics->state, model, true)[body]);
+}
+
+static bool is_spoilt_in_ode(const struct physics *physics, uint32_t model, uint32_t body)
+{
+	return !instance_sane(physics->instances[model]->bodies[body]);
+}
+
+/* who: the model, or also its neighbours, when it is not known which of them it was. */
+static troupe_status diverged(struct troupe_error *error, const struct physics *physics, uint32_t model,
+	const char *who, const char *joint, const char *how)
+{
+	return fail(error, TROUPE_EDIVERGED, "model '%s'%s diverged%s%s%s: %s", physics->scene->models[model].name, who,
+		joint ? " at joint '" : "", joint ? joint : "", joint ? "'" : "", how);
+}
+
 static troupe_status gave_up(
 	struct physics *physics, struct physics *owner, const char *message, struct troupe_error *error)
 {
 	uint32_t model = physics->stepping ? physics->stepping->members.at[0] : who_is_spoilt(physics);
+	char how[300];
 	atomic_store(&physics->gave_up, true);
 	atomic_store(&owner->gave_up, true);
-	return fail(error, TROUPE_EDIVERGED, "model '%s', or what touches it, diverged: the physics gave up: %s",
-		model == SCENE_NONE ? "?" : physics->scene->models[model].name, message);
+	snprintf(how, sizeof how, "the physics gave up: %s", message);
+	if (model == SCENE_NONE)
+		return fail(error, TROUPE_EDIVERGED, "some model diverged: %s", how);
+	const char *joint = joint_at_fault(physics, model, is_spoilt_in_ode);
+	return diverged(error, physics, model, joint ? "" : ", or what touches it,", joint, how);
 }
 
 /* For tests. Whatever ODE or this folder remembers of earlier steps is lost; what a step depends on must be in the
@@ -457,40 +618,31 @@ uint32_t physics_world_count(const struct physics *physics)
 	return physics->busy_worlds.count;
 }
 
-static void work_under_guard(void *ctx)
-{
-	struct step_call *call = ctx;
-	for (uint32_t w = call->first; w < call->first + call->count; w++) {
-		struct ode_world *world = &call->owner->worlds.at[call->owner->busy_worlds.at[w]];
-		if (call->physics == call->owner)
-			work_on(call->physics, call->owner, world);
-		else
-			work_for(call->physics, call->owner, world);
-	}
-}
-
 troupe_status physics_work(
 	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
 {
-	struct step_call call = {.physics = physics, .owner = owner, .first = first, .count = count};
 	char message[200];
-	if (atomic_load(&physics->gave_up))
-		return TROUPE_OK; /* it was said, and the step is worth nothing */
-	if (!ode_guard(work_under_guard, &call, message, sizeof message))
-		return gave_up(physics, owner, message, error);
-	return TROUPE_OK;
+	bool survived = true;
+	for (uint32_t w = first; w < first + count && survived; w++) {
+		struct ode_world *world = &owner->worlds.at[owner->busy_worlds.at[w]];
+		if (atomic_load(&physics->gave_up))
+			return TROUPE_OK; /* it was said, and the step is worth nothing */
+		survived = (physics == owner ? work_on : work_for)(physics, owner, world, message, sizeof message);
+	}
+	return survived ? TROUPE_OK : gave_up(physics, owner, message, error);
 }
 
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)
 {
-	uint32_t diverged = atomic_load(&physics->diverged);
+	uint32_t model = atomic_load(&physics->diverged);
 	physics->timed = false;
 	sleep_end_step(physics);
-	if (diverged != SCENE_NONE)
-		return fail(error, TROUPE_EDIVERGED,
-			"model '%s' diverged: its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
-			physics->scene->models[diverged].name, PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX,
-			PHYSICS_SPIN_MAX);
+	if (model != SCENE_NONE) {
+		char how[200];
+		snprintf(how, sizeof how, "its position or velocity is not finite or beyond %g m, %g m/s, %g rad/s",
+			PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
+		return diverged(error, physics, model, "", joint_at_fault(physics, model, is_spoilt_in_state), how);
+	}
 	for (uint32_t i = 0; i < physics->awake.count; i++)
 		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;

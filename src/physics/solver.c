@@ -69,6 +69,25 @@ static void find_islands(struct physics *physics, bool keep_lost)
 		join_joints(physics, group_at_hand(physics, g));
 	for (uint32_t i = 0; i < physics->joins.count; i++)
 		join(physics, physics->joins.at[i]);
+	for (uint32_t c = 0; c < physics->couplings.count; c++)
+		for (uint32_t i = 1; i < physics->couplings.at[c].count; i++)
+			join(physics, (struct island_join){
+					      physics->couplings.at[c].body[0], physics->couplings.at[c].body[i], 0});
+}
+
+void solver_find_islands(struct physics *physics)
+{
+	find_islands(physics, physics->begun_again);
+}
+
+void solver_forget_lost(struct physics *physics)
+{
+	find_islands(physics, false);
+}
+
+uint32_t solver_island(struct physics *physics, uint32_t body)
+{
+	return root_of(physics, body);
 }
 
 void solver_begin(struct physics *physics, bool again)
@@ -184,18 +203,40 @@ bool solver_step(struct physics *physics, double dt)
 	return !ode_take_lost();
 }
 
-/* One island at a time: ODE does not say which of them it was, and the others must not suffer. */
-void solver_find_lost(struct physics *physics, double dt)
+/* Whether the island has come to numbers that a state may have. */
+static bool is_sane(struct physics *physics, uint32_t root)
 {
-	find_islands(physics, false);
-	for (uint32_t i = 0; i < physics->bodies.count; i++) {
-		uint32_t b = physics->bodies.at[i];
-		if (root_of(physics, b) != b || !is_exact(physics, b))
+	bool sane = true;
+	for (uint32_t i = 0; i < physics->bodies.count; i++)
+		if (root_of(physics, physics->bodies.at[i]) == root)
+			sane = sane && instance_sane(instance_body(physics, physics->bodies.at[i]));
+	return sane;
+}
+
+bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root)
+{
+	for (; *i < physics->bodies.count; ++*i) {
+		uint32_t body = physics->bodies.at[*i];
+		if (root_of(physics, body) != body || !is_exact(physics, body))
 			continue;
-		enable(physics, this_one, b);
-		dWorldStep(physics->world->id, dt);
-		physics->island_lost[b] = ode_take_lost();
+		*ret_root = body;
+		return true;
 	}
+	return false;
+}
+
+bool solver_try(struct physics *physics, uint32_t root, double dt)
+{
+	find_islands(physics, true);
+	enable(physics, this_one, root);
+	(void)ode_take_lost();
+	dWorldStep(physics->world->id, dt);
+	bool good = !ode_take_lost() && is_sane(physics, root);
 	enable(physics, any, 0);
-	physics->stats.lost++;
+	return good;
+}
+
+void solver_set_lost(struct physics *physics, uint32_t root, bool lost)
+{
+	physics->island_lost[root] = lost;
 }

@@ -51,7 +51,7 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 			.mu2 = MIN(a->mu2, b->mu2)},
 		.min_depth = MAX(MAX(a->min_depth, b->min_depth), world->contact_surface_layer),
 		.reach = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel) * dt,
-		.apart = !(a->collide_bitmask & b->collide_bitmask),
+		.apart = !((a->category_bitmask & b->collide_bitmask) | (b->category_bitmask & a->collide_bitmask)),
 		.directed = is_directed(a) || is_directed(b),
 		.dt = dt,
 	};

@@ -81,21 +81,6 @@ static bool find_reference(struct compile *c, const struct sdf_joint *from, cons
 	return false;
 }
 
-/* The hinge between the reference and the parent (0) or child (1) of a gearbox. */
-static void find_hinge(const struct compile *c, struct scene_joint *gearbox, uint32_t axis)
-{
-	uint32_t body = axis ? gearbox->child : gearbox->parent;
-	for (uint32_t i = 0; i < c->joints.count && !gearbox->hinged[axis]; i++) {
-		const struct scene_joint *joint = &c->joints.at[i];
-		bool same = (joint->parent == body && joint->child == gearbox->reference) ||
-			    (joint->child == body && joint->parent == gearbox->reference);
-		if (joint->kind != SDF_REVOLUTE || !same)
-			continue;
-		gearbox->hinged[axis] = true;
-		gearbox->hinge[axis] = joint->anchor;
-	}
-}
-
 /* --- mimics ----------------------------------------------------------------------------------------------------- */
 
 static const char *const axis_names[2] = {"axis", "axis2"};
@@ -215,9 +200,6 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 		}
 	for (uint32_t i = 0; i < 2 * c->joints.count && !status; i++)
 		status = check_circle(c, mark, i / 2, i % 2, error);
-	for (uint32_t i = 0; i < c->joints.count && !status; i++)
-		for (uint32_t a = 0; a < 2 && c->joints.at[i].kind == SDF_GEARBOX; a++)
-			find_hinge(c, &c->joints.at[i], a);
 	return status;
 }
 

@@ -95,16 +95,23 @@ struct scene_joint {
 	uint32_t axis_count;
 	const struct sdf_axis *axis;
 	/* Gearbox: axis_count is 0, axis[0] is the parent's and axis[1] the child's, whose angles against `reference`
-	 * it holds to child = -ratio parent. hinge[a] is the anchor of the hinge that holds the body to the reference,
-	 * if there is one. */
-	uint32_t reference; /* body; SCENE_NONE: the world */
-	bool hinged[2];
-	struct vec3 hinge[2];
+	 * it holds to child = -ratio parent. */
+	uint32_t reference;          /* body; SCENE_NONE: the world */
 	struct scene_mimic mimic[2]; /* by axis */
 	/* Effective inertia (or mass) that an axis moves at the reference pose, for implicit damping; a screw's second
 	 * is the mass. */
 	double inertia[2];
 };
+
+/* What ties rates of different bodies: a screw's thread, a gearbox, each axis that mimics another. Of a joint, in this
+ * order. */
+static inline uint32_t scene_joint_couplings(const struct scene_joint *joint)
+{
+	uint32_t own = joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX;
+	for (uint32_t a = 0; a < 2; a++)
+		own += joint->mimic[a].joint != SCENE_NONE;
+	return own;
+}
 
 struct scene_model {
 	const char *name;

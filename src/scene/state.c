@@ -26,6 +26,8 @@ static void fit_models(struct state *state)
 		state->models, state->room.models * sizeof *state->models, room->models * sizeof *state->models);
 	state->joint_offset = mem_grow(state->joint_offset, state->room.joints * sizeof *state->joint_offset,
 		room->joints * sizeof *state->joint_offset);
+	state->joint_coupling = mem_grow(state->joint_coupling, state->room.joints * sizeof *state->joint_coupling,
+		room->joints * sizeof *state->joint_coupling);
 	state->room = *room;
 }
 
@@ -55,6 +57,20 @@ static void lay_out_parts(struct state *state, uint32_t model)
 	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS};
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		lay_out_joint(state, j);
+}
+
+static void lay_out_couplings(struct state *state, uint32_t joint)
+{
+	struct state_model *model = &state->models[state->scene->joints[joint].model];
+	state->joint_coupling[joint] = model->words;
+	model->words += scene_joint_couplings(&state->scene->joints[joint]);
+}
+
+static void lay_out_own_couplings(struct state *state, uint32_t model)
+{
+	const struct scene_model *m = &state->scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		lay_out_couplings(state, j);
 }
 
 static void lay_out_rest(struct state *state, uint32_t model, uint32_t system_words)
@@ -87,6 +103,10 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
 		lay_out_joint(state, scene->world_joints.at[i]);
 	for (uint32_t m = 0; m < scene->model_count; m++)
+		lay_out_own_couplings(state, m);
+	for (uint32_t i = 0; i < scene->world_joints.count; i++)
+		lay_out_couplings(state, scene->world_joints.at[i]);
+	for (uint32_t m = 0; m < scene->model_count; m++)
 		lay_out_rest(state, m, system_words ? system_words[m] : 0);
 	fit_words(state);
 	for (uint32_t m = 0; m < scene->model_count; m++)
@@ -99,6 +119,7 @@ void state_add(struct state *state, uint32_t model, uint32_t system_words)
 {
 	fit_models(state);
 	lay_out_parts(state, model);
+	lay_out_own_couplings(state, model);
 	lay_out_rest(state, model, system_words);
 	fit_words(state);
 	if (state->models[model].words)
@@ -119,6 +140,7 @@ void state_destroy(struct state *state)
 		return;
 	free(state->models);
 	free(state->joint_offset);
+	free(state->joint_coupling);
 	free(state->words[0]);
 	free(state->words[1]);
 	free(state->initial);

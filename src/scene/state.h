@@ -4,6 +4,8 @@
  * A model's words, in this order:
  *   bodies   struct body_state each, in body order
  *   joints   struct joint_state each: the model's own, then the world's joints that it is the child of
+ *   couplings a word for each of these joints' couplings (scene_joint_couplings()): the force of the step before, in N
+ *            or N m, at which the search for the next one begins (physics)
  *   anchors  struct body_anchor each, in body order: where it was when it began to be still (physics: sleeping)
  *   still    one word, of a model with bodies: for how many steps it has been still
  *   systems  whatever its systems keep (commands in force, odometry, integrals), each from its own offset
@@ -54,6 +56,7 @@ struct state {
 	const struct scene *scene;
 	struct state_model *models; /* [room.models] */
 	uint32_t *joint_offset;     /* [room.joints] first word, from its model's first */
+	uint32_t *joint_coupling;   /* [room.joints] the same of its first coupling */
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
 	/* The primary's: models whose `now` it wrote in place since it last emptied this; some more than once. Who
@@ -119,16 +122,16 @@ static inline struct body_anchor *state_anchors(const struct state *state, uint3
  */
 void state_poison_next(const struct state *state, uint32_t model);
 
-/* In `next`, the world's joints of which the model is the child get their positions of `now`: a joint of the world is
- * stepped only while both its models exist on one runner. */
+/* In `next`, couplings and the world's joints of which the model is the child get what they are in `now`: a joint of
+ * the world is stepped only while both its models exist on one runner. */
 static inline void state_keep_world_joints(const struct state *state, uint32_t model)
 {
 	uint32_t joints = state->scene->models[model].joint_count;
-	const struct joint_state *now = state_own_joints(state, model, false) + joints;
-	struct joint_state *next = state_own_joints(state, model, true) + joints;
+	const uint64_t *now = (const uint64_t *)(const void *)(state_own_joints(state, model, false) + joints);
+	uint64_t *next = (uint64_t *)(void *)(state_own_joints(state, model, true) + joints);
 	const void *end = state_anchors(state, model, true);
-	for (; (const void *)next < end; now++, next++)
-		*next = *now;
+	while ((const void *)next < end)
+		*next++ = *now++;
 }
 
 /* next becomes now. */

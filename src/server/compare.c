@@ -71,6 +71,20 @@ static bool name_joint(const struct server_world *world, uint32_t m, uint32_t wo
 	return false;
 }
 
+static bool name_coupling(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
+{
+	const struct scene *scene = world->scene;
+	for (uint32_t j = 0; j < scene->joint_count; j++) {
+		uint32_t first = world->shared.state->joint_coupling[j];
+		if (scene->joints[j].model != m || word < first ||
+			word >= first + scene_joint_couplings(&scene->joints[j]))
+			continue;
+		text_add(out, "joint '%s': force of its coupling", scene->joints[j].name);
+		return true;
+	}
+	return false;
+}
+
 static void name_system_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
 {
 	const struct system_set *set = &world->systems->sets[m];
@@ -101,7 +115,7 @@ static enum word_kind name_word(const struct server_world *world, uint32_t m, ui
 		name_system_word(world, m, word - systems, out);
 		return WORD_BITS;
 	}
-	if (name_joint(world, m, word, out))
+	if (name_joint(world, m, word, out) || name_coupling(world, m, word, out))
 		return WORD_REAL;
 	if (bodies && word == systems - 1) {
 		text_add(out, "steps at rest");

@@ -1,6 +1,6 @@
-/* Holds joints at a position: by a PID's force or, with <use_velocity_commands>, by a velocity that is cmd_max until
- * the joint is less than one step away and the remaining way per second from there on. The first joint is the one that
- * is looked at; all are driven alike. Works from the first step, towards <initial_position> or 0, as in Gazebo. */
+/* Holds joints at a position: by a PID's force or, with <use_velocity_commands>, by the velocity that leads there in
+ * this step, cut at <cmd_max> when that is given. The position of the first joint counts; all are driven alike. Works
+ * from the first step, towards <initial_position> or 0, as in Gazebo. */
 #include "system/builtin.h"
 
 #include <math.h>
@@ -10,6 +10,7 @@ struct config {
 	struct builtin_pid pid;
 	double initial_position;
 	bool by_velocity;
+	double velocity_max; /* by velocity; infinite without <cmd_max> */
 };
 
 struct position_words {
@@ -33,7 +34,8 @@ static troupe_status read_parameters(
 		status = builtin_read_pid(plugin, &config->pid, error);
 	if (!status)
 		status = sdf_child_bool(plugin, "use_velocity_commands", &config->by_velocity, error);
-	if (!status && config->by_velocity && config->pid.cmd_max < 0)
+	config->velocity_max = sdf_child(plugin, "cmd_max", NULL) ? config->pid.cmd_max : HUGE_VAL;
+	if (!status && config->by_velocity && config->velocity_max < 0)
 		return fail(error, TROUPE_EWORLD, "%s:%u: <cmd_max> is %g: expected at least 0 with velocity commands",
 			plugin->file, plugin->line, config->pid.cmd_max);
 	return status;
@@ -70,10 +72,9 @@ static void pre_update(const struct system *system, const struct system_step *st
 	const struct config *config = system->config;
 	struct position_words *w = (void *)words;
 	double error = builtin_joint_position(step, config->joints.at[0]) - w->target;
-	double most = config->pid.cmd_max;
 	if (config->by_velocity)
-		builtin_drive(&config->joints, fabs(error) > most * step->dt ? copysign(most, -error) : -error,
-			step->control);
+		builtin_drive(&config->joints,
+			builtin_clamp(-error / step->dt, -config->velocity_max, config->velocity_max), step->control);
 	else
 		builtin_push(
 			&config->joints, builtin_pid_update(&config->pid, &w->pid, error, step->dt), step->control);

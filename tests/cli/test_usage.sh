@@ -526,9 +526,14 @@ sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sd
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json
 grep -q '"iterations": [1-9]' r.json
 report $? 'no report of a run that failed'
-# ODE gives up in the middle of a step of several: who is named is whom it spoilt, wherever it stands among them. What
-# ODE has then is in no state to be freed, and stays.
-with_leaks() { ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$@"; }
+printf '%s\n' "<sdf version='1.9'><world name='w'><model name='spun'><link name='a'/><link name='b'><inertial><mass>1e-9</mass>" \
+	"<inertia><ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia></inertial></link><joint name='axle' type='revolute'>" \
+	"<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce'" \
+	"filename='x'><joint_name>axle</joint_name></plugin></model></world></sdf>" >axle.sdf
+echo '10 /model/spun/joint/axle/cmd_force data: 1e5' >axle.commands
+bad 4 "^troupe run: step 10: model 'spun' diverged at joint 'axle': " run --rtf 0 --iterations 20 axle.sdf --commands axle.commands
+# Where ODE's exact solver ends in NaN, which ODE answers by giving up in the middle of a step of several models, the
+# island of that one is solved again iteratively, and the others keep their bits.
 # crate NAME X MOMENT
 crate()
 {
@@ -536,20 +541,25 @@ crate()
 		"<iyy>$3</iyy><izz>$3</izz></inertia></inertial><collision name='c'><geometry><box><size>1 1 1</size></box>" \
 		"</geometry></collision></link></model>"
 }
-for order in 'spun one two' 'one spun two' 'one two spun'; do
+pose_of() { sed -n "s/.*\"name\": \"$1\", \"pose\": \[\([^]]*\)\].*/\1/p" r.json; }
+one='' two=''
+for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 	{
 		echo "<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'><collision name='c'>" \
 			"<geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link></model>"
-		x=0
 		for name in $order; do
-			x=$((x + 5)) moment=166
-			[ "$name" != spun ] || moment=1e-15
-			crate "$name" $x $moment
+			case $name in
+			spun) crate spun 5 1e-15 ;;
+			one) crate one 10 166 ;;
+			two) crate two 15 166 ;;
+			esac
 		done
 		echo '</world></sdf>'
 	} >crates.sdf
-	with_leaks bad 4 "^troupe run: step [0-9]+: model 'spun', or what touches it, diverged: the physics gave up" \
-		run --rtf 0 --iterations 2000 --secondaries 1 crates.sdf
+	good '^world' run -v 3 --rtf 0 --iterations 2000 --secondaries 1 crates.sdf --report r.json
+	one=${one:-$(pose_of one)} two=${two:-$(pose_of two)}
+	[ -n "$one" ] && [ "$one $two" = "$(pose_of one) $(pose_of two)" ]
+	report $? "crates $order: those that ODE did not give up on are elsewhere"
 done
 
 # --- signals -------------------------------------------------------------------------------------------------------

@@ -166,8 +166,7 @@ Test(couplings, gearbox_transmits_torque)
 	double angle = 0.1 / (0.02 + 9 * 0.02) / 2;
 	expect("0.1 N m on I + 9 I for 1 s: rad", turn("a"), angle, 1e-3);
 	expect("the other shaft: rad", turn("b"), -3 * angle, 3e-3);
-	/* the shaft alone would gain 3 * 0.1 / I each second; per step that is what is amiss, held by an ERP of 0.2 */
-	expect("what is amiss under this load: rad", 3 * turn("a") + turn("b"), 15 * 1e-6 / 0.2, 1e-6);
+	expect("what is amiss under this load: rad", 3 * turn("a") + turn("b"), 0, 1e-8);
 	stop();
 }
 
@@ -287,6 +286,138 @@ Test(couplings, mimic_between_kinds)
 	command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 	run_until(2);
 	expect("slide that mimics a hinge: m", pose_of("m").z, 0.1, 1e-5);
+	stop();
+}
+
+static double height_of(const char *name)
+{
+	return pose_of(name).z;
+}
+
+/* Two pendulums that hang from the world, of different lengths: as one they have the period of
+ * sum(m g l) / sum(I + m l^2). By themselves they would swing in 2.0 and in 1.1 s. */
+#define PENDULUM(name, y, length, mimic)                                                                               \
+	"<link name='" name "'><pose>" length " " y " 0 0 0 0</pose>" INERTIAL "</link><joint name='j" name            \
+	"' type='revolute'><pose>-" length " 0 0 0 0 0</pose><parent>world</parent><child>" name                       \
+	"</child><axis><xyz>0 1 0</xyz>" mimic "</axis></joint>"
+
+static double pendulum_tilt(const char *frame)
+{
+	struct troupe_pose p = pose_of(frame);
+	return 2 * atan2(p.qy, p.qw);
+}
+
+Test(couplings, pendulums_tied_by_a_mimic_swing_as_one)
+{
+	double length[2] = {1, 0.25}, moment = 0, inertia = 0;
+	for (int i = 0; i < 2; i++) {
+		moment += 9.8 * length[i];
+		inertia += 0.02 + length[i] * length[i];
+	}
+	/* integrated finely: from horizontal, at rest, for 3 s */
+	double angle = 0, rate = 0, h = 1e-6;
+	for (int i = 0; i < 3000000; i++) {
+		rate += h * moment / inertia * cos(angle);
+		angle += h * rate;
+	}
+	static const char *const frames[] = {"a", "b"};
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++) {
+		start("0 0 -9.8",
+			"<model name='m' canonical_link='%s'>" PENDULUM("a", "0", "1", "")
+				PENDULUM("b", "1", "0.25", MIMIC("ja", "1", "0", "0")) "</model>",
+			frames[i]);
+		run_until(3);
+		expect("pendulums of 1 and 0.25 m as one: rad", pendulum_tilt("m"), angle, 5e-3);
+		stop();
+	}
+}
+
+/* The same on a base that floats, which they turn about each other: nothing acts from outside. */
+Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
+{
+	start("0 0 0",
+		"<model name='m' canonical_link='base'><link name='base'><inertial><mass>100</mass></inertial></link>"
+		"<link name='a'><pose>1 0 0 0 0 0</pose>" INERTIAL
+		"</link><link name='b'><pose>0 1 0 0 0 0</pose>" INERTIAL
+		"</link><joint name='ja' type='revolute'><parent>base</parent><child>a</child><axis><xyz>0 1 "
+		"0</xyz></axis>"
+		"</joint><joint name='jb' type='revolute'><parent>base</parent><child>b</child><axis><xyz>1 0 "
+		"0</xyz>" MIMIC("ja", "-3", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "jb") "</model>");
+	command("/model/m/joint/jb/cmd_vel", "data: 2");
+	double farthest = 0;
+	for (double t = 0.05; t < 3; t += 0.05) {
+		run_until(t);
+		struct troupe_pose p = pose_of("m");
+		farthest = fmax(farthest, sqrt(p.x * p.x + p.y * p.y + p.z * p.z));
+	}
+	expect("a base of 100 kg on which 2 kg turn: m", farthest, 0, 0.01);
+	stop();
+}
+
+/* What holds the follower holds the leader. */
+Test(couplings, a_mimic_pushes_back_on_its_leader)
+{
+	/* a motor of 1 N m turns the leader until the follower is at its stop */
+	start("0 0 0", THREE("a", HINGE("ja", "a", AXIS("<limit><effort>1</effort></limit>")) HINGE("jb", "b",
+					  AXIS("<limit><lower>-1</lower><upper>0.6</upper></limit>" MIMIC(
+						  "ja", "2", "0", "0")))));
+	command("/model/m/joint/ja/cmd_vel", "data: 1");
+	run_until(3);
+	expect("the leader stops with its follower: rad", turn("m"), 0.3, 1e-4);
+	stop();
+	/* the follower bears 1 kg at 0.1 m per radian: m g h is 0.98 N m */
+	static const struct {
+		const char *effort, *what;
+		double low, high;
+	} lifts[] = {{"0.9", "too weak a leader sinks: m", -9, -0.5}, {"1.1", "a stronger one lifts: m", 0.2, 9}};
+	for (size_t i = 0; i < ARRAY_LEN(lifts); i++) {
+		start("0 0 -9.8",
+			"<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+			"</link><joint name='ja' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 "
+			"1</xyz>"
+			"<limit><effort>%s</effort></limit></axis></joint><joint name='jb' "
+			"type='prismatic'><parent>world"
+			"</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
+				"ja", "0.1", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>",
+			lifts[i].effort);
+		command("/model/m/joint/ja/cmd_vel", "data: 1");
+		run_until(4);
+		printf("%-52s %g\n", lifts[i].what, height_of("m"));
+		cr_expect(height_of("m") > lifts[i].low && height_of("m") < lifts[i].high, "%s", lifts[i].what);
+		stop();
+	}
+}
+
+/* A follower that starts behind its leader comes to it, lifting a load. */
+Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
+{
+	start("0 0 -9.8", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL
+			  "</link><link name='b'><inertial><mass>200</mass></inertial></link><joint name='ja' "
+			  "type='revolute'><parent>"
+			  "world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='jb' "
+			  "type='prismatic'><parent>"
+			  "world</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
+				  "ja", "1", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>");
+	command("/model/m/joint/ja/cmd_vel", "data: 1e-9"); /* held in place, endlessly strong */
+	run_until(2);
+	expect("200 kg that had to rise by 0.5 m: m", height_of("m"), 0.5, 1e-4);
+	stop();
+}
+
+/* Opposite fingers of a gripper on a palm that floats: no row of ODE's could tie them. */
+Test(couplings, fingers_close_alike)
+{
+	start("0 0 0",
+		"<model name='m' canonical_link='b'><link name='p'>" INERTIAL
+		"</link><link name='a'><pose>0 0.5 0 0 0 0</pose>" INERTIAL
+		"</link><link name='b'><pose>0 -0.5 0 0 0 0</pose>" INERTIAL
+		"</link><joint name='ja' type='prismatic'><parent>p</parent><child>a</child><axis><xyz>0 -1 "
+		"0</xyz></axis></joint>"
+		"<joint name='jb' type='prismatic'><parent>p</parent><child>b</child><axis><xyz>0 1 0</xyz>" MIMIC(
+			"ja", "1", "0", "0") "</axis></joint>" SYSTEM("ApplyJointForce", "ja") "</model>");
+	command("/model/m/joint/ja/cmd_force", "data: 1"); /* on 2 kg, by way of the mimic */
+	run_until(1);
+	expect("the finger that follows, 1 N on 2 kg for 1 s: m", pose_of("m").y, 0.25, 1e-3);
 	stop();
 }
 

@@ -65,6 +65,40 @@ Test(surfaces, collide_bitmask)
 	}
 }
 
+/* The category of one against the mask of the other, either way round; a category that is not given is the mask. */
+Test(surfaces, category_bitmask)
+{
+	static const struct {
+		const char *name, *x, *surface;
+		bool meets;
+	} boxes[] = {
+		{"category_for_floor", "0 0 0.11 0 0 0",
+			"<category_bitmask>2</category_bitmask><collide_bitmask>8</collide_bitmask>", true},
+		{"mask_for_floor", "2 0 0.11 0 0 0",
+			"<category_bitmask>8</category_bitmask><collide_bitmask>4</collide_bitmask>", true},
+		{"neither", "0 2 0.11 0 0 0",
+			"<category_bitmask>4</category_bitmask><collide_bitmask>2</collide_bitmask>", false},
+		{"mask_alone", "2 2 0.11 0 0 0", "<collide_bitmask>2</collide_bitmask>", true},
+	};
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		for (size_t i = 0; i < ARRAY_LEN(boxes); i++) {
+			struct text surface = {0};
+			text_add(&surface, "<contact>%s</contact>", boxes[i].surface);
+			add_model(&models, boxes[i].name, boxes[i].x, BOX, surface.at);
+			text_fini(&surface);
+		}
+		begin(f, "0 0 -9.8",
+			"<contact><category_bitmask>4</category_bitmask><collide_bitmask>2</collide_bitmask></contact>",
+			&models);
+		run_until(1);
+		for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
+			expect(label(boxes[i].name, f), pose_of(boxes[i].name).z,
+				boxes[i].meets ? 0.1 : 0.11 - G * 1.001 / 2, 1.1e-3);
+		stop();
+	}
+}
+
 /* Two links of one model that no joint connects: the upper one falls on the lower one, or through it. */
 Test(surfaces, self_collide)
 {

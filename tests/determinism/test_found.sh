@@ -54,6 +54,15 @@ between()
 same world_joint 300 60 200
 same world_joint_removed 400 150
 
+# A motor that lifts a flap off its only stop; screws with stops and springs. All of them once ended in NaN, the flap in
+# some placements only.
+same flap 600 250
+same screw_spring 500 150
+same screw_stop 500
+same screw_quick 500 100
+same screw_free 800
+same screw_lead 800 60
+
 # A static model that is created disturbs nobody in the states that are saved later.
 same static_created 1500 500 1100
 same static_in_file 1500 500 1100
