@@ -329,13 +329,10 @@ bool instance_stored_sane(const struct physics *physics, const struct instance *
 
 /* ODE turns a body by an infinitesimal rotation, which falls short when a step turns it far: by 0.1 % at 0.1 rad, and
  * never beyond half a turn. Such a body is turned by its angular velocity exactly. */
-static void turn_exactly(dBodyID body, const struct body_state *now, double dt)
+static void turn_exactly(dBodyID body, const struct body_state *now, double spin, double dt)
 {
 	const dReal *w = dBodyGetAngularVel(body);
-	double spin2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
-	if (spin2 * dt * dt <= PHYSICS_TURN_FAR * PHYSICS_TURN_FAR || !isfinite(spin2))
-		return;
-	double spin = sqrt(spin2), half = spin * dt / 2, along = sin(half) / spin;
+	double half = spin * dt / 2, along = sin(half) / spin;
 	struct quat turn = {cos(half), w[0] * along, w[1] * along, w[2] * along};
 	dQuaternion q;
 	to_ode(quat_mul(turn, now->q), q);
@@ -345,8 +342,15 @@ static void turn_exactly(dBodyID body, const struct body_state *now, double dt)
 void instance_turn(struct physics *physics, struct instance *instance, double dt)
 {
 	const struct body_state *now = state_bodies(physics->state, instance->model, false);
-	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++)
-		turn_exactly(instance->bodies[i], &now[i], dt);
+	double most2 = 0, far2 = PHYSICS_TURN_FAR * PHYSICS_TURN_FAR / (dt * dt);
+	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++) {
+		const dReal *w = dBodyGetAngularVel(instance->bodies[i]);
+		double spin2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
+		if (spin2 > far2 && isfinite(spin2))
+			turn_exactly(instance->bodies[i], &now[i], sqrt(spin2), dt);
+		most2 = fmax(most2, spin2);
+	}
+	instance->spins = most2 > far2;
 }
 
 bool instance_store(struct physics *physics, struct instance *instance)

@@ -113,6 +113,7 @@ struct instance {
 	bool held;      /* to the world, by a joint or as a kinematic body */
 	bool touched;   /* something, in this step */
 	bool disturbed; /* in this step: see physics_disturb() */
+	bool spins;     /* some body turned far in this step: see PHYSICS_TURN_FAR */
 	bool asleep;
 	uint32_t set;                           /* in physics.touching */
 	struct ode_block for_geoms, for_bodies; /* the latter for joints as well */

@@ -572,17 +572,21 @@ static struct vec3 spin_of(const struct physics *physics, uint32_t body)
 	return w ? (struct vec3){w[0], w[1], w[2]} : (struct vec3){0, 0, 0};
 }
 
-/* What the axis turned by in this step when its bodies spin so fast that it may be more than half a turn; else 0, and
- * the angle nearest to that of state k is right. */
+/* What the axis turned by in this step; 0 when its bodies turned so little that the angle nearest to that of state k is
+ * right. */
 static double far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
 {
 	bool gears = joint->kind == SDF_GEARBOX;
-	struct vec3 turning = spin_of(physics, gears && !axis ? joint->parent : joint->child);
-	struct vec3 against = spin_of(physics, gears ? joint->reference : joint->parent);
-	double spin2 = vec3_dot(turning, turning) + vec3_dot(against, against), dt = physics->owner->dt;
-	if (2 * spin2 * dt * dt < 1 || !isfinite(spin2))
+	uint32_t bodies[2] = {gears && !axis ? joint->parent : joint->child, gears ? joint->reference : joint->parent};
+	bool far = false;
+	for (uint32_t i = 0; i < 2; i++)
+		far = far ||
+		      (bodies[i] != SCENE_NONE && physics->instances[physics->scene->bodies[bodies[i]].model]->spins);
+	if (!far)
 		return 0;
-	return vec3_dot(axis_direction(physics, joint, axis), vec3_sub(turning, against)) * dt;
+	struct vec3 spin = vec3_sub(spin_of(physics, bodies[0]), spin_of(physics, bodies[1]));
+	double turn = vec3_dot(axis_direction(physics, joint, axis), spin) * physics->owner->dt;
+	return isfinite(turn) ? turn : 0;
 }
 
 static double count_turns(
@@ -611,14 +615,18 @@ void joint_store_all(struct physics *physics, const struct instance *instance)
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	const struct joint_state *now = state_own_joints(physics->state, instance->model, false);
 	struct joint_state *next = state_own_joints(physics->state, instance->model, true);
+	double angle;
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		switch (instance->settings[i].way) {
 		case JOINT_FREE:
 			next[i] = (struct joint_state){{0, 0}};
 			break;
 		case JOINT_PLAIN:
-			next[i].position[0] = count_turns(physics, &physics->scene->joints[m->joint_first + i], 0,
-				now[i].position[0], dJointGetHingeAngle(instance->joints[i]));
+			angle = dJointGetHingeAngle(instance->joints[i]);
+			next[i].position[0] =
+				instance->spins ? count_turns(physics, &physics->scene->joints[m->joint_first + i], 0,
+							  now[i].position[0], angle)
+						: unwrap(now[i].position[0], angle);
 			next[i].position[1] = 0;
 			break;
 		case JOINT_ANY:
