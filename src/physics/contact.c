@@ -34,7 +34,7 @@ static void add_pair(struct physics *physics, uint32_t a, uint32_t b)
 	if (physics->options.rule ==
 		PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
 		key = hash_mix((uintptr_t)geom_id(physics, low), (uintptr_t)geom_id(physics, high));
-	vec_push(&physics->contact_pairs, (struct contact_pair){key, low, high});
+	vec_push(&physics->contact_pairs, (struct contact_pair){.key = key, .a = low, .b = high});
 }
 
 static bool below_plane(const struct static_geom *plane, const struct aabb *box)
@@ -284,31 +284,60 @@ static void begin_meeting(const struct physics *physics, const struct contact_pa
 	ret->gained = vec3_scale(vec3_sub(pull(physics, ret->a), pull(physics, ret->b)), mix->dt);
 }
 
-static void collide(struct physics *physics, const struct contact_pair *pair, double dt)
+static int find(struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
 {
 	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
-	const struct surface_mix *mix = surface_meet(&physics->surfaces, &physics->scene->sdf->physics, a, b, dt);
+	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
+	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, ret) : 0, kept = 0;
+	for (int i = 0; i < count; i++)
+		if (usable(&ret[i]))
+			ret[kept++] = ret[i];
+	return kept;
+}
+
+static const struct surface_mix *mix_of(struct physics *physics, const struct contact_pair *pair)
+{
+	const struct scene_geom *geoms = physics->scene->geoms;
+	return surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &geoms[pair->a], &geoms[pair->b],
+		physics->owner->dt);
+}
+
+int contact_find(struct physics *physics, const struct contact_pair *pair, dContactGeom *ret)
+{
+	return mix_of(physics, pair)->apart
+		       ? 0
+		       : find(physics, pair, geom_id(physics, pair->a), geom_id(physics, pair->b), ret);
+}
+
+/* The deepest of them becomes the first and only one. */
+static int keep_deepest(dContactGeom *found, int count)
+{
+	for (int i = 1; i < count; i++)
+		if (found[i].depth > found[0].depth)
+			found[0] = found[i];
+	return MIN(count, 1);
+}
+
+static void collide(struct physics *physics, const struct contact_pair *pair)
+{
+	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
+	const struct surface_mix *mix = mix_of(physics, pair);
 	if (mix->apart)
 		return;
 	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
-	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX), made = 0;
-	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, found) : 0;
+	int count = find(physics, pair, ga, gb, found);
+	if (pair->part == CONTACT_DEEPEST)
+		count = keep_deepest(found, count);
 	if (!count)
 		return;
 	struct meeting m;
 	begin_meeting(physics, pair, ga, gb, mix, &m);
-	for (int i = 0; i < count; i++) {
-		if (!usable(&found[i]))
-			continue;
+	for (int i = 0; i < count; i++)
 		make(physics, &m, &found[i]);
-		made++;
-	}
-	if (!made)
-		return;
 	note_touch(physics, a, b);
-	solver_join(physics, a->body, b->body, made * 3);
-	physics->stats.contacts += made;
+	solver_join(physics, a->body, b->body, (uint32_t)count * 3);
+	physics->stats.contacts += (uint32_t)count;
 }
 
 static void find_pairs(struct physics *physics, const struct group *group)
@@ -324,10 +353,12 @@ static void find_pairs(struct physics *physics, const struct group *group)
 		pair_models(physics, group->pairs[i].a, group->pairs[i].b);
 }
 
-void contact_make(struct physics *physics, const struct group *group, double dt)
+void contact_make(struct physics *physics, const struct group *group)
 {
 	find_pairs(physics, group);
 	sort_pairs(physics);
-	for (uint32_t i = 0; i < physics->contact_pairs.count; i++)
-		collide(physics, &physics->contact_pairs.at[i], dt);
+	crowd_thin_out(physics);
+	for (uint32_t i = 0; i < physics->contact_pairs.count && !physics_abandons(physics); i++)
+		if (physics->contact_pairs.at[i].part != CONTACT_NONE)
+			collide(physics, &physics->contact_pairs.at[i]);
 }

@@ -12,8 +12,9 @@
 enum {
 	PHYSICS_EXACT_ROWS =
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
-	PHYSICS_KEEP_STEPS = 500,  /* a group whose models have parted is kept together so long */
-	PHYSICS_CONTACTS_MAX = 64, /* between two geoms */
+	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
+	PHYSICS_KEEP_STEPS = 500,       /* a group whose models have parted is kept together so long */
+	PHYSICS_CONTACTS_MAX = 64,      /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_TURN_FAR 0.1       /* rad that a body turns in a step, beyond which instance_turn() turns it exactly */
@@ -158,9 +159,12 @@ struct static_geom {
 	double offset;
 };
 
+enum contact_part { CONTACT_ALL, CONTACT_DEEPEST, CONTACT_NONE }; /* of the contacts of a pair that are made */
+
 struct contact_pair {
 	uint64_t key;
 	uint32_t a, b; /* geoms, a < b */
+	enum contact_part part;
 };
 
 struct island_join {
@@ -210,6 +214,8 @@ struct physics {
 	/* For the ODE world at hand, which may be one of another physics: that one's instances are in `instances`
 	 * meanwhile. */
 	struct physics *owner;
+	uint64_t asked_to_stop_ns; /* when this was first seen in this step; 0: it was not */
+	bool abandoned;            /* the step was given up on this thread: see physics_options.stop */
 	struct ode_world *world;
 	const struct group *stepping; /* who is to blame when ODE gives up; NULL: somebody in the world at hand */
 	struct ode_memory *memory;
@@ -235,6 +241,10 @@ static inline struct group *group_at_hand(const struct physics *physics, uint32_
 {
 	return &physics->owner->groups.at[physics->world->groups.at[i]];
 }
+
+/* physics.c */
+/* Whether the step is to be given up; to be asked often, wherever a step may take long. */
+bool physics_abandons(struct physics *physics);
 
 /* ode.c */
 void ode_set_random_broken(bool broken); /* of this thread */
@@ -365,7 +375,14 @@ void group_fini(struct group *group);
 void group_make_anew(struct physics *physics, struct physics *owner, uint32_t group);
 
 /* contact.c */
-void contact_make(struct physics *physics, const struct group *group, double dt); /* in the world at hand */
+void contact_make(struct physics *physics, const struct group *group); /* in the world at hand */
+
+/* At most PHYSICS_CONTACTS_MAX contacts; 0 also for shapes whose masks let them through each other. */
+int contact_find(struct physics *physics, const struct contact_pair *pair, dContactGeom *ret);
+
+/* crowd.c */
+/* Says of physics.contact_pairs which part of their contacts is made. */
+void crowd_thin_out(struct physics *physics);
 
 /* surface.c */
 void surfaces_fini(struct surfaces *surfaces);

@@ -195,6 +195,15 @@ void physics_state_changed(struct physics *physics)
 	physics->regroup = true; /* who sleeps is decided anew */
 }
 
+/* Models that were put to rest in the step are awake in state k. */
+void physics_repeat(struct physics *physics)
+{
+	for (uint32_t i = 0; i < physics->rested.count; i++)
+		physics->instances[physics->rested.at[i]]->asleep = false;
+	physics->rested.count = 0;
+	physics_state_changed(physics);
+}
+
 /* --- the step --------------------------------------------------------------------------------------------------- */
 
 static void load(struct physics *physics, const struct group *group)
@@ -231,11 +240,30 @@ static void begin_world(struct physics *physics, double dt, bool again)
 		load(physics, group);
 		control_joints(physics, group, dt);
 		solver_begin_group(physics, group);
-		contact_make(physics, group, dt);
+		contact_make(physics, group);
 		solver_end_group(physics, group);
 	}
 	physics->stepping = NULL;
 	couple_apply(physics, dt);
+}
+
+#define PATIENCE_NS 300000000u /* with a step, once somebody has asked to stop */
+
+bool physics_abandons(struct physics *physics)
+{
+	const _Atomic bool *stop = physics->options.stop;
+	if (physics->abandoned || !stop || !atomic_load_explicit(stop, memory_order_relaxed))
+		return physics->abandoned;
+	uint64_t now_ns = clock_now_ns();
+	if (!physics->asked_to_stop_ns)
+		physics->asked_to_stop_ns = now_ns;
+	physics->abandoned = now_ns - physics->asked_to_stop_ns > PATIENCE_NS;
+	return physics->abandoned;
+}
+
+bool physics_abandoned(const struct physics *physics)
+{
+	return physics->abandoned;
 }
 
 /* Steps the world at hand; again and again where axes are coupled, until their forces are found. again: see
@@ -247,9 +275,9 @@ static bool step_world(struct physics *physics, double dt, bool again)
 	physics->collects = true;
 	do {
 		begin_world(physics, dt, again);
-		good = solver_step(physics, dt);
+		good = physics_abandons(physics) || solver_step(physics, dt);
 		dJointGroupEmpty(physics->contacts);
-		if (!physics->couplings.count || !good)
+		if (!physics->couplings.count || !good || physics->abandoned)
 			break;
 		if (physics->collects)
 			couple_begin(physics);
@@ -369,7 +397,7 @@ static void attempt_under_guard(void *ctx)
 	struct attempt *attempt = ctx;
 	/* storing included: what ODE has of a world is still in the cache then */
 	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->again) &&
-			store_world(attempt->physics, attempt->owner);
+			(attempt->physics->abandoned || store_world(attempt->physics, attempt->owner));
 }
 
 /* With the forces of couplings that the step before ended with. */
@@ -426,7 +454,7 @@ static bool try_again(struct physics *physics, struct physics *owner, char *ret_
 	struct attempt attempt = {.physics = physics, .owner = owner, .again = true};
 	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
 		return false;
-	for (uint32_t i = 0; solver_next_exact(physics, &i, &attempt.root); i++) {
+	for (uint32_t i = 0; !physics_abandons(physics) && solver_next_exact(physics, &i, &attempt.root); i++) {
 		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
 		if (!survived)
 			make_world_anew(physics, owner);
@@ -604,6 +632,8 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	char message[200];
 	physics->step++;
 	physics->dt = dt;
+	physics->asked_to_stop_ns = 0;
+	physics->abandoned = false;
 	physics->stepping = NULL;
 	physics->world = NULL;
 	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* seen with what is shared */
@@ -625,7 +655,7 @@ troupe_status physics_work(
 	bool survived = true;
 	for (uint32_t w = first; w < first + count && survived; w++) {
 		struct ode_world *world = &owner->worlds.at[owner->busy_worlds.at[w]];
-		if (atomic_load(&physics->gave_up))
+		if (atomic_load(&physics->gave_up) || physics->abandoned)
 			return TROUPE_OK; /* it was said, and the step is worth nothing */
 		survived = (physics == owner ? work_on : work_for)(physics, owner, world, message, sizeof message);
 	}
@@ -643,6 +673,8 @@ troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, 
 			PHYSICS_POSITION_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX);
 		return diverged(error, physics, model, "", joint_at_fault(physics, model, is_spoilt_in_state), how);
 	}
+	if (physics->abandoned)
+		return TROUPE_OK;
 	for (uint32_t i = 0; i < physics->awake.count; i++)
 		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;

@@ -41,7 +41,10 @@ struct physics_options {
 	uint32_t exact_rows_max; /* 0: PHYSICS_EXACT_ROWS */
 	enum physics_break rule;
 	bool sleepless; /* everything is stepped always */
-	bool anew;      /* for tests: every ODE object is destroyed and made again before each step */
+	/* When it is set, a step that goes on for 0.3 s after that is given up: TROUPE_OK, and
+	 * physics_abandoned(). Writer: any thread. NULL: steps are never given up. */
+	const _Atomic bool *stop;
+	bool anew; /* for tests: every ODE object is destroyed and made again before each step */
 };
 
 struct physics_pair {
@@ -102,6 +105,9 @@ bool physics_sleeps(const struct physics *physics, uint32_t model);
 /* State k was written from outside (a reset, a new pose): what was derived from it is forgotten. */
 void physics_state_changed(struct physics *physics);
 
+/* The step that was begun last was given up, here or elsewhere, and is going to be begun again. */
+void physics_repeat(struct physics *physics);
+
 /* The next step, and that one alone, is timed. */
 void physics_measure(struct physics *physics);
 /* Of the last step that was timed: ns for a model's own physics, its part of that of those that it touched. */
@@ -122,6 +128,9 @@ uint32_t physics_world_count(const struct physics *physics);
 troupe_status physics_work(
 	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error);
+
+/* The last step was given up: `next` is worth nothing, state k is as it was, and the step can be begun again. */
+bool physics_abandoned(const struct physics *physics);
 
 /* Of what this one has worked on. */
 struct physics_stats physics_stats(const struct physics *physics);

@@ -118,18 +118,24 @@ void solver_end_group(struct physics *physics, struct group *group)
 	physics->rows_most = MAX(physics->rows_most, physics->rows);
 }
 
-static bool is_exact(const struct physics *physics, uint32_t root)
+/* The exact solver's worst case grows with the cube of the rows: with PHYSICS_EXACT_ROWS_MOST it takes about a second.
+ */
+static uint32_t exact_rows_max(const struct physics *physics)
 {
-	if (physics->island_lost[root])
-		return false;
 	switch (physics->options.solver) {
 	case PHYSICS_SOLVER_WORLD:
-		return true;
+		return PHYSICS_EXACT_ROWS_MOST;
 	case PHYSICS_SOLVER_QUICK:
-		return false;
+		return 0;
 	default:
-		return physics->island_rows[root] <= physics->options.exact_rows_max;
+		return physics->options.exact_rows_max;
 	}
+}
+
+static bool is_exact(const struct physics *physics, uint32_t root)
+{
+	return !physics->island_lost[root] && physics->options.solver != PHYSICS_SOLVER_QUICK &&
+	       physics->island_rows[root] <= exact_rows_max(physics);
 }
 
 /* ODE steps islands that have an enabled body, and only those. */
@@ -167,9 +173,7 @@ static bool all_exact(const struct physics *physics)
 {
 	if (physics->begun_again)
 		return false;
-	return physics->options.solver == PHYSICS_SOLVER_WORLD ||
-	       (physics->options.solver == PHYSICS_SOLVER_AUTO &&
-		       physics->rows_most <= physics->options.exact_rows_max);
+	return physics->options.solver != PHYSICS_SOLVER_QUICK && physics->rows_most <= exact_rows_max(physics);
 }
 
 static void step_by_island(struct physics *physics, double dt)

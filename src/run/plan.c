@@ -291,14 +291,19 @@ static void activate_movers(struct plan *plan)
 	touch_add_all(&plan->shared->touch, plan->found.at, plan->found.count, plan->shared->boxes);
 }
 
+void plan_measure(struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->scene->model_count; m++)
+		if (!plan->scene->models[m].absent)
+			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
+}
+
 void plan_reset(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
-	for (uint32_t m = 0; m < scene->model_count; m++) {
+	for (uint32_t m = 0; m < scene->model_count; m++)
 		deactivate(plan, m);
-		if (!scene->models[m].absent)
-			plan->shared->boxes[m].box = state_model_box(plan->shared->state, m, false);
-	}
+	plan_measure(plan);
 	tracker_reset(&plan->shared->tracker);
 	ghosts_mark_all(&plan->ghosts);
 	for (uint32_t l = 0; l < scene->level_count; l++)

@@ -86,6 +86,8 @@ void plan_fini(struct plan *plan);
 
 /* Something about this model may have changed: it strayed, or was put elsewhere. */
 void plan_strayed(struct plan *plan, uint32_t model);
+/* A step was given up: the boxes of all models are those of state k again. */
+void plan_measure(struct plan *plan);
 /* State k was written from outside: everything is looked at again. */
 void plan_reset(struct plan *plan);
 /* --- changes of the world; before plan_step() -------------------------------------------------------------------- */

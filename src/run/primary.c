@@ -100,6 +100,23 @@ static void advance(struct primary *primary, struct ack *const *acks)
 		primary->paused = true;
 }
 
+static bool some_abandoned(const struct primary *primary, struct ack *const *acks)
+{
+	bool abandoned = false;
+	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+		abandoned |= acks[i]->abandoned;
+	return abandoned;
+}
+
+/* State k stays, with the commands of step k obeyed; what was derived from state k+1 so far is forgotten. */
+static void abandon(struct primary *primary)
+{
+	lockstep_take_back(&primary->lockstep);
+	plan_measure(&primary->plan);
+	primary->repeats = true;
+	end(primary, TROUPE_OK);
+}
+
 static troupe_status merge(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
@@ -115,6 +132,10 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 				acks[i]->error.text);
 			return acks[i]->status;
 		}
+	if (some_abandoned(primary, acks)) {
+		abandon(primary);
+		return TROUPE_OK;
+	}
 	count_time(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	if (primary->step.paused)
@@ -385,6 +406,8 @@ static const struct step *decide(struct primary *primary)
 	 */
 	step->share = !step->measure && primary->moved > primary->options.secondaries;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
+	step->repeated = primary->repeats;
+	primary->repeats = false;
 	step->state_changed |= primary->plan.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.statics;
@@ -404,10 +427,10 @@ void primary_merge(struct primary *primary, struct ack *const *acks)
 	if (lockstep_complete(&primary->lockstep))
 		return;
 	troupe_status status = merge(primary, acks);
-	if (!status)
-		return;
-	primary->end_ns = clock_now_ns();
-	end(primary, status);
+	if (status || primary->ended)
+		primary->end_ns = clock_now_ns();
+	if (status)
+		end(primary, status);
 }
 
 const struct step *primary_decide(struct primary *primary)

@@ -61,6 +61,8 @@ struct primary {
 	bool paused;
 	uint64_t multi_steps; /* to take before pausing again */
 
+	bool repeats; /* the last step was given up, and the next is that one again */
+
 	/* what came of it */
 	bool ended; /* no further step */
 	troupe_status status;

@@ -93,6 +93,8 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 	}
 	if (step->statics_changed)
 		physics_set_statics(secondary->physics, step->statics);
+	if (step->repeated)
+		physics_repeat(secondary->physics);
 	if (step->state_changed)
 		physics_state_changed(secondary->physics);
 }
@@ -283,7 +285,7 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 		poison_next(secondary);
 	pre_update(secondary, &system_step);
 	bool shares = step->share && secondary->mates;
-	if (step_physics(secondary, step, part, shares))
+	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
@@ -334,6 +336,8 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	const struct step_part *part = &step->parts[secondary->number - 1];
 	struct ack *ack = &secondary->ack;
 	ack->number = step->number;
+	ack->status = TROUPE_OK;
+	ack->abandoned = false;
 	ack->moved.count = ack->strayed.count = 0;
 	ack->begin_ns = begin_ns;
 	ack->waited_ns = begin_ns - secondary->idle_since_ns;
@@ -342,7 +346,10 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	apply_commands(secondary, part);
 	if (step->measure)
 		physics_measure(secondary->physics);
-	ack->status = step->paused ? TROUPE_OK : update(secondary, step, part);
+	if (!step->paused) {
+		ack->status = update(secondary, step, part);
+		ack->abandoned = physics_abandoned(secondary->physics);
+	}
 	secondary->idle_since_ns = clock_now_ns();
 	ack->busy_ns = secondary->idle_since_ns - begin_ns - secondary->idle_ns;
 	ack->waited_ns += secondary->idle_ns;

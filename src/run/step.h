@@ -43,6 +43,7 @@ struct step {
 	double time_s;      /* simulated time of state k */
 	double dt;          /* s */
 	bool paused;        /* nothing moves; commands still arrive */
+	bool repeated;      /* the step before was given up: it is this one again */
 	bool state_changed; /* state k was written by the primary: forget what was derived from it */
 	bool statics_changed;
 	bool world_changed;           /* the scene: models were added to it, or its gravity */
@@ -61,6 +62,7 @@ struct step {
 struct ack {
 	_Alignas(64) uint32_t runner; /* secondary, from 1 */
 	troupe_status status;
+	bool abandoned; /* the step was given up, because the primary is to stop: nothing moved */
 	uint64_t number;
 	uint64_t busy_ns;   /* at work, from taking the step to the ack */
 	uint64_t waited_ns; /* before it, and for want of work in it */

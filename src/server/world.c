@@ -77,7 +77,8 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
 	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
-	shared->physics = (struct physics_options){.solver = choose_solver(scene),
+	shared->physics = (struct physics_options){.stop = &world->primary.stop,
+		.solver = choose_solver(scene),
 		.rule = rule,
 		.sleepless = world->server->def.sleepless,
 		.anew = world->server->def.anew};

@@ -563,6 +563,28 @@ for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 done
 
 # --- signals -------------------------------------------------------------------------------------------------------
+# A step that takes long is given up: of 700 boxes in one place, with the state before it saved.
+{
+	echo '<sdf version="1.9"><world name="w">'
+	i=0
+	while [ $((i += 1)) -le 700 ]; do
+		echo "<model name='m$i'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry>" \
+			'</collision></link></model>'
+	done
+	echo '</world></sdf>'
+} >crowd.sdf
+for secondaries in 0 2; do
+	rm -f crowd.state
+	timeout -k 1 20 "$troupe" run --rtf 0 --secondaries $secondaries --save-on-stop crowd.state crowd.sdf >out 2>err &
+	sleep 2
+	kill -s TERM $! 2>err
+	wait $!
+	status=$?
+	[ $status = 0 ] && [ -s crowd.state ]
+	report $? "told to stop in the middle of a crowd, on $secondaries secondaries: status $status"
+done
+next=$(($(sed -n 's/.*the state of step \([0-9]*\).*/\1/p' err) + 1))
+good "^hash $next " run --resume crowd.state --iterations "$next" --hash-every 1
 for name in INT TERM HUP; do
 	rm -f r.json
 	"$troupe" run --hash-every 1000000 --report r.json w.sdf >out 2>err &

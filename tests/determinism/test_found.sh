@@ -71,6 +71,42 @@ same static_in_file 1500 500 1100
 same fdir1_plane 600 300
 between 'the box stands on the plane, m' "$(coordinate box 3)" 0.49 0.51
 
+# Hundreds of shapes in one place: as many contacts as it takes to push them apart, the same ones in all placements.
+# crowd NUMBER GEOMETRY
+crowd()
+{
+	echo '<sdf version="1.9"><world name="w"><gravity>0 0 0</gravity>'
+	for i in $(seq "$1"); do
+		echo "<model name='m$i'><link name='l'><collision name='c'><geometry>$2</geometry></collision></link></model>"
+	done
+	echo '</world></sdf>'
+}
+kept=$found
+found=$scratch
+crowd 120 '<box><size>1 1 1</size></box>' >"$found/boxes.sdf"
+crowd 80 '<capsule><radius>0.2</radius><length>2</length></capsule>' >"$found/capsules.sdf"
+same boxes 8 4
+same capsules 8 4
+# a plate with more crates on it than a crowd may have contacts, none of which is thinned out
+{
+	echo '<sdf version="1.9"><world name="w"><model name="ground"><static>1</static><link name="l"><collision name="c"><geometry>
+	<plane/></geometry></collision></link></model><model name="plate"><pose>0 0 0.1 0 0 0</pose><link name="l"><inertial><mass>99</mass>
+	<inertia><ixx>99</ixx><iyy>99</iyy><izz>99</izz></inertia></inertial><collision name="c"><geometry><box><size>10 10 0.2</size></box>
+	</geometry></collision></link></model>'
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		for k in 0 1 2 3 4 5 6 7 8 9; do
+			echo "<model name='c$i$k'><pose>-4.$i -4.$k 0.5 0 0 0</pose><link name='l'><pose>$i $k 0 0 0 0</pose><collision name='c'>
+			<geometry><sphere><radius>0.3</radius></sphere></geometry></collision></link></model>"
+		done
+	done
+	echo '</world></sdf>'
+} >"$found/plate.sdf"
+same plate 60
+for i in 00 37 99; do
+	between 'a ball lies on the plate, m' "$(coordinate c$i 3)" 0.49 0.51
+done
+found=$kept
+
 # The floor of a level that is not loaded holds what slides onto it.
 same unloaded_floor 8000 4000
 between 'the crate has left the loaded floor, m' "$(coordinate crate_a 1)" 5.5 9

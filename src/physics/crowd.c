@@ -1,0 +1,127 @@
+/* Bounds what a crowd in one place costs.
+ *
+ * Of n bodies in one place each touches every other: n^2 / 2 pairs with several contacts each, and a solver whose work
+ * grows with them (700 boxes in one place: a step of 26 s). No such crowd is physical, since solids lie beside each
+ * other, but worlds and commands make them. So a shape that touches very many others keeps full contact with the
+ * deepest of them only, as many as CROWD_MAX, and with one contact each: enough to push the crowd apart, and linear in
+ * n.
+ *
+ * A pair is thinned out only when both of its shapes touch more than CROWD_MAX others. A large plate may carry any
+ * number of small things, and each of these touches few. Shapes of static models do not count.
+ *
+ * What is decided depends on the pairs of state k and on nothing else, whatever group or ODE world they are in: pairs
+ * are taken in the order of depth, and those of equal depth in the order of a hash of their places. */
+#include "physics/internal.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CROWD_MAX = 24, LEAST_PAIRS = (CROWD_MAX + 2) * (CROWD_MAX + 1) / 2 };
+
+struct crowd_pair {
+	double depth;
+	uint64_t tie;
+	uint32_t pair; /* in physics.contact_pairs */
+};
+
+static bool is_dynamic(const struct physics *physics, const struct contact_pair *pair)
+{
+	return physics->scene->geoms[pair->a].body != SCENE_NONE && physics->scene->geoms[pair->b].body != SCENE_NONE;
+}
+
+static bool exceed(const uint32_t *count, const struct contact_pair *pair)
+{
+	return count[pair->a] > CROWD_MAX && count[pair->b] > CROWD_MAX;
+}
+
+static void clear(const struct physics *physics, uint32_t *count)
+{
+	for (uint32_t i = 0; i < physics->contact_pairs.count; i++)
+		count[physics->contact_pairs.at[i].a] = count[physics->contact_pairs.at[i].b] = 0;
+}
+
+static void add(uint32_t *count, const struct contact_pair *pair)
+{
+	count[pair->a]++;
+	count[pair->b]++;
+}
+
+static double depth_of(struct physics *physics, const struct contact_pair *pair)
+{
+	dContactGeom found[PHYSICS_CONTACTS_MAX];
+	int count = contact_find(physics, pair, found);
+	double depth = -1;
+	for (int i = 0; i < count; i++)
+		depth = fmax(depth, found[i].depth);
+	return depth;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct crowd_pair *x = a, *y = b;
+	return x->depth != y->depth ? (x->depth > y->depth ? -1 : 1)
+	       : x->tie != y->tie   ? (x->tie < y->tie ? -1 : 1)
+				    : 0;
+}
+
+/* Pairs whose boxes crowd, with their depths; how many others each shape touches goes to `count`. */
+static uint32_t find_crowded(struct physics *physics, uint32_t *count, struct crowd_pair *ret)
+{
+	uint32_t crowded = 0;
+	for (uint32_t i = 0; i < physics->contact_pairs.count; i++) {
+		const struct contact_pair *pair = &physics->contact_pairs.at[i];
+		if (is_dynamic(physics, pair) && exceed(count, pair))
+			ret[crowded++] = (struct crowd_pair){.pair = i};
+	}
+	clear(physics, count);
+	for (uint32_t i = 0; i < crowded; i++) {
+		const struct contact_pair *pair = &physics->contact_pairs.at[ret[i].pair];
+		if (physics_abandons(physics))
+			return 0;
+		ret[i].depth = depth_of(physics, pair);
+		ret[i].tie = hash_mix(pair->a, pair->b);
+		if (ret[i].depth >= 0)
+			add(count, pair);
+	}
+	return crowded;
+}
+
+static void thin_out(
+	struct physics *physics, uint32_t *touching, uint32_t *kept, struct crowd_pair *crowd, uint32_t count)
+{
+	qsort(crowd, count, sizeof *crowd, compare);
+	for (uint32_t i = 0; i < count; i++) {
+		struct contact_pair *pair = &physics->contact_pairs.at[crowd[i].pair];
+		if (crowd[i].depth < 0 || !exceed(touching, pair))
+			continue;
+		pair->part = CONTACT_NONE;
+		if (kept[pair->a] >= CROWD_MAX && kept[pair->b] >= CROWD_MAX)
+			continue;
+		pair->part = CONTACT_DEEPEST;
+		add(kept, pair);
+	}
+}
+
+void crowd_thin_out(struct physics *physics)
+{
+	uint32_t pairs = physics->contact_pairs.count;
+	if (pairs < LEAST_PAIRS)
+		return;
+	uint32_t *touching = mem_alloc(physics->room.geoms * sizeof *touching);
+	for (uint32_t i = 0; i < pairs; i++)
+		if (is_dynamic(physics, &physics->contact_pairs.at[i]))
+			add(touching, &physics->contact_pairs.at[i]);
+	bool crowded = false;
+	for (uint32_t i = 0; i < pairs && !crowded; i++)
+		crowded = exceed(touching, &physics->contact_pairs.at[i]);
+	if (crowded) {
+		uint32_t *kept = mem_alloc(physics->room.geoms * sizeof *kept);
+		struct crowd_pair *crowd = mem_alloc(pairs * sizeof *crowd);
+		thin_out(physics, touching, kept, crowd, find_crowded(physics, touching, crowd));
+		free(crowd);
+		free(kept);
+	}
+	free(touching);
+}
