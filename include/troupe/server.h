@@ -19,7 +19,8 @@ extern "C" {
 enum {
 	TROUPE_SECONDARIES_MAX = 256,
 	TROUPE_SECONDARIES_AUTO =
-		-1, /* the world's number, else one per core; one when there is nothing to share out */
+		-1, /* the world's number, else as many as pay, up to one per core: found out while it runs, from
+		     * how long its steps take; none when there is nothing to share out. No bit depends on it. */
 };
 
 typedef enum troupe_event_kind {

@@ -48,7 +48,7 @@ static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Who simulates what"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
 		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
-			"number, else one per core)"},
+			"number, else as many as pay, up to one per core: found out while it runs)"},
 	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
 		.choices = "round-robin balanced",
 		.help = "how performers and levels are shared out: round-robin (the default), or balanced, by what "

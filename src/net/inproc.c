@@ -16,7 +16,8 @@ enum { SLOTS = 8, MASK = SLOTS - 1 };
 _Static_assert((SLOTS & MASK) == 0, "the ring index is masked, not divided");
 
 struct secondary {
-	_Alignas(64) uint32_t seen;     /* steps taken. Its own. */
+	_Alignas(64) uint32_t seen; /* steps taken, or passed over while it slept. Its own. */
+	uint32_t since; /* Writer: the primary, before it raises `active` above this one: what `seen` then is. */
 	struct transport_message taken; /* the step it works on. Its own. */
 	bool owes_ack;                  /* Its own. */
 	struct transport_message ack; /* Written before outstanding goes down, read by the primary after it is zero. */
@@ -24,8 +25,12 @@ struct secondary {
 
 struct transport {
 	struct transport_options options;
-	struct gate head; /* opened by the primary, and once more by close() */
-	_Atomic bool closed;
+	struct gate head;   /* opened by the primary, and once more by close() and release() */
+	struct gate roused; /* opened when more take part than before, and by close() */
+	/* Secondaries that take part. Writer: the primary, before it publishes. Who sees a step also sees how many take
+	 * part in it. */
+	_Atomic uint32_t active;
+	_Atomic bool closed, released;
 	_Alignas(64) _Atomic uint32_t outstanding;
 	_Alignas(64) struct transport_message slots[SLOTS]; /* written by the primary before head is opened */
 	/* Steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire after it. The
@@ -51,6 +56,7 @@ static troupe_status inproc_create(
 	*transport = (struct transport){.options = *options, .secondaries = secondaries};
 	for (uint32_t i = 0; i < options->secondaries; i++)
 		secondaries[i] = (struct secondary){0};
+	transport->active = options->secondaries;
 	transport->spins = gate_spins(MAX(options->threads, options->secondaries));
 	*ret_transport = transport;
 	return TROUPE_OK;
@@ -66,25 +72,107 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 		return TROUPE_EPROTOCOL;
 	transport->slots[published & MASK] = step;
 	/* ordered before the release below: whoever sees the step sees the full count */
-	atomic_store_explicit(&transport->outstanding, transport->options.secondaries, memory_order_relaxed);
+	atomic_store_explicit(&transport->outstanding, atomic_load_explicit(&transport->active, memory_order_relaxed),
+		memory_order_relaxed);
 	atomic_store_explicit(&transport->published, published + 1, memory_order_release);
 	gate_open(&transport->head);
 	return TROUPE_OK;
 }
 
-static troupe_status inproc_wait(struct transport *transport, uint32_t index, struct transport_message *ret_step)
+static bool takes_part(const struct transport *transport, uint32_t index)
+{
+	return index < atomic_load_explicit(&transport->active, memory_order_acquire);
+}
+
+/* Sleeps while this secondary takes no part. */
+static void sleep_aside(struct transport *transport, uint32_t index)
+{
+	while (!takes_part(transport, index) && !atomic_load(&transport->closed)) {
+		uint32_t seen = gate_peek(&transport->roused);
+		if (!takes_part(transport, index) && !atomic_load(&transport->closed))
+			gate_wait(&transport->roused, seen, 0, 0);
+	}
+}
+
+/* Steps without this secondary are not its own. It may have slept through all of the time in which it took no part. */
+static void pass_over(struct secondary *secondary)
+{
+	if ((int32_t)(secondary->since - secondary->seen) > 0)
+		secondary->seen = secondary->since;
+}
+
+enum wake { WAKE_STEP, WAKE_CLOSED, WAKE_NOTHING };
+
+/* timeout_ns: 0 for ever. WAKE_NOTHING: it passed, or somebody called release(). */
+static enum wake wait_for_step(struct transport *transport, uint32_t index, uint64_t timeout_ns)
 {
 	struct secondary *secondary = &transport->secondaries[index];
-	while (atomic_load_explicit(&transport->published, memory_order_acquire) == secondary->seen) {
-		if (atomic_load(&transport->closed))
-			return TROUPE_EPEER;
-		gate_wait(&transport->head, secondary->seen, transport->spins, 0);
+	for (;;) {
+		uint32_t head = gate_peek(&transport->head);
+		bool closed = atomic_load(&transport->closed);
+		/* before `active`: a step that is seen was published after `active` was set for it */
+		uint32_t published = atomic_load_explicit(&transport->published, memory_order_acquire);
+		if (takes_part(transport, index)) {
+			pass_over(secondary);
+			if (published != secondary->seen)
+				return WAKE_STEP;
+		}
+		if (closed)
+			return WAKE_CLOSED;
+		if (timeout_ns && atomic_exchange(&transport->released, false))
+			return WAKE_NOTHING;
+		if (!takes_part(transport, index))
+			sleep_aside(transport, index);
+		else if (gate_wait(&transport->head, head, transport->spins, timeout_ns) == head && timeout_ns)
+			return WAKE_NOTHING;
 	}
+}
+
+static void take_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
+{
+	struct secondary *secondary = &transport->secondaries[index];
 	secondary->taken = transport->slots[secondary->seen & MASK];
 	secondary->seen++;
 	secondary->owes_ack = true;
 	*ret_step = secondary->taken;
+}
+
+static troupe_status inproc_wait(struct transport *transport, uint32_t index, struct transport_message *ret_step)
+{
+	if (wait_for_step(transport, index, 0) == WAKE_CLOSED)
+		return TROUPE_EPEER;
+	take_step(transport, index, ret_step);
 	return TROUPE_OK;
+}
+
+static troupe_status inproc_wait_for(
+	struct transport *transport, uint32_t index, uint64_t timeout_ns, struct transport_message *ret_step)
+{
+	enum wake why = wait_for_step(transport, index, timeout_ns);
+	*ret_step = (struct transport_message){0};
+	if (why == WAKE_CLOSED)
+		return TROUPE_EPEER;
+	if (why == WAKE_STEP)
+		take_step(transport, index, ret_step);
+	return TROUPE_OK;
+}
+
+static void inproc_release(struct transport *transport)
+{
+	atomic_store(&transport->released, true);
+	gate_open(&transport->head);
+}
+
+static void inproc_resize(struct transport *transport, uint32_t active)
+{
+	uint32_t before = atomic_load_explicit(&transport->active, memory_order_relaxed);
+	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
+	for (uint32_t i = before; i < active; i++)
+		transport->secondaries[i].since = published;
+	/* pairs with takes_part(): who takes part sees `since` */
+	atomic_store_explicit(&transport->active, active, memory_order_release);
+	if (active > before)
+		gate_open(&transport->roused);
 }
 
 static troupe_status inproc_ack(struct transport *transport, uint32_t index, struct transport_message ack)
@@ -106,8 +194,10 @@ static struct transport_message inproc_ack_of(struct transport *transport, uint3
 
 static void inproc_close(struct transport *transport)
 {
-	if (!atomic_exchange(&transport->closed, true))
-		gate_open(&transport->head);
+	if (atomic_exchange(&transport->closed, true))
+		return;
+	gate_open(&transport->head);
+	gate_open(&transport->roused);
 }
 
 static void inproc_destroy(struct transport *transport)
@@ -123,6 +213,9 @@ const struct transport_ops transport_inproc = {
 	.create = inproc_create,
 	.publish = inproc_publish,
 	.wait = inproc_wait,
+	.wait_for = inproc_wait_for,
+	.release = inproc_release,
+	.resize = inproc_resize,
 	.ack = inproc_ack,
 	.ack_of = inproc_ack_of,
 	.close = inproc_close,

@@ -2,15 +2,17 @@
 
 troupe_status transport_check(const struct transport_ops *ops, struct troupe_error *error)
 {
-	const char *hole = !ops->name      ? "name"
-			   : !ops->create  ? "create"
-			   : !ops->publish ? "publish"
-			   : !ops->wait    ? "wait"
-			   : !ops->ack     ? "ack"
-			   : !ops->ack_of  ? "ack_of"
-			   : !ops->close   ? "close"
-			   : !ops->destroy ? "destroy"
-					   : NULL;
+	const char *hole = !ops->name                        ? "name"
+			   : !ops->create                    ? "create"
+			   : !ops->publish                   ? "publish"
+			   : !ops->wait                      ? "wait"
+			   : !ops->ack                       ? "ack"
+			   : !ops->ack_of                    ? "ack_of"
+			   : !ops->close                     ? "close"
+			   : !ops->destroy                   ? "destroy"
+			   : !ops->wait_for != !ops->release ? "wait_for and release, both or neither"
+			   : !ops->wait_for != !ops->resize  ? "wait_for and resize, both or neither"
+							     : NULL;
 	if (hole)
 		return fail(error, TROUPE_EINVAL, "transport '%s' does not fill slot '%s'", ops->name ? ops->name : "?",
 			hole);

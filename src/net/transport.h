@@ -75,6 +75,16 @@ struct transport_ops {
 	/* Secondary. Blocks until there is a step that it has not seen; TROUPE_EPEER once closed (a step published
 	 * before is still delivered first). Steps come each once and in order. Required. */
 	troupe_status (*wait)(struct transport *transport, uint32_t secondary, struct transport_message *ret_step);
+	/* Secondary 0 only, by the thread that also waits for the end of the run: like wait(), but TROUPE_OK with a
+	 * payload of NULL when timeout_ns (> 0) has passed, or release() was called since it returned last. NULL: this
+	 * transport has neither, nor resize(). */
+	troupe_status (*wait_for)(struct transport *transport, uint32_t secondary, uint64_t timeout_ns,
+		struct transport_message *ret_step);
+	/* Any thread. */
+	void (*release)(struct transport *transport);
+	/* Primary, when the last step is acknowledged: secondaries 0 .. active - 1 (at least one) take part from the
+	 * next step on, and the others sleep in wait(). At first all take part. */
+	void (*resize)(struct transport *transport, uint32_t active);
 	/* Secondary. Acknowledges the step that wait() gave last; does not block but for all_acked, which may run
 	 * inside. TROUPE_EPROTOCOL for another number or a second ack. Required. */
 	troupe_status (*ack)(struct transport *transport, uint32_t secondary, struct transport_message ack);

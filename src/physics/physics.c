@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,17 @@ void physics_state_changed(struct physics *physics)
 		instance->statics_known = false;
 	}
 	physics->regroup = true; /* who sleeps is decided anew */
+}
+
+void physics_forget(struct physics *physics)
+{
+	assert(!physics->taken.count);
+	for (uint32_t g = 0; g < physics->room.geoms; g++) {
+		if (physics->statics[g].geom)
+			dGeomDestroy(physics->statics[g].geom);
+		physics->statics[g] = (struct static_geom){0};
+	}
+	memset(physics->present, 0, physics->room.models * sizeof *physics->present);
 }
 
 /* Models that were put to rest in the step are awake in state k. */

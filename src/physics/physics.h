@@ -108,6 +108,9 @@ void physics_state_changed(struct physics *physics);
 /* The step that was begun last was given up, here or elsewhere, and is going to be begun again. */
 void physics_repeat(struct physics *physics);
 
+/* It has released all its models, and the world has changed since: what it knows of static models is forgotten. */
+void physics_forget(struct physics *physics);
+
 /* The next step, and that one alone, is timed. */
 void physics_measure(struct physics *physics);
 /* Of the last step that was timed: ns for a model's own physics, its part of that of those that it touched. */

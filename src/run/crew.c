@@ -2,11 +2,13 @@
 
 #include "base/clock.h"
 #include "base/gate.h"
+#include "base/hash.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHAOS_STEPS = 16 }; /* with one number of secondaries, under chaos */
 #define WATCH_NS 100000000u
 #define NAP_NS 20000000u /* how soon a crew that has nothing to do notices a command */
 
@@ -22,8 +24,9 @@ struct team { /* of one world */
 	struct crew_world world;
 	struct crew *crew;
 	struct transport *transport;
-	uint32_t secondaries; /* that acknowledge */
-	uint32_t count;       /* workers that run here */
+	uint32_t active; /* secondaries that take part in the step that is out */
+	uint32_t first;  /* worker that has a thread; those before are the caller's of crew_run() */
+	uint32_t count;  /* workers that run here */
 	struct worker *workers;
 	struct secondary **mates; /* [count] by number: those of the workers */
 	uint32_t spins;
@@ -36,10 +39,14 @@ struct crew {
 	const struct transport_ops *ops;
 	struct team *teams;
 	uint32_t team_count;
-	struct gate idle;             /* opened when all primaries have ended */
+	struct gate idle; /* opened when all primaries have ended */
+	bool tuned;       /* there is one world, and how many of its secondaries work is found out */
+	struct tune tune;
 	struct gate ready;            /* opened by each worker once it can step */
 	uint64_t serial_ns, slept_ns; /* so far; the primaries' sleep */
-	uint64_t stepped_ns;          /* when the last secondary was done with the step before; 0: not to be counted */
+	uint64_t decided_ns; /* when the primaries' part began the step that is out; only where that is tuned */
+	uint64_t watched_ns; /* on_watch was called last */
+	uint64_t stepped_ns; /* when the last secondary was done with the step before; 0: not to be counted */
 	/* Teams whose step is not acknowledged yet. Whoever brings it to zero has the primaries' part: acquire-release,
 	 * so that it sees what the others merged from. */
 	_Alignas(64) _Atomic uint32_t outstanding;
@@ -78,7 +85,7 @@ static void count_serial(struct crew *crew)
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		const struct team *team = &crew->teams[i];
 		slept_ns += team->world.primary->slept_ns;
-		for (uint32_t a = 0; team->out && a < MAX(team->count, 1u); a++) {
+		for (uint32_t a = 0; team->out && a < MAX(MIN(team->count, team->active), 1u); a++) {
 			begin_ns = MIN(begin_ns, team->acks[a]->begin_ns);
 			end_ns = MAX(end_ns, team->acks[a]->end_ns);
 		}
@@ -89,10 +96,25 @@ static void count_serial(struct crew *crew)
 	crew->slept_ns = slept_ns;
 }
 
+/* A step in which nothing moved tells nothing of what steps cost. Under chaos the number is random, as all else is. */
+static void tune(struct crew *crew)
+{
+	struct primary *primary = crew->teams[0].world.primary;
+	const struct primary_options *options = &primary->options;
+	if (!crew->tuned || primary->step.paused)
+		return;
+	if (!options->chaos)
+		primary_use(primary, tune_step(&crew->tune, clock_now_ns() - crew->decided_ns));
+	else if (primary->step.number % CHAOS_STEPS == 0)
+		primary_use(primary,
+			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
+}
+
 static void merge(struct crew *crew)
 {
 	uint64_t steps = 0;
 	count_serial(crew);
+	tune(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
 		if (team->out)
@@ -113,7 +135,7 @@ static bool decide(struct crew *crew, const struct step **steps)
 		crew->stepped_ns = 0;
 	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
-		steps[i] = primary_decide(crew->teams[i].world.primary);
+		steps[i] = primary_decide(crew->teams[i].world.primary, &crew->decided_ns);
 		crew->teams[i].out = steps[i] != NULL;
 		some |= crew->teams[i].out;
 	}
@@ -128,12 +150,24 @@ static troupe_status send(struct team *team, const struct step *step)
 {
 	void *payload;
 	memcpy(&payload, &step, sizeof payload);
+	uint32_t active = primary_taking_part(team->world.primary);
+	if (active != team->active)
+		team->crew->ops->resize(team->transport, active);
+	team->active = active;
 	troupe_status status =
 		team->crew->ops->publish(team->transport, (struct transport_message){step->number, payload});
 	if (status)
 		team->world.primary->status = fail(&team->world.primary->error, status,
 			"transport '%s' refused step %llu", team->crew->ops->name, (unsigned long long)step->number);
 	return status;
+}
+
+/* crew_run() returns. */
+static void end_run(struct crew *crew)
+{
+	gate_open(&crew->idle);
+	if (crew->ops->release)
+		crew->ops->release(crew->teams[0].transport);
 }
 
 /* Once the last step is out, somebody else may have the primaries' part: nothing of the crew is looked at then. */
@@ -153,7 +187,7 @@ static void decide_and_send(struct crew *crew)
 	for (uint32_t i = 0; i < count; i++)
 		refused |= send(going[i], steps[i]) != TROUPE_OK;
 	if (!count || refused)
-		gate_open(&crew->idle);
+		end_run(crew);
 }
 
 /* Runs on the thread of the secondary that acknowledged last. */
@@ -161,7 +195,7 @@ static void on_all_acked(void *ctx)
 {
 	struct team *team = ctx;
 	struct crew *crew = team->crew;
-	for (uint32_t i = 0; i < team->secondaries; i++)
+	for (uint32_t i = 0; i < team->active; i++)
 		team->acks[i] = crew->ops->ack_of(team->transport, i).payload;
 	if (atomic_fetch_sub_explicit(&crew->outstanding, 1, memory_order_acq_rel) != 1)
 		return;
@@ -181,32 +215,49 @@ static void on_alarm(void *ctx)
 static void on_gave_up(void *ctx)
 {
 	struct team *team = ctx;
-	gate_open(&team->crew->idle);
+	end_run(team->crew);
+}
+
+static void enlist(struct worker *worker)
+{
+	struct team *team = worker->team;
+	worker->secondary = secondary_create(worker->index + 1, team->world.shared);
+	team->mates[worker->index] = worker->secondary;
+	if (team->world.threads > 1)
+		secondary_join(worker->secondary, team->mates, team->spins);
+}
+
+static void step_and_ack(struct worker *worker, struct transport_message message)
+{
+	struct ack *ack = secondary_step(worker->secondary, message.payload);
+	worker->crew->ops->ack(worker->team->transport, worker->index, (struct transport_message){message.number, ack});
 }
 
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
-	struct team *team = worker->team;
 	struct crew *crew = worker->crew;
 	struct transport_message message;
-	worker->secondary = secondary_create(worker->index + 1, team->world.shared);
-	team->mates[worker->index] = worker->secondary;
-	if (team->world.threads > 1)
-		secondary_join(worker->secondary, team->mates, team->world.threads, team->spins);
+	enlist(worker);
 	gate_open(&crew->ready);
-	while (crew->ops->wait(team->transport, worker->index, &message) == TROUPE_OK) {
-		struct ack *ack = secondary_step(worker->secondary, message.payload);
-		crew->ops->ack(team->transport, worker->index, (struct transport_message){message.number, ack});
-	}
+	while (crew->ops->wait(worker->team->transport, worker->index, &message) == TROUPE_OK)
+		step_and_ack(worker, message);
 	secondary_destroy(worker->secondary);
 	return NULL;
 }
 
+/* The first worker of the first team steps on the thread of whoever calls crew_run(), who would only wait: so one
+ * secondary is handed nothing over, and several are one thread less. */
 static troupe_status start_threads(struct team *team, struct troupe_error *error)
 {
+	team->first = team->crew->ops->wait_for && team == team->crew->teams;
 	for (uint32_t i = 0; i < team->world.threads; i++) {
 		team->workers[i] = (struct worker){.crew = team->crew, .team = team, .index = i};
+		if (i < team->first) {
+			enlist(&team->workers[i]);
+			team->count++;
+			continue;
+		}
 		int failed = pthread_create(&team->workers[i].thread, NULL, work, &team->workers[i]);
 		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
@@ -220,7 +271,7 @@ static void wait_until_ready(struct crew *crew)
 {
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < crew->team_count; i++)
-		threads += crew->teams[i].count;
+		threads += crew->teams[i].count - crew->teams[i].first;
 	for (uint32_t seen = 0; seen < threads;)
 		seen = gate_wait(&crew->ready, seen, 0, 0);
 }
@@ -248,9 +299,20 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 		.codec = team->world.codec,
 		.link = team->world.link,
 	};
-	team->secondaries = team->world.threads;
+	team->active = team->world.threads;
 	troupe_status status = team->crew->ops->create(&options, &team->transport, error);
 	return status || team->world.codec ? status : start_threads(team, error);
+}
+
+static void set_up_tuning(struct crew *crew)
+{
+	const struct crew_world *world = &crew->teams[0].world;
+	crew->tuned = crew->team_count == 1 && world->first && world->threads > 1 && crew->ops->resize;
+	if (!crew->tuned)
+		return;
+	tune_init(&crew->tune, world->threads, MIN(world->first, world->threads),
+		(uint64_t)world->shared->scene->model_count * PLAN_MOVE_NS);
+	primary_use(world->primary, crew->tune.chosen);
 }
 
 troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
@@ -274,14 +336,23 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 		crew_destroy(crew);
 		return status;
 	}
+	set_up_tuning(crew);
 	*ret_crew = crew;
 	return TROUPE_OK;
+}
+
+/* now_ns: of a moment ago. */
+static void watch(struct crew *crew, uint64_t now_ns)
+{
+	if (!crew->watch.on_watch || now_ns - crew->watched_ns < WATCH_NS)
+		return;
+	crew->watched_ns = now_ns;
+	crew->watch.on_watch(crew->watch.ctx);
 }
 
 static void run_alone(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
-	uint64_t watched_ns = clock_now_ns();
 	physics_thread_begin();
 	while (decide(crew, steps)) {
 		for (uint32_t i = 0; i < crew->team_count; i++)
@@ -290,10 +361,7 @@ static void run_alone(struct crew *crew)
 		if (crew->watch.on_step)
 			crew->watch.on_step(crew->watch.ctx);
 		merge(crew);
-		if (crew->watch.on_watch && clock_now_ns() - watched_ns > WATCH_NS) {
-			crew->watch.on_watch(crew->watch.ctx);
-			watched_ns = clock_now_ns();
-		}
+		watch(crew, crew->stepped_ns);
 	}
 }
 
@@ -306,6 +374,22 @@ static void run_together(struct crew *crew)
 			crew->watch.on_watch(crew->watch.ctx);
 }
 
+/* The same, with the part of the first worker. */
+static void run_as_worker(struct crew *crew)
+{
+	struct worker *worker = &crew->teams[0].workers[0];
+	uint32_t seen = gate_peek(&crew->idle);
+	struct transport_message message;
+	physics_thread_begin();
+	decide_and_send(crew);
+	while (gate_peek(&crew->idle) == seen &&
+		crew->ops->wait_for(worker->team->transport, 0, WATCH_NS, &message) == TROUPE_OK) {
+		if (message.payload)
+			step_and_ack(worker, message);
+		watch(crew, message.payload ? secondary_ended_ns(worker->secondary) : clock_now_ns());
+	}
+}
+
 static const struct troupe_error *who_is_lost(const struct team *team)
 {
 	const struct transport_ops *ops = team->crew->ops;
@@ -315,10 +399,13 @@ static const struct troupe_error *who_is_lost(const struct team *team)
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
-	if (crew->teams[0].world.threads)
-		run_together(crew);
-	else
+	crew->watched_ns = clock_now_ns();
+	if (!crew->teams[0].world.threads)
 		run_alone(crew);
+	else if (crew->teams[0].first)
+		run_as_worker(crew);
+	else
+		run_together(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct primary *primary = crew->teams[i].world.primary;
 		const struct troupe_error *lost = who_is_lost(&crew->teams[i]);
@@ -341,8 +428,10 @@ static void stop_threads(struct team *team)
 	if (!team->transport)
 		return;
 	team->crew->ops->close(team->transport);
-	for (uint32_t i = 0; i < team->count; i++)
+	for (uint32_t i = team->first; i < team->count; i++)
 		pthread_join(team->workers[i].thread, NULL);
+	for (uint32_t i = 0; i < MIN(team->first, team->count); i++)
+		secondary_destroy(team->workers[i].secondary);
 }
 
 static void dismiss(struct team *team)
@@ -367,6 +456,11 @@ void crew_destroy(struct crew *crew)
 		dismiss(&crew->teams[i]);
 	free(crew->teams);
 	free(crew);
+}
+
+const struct tune *crew_tune(const struct crew *crew)
+{
+	return crew->tuned ? &crew->tune : NULL;
 }
 
 uint64_t crew_serial_ns(const struct crew *crew)

@@ -7,6 +7,7 @@
 #include "net/transport.h"
 #include "run/primary.h"
 #include "run/secondary.h"
+#include "run/tune.h"
 
 struct crew;
 
@@ -14,6 +15,7 @@ struct crew_world { /* primary and shared outlive the crew */
 	struct primary *primary;
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
+	uint32_t first;   /* of them that work at first, of a single world: how many do is then found out; 0: all do */
 	/* Of a transport whose secondaries are elsewhere, and are reached in this way; NULL: threads here. It outlives
 	 * the crew. */
 	const struct transport_codec *codec;
@@ -36,6 +38,8 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
 
+/* How many secondaries pay; NULL: that is not looked at. Only while it does not run. */
+const struct tune *crew_tune(const struct crew *crew);
 /* Real time between steps so far, in which nobody simulated: merging and deciding, hand-over, what is done for
  * observers; not what was slept. */
 uint64_t crew_serial_ns(const struct crew *crew);

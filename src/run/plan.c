@@ -66,8 +66,12 @@ void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, c
 {
 	const struct scene *scene = shared->scene;
 	uint32_t levels = scene->level_count;
-	*plan = (struct plan){
-		.shared = shared, .scene = scene, .secondaries = secondaries, .policy = policy, .placings = 1};
+	*plan = (struct plan){.shared = shared,
+		.scene = scene,
+		.secondaries = secondaries,
+		.most = secondaries,
+		.policy = policy,
+		.placings = 1};
 	roster_init(&plan->roster, secondaries, levels, policy);
 	fit(plan);
 	plan->loaded = mem_alloc(levels * sizeof *plan->loaded);
@@ -98,6 +102,15 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->changes);
 	vec_free(&plan->events);
 	vec_free(&plan->pairs);
+}
+
+void plan_use(struct plan *plan, uint32_t count)
+{
+	assert(count >= 1 && count <= plan->most);
+	plan->secondaries = count;
+	plan->pairs_dirty = true;
+	roster_deal_anew(&plan->roster, count);
+	ghosts_mark_all(&plan->ghosts);
 }
 
 /* --- sleeping --------------------------------------------------------------------------------------------------- */
@@ -448,7 +461,7 @@ static void change_levels(struct plan *plan)
 /* A performer near a level that another secondary simulates is known there. */
 static void change_ghosts(struct plan *plan)
 {
-	if (plan->secondaries == 1 || !ghosts_find(&plan->ghosts, &plan->shared->tracker, &plan->roster.now))
+	if (plan->most == 1 || !ghosts_find(&plan->ghosts, &plan->shared->tracker, &plan->roster.now))
 		return;
 	const ghost_list *before = &plan->ghosts.before, *now = &plan->ghosts.now;
 	for (uint32_t i = 0, j = 0; i < before->count || j < now->count;) {
@@ -527,7 +540,7 @@ static void assign(struct plan *plan, uint64_t k)
 static void deal_pairs(struct plan *plan)
 {
 	const struct touch *touch = &plan->shared->touch;
-	for (uint32_t s = 0; s < plan->secondaries; s++)
+	for (uint32_t s = 0; s < plan->most; s++)
 		plan->parts[s].pair_count = 0;
 	/* one component, one secondary: whatever else went wrong, a pair is never split */
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
@@ -537,7 +550,7 @@ static void deal_pairs(struct plan *plan)
 	plan->pairs.count = 0;
 	struct physics_pair *at = vec_append(&plan->pairs, touch->pairs.count);
 	struct physics_pair *first = at;
-	for (uint32_t s = 0; s < plan->secondaries; s++) {
+	for (uint32_t s = 0; s < plan->most; s++) {
 		plan->parts[s].pairs = at;
 		at += plan->parts[s].pair_count;
 		plan->parts[s].pair_count = 0;

@@ -36,7 +36,8 @@ struct plan_contact { /* a < b */
 struct plan {
 	struct shared *shared;
 	const struct scene *scene;
-	uint32_t secondaries;
+	uint32_t secondaries; /* among which work is shared out */
+	uint32_t most;        /* that there are */
 	const struct assign_policy *policy;
 	bool measure; /* costs, even if the policy does not ask */
 	bool chaos;
@@ -68,7 +69,7 @@ struct plan {
 	VEC(struct plan_event) events;
 	bool statics_changed;
 	VEC(struct physics_pair) pairs; /* by secondary, then (a, b) */
-	struct step_part *parts;        /* [secondaries]; commands are the primary's to fill in */
+	struct step_part *parts;        /* [most]; commands are the primary's to fill in */
 	uint64_t moves;                 /* of movers, so far */
 	uint64_t meetings;              /* contacts that began, of models that were first on different secondaries */
 	uint32_t *first;                /* [model_count] the first secondary of each model */
@@ -84,6 +85,8 @@ struct plan {
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);
 void plan_fini(struct plan *plan);
 
+/* Work is shared out anew among secondaries 1 .. count, as at the start; count is at most `most`. */
+void plan_use(struct plan *plan, uint32_t count);
 /* Something about this model may have changed: it strayed, or was put elsewhere. */
 void plan_strayed(struct plan *plan, uint32_t model);
 /* A step was given up: the boxes of all models are those of state k again. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
 {
 	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
-	primary->lockstep.secondaries = options->secondaries;
+	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
@@ -43,6 +44,17 @@ void primary_fini(struct primary *primary)
 	free(primary->runners);
 }
 
+void primary_use(struct primary *primary, uint32_t count)
+{
+	assert(count >= 1 && count <= primary->options.secondaries);
+	primary->wanted = count;
+}
+
+uint32_t primary_taking_part(const struct primary *primary)
+{
+	return primary->lockstep.secondaries;
+}
+
 bool primary_rests(const struct primary *primary, uint32_t model)
 {
 	return primary->plan.active[model] && primary->shared->scene->models[model].body_count &&
@@ -70,7 +82,7 @@ static void end(struct primary *primary, troupe_status status)
 static void count_time(struct primary *primary, struct ack *const *acks)
 {
 	uint32_t slowest = 0;
-	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		struct runner_stats *runner = &primary->runners[i];
 		runner->steps++;
 		runner->busy_ns += acks[i]->busy_ns;
@@ -86,7 +98,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
 	primary->moved = 0;
-	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		primary->moved += acks[i]->moved.count;
 		for (uint32_t m = 0; m < acks[i]->moved.count; m++) {
 			state_advance(shared->state, acks[i]->moved.at[m]);
@@ -103,7 +115,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 static bool some_abandoned(const struct primary *primary, struct ack *const *acks)
 {
 	bool abandoned = false;
-	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		abandoned |= acks[i]->abandoned;
 	return abandoned;
 }
@@ -119,13 +131,13 @@ static void abandon(struct primary *primary)
 
 static troupe_status merge(struct primary *primary, struct ack *const *acks)
 {
-	for (uint32_t i = 0; i < primary->options.secondaries; i++) {
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		troupe_status status =
 			lockstep_ack(&primary->lockstep, acks[i]->runner, acks[i]->number, &primary->error);
 		if (status)
 			return status;
 	}
-	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		if (acks[i]->status) { /* nobody advances: state k stays the last good one */
 			lockstep_take_back(&primary->lockstep);
 			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
@@ -141,7 +153,7 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 	if (primary->step.paused)
 		return TROUPE_OK;
 	advance(primary, acks);
-	for (uint32_t i = 0; i < primary->options.secondaries; i++)
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
 	return TROUPE_OK;
@@ -384,12 +396,24 @@ static void tell(struct primary *primary, uint64_t k, bool first)
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
 }
 
+/* Who has worked so far takes part once more, to release what it has. */
+static void choose_secondaries(struct primary *primary)
+{
+	uint32_t before = primary->plan.secondaries, now = primary->wanted;
+	if (now != before)
+		plan_use(&primary->plan, now);
+	for (uint32_t s = 0; s < primary->options.secondaries; s++)
+		primary->plan.parts[s].roused = s >= primary->lockstep.secondaries;
+	primary->lockstep.secondaries = MAX(before, now);
+}
+
 static const struct step *decide(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
 	bool first = !primary->plan.begun;
 	step->state_changed = false;
+	choose_secondaries(primary);
 	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
@@ -404,7 +428,10 @@ static const struct step *decide(struct primary *primary)
 	step->measure = plan_measures(&primary->plan, k);
 	/* in a step that is measured a model costs what it costs where it is; and for little it is not worth the asking
 	 */
-	step->share = !step->measure && primary->moved > primary->options.secondaries;
+	step->secondaries = primary->lockstep.secondaries;
+	step->share = !step->measure && step->secondaries > 1 && primary->moved > step->secondaries;
+	primary->share_rounds += step->share;
+	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
 	step->repeated = primary->repeats;
 	primary->repeats = false;
@@ -433,14 +460,15 @@ void primary_merge(struct primary *primary, struct ack *const *acks)
 		end(primary, status);
 }
 
-const struct step *primary_decide(struct primary *primary)
+const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns)
 {
 	if (primary->ended)
 		return NULL;
-	if (!primary->begin_ns)
-		primary->begin_ns = clock_now_ns();
 	if (!limit_reached(primary))
 		pace(primary);
+	*ret_begin_ns = clock_now_ns();
+	if (!primary->begin_ns)
+		primary->begin_ns = *ret_begin_ns;
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
 		primary->end_ns = clock_now_ns();
 		atomic_store(&primary->seen_steps, primary->lockstep.number);

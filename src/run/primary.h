@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 struct primary_options {
-	uint32_t secondaries; /* >= 1 */
+	uint32_t secondaries; /* >= 1: that there are; primary_use() says how many of them work */
 	uint64_t iterations;  /* stop before this step; 0: no limit */
 	double until_s;       /* stop at this simulated time; 0: no limit */
 	double rtf;           /* simulated seconds per second; 0: as fast as possible */
@@ -55,13 +55,15 @@ struct primary {
 	VEC(struct command) taken;        /* of this step: they own what `due` points to */
 
 	/* state */
+	uint32_t wanted;       /* secondaries that are to work */
 	uint64_t moving_steps; /* steps not paused since the last reset */
 	uint64_t even_steps;   /* of these, those since steps have the length that they have */
 	double even_since_s;   /* simulated time at the first of them */
 	bool paused;
 	uint64_t multi_steps; /* to take before pausing again */
 
-	bool repeats; /* the last step was given up, and the next is that one again */
+	uint64_t share_rounds; /* steps so far that were shared */
+	bool repeats;          /* the last step was given up, and the next is that one again */
 
 	/* what came of it */
 	bool ended; /* no further step */
@@ -83,13 +85,18 @@ struct primary {
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
 void primary_fini(struct primary *primary);
 
+/* From the next step on, secondaries 1 .. count work, and the others have nothing. All do at first. */
+void primary_use(struct primary *primary, uint32_t count);
+/* Secondaries that take part in the step that was decided last: 1 .. this. */
+uint32_t primary_taking_part(const struct primary *primary);
+
 /* Merges the acks of the step that is out (acks[i]: of secondary i+1), if one is. On failure primary->ended, ->status
  * and
  * ->error say why. */
 void primary_merge(struct primary *primary, struct ack *const *acks);
 /* Decides the next step: NULL when there is none, and primary->ended, ->status and ->error say why. May sleep, to keep
- * to real time. */
-const struct step *primary_decide(struct primary *primary);
+ * to real time; *ret_begin_ns: when the decision began, after that, by clock_now_ns(). */
+const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
 /* Paused, with nothing to come and no limit on steps: a step would be one for nothing. */
 bool primary_is_idle(const struct primary *primary);
 

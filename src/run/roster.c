@@ -170,6 +170,13 @@ void roster_open_all(struct roster *roster)
 	roster->all = roster->dirty = true;
 }
 
+void roster_deal_anew(struct roster *roster, uint32_t secondaries)
+{
+	roster->secondaries = secondaries;
+	roster->anew = true;
+	roster_open_all(roster);
+}
+
 void roster_reset(struct roster *roster)
 {
 	components_reset(&roster->components);
@@ -340,8 +347,8 @@ static void fill_models(struct roster *roster, const struct roster_view *view)
 		part->entered[i] = roster->entered[m];
 		part->model_pin[i] = view->model_pin ? view->model_pin[m] : ASSIGN_NONE;
 		part->model_cost[i] = cost_of(view, m);
-		part->now.model[i] = roster->now.model[m];
-		part->now.home[i] = roster->now.home[m];
+		part->now.model[i] = roster->anew ? ASSIGN_NONE : roster->now.model[m];
+		part->now.home[i] = roster->anew ? ASSIGN_NONE : roster->now.home[m];
 	}
 }
 
@@ -363,7 +370,7 @@ static void fill_levels(struct roster *roster, const struct roster_view *view)
 		part->level_near[i] =
 			roster->leader[l] == COMPONENTS_NONE ? COMPONENTS_NONE : place_of(roster, roster->leader[l]);
 		part->level_pin[i] = view->level_pin ? view->level_pin[l] : ASSIGN_NONE;
-		part->now.level[i] = roster->now.level[l];
+		part->now.level[i] = roster->anew ? ASSIGN_NONE : roster->now.level[l];
 	}
 }
 
@@ -407,7 +414,7 @@ static void fill(struct roster *roster, const struct roster_view *view)
 	fill_levels(roster, view);
 	number_previous(roster);
 	number_components(roster);
-	part->now.turn = roster->now.turn;
+	part->now.turn = roster->anew ? 0 : roster->now.turn;
 	part->moved_to.count = 0;
 }
 
@@ -552,7 +559,7 @@ void roster_commit(struct roster *roster)
 	for (uint32_t i = 0; i < roster->entries.count; i++)
 		roster->entered[roster->entries.at[i]] = false;
 	roster->entries.count = 0;
-	roster->all = roster->dirty = false;
+	roster->all = roster->anew = roster->dirty = false;
 }
 
 void roster_number(struct roster *roster, uint32_t models, uint32_t *ret_models, uint32_t *ret_levels)

@@ -69,6 +69,7 @@ struct roster {
 	VEC(uint32_t) entries;
 	uint64_t *taken; /* a bit for each node */
 	bool all;
+	bool anew;                /* roster_deal_anew() */
 	uint32_t *weight;         /* [room] ns: what it counts in `have`; 0: it does not */
 	struct assign_load *have; /* [N + 1] what each secondary has that is not in part */
 	VEC(uint32_t) homes;      /* models that have a home: they may return */
@@ -92,6 +93,8 @@ void roster_link(struct roster *roster, uint32_t a, uint32_t b);
 void roster_cut(struct roster *roster, uint32_t a, uint32_t b);
 /* The policy is to see all. */
 void roster_open_all(struct roster *roster);
+/* All is to be dealt out among so many secondaries as if nobody had had it; at most as many as at first. */
+void roster_deal_anew(struct roster *roster, uint32_t secondaries);
 /* Nothing is linked, all is to be looked at. */
 void roster_reset(struct roster *roster);
 

@@ -17,8 +17,9 @@ struct secondary {
 	uint64_t idle_ns; /* in this step, for want of anything to do */
 
 	/* sharing: what its mates write, or read while they write */
-	struct secondary *const *mates; /* [mate_count] by number; NULL: it works alone */
-	uint32_t mate_count, spins;
+	struct secondary *const *mates; /* by number; NULL: it works alone */
+	uint32_t mate_count;            /* of them that take part in this step */
+	uint32_t spins;
 	uint32_t parts; /* in this round */
 	struct share share;
 	_Atomic bool failed; /* some part did: whoever set it says how in `ack` */
@@ -46,12 +47,16 @@ void secondary_destroy(struct secondary *secondary)
 	free(secondary);
 }
 
-void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t count, uint32_t spins)
+void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins)
 {
 	secondary->mates = mates;
-	secondary->mate_count = count;
 	secondary->spins = spins;
 	physics_share(secondary->physics);
+}
+
+uint64_t secondary_ended_ns(const struct secondary *secondary)
+{
+	return secondary->idle_since_ns;
 }
 
 struct physics_stats secondary_physics_stats(const struct secondary *secondary)
@@ -80,7 +85,10 @@ static void release(struct secondary *secondary, uint32_t model)
  * here. */
 static void apply_changes(struct secondary *secondary, const struct step *step)
 {
-	if (step->world_changed)
+	bool roused = step->parts[secondary->number - 1].roused;
+	if (roused)
+		physics_forget(secondary->physics);
+	if (step->world_changed || roused)
 		physics_world_changed(secondary->physics);
 	for (uint32_t i = 0; i < step->change_count; i++) {
 		const struct change *change = &step->changes[i];
@@ -91,7 +99,7 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 		else if (change->kind == CHANGE_TAKE)
 			take(secondary, change->id);
 	}
-	if (step->statics_changed)
+	if (step->statics_changed || roused)
 		physics_set_statics(secondary->physics, step->statics);
 	if (step->repeated)
 		physics_repeat(secondary->physics);
@@ -149,7 +157,7 @@ static bool help(struct secondary *secondary)
 
 static bool all_have_begun(const struct secondary *secondary)
 {
-	uint32_t round = share_round(&secondary->share);
+	const uint32_t round = share_round(&secondary->share);
 	bool all = true;
 	for (uint32_t i = 0; i < secondary->mate_count; i++)
 		all = all && share_round(&secondary->mates[i]->share) == round;
@@ -197,7 +205,7 @@ static troupe_status step_physics(
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 		secondary->parts = MIN(worlds, PARTS_MAX);
-		share_open(&secondary->share, secondary->parts);
+		share_open(&secondary->share, secondary->parts, step->share_round);
 		if (step->help_first)
 			help_others(secondary);
 		finish_own(secondary);
@@ -339,8 +347,9 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->status = TROUPE_OK;
 	ack->abandoned = false;
 	ack->moved.count = ack->strayed.count = 0;
+	secondary->mate_count = step->secondaries;
 	ack->begin_ns = begin_ns;
-	ack->waited_ns = begin_ns - secondary->idle_since_ns;
+	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);

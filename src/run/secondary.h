@@ -14,7 +14,7 @@ void secondary_destroy(struct secondary *secondary);
 /* All secondaries of this world that run in this process, itself included, each made by its thread; before its first
  * step. Whoever is done with its own part of a step then works on what others have left. spins: how often to look for
  * something to do before leaving it to others; see gate_spins(). */
-void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t count, uint32_t spins);
+void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins);
 
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
@@ -24,5 +24,8 @@ bool secondary_strayed(const struct shared *shared, uint32_t model);
 
 /* Between steps. */
 struct physics_stats secondary_physics_stats(const struct secondary *secondary);
+
+/* When its last step was done, by clock_now_ns(). */
+uint64_t secondary_ended_ns(const struct secondary *secondary);
 
 #endif

@@ -13,11 +13,11 @@ static uint32_t end_of(uint64_t left)
 	return (uint32_t)left & (SHARE_PARTS_MAX - 1);
 }
 
-void share_open(struct share *share, uint32_t count)
+void share_open(struct share *share, uint32_t count, uint32_t round)
 {
 	share->due = gate_peek(&share->done) + count;
-	uint64_t round = (atomic_load_explicit(&share->left, memory_order_relaxed) >> ROUND_AT) + 1;
-	atomic_store_explicit(&share->left, round << ROUND_AT | count, memory_order_release); /* pairs with take() */
+	atomic_store_explicit(
+		&share->left, (uint64_t)round << ROUND_AT | count, memory_order_release); /* pairs with take() */
 }
 
 /* A value that is the same says the same, however many rounds ago it was read. */

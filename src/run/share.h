@@ -18,8 +18,8 @@ struct share {
 };
 
 /* A round of so many parts, below SHARE_PARTS_MAX; all of the round before are done. Who takes one sees what was
- * written before. */
-void share_open(struct share *share, uint32_t count);
+ * written before. round: another number than that of the round before; 24 bits of it count. */
+void share_open(struct share *share, uint32_t count, uint32_t round);
 bool share_take(struct share *share, uint32_t *ret_part);
 bool share_steal(struct share *share, uint32_t *ret_part);
 /* A part that was taken is done. The owner sees what was written until then once all are. */
@@ -27,7 +27,7 @@ void share_done(struct share *share);
 bool share_is_done(const struct share *share);
 /* Until another part is done, or all are. */
 void share_wait(struct share *share, uint32_t spins);
-/* How many there have been; wraps, compared for equality. */
+/* 24 bits of the number of the last round; 0 at first. */
 uint32_t share_round(const struct share *share);
 
 #endif

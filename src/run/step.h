@@ -35,6 +35,7 @@ struct step_part {
 	uint32_t pair_count;
 	const struct due_command *commands; /* in the order given */
 	uint32_t command_count;
+	bool roused; /* it had no part in the step before: what it knows of the world may be old */
 };
 
 /* Step k: written by the primary before it is published, read by all secondaries until they acknowledge. */
@@ -48,7 +49,9 @@ struct step {
 	bool statics_changed;
 	bool world_changed;           /* the scene: models were added to it, or its gravity */
 	bool measure;                 /* see shared.cost_ns */
-	bool share;                   /* secondaries may work on what others have left of theirs */
+	uint32_t secondaries;         /* 1 .. this take part */
+	bool share;                   /* secondaries may take parts of this step from each other */
+	uint32_t share_round;         /* another number in each step that says `share` */
 	bool help_first;              /* they do so before they begin with their own: chaos */
 	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */

@@ -394,7 +394,10 @@ troupe_status wire_decode_step(void *ctx, uint32_t secondary, const char *bytes,
 		status = bad(&why, "a model is released that others touch");
 	if (status)
 		return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
-	*part = (struct step_part){copy->pairs.at, copy->pairs.count, copy->commands.at, copy->commands.count};
+	*part = (struct step_part){.pairs = copy->pairs.at,
+		.pair_count = copy->pairs.count,
+		.commands = copy->commands.at,
+		.command_count = copy->commands.count};
 	copy->step.statics = copy->statics;
 	copy->step.changes = copy->changes.at;
 	copy->step.change_count = copy->changes.count;

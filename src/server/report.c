@@ -125,6 +125,11 @@ static void add_world(const struct server_world *world, struct text *out)
 	add_models(world, out);
 	if (world->server->network)
 		network_report(world->server->network, out);
+	const struct tune *tune = world->server->network ? NULL : crew_tune(world->server->crew);
+	if (tune)
+		text_add(out,
+			"  \"tuning\": {\"working\": %u, \"secondaries\": %u, \"trials\": %u, \"changes\": %u},\n",
+			tune->chosen, tune->most, tune->trials, tune->changes);
 	text_add(out, "  \"secondaries\": [\n");
 	for (uint32_t i = 0; i < world->secondaries; i++) {
 		add_secondary(world, i, critical_ns, out);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { STAMP = 0x74726f75 };
+enum { LONG_STEP_NS = 100000 }; /* beside a hand-over between threads */
 
 struct troupe_server_def troupe_server_def_default(void)
 {
@@ -123,6 +124,18 @@ static uint32_t threads_of(const struct server_world *world)
 	return movers > 1 ? MIN(MIN(share, movers), (uint32_t)TROUPE_SECONDARIES_MAX) : 0;
 }
 
+/* How many secondaries work at first, where nobody has said how many there are to be and they may therefore be fewer:
+ * all of them in a world whose steps will probably be long beside a hand-over. 0: they stay as many as there are. */
+static uint32_t first_of(const struct server_world *world)
+{
+	const struct troupe_server *server = world->server;
+	uint64_t guess_ns = (uint64_t)world->scene->body_count * PLAN_BODY_NS;
+	bool given = server->network || server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
+	if (given || world->primary.plan.pinned)
+		return 0;
+	return guess_ns >= LONG_STEP_NS ? world->threads : 1;
+}
+
 /* One thread cannot do both: either every world has secondaries, or none has. */
 static void set_up_worlds(struct troupe_server *server, enum physics_break rule)
 {
@@ -185,6 +198,7 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
 			.shared = &server->worlds[i].shared,
 			.threads = server->worlds[i].threads,
+			.first = first_of(&server->worlds[i]),
 			.codec = server->network ? network_codec(server->network) : NULL,
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops = server->network ? &transport_tcp : &transport_inproc;

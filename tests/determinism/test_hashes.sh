@@ -20,6 +20,7 @@ sample()
 	resume_at "${saves##* }" --secondaries 2 --chaos 4
 	one_way --secondaries 2 --chaos 1 --distribution "$last_policy"
 	one_way --secondaries 8 --chaos 3 --chaos-moves 4
+	one_way --chaos 5 # how many secondaries work changes every few steps
 }
 
 check_table

@@ -398,7 +398,11 @@ static void play(struct run *run)
 	const struct crew_watch watch = {.on_merged = on_merged, .ctx = run};
 	run->server = copies_server(run->state, run->secondaries, run->chaos_seed);
 	struct primary *primary = primary_of(run);
-	const struct crew_world world = {primary, &run->server->worlds[0].shared, run->secondaries, &codec, &run->link};
+	const struct crew_world world = {.primary = primary,
+		.shared = &run->server->worlds[0].shared,
+		.threads = run->secondaries,
+		.codec = &codec,
+		.link = &run->link};
 	primary->options.iterations = STEPS;
 	run->wire = wire_create(primary);
 	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);

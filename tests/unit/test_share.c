@@ -14,7 +14,7 @@ Test(share, owner_takes_from_the_front_and_others_from_the_back)
 	cr_assert(!share_take(&share, &part));
 	cr_assert(!share_steal(&share, &part));
 	cr_assert(share_is_done(&share));
-	share_open(&share, 3);
+	share_open(&share, 3, 1);
 	cr_assert_eq(share_round(&share), 1u);
 	cr_assert(share_take(&share, &part));
 	cr_assert_eq(part, 0u);
@@ -30,7 +30,7 @@ Test(share, owner_takes_from_the_front_and_others_from_the_back)
 	}
 	cr_assert(share_is_done(&share));
 	share_wait(&share, 0); /* returns at once */
-	share_open(&share, 0);
+	share_open(&share, 0, 2);
 	cr_assert_eq(share_round(&share), 2u);
 	cr_assert(share_is_done(&share));
 }
@@ -68,7 +68,7 @@ static void *own(void *ctx)
 		uint32_t part, parts = round % (PARTS + 1);
 		for (uint32_t i = 0; i < PARTS; i++)
 			self->done[i] = 0;
-		share_open(&self->share, parts);
+		share_open(&self->share, parts, round + 1);
 		sched_yield(); /* so that others get at them on one core, too */
 		while (share_take(&self->share, &part))
 			work_on(self, part);

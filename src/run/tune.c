@@ -1,0 +1,144 @@
+/* Hill climbing with a budget. A trial compares a stretch of steps with one neighbour of the chosen number (half or
+ * twice as many) against the smoothed time of the steps before it. A trial that costs more than the budget holds ends
+ * at once, and so does one whose steps are clearly slower; the next in that direction then waits longer each time.
+ *
+ * A stretch is long enough to meet the stalls of a busy machine, which come by the time slice: steps alone, however
+ * many, may all fall between two. When the chosen number turns out slower than its trial promised, a trial is due at
+ * once. */
+#include "run/tune.h"
+
+#include "base/base.h"
+
+#include <math.h>
+
+#define STRETCH_NS 1e7
+#define SHARE 0.02       /* of all time that trials may cost */
+#define BETTER 0.96      /* of the chosen number's time: what another must come below */
+#define FIRST_BUDGET 8.0 /* steps' time, for the first trials of a run */
+#define PATIENCE_MIN 4.0 /* see tune.patience */
+#define PATIENCE_MAX 4096.0
+#define DISAPPOINTED 1.25 /* times the time expected */
+
+enum { STRETCH_STEPS = 6, SETTLING_STEPS = 2 };
+
+void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change_ns)
+{
+	*tune = (struct tune){.most = most,
+		.change_ns = (double)change_ns,
+		.chosen = first,
+		.now = first,
+		.up = first == 1,
+		.settling = SETTLING_STEPS,
+		.patience = {PATIENCE_MIN, PATIENCE_MIN}};
+}
+
+static bool is_trial(const struct tune *tune)
+{
+	return tune->now != tune->chosen;
+}
+
+static void go_to(struct tune *tune, uint32_t number)
+{
+	tune->now = number;
+	tune->settling = SETTLING_STEPS;
+	tune->stretch = (struct tune_stretch){0};
+}
+
+static double mean_ns(const struct tune_stretch *stretch)
+{
+	return (double)stretch->ns / (double)stretch->steps;
+}
+
+static bool is_whole(const struct tune_stretch *stretch)
+{
+	return stretch->steps >= STRETCH_STEPS && (double)stretch->ns >= STRETCH_NS;
+}
+
+/* The next number to try in a direction; the chosen one itself when there is none. */
+static uint32_t neighbour(const struct tune *tune, bool up)
+{
+	if (up)
+		return tune->chosen < tune->most / 2 ? tune->chosen * 2 : tune->most;
+	return tune->chosen > 1 ? (tune->chosen + 1) / 2 : 1;
+}
+
+static void begin_trial(struct tune *tune)
+{
+	if (neighbour(tune, tune->up) == tune->chosen)
+		tune->up = !tune->up;
+	double least_ns = tune->patience[tune->up] * tune->step_ns + 2 * tune->change_ns;
+	if (neighbour(tune, tune->up) == tune->chosen || tune->budget_ns < least_ns)
+		return;
+	tune->trials++;
+	tune->cost_ns = 0;
+	go_to(tune, neighbour(tune, tune->up));
+}
+
+static void end_trial(struct tune *tune, bool better)
+{
+	double *patience = &tune->patience[tune->up];
+	tune->budget_ns -= fmax(tune->cost_ns, 0);
+	*patience = better ? PATIENCE_MIN : fmin(*patience * 2, PATIENCE_MAX);
+	if (better) {
+		tune->step_ns = tune->expected_ns = mean_ns(&tune->stretch);
+		tune->chosen = tune->now;
+		tune->changes++;
+		return;
+	}
+	tune->up = !tune->up;
+	go_to(tune, tune->chosen);
+}
+
+static void judge_trial(struct tune *tune)
+{
+	bool whole = is_whole(&tune->stretch);
+	if (whole)
+		end_trial(tune, mean_ns(&tune->stretch) < BETTER * tune->step_ns);
+	else if (tune->cost_ns > fmax(tune->budget_ns, PATIENCE_MIN * tune->step_ns))
+		end_trial(tune, false);
+}
+
+/* A chosen number that was lucky in its trial is looked at again soon. */
+static void look_at_promise(struct tune *tune)
+{
+	if (!(tune->step_ns > DISAPPOINTED * tune->expected_ns))
+		return;
+	tune->expected_ns = tune->step_ns;
+	for (int i = 0; i < 2; i++)
+		tune->patience[i] = PATIENCE_MIN;
+	tune->budget_ns = fmax(tune->budget_ns, PATIENCE_MIN * tune->step_ns);
+}
+
+static void end_stretch(struct tune *tune)
+{
+	double mean = mean_ns(&tune->stretch);
+	if (tune->step_ns > 0) {
+		tune->step_ns = (tune->step_ns + mean) / 2;
+	} else {
+		tune->step_ns = tune->expected_ns = mean;
+		tune->budget_ns += FIRST_BUDGET * mean;
+	}
+	tune->stretch = (struct tune_stretch){0};
+	look_at_promise(tune);
+	begin_trial(tune);
+}
+
+uint32_t tune_step(struct tune *tune, uint64_t step_ns)
+{
+	tune->budget_ns += SHARE * (double)step_ns;
+	if (is_trial(tune))
+		tune->cost_ns += (double)step_ns - tune->step_ns;
+	if (tune->settling) {
+		tune->settling--;
+	} else {
+		tune->stretch.steps++;
+		tune->stretch.ns += step_ns;
+	}
+	if (is_trial(tune)) {
+		judge_trial(tune);
+	} else if (is_whole(&tune->stretch) ||
+		   (!(tune->step_ns > 0) && tune->stretch.steps >= STRETCH_STEPS)) { /* the first trial comes soon */
+		end_stretch(tune);
+	}
+	return tune->now;
+}
