@@ -168,6 +168,8 @@ uint64_t state_hash(struct state *state);
 
 /* The model's own frame in the world. */
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next);
+/* The same in the state that a reset goes back to. */
+struct pose state_model_home(const struct state *state, uint32_t model);
 /* The box of all its geoms; of a model without, its origin. */
 struct aabb state_model_box(const struct state *state, uint32_t model, bool next);
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next);

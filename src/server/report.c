@@ -41,6 +41,20 @@ static void add_totals(const struct server_world *world, struct text *out)
 	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", peak_memory_bytes());
 }
 
+static void add_drift(const struct server_world *world, uint32_t model, struct text *out)
+{
+	struct system_drift drift;
+	if (!systems_drift(world->systems, world->shared.state, model, &drift))
+		return;
+	text_add(out, ", \"drift\": {\"position\": ");
+	text_add_double(out, drift.position_m);
+	text_add(out, ", \"yaw\": ");
+	text_add_double(out, drift.yaw_rad);
+	text_add(out, ", \"tilt\": ");
+	text_add_double(out, drift.tilt_rad);
+	text_add(out, "}");
+}
+
 static void add_model(const struct server_world *world, uint32_t model, struct text *out)
 {
 	struct pose pose = state_model_pose(world->shared.state, model, false);
@@ -61,6 +75,7 @@ static void add_model(const struct server_world *world, uint32_t model, struct t
 		text_add(out, ", ");
 		system->ops->report(system, state_systems(world->shared.state, model, false) + system->word_first, out);
 	}
+	add_drift(world, model, out);
 	text_add(out, "}");
 }
 

@@ -16,6 +16,8 @@ struct config {
 	struct builtin_joints left, right;
 	double separation, radius;
 	struct limits linear, angular;
+	struct pose
+		axle; /* midway between the first wheel of each side, x ahead, y to the left; in the model's frame */
 };
 
 struct speed {
@@ -107,6 +109,20 @@ static troupe_status read_wheels(const struct system *system, const struct sdf_e
 	return status;
 }
 
+/* Odometry is that of this frame, wherever the model's origin is. */
+static struct pose axle_of(const struct system *system, const struct config *config)
+{
+	const struct scene *scene = system->scene;
+	const struct scene_model *model = &scene->models[system->model];
+	struct pose model_frame =
+		pose_mul(scene->bodies[model->body_first + model->frame_body].reference, model->in_body);
+	struct pose to_model = pose_inverse(model_frame);
+	struct vec3 left = pose_point(to_model, scene->joints[config->left.at[0]].anchor);
+	struct vec3 right = pose_point(to_model, scene->joints[config->right.at[0]].anchor);
+	struct vec3 across = vec3_sub(left, right);
+	return (struct pose){vec3_scale(vec3_add(left, right), 0.5), quat_from_rpy(0, 0, atan2(-across.x, across.y))};
+}
+
 static troupe_status configure(
 	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
@@ -116,6 +132,8 @@ static troupe_status configure(
 	troupe_status status = read_wheels(system, plugin, arena, config, error);
 	if (!status)
 		status = read_numbers(plugin, config, error);
+	if (!status)
+		config->axle = axle_of(system, config);
 	if (!status)
 		status = builtin_add_topic(
 			system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
@@ -212,6 +230,14 @@ static void report(const struct system *system, const uint64_t *words, struct te
 	text_add(out, "}");
 }
 
+static void reckon(
+	const struct system *system, const uint64_t *words, struct pose *ret_frame, struct pose *ret_reckoned)
+{
+	const struct drive_words *w = (const void *)words;
+	*ret_frame = ((const struct config *)system->config)->axle;
+	*ret_reckoned = (struct pose){{w->x, w->y, 0}, quat_from_rpy(0, 0, w->yaw)};
+}
+
 const struct system_ops diff_drive_ops = {
 	.names = BUILTIN_NAMES("DiffDrive"),
 	.configure = configure,
@@ -219,4 +245,5 @@ const struct system_ops diff_drive_ops = {
 	.pre_update = pre_update,
 	.post_update = post_update,
 	.report = report,
+	.reckon = reckon,
 };

@@ -438,3 +438,33 @@ void systems_post_update(const struct systems *systems, uint32_t model, const st
 		if (set->at[i].ops->post_update)
 			set->at[i].ops->post_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
 }
+
+/* Where the frame is, seen from where it is reckoned to be. */
+static struct system_drift drift_between(struct pose reckoned, struct pose is)
+{
+	struct pose off = pose_mul(pose_inverse(reckoned), is);
+	return (struct system_drift){
+		.position_m = hypot(off.p.x, off.p.y),
+		.yaw_rad = remainder(2 * atan2(off.q.z, off.q.w), 2 * M_PI),
+		.tilt_rad = 2 * asin(fmin(hypot(off.q.x, off.q.y), 1)),
+	};
+}
+
+bool systems_drift(
+	const struct systems *systems, const struct state *state, uint32_t model, struct system_drift *ret_drift)
+{
+	const struct system_set *set = &systems->sets[model];
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct pose frame, reckoned;
+		if (!set->at[i].ops->reckon)
+			continue;
+		set->at[i].ops->reckon(&set->at[i], words_of(&set->at[i], state, false), &frame, &reckoned);
+		if (!pose_finite(reckoned))
+			return false;
+		struct pose began = pose_mul(state_model_home(state, model), frame);
+		*ret_drift = drift_between(
+			pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), frame));
+		return true;
+	}
+	return false;
+}

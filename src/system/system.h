@@ -61,6 +61,18 @@ struct system_ops {
 	void (*post_update)(const struct system *system, const struct system_step *step, uint64_t *words);
 	/* Optional: what it has to say in a report, as members of a JSON object: "odometry": {...} */
 	void (*report)(const struct system *system, const uint64_t *words, struct text *out);
+	/* Optional: dead reckoning of a frame that is fixed to the model. *ret_frame: that frame, in the model's.
+	 * *ret_reckoned: where dead reckoning puts the frame, relative to where it was in the initial state. */
+	void (*reckon)(
+		const struct system *system, const uint64_t *words, struct pose *ret_frame, struct pose *ret_reckoned);
+};
+
+/* The difference between where a model is and where its odometry puts it. It is 0 for a robot whose wheels do not slip;
+ * it is large for one that was pushed, lifted or turned over. */
+struct system_drift {
+	double position_m; /* in the plane in which the odometry reckons */
+	double yaw_rad;    /* -pi .. pi, positive: the model has turned further to the left */
+	double tilt_rad;   /* 0 .. pi: between the model's upright axis and that of its initial pose */
 };
 
 struct system_listener {
@@ -133,6 +145,11 @@ void systems_command(const struct systems *systems, const struct system_listener
 	const struct message *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
+
+/* The drift of a model in state k, by the first of its systems that does dead reckoning. False: none does, or its words
+ * are those of a damaged state. The primary's, between steps. */
+bool systems_drift(
+	const struct systems *systems, const struct state *state, uint32_t model, struct system_drift *ret_drift);
 
 /* The built-in systems, NULL-terminated. Listed by hand: no constructors. */
 extern const struct system_ops *const system_builtin[];

@@ -284,6 +284,71 @@ Test(systems, odometry_follows_a_straight_line_and_an_arc)
 	stop();
 }
 
+static void drift(double position, double yaw, double tilt)
+{
+	struct system_drift is;
+	cr_assert(systems_drift(systems, state, 0, &is));
+	NEAR(is.position_m, position);
+	NEAR(is.yaw_rad, yaw);
+	NEAR(is.tilt_rad, tilt);
+}
+
+/* The base goes there in the model's first frame. */
+static void put_base(double x, double y, double roll, double yaw)
+{
+	struct pose home = {{1, 2, 0}, quat_from_rpy(0, 0, M_PI / 2)};
+	struct pose there = pose_mul(home, (struct pose){{x, y, 0}, quat_from_rpy(roll, 0, yaw)});
+	body("base")->p = there.p;
+	body("base")->q = there.q;
+}
+
+Test(systems, drift_is_the_way_from_where_odometry_puts_a_model_to_where_it_is)
+{
+	start(PLUGIN("DiffDrive", WHEELS SIZES));
+	drift(0, 0, 0);
+	send("/model/bot/cmd_vel", "linear: {x: 2}");
+	steps_until(100);
+	drift(2, 0, 0);
+	put_base(2, 0, 0, 0);
+	drift(0, 0, 0);
+	put_base(2, -0.25, 0, -0.5);
+	drift(0.25, -0.5, 0);
+	put_base(2, 0, M_PI, 0);
+	drift(0, 0, M_PI);
+	send("/model/bot/cmd_vel", "linear: {x: 2} angular: {z: 0.5}");
+	steps_until(200);
+	put_base(2 + 4 * sin(0.5), 4 * (1 - cos(0.5)), 0, 0.5);
+	drift(0, 0, 0);
+	stop();
+}
+
+/* One wheel is 1 m to the left of the model's origin and the other at the origin, so it turns about a point between
+ * them. */
+Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
+{
+	start(PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>kit::spin</"
+				  "right_joint><wheel_separation>1</wheel_separation>"));
+	send("/model/bot/cmd_vel", "angular: {z: 1}");
+	steps_until(50);
+	put_base(0.5 * sin(0.5), 0.5 * (1 - cos(0.5)), 0, 0.5);
+	drift(0, 0, 0);
+	put_base(0, 0, 0, 0.5);
+	drift(sin(0.25), 0, 0);
+	stop();
+}
+
+Test(systems, only_sound_odometry_has_a_drift)
+{
+	struct system_drift is = {1, 2, 3};
+	start(PLUGIN("DiffDrive", WHEELS SIZES));
+	cr_assert_not(systems_drift(systems, state, 1, &is), "a rock");
+	for (uint32_t i = 0; i < systems->sets[0].words; i++)
+		memcpy(&state_systems(state, 0, false)[i], &(double){NAN}, sizeof(double));
+	cr_assert_not(systems_drift(systems, state, 0, &is), "a damaged state");
+	cr_assert(is.position_m == 1 && is.yaw_rad == 2 && is.tilt_rad == 3);
+	stop();
+}
+
 Test(systems, a_reset_and_a_second_run_give_the_same_words)
 {
 	uint64_t hashes[2];
