@@ -1,0 +1,24 @@
+#!/bin/sh
+# The worlds that worlds/generate made are made again, with the arguments that their commands name: the same files come out.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+made=0
+for commands in "$worlds"/*.commands; do
+	name=$(basename "$commands" .commands)
+	arguments=$(sed -n '1s|.*Made by worlds/generate ||p' "$commands")
+	[ -n "$arguments" ] || continue
+	made=$((made + 1))
+	# word splitting is meant: a command line
+	# shellcheck disable=SC2086
+	timeout "$run_limit_s" "$worlds/generate" $arguments "$scratch/$name"
+	check "$name: worlds/generate $arguments" $?
+	for end in sdf commands; do
+		cmp "$worlds/$name.$end" "$scratch/$name.$end"
+		check "$name.$end is as it is made" $?
+	done
+done
+[ "$made" -ge 5 ]
+check "worlds that are made: $made" $?
+[ ! -e "$worlds/__pycache__" ]
+check 'nothing is left in the folder of the worlds' $?
+totals
