@@ -79,8 +79,10 @@ void cli_finding(enum sdf_severity severity, const char *text)
 
 void cli_ignored(const char *text)
 {
+	struct troupe_error line; /* names come from files */
+	(void)fail(&line, TROUPE_EWORLD, "%s", text);
 	fflush(stdout);
-	fprintf(stderr, "ignored: %s\n", text);
+	fprintf(stderr, "ignored: %s\n", line.text);
 }
 
 bool cli_load(

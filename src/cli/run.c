@@ -27,7 +27,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, trace;
+	bool paused, no_levels, no_sleep, trace, strict;
 	struct network_settings network;
 };
 
@@ -66,6 +66,8 @@ static const struct option_spec specs[] = {
 		.help = "step models at rest as well; a world's <allow_auto_disable> says so for one model"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "look there for model:// and relative names; may be repeated"},
+	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+		.help = "a warning about the world is an error: exit status 1, before the first step"},
 	{OPTION_HEADING, .help = "How long and how fast"},
 	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
 		.help = "stop after so many steps; 0: no limit (the default)"},
@@ -255,7 +257,7 @@ struct run {
 	struct children children;
 	uint64_t begun_at; /* step */
 	uint32_t warnings, refusals;
-	char refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first */
+	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -312,7 +314,8 @@ static void on_warning(void *ctx, const char *text)
 	int64_t verbosity = run->settings.verbosity;
 	if (verbosity >= 2 || (verbosity == 1 && run->warnings < WARNINGS_SHOWN_MAX))
 		cli_finding(SDF_WARNING, text);
-	run->warnings++;
+	if (!run->warnings++)
+		(void)snprintf(run->warning, sizeof run->warning, "%s", text);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -520,6 +523,18 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	return status;
 }
 
+/* Of --strict. The first warning is named here when none was shown. */
+static troupe_status check_warnings(const struct run *run, struct troupe_error *error)
+{
+	const char *warnings = run->warnings == 1 ? "warning" : "warnings";
+	if (!run->settings.strict || !run->warnings)
+		return TROUPE_OK;
+	if (run->settings.verbosity < 1)
+		return fail(
+			error, TROUPE_EWORLD, "--strict: %u %s, the first: %s", run->warnings, warnings, run->warning);
+	return fail(error, TROUPE_EWORLD, "--strict: %u %s: see above", run->warnings, warnings);
+}
+
 /* All that can be refused before the first step is refused here. */
 static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
@@ -538,6 +553,8 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	status = create_server(run, error);
 	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
+	if (!status)
+		status = check_warnings(run, error);
 	if (!status)
 		status = commands_queue(&run->commands, run->server, error);
 	return status;

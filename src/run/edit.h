@@ -14,7 +14,7 @@
 #include "base/pack.h"
 #include "run/plan.h"
 
-enum { EDIT_NOTE_BYTES = 256 };
+enum { EDIT_NOTE_BYTES = 512 };
 
 struct edit_options {
 	const char *path; /* of the world: relative file names begin in its folder */

@@ -295,7 +295,6 @@ enum sdf_severity { SDF_WARNING, SDF_ERROR };
 
 struct sdf_message {
 	enum sdf_severity severity;
-	bool ignored;     /* says of one element what sdf_list_ignored() says of all of its kind */
 	const char *text; /* "file:line: what is wrong: what was expected", one line */
 };
 
@@ -355,11 +354,13 @@ struct sdf_ignored {
 	const struct sdf_element *first; /* the first of them */
 	uint32_t count;
 	bool known; /* SDF has such an element; false: nobody knows it */
+	bool aside; /* the motion of the models does not depend on it: pictures, sound, wall time */
 };
 
-/* What is ignored, in the order of the file, one entry for each parent and name; prefixed elements and what stands in
- * plug-ins, sensors, visuals and lights are their readers' business. *ret_count of them, to be freed with free(); the
- * names are the sdf's. */
+/* The ignored elements, in the order of the file, one entry for each parent and name. Not listed: prefixed elements,
+ * and elements in plug-ins, sensors, visuals, lights and actors. Of a file that could not be read as SDF: the elements
+ * that SDF does not know, as they stand in this file. *ret_count entries, to be freed with free(); the names are the
+ * sdf's. */
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count);
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);

@@ -5,6 +5,7 @@
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
+#include "system/ignored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,16 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
+static void warn_of_ignored(const struct troupe_server *server)
+{
+	struct ignored_list list = {0};
+	ignored_find(server->sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++)
+		if (!list.all.at[i].aside)
+			server_warn(server, ignored_warning(&list, &list.all.at[i]));
+	ignored_fini(&list);
+}
+
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
 	const struct troupe_server_def *def = &server->def;
@@ -93,6 +104,8 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
+	if (server->sdf)
+		warn_of_ignored(server);
 	if (!status && !server->sdf->worlds.count)
 		status = fail(error, TROUPE_EWORLD, "%s: no <world> in it", def->world_path);
 	return status;

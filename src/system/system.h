@@ -89,8 +89,7 @@ struct systems {
 	struct map channel_by_name; /* value: index in channels */
 	VEC(struct system_channel) channels;
 	VEC(uint32_t) free_channels;
-	VEC(const char *)
-	warnings; /* file:line: plug-ins that are not known, once per name (the world's: all at once), or do not fit */
+	VEC(const char *) warnings; /* file:line: plug-ins that do not fit their models */
 	struct arena arena;
 	pthread_mutex_t lock; /* over channels: held by whoever changes them, and by readers on other threads */
 };
@@ -99,8 +98,8 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 /* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
 troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
 	void *ctx, struct systems **ret_systems, struct troupe_error *error);
-/* Whether nobody heeds the plug-in: a model's that is no system; a world's that neither holds levels nor asks for what
- * every run does (Gazebo's Physics and UserCommands). */
+/* Whether the plug-in does nothing here that it should do: a model's plug-in that is no system, or a world's plug-in
+ * that does not hold levels. Plug-ins of Gazebo's that need nothing here, such as Physics, are not ignored. */
 bool systems_ignore(const struct sdf_plugin *plugin);
 void systems_destroy(struct systems *systems);
 /* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,

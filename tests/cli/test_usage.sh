@@ -437,7 +437,7 @@ good "^7 steps" run x.sdf --config c.xml
 good '^and 5 more warnings' run --iterations 1 many.sdf
 [ "$(grep -c '^warning: many.sdf:[0-9]*: ' err)" = 20 ]
 report $? 'not 20 warnings'
-good "^warning: many.sdf:26: plugin 'p25'" run -v 2 --iterations 1 many.sdf
+good '^warning: many.sdf:26: ignored: plugin "p25" x1$' run -v 2 --iterations 1 many.sdf
 [ "$(grep -c '^warning: ' err)" = 25 ]
 report $? 'not 25 warnings with -v 2'
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
@@ -502,7 +502,8 @@ says()
 }
 says 1 '^error: all.sdf:10: <mass> is -1' '^error: all.sdf:11: <radius> is "abc"' '^error: all.sdf:12: <pose> is "1 2"' \
 	'^error: all.sdf:15: <child> of joint "j" is "x"' '^error: all.sdf:18: <include> of "model://nothing"' \
-	'^warning: all.sdf:12: <typo> in <link>' '^warning: all.sdf:13: "no.stl" of model "d"'
+	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
+	'^warning: all.sdf:13: "no.stl" of model "d"'
 grep -qx 'all.sdf: cannot be run: errors: 5, warnings: 2' out
 report $? 'not 5 errors and 2 warnings'
 sed -i 's|<mass>-1|<mass>1|; s|abc|1|; s|<pose>1 2</pose>||; s|<child>x|<child>l|; /<include>/d' all.sdf
@@ -514,13 +515,59 @@ says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <leve
 	'^ignored: plugin "gz::sim::systems::Buoyancy" x2 \(first at all.sdf:4\)$' \
 	'^ignored: plugin "gz::sim::systems::DiffDrive" x1 \(first at all.sdf:5\)$'
 summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
-grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 6" out
+grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 8" out
 report $? 'check of all.sdf: another summary'
-# run warns of the same, of the world's plug-ins in one line
-good "^warning: all.sdf:4: plugins of the world .* ignored: 'gz::sim::systems::Buoyancy', 'gz::sim::systems::DiffDrive'$" \
-	run --iterations 1 all.sdf
-[ "$(grep -c '^warning: ' err)" = 6 ]
-report $? 'run does not give the 6 warnings that check counts'
+# run warns of the same, but for what is for pictures only
+good '^1 steps' run --iterations 1 all.sdf
+for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
+	'plugin "gz::sim::systems::Buoyancy" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
+	[ "$(grep -cE "^warning: all.sdf:[0-9]+: ignored: $line" err)" = 1 ]
+	report $? "run does not say once: ignored: $line"
+done
+[ "$(grep -c '^warning: ' err)" = 8 ]
+report $? 'run does not give the 8 warnings that check counts'
+
+# --- sensors, and --strict -----------------------------------------------------------------------------------------
+cat >sensors.sdf <<'END'
+<sdf version="1.9"><world name="w"><scene/><plugin name="gz::sim::systems::Sensors" filename="a"/>
+<model name="a"><link name="l"><sensor name="left" type="camera"/><sensor name="right" type="camera"/></link></model>
+<model name="b"><link name="l"><sensor name="s" type="imu"/></link></model>
+</world></sdf>
+END
+good '^warning: sensors.sdf:2: ignored: sensors of type camera x2$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:3: ignored: sensors of type imu x1$' run --iterations 1 sensors.sdf
+[ "$(grep -c '^warning' err)" = 2 ]
+report $? 'run warns of more than two types of sensors'
+good '^ignored: sensor "a::l::left" of type camera \(sensors.sdf:2\)$' check sensors.sdf
+for line in '^ignored: sensor "a::l::right" of type camera \(sensors.sdf:2\)$' \
+	'^ignored: sensor "b::l::s" of type imu \(sensors.sdf:3\)$' '^ignored: <scene> in <world> x1 '; do
+	grep -qE "$line" err
+	report $? "check does not say: $line"
+done
+[ "$(wc -l <err)" = 4 ] && grep -q 'warnings: 2$' out
+report $? 'check of sensors: not four lines and two warnings'
+# what a model brings that is created is in the reply
+echo '1 /world/w/create sdf: "<sdf version='"'1.9'"'><model name='"'n'"'><link name='"'l'"'><sensor name='"'s'"' type='"'imu'"'/><sensor name='"'t'"' type='"'lidar'"'/></link><plugin name='"'p'"' filename='"'q'"'/></model></sdf>"' >c.txt
+good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of type imu x1, sensors of type lidar x1, plugin \"p\" x1$" \
+	run --iterations 5 --trace --commands c.txt w.sdf
+good '^5 steps' run --strict --iterations 5 w.sdf
+good '^w.sdf: can be run' check --strict w.sdf
+echo '<sdf version="1.9"><world name="w"><scene/><gui/></world></sdf>' >pictures.sdf
+good '^5 steps' run --strict --iterations 5 pictures.sdf
+good 'warnings: 0$' check --strict pictures.sdf
+for world in sensors all many; do
+	timeout 20 "$troupe" run --strict --iterations 5 $world.sdf >out 2>err
+	[ $? = 1 ] && [ ! -s out ] && ! grep -q ' steps' err && grep -qE '^troupe run: --strict: [0-9]+ warnings: see above$' err
+	report $? "run --strict $world.sdf"
+	timeout 20 "$troupe" check --strict $world.sdf >out 2>err
+	[ $? = 1 ] && grep -q "^$world.sdf: can be run: .*warnings: [1-9]" out
+	report $? "check --strict $world.sdf"
+done
+bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2$' run --strict -v0 sensors.sdf
+printf '<troupe><strict>true</strict></troupe>' >c.xml
+bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --config c.xml -v0 sensors.sdf
+# the secondaries that were started for it end with it
+bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --strict -v0 --transport tcp --secondaries 2 sensors.sdf
 
 sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json

@@ -1,6 +1,7 @@
 /* The built-in systems without physics: control is what they ask for, and joints turn exactly as they are told. */
 #include "scene/scene.h"
 #include "system/builtin.h"
+#include "system/ignored.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -477,7 +478,7 @@ Test(systems, topics_are_cleaned_as_gazebo_does)
 	stop();
 }
 
-Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
+Test(systems, all_names_of_a_plugin_are_known)
 {
 	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems", "troupe"};
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
@@ -486,14 +487,80 @@ Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
 			spaces[i], spaces[i]);
 		start(plugin);
 		cr_assert_eq(systems->count, 1);
-		cr_assert_eq(systems->warnings.count, 1);
-		char *warning =
-			mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored", spaces[i]);
-		cr_assert_str_eq(systems->warnings.at[0], warning);
-		free(warning);
+		cr_assert_eq(systems->warnings.count, 0);
 		free(plugin);
 		stop();
 	}
+}
+
+/* --- what is ignored ---------------------------------------------------------------------------------------------- */
+
+static void assert_warnings(const char *text, const char *const *expected)
+{
+	struct troupe_error error = {0};
+	struct ignored_list list = {0};
+	uint32_t warnings = 0;
+	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
+	ignored_find(sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++) {
+		const char *line = ignored_warning(&list, &list.all.at[i]);
+		if (list.all.at[i].aside)
+			continue;
+		cr_assert_not_null(expected[warnings], "one more: %s", line);
+		cr_assert_str_eq(line, expected[warnings], "%s", line);
+		warnings++;
+	}
+	cr_assert_null(expected[warnings], "missing: %s", expected[warnings]);
+	ignored_fini(&list);
+	sdf_free(sdf);
+}
+
+Test(systems, what_is_ignored_is_told_once_for_each_kind)
+{
+	assert_warnings("<sdf version='1.9'><world name='w'><scene/><wind/>\n"
+			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/>\n"
+			"<model name='m'><link name='l'><sensor name='a' type='camera'/>\n"
+			"<sensor name='b' type='camera'/><sensor name='c' type='imu'/><typo/></link>\n"
+			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/></model></world></sdf>",
+		(const char *const[]){"t.sdf:1: ignored: <wind> in <world> x1",
+			"t.sdf:4: ignored: <typo> in <link> x1, which SDF does not know",
+			"t.sdf:3: ignored: sensors of type camera x2", "t.sdf:4: ignored: sensors of type imu x1",
+			"t.sdf:5: ignored: plugin \"gz::sim::systems::Breadcrumbs\" x2", NULL});
+	assert_warnings(
+		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
+		"</sdf>",
+		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1", NULL});
+}
+
+/* Sensors of joints, of nested and of static models, too; old names of types are the current ones. */
+Test(systems, sensors_are_named_wherever_they_are)
+{
+	assert_warnings("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>"
+			"<sensor name='a' type='ray'/></link><model name='n'><link name='l'><sensor name='a' "
+			"type='lidar'/></link></model></model>\n<model name='o'><link name='a'/><link name='b'/><joint "
+			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
+			"<sensor name='f' type='force_torque'/></joint></model></world></sdf>",
+		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2",
+			"t.sdf:2: ignored: sensors of type force_torque x1", NULL});
+}
+
+/* What these plug-ins are for is there without them, or is told of by type. */
+Test(systems, plugins_that_need_nothing_are_not_ignored)
+{
+	static const char *const names[] = {"Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Contact",
+		"Altimeter", "AirPressure", "AirSpeed", "Magnetometer", "NavSat", "ForceTorque", "LogicalCamera",
+		"DopplerVelocityLogSystem"};
+	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (size_t k = 0; k < ARRAY_LEN(spaces); k++) {
+			char *text =
+				mem_printf("<sdf version='1.9'><world name='w'><plugin name='%s::%s' "
+					   "filename='x'/><model name='m'>"
+					   "<link name='l'/><plugin name='%s::%s' filename='x'/></model></world></sdf>",
+					spaces[k], names[i], spaces[k], names[i]);
+			assert_warnings(text, (const char *const[]){NULL});
+			free(text);
+		}
 }
 
 Test(systems, a_nested_plugin_belongs_to_its_model)
