@@ -65,8 +65,8 @@ struct troupe_server_def {
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
 	const char *distribution; /* who simulates what: "round-robin" (NULL too) or "balanced"; no bit depends on it */
-	const char *const *pins;  /* NULL-terminated "NAME=I": the performer or level of that name in the file is
-				   * simulated by secondary I, as if the file said so; may be NULL */
+	const char *const *pins;  /* NULL-terminated "NAME=I": the performer, the model or the level of that name in
+				   * the file is simulated by secondary I, as if the file said so; may be NULL */
 	bool sleepless;           /* step models at rest too; other bits than with sleeping */
 	bool ignore_levels;       /* everything is loaded all the time */
 	troupe_pace pace;

@@ -55,9 +55,8 @@ static const struct option_spec specs[] = {
 			"each "
 			"costs; the state does not depend on it"},
 	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
-		.help = "secondary I simulates this performer (or level), as if the world said so; may be repeated, "
-			"each "
-			"of another name"},
+		.help = "secondary I simulates this performer, named as in the world or by its model, or this level, "
+			"as if the world said so; may be repeated, once for each"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
@@ -185,10 +184,11 @@ static const struct option_spec specs[] = {
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
 
-	{OPTION_ABSENT, 'g', .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, 'g', "gui", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "headless-rendering", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-api-backend", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-gui", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-server", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-gui-api-backend", .help = "troupe does not render yet"},
@@ -204,6 +204,11 @@ static const struct option_spec specs[] = {
 	{OPTION_ABSENT, .name = "playback", .help = "troupe replay FILE runs a recording again"},
 	{OPTION_ABSENT, .name = "versions", .help = "troupe --version prints the version"},
 	{OPTION_ABSENT, .name = "version", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "server", .help = "troupe is always only the server: -s is accepted"},
+	{OPTION_ABSENT, 'f', "file", .help = "the world stands by itself: troupe run WORLD.sdf"},
+	{OPTION_ABSENT, 'u', "pause", .help = "troupe begins paused with --paused"},
+	{OPTION_ABSENT, .name = "lockstep", .help = "every run of troupe is in lockstep"},
+	{OPTION_ABSENT, .name = "help-all", .help = "troupe run --help prints all options"},
 	{OPTION_ABSENT, .name = "force-version", .help = "there is one version of troupe, the one installed"},
 };
 _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each option in an array");

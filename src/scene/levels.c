@@ -75,6 +75,7 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 	}
 	model->performer = model->file_performer = true;
 	model->volume = model->file_volume = size;
+	model->performer_name = name_of(element);
 	return read_pin(element, &model->pin, error);
 }
 

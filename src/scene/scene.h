@@ -119,6 +119,7 @@ struct scene_model {
 	uint32_t level;
 	uint32_t home_level; /* what `level` is while it is no performer */
 	struct vec3 volume;  /* edges of a declared performer's box */
+	const char *performer_name; /* of the <performer> in the file; NULL: there is none */
 	bool file_performer; /* these two as the file has them */
 	struct vec3 file_volume;
 	uint32_t pin; /* secondary that must simulate it, from 1; 0: any */

@@ -119,11 +119,32 @@ bad 1 "pin 'nobody=1': w.sdf has no 'nobody' that can be pinned: expected a perf
 bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
 bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
 bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
+# a performer is meant by its own name, or by its model's; a name that means two things is none
+bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; pin 'ball one=1' is of it, too" run --pin 'ball one=1' --pin p1=2 w.sdf
+sed 's|<performer name="p2">|<performer name="ball one">|' w.sdf >both.sdf
+bad 1 "pin 'ball one=1': 'ball one' is the model 'ball one' and the performer of model 'ball two': expected a name" \
+	run --pin 'ball one=1' both.sdf
+sed 's|<performer name="p2">|<performer name="p1">|' w.sdf >both.sdf
+bad 1 "pin 'p1=1': 'p1' is the performer of model 'ball one' and the performer of model 'ball two'" run --pin p1=1 both.sdf
+sed 's|<level name="the level">|<level name="p2">|' w.sdf >both.sdf
+bad 1 "pin 'p2=1': 'p2' is the performer of model 'ball two' and the level 'p2': expected" run --pin p2=1 both.sdf
+sed 's|<performer name="p1">|<performer name="ball one">|' w.sdf >same.sdf
 bad 1 "no/x.csv: cannot write: No such file" run --costs no/x.csv w.sdf
 bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
 bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
+# every flag that some version of Gazebo has is taken, or refused with a word on what there is instead
+gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time --levels --distributed --network-role
+	--network-secondaries --seed --wait-for-assets --record --record-path --record-resources --record-topic --record-period
+	--log-overwrite --log-compress --playback --physics-engine --headless-rendering --render-engine --render-engine-gui
+	--render-engine-server --render-engine-api-backend --render-engine-gui-api-backend --render-engine-server-api-backend
+	--gui-config --version --versions --force-version --help --help-all -h'
+for flag in $gazebo; do
+	timeout 20 "$troupe" run "$flag" >out 2>err </dev/null
+	! grep -q 'no such option' out err
+	report $? "$flag of Gazebo is not known"
+done
 bad 2 "troupe run: no WORLD.sdf given" run --record w.sdf
 bad 2 "troupe run: --record-every: '0': expected a whole number of 1 or more" run --record r --record-every 0 w.sdf
 bad 2 'troupe replay: no FILE given; see troupe replay --help' replay
@@ -279,7 +300,8 @@ commands '\n# x\n-1 /world/w/control pause: true\n' 1 "c.txt:3: step '-1': expec
 commands '99999999999999999999 /world/w/control pause: true\n' 1 "c.txt:1: step '9+': expected"
 commands '1\n' 1 'c.txt:1: no topic: expected STEP TOPIC TEXT'
 commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected one that begins with '/'"
-commands '1 /world/w/control\n' 1 "c.txt:1: no text after '/world/w/control'"
+commands '1 /start ""\n' 1 "c.txt:1: nobody listens to topic '/start'"
+commands '1 /world/w/control "" x\n' 1 "c.txt:1: column 1: expected a field's name"
 commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
 commands "1 /world/w/control 'pause:\ntrue'\n2 /world/w/control 'pause:\n\n  maybe'\n" 1 \
 	"c.txt:3: column 3 of line 3: expected true or false, found 'maybe'"
@@ -380,6 +402,14 @@ good '^5 steps' run --paused -r --iterations 5 w.sdf
 good '^5 steps' run --distribution round-robin --iterations 5 w.sdf
 good '^5 steps' run --distribution balanced --secondaries 2 --iterations 5 w.sdf
 good '^5 steps' run --pin 'ball one=2' --pin 'the level=1' --secondaries 2 --iterations 5 w.sdf
+good '^5 steps' run --pin 'ball one=2' --secondaries 2 --iterations 5 same.sdf
+# where they are pinned by either name
+for pins in 'ball one=2|ball two=1' 'p1=2|p2=1' 'p1=2|ball two=1'; do
+	good '"performers": \["ball two"\]' run --pin "${pins%|*}" --pin "${pins#*|}" --secondaries 2 --iterations 5 --no-levels \
+		--report - w.sdf
+	grep -A1 '"secondary": 1' out | grep -q 'performers": \["ball two"\]' && grep -q '"secondary": 2.*"performers": \["ball one"\]' out
+	report $? "--pin $pins: another secondary"
+done
 good "performer 'ball one' is to be on secondary 9, but there are 2: it goes anywhere" \
 	run --pin 'ball one=9' --secondaries 2 --iterations 5 w.sdf
 good '^20 steps, 0.02 s' run --until 0.02 w.sdf
@@ -404,6 +434,8 @@ report $? 'run --no-levels still has levels'
 report $? 'what print prints does not run to the same hash'
 echo '1 /world/w/control pause: true' >c.txt
 good '^5 steps, 0.001 s' run --iterations 5 --commands c.txt w.sdf
+printf '1 /world/w/control pause: true\n2 /world/w/control ""\n2 /world/w/control\n3 /world/w/control pause: false\n' >c.txt
+good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
 printf "# a note\r\n\r\n  3 /world/w/control 'pause: false'  \r\n\t1   /world/w/control\tpause: true\r\n" >c.txt
 good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
 
