@@ -58,8 +58,10 @@ typedef enum troupe_pace {
 struct troupe_network;
 
 struct troupe_server_def {
-	const char *world_path; /* an SDF file ... */
-	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
+	const char
+		*world_path; /* an SDF file, or the name of a world: "warehouse" is looked for in the resource paths, in
+			      * the folders that the environment names, and among the worlds that come with troupe */
+	const char *world_text;  /* the world's SDF itself, which world_path then only names in messages; may be NULL */
 	const char *resume_path; /* instead of a world: a file of troupe_server_save(), which has its world, seed,
 				  * ignore_levels and sleepless */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */

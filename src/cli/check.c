@@ -20,7 +20,7 @@ static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "look there for worlds, model:// and relative names; may be repeated"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "a warning is an error: exit status 1; so is what run would warn of as ignored"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -43,6 +43,7 @@ struct totals {
 	uint32_t errors, warnings;
 	uint32_t worlds, dynamic_models, static_models, links, joints, bodies, collisions, levels, performers;
 	uint32_t plugins, systems;
+	const char *path; /* of the file */
 };
 
 static void find(struct totals *totals, enum sdf_severity severity, const char *text)
@@ -154,9 +155,10 @@ static void list_ignored(struct totals *totals, const struct sdf *sdf)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void check_file(struct totals *totals, const struct settings *settings)
+static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
 {
-	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
+	struct sdf_options options = {
+		.resource_paths = settings->resource_paths.at, .use_environment = true, .find = true};
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);
@@ -172,13 +174,16 @@ static void check_file(struct totals *totals, const struct settings *settings)
 		find(totals, SDF_ERROR, text.at);
 		text_fini(&text);
 	}
-	if (sdf)
+	if (sdf) {
 		list_ignored(totals, sdf);
+		totals->path = arena_strdup(arena, sdf->path);
+	}
 	sdf_free(sdf);
 }
 
-static void print_totals(const struct totals *t, const char *path)
+static void print_totals(const struct totals *t)
 {
+	const char *path = t->path;
 	if (t->errors) {
 		printf("%s: cannot be run: errors: %u, warnings: %u\n", path, t->errors, t->warnings);
 		return;
@@ -195,11 +200,12 @@ int cli_check(int argc, char **argv)
 {
 	struct settings settings = {0};
 	struct arena arena = {0};
-	struct totals totals = {0};
+	struct totals totals;
 	int status = CLI_DONE;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
-		check_file(&totals, &settings);
-		print_totals(&totals, settings.world);
+		totals = (struct totals){.path = settings.world};
+		check_file(&totals, &settings, &arena);
+		print_totals(&totals);
 		status = totals.errors || (settings.strict && totals.warnings) ? CLI_BAD_INPUT : CLI_DONE;
 	}
 	arena_fini(&arena);

@@ -88,7 +88,7 @@ void cli_ignored(const char *text)
 bool cli_load(
 	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit)
 {
-	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true};
+	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true, .find = true};
 	struct troupe_error error;
 	troupe_status status = sdf_load_file(path, &options, ret_sdf, &error);
 	if (!status)

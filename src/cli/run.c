@@ -64,7 +64,7 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest as well; a world's <allow_auto_disable> says so for one model"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "look there for worlds, model:// and relative names; may be repeated"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "a warning about the world is an error: exit status 1, before the first step"},
 	{OPTION_HEADING, .help = "How long and how fast"},
@@ -219,7 +219,11 @@ static const struct options_command command = {
 	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE | --network-role secondary",
 	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
 		 "the world, the seed and the commands, not on how many secondaries there are.",
-	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
+	.after = "WORLD.sdf is a file, or the name of a world with or without .sdf; then it is looked\n"
+		 "for in each --resource-path, in the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and\n"
+		 "IGN_GAZEBO_RESOURCE_PATH, and among the worlds that come with troupe, such as\n"
+		 "warehouse. So is FILE of --commands, with or without .commands.\n\n"
+		 "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
 		 "  move STEP PERFORMER FROM TO\n"
 		 "  load STEP LEVEL SECONDARY\n"
 		 "  unload STEP LEVEL SECONDARY\n"
@@ -540,13 +544,24 @@ static troupe_status check_warnings(const struct run *run, struct troupe_error *
 	return fail(error, TROUPE_EWORLD, "--strict: %u %s: see above", run->warnings, warnings);
 }
 
+/* They may lie where worlds lie. As long as the run. */
+static const char *find_commands(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
+	char *found = sdf_find_file(settings->commands, ".commands", &options);
+	const char *path = found ? arena_strdup(&run->arena, found) : settings->commands;
+	free(found);
+	return path;
+}
+
 /* All that can be refused before the first step is refused here. */
 static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
 	const struct settings *settings = &run->settings;
 	troupe_status status = TROUPE_OK;
 	if (settings->commands)
-		status = commands_read(settings->commands, &run->commands, error);
+		status = commands_read(find_commands(run), &run->commands, error);
 	if (!status && settings->report && strcmp(settings->report, "-"))
 		status = report_check(settings->report, error);
 	if (!status && settings->network.save_on_stop)

@@ -470,29 +470,48 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	return status;
 }
 
-troupe_status sdf_load_file(
-	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
+/* What comes of a file that cannot be read. */
+static struct sdf *unread(const char *path, const struct troupe_error *why)
 {
-	const char *text;
-	size_t bytes;
-	struct troupe_error why;
-	struct files own = {0};
-	struct files *files = options && options->files ? options->files : &own;
-	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
-	bool read = !status;
-	if (read)
-		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
-	files_fini(&own);
-	if (read)
-		return status;
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
-	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why.text)});
+	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why->text)});
 	sdf->error_count = 1;
-	if (error)
-		*error = why;
-	*ret_sdf = sdf;
+	return sdf;
+}
+
+/* sought: it was looked for by its name, too, and not found. */
+static troupe_status load_path(const char *path, bool sought, const struct sdf_options *options, struct sdf **ret_sdf,
+	struct troupe_error *error)
+{
+	const char *text;
+	size_t bytes;
+	struct troupe_error why, more;
+	struct files own = {0};
+	struct files *files = options && options->files ? options->files : &own;
+	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
+	if (!status) {
+		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
+	} else {
+		(void)fail(&more, status, "%s%s", why.text,
+			sought ? "; and there is no world of that name in a resource path, or among those of troupe"
+			       : "");
+		*ret_sdf = unread(path, &more);
+		if (error)
+			*error = more;
+	}
+	files_fini(&own);
+	return status;
+}
+
+troupe_status sdf_load_file(
+	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
+{
+	bool find = options && options->find;
+	char *found = find ? sdf_find_file(path, ".sdf", options) : NULL;
+	troupe_status status = load_path(found ? found : path, find && !found && *path != '/', options, ret_sdf, error);
+	free(found);
 	return status;
 }
 

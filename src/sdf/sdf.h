@@ -322,6 +322,7 @@ struct sdf_options {
 	const char *const *resource_paths;
 	bool use_environment;
 	struct files *files; /* what is read is read through it; NULL: from the file system */
+	bool find;           /* sdf_load_file() looks for a world of that name, by sdf_find_file() */
 	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become
@@ -332,6 +333,11 @@ struct sdf_options {
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };
+
+/* The file that a person means by a name such as "warehouse", of names that end in `ending` (".sdf"): the path as it is
+ * or, when there is no such file, with the ending; then the same in the resource paths, in the environment's folders,
+ * and among the worlds that come with troupe. To be freed; NULL: there is none. */
+char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options);
 
 /* Loads a file. Collects as many errors as it can: all are in (*ret_sdf)->messages, the first also in *error.
  * Returns TROUPE_OK with *ret_sdf set, also when there are warnings; TROUPE_EWORLD, TROUPE_EIO or TROUPE_ELIMIT

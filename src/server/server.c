@@ -95,17 +95,21 @@ static void warn_of_ignored(const struct troupe_server *server)
 
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
-	const struct troupe_server_def *def = &server->def;
-	struct sdf_options options = {
-		.resource_paths = def->resource_paths, .use_environment = !def->resume_path, .files = &server->files};
+	struct troupe_server_def *def = &server->def;
+	struct sdf_options options = {.resource_paths = def->resource_paths,
+		.use_environment = !def->resume_path,
+		.files = &server->files,
+		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
 	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
-	if (server->sdf)
+	if (server->sdf) {
+		def->world_path = server->sdf->path; /* where it was found */
 		warn_of_ignored(server);
+	}
 	if (!status && !server->sdf->worlds.count)
 		status = fail(error, TROUPE_EWORLD, "%s: no <world> in it", def->world_path);
 	return status;

@@ -228,6 +228,60 @@ for world in missing broken text empty robot none mass radius; do
 	report $? "status $status: troupe check $world.sdf"
 done
 
+# --- worlds by name ------------------------------------------------------------------------------------------------
+bad 1 'nowhere: cannot open: .*; and there is no world of that name in a resource path, or among those of troupe' run nowhere
+bad 1 '^[^;]*/nowhere: cannot open: [^;]*$' run "$folder/nowhere"
+mkdir -p given/deep old new worlds_of_gazebo folder.sdf
+sed 's|world name="w"|world name="given"|' w.sdf >given/place.sdf
+sed 's|world name="w"|world name="deep"|' w.sdf >given/deep/place.sdf
+for variable in old new worlds_of_gazebo; do
+	sed "s|world name=\"w\"|world name=\"$variable\"|" w.sdf >$variable/place.sdf
+done
+# place WORLD ARGUMENTS...: that world runs, is checked and printed
+place()
+{
+	world=$1
+	shift
+	for name in place place.sdf; do
+		good "world '$world'" run -v3 --iterations 5 "$@" $name
+		good "^[^ ]*place.sdf: can be run" check "$@" $name
+		good "<world name=\"$world\"" print "$@" $name
+	done
+}
+place given --resource-path given
+place given --resource-path nowhere --resource-path given --resource-path old
+good "world 'deep'" run -v3 --iterations 5 --resource-path given deep/place
+GZ_SIM_RESOURCE_PATH=$folder/nowhere:$folder/new:$folder/old place new
+IGN_GAZEBO_RESOURCE_PATH=$folder/old place old
+SDF_PATH=:$folder/old: place old
+GZ_SIM_RESOURCE_PATH=$folder/new SDF_PATH=$folder/worlds_of_gazebo IGN_GAZEBO_RESOURCE_PATH=$folder/old place new
+GZ_SIM_RESOURCE_PATH=$folder/new place given --resource-path given
+# a file that is there goes before all of them, a folder does not
+cp w.sdf place
+GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
+rm place
+mkdir place
+GZ_SIM_RESOURCE_PATH=$folder/new place new
+cp w.sdf place.sdf
+GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
+rm -r place place.sdf
+# those that come with troupe, from any folder
+good "world 'specification'" run -v3 --iterations 5 specification
+good '^40 steps' run --iterations 40 warehouse.sdf --commands warehouse
+good '^40 steps' run --iterations 40 warehouse --commands warehouse.commands
+good 'warehouse.sdf: can be run' check warehouse
+printf '<troupe><world>place</world><resource-path>given</resource-path><iterations>5</iterations></troupe>' >c.xml
+good "world 'given'" run -v3 --config c.xml
+# what was found by its name is saved and recorded like a file that was named
+mkdir -p given/model
+echo '<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>' >given/model/model.sdf
+sed 's|</world>|<include><uri>model</uri></include></world>|' given/place.sdf >given/more.sdf
+GZ_SIM_RESOURCE_PATH=$folder/given good '^20 steps' run more --iterations 20 --save-at 10 state --record recording
+mv given hidden
+good '^20 steps' run --resume state --iterations 20
+good '20 steps, .* all the same' replay recording
+mv hidden given
+
 # --- roles, and where they come from -------------------------------------------------------------------------------
 short='--iterations 5 --rtf 0 -v0'
 # alone OPTION...: it runs in one process, and says one line with the pattern
