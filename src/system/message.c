@@ -29,13 +29,15 @@ static const struct message_field twist_fields[] = {
 static const struct message_field double_fields[] = {{"data", MESSAGE_DOUBLE}};
 static const struct message_field bool_fields[] = {{"data", MESSAGE_BOOL}};
 static const struct message_field world_control_fields[] = {
-	{"pause", MESSAGE_BOOL},
-	{"step", MESSAGE_BOOL},
-	{"multi_step", MESSAGE_UINT},
-	{"reset.all", MESSAGE_BOOL},
-	{"reset.time_only", MESSAGE_BOOL},
-	{"reset.model_only", MESSAGE_BOOL},
-	{"seed", MESSAGE_UINT},
+	[MESSAGE_CONTROL_PAUSE] = {"pause", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_STEP] = {"step", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_MULTI_STEP] = {"multi_step", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RESET_ALL] = {"reset.all", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_RESET_TIME] = {"reset.time_only", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_RESET_MODELS] = {"reset.model_only", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_SEED] = {"seed", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RUN_TO_SEC] = {"run_to_sim_time.sec", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RUN_TO_NSEC] = {"run_to_sim_time.nsec", MESSAGE_UINT},
 };
 static const struct message_field entity_factory_fields[] = {
 	[MESSAGE_FACTORY_SDF] = {"sdf", MESSAGE_STRING},
@@ -112,7 +114,8 @@ _Static_assert((int)MESSAGE_FACTORY_SLOTS <= (int)MESSAGE_SLOTS_MAX, "the longes
 const struct message_schema message_twist = {.type = "gz.msgs.Twist", FIELDS(twist_fields)};
 const struct message_schema message_double = {.type = "gz.msgs.Double", FIELDS(double_fields)};
 const struct message_schema message_bool = {.type = "gz.msgs.Boolean", FIELDS(bool_fields)};
-const struct message_schema message_world_control = {.type = "gz.msgs.WorldControl", FIELDS(world_control_fields)};
+const struct message_schema message_world_control = {
+	.type = "gz.msgs.WorldControl", FIELDS(world_control_fields), .headers = true};
 
 const struct message_schema message_entity_factory = {
 	.type = "gz.msgs.EntityFactory",

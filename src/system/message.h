@@ -54,8 +54,20 @@ struct message {
 extern const struct message_schema message_twist;  /* linear.x .y .z, angular.x .y .z */
 extern const struct message_schema message_double; /* data */
 extern const struct message_schema message_bool;   /* data */
-extern const struct message_schema
-	message_world_control; /* pause, step, multi_step, reset.all .time_only .model_only, seed */
+
+enum { /* gz.msgs.WorldControl */
+	MESSAGE_CONTROL_PAUSE,
+	MESSAGE_CONTROL_STEP,
+	MESSAGE_CONTROL_MULTI_STEP,
+	MESSAGE_CONTROL_RESET_ALL,
+	MESSAGE_CONTROL_RESET_TIME,
+	MESSAGE_CONTROL_RESET_MODELS,
+	MESSAGE_CONTROL_SEED,
+	MESSAGE_CONTROL_RUN_TO_SEC, /* of simulated time */
+	MESSAGE_CONTROL_RUN_TO_NSEC,
+	MESSAGE_CONTROL_SLOTS,
+};
+extern const struct message_schema message_world_control;
 
 /* --- messages that change the world: their slots, in the order of the schema ------------------------------------- */
 

@@ -64,7 +64,9 @@ cat >"$scratch/edits" <<-EOF2
 	650 /world/asleep/reset_model name: "b"
 	700 /world/asleep/control pause: true
 	720 /world/asleep/control multi_step: 100
+	850 /world/asleep/control run_to_sim_time {sec: 1} pause: false
 	900 /world/asleep/control reset {all: true} pause: false
+	1000 /world/asleep/control run_to_sim_time {nsec: 150000000}
 EOF2
 sed '/nobody/d; /^310/d' "$scratch/edits" >"$scratch/good"
 comes_again asleep "$scratch/good" 1200 50

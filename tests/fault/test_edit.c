@@ -395,6 +395,18 @@ static void add_drive(lines *commands, struct dice *dice, uint64_t step)
 	}
 }
 
+/* Mostly such that the world goes on. */
+static void add_pace(lines *commands, struct dice *dice, uint64_t step)
+{
+	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
+	const char *pause = kind == 0 ? "pause: true" : kind < 4 ? "pause: false" : "";
+	if (roll(dice, 3) == 0)
+		add(commands, step, "/world/w/control", "%s run_to_sim_time {nsec: %u}", pause,
+			(uint32_t)step * 2000000 + steps * 1000000);
+	else
+		add(commands, step, "/world/w/control", "%s multi_step: %u", pause, steps);
+}
+
 static void add_random(lines *commands, struct dice *dice, uint64_t step)
 {
 	char pose[160], more[160], name[NAME_BYTES], other[NAME_BYTES];
@@ -433,8 +445,7 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 				: roll(dice, 2)    ? "model_only"
 						   : "time_only");
 		else
-			add(commands, step, "/world/w/control", roll(dice, 3) == 0 ? "pause: true" : "multi_step: %u",
-				roll(dice, 200) + 1);
+			add_pace(commands, dice, step);
 		break;
 	case 16 ... 17:
 		add(commands, step, "/world/w/reset_model", "name: '%s'", who);

@@ -38,6 +38,9 @@ static const struct good {
 	{&message_world_control, "pause: true", 1, {1}},
 	{&message_world_control, "multi_step: 4294967295, pause: True", 5, {1, 0, 4294967295.0}},
 	{&message_world_control, "reset { all: true } seed: 0", 0x48, {0, 0, 0, 1, 0, 0, 0}},
+	{&message_world_control, "header {stamp {sec: -3}} run_to_sim_time {header {} sec: 4 nsec: 500000000} pause: f",
+		0x181, {0, 0, 0, 0, 0, 0, 0, 4, 5e8}},
+	{&message_world_control, "reset {header {stamp {nsec: -7}}} run_to_sim_time {}", 0, {0}},
 	{&message_world_control, "step: true reset: {time_only: t, model_only: False}", 0x32, {0, 1, 0, 0, 1, 0, 0}},
 	{&message_physics, "max_step_size: 0.002 real_time_factor: 0 gravity {z: -1.6}", 0x13, {0.002, 0, 0, 0, -1.6}},
 	{&message_physics,
@@ -137,8 +140,10 @@ static const struct bad {
 		"model_only"},
 	{&message_world_control, "sim_time: 1",
 		"column 1: gz.msgs.WorldControl has no field 'sim_time': expected one of pause, step, multi_step, "
-		"reset, "
-		"seed"},
+		"reset, seed, run_to_sim_time"},
+	{&message_world_control, "run_to_sim_time {sec: -1}", "column 23: expected " COUNT ", found '-1'"},
+	{&message_world_control, "run_to_sim_time {usec: 1}",
+		"column 18: gz.msgs.WorldControl has no field 'usec' in run_to_sim_time: expected one of sec, nsec"},
 	{&message_twist, "linear {\n\tx: 1\n\ty: u\n}", "column 5 of line 3: expected " NUMBER ", found 'u'"},
 	{&message_twist, "header {}", "column 1: gz.msgs.Twist has no field 'header': expected one of linear, angular"},
 	{&message_string_msg, "data: a", "column 7: expected " TEXT ", found 'a'"},
