@@ -76,7 +76,9 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 	model->performer = model->file_performer = true;
 	model->volume = model->file_volume = size;
 	model->performer_name = name_of(element);
-	return read_pin(element, &model->pin, error);
+	troupe_status pinned = read_pin(element, &model->pin, error);
+	model->home_pin = model->pin;
+	return pinned;
 }
 
 static bool known_entity(const struct compile *c, const char *name)

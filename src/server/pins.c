@@ -103,7 +103,10 @@ static troupe_status pin_in(struct troupe_server *server, uint32_t world, const 
 	if (before)
 		return fail(error, TROUPE_EWORLD,
 			"pin '%s': '%s' is pinned twice: expected once; pin '%s' is of it, too", *pin, name, before);
-	*(pinned.level ? &pinned.scene->levels[pinned.index].pin : &pinned.scene->models[pinned.index].pin) = secondary;
+	if (pinned.level)
+		pinned.scene->levels[pinned.index].pin = secondary;
+	else
+		pinned.scene->models[pinned.index].pin = pinned.scene->models[pinned.index].home_pin = secondary;
 	return TROUPE_OK;
 }
 

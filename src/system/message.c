@@ -106,6 +106,7 @@ static const struct message_field performer_fields[] = {
 	[MESSAGE_PERFORMER_SIZE_Y] = {"size.y", MESSAGE_DOUBLE},
 	[MESSAGE_PERFORMER_SIZE_Z] = {"size.z", MESSAGE_DOUBLE},
 	[MESSAGE_PERFORMER_REMOVE] = {"remove", MESSAGE_BOOL},
+	[MESSAGE_PERFORMER_SECONDARY] = {"secondary", MESSAGE_UINT},
 };
 _Static_assert(ARRAY_LEN(entity_factory_fields) == MESSAGE_FACTORY_SLOTS, "");
 _Static_assert(ARRAY_LEN(pose_fields) == MESSAGE_POSE_END, "");

@@ -87,7 +87,7 @@ enum {                                /* gz.msgs.EntityFactory; accepted and dro
 extern const struct message_schema message_entity_factory;
 extern const struct message_schema message_entity_factory_v; /* items (data): message_entity_factory */
 
-enum { /* gz.msgs.Entity; an id of more than 32 bits is refused: there are none */
+enum { /* gz.msgs.Entity; an id of more than 32 bits is refused: no world has so many models */
 	MESSAGE_ENTITY_ID,
 	MESSAGE_ENTITY_NAME, /* text */
 	MESSAGE_ENTITY_TYPE, /* enum message_entity_type */
@@ -131,12 +131,13 @@ extern const struct message_schema message_physics;
 enum { MESSAGE_STRING_DATA /* text */, MESSAGE_STRING_SLOTS };
 extern const struct message_schema message_string_msg; /* gz.msgs.StringMsg */
 
-enum {                            /* gz.msgs.StringMsg, and what Gazebo has no word for */
+enum {                            /* gz.msgs.StringMsg, with fields that Gazebo does not have */
 	MESSAGE_PERFORMER_DATA,   /* text: the model */
 	MESSAGE_PERFORMER_SIZE_X, /* m */
 	MESSAGE_PERFORMER_SIZE_Y,
 	MESSAGE_PERFORMER_SIZE_Z,
 	MESSAGE_PERFORMER_REMOVE,
+	MESSAGE_PERFORMER_SECONDARY, /* that must simulate it, from 1 */
 	MESSAGE_PERFORMER_SLOTS,
 };
 extern const struct message_schema message_set_performer;

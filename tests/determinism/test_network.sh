@@ -40,7 +40,8 @@ box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geom
 slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 cat >"$scratch/commands" <<-EOF2
 	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
-	110 /world/asleep/remove name: "crate_1_0_1" type: MODEL
+	110 /world/asleep/remove name: "crate_1_0_0" type: MODEL
+	115 /world/asleep/remove id: 14
 	120 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
 	120 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
 	130 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
@@ -50,7 +51,11 @@ cat >"$scratch/commands" <<-EOF2
 	260 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
 	270 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 	280 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+	282 /world/asleep/level/set_performer data: "slab" size {x: 9 y: 3 z: 1}
+	284 /world/asleep/remove name: "sun" type: LIGHT
+	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
 	290 /world/asleep/level/set_performer data: "cart_2" remove: true
+	320 /world/asleep/level/set_performer data: "ground" secondary: 2
 	300 /world/asleep/remove name: "slab"
 	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 	340 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}

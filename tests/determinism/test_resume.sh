@@ -50,6 +50,9 @@ cat >"$scratch/edits" <<-EOF2
 400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
 450 /world/asleep/set_pose name: "ground" position {z: -0.1}
 500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+510 /world/asleep/level/set_performer data: "slab" size {x: 2 y: 1 z: 0}
+520 /world/asleep/remove name: "sun" type: LIGHT
+530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
 700 /world/asleep/reset_model name: "cart_2"
