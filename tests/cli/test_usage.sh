@@ -339,6 +339,38 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	done
 done
 
+# Gazebo's partition. waits PATTERN OPTION...: a primary that waits says the pattern, or with '' nothing of a partition
+waits()
+{
+	pattern=$1
+	shift
+	# shellcheck disable=SC2086
+	timeout 20 "$troupe" run w.sdf $short --network-role primary --network-secondaries 1 --network-wait 0.1 \
+		--network-listen :0 "$@" >out 2>err
+	[ $? = 3 ] && if [ -z "$pattern" ]; then ! grep -qi partition err; else [ "$(grep -cE "$pattern" err)" = 1 ]; fi
+	report $? "a primary's partition: /$pattern/ with $*"
+}
+counts='^troupe run: GZ_PARTITION in the environment counts as --network-partition here$'
+waits ''
+GZ_PARTITION=here waits "$counts"
+GZ_PARTITION=here IGN_PARTITION=there waits "$counts"
+IGN_PARTITION=there waits '^troupe run: IGN_PARTITION in the environment counts as --network-partition there$'
+GZ_PARTITION='' IGN_PARTITION='' waits ''
+GZ_PARTITION=here waits '' --network-partition mine
+echo '<troupe><network-partition>mine</network-partition></troupe>' >c.xml
+GZ_PARTITION=here waits '' --config c.xml
+GZ_PARTITION=here waits "waiting for 1 secondary .*, partition 'here'" -v1
+GZ_PARTITION=here alone ''
+GZ_PARTITION=here alone '' --transport tcp --secondaries 1
+GZ_PARTITION=here timeout 20 "$troupe" run --network-role secondary --network-wait 0.1 --network-address 127.0.0.1:1 >out 2>err
+[ $? = 3 ] && grep -qE "$counts" err
+report $? "a secondary's partition"
+for variable in GZ_PARTITION IGN_PARTITION; do
+	"$troupe" run --help >out 2>err
+	grep -q $variable out && grep -q "$variable" "$source/src/cli/troupe.1"
+	report $? "$variable in --help and in the manual page"
+done
+
 # --- files of commands ---------------------------------------------------------------------------------------------
 # commands TEXT STATUS PATTERN: a file of commands of that text (printf's escapes)
 commands()
