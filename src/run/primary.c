@@ -245,11 +245,23 @@ static troupe_status reset_model(
 	return TROUPE_OK;
 }
 
-static void give(struct primary *primary, const struct command *command)
+/* To each listener that can take it: a list of Actuators may be for some of them only. On failure: to none. */
+static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
 {
-	const struct system_channel *channel = systems_find_channel(primary->shared->systems, command->topic);
-	for (uint32_t i = 0; i < channel->listeners.count; i++)
-		vec_push(&primary->due, (struct due_command){channel->listeners.at[i], command->message});
+	const struct systems *systems = primary->shared->systems;
+	const struct system_channel *channel = systems_find_channel(systems, command->topic);
+	uint32_t given = 0;
+	troupe_status first = TROUPE_OK;
+	for (uint32_t i = 0; i < channel->listeners.count; i++) {
+		const struct system_listener *to = &channel->listeners.at[i];
+		troupe_status status = systems_check(systems, to, &command->message, first ? NULL : error);
+		first = first ? first : status;
+		if (status)
+			continue;
+		vec_push(&primary->due, (struct due_command){*to, command->message});
+		given++;
+	}
+	return given ? TROUPE_OK : first;
 }
 
 static troupe_status obey(
@@ -282,7 +294,7 @@ static troupe_status obey(
 	case COMMAND_TEXT:
 		status = command_parse_late(primary->shared->systems, command, error);
 		if (!status)
-			give(primary, command);
+			status = give(primary, command, error);
 	}
 	return status;
 }

@@ -39,6 +39,11 @@ static const struct message_field world_control_fields[] = {
 	[MESSAGE_CONTROL_RUN_TO_SEC] = {"run_to_sim_time.sec", MESSAGE_UINT},
 	[MESSAGE_CONTROL_RUN_TO_NSEC] = {"run_to_sim_time.nsec", MESSAGE_UINT},
 };
+static const struct message_field actuators_fields[] = {
+	[MESSAGE_ACTUATORS_POSITION] = {"position", MESSAGE_NUMBERS},
+	[MESSAGE_ACTUATORS_VELOCITY] = {"velocity", MESSAGE_NUMBERS},
+	[MESSAGE_ACTUATORS_NORMALIZED] = {"normalized", MESSAGE_NUMBERS},
+};
 static const struct message_field entity_factory_fields[] = {
 	[MESSAGE_FACTORY_SDF] = {"sdf", MESSAGE_STRING},
 	[MESSAGE_FACTORY_SDF_FILENAME] = {"sdf_filename", MESSAGE_STRING},
@@ -117,6 +122,8 @@ const struct message_schema message_double = {.type = "gz.msgs.Double", FIELDS(d
 const struct message_schema message_bool = {.type = "gz.msgs.Boolean", FIELDS(bool_fields)};
 const struct message_schema message_world_control = {
 	.type = "gz.msgs.WorldControl", FIELDS(world_control_fields), .headers = true};
+const struct message_schema message_actuators = {
+	.type = "gz.msgs.Actuators", FIELDS(actuators_fields), .headers = true};
 
 const struct message_schema message_entity_factory = {
 	.type = "gz.msgs.EntityFactory",
@@ -164,8 +171,9 @@ void message_fini(struct message *message)
 	if (!more)
 		return;
 	for (uint32_t i = 0; i < more->item_count; i++)
-		free(more->items[i].more); /* an item has no items */
+		message_fini(&more->items[i]); /* an item has no items */
 	free(more->items);
+	free(more->numbers);
 	free(more);
 	message->more = NULL;
 }
@@ -173,6 +181,11 @@ void message_fini(struct message *message)
 const char *message_string(const struct message *message, uint32_t slot)
 {
 	return message->more ? message->more->bytes + message->more->string_at[slot] : "";
+}
+
+const double *message_numbers(const struct message *message, uint32_t slot)
+{
+	return message->more && message->more->numbers ? message->more->numbers + message->more->number_at[slot] : NULL;
 }
 
 uint32_t message_item_count(const struct message *message)
@@ -190,10 +203,10 @@ size_t message_more_bytes(const struct message *message)
 	const struct message_more *more = message->more;
 	if (!more)
 		return 0;
-	size_t bytes = sizeof *more + more->byte_count + more->item_count * sizeof *more->items;
+	size_t bytes = sizeof *more + more->byte_count + more->number_count * sizeof *more->numbers +
+		       more->item_count * sizeof *more->items;
 	for (uint32_t i = 0; i < more->item_count; i++)
-		if (more->items[i].more)
-			bytes += sizeof *more + more->items[i].more->byte_count;
+		bytes += message_more_bytes(&more->items[i]);
 	return bytes;
 }
 

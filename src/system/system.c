@@ -383,6 +383,14 @@ struct state *systems_create_state(const struct systems *systems)
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
 
+troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct troupe_error *error)
+{
+	const struct system *system = &systems->sets[listener->model].at[listener->system];
+	uint32_t tag = system->topics.at[listener->topic].tag;
+	return system->ops->check ? system->ops->check(system, tag, message, error) : TROUPE_OK;
+}
+
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const struct message *message, struct state *state)
 {

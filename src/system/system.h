@@ -53,7 +53,10 @@ struct system_ops {
 		struct troupe_error *error);
 	/* Optional: the words of state 0, if not all zero. */
 	void (*init)(const struct system *system, uint64_t *words);
-	/* Optional (with topics: required). */
+	/* Optional: whether it can take a message that its topic's schema allows; TROUPE_ECOMMAND says why not. */
+	troupe_status (*check)(
+		const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error);
+	/* Optional (with topics: required). What check() refused changes nothing. */
 	void (*command)(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words);
 	/* Optional. */
 	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
@@ -128,6 +131,9 @@ const struct message_schema *systems_channel_schema(struct systems *systems, con
 /* Any thread: up to `count` topics as "a, b, ...", for messages. */
 void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
 
+/* Whether the listener can take the message; TROUPE_ECOMMAND says why not. */
+troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const struct message *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);

@@ -68,6 +68,34 @@ cat >"$scratch/commands" <<-EOF2
 EOF2
 same edits "$worlds/asleep.sdf" "$scratch/commands" 700
 
+# lists of numbers: two arms that one message moves, each by its own number of it
+arm()
+{
+	echo "<model name='arm_$1'><pose>0 $1 1 0 0 0</pose><link name='a'/><link name='b'><pose>0 0 0.5 0 0 0</pose></link>
+	<joint name='base' type='fixed'><parent>world</parent><child>a</child></joint><joint name='j' type='revolute'>
+	<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin filename='x'
+	name='gz::sim::systems::Joint$2'><joint_name>j</joint_name><use_actuator_msg>true</use_actuator_msg>
+	<actuator_number>$1</actuator_number></plugin></model>"
+}
+echo "<sdf version='1.9'><world name='arms'>$(arm 0 Controller)$(arm 1 Controller)$(arm 2 PositionController)
+	$(arm 3 PositionController)</world></sdf>" >"$scratch/arms.sdf"
+cat >"$scratch/commands.arms" <<-EOF2
+	5 /actuators velocity: [1, -2]
+	30 /actuators velocity: 3 position: [0, 0, 0.5, -0.25]
+	60 /actuators position: [0, 0, 1] velocity: [0, 1, 9]
+EOF2
+same arms "$scratch/arms.sdf" "$scratch/commands.arms" 100
+for lines in 1 2 3; do
+	sed "${lines}d" "$scratch/commands.arms" >"$scratch/fewer"
+	run "$scratch/other" "$scratch/arms.sdf" "$scratch/fewer" 100 --hash-every 100 --secondaries 1
+	! grep -qxF "$(grep '^hash 100' "$scratch/hashes")" "$scratch/other"
+	check "each message to the arms moves something: $lines" $?
+done
+echo '5 /actuators normalized: [1, 2]' >"$scratch/none"
+"$troupe" run "$scratch/arms.sdf" --rtf 0 --iterations 10 --commands "$scratch/none" >"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] && grep -q "step 5: /actuators: joint 'j' is actuator 0, from 0, of velocity: expected more than 0 numbers" "$scratch/err"
+check "a message that is for none of them: $(cat "$scratch/err")" $?
+
 # saved, resumed and recorded over the network
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \
 	--network-stale-ms $stale --record "$scratch/tape" --record-every 100 --save-at 330 "$scratch/state" \

@@ -133,6 +133,7 @@ static const struct {
 	{"/set_physics", &message_physics},
 	{"/set_performer", &message_set_performer},
 	{"/reset_model", &message_entity},
+	{"/actuators", &message_actuators},
 };
 
 /* The block's commands are messages of their topics; bit i: taken[i] was there. */

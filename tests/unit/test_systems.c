@@ -466,6 +466,73 @@ Test(systems, a_force_holds_until_the_next)
 	stop();
 }
 
+/* The listeners of a topic that can take a message; the error of one that cannot. */
+static uint32_t takers(const char *topic, const char *text, char ret_error[TROUPE_ERROR_TEXT_BYTES])
+{
+	const struct system_channel *channel = systems_find_channel(systems, topic);
+	struct message message;
+	uint32_t count = 0;
+	*ret_error = '\0';
+	cr_assert_not_null(channel, "no topic %s", topic);
+	cr_assert_eq(message_parse(channel->schema, text, &message, NULL), TROUPE_OK);
+	for (uint32_t i = 0; i < channel->listeners.count; i++) {
+		struct troupe_error error;
+		troupe_status status = systems_check(systems, &channel->listeners.at[i], &message, &error);
+		count += !status;
+		if (status)
+			strcpy(ret_error, error.text);
+	}
+	message_fini(&message);
+	return count;
+}
+
+/* Positions for the one, velocities for the other, on one topic; what is not in a message stays as it was. */
+Test(systems, actuators_command_joints_by_their_numbers)
+{
+	char error[TROUPE_ERROR_TEXT_BYTES];
+	start(PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
+						"use_actuator_msg><actuator_number>1</actuator_number>"
+						"<p_gain>1</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>")
+			PLUGIN("JointController", "<joint_name>left</joint_name><use_actuator_msg>1</use_actuator_msg>"
+						  "<actuator_number>0</actuator_number>") PLUGIN("JointController",
+				"<joint_name>right</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				"<actuator_number>2</actuator_number>"));
+	send("/actuators", "position: [9, 4] velocity: [1, 2, 3]");
+	step();
+	NEAR(asked("slide")->force, 4);
+	NEAR(asked("left")->velocity, 1);
+	NEAR(asked("right")->velocity, 3);
+	send("/actuators", "velocity: 5");
+	step();
+	NEAR(asked("left")->velocity, 5);
+	NEAR(asked("right")->velocity, 3);
+	NEAR(asked("slide")->force, 4);
+	cr_assert_eq(takers("/actuators", "position: [1, 2] velocity: [1, 2, 3]", error), 3);
+	cr_assert_eq(takers("/actuators", "velocity: [1, 2]", error), 1);
+	cr_assert_eq(takers("/actuators", "position: [1]", error), 0);
+	cr_assert_str_eq(
+		error, "joint 'right' is actuator 2, from 0, of velocity: expected more than 0 numbers", "%s", error);
+	cr_assert_eq(takers("/actuators", "", error), 0);
+	stop();
+}
+
+Test(systems, actuators_come_by_a_topic_of_their_own)
+{
+	start(PLUGIN("JointController",
+		"<joint_name>left</joint_name><use_actuator_msg>true</use_actuator_msg>"
+		"<actuator_number>0</actuator_number><sub_topic>command/motor_speed</sub_topic>")
+			PLUGIN("JointPositionController",
+				"<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				"<actuator_number>0</actuator_number><topic>arm</topic>")
+				PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false"
+							  "</use_actuator_msg><actuator_number>0</actuator_number>"));
+	cr_assert_null(systems_find_channel(systems, "/actuators"));
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/command/motor_speed")->schema, &message_actuators);
+	cr_assert_eq(systems_find_channel(systems, "/arm")->schema, &message_actuators);
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/joint/right/cmd_vel")->schema, &message_double);
+	stop();
+}
+
 /* --- topics, names and what is refused --------------------------------------------------------------------------- */
 
 Test(systems, topics_are_cleaned_as_gazebo_does)
@@ -613,12 +680,24 @@ static const struct bad {
 	{PLUGIN("JointPositionController",
 		 "<joint_name>slide</joint_name><use_velocity_commands>1</use_velocity_commands><cmd_max>-1</cmd_max>"),
 		"t.sdf:12: <cmd_max> is -1: expected at least 0 with velocity commands"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>-1</actuator_number>"),
+		"t.sdf:12: <actuator_number> is \"-1\": expected from 0 to 99999"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>1.5</actuator_number>"),
+		"t.sdf:12: <actuator_number> is 1.5: expected a whole number"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>0</actuator_number>")
+			PLUGIN("VelocityControl", "<topic>actuators</topic>"),
+		"t.sdf:13: topic '/actuators' carries gz.msgs.Actuators for another plugin: expected gz.msgs.Twist"},
 	{PLUGIN("JointController", "<joint_name>slide</joint_name><initial_velocity>1e999</initial_velocity>"),
 		"t.sdf:12: <initial_velocity> is \"1e999\": expected from -1e+09 to 1e+09"},
 };
 
 /* What does not fit the model: left out with a warning, as Gazebo does, so that the rest of the world runs. */
 static const struct bad unfit[] = {
+	{PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"),
+		"t.sdf:12: <use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0"},
 	{PLUGIN("DiffDrive", ""), "t.sdf:12: the plugin has no <left_joint>: expected the name of a joint"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>"),
 		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},
