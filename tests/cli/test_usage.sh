@@ -183,7 +183,7 @@ bad 2 "troupe run: --network-role primary: expected --network-secondaries" run -
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
 	'--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
-	'--no-sleep' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
+	'--no-sleep' '--strict' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
 	'--network-stale-ms 500'; do
 	# shellcheck disable=SC2086
 	bad 2 "^troupe run: ${option%% *}: not with --network-role secondary: it is for the primary; see troupe run --help$" \
