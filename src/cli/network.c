@@ -143,8 +143,18 @@ static void settle_partition(struct network_settings *settings)
 	}
 }
 
+/* Of what a file says of roles, the options that mean nothing in this mode; on the command line they are refused. */
+static void set_aside(struct network_settings *settings)
+{
+	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
+	settings->insecure = false;
+	settings->wait_s = 0;
+}
+
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)
 {
+	if (settings->taken_back)
+		set_aside(settings);
 	tell_of_ignored(settings, mode);
 	bool finds_others = mode == NETWORK_PRIMARY || (mode == NETWORK_SECONDARY && settings->socket < 0);
 	if (finds_others)

@@ -305,6 +305,8 @@ echo '<troupe><network-role>primary</network-role><network-secondaries>2</networ
 <network-wait>0.1</network-wait></troupe>' >role.xml
 alone '' --config role.xml --network-role none
 alone '' --config role.xml --network-role none --transport tcp --secondaries 1
+sed 's|0.1</network-wait>|1e-9</network-wait>|' role.xml >wait.xml
+alone '' --config wait.xml --network-role none --transport tcp --secondaries 1
 bad 3 'waited 0.1 s for 2 secondaries' run --config role.xml -v0 w.sdf --network-listen :0
 bad 2 '--network-secondaries: not with --network-role secondary' run --config role.xml --network-role secondary
 for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
