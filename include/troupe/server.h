@@ -59,15 +59,17 @@ typedef enum troupe_pace {
 struct troupe_network;
 
 struct troupe_server_def {
-	const char *world_path; /* an SDF file ... */
-	const char *world_text; /* ... or its text, when world_text is not NULL; world_path then names it in messages */
+	const char
+		*world_path; /* an SDF file, or the name of a world: "warehouse" is looked for in the resource paths, in
+			      * the folders that the environment names, and among the worlds that come with troupe */
+	const char *world_text;  /* the world's SDF itself, which world_path then only names in messages; may be NULL */
 	const char *resume_path; /* instead of a world: a file of troupe_server_save(), which has its world, seed,
 				  * ignore_levels and sleepless */
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
 	const char *distribution; /* who simulates what: "round-robin" (NULL too) or "balanced"; no bit depends on it */
-	const char *const *pins;  /* NULL-terminated "NAME=I": the performer or level of that name in the file is
-				   * simulated by secondary I, as if the file said so; may be NULL */
+	const char *const *pins;  /* NULL-terminated "NAME=I": the performer, the model or the level of that name in
+				   * the file is simulated by secondary I, as if the file said so; may be NULL */
 	bool sleepless;           /* step models at rest too; other bits than with sleeping */
 	bool ignore_levels;       /* everything is loaded all the time */
 	troupe_pace pace;

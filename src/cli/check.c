@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "scene/scene.h"
+#include "system/ignored.h"
 #include "system/system.h"
 
 #include <stddef.h>
@@ -11,6 +12,7 @@
 struct settings {
 	const char *world;
 	struct option_list resource_paths;
+	bool strict;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -18,7 +20,9 @@ static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "look there for worlds, model:// and relative names; may be repeated"},
+	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+		.help = "a warning is an error: exit status 1; so is what run would warn of as ignored"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -29,7 +33,8 @@ static const struct options_command command = {
 	.about = "Load a world the way run does, but go on after an error where that is possible. Prints on standard "
 		 "error every error and warning, and what is ignored, by name and number; then one line on standard "
 		 "output that says what the world holds.",
-	.after = "Exit status\n  0 the world can be run; 1 it cannot; 2 wrong usage\n",
+	.after = "Exit status\n  0 the world can be run; 1 it cannot, or --strict and there are warnings; 2 wrong\n  "
+		 "usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };
@@ -38,6 +43,7 @@ struct totals {
 	uint32_t errors, warnings;
 	uint32_t worlds, dynamic_models, static_models, links, joints, bodies, collisions, levels, performers;
 	uint32_t plugins, systems;
+	const char *path; /* of the file */
 };
 
 static void find(struct totals *totals, enum sdf_severity severity, const char *text)
@@ -68,15 +74,11 @@ static void count_scene(struct totals *totals, const struct scene *scene)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
 }
 
-/* Which plug-ins are not known is said with their numbers (list_plugins()). */
 static void count_systems(struct totals *totals, const struct systems *systems)
 {
 	totals->systems += systems->count;
 	for (uint32_t i = 0; i < systems->warnings.count; i++)
-		if (strstr(systems->warnings.at[i], " not known; "))
-			totals->warnings++;
-		else
-			find(totals, SDF_WARNING, systems->warnings.at[i]);
+		find(totals, SDF_WARNING, systems->warnings.at[i]);
 }
 
 /* Each stage goes on after an error as far as it can, but a stage that failed is the last one. */
@@ -104,8 +106,7 @@ static void check_world(struct totals *totals, const struct sdf_world *world)
 static void count_messages(struct totals *totals, const struct sdf *sdf)
 {
 	for (uint32_t i = 0; i < sdf->messages.count; i++)
-		if (!sdf->messages.at[i].ignored || !sdf->worlds.count) /* else list_elements() says it */
-			cli_finding(sdf->messages.at[i].severity, sdf->messages.at[i].text);
+		cli_finding(sdf->messages.at[i].severity, sdf->messages.at[i].text);
 	totals->errors += sdf->error_count;
 	totals->warnings += sdf->warning_count;
 	if (sdf->error_count + sdf->warning_count > sdf->messages.count)
@@ -114,58 +115,50 @@ static void count_messages(struct totals *totals, const struct sdf *sdf)
 
 /* --- what is ignored ---------------------------------------------------------------------------------------------- */
 
-static void list_elements(const struct sdf *sdf)
+static void list_kind(const struct ignored *ignored)
 {
-	uint32_t count;
-	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct text line = {0};
-		text_add(&line, "<%.100s> in <%.100s> x%u (first at %.300s:%u)%s", all[i].name, all[i].parent,
-			all[i].count, all[i].first->file, all[i].first->line,
-			all[i].known ? "" : ", which SDF does not know");
-		cli_ignored(line.at);
-		text_fini(&line);
-	}
-	free(all);
+	struct text line = {0};
+	text_add(&line, "%s (first at %.300s:%u)%s", ignored->what, ignored->first->file, ignored->first->line,
+		ignored->note);
+	cli_ignored(line.at);
+	text_fini(&line);
 }
 
-struct plugin_kind {
-	const char *name;
-	const struct sdf_element *first;
-	uint32_t count;
-};
-
-static void list_plugins(const struct sdf_world *world)
+/* Each by itself. */
+static void list_sensors(const struct sdf_world *world)
 {
-	struct map index = {0};
-	VEC(struct plugin_kind) kinds = {0};
-	for (uint32_t i = 0; i < world->plugins.count; i++) {
-		const struct sdf_plugin *plugin = &world->plugins.at[i];
-		uint32_t at = kinds.count;
-		if (!systems_ignore(plugin))
-			continue;
-		if (map_add(&index, plugin->name, at))
-			vec_push(&kinds, (struct plugin_kind){plugin->name, plugin->element, 0});
-		else
-			map_find(&index, plugin->name, &at);
-		kinds.at[at].count++;
-	}
-	for (uint32_t i = 0; i < kinds.count; i++) {
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		const struct sdf_sensor *sensor = &world->sensors.at[i];
+		bool of_link = sensor->link != SDF_NONE;
 		struct text line = {0};
-		text_add(&line, "plugin \"%.200s\" x%u (first at %.300s:%u)", kinds.at[i].name, kinds.at[i].count,
-			kinds.at[i].first->file, kinds.at[i].first->line);
+		text_add(&line, "sensor \"%.200s::%.100s\" of type %.100s (%.300s:%u)",
+			of_link ? world->links.at[sensor->link].scoped : world->joints.at[sensor->joint].scoped,
+			sensor->name, sensor->type, sensor->element->file, sensor->line);
 		cli_ignored(line.at);
 		text_fini(&line);
 	}
-	vec_free(&kinds);
-	map_fini(&index);
+}
+
+static void list_ignored(struct totals *totals, const struct sdf *sdf)
+{
+	struct ignored_list list = {0};
+	ignored_find(sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++) {
+		totals->warnings += !list.all.at[i].aside;
+		if (list.all.at[i].kind != IGNORED_SENSORS)
+			list_kind(&list.all.at[i]);
+	}
+	for (uint32_t i = 0; i < sdf->worlds.count; i++)
+		list_sensors(&sdf->worlds.at[i]);
+	ignored_fini(&list);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void check_file(struct totals *totals, const struct settings *settings)
+static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
 {
-	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
+	struct sdf_options options = {
+		.resource_paths = settings->resource_paths.at, .use_environment = true, .find = true};
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);
@@ -181,15 +174,16 @@ static void check_file(struct totals *totals, const struct settings *settings)
 		find(totals, SDF_ERROR, text.at);
 		text_fini(&text);
 	}
-	if (!status)
-		list_elements(sdf);
-	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
-		list_plugins(&sdf->worlds.at[i]);
+	if (sdf) {
+		list_ignored(totals, sdf);
+		totals->path = arena_strdup(arena, sdf->path);
+	}
 	sdf_free(sdf);
 }
 
-static void print_totals(const struct totals *t, const char *path)
+static void print_totals(const struct totals *t)
 {
+	const char *path = t->path;
 	if (t->errors) {
 		printf("%s: cannot be run: errors: %u, warnings: %u\n", path, t->errors, t->warnings);
 		return;
@@ -206,12 +200,13 @@ int cli_check(int argc, char **argv)
 {
 	struct settings settings = {0};
 	struct arena arena = {0};
-	struct totals totals = {0};
+	struct totals totals;
 	int status = CLI_DONE;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
-		check_file(&totals, &settings);
-		print_totals(&totals, settings.world);
-		status = totals.errors ? CLI_BAD_INPUT : CLI_DONE;
+		totals = (struct totals){.path = settings.world};
+		check_file(&totals, &settings, &arena);
+		print_totals(&totals);
+		status = totals.errors || (settings.strict && totals.warnings) ? CLI_BAD_INPUT : CLI_DONE;
 	}
 	arena_fini(&arena);
 	return status;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char form[] = "expected STEP TOPIC TEXT";
-
 static char *skip_blanks(char *at)
 {
 	return at + strspn(at, " \t");
@@ -29,10 +27,13 @@ static bool all_digits(const char *word)
 	return *word && !word[strspn(word, "0123456789")];
 }
 
-/* Takes the quotes off. False: they do not match. */
+/* Takes the quotes off. False: they do not match. A message begins with the name of a field: a text of two double
+ * quotes can only be the empty message of a shell's "". */
 static bool unquote(char **text)
 {
 	size_t count = strlen(*text);
+	if (!strcmp(*text, "\"\""))
+		*text += count;
 	if (**text != '\'')
 		return true;
 	if (count < 2 || (*text)[count - 1] != '\'' || memchr(*text + 1, '\'', count - 2))
@@ -52,12 +53,10 @@ static troupe_status parse_line(
 			number, step);
 	char *topic = cut_word(rest, &rest);
 	if (!*topic)
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: %s", path, number, form);
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: expected STEP TOPIC TEXT", path, number);
 	if (*topic != '/')
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected one that begins with '/'", path,
 			number, topic);
-	if (!*rest)
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: no text after '%s': %s", path, number, topic, form);
 	if (!unquote(&rest))
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: %.80s: expected the text in a pair of single quotes", path,
 			number, rest);

@@ -1,7 +1,7 @@
 /* Inputs bound to steps, from a file: statements "STEP TOPIC TEXT", one a line. Blank lines and lines that begin with
  * '#' are skipped; they need not be sorted. TEXT goes to the end of the line, and on over line ends that lie inside a
- * quote
- * (" or ') of its message; or it stands in single quotes, as in a shell, and goes on to the next single quote. */
+ * quote (" or ') of its message; or it stands in single quotes, as in a shell, and goes on to the next single quote. No
+ * TEXT, "" and '' are the empty message. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

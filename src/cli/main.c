@@ -79,14 +79,16 @@ void cli_finding(enum sdf_severity severity, const char *text)
 
 void cli_ignored(const char *text)
 {
+	struct troupe_error line; /* names come from files */
+	(void)fail(&line, TROUPE_EWORLD, "%s", text);
 	fflush(stdout);
-	fprintf(stderr, "ignored: %s\n", text);
+	fprintf(stderr, "ignored: %s\n", line.text);
 }
 
 bool cli_load(
 	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit)
 {
-	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true};
+	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true, .find = true};
 	struct troupe_error error;
 	troupe_status status = sdf_load_file(path, &options, ret_sdf, &error);
 	if (!status)

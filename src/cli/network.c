@@ -130,9 +130,35 @@ static bool settle_primary(struct network_settings *settings, int64_t secondarie
 	       refuse("--network-role primary: expected --network-secondaries, the number to wait for");
 }
 
+/* What keeps Gazebo's simulations on one network apart keeps these apart as well, also without the option. */
+static void settle_partition(struct network_settings *settings)
+{
+	static const char *const names[] = {"GZ_PARTITION", "IGN_PARTITION"};
+	for (size_t i = 0; i < ARRAY_LEN(names) && !settings->partition; i++) {
+		const char *value = getenv(names[i]);
+		if (!value || !*value)
+			continue;
+		cli_complain("run", "%s in the environment counts as --network-partition %s", names[i], value);
+		settings->partition = value;
+	}
+}
+
+/* Of what a file says of roles, the options that mean nothing in this mode; on the command line they are refused. */
+static void set_aside(struct network_settings *settings)
+{
+	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
+	settings->insecure = false;
+	settings->wait_s = 0;
+}
+
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)
 {
+	if (settings->taken_back)
+		set_aside(settings);
 	tell_of_ignored(settings, mode);
+	bool finds_others = mode == NETWORK_PRIMARY || (mode == NETWORK_SECONDARY && settings->socket < 0);
+	if (finds_others)
+		settle_partition(settings);
 	if (settings->distributed && mode == NETWORK_NONE && !settings->taken_back)
 		cli_complain("run",
 			"--distributed alone: it runs in one process; for several, say --network-role primary "

@@ -24,7 +24,7 @@ enum network_mode {
 	NETWORK_CHILDREN, /* a primary, of secondaries that it starts here itself */
 };
 
-/* What is asked for, the deprecated variables of the environment included; then, options that do not fit having been
+/* What is asked for, the variables of the environment included; then, options that do not fit having been
  * refused, how many secondaries, where `secondaries` is that of --secondaries, negative when not given. False: it makes
  * no sense; all has been said, and it is wrong usage. */
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode);

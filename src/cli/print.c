@@ -17,7 +17,7 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "flat", .offset = AT(flat),
 		.help = "one line per entity, with its pose in the world, sorted"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "look there for worlds, model:// and relative names; may be repeated"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT

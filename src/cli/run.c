@@ -27,7 +27,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, trace, anew;
+	bool paused, no_levels, no_sleep, trace, anew, strict;
 	struct network_settings network;
 };
 
@@ -55,9 +55,8 @@ static const struct option_spec specs[] = {
 			"each "
 			"costs; the state does not depend on it"},
 	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
-		.help = "secondary I simulates this performer (or level), as if the world said so; may be repeated, "
-			"each "
-			"of another name"},
+		.help = "secondary I simulates this performer, named as in the world or by its model, or this level, "
+			"as if the world said so; may be repeated, once for each"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
 		.help = "honour the world's levels (the default; takes back --no-levels)"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
@@ -65,7 +64,9 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest as well; a world's <allow_auto_disable> says so for one model"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "look there for worlds, model:// and relative names; may be repeated"},
+	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+		.help = "a warning about the world is an error: exit status 1, before the first step"},
 	{OPTION_HEADING, .help = "How long and how fast"},
 	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
 		.help = "stop after so many steps; 0: no limit (the default)"},
@@ -185,10 +186,11 @@ static const struct option_spec specs[] = {
 		.choices = "random pairs rotation reference",
 		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
 
-	{OPTION_ABSENT, 'g', .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, 'g', "gui", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "headless-rendering", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-api-backend", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-gui", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-server", .help = "troupe does not render yet"},
 	{OPTION_ABSENT, .name = "render-engine-gui-api-backend", .help = "troupe does not render yet"},
@@ -204,6 +206,11 @@ static const struct option_spec specs[] = {
 	{OPTION_ABSENT, .name = "playback", .help = "troupe replay FILE runs a recording again"},
 	{OPTION_ABSENT, .name = "versions", .help = "troupe --version prints the version"},
 	{OPTION_ABSENT, .name = "version", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "server", .help = "troupe is always only the server: -s is accepted"},
+	{OPTION_ABSENT, 'f', "file", .help = "the world stands by itself: troupe run WORLD.sdf"},
+	{OPTION_ABSENT, 'u', "pause", .help = "troupe begins paused with --paused"},
+	{OPTION_ABSENT, .name = "lockstep", .help = "every run of troupe is in lockstep"},
+	{OPTION_ABSENT, .name = "help-all", .help = "troupe run --help prints all options"},
 	{OPTION_ABSENT, .name = "force-version", .help = "there is one version of troupe, the one installed"},
 };
 _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each option in an array");
@@ -214,7 +221,11 @@ static const struct options_command command = {
 	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE | --network-role secondary",
 	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
 		 "the world, the seed and the commands, not on how many secondaries there are.",
-	.after = "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
+	.after = "WORLD.sdf is a file, or the name of a world with or without .sdf; then it is looked\n"
+		 "for in each --resource-path, in the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and\n"
+		 "IGN_GAZEBO_RESOURCE_PATH, and among the worlds that come with troupe, such as\n"
+		 "warehouse. So is FILE of --commands, with or without .commands.\n\n"
+		 "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
 		 "  move STEP PERFORMER FROM TO\n"
 		 "  load STEP LEVEL SECONDARY\n"
 		 "  unload STEP LEVEL SECONDARY\n"
@@ -227,7 +238,9 @@ static const struct options_command command = {
 		 "Environment (deprecated: heeded where --network-role, and of a primary\n"
 		 "--network-secondaries, are not given)\n"
 		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
-		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n\n"
+		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
+		 "Of a primary and of a secondary, heeded where --network-partition is not given\n"
+		 "  GZ_PARTITION, IGN_PARTITION\n\n"
 		 "Exit status\n"
 		 "  0 done, also when it was told to stop (Ctrl-C); 1 bad world or other input, a\n"
 		 "  command that could not be obeyed, or output that cannot be written; 2 wrong\n"
@@ -257,7 +270,7 @@ struct run {
 	struct children children;
 	uint64_t begun_at; /* step */
 	uint32_t warnings, refusals;
-	char refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first */
+	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -314,7 +327,8 @@ static void on_warning(void *ctx, const char *text)
 	int64_t verbosity = run->settings.verbosity;
 	if (verbosity >= 2 || (verbosity == 1 && run->warnings < WARNINGS_SHOWN_MAX))
 		cli_finding(SDF_WARNING, text);
-	run->warnings++;
+	if (!run->warnings++)
+		(void)snprintf(run->warning, sizeof run->warning, "%s", text);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -523,13 +537,36 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	return status;
 }
 
+/* Of --strict. The first warning is named here when none was shown. */
+static troupe_status check_warnings(const struct run *run, struct troupe_error *error)
+{
+	const char *warnings = run->warnings == 1 ? "warning" : "warnings";
+	if (!run->settings.strict || !run->warnings)
+		return TROUPE_OK;
+	if (run->settings.verbosity < 1)
+		return fail(
+			error, TROUPE_EWORLD, "--strict: %u %s, the first: %s", run->warnings, warnings, run->warning);
+	return fail(error, TROUPE_EWORLD, "--strict: %u %s: see above", run->warnings, warnings);
+}
+
+/* They may lie where worlds lie. As long as the run. */
+static const char *find_commands(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
+	char *found = sdf_find_file(settings->commands, ".commands", &options);
+	const char *path = found ? arena_strdup(&run->arena, found) : settings->commands;
+	free(found);
+	return path;
+}
+
 /* All that can be refused before the first step is refused here. */
 static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
 	const struct settings *settings = &run->settings;
 	troupe_status status = TROUPE_OK;
 	if (settings->commands)
-		status = commands_read(settings->commands, &run->commands, error);
+		status = commands_read(find_commands(run), &run->commands, error);
 	if (!status && settings->report && strcmp(settings->report, "-"))
 		status = report_check(settings->report, error);
 	if (!status && settings->network.save_on_stop)
@@ -541,6 +578,8 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	status = create_server(run, error);
 	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
+	if (!status)
+		status = check_warnings(run, error);
 	if (!status)
 		status = commands_queue(&run->commands, run->server, error);
 	return status;

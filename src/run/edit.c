@@ -77,23 +77,75 @@ static void leave(struct edit *edit, uint32_t model)
 	edit->removed++;
 }
 
+/* A model by its id, when there is one in the message (id > 0), else by its name. */
+static troupe_status find_model(
+	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	if (id <= 0 && !*name)
+		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected that of a model");
+	if (id <= 0)
+		return edit_find(edit, name, ret_model, error);
+	uint32_t model = scene_find_id(scene, (uint64_t)id);
+	if (model == SCENE_NONE)
+		return fail(error, TROUPE_ECOMMAND, "the world has no model with the id %.0f", id);
+	if (*name && strcmp(scene->models[model].name, name) != 0)
+		return fail(error, TROUPE_ECOMMAND,
+			"the model with the id %.0f is '%.100s', not '%.100s': expected name and id of one model", id,
+			scene->models[model].name, name);
+	*ret_model = model;
+	return TROUPE_OK;
+}
+
 /* done: what is to be done to it, for messages. */
 static troupe_status entity_of(const struct edit *edit, const struct message *entity, const char *done,
 	uint32_t *ret_model, struct troupe_error *error)
 {
-	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
 	double type = entity->value[MESSAGE_ENTITY_TYPE];
 	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL && type != MESSAGE_ENTITY_TYPE_ACTOR)
 		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be %s: expected MODEL", type, done);
+	return find_model(
+		edit, entity->value[MESSAGE_ENTITY_ID], message_string(entity, MESSAGE_ENTITY_NAME), ret_model, error);
+}
+
+/* Models have ids, lights do not. Without a type a name means a model rather than a light. */
+static bool means_light(const struct edit *edit, const struct message *entity)
+{
+	const struct scene *scene = edit->shared->scene;
+	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	double type = entity->value[MESSAGE_ENTITY_TYPE];
+	if (type != MESSAGE_ENTITY_TYPE_NONE)
+		return type == MESSAGE_ENTITY_TYPE_LIGHT;
+	return entity->value[MESSAGE_ENTITY_ID] <= 0 && scene_find_model(scene, name) == SCENE_NONE &&
+	       scene_find_light(scene, name) != SCENE_NONE;
+}
+
+static void set_light(struct edit *edit, uint32_t light, bool absent)
+{
+	edit->shared->scene->lights[light].absent = absent;
+	edit_note(edit, EDIT_LIGHT, light);
+}
+
+static troupe_status remove_light(
+	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	uint32_t light = scene_find_light(edit->shared->scene, name);
 	if (!*name)
-		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a model");
-	return edit_find(edit, name, ret_model, error);
+		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a light: lights have no ids");
+	if (light == SCENE_NONE)
+		return fail(error, TROUPE_ECOMMAND, "the world has no light '%.100s'", name);
+	set_light(edit, light, true);
+	edit_say(note, "light '%.100s' removed", name);
+	return TROUPE_OK;
 }
 
 troupe_status edit_remove(
 	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model;
+	if (means_light(edit, entity))
+		return remove_light(edit, entity, note, error);
 	troupe_status status = entity_of(edit, entity, "removed", &model, error);
 	if (status)
 		return status;
@@ -119,16 +171,20 @@ static bool ties(const struct scene *scene, const struct scene_joint *joint, uin
 	return other != model && (other == SCENE_NONE || !scene->models[other].absent);
 }
 
-/* A joint that ties the model to something that would not move with it; NULL: none. */
-static const struct scene_joint *tie_of(const struct scene *scene, uint32_t model)
+/* The name of a joint that ties the model to something that would not move with it; NULL: none. A fixed joint to the
+ * world is no joint of the scene: it holds a body. */
+static const char *tie_of(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		if (scene->bodies[b].tie)
+			return scene->bodies[b].tie;
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
-			return &scene->joints[j];
+			return scene->joints[j].name;
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
 		if (ties(scene, &scene->joints[scene->world_joints.at[i]], model))
-			return &scene->joints[scene->world_joints.at[i]];
+			return scene->joints[scene->world_joints.at[i]].name;
 	return NULL;
 }
 
@@ -136,10 +192,8 @@ static troupe_status check_pose(const struct edit *edit, const struct message *m
 	struct pose *ret_pose, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	const char *name = message_string(message, MESSAGE_POSE_NAME);
-	if (!*name)
-		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a model");
-	troupe_status status = edit_find(edit, name, ret_model, error);
+	troupe_status status = find_model(
+		edit, message->value[MESSAGE_POSE_ID], message_string(message, MESSAGE_POSE_NAME), ret_model, error);
 	if (!status)
 		status = message_pose_of(message, MESSAGE_POSE_POSE, ret_pose, error);
 	if (status)
@@ -147,12 +201,12 @@ static troupe_status check_pose(const struct edit *edit, const struct message *m
 	if (!vec3_within(ret_pose->p, SCENE_POSITION_MAX))
 		return fail(error, TROUPE_ECOMMAND, "position %g %g %g: expected coordinates within %g m",
 			ret_pose->p.x, ret_pose->p.y, ret_pose->p.z, SCENE_POSITION_MAX);
+	const char *name = scene->models[*ret_model].name;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	const struct scene_joint *tie = tie_of(scene, *ret_model);
+	const char *tie = tie_of(scene, *ret_model);
 	if (tie)
-		return fail(
-			error, TROUPE_ECOMMAND, "joint '%.100s' ties model '%.100s' to where it is", tie->name, name);
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' ties model '%.100s' to where it is", tie, name);
 	return TROUPE_OK;
 }
 
@@ -262,12 +316,14 @@ static troupe_status check_performer(
 	troupe_status status = edit_find(edit, name, ret_model, error);
 	if (status)
 		return status;
-	if (edit->shared->scene->models[*ret_model].is_static)
-		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is static: expected one that can move", name);
 	for (uint32_t i = MESSAGE_PERFORMER_SIZE_X; i <= MESSAGE_PERFORMER_SIZE_Z; i++)
-		if (message_given(message, i) && !(message->value[i] > 0 && message->value[i] <= SDF_LENGTH_MAX))
-			return fail(error, TROUPE_ECOMMAND, "size %g: expected more than 0 and at most %g m",
-				message->value[i], SDF_LENGTH_MAX);
+		if (message_given(message, i) && !(message->value[i] >= 0 && message->value[i] <= SDF_LENGTH_MAX))
+			return fail(error, TROUPE_ECOMMAND, "size %g: expected 0 to %g m", message->value[i],
+				SDF_LENGTH_MAX);
+	double secondary = slot_or(message, MESSAGE_PERFORMER_SECONDARY, 1);
+	if (!(secondary >= 1 && secondary <= SCENE_SECONDARIES_MAX))
+		return fail(
+			error, TROUPE_ECOMMAND, "secondary %.0f: expected 1 to %d", secondary, SCENE_SECONDARIES_MAX);
 	return TROUPE_OK;
 }
 
@@ -282,12 +338,15 @@ troupe_status edit_set_performer(
 	bool remove = message->value[MESSAGE_PERFORMER_REMOVE] != 0;
 	if (remove && !model->performer)
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is no performer", model->name);
+	const struct vec3 gazebo = {PERFORMER_SIZE, PERFORMER_SIZE, PERFORMER_SIZE};
+	const struct vec3 before = model->performer ? model->volume : gazebo;
 	model->performer = !remove;
 	model->level = remove ? model->home_level : SCENE_NONE;
 	if (!remove)
-		model->volume = (struct vec3){slot_or(message, MESSAGE_PERFORMER_SIZE_X, PERFORMER_SIZE),
-			slot_or(message, MESSAGE_PERFORMER_SIZE_Y, PERFORMER_SIZE),
-			slot_or(message, MESSAGE_PERFORMER_SIZE_Z, PERFORMER_SIZE)};
+		model->volume = (struct vec3){slot_or(message, MESSAGE_PERFORMER_SIZE_X, before.x),
+			slot_or(message, MESSAGE_PERFORMER_SIZE_Y, before.y),
+			slot_or(message, MESSAGE_PERFORMER_SIZE_Z, before.z)};
+	model->pin = (uint32_t)slot_or(message, MESSAGE_PERFORMER_SECONDARY, model->pin);
 	indices_add(&edit->edited, index);
 	plan_performer(edit->plan, index);
 	edit_say(note, remove ? "model '%.100s' is no performer any more" : "model '%.100s' is a performer",
@@ -302,12 +361,13 @@ static void restore_role(struct scene_model *model)
 {
 	model->performer = model->file_performer;
 	model->volume = model->file_volume;
+	model->pin = model->home_pin;
 	model->level = model->performer ? SCENE_NONE : model->home_level;
 }
 
 static bool has_role(const struct scene_model *model)
 {
-	return model->performer == model->file_performer &&
+	return model->performer == model->file_performer && model->pin == model->home_pin &&
 	       (!model->performer || !memcmp(&model->volume, &model->file_volume, sizeof model->volume));
 }
 
@@ -405,6 +465,9 @@ void edit_reset(struct edit *edit)
 		if (!scene->models[edit->edited.at[i]].created)
 			restore(edit, edit->edited.at[i]);
 	edit->edited.count = 0;
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		if (scene->lights[i].absent)
+			set_light(edit, i, false);
 }
 
 /* --- hash --------------------------------------------------------------------------------------------------------- */
@@ -434,6 +497,9 @@ uint64_t edit_hash(const struct edit *edit)
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		sum += hash_model(&scene->models[edit->edited.at[i]]);
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		if (scene->lights[i].absent)
+			sum += hash_mix(UINT64_C(0x6c69676874), i + 1); /* "light" */
 	if (edit->step_s != scene->step_s)
 		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
 	if (memcmp(&file, &now, sizeof now) != 0)

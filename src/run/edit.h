@@ -14,7 +14,7 @@
 #include "base/pack.h"
 #include "run/plan.h"
 
-enum { EDIT_NOTE_BYTES = 256 };
+enum { EDIT_NOTE_BYTES = 512 };
 
 struct edit_options {
 	const char *path; /* of the world: relative file names begin in its folder */
@@ -30,11 +30,13 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model was put elsewhere */
 	EDIT_GRAVITY,
+	EDIT_LIGHT, /* a light of the world has gone, or is there again */
+	EDIT_OPS,
 };
 
 struct edit_op {
 	enum edit_op_kind kind;
-	uint32_t model;
+	uint32_t model; /* of EDIT_LIGHT: the light */
 };
 
 struct edit {
@@ -67,7 +69,7 @@ troupe_status edit_create(struct edit *edit, const struct message *factory, char
 troupe_status edit_create_multiple(struct edit *edit, const struct message *factories, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_entity_factory_v; what can be created is, also when some cannot */
 troupe_status edit_remove(struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_entity */
+	struct troupe_error *error); /* message_entity; a model, an actor or a light of the world */
 troupe_status edit_set_pose(struct edit *edit, const struct message *pose, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_pose; velocities stay as they are */
 troupe_status edit_set_poses(struct edit *edit, const struct message *poses, char note[EDIT_NOTE_BYTES],
@@ -75,7 +77,7 @@ troupe_status edit_set_poses(struct edit *edit, const struct message *poses, cha
 troupe_status edit_set_physics(struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_physics; the real-time factor is the caller's to see to */
 troupe_status edit_set_performer(struct edit *edit, const struct message *performer, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_set_performer; without a size 2 x 2 x 2 m, Gazebo's */
+	struct troupe_error *error); /* message_set_performer; an edge that is not given stays, or is Gazebo's 2 m */
 
 /* message_entity: the model as its file or its creation had it, as a reset of the world would have it; what the others
  * do to it is another thing. *ret_model: whose commands of this step are undone. */

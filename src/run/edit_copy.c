@@ -15,6 +15,8 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 			edit_pack_created(edit, op->model, out);
 		} else if (op->kind == EDIT_PLACE) {
 			edit_pack_pose(out, &scene->models[op->model].in_body);
+		} else if (op->kind == EDIT_LIGHT) {
+			pack_u64(out, scene->lights[op->model].absent);
 		} else if (op->kind == EDIT_GRAVITY) {
 			pack_double(out, scene->gravity.x);
 			pack_double(out, scene->gravity.y);
@@ -62,6 +64,16 @@ static troupe_status set_gravity(struct edit *edit, struct unpack *in, struct tr
 	return TROUPE_OK;
 }
 
+static troupe_status set_light(struct edit *edit, uint32_t light, struct unpack *in, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	bool absent = unpack_count(in, 1);
+	if (in->bad || light >= scene->light_count)
+		return bad(error, "there is no such light");
+	scene->lights[light].absent = absent;
+	return TROUPE_OK;
+}
+
 static troupe_status follow(
 	struct edit *edit, enum edit_op_kind kind, uint32_t model, struct unpack *in, struct troupe_error *error)
 {
@@ -70,6 +82,8 @@ static troupe_status follow(
 		return create(edit, model, in, error);
 	if (kind == EDIT_GRAVITY)
 		return set_gravity(edit, in, error);
+	if (kind == EDIT_LIGHT)
+		return set_light(edit, model, in, error);
 	if (model >= scene->model_count || !scene->models[model].id)
 		return bad(error, "there is no such model");
 	const struct scene_model *m = &scene->models[model];
@@ -98,7 +112,7 @@ troupe_status edit_follow(struct edit *edit, struct unpack *in, struct troupe_er
 	uint64_t count = unpack_u64(in);
 	troupe_status status = TROUPE_OK;
 	for (uint64_t i = 0; i < count && !status; i++) {
-		uint32_t kind = unpack_count(in, EDIT_GRAVITY);
+		uint32_t kind = unpack_count(in, EDIT_OPS - 1);
 		uint32_t model = unpack_count(in, SDF_MODELS_MAX);
 		status =
 			in->bad ? bad(error, "it is cut off") : follow(edit, (enum edit_op_kind)kind, model, in, error);

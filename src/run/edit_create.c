@@ -1,6 +1,8 @@
 /* Created models: where their SDF comes from, loading it, and adding what it says to everything that is by model. */
 #include "run/edit_internal.h"
 
+#include "system/ignored.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,9 +192,32 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 	edit->sources[model] = source;
 }
 
+/* warning: "" or the first one. Then what is ignored of the model's SDF. */
+static void say_created(
+	const struct scene_model *model, const struct sdf *sdf, const char *warning, char note[EDIT_NOTE_BYTES])
+{
+	struct ignored_list list = {0};
+	struct text text = {0};
+	bool first = true;
+	ignored_find(sdf, &list);
+	text_add(&text, "model '%.100s' created, id %" PRIu64, model->name, model->id);
+	if (*warning)
+		text_add(&text, "; %.120s", warning);
+	for (uint32_t i = 0; i < list.all.count; i++) {
+		if (list.all.at[i].aside)
+			continue;
+		text_add(&text, "%s%s", first ? "; ignored: " : ", ", list.all.at[i].what);
+		first = false;
+	}
+	edit_say(note, "%s", text.at);
+	text_fini(&text);
+	ignored_fini(&list);
+}
+
 troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
 	uint32_t *ret_model, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
+	const struct sdf *sdf = source->sdf;
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
 	const char *warning = "", *left_out = NULL;
@@ -219,10 +244,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 		indices_add(&edit->edited, model);
 	edit->created++;
 	edit_note(edit, EDIT_CREATE, model);
-	if (left_out && !*warning)
-		warning = left_out;
-	edit_say(note, "model '%.100s' created%s%.120s", shared->scene->models[model].name, *warning ? "; " : "",
-		warning);
+	say_created(&shared->scene->models[model], sdf, !*warning && left_out ? left_out : warning, note);
 	*ret_model = model;
 	return TROUPE_OK;
 }

@@ -119,6 +119,9 @@ void edit_pack(const struct edit *edit, struct text *out)
 	pack_u64(out, edit->edited.count);
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		pack_u64(out, edit->edited.at[i]);
+	pack_u64(out, scene->light_count);
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		pack_u64(out, scene->lights[i].absent);
 }
 
 static troupe_status bad_save(struct troupe_error *error, const char *what)
@@ -299,6 +302,10 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		if (scene->models[model].id)
 			indices_add(&edit->edited, model);
 	}
+	if (unpack_count(in, UINT32_MAX) != scene->light_count)
+		return bad_save(error, "other lights than its world");
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		scene->lights[i].absent = unpack_count(in, 1);
 	scene->last_id = edit->last_id;
 	edit->created = created;
 	edit->removed = removed;

@@ -655,9 +655,12 @@ void plan_performer(struct plan *plan, uint32_t model)
 	if (was)
 		tracker_remove(&shared->tracker, model);
 	learn(plan, model);
+	set_static(plan, model); /* a static performer is there whether its levels are loaded or not */
 	if (m->performer)
 		tracker_add(&shared->tracker, model);
-	if (m->performer || m->level == SCENE_NONE) {
+	if (m->is_static && !m->performer) {
+		deactivate(plan, model);
+	} else if (m->performer || m->level == SCENE_NONE) {
 		forget_stray(plan, model);
 		activate(plan, model);
 	} else if (!plan->loaded[m->level]) {

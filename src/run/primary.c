@@ -93,6 +93,19 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 	primary->runners[slowest].critical_ns += acks[slowest]->busy_ns;
 }
 
+static void pause_now(struct primary *primary)
+{
+	primary->paused = true;
+	primary->multi_steps = 0;
+	primary->run_to_s = 0;
+}
+
+/* Steps add up to about this time. */
+static bool has_reached(const struct primary *primary, double time_s)
+{
+	return primary_time_s(primary) >= time_s - primary->edit.step_s * 1e-6;
+}
+
 /* State k becomes state k+1 for all that moved. */
 static void advance(struct primary *primary, struct ack *const *acks)
 {
@@ -108,8 +121,9 @@ static void advance(struct primary *primary, struct ack *const *acks)
 	}
 	primary->moving_steps++;
 	primary->even_steps++;
-	if (primary->multi_steps && !--primary->multi_steps)
-		primary->paused = true;
+	bool last = primary->multi_steps && !--primary->multi_steps;
+	if (last || (primary->run_to_s > 0 && has_reached(primary, primary->run_to_s)))
+		pause_now(primary);
 }
 
 static bool some_abandoned(const struct primary *primary, struct ack *const *acks)
@@ -161,11 +175,9 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 
 /* --- commands --------------------------------------------------------------------------------------------------- */
 
-enum { CONTROL_PAUSE, CONTROL_STEP, CONTROL_MULTI_STEP, CONTROL_RESET_ALL, CONTROL_RESET_TIME, CONTROL_RESET_MODELS };
-
 static bool asks(const struct message *message, uint32_t slot)
 {
-	return (message->given >> slot & 1) && message->value[slot] != 0;
+	return message_given(message, slot) && message->value[slot] != 0;
 }
 
 static void reset_time(struct primary *primary)
@@ -177,27 +189,60 @@ static void reset_time(struct primary *primary)
 		primary->shared->state->models[m].moved_at = 0; /* steps are counted anew: see primary_rests() */
 }
 
+/* Of the message; 0: it names none, or one that is not still to come, which Gazebo passes over, too. */
+static double asked_time_s(const struct primary *primary, const struct message *message)
+{
+	double time_s = message->value[MESSAGE_CONTROL_RUN_TO_SEC] + message->value[MESSAGE_CONTROL_RUN_TO_NSEC] * 1e-9;
+	return time_s > 0 && !has_reached(primary, time_s) ? time_s : 0;
+}
+
+/* How the world goes on after a message to /world/NAME/control. n: multi_step, or 1 for step. T: run_to_sim_time, when
+ * it is still to come.
+ *
+ *   message              paused before             in n' steps before            running before
+ *   pause: true          paused                    paused                        paused
+ *   pause: true, n       n steps, then paused      n' + n steps, then paused     n steps, then paused
+ *   pause: false         running                   running                       running
+ *   pause: false, n      running: n counts for nothing
+ *   n                    n steps, then paused      n' + n steps, then paused     unchanged
+ *   T, or pause: false, T                          running until T, then paused
+ *   n, T                 n steps or until T        n' + n steps or until T       running until T, then paused
+ *   neither              unchanged
+ *
+ * As in Gazebo, with one difference: there a pause that is not given is pause: false, here a field that is not given
+ * changes nothing. A message that changes something ends what an earlier T asked for. */
+static void control_pace(struct primary *primary, const struct message *message)
+{
+	bool given = message_given(message, MESSAGE_CONTROL_PAUSE);
+	bool pause = asks(message, MESSAGE_CONTROL_PAUSE);
+	bool runs = given ? !pause : !primary->paused && !primary->multi_steps;
+	uint64_t steps = asks(message, MESSAGE_CONTROL_MULTI_STEP)
+				 ? (uint64_t)message->value[MESSAGE_CONTROL_MULTI_STEP]
+				 : asks(message, MESSAGE_CONTROL_STEP);
+	double time_s = asked_time_s(primary, message);
+	if (!given && time_s <= 0 && (runs || !steps))
+		return;
+	if (pause && !steps) {
+		pause_now(primary);
+		return;
+	}
+	primary->paused = false;
+	primary->run_to_s = time_s;
+	primary->multi_steps = runs || !steps ? 0 : primary->multi_steps + steps;
+}
+
 static void control_world(struct primary *primary, const struct message *message)
 {
-	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_MODELS)) {
+	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_MODELS)) {
 		edit_reset(&primary->edit);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
 		primary->step.state_changed = true;
 		primary->due.count = 0; /* commands before it in this step are undone, too */
 	}
-	if (asks(message, CONTROL_RESET_ALL) || asks(message, CONTROL_RESET_TIME))
+	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_TIME))
 		reset_time(primary);
-	if (message->given >> CONTROL_PAUSE & 1) {
-		primary->paused = message->value[CONTROL_PAUSE] != 0;
-		primary->multi_steps = 0;
-	}
-	uint64_t steps = asks(message, CONTROL_MULTI_STEP) ? (uint64_t)message->value[CONTROL_MULTI_STEP]
-							   : asks(message, CONTROL_STEP);
-	if (steps) {
-		primary->multi_steps = steps;
-		primary->paused = false;
-	}
+	control_pace(primary, message);
 }
 
 /* Simulated time goes on from where it is, in steps of another length. */
@@ -233,11 +278,23 @@ static troupe_status reset_model(
 	return TROUPE_OK;
 }
 
-static void give(struct primary *primary, const struct command *command)
+/* To each listener that can take it: a list of Actuators may be for some of them only. On failure: to none. */
+static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
 {
-	const struct system_channel *channel = systems_find_channel(primary->shared->systems, command->topic);
-	for (uint32_t i = 0; i < channel->listeners.count; i++)
-		vec_push(&primary->due, (struct due_command){channel->listeners.at[i], command->message});
+	const struct systems *systems = primary->shared->systems;
+	const struct system_channel *channel = systems_find_channel(systems, command->topic);
+	uint32_t given = 0;
+	troupe_status first = TROUPE_OK;
+	for (uint32_t i = 0; i < channel->listeners.count; i++) {
+		const struct system_listener *to = &channel->listeners.at[i];
+		troupe_status status = systems_check(systems, to, &command->message, first ? NULL : error);
+		first = first ? first : status;
+		if (status)
+			continue;
+		vec_push(&primary->due, (struct due_command){*to, command->message});
+		given++;
+	}
+	return given ? TROUPE_OK : first;
 }
 
 static troupe_status obey(
@@ -270,7 +327,7 @@ static troupe_status obey(
 	case COMMAND_TEXT:
 		status = command_parse_late(primary->shared->systems, command, error);
 		if (!status)
-			give(primary, command);
+			status = give(primary, command, error);
 	}
 	return status;
 }
@@ -337,7 +394,7 @@ static bool limit_reached(const struct primary *primary)
 	const struct primary_options *o = &primary->options;
 	if (o->iterations && primary->lockstep.number >= o->iterations)
 		return true;
-	return o->until_s > 0 && primary_time_s(primary) >= o->until_s - primary->edit.step_s * 1e-6;
+	return o->until_s > 0 && has_reached(primary, o->until_s);
 }
 
 /* Real seconds that a step should take; 0: as few as possible. */
@@ -507,6 +564,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	pack_double(out, primary->even_since_s);
 	pack_u64(out, primary->paused);
 	pack_u64(out, primary->multi_steps);
+	pack_double(out, primary->run_to_s);
 	pack_double(out, primary->options.rtf);
 	pack_double(out, primary->options.rate_hz);
 	pack_double(out, primary->options.initial_time_s);
@@ -528,11 +586,13 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	primary->even_since_s = unpack_double(in);
 	primary->paused = unpack_count(in, 1);
 	primary->multi_steps = unpack_u64(in);
+	primary->run_to_s = unpack_double(in);
 	double rtf = unpack_double(in), rate_hz = unpack_double(in);
 	primary->options.initial_time_s = unpack_double(in);
 	primary->refused = unpack_u64(in);
 	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
-		    within(primary->even_since_s, TIME_MAX_S) && within(primary->options.initial_time_s, TIME_MAX_S);
+		    within(primary->even_since_s, TIME_MAX_S) && within(primary->run_to_s, TIME_MAX_S) &&
+		    within(primary->options.initial_time_s, TIME_MAX_S);
 	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
 		return fail(error, TROUPE_EWORLD, "damaged: the time");
 	if (primary->options.resume_pace) {

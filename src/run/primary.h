@@ -60,7 +60,8 @@ struct primary {
 	uint64_t even_steps;   /* of these, those since steps have the length that they have */
 	double even_since_s;   /* simulated time at the first of them */
 	bool paused;
-	uint64_t multi_steps; /* to take before pausing again */
+	uint64_t multi_steps; /* to take before pausing again; 0: it runs on */
+	double run_to_s;      /* simulated time at which to pause; 0: none */
 
 	uint64_t share_rounds; /* steps so far that were shared */
 	bool repeats;          /* the last step was given up, and the next is that one again */

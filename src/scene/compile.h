@@ -29,6 +29,7 @@ struct compile {
 	uint32_t *link_index;   /* [sdf links] index in scene links */
 	bool *link_static;      /* [sdf links] in a static top-level model */
 	bool *link_held;        /* [sdf links] at roots: body is kinematic */
+	const char **link_tie;  /* [sdf links] at roots: the fixed joint that holds the body to the world */
 	/* Until scene_install() all indices count from the first thing compiled here; it gives them their places. */
 	VEC(struct scene_model) models;
 	VEC(struct scene_body) bodies;

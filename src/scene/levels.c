@@ -75,7 +75,10 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 	}
 	model->performer = model->file_performer = true;
 	model->volume = model->file_volume = size;
-	return read_pin(element, &model->pin, error);
+	model->performer_name = name_of(element);
+	troupe_status pinned = read_pin(element, &model->pin, error);
+	model->home_pin = model->pin;
+	return pinned;
 }
 
 static bool known_entity(const struct compile *c, const char *name)

@@ -61,14 +61,21 @@ static void weld_links(struct compile *c)
 		bool parent_world = scene_in_world(c, joint->parent), child_world = scene_in_world(c, joint->child);
 		if (parent_world && child_world)
 			continue;
-		if (parent_world || child_world)
-			c->link_held[parent_world ? joint->child : joint->parent] = true;
-		else if (top_model(c, joint->parent) == top_model(c, joint->child))
+		uint32_t held = parent_world ? joint->child : joint->parent;
+		if (parent_world || child_world) {
+			c->link_held[held] = true;
+			c->link_tie[held] = c->link_tie[held] ? c->link_tie[held] : joint->name;
+		} else if (top_model(c, joint->parent) == top_model(c, joint->child)) {
 			weld(c, joint->parent, joint->child);
+		}
 	}
-	for (uint32_t i = 0; i < sdf->links.count; i++)
+	for (uint32_t i = 0; i < sdf->links.count; i++) {
+		uint32_t root = weld_root(c, i);
 		if (c->link_held[i])
-			c->link_held[weld_root(c, i)] = true;
+			c->link_held[root] = true;
+		if (!c->link_tie[root])
+			c->link_tie[root] = c->link_tie[i];
+	}
 }
 
 /* --- bodies ----------------------------------------------------------------------------------------------------- */
@@ -132,6 +139,7 @@ static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32
 		body->name = c->sdf->links.at[i].scoped;
 		body->model = model;
 		body->kinematic = c->link_held[i];
+		body->tie = c->link_tie[i];
 		c->body_of_root[i] = c->bodies.count - 1;
 		measure_body(c, body, i, first, count);
 	}
@@ -321,6 +329,7 @@ static void compile_init(struct compile *c, const struct sdf_world *world, struc
 	c->link_index = arena_array(&c->scratch, uint32_t, links);
 	c->link_static = arena_array(&c->scratch, bool, links);
 	c->link_held = arena_array(&c->scratch, bool, links);
+	c->link_tie = arena_array(&c->scratch, const char *, links);
 }
 
 static void compile_fini(struct compile *c)
@@ -337,6 +346,14 @@ static void compile_fini(struct compile *c)
 	map_fini(&c->warned);
 	map_fini(&c->names);
 	arena_fini(&c->scratch);
+}
+
+static void add_lights(struct scene *scene, const struct sdf_world *world)
+{
+	scene->lights = mem_alloc(world->lights.count * sizeof *scene->lights);
+	for (uint32_t i = 0; i < world->lights.count; i++)
+		if (world->lights.at[i].link == SDF_NONE)
+			scene->lights[scene->light_count++] = (struct scene_light){.name = world->lights.at[i].name};
 }
 
 /* What grew while compiling and is the scene's from now on. */
@@ -360,6 +377,7 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->step_s = world->physics.max_step_size;
 	scene->real_time_factor = world->physics.real_time_factor;
 	scene->secondaries = SCENE_NONE;
+	add_lights(scene, world);
 	struct compile c;
 	scene->own = mem_alloc(sizeof *scene->own);
 	compile_init(&c, world, scene, scene->own);
@@ -419,6 +437,7 @@ void scene_destroy(struct scene *scene)
 	free(scene->joints);
 	free(scene->links);
 	free(scene->levels);
+	free(scene->lights);
 	ranges_fini(&scene->model_ranges);
 	ranges_fini(&scene->body_ranges);
 	ranges_fini(&scene->geom_ranges);
@@ -438,6 +457,22 @@ uint32_t scene_find_model(const struct scene *scene, const char *name)
 	uint32_t index = SCENE_NONE;
 	map_find(&scene->model_by_name, name, &index);
 	return index;
+}
+
+uint32_t scene_find_light(const struct scene *scene, const char *name)
+{
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		if (!scene->lights[i].absent && !strcmp(scene->lights[i].name, name))
+			return i;
+	return SCENE_NONE;
+}
+
+uint32_t scene_find_id(const struct scene *scene, uint64_t id)
+{
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (id && scene->models[m].id == id && !scene->models[m].absent)
+			return m;
+	return SCENE_NONE;
 }
 
 /* "J", "nested::J" and "model::nested::J" all name joint J of `model`. */

@@ -69,6 +69,7 @@ struct scene_body {
 	double linear_damping, angular_damping;
 	bool gravity;
 	bool kinematic; /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
+	const char *tie; /* the fixed joint that holds it to the world; NULL: none does */
 };
 
 struct scene_link {
@@ -126,9 +127,11 @@ struct scene_model {
 	uint32_t level;
 	uint32_t home_level; /* what `level` is while it is no performer */
 	struct vec3 volume;  /* edges of a declared performer's box */
+	const char *performer_name; /* of the <performer> in the file; NULL: there is none */
 	bool file_performer; /* these two as the file has them */
 	struct vec3 file_volume;
-	uint32_t pin; /* secondary that must simulate it, from 1; 0: any */
+	uint32_t pin;      /* secondary that must simulate it, from 1; 0: any */
+	uint32_t home_pin; /* as the file, or the one who runs it, has it */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
 	uint32_t frame_body; /* the body that carries the model's frame, that of its canonical link; from body_first */
 	struct pose in_body; /* the model's frame in that body's; of a static model: in the world */
@@ -146,6 +149,11 @@ struct scene_level {
 	uint32_t pin;
 	const uint32_t *models; /* all that it names, in order */
 	uint32_t model_count;
+};
+
+struct scene_light { /* of the world; nothing is lit by it, but it can be removed */
+	const char *name;
+	bool absent;
 };
 
 enum { SCENE_SURFACES_MAX = 64 };
@@ -171,6 +179,8 @@ struct scene {
 	struct scene_joint *joints;
 	struct scene_link *links;
 	struct scene_level *levels;
+	struct scene_light *lights; /* [light_count] in file order */
+	uint32_t light_count;
 	/* What is told apart of the geoms' surfaces, each once; it only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
 	indices world_joints; /* the world's own, which may connect different models */
@@ -229,6 +239,10 @@ bool scene_knows_plugin(const char *name);
 
 /* Model indices by name; SCENE_NONE if none. */
 uint32_t scene_find_model(const struct scene *scene, const char *name);
+/* The light of that name that is not absent; SCENE_NONE if none. */
+uint32_t scene_find_light(const struct scene *scene, const char *name);
+/* The model of that id that is not absent; SCENE_NONE if none. */
+uint32_t scene_find_id(const struct scene *scene, uint64_t id);
 /* A link or joint of a model by its name in the model ("link", "nested::link") or by its full scoped name. */
 uint32_t scene_find_link(const struct scene *scene, uint32_t model, const char *name);
 uint32_t scene_find_joint(const struct scene *scene, uint32_t model, const char *name);

@@ -67,7 +67,6 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 	load_limits(load, sdf_child(element, "limit", NULL), &axis);
 	if (!element)
 		return axis;
-	load_warn_unknown(load, element, "");
 	load_vec3(load, element, "xyz", -1e100, 1e100, &axis.xyz_world);
 	if (!(vec3_length(axis.xyz_world) > 1e-100)) {
 		load_error(load, sdf_child(element, "xyz", NULL),
@@ -152,7 +151,6 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 		.element = element,
 		.parent = SDF_NONE,
 		.child = SDF_NONE};
-	load_warn_unknown(load, element, "");
 	joint.scoped = model == SDF_NONE
 			       ? joint.name
 			       : arena_printf(&load->sdf->arena, "%s::%s", world->models.at[model].scoped, joint.name);

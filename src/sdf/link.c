@@ -14,7 +14,6 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 		.element = element};
 	if (!load_room(load, element, load->world->collisions.count))
 		return;
-	load_warn_unknown(load, element, "");
 	collision.in_link = load_pose(load, element, &relative_to);
 	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
 	load_solid(load, &collision.shape);
@@ -92,7 +91,6 @@ static bool has_several(const struct sdf_element *link, const char *kind)
 static void load_link_children(
 	struct load *load, const struct sdf_element *element, uint32_t index, uint32_t model, uint32_t scope)
 {
-	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "collision"))
 			load_collision(load, child, index, scope);

@@ -1,7 +1,6 @@
 #include "sdf/load.h"
 
 #include "sdf/bare.h"
-#include "sdf/vocabulary.h"
 #include "sdf/xml.h"
 
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static void add_message(struct load *load, enum sdf_severity severity, troupe_st
 		load->first = line;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, line.text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, line.text)});
 }
 
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...)
@@ -61,26 +60,6 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 	va_end(args);
 }
 
-void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *around)
-{
-	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
-	for (const struct sdf_element *child = element->child; child; child = child->next) {
-		if (vocabulary_look(entry, child->name) != VOCABULARY_UNKNOWN)
-			continue;
-		char kind[128];
-		size_t length = strlen(element->name) + strlen(child->name);
-		if (length + 2 > sizeof kind) /* nobody's typing error */
-			continue;
-		memcpy(kind, element->name, strlen(element->name) + 1);
-		strcat(strcat(kind, "/"), child->name);
-		uint32_t before = load->sdf->messages.count;
-		load_warn_once(
-			load, kind, child, "<%s> in <%s> is not known and is ignored", child->name, element->name);
-		if (load->sdf->messages.count > before)
-			load->sdf->messages.at[before].ignored = true;
-	}
-}
-
 /* The values' own functions have already put file:line before their text. */
 static void report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity)
 {
@@ -91,7 +70,7 @@ static void report_value(struct load *load, const struct troupe_error *error, en
 		load->first = *error;
 	}
 	if (sdf->messages.count < SDF_MESSAGES_MAX)
-		vec_push(&sdf->messages, (struct sdf_message){severity, false, arena_strdup(&sdf->arena, error->text)});
+		vec_push(&sdf->messages, (struct sdf_message){severity, arena_strdup(&sdf->arena, error->text)});
 }
 
 void load_double(
@@ -351,7 +330,6 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 static void load_root(struct load *load, const struct sdf_element *root)
 {
 	const struct sdf_element *world = sdf_child(root, "world", NULL), *bare = NULL;
-	load_warn_unknown(load, root, "");
 	if (bare_wanted(load)) {
 		bare = bare_choose(load, root);
 		if (bare)
@@ -492,29 +470,48 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	return status;
 }
 
-troupe_status sdf_load_file(
-	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
+/* What comes of a file that cannot be read. */
+static struct sdf *unread(const char *path, const struct troupe_error *why)
 {
-	const char *text;
-	size_t bytes;
-	struct troupe_error why;
-	struct files own = {0};
-	struct files *files = options && options->files ? options->files : &own;
-	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
-	bool read = !status;
-	if (read)
-		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
-	files_fini(&own);
-	if (read)
-		return status;
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
-	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, false, arena_strdup(&sdf->arena, why.text)});
+	vec_push(&sdf->messages, (struct sdf_message){SDF_ERROR, arena_strdup(&sdf->arena, why->text)});
 	sdf->error_count = 1;
-	if (error)
-		*error = why;
-	*ret_sdf = sdf;
+	return sdf;
+}
+
+/* sought: it was looked for by its name, too, and not found. */
+static troupe_status load_path(const char *path, bool sought, const struct sdf_options *options, struct sdf **ret_sdf,
+	struct troupe_error *error)
+{
+	const char *text;
+	size_t bytes;
+	struct troupe_error why, more;
+	struct files own = {0};
+	struct files *files = options && options->files ? options->files : &own;
+	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
+	if (!status) {
+		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
+	} else {
+		(void)fail(&more, status, "%s%s", why.text,
+			sought ? "; and there is no world of that name in a resource path, or among those of troupe"
+			       : "");
+		*ret_sdf = unread(path, &more);
+		if (error)
+			*error = more;
+	}
+	files_fini(&own);
+	return status;
+}
+
+troupe_status sdf_load_file(
+	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)
+{
+	bool find = options && options->find;
+	char *found = find ? sdf_find_file(path, ".sdf", options) : NULL;
+	troupe_status status = load_path(found ? found : path, find && !found && *path != '/', options, ret_sdf, error);
+	free(found);
 	return status;
 }
 

@@ -66,8 +66,6 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 /* The same unless a warning of that kind was given before. */
 void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
-/* One warning for each name of a child that the vocabulary does not know; the element must be in it. */
-void load_warn_unknown(struct load *load, const struct sdf_element *element, const char *around);
 
 /* sdf_child_...() with the problem reported; *value then stays as it was. */
 void load_double(

@@ -27,7 +27,6 @@ void load_frame(struct load *load, const struct sdf_element *element, uint32_t m
 static void load_model_children(struct load *load, const struct sdf_element *element, uint32_t index, uint32_t scope)
 {
 	bool is_static = load->world->models.at[index].is_static;
-	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "link"))
 			load_link(load, child, index, scope);

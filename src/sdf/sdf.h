@@ -295,7 +295,6 @@ enum sdf_severity { SDF_WARNING, SDF_ERROR };
 
 struct sdf_message {
 	enum sdf_severity severity;
-	bool ignored;     /* says of one element what sdf_list_ignored() says of all of its kind */
 	const char *text; /* "file:line: what is wrong: what was expected", one line */
 };
 
@@ -323,6 +322,7 @@ struct sdf_options {
 	const char *const *resource_paths;
 	bool use_environment;
 	struct files *files; /* what is read is read through it; NULL: from the file system */
+	bool find;           /* sdf_load_file() looks for a world of that name, by sdf_find_file() */
 	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become
@@ -333,6 +333,11 @@ struct sdf_options {
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };
+
+/* The file that a person means by a name such as "warehouse", of names that end in `ending` (".sdf"): the path as it is
+ * or, when there is no such file, with the ending; then the same in the resource paths, in the environment's folders,
+ * and among the worlds that come with troupe. To be freed; NULL: there is none. */
+char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options);
 
 /* Loads a file. Collects as many errors as it can: all are in (*ret_sdf)->messages, the first also in *error.
  * Returns TROUPE_OK with *ret_sdf set, also when there are warnings; TROUPE_EWORLD, TROUPE_EIO or TROUPE_ELIMIT
@@ -355,11 +360,13 @@ struct sdf_ignored {
 	const struct sdf_element *first; /* the first of them */
 	uint32_t count;
 	bool known; /* SDF has such an element; false: nobody knows it */
+	bool aside; /* the motion of the models does not depend on it: pictures, sound, wall time */
 };
 
-/* What is ignored, in the order of the file, one entry for each parent and name; prefixed elements and what stands in
- * plug-ins, sensors, visuals and lights are their readers' business. *ret_count of them, to be freed with free(); the
- * names are the sdf's. */
+/* The ignored elements, in the order of the file, one entry for each parent and name. Not listed: prefixed elements,
+ * and elements in plug-ins, sensors, visuals, lights and actors. Of a file that could not be read as SDF: the elements
+ * that SDF does not know, as they stand in this file. *ret_count entries, to be freed with free(); the names are the
+ * sdf's. */
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count);
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);

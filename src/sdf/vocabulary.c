@@ -10,53 +10,62 @@
 struct vocabulary_entry {
 	const char *around, *name; /* around NULL: anything */
 	const char *const *used;
-	const char *const *idle;
+	const char *const *idle;  /* ignored */
+	const char *const *aside; /* ignored, and no motion depends on it */
 };
 
 static const struct vocabulary_entry table[] = {
-	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL},
+	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL, NULL},
 	{NULL, "world",
-		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin",
-			"spherical_coordinates", "pose"),
-		WORDS("audio", "wind", "magnetic_field", "atmosphere", "gui", "scene", "road", "state", "population")},
-	{"world", "physics",
-		WORDS("max_step_size", "real_time_factor", "real_time_update_rate", "max_contacts", "gravity", "ode"),
-		WORDS("dart", "simbody", "bullet", "magnetic_field")},
-	{"physics", "ode", WORDS("solver", "constraints"), NULL},
+		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose"),
+		WORDS("wind", "state", "population"),
+		WORDS("audio", "magnetic_field", "atmosphere", "gui", "scene", "road", "spherical_coordinates")},
+	{"world", "physics", WORDS("max_step_size", "real_time_factor", "gravity", "ode"),
+		WORDS("max_contacts", "dart", "simbody", "bullet"), WORDS("real_time_update_rate", "magnetic_field")},
+	{"physics", "ode", WORDS("solver", "constraints"), NULL, NULL},
+	{"ode", "solver", WORDS("type", "iters", "sor"),
+		WORDS("min_step_size", "precon_iters", "use_dynamic_moi_rescaling", "friction_model"),
+		WORDS("island_threads", "thread_position_correction")},
+	{"ode", "constraints", WORDS("cfm", "erp", "contact_max_correcting_vel", "contact_surface_layer"), NULL, NULL},
 	{NULL, "model",
 		WORDS("static", "self_collide", "allow_auto_disable", "include", "frame", "pose", "link", "joint",
 			"plugin", "model"),
-		WORDS("enable_wind", "gripper", "model_state")},
+		WORDS("enable_wind", "gripper", "model_state"), NULL},
 	{NULL, "link",
 		WORDS("gravity", "self_collide", "kinematic", "pose", "inertial", "velocity_decay", "collision",
 			"visual", "sensor", "light", "plugin", "frame"),
-		WORDS("enable_wind", "must_be_base_link", "projector", "audio_sink", "audio_source", "battery",
-			"particle_emitter")},
-	{NULL, "velocity_decay", WORDS("linear", "angular"), NULL},
+		WORDS("enable_wind", "must_be_base_link", "battery"),
+		WORDS("projector", "audio_sink", "audio_source", "particle_emitter")},
+	{NULL, "velocity_decay", WORDS("linear", "angular"), NULL, NULL},
 	{NULL, "inertial", WORDS("pose", "mass", "inertia", "density"),
-		WORDS("fluid_added_mass", "auto_inertia_params", "frame")},
-	{NULL, "inertia", WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), NULL},
-	{NULL, "collision", WORDS("pose", "geometry", "surface", "max_contacts", "laser_retro", "density"),
-		WORDS("auto_inertia_params", "frame")},
-	{"collision", "surface", WORDS("bounce", "friction", "contact"), WORDS("soft_contact")},
-	{NULL, "bounce", WORDS("restitution_coefficient", "threshold"), NULL},
-	{NULL, "friction", WORDS("ode", "bullet"), WORDS("torsional")},
-	{"friction", "ode", WORDS("mu", "mu2", "fdir1", "slip1", "slip2"), NULL},
-	{"friction", "bullet", WORDS("friction", "friction2", "fdir1"), WORDS("rolling_friction")},
-	{"surface", "contact", WORDS("ode", "collide_bitmask", "category_bitmask", "collide_without_contact"),
-		WORDS("collide_without_contact_bitmask", "poissons_ratio", "elastic_modulus", "bullet")},
-	{"contact", "ode", WORDS("kp", "kd", "max_vel", "min_depth", "soft_cfm", "soft_erp"), NULL},
+		WORDS("fluid_added_mass", "auto_inertia_params", "frame"), NULL},
+	{NULL, "inertia", WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), NULL, NULL},
+	{NULL, "collision", WORDS("pose", "geometry", "surface", "max_contacts", "density"),
+		WORDS("auto_inertia_params", "frame"), WORDS("laser_retro")},
+	{"collision", "surface", WORDS("bounce", "friction", "contact"), WORDS("soft_contact"), NULL},
+	{NULL, "bounce", WORDS("restitution_coefficient", "threshold"), NULL, NULL},
+	{NULL, "friction", WORDS("ode", "bullet"), WORDS("torsional"), NULL},
+	{"friction", "ode", WORDS("mu", "mu2", "fdir1", "slip1", "slip2"), NULL, NULL},
+	{"friction", "bullet", WORDS("friction", "friction2", "fdir1"), WORDS("rolling_friction"), NULL},
+	{"surface", "contact", WORDS("ode", "collide_bitmask", "category_bitmask"),
+		WORDS("collide_without_contact", "collide_without_contact_bitmask", "poissons_ratio", "elastic_modulus",
+			"bullet"),
+		NULL},
+	{"contact", "ode", WORDS("kp", "kd", "max_vel", "min_depth", "soft_cfm", "soft_erp"), NULL, NULL},
 	{NULL, "joint",
 		WORDS("parent", "child", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
 			"screw_thread_pitch", "axis", "axis2", "sensor", "pose", "frame"),
-		WORDS("physics")},
-	{NULL, "axis", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame"), WORDS("initial_position", "mimic")},
-	{NULL, "axis2", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame"),
-		WORDS("initial_position", "mimic")},
-	{NULL, "dynamics", WORDS("damping", "friction", "spring_reference", "spring_stiffness"), NULL},
-	{NULL, "limit", WORDS("lower", "upper", "effort", "velocity", "stiffness", "dissipation"), NULL},
-	{NULL, "frame", WORDS("pose"), NULL},
-	{NULL, "include", WORDS("uri", "name", "pose", "static", "placement_frame", "plugin"), WORDS("model_state")},
+		WORDS("physics"), NULL},
+	{NULL, "axis", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame", "mimic"), WORDS("initial_position"),
+		NULL},
+	{NULL, "axis2", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame", "mimic"), WORDS("initial_position"),
+		NULL},
+	{NULL, "mimic", WORDS("multiplier", "offset", "reference"), NULL, NULL},
+	{NULL, "dynamics", WORDS("damping", "friction", "spring_reference", "spring_stiffness"), NULL, NULL},
+	{NULL, "limit", WORDS("lower", "upper", "effort", "velocity", "stiffness", "dissipation"), NULL, NULL},
+	{NULL, "frame", WORDS("pose"), NULL, NULL},
+	{NULL, "include", WORDS("uri", "name", "pose", "static", "placement_frame", "plugin"), WORDS("model_state"),
+		NULL},
 };
 
 const struct vocabulary_entry *vocabulary_find(const char *around, const char *name)
@@ -81,6 +90,8 @@ enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const
 		return VOCABULARY_USED;
 	if (is_one_of(entry->idle, name))
 		return VOCABULARY_IDLE;
+	if (is_one_of(entry->aside, name))
+		return VOCABULARY_ASIDE;
 	return strchr(name, ':') ? VOCABULARY_FOREIGN : VOCABULARY_UNKNOWN;
 }
 
@@ -90,12 +101,15 @@ struct listing {
 	VEC(struct sdf_ignored) all;
 	struct map index;   /* "around/name" -> in all */
 	struct arena arena; /* the map's keys */
+	bool unread;        /* of a file that could not be read as SDF: its elements as they stand there */
 };
 
-static void count(
-	struct listing *listing, const struct sdf_element *around, const struct sdf_element *element, bool known)
+static void count(struct listing *listing, const struct sdf_element *around, const struct sdf_element *element,
+	enum vocabulary_word word)
 {
 	uint32_t index;
+	if (listing->unread && word != VOCABULARY_UNKNOWN)
+		return;
 	const char *key = arena_printf(&listing->arena, "%.100s/%.100s", around->name, element->name);
 	if (map_find(&listing->index, key, &index)) {
 		listing->all.at[index].count++;
@@ -104,33 +118,33 @@ static void count(
 	if (listing->all.count == SDF_IGNORED_MAX)
 		return;
 	map_add(&listing->index, key, listing->all.count);
-	vec_push(&listing->all, (struct sdf_ignored){around->name, element->name, element, 1, known});
+	vec_push(&listing->all, (struct sdf_ignored){.parent = around->name,
+					.name = element->name,
+					.first = element,
+					.count = 1,
+					.known = word != VOCABULARY_UNKNOWN,
+					.aside = word == VOCABULARY_ASIDE});
 }
 
-/* As deep as the table goes. Models are walked one by one, as the loader left them. */
+/* As deep as the table goes. The models of a file that was read are walked one by one, as the loader left them. */
 static void walk(struct listing *listing, const char *around, const struct sdf_element *element)
 {
 	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
-	for (const struct sdf_element *child = entry ? element->child : NULL; child; child = child->next)
-		switch (vocabulary_look(entry, child->name)) {
-		case VOCABULARY_USED:
-			if (!xml_is(child, "model") && child->child)
-				walk(listing, element->name, child);
-			break;
-		case VOCABULARY_IDLE:
-			count(listing, element, child, true);
-			break;
-		case VOCABULARY_UNKNOWN:
-			count(listing, element, child, false);
-			break;
-		case VOCABULARY_FOREIGN:
-			break;
-		}
+	for (const struct sdf_element *child = entry ? element->child : NULL; child; child = child->next) {
+		enum vocabulary_word word = vocabulary_look(entry, child->name);
+		bool apart = !listing->unread && (xml_is(child, "model") || xml_is(child, "world"));
+		if (word == VOCABULARY_USED && child->child && !apart)
+			walk(listing, element->name, child);
+		else if (word != VOCABULARY_USED && word != VOCABULARY_FOREIGN)
+			count(listing, element, child, word);
+	}
 }
 
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count)
 {
-	struct listing listing = {0};
+	struct listing listing = {.unread = !sdf->worlds.count};
+	if (sdf->root)
+		walk(&listing, "", sdf->root);
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		if (world->element)

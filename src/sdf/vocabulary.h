@@ -1,5 +1,5 @@
-/* Which elements there are, and which of them do anything here: one table, for warnings while loading and for the list
- * of what is ignored. */
+/* Which elements there are, and which of them do anything here: one table, from which the list of ignored elements is
+ * made (sdf_list_ignored()). */
 #ifndef SDF_VOCABULARY_H
 #define SDF_VOCABULARY_H
 
@@ -7,7 +7,8 @@
 
 enum vocabulary_word {
 	VOCABULARY_UNKNOWN,
-	VOCABULARY_IDLE, /* in the specification, but nothing reads it here */
+	VOCABULARY_IDLE,  /* in the specification, but nothing reads it here */
+	VOCABULARY_ASIDE, /* the same, and the motion of the models does not depend on it: pictures, sound, wall time */
 	VOCABULARY_USED,
 	VOCABULARY_FOREIGN, /* somebody's own, by its prefix */
 };

@@ -107,7 +107,6 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 
 static void load_world_children(struct load *load, const struct sdf_element *element)
 {
-	load_warn_unknown(load, element, "");
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "model"))
 			load_model(load, child, SDF_NONE, FRAMES_WORLD, false);

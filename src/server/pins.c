@@ -18,50 +18,122 @@ static troupe_status parse(const char *pin, char **ret_name, uint32_t *ret_secon
 	return TROUPE_OK;
 }
 
-/* Whether one before it is of the same name. */
-static bool is_repeated(const char *const *pins, const char *const *pin, size_t length)
+struct pinned { /* a level, or else a model */
+	struct scene *scene;
+	bool level;
+	uint32_t index;
+};
+
+struct candidates {
+	struct pinned first;
+	uint32_t count;
+	const char *names[2]; /* of the first two, for messages */
+	const char *kinds[2];
+};
+
+static void add(struct candidates *found, struct pinned pinned, const char *kind, const char *name)
 {
-	for (; pins < pin; pins++)
-		if (!strncmp(*pins, *pin, length) && (*pins)[length] == '=' && !strchr(*pins + length + 1, '='))
-			return true;
-	return false;
+	if (!found->count)
+		found->first = pinned;
+	if (found->count < ARRAY_LEN(found->names)) {
+		found->kinds[found->count] = kind;
+		found->names[found->count] = name;
+	}
+	found->count++;
 }
 
-static bool pin_in(struct scene *scene, const char *name, uint32_t secondary)
+/* A model can be meant by its own name or by that of its performer. */
+static void find(struct scene *scene, const char *name, struct candidates *found)
 {
-	uint32_t model = scene_find_model(scene, name);
-	if (model != SCENE_NONE && (scene->models[model].performer || scene->models[model].body_count)) {
-		scene->models[model].pin = secondary;
-		return true;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		bool pinnable = model->performer || model->body_count;
+		bool named = !strcmp(model->name, name);
+		bool performs = model->performer_name && !strcmp(model->performer_name, name);
+		if (pinnable && (named || performs))
+			add(found, (struct pinned){scene, false, m}, named ? "model" : "performer of model",
+				model->name);
 	}
 	for (uint32_t l = 0; l < scene->level_count; l++)
-		if (!strcmp(scene->levels[l].name, name)) {
-			scene->levels[l].pin = secondary;
-			return true;
-		}
-	return false;
+		if (!strcmp(scene->levels[l].name, name))
+			add(found, (struct pinned){scene, true, l}, "level", scene->levels[l].name);
+}
+
+/* Of several worlds each may have something of that name, but only one thing. */
+static troupe_status find_one(struct troupe_server *server, uint32_t world, const char *pin, const char *name,
+	struct pinned *ret_pinned, bool *ret_found, struct troupe_error *error)
+{
+	struct candidates found = {0};
+	find(server->worlds[world].scene, name, &found);
+	*ret_found = found.count > 0;
+	*ret_pinned = found.first;
+	if (found.count < 2)
+		return TROUPE_OK;
+	return fail(error, TROUPE_EWORLD,
+		"pin '%s': '%s' is the %s '%s' and the %s '%s': expected a name that means one of them only", pin, name,
+		found.kinds[0], found.names[0], found.kinds[1], found.names[1]);
+}
+
+/* The pin before this one of the same thing; NULL: none. */
+static const char *same_before(
+	struct troupe_server *server, const char *const *pin, uint32_t world, const struct pinned *pinned)
+{
+	for (const char *const *other = server->def.pins; other < pin; other++) {
+		struct candidates found = {0};
+		char *name = NULL;
+		uint32_t secondary;
+		if (parse(*other, &name, &secondary, NULL))
+			continue;
+		find(server->worlds[world].scene, name, &found);
+		free(name);
+		if (found.count && found.first.level == pinned->level && found.first.index == pinned->index)
+			return *other;
+	}
+	return NULL;
+}
+
+static troupe_status pin_in(struct troupe_server *server, uint32_t world, const char *const *pin, const char *name,
+	uint32_t secondary, bool *ret_found, struct troupe_error *error)
+{
+	struct pinned pinned;
+	troupe_status status = find_one(server, world, *pin, name, &pinned, ret_found, error);
+	if (status || !*ret_found)
+		return status;
+	const char *before = same_before(server, pin, world, &pinned);
+	if (before)
+		return fail(error, TROUPE_EWORLD,
+			"pin '%s': '%s' is pinned twice: expected once; pin '%s' is of it, too", *pin, name, before);
+	if (pinned.level)
+		pinned.scene->levels[pinned.index].pin = secondary;
+	else
+		pinned.scene->models[pinned.index].pin = pinned.scene->models[pinned.index].home_pin = secondary;
+	return TROUPE_OK;
+}
+
+static troupe_status pin_one(struct troupe_server *server, const char *const *pin, struct troupe_error *error)
+{
+	char *name = NULL;
+	uint32_t secondary = 0;
+	bool found = false;
+	troupe_status status = parse(*pin, &name, &secondary, error);
+	for (uint32_t i = 0; !status && i < server->world_count; i++) {
+		bool here = false;
+		status = pin_in(server, i, pin, name, secondary, &here, error);
+		found |= here;
+	}
+	if (!status && !found)
+		status = fail(error, TROUPE_EWORLD,
+			"pin '%s': %s has no '%s' that can be pinned: expected a performer, a model that can move, or "
+			"a level",
+			*pin, server->sdf->path, name);
+	free(name);
+	return status;
 }
 
 troupe_status server_pin(struct troupe_server *server, struct troupe_error *error)
 {
-	for (const char *const *pin = server->def.pins; pin && *pin; pin++) {
-		char *name = NULL;
-		uint32_t secondary = 0;
-		bool found = false;
-		troupe_status status = parse(*pin, &name, &secondary, error);
-		if (!status && is_repeated(server->def.pins, pin, strlen(name)))
-			status =
-				fail(error, TROUPE_EWORLD, "pin '%s': '%s' is pinned twice: expected once", *pin, name);
-		for (uint32_t i = 0; !status && i < server->world_count; i++)
-			found |= pin_in(server->worlds[i].scene, name, secondary);
-		if (!status && !found)
-			status = fail(error, TROUPE_EWORLD,
-				"pin '%s': %s has no '%s' that can be pinned: expected a performer, a model that can "
-				"move, or a level",
-				*pin, server->sdf->path, name);
-		free(name);
-		if (status)
-			return status;
-	}
-	return TROUPE_OK;
+	troupe_status status = TROUPE_OK;
+	for (const char *const *pin = server->def.pins; pin && *pin && !status; pin++)
+		status = pin_one(server, pin, error);
+	return status;
 }

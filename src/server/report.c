@@ -66,7 +66,8 @@ static void add_model(const struct server_world *world, uint32_t model, struct t
 		text_add(out, i ? ", " : "");
 		text_add_double(out, numbers[i]);
 	}
-	text_add(out, "], \"asleep\": %s", primary_rests(&world->primary, model) ? "true" : "false");
+	text_add(out, "], \"asleep\": %s, \"id\": %" PRIu64, primary_rests(&world->primary, model) ? "true" : "false",
+		world->scene->models[model].id);
 	const struct system_set *set = &world->systems->sets[model];
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];

@@ -5,6 +5,7 @@
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
+#include "system/ignored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,17 +84,33 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
+static void warn_of_ignored(const struct troupe_server *server)
+{
+	struct ignored_list list = {0};
+	ignored_find(server->sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++)
+		if (!list.all.at[i].aside)
+			server_warn(server, ignored_warning(&list, &list.all.at[i]));
+	ignored_fini(&list);
+}
+
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
-	const struct troupe_server_def *def = &server->def;
-	struct sdf_options options = {
-		.resource_paths = def->resource_paths, .use_environment = !def->resume_path, .files = &server->files};
+	struct troupe_server_def *def = &server->def;
+	struct sdf_options options = {.resource_paths = def->resource_paths,
+		.use_environment = !def->resume_path,
+		.files = &server->files,
+		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
 	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
+	if (server->sdf) {
+		def->world_path = server->sdf->path; /* where it was found */
+		warn_of_ignored(server);
+	}
 	if (!status && !server->sdf->worlds.count)
 		status = fail(error, TROUPE_EWORLD, "%s: no <world> in it", def->world_path);
 	return status;

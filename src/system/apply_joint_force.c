@@ -15,7 +15,8 @@ static troupe_status configure(
 	system->words = FORCE_WORDS;
 	troupe_status status = builtin_find_joints(system, plugin, "joint_name", arena, joints, error);
 	if (!status)
-		status = builtin_add_joint_topic(system, plugin, joints->first_name, "cmd_force", arena, error);
+		status = builtin_add_joint_topic(
+			system, plugin, joints->first_name, "cmd_force", &(struct builtin_input){0}, arena, error);
 	return status;
 }
 

@@ -184,14 +184,10 @@ static void clean_topic(char *topic)
 	*to = '\0';
 }
 
-troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
-	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
-	struct troupe_error *error)
+/* from: for messages. */
+static troupe_status add_topic(struct system *system, const struct sdf_element *plugin, const struct sdf_element *from,
+	char *name, const struct message_schema *schema, uint32_t tag, struct troupe_error *error)
 {
-	const struct sdf_element *given = child ? sdf_child(plugin, child, NULL) : NULL;
-	const struct sdf_element *from = given && *given->text ? given : plugin;
-	char *name = from == plugin ? arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual)
-				    : arena_printf(arena, "/%s", given->text);
 	clean_topic(name);
 	if (!name[1] || strlen(name) > TOPIC_BYTES_MAX)
 		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%.40s' has %zu bytes: expected 2 to %d", from->file,
@@ -203,12 +199,74 @@ troupe_status builtin_add_topic(struct system *system, const struct sdf_element 
 	return TROUPE_OK;
 }
 
-troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,
-	const char *usual, struct arena *arena, struct troupe_error *error)
+/* The child, when it is there and says something. */
+static const struct sdf_element *said(const struct sdf_element *plugin, const char *child)
 {
-	const char *sub = sdf_child_text(plugin, "sub_topic");
-	const char *rest = sub && *sub ? sub : arena_printf(arena, "joint/%s/%s", joint, usual);
-	return builtin_add_topic(system, plugin, "topic", rest, &message_double, 0, arena, error);
+	const struct sdf_element *given = child ? sdf_child(plugin, child, NULL) : NULL;
+	return given && *given->text ? given : NULL;
+}
+
+troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
+	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
+	struct troupe_error *error)
+{
+	const struct sdf_element *given = said(plugin, child);
+	char *name = given ? arena_printf(arena, "/%s", given->text)
+			   : arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual);
+	return add_topic(system, plugin, given ? given : plugin, name, schema, tag, error);
+}
+
+troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,
+	const char *usual, const struct builtin_input *input, struct arena *arena, struct troupe_error *error)
+{
+	const struct message_schema *schema = input->of_actuators ? &message_actuators : &message_double;
+	const struct sdf_element *sub = said(plugin, "sub_topic");
+	if (input->of_actuators && !sub && !said(plugin, "topic"))
+		return add_topic(system, plugin, plugin, arena_printf(arena, "/actuators"), schema, 0, error);
+	const char *rest = sub ? sub->text : arena_printf(arena, "joint/%s/%s", joint, usual);
+	return builtin_add_topic(system, plugin, "topic", rest, schema, 0, arena, error);
+}
+
+/* --- messages for one joint ----------------------------------------------------------------------------------------
+ */
+
+troupe_status builtin_read_input(
+	const struct sdf_element *plugin, uint32_t slot, struct builtin_input *ret_input, struct troupe_error *error)
+{
+	struct builtin_input input = {.slot = slot};
+	double number = 0;
+	troupe_status status = sdf_child_bool(plugin, "use_actuator_msg", &input.of_actuators, error);
+	if (!status && input.of_actuators && !said(plugin, "actuator_number"))
+		return fail(error, TROUPE_EINVAL,
+			"%s:%u: <use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0",
+			plugin->file, plugin->line);
+	if (!status)
+		status = sdf_child_double(plugin, "actuator_number", 0, MESSAGE_ITEMS_MAX - 1, &number, error);
+	if (!status && number != floor(number))
+		return fail(error, TROUPE_EWORLD, "%s:%u: <actuator_number> is %g: expected a whole number",
+			plugin->file, plugin->line, number);
+	input.number = (uint32_t)number;
+	if (!status)
+		*ret_input = input;
+	return status;
+}
+
+troupe_status builtin_check_input(
+	const struct builtin_input *input, const char *joint, const struct message *message, struct troupe_error *error)
+{
+	if (!input->of_actuators || input->number < message->value[input->slot])
+		return TROUPE_OK;
+	return fail(error, TROUPE_ECOMMAND,
+		"joint '%.100s' is actuator %u, from 0, of %s: expected more than %.0f numbers", joint, input->number,
+		message_actuators.fields[input->slot].path, message->value[input->slot]);
+}
+
+double builtin_input_of(const struct builtin_input *input, const struct message *message, double otherwise)
+{
+	if (!input->of_actuators)
+		return message->value[0];
+	return input->number < message->value[input->slot] ? message_numbers(message, input->slot)[input->number]
+							   : otherwise;
 }
 
 /* --- numbers -------------------------------------------------------------------------------------------------------

@@ -60,10 +60,26 @@ troupe_status builtin_add_topic(struct system *system, const struct sdf_element 
 	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
 	struct troupe_error *error);
 
-/* A joint system's: <topic>, else "/model/NAME/" and <sub_topic>, else /model/NAME/joint/JOINT/ and the usual rest. It
- * takes a Double, with tag 0. */
+/* Where a joint system finds its number in a message: the data of a Double or, with <use_actuator_msg>, the number
+ * <actuator_number>, from 0, of a list of Actuators. */
+struct builtin_input {
+	bool of_actuators;
+	uint32_t slot, number; /* of Actuators */
+};
+
+/* Reads it; slot: of Actuators. Actuators without their number: TROUPE_EINVAL. */
+troupe_status builtin_read_input(
+	const struct sdf_element *plugin, uint32_t slot, struct builtin_input *ret_input, struct troupe_error *error);
+/* Whether the number is in the message; TROUPE_ECOMMAND with the joint's name otherwise. */
+troupe_status builtin_check_input(const struct builtin_input *input, const char *joint, const struct message *message,
+	struct troupe_error *error);
+/* The number; `otherwise` when the message does not have it. */
+double builtin_input_of(const struct builtin_input *input, const struct message *message, double otherwise);
+
+/* A joint system's topic, with tag 0: <topic>, else "/model/NAME/" and <sub_topic>, else /actuators for a system that
+ * takes Actuators and /model/NAME/joint/JOINT/ and the usual rest for one that takes a Double. */
 troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,
-	const char *usual, struct arena *arena, struct troupe_error *error);
+	const char *usual, const struct builtin_input *input, struct arena *arena, struct troupe_error *error);
 
 /* A numeric parameter: into *value, which holds the default. */
 struct builtin_number {

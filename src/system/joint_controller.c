@@ -4,6 +4,7 @@
 
 struct config {
 	struct builtin_joints joints;
+	struct builtin_input input;
 	struct builtin_pid pid;
 	double initial_velocity;
 	bool by_force;
@@ -37,7 +38,10 @@ static troupe_status configure(
 	if (!status)
 		status = read_parameters(plugin, config, error);
 	if (!status)
-		status = builtin_add_joint_topic(system, plugin, config->joints.first_name, "cmd_vel", arena, error);
+		status = builtin_read_input(plugin, MESSAGE_ACTUATORS_VELOCITY, &config->input, error);
+	if (!status)
+		status = builtin_add_joint_topic(
+			system, plugin, config->joints.first_name, "cmd_vel", &config->input, arena, error);
 	return status;
 }
 
@@ -47,10 +51,20 @@ static void init(const struct system *system, uint64_t *words)
 	((struct velocity_words *)(void *)words)->target = config->initial_velocity;
 }
 
+static troupe_status check(
+	const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error)
+{
+	const struct config *config = system->config;
+	(void)tag;
+	return builtin_check_input(&config->input, config->joints.first_name, message, error);
+}
+
 static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
 {
-	(void)system, (void)tag;
-	((struct velocity_words *)(void *)words)->target = message->value[0];
+	const struct config *config = system->config;
+	struct velocity_words *w = (void *)words;
+	(void)tag;
+	w->target = builtin_input_of(&config->input, message, w->target);
 }
 
 static void pre_update(const struct system *system, const struct system_step *step, uint64_t *words)
@@ -69,6 +83,7 @@ const struct system_ops joint_controller_ops = {
 	.names = BUILTIN_NAMES("JointController"),
 	.configure = configure,
 	.init = init,
+	.check = check,
 	.command = command,
 	.pre_update = pre_update,
 };

@@ -29,13 +29,20 @@ static const struct message_field twist_fields[] = {
 static const struct message_field double_fields[] = {{"data", MESSAGE_DOUBLE}};
 static const struct message_field bool_fields[] = {{"data", MESSAGE_BOOL}};
 static const struct message_field world_control_fields[] = {
-	{"pause", MESSAGE_BOOL},
-	{"step", MESSAGE_BOOL},
-	{"multi_step", MESSAGE_UINT},
-	{"reset.all", MESSAGE_BOOL},
-	{"reset.time_only", MESSAGE_BOOL},
-	{"reset.model_only", MESSAGE_BOOL},
-	{"seed", MESSAGE_UINT},
+	[MESSAGE_CONTROL_PAUSE] = {"pause", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_STEP] = {"step", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_MULTI_STEP] = {"multi_step", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RESET_ALL] = {"reset.all", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_RESET_TIME] = {"reset.time_only", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_RESET_MODELS] = {"reset.model_only", MESSAGE_BOOL},
+	[MESSAGE_CONTROL_SEED] = {"seed", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RUN_TO_SEC] = {"run_to_sim_time.sec", MESSAGE_UINT},
+	[MESSAGE_CONTROL_RUN_TO_NSEC] = {"run_to_sim_time.nsec", MESSAGE_UINT},
+};
+static const struct message_field actuators_fields[] = {
+	[MESSAGE_ACTUATORS_POSITION] = {"position", MESSAGE_NUMBERS},
+	[MESSAGE_ACTUATORS_VELOCITY] = {"velocity", MESSAGE_NUMBERS},
+	[MESSAGE_ACTUATORS_NORMALIZED] = {"normalized", MESSAGE_NUMBERS},
 };
 static const struct message_field entity_factory_fields[] = {
 	[MESSAGE_FACTORY_SDF] = {"sdf", MESSAGE_STRING},
@@ -104,6 +111,7 @@ static const struct message_field performer_fields[] = {
 	[MESSAGE_PERFORMER_SIZE_Y] = {"size.y", MESSAGE_DOUBLE},
 	[MESSAGE_PERFORMER_SIZE_Z] = {"size.z", MESSAGE_DOUBLE},
 	[MESSAGE_PERFORMER_REMOVE] = {"remove", MESSAGE_BOOL},
+	[MESSAGE_PERFORMER_SECONDARY] = {"secondary", MESSAGE_UINT},
 };
 _Static_assert(ARRAY_LEN(entity_factory_fields) == MESSAGE_FACTORY_SLOTS, "");
 _Static_assert(ARRAY_LEN(pose_fields) == MESSAGE_POSE_END, "");
@@ -112,7 +120,10 @@ _Static_assert((int)MESSAGE_FACTORY_SLOTS <= (int)MESSAGE_SLOTS_MAX, "the longes
 const struct message_schema message_twist = {.type = "gz.msgs.Twist", FIELDS(twist_fields)};
 const struct message_schema message_double = {.type = "gz.msgs.Double", FIELDS(double_fields)};
 const struct message_schema message_bool = {.type = "gz.msgs.Boolean", FIELDS(bool_fields)};
-const struct message_schema message_world_control = {.type = "gz.msgs.WorldControl", FIELDS(world_control_fields)};
+const struct message_schema message_world_control = {
+	.type = "gz.msgs.WorldControl", FIELDS(world_control_fields), .headers = true};
+const struct message_schema message_actuators = {
+	.type = "gz.msgs.Actuators", FIELDS(actuators_fields), .headers = true};
 
 const struct message_schema message_entity_factory = {
 	.type = "gz.msgs.EntityFactory",
@@ -160,8 +171,9 @@ void message_fini(struct message *message)
 	if (!more)
 		return;
 	for (uint32_t i = 0; i < more->item_count; i++)
-		free(more->items[i].more); /* an item has no items */
+		message_fini(&more->items[i]); /* an item has no items */
 	free(more->items);
+	free(more->numbers);
 	free(more);
 	message->more = NULL;
 }
@@ -169,6 +181,11 @@ void message_fini(struct message *message)
 const char *message_string(const struct message *message, uint32_t slot)
 {
 	return message->more ? message->more->bytes + message->more->string_at[slot] : "";
+}
+
+const double *message_numbers(const struct message *message, uint32_t slot)
+{
+	return message->more && message->more->numbers ? message->more->numbers + message->more->number_at[slot] : NULL;
 }
 
 uint32_t message_item_count(const struct message *message)
@@ -186,10 +203,10 @@ size_t message_more_bytes(const struct message *message)
 	const struct message_more *more = message->more;
 	if (!more)
 		return 0;
-	size_t bytes = sizeof *more + more->byte_count + more->item_count * sizeof *more->items;
+	size_t bytes = sizeof *more + more->byte_count + more->number_count * sizeof *more->numbers +
+		       more->item_count * sizeof *more->items;
 	for (uint32_t i = 0; i < more->item_count; i++)
-		if (more->items[i].more)
-			bytes += sizeof *more + more->items[i].more->byte_count;
+		bytes += message_more_bytes(&more->items[i]);
 	return bytes;
 }
 

@@ -3,8 +3,9 @@
  * with its place.
  *
  * A message becomes numbers: each leaf of the schema has a slot. Slots not named in the text hold the default 0 and are
- * marked as not given. Texts, and the parts of a message that repeats, lie behind one pointer, which is NULL in the
- * many messages that have neither: these are copied by value, and millions of them may wait in a queue. */
+ * marked as not given. Texts, lists of numbers, and the parts of a message that repeats, lie behind one pointer, which
+ * is NULL in the many messages that have none of these: they are copied by value, and millions of them may wait in a
+ * queue. */
 #ifndef SYSTEM_MESSAGE_H
 #define SYSTEM_MESSAGE_H
 
@@ -21,11 +22,12 @@ enum {
 enum message_kind {
 	MESSAGE_DOUBLE, /* finite, |value| <= 1e9 */
 	MESSAGE_BOOL,
-	MESSAGE_UINT,   /* up to 2^32 - 1 */
-	MESSAGE_ENUM,   /* a name of the schema's enum_names, or its number */
-	MESSAGE_STRING, /* UTF-8 without zero bytes; its value is 0 */
-	MESSAGE_ITEM,   /* one more message of the schema's item; only among the fields without slot */
-	MESSAGE_ANY,    /* whatever is well-formed, dropped; only among the fields without slot */
+	MESSAGE_UINT,    /* up to 2^32 - 1 */
+	MESSAGE_ENUM,    /* a name of the schema's enum_names, or its number */
+	MESSAGE_STRING,  /* UTF-8 without zero bytes; its value is 0 */
+	MESSAGE_NUMBERS, /* doubles, as many as are given: see message_numbers(); its value is their count */
+	MESSAGE_ITEM,    /* one more message of the schema's item; only among the fields without slot */
+	MESSAGE_ANY,     /* whatever is well-formed, dropped; only among the fields without slot */
 };
 
 struct message_field {
@@ -48,14 +50,35 @@ struct message_schema {
 struct message {
 	double value[MESSAGE_SLOTS_MAX]; /* bools as 0 and 1 */
 	uint32_t given;                  /* bit i: slot i stood in the text */
-	struct message_more *more;       /* texts and items; NULL: none. Ask message_string() and message_item(). */
+	/* Texts, lists of numbers, items; NULL: none. Ask message_string(), message_numbers() and message_item(). */
+	struct message_more *more;
 };
 
 extern const struct message_schema message_twist;  /* linear.x .y .z, angular.x .y .z */
 extern const struct message_schema message_double; /* data */
 extern const struct message_schema message_bool;   /* data */
-extern const struct message_schema
-	message_world_control; /* pause, step, multi_step, reset.all .time_only .model_only, seed */
+
+enum { /* gz.msgs.WorldControl */
+	MESSAGE_CONTROL_PAUSE,
+	MESSAGE_CONTROL_STEP,
+	MESSAGE_CONTROL_MULTI_STEP,
+	MESSAGE_CONTROL_RESET_ALL,
+	MESSAGE_CONTROL_RESET_TIME,
+	MESSAGE_CONTROL_RESET_MODELS,
+	MESSAGE_CONTROL_SEED,
+	MESSAGE_CONTROL_RUN_TO_SEC, /* of simulated time */
+	MESSAGE_CONTROL_RUN_TO_NSEC,
+	MESSAGE_CONTROL_SLOTS,
+};
+extern const struct message_schema message_world_control;
+
+enum { /* gz.msgs.Actuators: lists */
+	MESSAGE_ACTUATORS_POSITION,
+	MESSAGE_ACTUATORS_VELOCITY,
+	MESSAGE_ACTUATORS_NORMALIZED,
+	MESSAGE_ACTUATORS_SLOTS,
+};
+extern const struct message_schema message_actuators;
 
 /* --- messages that change the world: their slots, in the order of the schema ------------------------------------- */
 
@@ -75,7 +98,7 @@ enum {                                /* gz.msgs.EntityFactory; accepted and dro
 extern const struct message_schema message_entity_factory;
 extern const struct message_schema message_entity_factory_v; /* items (data): message_entity_factory */
 
-enum { /* gz.msgs.Entity; an id of more than 32 bits is refused: there are none */
+enum { /* gz.msgs.Entity; an id of more than 32 bits is refused: no world has so many models */
 	MESSAGE_ENTITY_ID,
 	MESSAGE_ENTITY_NAME, /* text */
 	MESSAGE_ENTITY_TYPE, /* enum message_entity_type */
@@ -119,12 +142,13 @@ extern const struct message_schema message_physics;
 enum { MESSAGE_STRING_DATA /* text */, MESSAGE_STRING_SLOTS };
 extern const struct message_schema message_string_msg; /* gz.msgs.StringMsg */
 
-enum {                            /* gz.msgs.StringMsg, and what Gazebo has no word for */
+enum {                            /* gz.msgs.StringMsg, with fields that Gazebo does not have */
 	MESSAGE_PERFORMER_DATA,   /* text: the model */
 	MESSAGE_PERFORMER_SIZE_X, /* m */
 	MESSAGE_PERFORMER_SIZE_Y,
 	MESSAGE_PERFORMER_SIZE_Z,
 	MESSAGE_PERFORMER_REMOVE,
+	MESSAGE_PERFORMER_SECONDARY, /* that must simulate it, from 1 */
 	MESSAGE_PERFORMER_SLOTS,
 };
 extern const struct message_schema message_set_performer;
@@ -135,9 +159,10 @@ extern const struct message_schema message_set_performer;
  * {...}, # starts a comment. Numbers are decimal. A field given twice: the last counts, as in protobuf. A text stands
  * in
  * "..." or '...', may hold line ends and the escapes \a \b \f \n \r \t \v \\ \' \" \? \ooo \xHH, and several in a row
- * are one. A field that repeats is given again, or once with a list: `pose: [{...}, {...}]`. Time and memory are
- * proportional to the text. The caller owns the message: message_fini(). TROUPE_ECOMMAND with "column N: what is wrong,
- * what was expected" otherwise, "column N of line M" from the second line on; columns are bytes from 1. */
+ * are one. A field that repeats is given again, or once with a list: `pose: [{...}, {...}]`, `position: [1, 2]`. Time
+ * and memory are proportional to the text. The caller owns the message: message_fini(). TROUPE_ECOMMAND with "column N:
+ * what is wrong, what was expected" otherwise, "column N of line M" from the second line on; columns are bytes from 1.
+ */
 troupe_status message_parse(
 	const struct message_schema *schema, const char *text, struct message *ret_message, struct troupe_error *error);
 
@@ -158,6 +183,9 @@ static inline bool message_given(const struct message *message, uint32_t slot)
 
 /* The text in a slot, "" when it was not given; as long as the message lives. */
 const char *message_string(const struct message *message, uint32_t slot);
+/* The numbers of a slot of MESSAGE_NUMBERS in the order of the text, of which there are message->value[slot]. They are
+ * the message's. */
+const double *message_numbers(const struct message *message, uint32_t slot);
 /* The parts of a message that repeats, in the order of the text. They are the message's: no message_fini() for them. */
 uint32_t message_item_count(const struct message *message);
 const struct message *message_item(const struct message *message, uint32_t i); /* i < message_item_count() */

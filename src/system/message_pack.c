@@ -1,27 +1,37 @@
-/* Messages as bytes: which slots were given, their values, then texts and items of the few that have some. */
+/* Messages as bytes: which slots were given, their values, then texts, numbers and items of the few that have some. */
 #include "system/message_more.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t strings_of(const struct message_schema *schema, uint32_t given)
+static uint32_t slots_of(const struct message_schema *schema, uint32_t given, enum message_kind kind)
 {
-	uint32_t strings = 0;
+	uint32_t slots = 0;
 	for (uint32_t i = 0; i < schema->field_count; i++)
-		if (schema->fields[i].kind == MESSAGE_STRING && (given >> i & 1))
-			strings |= 1u << i;
-	return strings;
+		if (schema->fields[i].kind == kind && (given >> i & 1))
+			slots |= 1u << i;
+	return slots;
+}
+
+static void pack_numbers(const struct message *message, uint32_t slot, struct text *out)
+{
+	uint32_t count = (uint32_t)message->value[slot];
+	const double *numbers = message_numbers(message, slot);
+	pack_var(out, count);
+	for (uint32_t i = 0; i < count; i++)
+		pack_double(out, numbers[i]);
 }
 
 static void pack_part(const struct message_schema *schema, const struct message *message, struct text *out)
 {
 	pack_var(out, message->given);
-	uint32_t strings = strings_of(schema, message->given);
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		if (!message_given(message, i))
 			continue;
-		if (strings >> i & 1)
+		if (schema->fields[i].kind == MESSAGE_STRING)
 			pack_string(out, message_string(message, i));
+		else if (schema->fields[i].kind == MESSAGE_NUMBERS)
+			pack_numbers(message, i, out);
 		else
 			pack_double(out, message->value[i]);
 	}
@@ -37,35 +47,61 @@ void message_pack(const struct message_schema *schema, const struct message *mes
 		pack_part(schema->item, message_item(message, i), out);
 }
 
-/* Texts are gathered first: what hangs on the message is one piece of memory. */
+struct parts { /* of a message that is being read: what will hang on its pointer */
+	struct text texts;
+	uint32_t string_at[MESSAGE_SLOTS_MAX], number_at[MESSAGE_SLOTS_MAX];
+	VEC(double) numbers;
+};
+
+static void unpack_text(struct parts *parts, uint32_t slot, struct unpack *in)
+{
+	size_t count;
+	const char *bytes = unpack_bytes(in, &count);
+	in->bad = in->bad || (count && memchr(bytes, '\0', count)) || count > MESSAGE_LONG_BYTES_MAX;
+	parts->string_at[slot] = (uint32_t)parts->texts.count;
+	if (!in->bad)
+		text_add_bytes(&parts->texts, bytes, count);
+	text_add_bytes(&parts->texts, "", 1);
+}
+
+static void unpack_numbers(struct parts *parts, uint32_t slot, struct unpack *in, double *ret_count)
+{
+	uint32_t count = unpack_var_count(in, MIN((size_t)MESSAGE_ITEMS_MAX, (size_t)(in->end - in->at) / 8));
+	parts->number_at[slot] = parts->numbers.count;
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		vec_push(&parts->numbers, unpack_double(in));
+	*ret_count = count;
+}
+
+/* Texts and numbers are gathered first: their size is not known before. */
 static bool unpack_part(const struct message_schema *schema, struct unpack *in, struct message *ret_message)
 {
 	struct message message = {.given = unpack_var_count(in, (1u << schema->field_count) - 1)};
-	uint32_t at[MESSAGE_SLOTS_MAX] = {0}, strings = strings_of(schema, message.given);
-	struct text texts = {0};
-	text_add_bytes(&texts, "", 1);
+	uint32_t strings = slots_of(schema, message.given, MESSAGE_STRING);
+	struct parts parts = {0};
+	text_add_bytes(&parts.texts, "", 1);
 	for (uint32_t i = 0; i < schema->field_count && !in->bad; i++) {
 		if (!message_given(&message, i))
 			continue;
-		if (!(strings >> i & 1)) {
+		if (schema->fields[i].kind == MESSAGE_STRING)
+			unpack_text(&parts, i, in);
+		else if (schema->fields[i].kind == MESSAGE_NUMBERS)
+			unpack_numbers(&parts, i, in, &message.value[i]);
+		else
 			message.value[i] = unpack_double(in);
-			continue;
-		}
-		size_t count;
-		const char *bytes = unpack_bytes(in, &count);
-		in->bad = in->bad || (count && memchr(bytes, '\0', count)) || count > MESSAGE_LONG_BYTES_MAX;
-		at[i] = (uint32_t)texts.count;
-		if (!in->bad)
-			text_add_bytes(&texts, bytes, count);
-		text_add_bytes(&texts, "", 1);
 	}
-	if (strings && !in->bad) {
-		message.more = mem_alloc(sizeof *message.more + texts.count);
-		memcpy(message.more->bytes, texts.at, texts.count);
-		memcpy(message.more->string_at, at, sizeof at);
-		message.more->byte_count = (uint32_t)texts.count;
+	if ((strings || parts.numbers.count) && !in->bad) {
+		message.more = mem_alloc(sizeof *message.more + parts.texts.count);
+		memcpy(message.more->bytes, parts.texts.at, parts.texts.count);
+		memcpy(message.more->string_at, parts.string_at, sizeof parts.string_at);
+		memcpy(message.more->number_at, parts.number_at, sizeof parts.number_at);
+		message.more->byte_count = (uint32_t)parts.texts.count;
+		message.more->number_count = parts.numbers.count;
+		message.more->numbers = parts.numbers.at;
+		parts.numbers.at = NULL;
 	}
-	text_fini(&texts);
+	vec_free(&parts.numbers);
+	text_fini(&parts.texts);
 	*ret_message = message;
 	return !in->bad;
 }

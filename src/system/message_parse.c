@@ -14,6 +14,11 @@ enum { NAME_BYTES_MAX = 64, DEPTH_MAX = 4, ANY_DEPTH_MAX = 16 };
 
 static const double value_max = 1e9;
 
+struct numbered { /* one number of a list */
+	uint32_t slot;
+	double value;
+};
+
 struct parse {
 	const struct message_schema *schema;
 	const char *text, *at;
@@ -22,6 +27,7 @@ struct parse {
 	size_t texts_begin;
 	uint32_t string_at[MESSAGE_SLOTS_MAX]; /* from texts_begin, which holds the 0 that slots without text mean */
 	VEC(struct message) items;
+	VEC(struct numbered) numbers; /* of all slots, in the order of the text */
 	/* The path to the message being read, with a dot behind each name: "linear." */
 	char path[NAME_BYTES_MAX];
 	size_t path_bytes[DEPTH_MAX]; /* its length at each depth */
@@ -138,6 +144,7 @@ static troupe_status expected_value(const struct parse *p, enum message_kind kin
 {
 	switch (kind) {
 	case MESSAGE_DOUBLE:
+	case MESSAGE_NUMBERS:
 		return unexpected(p, "a number between -1e9 and 1e9");
 	case MESSAGE_BOOL:
 		return unexpected(p, "true or false");
@@ -492,19 +499,35 @@ static troupe_status drop_value(struct parse *p, int depth)
 
 static troupe_status parse_fields(struct parse *p);
 
-static void drop_items(struct parse *p)
+static void drop_parts(struct parse *p)
 {
 	for (uint32_t i = 0; i < p->items.count; i++)
 		message_fini(&p->items.at[i]);
 	vec_free(&p->items);
+	vec_free(&p->numbers);
 }
 
-/* The message is complete: it gets its texts and items, of which the reader keeps nothing. */
+/* Each slot's in one piece; they are counted in its value. */
+static void take_numbers(struct parse *p, struct message_more *more)
+{
+	uint32_t at = 0;
+	more->number_count = p->numbers.count;
+	more->numbers = p->numbers.count ? mem_alloc(p->numbers.count * sizeof *more->numbers) : NULL;
+	for (uint32_t slot = 0; slot < p->schema->field_count; slot++) {
+		more->number_at[slot] = at;
+		for (uint32_t i = 0; i < p->numbers.count && p->schema->fields[slot].kind == MESSAGE_NUMBERS; i++)
+			if (p->numbers.at[i].slot == slot)
+				more->numbers[at++] = p->numbers.at[i].value;
+	}
+	vec_free(&p->numbers);
+}
+
+/* The message is complete: it gets its texts, numbers and items, of which the reader keeps nothing. */
 static struct message take_message(struct parse *p)
 {
 	struct message message = p->message;
 	size_t count = p->texts->count - p->texts_begin;
-	if (count <= 1 && !p->items.count)
+	if (count <= 1 && !p->items.count && !p->numbers.count)
 		return message;
 	struct message_more *more = mem_alloc(sizeof *more + count);
 	memcpy(more->bytes, p->texts->at + p->texts_begin, count);
@@ -513,6 +536,7 @@ static struct message take_message(struct parse *p)
 	more->item_count = p->items.count;
 	if (p->items.count)
 		more->items = mem_realloc(p->items.at, p->items.count * sizeof *p->items.at);
+	take_numbers(p, more);
 	message.more = more;
 	return message;
 }
@@ -527,7 +551,7 @@ static troupe_status parse_message(
 	text_add_bytes(p->texts, "", 1);
 	troupe_status status = parse_fields(&message);
 	if (status)
-		drop_items(&message);
+		drop_parts(&message);
 	else
 		*ret_message = take_message(&message);
 	p->texts->count = message.texts_begin;
@@ -560,6 +584,39 @@ static troupe_status parse_items(struct parse *p)
 		return TROUPE_OK;
 	for (;; skip_blanks(p)) {
 		troupe_status status = parse_item(p);
+		if (status)
+			return status;
+		skip_blanks(p);
+		if (*p->at != ',' && *p->at != ']')
+			return unexpected(p, "',' or ']'");
+		if (*p->at++ == ']')
+			return TROUPE_OK;
+	}
+}
+
+static troupe_status parse_number(struct parse *p, uint32_t slot)
+{
+	struct numbered number = {.slot = slot};
+	if (p->numbers.count == MESSAGE_ITEMS_MAX)
+		return refuse(p, p->at, "one more number than %d: expected at most so many", MESSAGE_ITEMS_MAX);
+	troupe_status status = parse_word(p, MESSAGE_DOUBLE, &number.value);
+	if (status)
+		return status;
+	vec_push(&p->numbers, number);
+	p->message.value[slot]++;
+	return TROUPE_OK;
+}
+
+/* One number, or a list of them, behind those that were given before. */
+static troupe_status parse_numbers(struct parse *p, uint32_t slot)
+{
+	p->message.given |= 1u << slot;
+	if (*p->at != '[')
+		return parse_number(p, slot);
+	if (list_is_empty(p))
+		return TROUPE_OK;
+	for (;; skip_blanks(p)) {
+		troupe_status status = parse_number(p, slot);
 		if (status)
 			return status;
 		skip_blanks(p);
@@ -603,6 +660,8 @@ static troupe_status parse_value(struct parse *p, const struct found *field)
 		return parse_items(p);
 	case MESSAGE_ANY:
 		return drop_value(p, 0);
+	case MESSAGE_NUMBERS:
+		return parse_numbers(p, field->index);
 	case MESSAGE_STRING:
 		status = parse_string(p, has_slot ? field->index : SLOT_NONE);
 		break;

@@ -13,7 +13,14 @@ static const struct system_ops *find_ops(const char *name)
 	return NULL;
 }
 
-static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands")};
+/* Plug-ins of Gazebo's with which a run here does nothing more than without: it has their part already (Physics,
+ * UserCommands), its clients come for the scene by themselves (SceneBroadcaster), or the plug-in only sees to sensors
+ * that the world names. Sensors are warned of by their types (ignored.h). */
+static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands"),
+	BUILTIN_NAMES("SceneBroadcaster"), BUILTIN_NAMES("Sensors"), BUILTIN_NAMES("AirPressure"),
+	BUILTIN_NAMES("AirSpeed"), BUILTIN_NAMES("Altimeter"), BUILTIN_NAMES("Contact"),
+	BUILTIN_NAMES("DopplerVelocityLogSystem"), BUILTIN_NAMES("ForceTorque"), BUILTIN_NAMES("Imu"),
+	BUILTIN_NAMES("LogicalCamera"), BUILTIN_NAMES("Magnetometer"), BUILTIN_NAMES("NavSat")};
 
 static bool is_inherent(const char *name)
 {
@@ -26,9 +33,9 @@ static bool is_inherent(const char *name)
 
 bool systems_ignore(const struct sdf_plugin *plugin)
 {
-	if (plugin->model != SDF_NONE)
-		return !find_ops(plugin->name);
-	return !scene_knows_plugin(plugin->name) && !is_inherent(plugin->name);
+	if (is_inherent(plugin->name))
+		return false;
+	return plugin->model == SDF_NONE ? !scene_knows_plugin(plugin->name) : !find_ops(plugin->name);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
@@ -110,7 +117,6 @@ struct configuring {
 	VEC(struct system) found;
 	uint32_t words;
 	VEC(const char *) warnings;
-	struct map *warned;                            /* unknown plug-ins, once for each name */
 	void (*on_error)(void *ctx, const char *text); /* NULL: the first error ends it */
 	void *ctx;
 	struct troupe_error first; /* of those that were told */
@@ -187,9 +193,6 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 		const struct system_ops *ops = find_ops(plugin->name);
 		if (ops)
 			status = configure(c, plugin, ops, error);
-		else if (map_add(c->warned, plugin->name, 0))
-			vec_push(&c->warnings, arena_printf(c->arena, "%s:%u: plugin '%s' is not known; it is ignored",
-						       plugin->element->file, plugin->element->line, plugin->name));
 		if (status && c->on_error) {
 			c->on_error(c->ctx, error->text);
 			c->first = c->first.status ? c->first : *error;
@@ -214,42 +217,14 @@ static void fit(struct systems *systems)
 	systems->room = room;
 }
 
-/* One line for all of the world's own: there are several in almost every file of Gazebo's. */
-static void warn_of_world(struct systems *systems)
-{
-	const struct sdf_world *world = systems->scene->sdf;
-	const struct sdf_element *first = NULL;
-	struct map named = {0};
-	struct text names = {0};
-	for (uint32_t i = 0; i < world->plugins.count; i++) {
-		const struct sdf_plugin *plugin = &world->plugins.at[i];
-		if (plugin->model != SDF_NONE || plugin->link != SDF_NONE || !systems_ignore(plugin) ||
-			!map_add(&named, plugin->name, 0))
-			continue;
-		text_add(&names, "%s'%s'", first ? ", " : "", plugin->name);
-		first = first ? first : plugin->element;
-	}
-	if (first)
-		vec_push(&systems->warnings,
-			arena_printf(&systems->arena, "%s:%u: plugins of the world are not known; they are ignored: %s",
-				first->file, first->line, names.at));
-	text_fini(&names);
-	map_fini(&named);
-}
-
 static troupe_status create_all(
 	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
-	struct map warned = {0};
 	struct troupe_error first = {0};
 	troupe_status status = TROUPE_OK;
 	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++) {
-		struct configuring c = {.systems = systems,
-			.model = m,
-			.arena = &systems->arena,
-			.warned = &warned,
-			.on_error = on_error,
-			.ctx = ctx};
+		struct configuring c = {
+			.systems = systems, .model = m, .arena = &systems->arena, .on_error = on_error, .ctx = ctx};
 		status = configure_model(&c, error);
 		for (uint32_t i = 0; i < c.warnings.count; i++)
 			vec_push(&systems->warnings, c.warnings.at[i]);
@@ -260,8 +235,6 @@ static troupe_status create_all(
 			adopt(&c, NULL);
 		first = first.status ? first : c.first;
 	}
-	map_fini(&warned);
-	warn_of_world(systems);
 	if (!first.status)
 		return status;
 	*error = first;
@@ -293,9 +266,8 @@ troupe_status systems_create_telling(const struct scene *scene, void (*on_error)
 
 troupe_status systems_add(struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error)
 {
-	struct map warned = {0};
 	struct arena *arena = mem_alloc(sizeof *arena);
-	struct configuring c = {.systems = systems, .model = model, .arena = arena, .warned = &warned};
+	struct configuring c = {.systems = systems, .model = model, .arena = arena};
 	fit(systems);
 	troupe_status status = configure_model(&c, error);
 	if (status) {
@@ -307,7 +279,6 @@ troupe_status systems_add(struct systems *systems, uint32_t model, const char **
 		adopt(&c, arena);
 	}
 	vec_free(&c.warnings);
-	map_fini(&warned);
 	return status;
 }
 
@@ -411,6 +382,14 @@ struct state *systems_create_state(const struct systems *systems)
 }
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
+
+troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct troupe_error *error)
+{
+	const struct system *system = &systems->sets[listener->model].at[listener->system];
+	uint32_t tag = system->topics.at[listener->topic].tag;
+	return system->ops->check ? system->ops->check(system, tag, message, error) : TROUPE_OK;
+}
 
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const struct message *message, struct state *state)

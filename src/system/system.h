@@ -53,7 +53,10 @@ struct system_ops {
 		struct troupe_error *error);
 	/* Optional: the words of state 0, if not all zero. */
 	void (*init)(const struct system *system, uint64_t *words);
-	/* Optional (with topics: required). */
+	/* Optional: whether it can take a message that its topic's schema allows; TROUPE_ECOMMAND says why not. */
+	troupe_status (*check)(
+		const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error);
+	/* Optional (with topics: required). What check() refused changes nothing. */
 	void (*command)(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words);
 	/* Optional. */
 	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
@@ -101,8 +104,7 @@ struct systems {
 	struct map channel_by_name; /* value: index in channels */
 	VEC(struct system_channel) channels;
 	VEC(uint32_t) free_channels;
-	VEC(const char *)
-	warnings; /* file:line: plug-ins that are not known, once per name (the world's: all at once), or do not fit */
+	VEC(const char *) warnings; /* file:line: plug-ins that do not fit their models */
 	struct arena arena;
 	pthread_mutex_t lock; /* over channels: held by whoever changes them, and by readers on other threads */
 };
@@ -111,8 +113,8 @@ troupe_status systems_create(const struct scene *scene, struct systems **ret_sys
 /* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
 troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
 	void *ctx, struct systems **ret_systems, struct troupe_error *error);
-/* Whether nobody heeds the plug-in: a model's that is no system; a world's that neither holds levels nor asks for what
- * every run does (Gazebo's Physics and UserCommands). */
+/* Whether the plug-in does nothing here that it should do: a model's plug-in that is no system, or a world's plug-in
+ * that does not hold levels. Plug-ins of Gazebo's that need nothing here, such as Physics, are not ignored. */
 bool systems_ignore(const struct sdf_plugin *plugin);
 void systems_destroy(struct systems *systems);
 /* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,
@@ -141,6 +143,9 @@ const struct message_schema *systems_channel_schema(struct systems *systems, con
 /* Any thread: up to `count` topics as "a, b, ...", for messages. */
 void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
 
+/* Whether the listener can take the message; TROUPE_ECOMMAND says why not. */
+troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
+	const struct message *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const struct message *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);

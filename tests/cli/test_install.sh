@@ -75,6 +75,26 @@ if [ -e "$TROUPE" ]; then
 	esac
 fi
 
+# the installed worlds are found by name: under DESTDIR, and in a tree that was moved; not those of the build tree
+# named PROGRAM WANT: a world by its name, from another folder; WANT is 0 or 1
+named()
+{
+	(cd / && env -u GZ_SIM_RESOURCE_PATH -u SDF_PATH -u IGN_GAZEBO_RESOURCE_PATH \
+		timeout 60 "$1" run warehouse --commands warehouse --iterations 20 >"$root/log" 2>&1)
+	[ $? = "$2" ]
+	report $? "$1 run warehouse: expected status $2: $(head -n 1 "$root/log")"
+	rm -f "$root/log"
+}
+program=$(installed bin/troupe)
+if [ -e "$TROUPE" ]; then
+	named "$program" 0
+	cp -r "${program%/bin/troupe}" "$root/moved"
+	named "$root/moved/bin/troupe" 0
+	mv "$root/moved/share/troupe" "$root/moved/share/none"
+	[ -e "${program#"$root"}" ] || named "$root/moved/bin/troupe" 1
+	rm -r "$root/moved"
+fi
+
 rm -f "$root/user" "$root/user.c"
 make -s -C "$BUILD_DIR" uninstall DESTDIR="$root" >/dev/null
 report $? 'make uninstall'

@@ -119,11 +119,32 @@ bad 1 "pin 'nobody=1': w.sdf has no 'nobody' that can be pinned: expected a perf
 bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
 bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
 bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
+# a performer is meant by its own name, or by its model's; a name that means two things is none
+bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; pin 'ball one=1' is of it, too" run --pin 'ball one=1' --pin p1=2 w.sdf
+sed 's|<performer name="p2">|<performer name="ball one">|' w.sdf >both.sdf
+bad 1 "pin 'ball one=1': 'ball one' is the model 'ball one' and the performer of model 'ball two': expected a name" \
+	run --pin 'ball one=1' both.sdf
+sed 's|<performer name="p2">|<performer name="p1">|' w.sdf >both.sdf
+bad 1 "pin 'p1=1': 'p1' is the performer of model 'ball one' and the performer of model 'ball two'" run --pin p1=1 both.sdf
+sed 's|<level name="the level">|<level name="p2">|' w.sdf >both.sdf
+bad 1 "pin 'p2=1': 'p2' is the performer of model 'ball two' and the level 'p2': expected" run --pin p2=1 both.sdf
+sed 's|<performer name="p1">|<performer name="ball one">|' w.sdf >same.sdf
 bad 1 "no/x.csv: cannot write: No such file" run --costs no/x.csv w.sdf
 bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
 bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
+# every flag that some version of Gazebo has is taken, or refused with a word on what there is instead
+gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time --levels --distributed --network-role
+	--network-secondaries --seed --wait-for-assets --record --record-path --record-resources --record-topic --record-period
+	--log-overwrite --log-compress --playback --physics-engine --headless-rendering --render-engine --render-engine-gui
+	--render-engine-server --render-engine-api-backend --render-engine-gui-api-backend --render-engine-server-api-backend
+	--gui-config --version --versions --force-version --help --help-all -h'
+for flag in $gazebo; do
+	timeout 20 "$troupe" run "$flag" >out 2>err </dev/null
+	! grep -q 'no such option' out err
+	report $? "$flag of Gazebo is not known"
+done
 bad 2 "troupe run: no WORLD.sdf given" run --record w.sdf
 bad 2 "troupe run: --record-every: '0': expected a whole number of 1 or more" run --record r --record-every 0 w.sdf
 bad 2 'troupe replay: no FILE given; see troupe replay --help' replay
@@ -162,7 +183,7 @@ bad 2 "troupe run: --network-role primary: expected --network-secondaries" run -
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
 	'--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
-	'--no-sleep' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
+	'--no-sleep' '--strict' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
 	'--network-stale-ms 500'; do
 	# shellcheck disable=SC2086
 	bad 2 "^troupe run: ${option%% *}: not with --network-role secondary: it is for the primary; see troupe run --help$" \
@@ -207,6 +228,60 @@ for world in missing broken text empty robot none mass radius; do
 	report $? "status $status: troupe check $world.sdf"
 done
 
+# --- worlds by name ------------------------------------------------------------------------------------------------
+bad 1 'nowhere: cannot open: .*; and there is no world of that name in a resource path, or among those of troupe' run nowhere
+bad 1 '^[^;]*/nowhere: cannot open: [^;]*$' run "$folder/nowhere"
+mkdir -p given/deep old new worlds_of_gazebo folder.sdf
+sed 's|world name="w"|world name="given"|' w.sdf >given/place.sdf
+sed 's|world name="w"|world name="deep"|' w.sdf >given/deep/place.sdf
+for variable in old new worlds_of_gazebo; do
+	sed "s|world name=\"w\"|world name=\"$variable\"|" w.sdf >$variable/place.sdf
+done
+# place WORLD ARGUMENTS...: that world runs, is checked and printed
+place()
+{
+	world=$1
+	shift
+	for name in place place.sdf; do
+		good "world '$world'" run -v3 --iterations 5 "$@" $name
+		good "^[^ ]*place.sdf: can be run" check "$@" $name
+		good "<world name=\"$world\"" print "$@" $name
+	done
+}
+place given --resource-path given
+place given --resource-path nowhere --resource-path given --resource-path old
+good "world 'deep'" run -v3 --iterations 5 --resource-path given deep/place
+GZ_SIM_RESOURCE_PATH=$folder/nowhere:$folder/new:$folder/old place new
+IGN_GAZEBO_RESOURCE_PATH=$folder/old place old
+SDF_PATH=:$folder/old: place old
+GZ_SIM_RESOURCE_PATH=$folder/new SDF_PATH=$folder/worlds_of_gazebo IGN_GAZEBO_RESOURCE_PATH=$folder/old place new
+GZ_SIM_RESOURCE_PATH=$folder/new place given --resource-path given
+# a file that is there goes before all of them, a folder does not
+cp w.sdf place
+GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
+rm place
+mkdir place
+GZ_SIM_RESOURCE_PATH=$folder/new place new
+cp w.sdf place.sdf
+GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
+rm -r place place.sdf
+# those that come with troupe, from any folder
+good "world 'specification'" run -v3 --iterations 5 specification
+good '^40 steps' run --iterations 40 warehouse.sdf --commands warehouse
+good '^40 steps' run --iterations 40 warehouse --commands warehouse.commands
+good 'warehouse.sdf: can be run' check warehouse
+printf '<troupe><world>place</world><resource-path>given</resource-path><iterations>5</iterations></troupe>' >c.xml
+good "world 'given'" run -v3 --config c.xml
+# what was found by its name is saved and recorded like a file that was named
+mkdir -p given/model
+echo '<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>' >given/model/model.sdf
+sed 's|</world>|<include><uri>model</uri></include></world>|' given/place.sdf >given/more.sdf
+GZ_SIM_RESOURCE_PATH=$folder/given good '^20 steps' run more --iterations 20 --save-at 10 state --record recording
+mv given hidden
+good '^20 steps' run --resume state --iterations 20
+good '20 steps, .* all the same' replay recording
+mv hidden given
+
 # --- roles, and where they come from -------------------------------------------------------------------------------
 short='--iterations 5 --rtf 0 -v0'
 # alone OPTION...: it runs in one process, and says one line with the pattern
@@ -230,6 +305,8 @@ echo '<troupe><network-role>primary</network-role><network-secondaries>2</networ
 <network-wait>0.1</network-wait></troupe>' >role.xml
 alone '' --config role.xml --network-role none
 alone '' --config role.xml --network-role none --transport tcp --secondaries 1
+sed 's|0.1</network-wait>|1e-9</network-wait>|' role.xml >wait.xml
+alone '' --config wait.xml --network-role none --transport tcp --secondaries 1
 bad 3 'waited 0.1 s for 2 secondaries' run --config role.xml -v0 w.sdf --network-listen :0
 bad 2 '--network-secondaries: not with --network-role secondary' run --config role.xml --network-role secondary
 for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
@@ -264,6 +341,38 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	done
 done
 
+# Gazebo's partition. waits PATTERN OPTION...: a primary that waits says the pattern, or with '' nothing of a partition
+waits()
+{
+	pattern=$1
+	shift
+	# shellcheck disable=SC2086
+	timeout 20 "$troupe" run w.sdf $short --network-role primary --network-secondaries 1 --network-wait 0.1 \
+		--network-listen :0 "$@" >out 2>err
+	[ $? = 3 ] && if [ -z "$pattern" ]; then ! grep -qi partition err; else [ "$(grep -cE "$pattern" err)" = 1 ]; fi
+	report $? "a primary's partition: /$pattern/ with $*"
+}
+counts='^troupe run: GZ_PARTITION in the environment counts as --network-partition here$'
+waits ''
+GZ_PARTITION=here waits "$counts"
+GZ_PARTITION=here IGN_PARTITION=there waits "$counts"
+IGN_PARTITION=there waits '^troupe run: IGN_PARTITION in the environment counts as --network-partition there$'
+GZ_PARTITION='' IGN_PARTITION='' waits ''
+GZ_PARTITION=here waits '' --network-partition mine
+echo '<troupe><network-partition>mine</network-partition></troupe>' >c.xml
+GZ_PARTITION=here waits '' --config c.xml
+GZ_PARTITION=here waits "waiting for 1 secondary .*, partition 'here'" -v1
+GZ_PARTITION=here alone ''
+GZ_PARTITION=here alone '' --transport tcp --secondaries 1
+GZ_PARTITION=here timeout 20 "$troupe" run --network-role secondary --network-wait 0.1 --network-address 127.0.0.1:1 >out 2>err
+[ $? = 3 ] && grep -qE "$counts" err
+report $? "a secondary's partition"
+for variable in GZ_PARTITION IGN_PARTITION; do
+	"$troupe" run --help >out 2>err
+	grep -q $variable out && grep -q "$variable" "$source/src/cli/troupe.1"
+	report $? "$variable in --help and in the manual page"
+done
+
 # --- files of commands ---------------------------------------------------------------------------------------------
 # commands TEXT STATUS PATTERN: a file of commands of that text (printf's escapes)
 commands()
@@ -279,7 +388,8 @@ commands '\n# x\n-1 /world/w/control pause: true\n' 1 "c.txt:3: step '-1': expec
 commands '99999999999999999999 /world/w/control pause: true\n' 1 "c.txt:1: step '9+': expected"
 commands '1\n' 1 'c.txt:1: no topic: expected STEP TOPIC TEXT'
 commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected one that begins with '/'"
-commands '1 /world/w/control\n' 1 "c.txt:1: no text after '/world/w/control'"
+commands '1 /start ""\n' 1 "c.txt:1: nobody listens to topic '/start'"
+commands '1 /world/w/control "" x\n' 1 "c.txt:1: column 1: expected a field's name"
 commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
 commands "1 /world/w/control 'pause:\ntrue'\n2 /world/w/control 'pause:\n\n  maybe'\n" 1 \
 	"c.txt:3: column 3 of line 3: expected true or false, found 'maybe'"
@@ -380,6 +490,14 @@ good '^5 steps' run --paused -r --iterations 5 w.sdf
 good '^5 steps' run --distribution round-robin --iterations 5 w.sdf
 good '^5 steps' run --distribution balanced --secondaries 2 --iterations 5 w.sdf
 good '^5 steps' run --pin 'ball one=2' --pin 'the level=1' --secondaries 2 --iterations 5 w.sdf
+good '^5 steps' run --pin 'ball one=2' --secondaries 2 --iterations 5 same.sdf
+# where they are pinned by either name
+for pins in 'ball one=2|ball two=1' 'p1=2|p2=1' 'p1=2|ball two=1'; do
+	good '"performers": \["ball two"\]' run --pin "${pins%|*}" --pin "${pins#*|}" --secondaries 2 --iterations 5 --no-levels \
+		--report - w.sdf
+	grep -A1 '"secondary": 1' out | grep -q 'performers": \["ball two"\]' && grep -q '"secondary": 2.*"performers": \["ball one"\]' out
+	report $? "--pin $pins: another secondary"
+done
 good "performer 'ball one' is to be on secondary 9, but there are 2: it goes anywhere" \
 	run --pin 'ball one=9' --secondaries 2 --iterations 5 w.sdf
 good '^20 steps, 0.02 s' run --until 0.02 w.sdf
@@ -404,6 +522,8 @@ report $? 'run --no-levels still has levels'
 report $? 'what print prints does not run to the same hash'
 echo '1 /world/w/control pause: true' >c.txt
 good '^5 steps, 0.001 s' run --iterations 5 --commands c.txt w.sdf
+printf '1 /world/w/control pause: true\n2 /world/w/control ""\n2 /world/w/control\n3 /world/w/control pause: false\n' >c.txt
+good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
 printf "# a note\r\n\r\n  3 /world/w/control 'pause: false'  \r\n\t1   /world/w/control\tpause: true\r\n" >c.txt
 good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
 
@@ -437,7 +557,7 @@ good "^7 steps" run x.sdf --config c.xml
 good '^and 5 more warnings' run --iterations 1 many.sdf
 [ "$(grep -c '^warning: many.sdf:[0-9]*: ' err)" = 20 ]
 report $? 'not 20 warnings'
-good "^warning: many.sdf:26: plugin 'p25'" run -v 2 --iterations 1 many.sdf
+good '^warning: many.sdf:26: ignored: plugin "p25" x1$' run -v 2 --iterations 1 many.sdf
 [ "$(grep -c '^warning: ' err)" = 25 ]
 report $? 'not 25 warnings with -v 2'
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
@@ -502,7 +622,8 @@ says()
 }
 says 1 '^error: all.sdf:10: <mass> is -1' '^error: all.sdf:11: <radius> is "abc"' '^error: all.sdf:12: <pose> is "1 2"' \
 	'^error: all.sdf:15: <child> of joint "j" is "x"' '^error: all.sdf:18: <include> of "model://nothing"' \
-	'^warning: all.sdf:12: <typo> in <link>' '^warning: all.sdf:13: "no.stl" of model "d"'
+	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
+	'^warning: all.sdf:13: "no.stl" of model "d"'
 grep -qx 'all.sdf: cannot be run: errors: 5, warnings: 2' out
 report $? 'not 5 errors and 2 warnings'
 sed -i 's|<mass>-1|<mass>1|; s|abc|1|; s|<pose>1 2</pose>||; s|<child>x|<child>l|; /<include>/d' all.sdf
@@ -514,13 +635,59 @@ says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <leve
 	'^ignored: plugin "gz::sim::systems::Buoyancy" x2 \(first at all.sdf:4\)$' \
 	'^ignored: plugin "gz::sim::systems::DiffDrive" x1 \(first at all.sdf:5\)$'
 summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
-grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 6" out
+grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 8" out
 report $? 'check of all.sdf: another summary'
-# run warns of the same, of the world's plug-ins in one line
-good "^warning: all.sdf:4: plugins of the world .* ignored: 'gz::sim::systems::Buoyancy', 'gz::sim::systems::DiffDrive'$" \
-	run --iterations 1 all.sdf
-[ "$(grep -c '^warning: ' err)" = 6 ]
-report $? 'run does not give the 6 warnings that check counts'
+# run warns of the same, but for what is for pictures only
+good '^1 steps' run --iterations 1 all.sdf
+for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
+	'plugin "gz::sim::systems::Buoyancy" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
+	[ "$(grep -cE "^warning: all.sdf:[0-9]+: ignored: $line" err)" = 1 ]
+	report $? "run does not say once: ignored: $line"
+done
+[ "$(grep -c '^warning: ' err)" = 8 ]
+report $? 'run does not give the 8 warnings that check counts'
+
+# --- sensors, and --strict -----------------------------------------------------------------------------------------
+cat >sensors.sdf <<'END'
+<sdf version="1.9"><world name="w"><scene/><plugin name="gz::sim::systems::Sensors" filename="a"/>
+<model name="a"><link name="l"><sensor name="left" type="camera"/><sensor name="right" type="camera"/></link></model>
+<model name="b"><link name="l"><sensor name="s" type="imu"/></link></model>
+</world></sdf>
+END
+good '^warning: sensors.sdf:2: ignored: sensors of type camera x2$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:3: ignored: sensors of type imu x1$' run --iterations 1 sensors.sdf
+[ "$(grep -c '^warning' err)" = 2 ]
+report $? 'run warns of more than two types of sensors'
+good '^ignored: sensor "a::l::left" of type camera \(sensors.sdf:2\)$' check sensors.sdf
+for line in '^ignored: sensor "a::l::right" of type camera \(sensors.sdf:2\)$' \
+	'^ignored: sensor "b::l::s" of type imu \(sensors.sdf:3\)$' '^ignored: <scene> in <world> x1 '; do
+	grep -qE "$line" err
+	report $? "check does not say: $line"
+done
+[ "$(wc -l <err)" = 4 ] && grep -q 'warnings: 2$' out
+report $? 'check of sensors: not four lines and two warnings'
+# what a model brings that is created is in the reply
+echo '1 /world/w/create sdf: "<sdf version='"'1.9'"'><model name='"'n'"'><link name='"'l'"'><sensor name='"'s'"' type='"'imu'"'/><sensor name='"'t'"' type='"'lidar'"'/></link><plugin name='"'p'"' filename='"'q'"'/></model></sdf>"' >c.txt
+good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of type imu x1, sensors of type lidar x1, plugin \"p\" x1$" \
+	run --iterations 5 --trace --commands c.txt w.sdf
+good '^5 steps' run --strict --iterations 5 w.sdf
+good '^w.sdf: can be run' check --strict w.sdf
+echo '<sdf version="1.9"><world name="w"><scene/><gui/></world></sdf>' >pictures.sdf
+good '^5 steps' run --strict --iterations 5 pictures.sdf
+good 'warnings: 0$' check --strict pictures.sdf
+for world in sensors all many; do
+	timeout 20 "$troupe" run --strict --iterations 5 $world.sdf >out 2>err
+	[ $? = 1 ] && [ ! -s out ] && ! grep -q ' steps' err && grep -qE '^troupe run: --strict: [0-9]+ warnings: see above$' err
+	report $? "run --strict $world.sdf"
+	timeout 20 "$troupe" check --strict $world.sdf >out 2>err
+	[ $? = 1 ] && grep -q "^$world.sdf: can be run: .*warnings: [1-9]" out
+	report $? "check --strict $world.sdf"
+done
+bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2$' run --strict -v0 sensors.sdf
+printf '<troupe><strict>true</strict></troupe>' >c.xml
+bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --config c.xml -v0 sensors.sdf
+# the secondaries that were started for it end with it
+bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --strict -v0 --transport tcp --secondaries 2 sensors.sdf
 
 sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
 bad 4 "^troupe run: step [0-9]+: model 'ball (one|two)' diverged" run --no-levels fast.sdf --report r.json

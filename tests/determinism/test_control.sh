@@ -51,6 +51,58 @@ equal 'reset forgets the command' "$(state 1200 "$drive
 equal 'reset of time alone' "$(state 510 "$drive
 10 /world/meeting/control reset: {time_only: true}")" "${plain510% *} 0.5"
 
+# How long the world runs, and when it pauses: the table in src/run/primary.c, row by row. A run of 60 steps; the world is
+# paused before step 10, or in 5 of its steps, or running, when the message comes at step 10.
+paused='10 /world/meeting/control pause: true'
+stepping='8 /world/meeting/control pause: true multi_step: 5'
+running='10 /world/meeting/control ""'
+# row MESSAGE PAUSED STEPPING RUNNING: simulated milliseconds at the end
+row()
+{
+	message=$1
+	shift
+	for before in "$paused" "$stepping" "$running"; do
+		printf '%s\n' "$before" "10 /world/meeting/control $message" >"$scratch/commands"
+		run "$scratch/out" "$world" "$scratch/commands" 60 --secondaries 1 --report "$scratch/report"
+		equal "$message after ${before#* }" "$(member "$scratch/report" sim_time | awk '{ print $1 * 1000 }')" "$1"
+		shift
+	done
+}
+row 'pause: true' 10 10 10
+row 'pause: true multi_step: 7' 17 20 17
+row 'pause: true step: true' 11 14 11
+row 'pause: false' 60 60 60
+row 'pause: false multi_step: 7' 60 60 60
+row 'multi_step: 7' 17 20 60
+row 'step: true' 11 14 60
+row 'run_to_sim_time {nsec: 30000000}' 30 30 30
+row 'pause: false run_to_sim_time {nsec: 30000000}' 30 30 30
+row 'pause: true run_to_sim_time {nsec: 30000000}' 10 10 10
+row 'multi_step: 7 run_to_sim_time {nsec: 30000000}' 17 20 30
+row 'multi_step: 30 run_to_sim_time {nsec: 30000000}' 30 30 30
+row 'pause: true multi_step: 7 run_to_sim_time {nsec: 30000000}' 17 20 17
+row 'run_to_sim_time {nsec: 10000000}' 10 13 60 # not still to come
+row 'pause: false run_to_sim_time {nsec: 5000000}' 60 60 60
+row 'seed: 3' 10 13 60
+# what an earlier message asked for
+row 'run_to_sim_time {nsec: 30000000}
+15 /world/meeting/control pause: false' 60 60 60
+row 'run_to_sim_time {nsec: 30000000}
+15 /world/meeting/control multi_step: 3' 30 30 30
+row 'run_to_sim_time {nsec: 30000000}
+15 /world/meeting/control pause: true
+20 /world/meeting/control pause: false' 55 55 55
+row 'multi_step: 20
+15 /world/meeting/control pause: true
+20 /world/meeting/control pause: false' 55 55 55
+row 'run_to_sim_time {nsec: 30000000}
+15 /world/meeting/control reset {time_only: true}' 30 30 30
+# times that no step meets: the first step that reaches them is the last; and seconds
+equal 'run_to_sim_time between two steps' "$(state 60 '10 /world/meeting/control run_to_sim_time {nsec: 20400000}')" "$(state 21 '')"
+equal 'run_to_sim_time of a second and some' "$(state 1300 '10 /world/meeting/control run_to_sim_time {sec: 1 nsec: 200000000}')" "$(state 1200 '')"
+equal 'run_to_sim_time over a change of the step' "$(state 60 '0 /world/meeting/control run_to_sim_time {nsec: 20000000}
+10 /world/meeting/set_physics max_step_size: 0.0005' | cut -d ' ' -f 2)" 0.02
+
 # Where the time of a run goes: the time between steps is part of a secondary's wait, the wait for real time is not.
 # time_of WHAT STEPS OPTION VALUE CONDITION: the condition on wall, serial, busy and waiting, in seconds
 time_of()

@@ -13,7 +13,7 @@ slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><co
 cat >"$commands" <<-EOF2
 # among sleepers: a box falls on a wall, a crate goes from the middle of another, a slab comes under what lies still
 1000 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
-1100 /world/asleep/remove name: "crate_1_0_1" type: MODEL
+1100 /world/asleep/remove name: "crate_1_0_0" type: MODEL
 1200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
 1200 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
 1300 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
@@ -23,7 +23,11 @@ cat >"$commands" <<-EOF2
 2600 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
 2700 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 2800 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+2810 /world/asleep/level/set_performer data: "ground" size {x: 0 y: 0 z: 0}
+2820 /world/asleep/remove name: "sun" type: LIGHT
+2830 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
 2900 /world/asleep/level/set_performer data: "cart_2" remove: true
+2910 /world/asleep/level/set_performer data: "ground" remove: true
 2950 /world/asleep/reset_model name: "cart_2"
 2950 /world/asleep/reset_model name: "a" type: MODEL
 2960 /world/asleep/reset_model name: "slab"
@@ -53,8 +57,12 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, create
 10 /world/asleep/remove nam: "cart_0"|has no field 'nam': expected one of id, name, type
 10 /model/nobody/cmd_vel linear: {x: 1}|nobody listens to topic '/model/nobody/cmd_vel'
-10 /world/asleep/remove id: 7|no name: expected that of a model
-10 /world/asleep/remove name: "cart_0" type: LIGHT|only models can be removed
+10 /world/asleep/remove id: 4000|the world has no model with the id 4000
+10 /world/asleep/remove id: 7 name: "cart_0"|the model with the id 7 is 'crate_0_1_2', not 'cart_0'
+10 /world/asleep/remove type: MODEL|neither a name nor an id: expected that of a model
+10 /world/asleep/remove name: "cart_0" type: LINK|only models can be removed
+10 /world/asleep/remove name: "cart_0" type: LIGHT|the world has no light 'cart_0'
+10 /world/asleep/remove id: 7 type: LIGHT|lights have no ids
 10 /world/asleep/set_pose name: "nobody"|the world has no model 'nobody'
 10 /world/asleep/set_pose name: "cart_0" orientation {x: 0}|orientation
 10 /world/asleep/set_pose name: "cart_0" position {x: 1e8}|expected coordinates within 1e+07 m
@@ -62,11 +70,12 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/set_physics max_step_size: 0|max_step_size 0 s: expected
 10 /world/asleep/set_physics real_time_factor: -1|real_time_factor -1: expected
 10 /world/asleep/set_physics gravity {x: 1e8}|expected at most
-10 /world/asleep/level/set_performer data: "ground"|model 'ground' is static: expected one that can move
-10 /world/asleep/level/set_performer data: "cart_0" size {x: -1}|size -1: expected more than 0
+10 /world/asleep/level/set_performer data: "cart_0" size {x: -1}|size -1: expected 0 to 1e+09 m
+10 /world/asleep/level/set_performer data: "cart_0" secondary: 0|secondary 0: expected 1 to 256
+10 /world/asleep/level/set_performer data: "cart_0::link"|the world has no model 'cart_0::link'
 10 /world/asleep/level/set_performer data: "cart_0" remove: true|model 'cart_0' is no performer
 10 /world/asleep/reset_model name: "nobody"|the world has no model 'nobody'
-10 /world/asleep/reset_model type: MODEL|no name: expected that of a model
+10 /world/asleep/reset_model type: MODEL|neither a name nor an id: expected that of a model
 10 /world/asleep/reset_model name: "cart_0" type: LINK|only models can be reset: expected MODEL
 10 /world/asleep/reset_model name: "cart_0" position {x: 1}|has no field 'position'
 EOF2
@@ -76,8 +85,8 @@ same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
 	check 'the commands are obeyed' $?
-	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 20 ]
-	check "20 replies: $(grep -c '^reply' "$scratch/reference")" $?
+	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 24 ]
+	check "24 replies: $(grep -c '^reply' "$scratch/reference")" $?
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
 		# shellcheck disable=SC2086

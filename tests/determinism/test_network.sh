@@ -40,7 +40,8 @@ box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geom
 slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 cat >"$scratch/commands" <<-EOF2
 	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
-	110 /world/asleep/remove name: "crate_1_0_1" type: MODEL
+	110 /world/asleep/remove name: "crate_1_0_0" type: MODEL
+	115 /world/asleep/remove id: 14
 	120 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
 	120 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
 	130 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
@@ -50,7 +51,11 @@ cat >"$scratch/commands" <<-EOF2
 	260 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
 	270 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 	280 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+	282 /world/asleep/level/set_performer data: "slab" size {x: 9 y: 3 z: 1}
+	284 /world/asleep/remove name: "sun" type: LIGHT
+	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
 	290 /world/asleep/level/set_performer data: "cart_2" remove: true
+	320 /world/asleep/level/set_performer data: "ground" secondary: 2
 	300 /world/asleep/remove name: "slab"
 	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 	340 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
@@ -62,6 +67,34 @@ cat >"$scratch/commands" <<-EOF2
 	500 /world/asleep/control reset {all: true}
 EOF2
 same edits "$worlds/asleep.sdf" "$scratch/commands" 700
+
+# lists of numbers: two arms that one message moves, each by its own number of it
+arm()
+{
+	echo "<model name='arm_$1'><pose>0 $1 1 0 0 0</pose><link name='a'/><link name='b'><pose>0 0 0.5 0 0 0</pose></link>
+	<joint name='base' type='fixed'><parent>world</parent><child>a</child></joint><joint name='j' type='revolute'>
+	<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin filename='x'
+	name='gz::sim::systems::Joint$2'><joint_name>j</joint_name><use_actuator_msg>true</use_actuator_msg>
+	<actuator_number>$1</actuator_number></plugin></model>"
+}
+echo "<sdf version='1.9'><world name='arms'>$(arm 0 Controller)$(arm 1 Controller)$(arm 2 PositionController)
+	$(arm 3 PositionController)</world></sdf>" >"$scratch/arms.sdf"
+cat >"$scratch/commands.arms" <<-EOF2
+	5 /actuators velocity: [1, -2]
+	30 /actuators velocity: 3 position: [0, 0, 0.5, -0.25]
+	60 /actuators position: [0, 0, 1] velocity: [0, 1, 9]
+EOF2
+same arms "$scratch/arms.sdf" "$scratch/commands.arms" 100
+for lines in 1 2 3; do
+	sed "${lines}d" "$scratch/commands.arms" >"$scratch/fewer"
+	run "$scratch/other" "$scratch/arms.sdf" "$scratch/fewer" 100 --hash-every 100 --secondaries 1
+	! grep -qxF "$(grep '^hash 100' "$scratch/hashes")" "$scratch/other"
+	check "each message to the arms moves something: $lines" $?
+done
+echo '5 /actuators normalized: [1, 2]' >"$scratch/none"
+"$troupe" run "$scratch/arms.sdf" --rtf 0 --iterations 10 --commands "$scratch/none" >"$scratch/out" 2>"$scratch/err"
+[ $? = 1 ] && grep -q "step 5: /actuators: joint 'j' is actuator 0, from 0, of velocity: expected more than 0 numbers" "$scratch/err"
+check "a message that is for none of them: $(cat "$scratch/err")" $?
 
 # saved, resumed and recorded over the network
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \

@@ -57,6 +57,9 @@ cat >"$scratch/edits" <<-EOF2
 	400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
 	450 /world/asleep/set_pose name: "ground" position {z: -0.1}
 	500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+	510 /world/asleep/level/set_performer data: "slab"
+	520 /world/asleep/remove name: "sun" type: LIGHT
+	530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 	550 /world/asleep/set_physics max_step_size: 0.0005 real_time_factor: 0.001 gravity {z: -20}
 	560 /world/asleep/set_physics real_time_factor: 1000000
 	600 /model/late/cmd_vel linear: {x: 0.5}
@@ -64,7 +67,9 @@ cat >"$scratch/edits" <<-EOF2
 	650 /world/asleep/reset_model name: "b"
 	700 /world/asleep/control pause: true
 	720 /world/asleep/control multi_step: 100
+	850 /world/asleep/control run_to_sim_time {sec: 1} pause: false
 	900 /world/asleep/control reset {all: true} pause: false
+	1000 /world/asleep/control run_to_sim_time {nsec: 150000000}
 EOF2
 sed '/nobody/d; /^310/d' "$scratch/edits" >"$scratch/good"
 comes_again asleep "$scratch/good" 1200 50

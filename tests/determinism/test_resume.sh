@@ -50,6 +50,9 @@ cat >"$scratch/edits" <<-EOF2
 400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
 450 /world/asleep/set_pose name: "ground" position {z: -0.1}
 500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
+510 /world/asleep/level/set_performer data: "slab" size {x: 2 y: 1 z: 0}
+520 /world/asleep/remove name: "sun" type: LIGHT
+530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
 700 /world/asleep/reset_model name: "cart_2"
@@ -93,9 +96,9 @@ cat >"$scratch/several" <<-EOF2
 0 /model/mover/cmd_vel linear: {x: 2}
 20 /world/one/set_physics max_step_size: 0.002 gravity {z: -5}
 40 /world/two/control pause: true
-60 /world/three/control multi_step: 900
+60 /world/three/control pause: true multi_step: 900
 100 /world/one/remove name: "leaver"
-1100 /world/two/control pause: false
+1100 /world/two/control run_to_sim_time {nsec: 300000000}
 1300 /world/three/control pause: false
 EOF2
 goes_on several "$scratch/several" 1600 0 50 100 150 700 1050 1200
@@ -194,8 +197,8 @@ for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
-{ head -c 16 "$state"; printf '\002'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: is of version 2: expected 1'
+{ head -c 16 "$state"; printf '\003'; tail -c +18 "$state"; } >"$scratch/newer"
+refused "$scratch/newer" 'newer: is of version 3: expected 2'
 refused "$here/meeting.sdf" 'meeting.sdf: is no state that troupe saved'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected one of them' "$here/meeting.sdf"

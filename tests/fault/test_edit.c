@@ -283,6 +283,7 @@ static char *make_world(void)
 				     "</pose></waypoint><waypoint><time>1</time><pose>2 0 0 0 0 "
 				     "0</pose></waypoint><waypoint><time>2</time>"
 				     "<pose>-2 0 0 0 0 0</pose></waypoint></trajectory></script></actor>"
+				     "<light name='sun' type='directional'/><light name='lamp' type='point'/>"
 				     "<joint name='chain' type='fixed'><parent>hook</parent><child>lamp</child></joint>"
 				     "<joint name='tie' type='revolute'><pose relative_to='left'>0 0 0 0 0 "
 				     "0</pose><parent>left</parent>"
@@ -395,13 +396,25 @@ static void add_drive(lines *commands, struct dice *dice, uint64_t step)
 	}
 }
 
+/* Mostly such that the world goes on. */
+static void add_pace(lines *commands, struct dice *dice, uint64_t step)
+{
+	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
+	const char *pause = kind == 0 ? "pause: true" : kind < 4 ? "pause: false" : "";
+	if (roll(dice, 3) == 0)
+		add(commands, step, "/world/w/control", "%s run_to_sim_time {nsec: %u}", pause,
+			(uint32_t)step * 2000000 + steps * 1000000);
+	else
+		add(commands, step, "/world/w/control", "%s multi_step: %u", pause, steps);
+}
+
 static void add_random(lines *commands, struct dice *dice, uint64_t step)
 {
 	char pose[160], more[160], name[NAME_BYTES], other[NAME_BYTES];
 	random_place(dice, pose);
 	random_place(dice, more);
 	const char *who = any_name(dice, name), *whom = any_name(dice, other);
-	switch (roll(dice, 22)) {
+	switch (roll(dice, 25)) {
 	case 0 ... 4:
 		add_create(commands, dice, step);
 		break;
@@ -433,11 +446,19 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 				: roll(dice, 2)    ? "model_only"
 						   : "time_only");
 		else
-			add(commands, step, "/world/w/control", roll(dice, 3) == 0 ? "pause: true" : "multi_step: %u",
-				roll(dice, 200) + 1);
+			add_pace(commands, dice, step);
 		break;
 	case 16 ... 17:
 		add(commands, step, "/world/w/reset_model", "name: '%s'", who);
+		break;
+	case 22:
+		add(commands, step, "/world/w/remove", "name: '%s' type: LIGHT", roll(dice, 2) ? "sun" : "lamp");
+		break;
+	case 23:
+		add(commands, step, "/world/w/remove", "id: %u", roll(dice, 40));
+		break;
+	case 24:
+		add(commands, step, "/world/w/set_pose", "id: %u %s", roll(dice, 40), pose);
 		break;
 	case 18: /* in one step */
 		add_create(commands, dice, step);
@@ -997,12 +1018,229 @@ static void untied(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
+/* The hash after so many steps of the world, with these commands. */
+static uint64_t hash_with(const char *what, const char *path, const char *world, lines *commands, uint64_t steps)
+{
+	struct outcome outcome;
+	run_all(what, path, world, commands, 0, steps, &outcome);
+	check(outcome.refused == 0, "%s: %s", what, outcome.replies.at ? outcome.replies.at : "");
+	uint64_t hash = outcome.hash_count ? outcome.hashes[outcome.hash_count - 1] : 0;
+	outcome_fini(&outcome);
+	lines_fini(commands);
+	return hash;
+}
+
+/* What a <performer> may be, a command may make one, too: models that stand still, and actors. */
+static void performers_of_every_kind(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 10, SERVICE "level/set_performer", "data: 'slab' size {x: 6 y: 4 z: 0}");
+	add(&commands, 10, SERVICE "level/set_performer", "data: 'walker'");
+	add(&commands, 20, SERVICE "set_pose", "name: 'slab' position {x: 17.9 y: 2 z: 0.5}"); /* loads tile_2 */
+	add(&commands, 400, SERVICE "level/set_performer", "data: 'slab' remove: true");
+	run_all("static performer by command", path, world, &commands, 300, 600, &outcome);
+	const struct seen *there = find(&outcome.middle, "crate_2"), *gone = find(&outcome.end, "crate_2");
+	check(outcome.refused == 0, "performers of every kind: %s", outcome.replies.at);
+	check(there && there->loaded, "a level is loaded for a static model that a command made a performer");
+	check(gone && !gone->loaded, "... and unloaded when it is none any more");
+	check(find(&outcome.middle, "slab") && find(&outcome.middle, "slab")->loaded && !find(&outcome.end, "slab"),
+		"... and it is shown while it is one");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+/* The floor of a level that is not loaded is there while it is a performer, and not after that. */
+static void static_performer_of_a_level(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 0, SERVICE "set_pose", "name: 'slider_0' position {x: -60}");
+	add(&commands, 0, SERVICE "set_pose", "name: 'slider_1' position {x: -70}");
+	add(&commands, 1, SERVICE "create", "name: 'new' pose {position {x: 16 y: -3 z: 0.21}} sdf: \"" BOX_SDF "\"");
+	/* far from its level, as its box is the volume about its origin */
+	add(&commands, 0, SERVICE "level/set_performer", "data: 'floor_2' size {x: 0 y: 0 z: 0}");
+	add(&commands, 0, SERVICE "set_pose", "name: 'floor_2' position {x: 16 y: -6 z: -0.25}");
+	add(&commands, ASLEEP_BY, SERVICE "level/set_performer", "data: 'floor_2' remove: true");
+	run_all("static performer of a level", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
+	const struct seen *held = find(&outcome.middle, "new"), *fallen = find(&outcome.end, "new");
+	check(outcome.refused == 0, "static performer of a level: %s", outcome.replies.at);
+	check(held && held->pose.z > 0.1, "the floor of an unloaded level that is a performer holds a box");
+	check(fallen && fallen->pose.z < 0, "... which falls when it is none any more");
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+}
+
+static void a_volume_that_is_not_given_stays(const char *path, const char *world)
+{
+	static const struct {
+		const char *once, *again, *same;
+	} cases[] = {
+		{"data: 'slider_0'", "data: 'slider_0'", "data: 'slider_0' size {x: 1 y: 1 z: 1}"},
+		{"data: 'base'", "data: 'base'", "data: 'base' size {x: 2 y: 2 z: 2}"},
+		{"data: 'base' size {x: 3 z: 5}", "data: 'base' size {z: 4}", "data: 'base' size {x: 3 y: 2 z: 4}"},
+		{"data: 'post' secondary: 2", "data: 'post' size {x: 4}", "data: 'post' size {x: 4 y: 1 z: 1}"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		lines two = {0}, one = {0};
+		add(&two, 10, SERVICE "level/set_performer", "%s", cases[i].once);
+		add(&two, 20, SERVICE "level/set_performer", "%s", cases[i].again);
+		add(&one, 20, SERVICE "level/set_performer", "%s", cases[i].same);
+		check(hash_with(cases[i].again, path, world, &two, 50) ==
+				hash_with(cases[i].same, path, world, &one, 50),
+			"'%s' after '%s' is as '%s'", cases[i].again, cases[i].once, cases[i].same);
+	}
+}
+
+/* Ids count the models of the file, its actors, and then what is created. */
+static void entities_by_id(const char *path, const char *world)
+{
+	lines ids = {0}, names = {0};
+	struct outcome outcome;
+	add(&ids, 0, SERVICE "create", "name: 'new' pose {position {x: 30 z: -3}} sdf: \"" BOX_SDF "\"");
+	run_all("ids", path, world, &ids, 0, 50, &outcome);
+	const char *said = strstr(outcome.replies.at, "model 'new' created, id ");
+	unsigned new_id = said ? (unsigned)strtoul(strrchr(said, ' '), NULL, 10) : 0;
+	check(new_id > 3, "the id is in the reply: %s", outcome.replies.at);
+	outcome_fini(&outcome);
+	add(&names, 0, SERVICE "create", "name: 'new' pose {position {x: 30 z: -3}} sdf: \"" BOX_SDF "\"");
+	/* 1 is the bottom, 2 the floor of the first tile, 3 its crate */
+	add(&ids, 10, SERVICE "set_pose", "id: 3 position {x: 1 y: 1 z: 1}");
+	add(&names, 10, SERVICE "set_pose", "name: 'crate_0' position {x: 1 y: 1 z: 1}");
+	add(&ids, 10, SERVICE "set_pose_vector", "pose {id: 2 position {z: -1}} pose {id: %u position {x: 31}}",
+		new_id);
+	add(&names, 10, SERVICE "set_pose_vector",
+		"pose {name: 'floor_0' position {z: -1}} pose {name: 'new' position {x: 31}}");
+	add(&ids, 20, SERVICE "reset_model", "id: 3 name: 'crate_0'");
+	add(&names, 20, SERVICE "reset_model", "name: 'crate_0'");
+	add(&ids, 30, SERVICE "remove", "id: %u type: MODEL", new_id);
+	add(&names, 30, SERVICE "remove", "name: 'new'");
+	check(hash_with("ids", path, world, &ids, 100) == hash_with("names", path, world, &names, 100),
+		"what is meant by ids is what is meant by names");
+	static const struct {
+		const char *service, *text, *why;
+	} refused[] = {
+		{"remove", "id: 4000", "the world has no model with the id 4000"},
+		{"remove", "id: 3 name: 'top_0'", "the model with the id 3 is 'crate_0', not 'top_0'"},
+		{"remove", "type: MODEL", "neither a name nor an id: expected that of a model"},
+		{"remove", "id: 3 type: LIGHT", "no name: expected that of a light: lights have no ids"},
+		{"set_pose", "id: 5000", "the world has no model with the id 5000"},
+		{"set_pose", "position {x: 1}", "neither a name nor an id"},
+		{"reset_model", "id: 6000", "the world has no model with the id 6000"},
+	};
+	lines bad = {0};
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		char topic[64];
+		snprintf(topic, sizeof topic, SERVICE "%s", refused[i].service);
+		add(&bad, 10, topic, "%s", refused[i].text);
+	}
+	add(&bad, 10, SERVICE "remove", "id: 3");
+	add(&bad, 10, SERVICE "remove", "id: 3"); /* has gone */
+	run_all("bad ids", path, world, &bad, 0, 50, &outcome);
+	check(outcome.refused == ARRAY_LEN(refused) + 1, "bad ids: %s", outcome.replies.at);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		check(strstr(outcome.replies.at, refused[i].why) != NULL, "bad ids: '%s'", refused[i].why);
+	outcome_fini(&outcome);
+	lines_fini(&bad);
+}
+
+/* A light that was removed is gone, which is part of the state; a reset brings it back. */
+static void lights(const char *path, const char *world)
+{
+	lines commands = {0};
+	struct outcome outcome;
+	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
+	add(&commands, 20, SERVICE "remove", "name: 'sun' type: LIGHT");
+	add(&commands, 20, SERVICE "remove", "name: 'sun'");
+	add(&commands, 20, SERVICE "remove", "name: 'sun' type: MODEL");
+	add(&commands, 20, SERVICE "remove", "name: 'crate_0' type: LIGHT");
+	add(&commands, 20, SERVICE "reset_model", "name: 'sun' type: LIGHT");
+	add(&commands, 30, SERVICE "remove", "name: 'lamp'"); /* a model has the name, too */
+	add(&commands, 40, SERVICE "remove", "name: 'lamp'");
+	run_all("lights", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == 5, "lights: %s", outcome.replies.at);
+	check(strstr(outcome.replies.at, "10 /world/w/remove 0 light 'sun' removed") != NULL, "lights: removed");
+	check(strstr(outcome.replies.at, "the world has no light 'sun'") != NULL, "lights: removed twice");
+	check(strstr(outcome.replies.at, "the world has no model 'sun'") != NULL, "lights: no model");
+	check(strstr(outcome.replies.at, "the world has no light 'crate_0'") != NULL, "lights: no light");
+	check(strstr(outcome.replies.at, "30 /world/w/remove 0 model 'lamp' removed") != NULL &&
+			strstr(outcome.replies.at, "40 /world/w/remove 0 light 'lamp' removed") != NULL,
+		"lights: a model goes before a light of its name: %s", outcome.replies.at);
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+
+	uint64_t none = hash_with("no light removed", path, world, &commands, 50);
+	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
+	uint64_t sun = hash_with("the sun removed", path, world, &commands, 50);
+	add(&commands, 10, SERVICE "remove", "name: 'lamp' type: LIGHT");
+	uint64_t lamp = hash_with("the lamp removed", path, world, &commands, 50);
+	check(none != sun && none != lamp && sun != lamp, "which lights are removed is in the hash");
+	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
+	add(&commands, 10, SERVICE "remove", "name: 'lamp' type: LIGHT");
+	add(&commands, 590, SERVICE "control", "reset {time_only: true}"); /* which leaves them */
+	add(&commands, 590, SERVICE "control", "pause: false");
+	as_at_the_start("lights and a reset", path, world, &commands, "all");
+	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
+	add(&commands, 20, SERVICE "control", "reset {model_only: true}");
+	add(&commands, 30, SERVICE "remove", "name: 'sun' type: LIGHT");
+	(void)hash_with("a light that came back is removed again", path, world, &commands, 50);
+}
+
+/* A fixed joint to the world, or to a model that does not move, is no joint of the scene, but it ties. */
+static void fixed_to_the_world(const char *path)
+{
+	static const char *const tied[] = {"own", "welded", "nested", "worlds", "standing"};
+	struct text out = {0}, levels = {0};
+	begin_world(&out);
+	text_add(&out, "<model name='own'><link name='l'>" PAIR_LINK "</link><joint name='j_own' type='fixed'>"
+		       "<parent>world</parent><child>l</child></joint></model>");
+	text_add(&out, "<model name='welded'><pose>0 5 0 0 0 0</pose><link name='a'>" PAIR_LINK "</link><link name='b'>"
+		       "<pose>0 0 1 0 0 0</pose>" PAIR_LINK "</link><joint name='weld' type='fixed'><parent>a</parent>"
+		       "<child>b</child></joint><joint name='j_welded' type='fixed'><parent>world</parent><child>b"
+		       "</child></joint></model>");
+	text_add(&out, "<model name='nested'><pose>0 10 0 0 0 0</pose><link name='l'>" PAIR_LINK "</link><model "
+		       "name='n'><link name='k'/><joint name='j_nested' type='fixed'><parent>world</parent><child>k"
+		       "</child></joint></model></model>");
+	text_add(&out, "<model name='worlds'><pose>0 15 0 0 0 0</pose><link name='l'>" PAIR_LINK "</link></model>");
+	text_add(&out, "<joint name='j_worlds' type='fixed'><parent>world</parent><child>worlds::l</child></joint>");
+	add_box(&out, "wall", 0, 20, 0, "1 1 1", true, "");
+	text_add(&out, "<model name='standing'><pose>0 20 1 0 0 0</pose><link name='l'>" PAIR_LINK "</link></model>");
+	text_add(&out,
+		"<joint name='j_standing' type='fixed'><parent>wall::l</parent><child>standing::l</child></joint>");
+	text_add(&out, "<model name='free'><pose>0 25 0 0 0 0</pose><link name='a'>" PAIR_LINK "</link><link name='b'>"
+		       "<pose>0 0 1 0 0 0</pose>" PAIR_LINK "</link><joint name='j' type='fixed'><parent>a</parent>"
+		       "<child>b</child></joint></model>");
+	text_add(&out,
+		"<model name='held'><pose>0 30 0 0 0 0</pose><link name='l'><kinematic>true</kinematic>" PAIR_LINK
+		"</link></model>");
+	char *world = end_world(&out, &levels);
+	lines commands = {0};
+	struct outcome outcome;
+	for (size_t i = 0; i < ARRAY_LEN(tied); i++)
+		add(&commands, 10, SERVICE "set_pose", "name: '%s' position {x: 9}", tied[i]);
+	add(&commands, 10, SERVICE "set_pose_vector", "pose {name: 'free' position {x: 3}} pose {name: 'own'}");
+	add(&commands, 20, SERVICE "set_pose", "name: 'free' position {x: 9}");
+	add(&commands, 20, SERVICE "set_pose",
+		"name: 'held' position {x: 9}"); /* its link does not fall, but is not tied */
+	add(&commands, 30, SERVICE "remove", "name: 'own'");
+	run_all("fixed to the world", path, world, &commands, 0, 50, &outcome);
+	check(outcome.refused == ARRAY_LEN(tied) + 1, "fixed to the world: %s", outcome.replies.at);
+	for (size_t i = 0; i < ARRAY_LEN(tied); i++) {
+		char why[128];
+		snprintf(why, sizeof why, "joint 'j_%s' ties model '%s' to where it is", tied[i], tied[i]);
+		check(strstr(outcome.replies.at, why) != NULL, "fixed to the world: no '%s'", why);
+	}
+	outcome_fini(&outcome);
+	lines_fini(&commands);
+	free(world);
+}
+
 int main(void)
 {
 	const char *source = getenv("SOURCE_DIR"), *seed = getenv("TROUPE_TEST_SEED");
 	char *path = mem_printf("%s/worlds/edit.sdf", source ? source : ".");
 	char *world = make_world();
-	int sequences = getenv("TROUPE_TEST_QUICK") ? 6 : 60;
+	int sequences = getenv("TROUPE_TEST_QUICK") ? 6 : 40;
 	if (seed) {
 		sequence(strtoull(seed, NULL, 10), path, world);
 	} else {
@@ -1021,6 +1259,12 @@ int main(void)
 		not_reset(path, world);
 		long_names(path, world);
 		untied(path, world);
+		performers_of_every_kind(path, world);
+		static_performer_of_a_level(path, world);
+		a_volume_that_is_not_given_stays(path, world);
+		entities_by_id(path, world);
+		lights(path, world);
+		fixed_to_the_world(path);
 		for (int i = 0; i < sequences; i++)
 			sequence((uint64_t)i + 1, path, world);
 	}

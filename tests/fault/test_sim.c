@@ -81,7 +81,7 @@ static char *make_world(void)
 	static const char *const performers[] = {"a", "b", "c"};
 	struct text out = {0}, levels = {0};
 	text_add(&out, "<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.01</max_step_size>"
-		       "</physics>");
+		       "</physics><light name='sun' type='directional'/>");
 	add_box(&out, "floor_0", true, "0 0 -0.25 0 0 0", "2 4 0.5");
 	add_box(&out, "floor_1", true, "2 0 -0.25 0 0 0", "2 4 0.5");
 	add_box(&out, "floor_2", true, "4 0 -0.25 0 0 0", "2 4 0.5");
@@ -149,7 +149,7 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 	static const char *const driven[] = {"/model/a/cmd_vel", "/model/b/cmd_vel"};
 	const char *who = movable[below(dice, ARRAY_LEN(movable))];
 	double x = between(dice, -1, 5), y = between(dice, -1, 1), v = between(dice, -9, 9);
-	switch (below(dice, 10)) {
+	switch (below(dice, 12)) {
 	case 0:
 		command(server, step, "/world/w/create",
 			"name: 'new' pose {position {x: %g y: %g z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
@@ -170,7 +170,7 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 	case 4:
 		command(server, step, "/world/w/control", "pause: true");
 		command(server, step + 1 + below(dice, 5), "/world/w/control",
-			below(dice, 3) ? "pause: false" : "multi_step: 4");
+			below(dice, 3) ? "pause: false" : "pause: true multi_step: 4");
 		break;
 	case 5: /* one in four is more than physics takes, after some steps */
 		command(server, step, "/world/w/set_physics", "gravity {z: %g} max_step_size: %g",
@@ -182,6 +182,13 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 		break;
 	case 7:
 		command(server, step, "/model/arm/joint/j/0/cmd_pos", "data: %g", x);
+		break;
+	case 8:
+		command(server, step, "/world/w/remove", "name: 'sun' type: LIGHT");
+		break;
+	case 9:
+		command(server, step, "/world/w/level/set_performer", "data: 'floor_%d' size {x: %g} remove: %s",
+			(int)below(dice, 3), between(dice, 0, 4), below(dice, 3) ? "false" : "true");
 		break;
 	default:
 		command(server, step, driven[below(dice, 2)], "linear {x: %g y: %g}", v, y);

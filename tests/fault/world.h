@@ -19,7 +19,7 @@ static inline char *tiles_world(int tiles, int sliders)
 	struct text out = {0}, levels = {0};
 	text_add(&out,
 		"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-		"<real_time_factor>0</real_time_factor></physics>");
+		"<real_time_factor>0</real_time_factor></physics><light name='sun' type='directional'/>");
 	for (int i = 0; i < tiles; i++) {
 		text_add(&out, "<model name='floor_%d'><static>true</static><pose>%d 0 -0.5 0 0 0</pose>", i,
 			i * 10 + 5);

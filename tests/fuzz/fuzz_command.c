@@ -16,7 +16,7 @@
 
 static const struct message_schema *const schemas[] = {&message_twist, &message_double, &message_bool,
 	&message_world_control, &message_entity_factory, &message_entity_factory_v, &message_entity, &message_pose,
-	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer};
+	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer, &message_actuators};
 
 static void must(bool good, const char *what, const char *text, size_t count)
 {
@@ -40,6 +40,17 @@ static void add_string(struct text *out, const char *string)
 	text_add(out, "\" ");
 }
 
+static void add_numbers(struct text *out, const struct message *message, uint32_t slot)
+{
+	const double *numbers = message_numbers(message, slot);
+	text_add(out, "[");
+	for (uint32_t i = 0; i < (uint32_t)message->value[slot]; i++) {
+		text_add(out, i ? "," : "");
+		text_add_double(out, numbers[i]);
+	}
+	text_add(out, "]");
+}
+
 static void add_slot(
 	struct text *out, const struct message_schema *schema, const struct message *message, uint32_t slot)
 {
@@ -50,6 +61,8 @@ static void add_slot(
 	text_add(out, "%s: ", path);
 	if (schema->fields[slot].kind == MESSAGE_STRING)
 		add_string(out, message_string(message, slot));
+	else if (schema->fields[slot].kind == MESSAGE_NUMBERS)
+		add_numbers(out, message, slot);
 	else
 		text_add_double(out, message->value[slot]);
 	while (depth--)
@@ -69,6 +82,15 @@ static void add_message(struct text *out, const struct message_schema *schema, c
 	}
 }
 
+static bool sane_numbers(const struct message *message, uint32_t slot)
+{
+	const double *numbers = message_numbers(message, slot);
+	for (uint32_t i = 0; i < (uint32_t)message->value[slot]; i++)
+		if (!(fabs(numbers[i]) <= 1e9))
+			return false;
+	return true;
+}
+
 static bool sane_value(const struct message_schema *schema, const struct message *message, uint32_t slot)
 {
 	double value = message->value[slot];
@@ -83,6 +105,8 @@ static bool sane_value(const struct message_schema *schema, const struct message
 		return value >= 0 && value < MESSAGE_ENTITY_TYPES && value == floor(value);
 	case MESSAGE_STRING:
 		return value == 0;
+	case MESSAGE_NUMBERS:
+		return value >= 0 && value <= MESSAGE_ITEMS_MAX && sane_numbers(message, slot);
 	default:
 		return fabs(value) <= 1e9;
 	}
@@ -106,6 +130,25 @@ static bool sane(const struct message_schema *schema, const struct message *mess
 	return items <= MESSAGE_ITEMS_MAX && (message->more != NULL) == (message_more_bytes(message) > 0);
 }
 
+/* As bytes, and back: it is the same, and bytes that are cut off are noticed. */
+static void pack_and_back(const struct message_schema *schema, const struct message *message, const struct text *print)
+{
+	struct text bytes = {0}, again = {0};
+	struct message back;
+	message_pack(schema, message, &bytes);
+	struct unpack in = {bytes.at, bytes.at + bytes.count, false};
+	must(message_unpack(schema, &in, &back) && in.at == in.end, "bytes that are refused", bytes.at, bytes.count);
+	add_message(&again, schema, &back);
+	must(again.count == print->count && (!again.count || !memcmp(again.at, print->at, again.count)),
+		"bytes that are read differently", bytes.at, bytes.count);
+	message_fini(&back);
+	struct unpack cut = {bytes.at, bytes.at + bytes.count - 1, false};
+	if (message_unpack(schema, &cut, &back))
+		must(false, "bytes that are cut off", bytes.at, bytes.count);
+	text_fini(&bytes);
+	text_fini(&again);
+}
+
 static bool one_message(const struct message_schema *schema, const char *text)
 {
 	struct troupe_error error = {0};
@@ -118,6 +161,7 @@ static bool one_message(const struct message_schema *schema, const char *text)
 	must(sane(schema, &message), "a message that is not sane", text, count);
 	struct text first = {0}, second = {0};
 	add_message(&first, schema, &message);
+	pack_and_back(schema, &message, &first);
 	/* a short message's print may be longer than it may be: blanks for escapes and digits for a power of ten */
 	size_t bytes_max = schema->bytes_max ? schema->bytes_max : MESSAGE_BYTES_MAX;
 	if (first.count && first.count <= bytes_max) {
@@ -208,6 +252,8 @@ static const char *const corpus[] = {
 	"1 /t data: \"\\\"\n# '\n\\\\\" # don't\n2 /t 'data: \"a\n\"\t'\r\n3 /t's data: 'a\"\n\"#' \"b\n'\"\r\n",
 	"1 /t 'data: \"a",
 	"1 /t data: \"\\",
+	"1 /actuators position: [1, -2.5] velocity: 3 position: 4e2 normalized: []\n2 /start \"\"\n3 /start\n"
+	"4 /world/w/control header {} run_to_sim_time {sec: 4 nsec: 5}\n5 /world/w/remove id: 3 type: LIGHT\n",
 	"1 /t",
 	"1 /t '",
 	"",

@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STEPS = 20, HANG_S = 60, HEAD_BYTES = 32, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
+enum { STEPS = 20, HANG_S = 60, HEAD_BYTES = 32, MAGIC_BYTES = 16, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
 
 #define MEMORY_MAX ((rlim_t)2 << 30)
 
@@ -134,7 +134,7 @@ static void read_world(struct tokens *tokens)
 	numbers(tokens, NUMBER, 2);
 	number(tokens, REAL);
 	numbers(tokens, NUMBER, 2);
-	numbers(tokens, REAL, 3);
+	numbers(tokens, REAL, 4);
 	number(tokens, NUMBER);
 	numbers(tokens, REAL, 4);
 	numbers(tokens, NUMBER, 3);
@@ -142,6 +142,8 @@ static void read_world(struct tokens *tokens)
 	for (uint64_t m = 0; m < models && !tokens->in.bad; m++)
 		read_model(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* changes */
+	mark(tokens);
+	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* lights */
 	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* levels */
 	mark(tokens);
@@ -191,7 +193,9 @@ static void free_tokens(struct tokens *tokens)
 
 static void set_checksum(struct text *state)
 {
-	uint64_t sum = hash_bytes(1, state->at + HEAD_BYTES, state->count - HEAD_BYTES);
+	struct unpack head = {state->at + MAGIC_BYTES, state->at + HEAD_BYTES, false};
+	uint64_t version = unpack_u64(&head);
+	uint64_t sum = hash_bytes(version, state->at + HEAD_BYTES, state->count - HEAD_BYTES);
 	for (int i = 0; i < 8; i++)
 		state->at[HEAD_BYTES - 8 + i] = (char)(sum >> (8 * i) & 0xff);
 }
@@ -585,8 +589,8 @@ static const struct own owns[] = {
 					"") "<plugin name='gz::sim' filename='x'>" PERFORMER("cart", "0.5 0.5 0.5")
 					LEVEL("home", "0 0 0 0 0 0", "2.6 2 9", "<ref>load</ref><ref>ground</ref>")
 						LEVEL("next", "20 0 0 0 0 0", "4 4 9", "<ref>far</ref>") "</plugin>")),
-		{{"/model/cart/cmd_vel", "linear {x: 3}"}, {"/world/w/control", "multi_step: 500"}}, {0, 10},
-		{0, 300, 700}},
+		{{"/model/cart/cmd_vel", "linear {x: 3}"}, {"/world/w/control", "pause: true multi_step: 500"}},
+		{0, 10}, {0, 300, 700}},
 	{SDF(WORLD("a", GROUND CART("cart", "0 0 0 0 0 0"))
 			 WORLD("b", GROUND BOX("box", "2 0 0.25 0 0 0", "0.5 0.5 0.5", "")
 					    BOX("top", "2 0 0.8 0 0 0", "0.5 0.5 0.5", ""))),
@@ -601,8 +605,10 @@ static const struct own owns[] = {
 	{"hill.sdf", {{0}}, {0}, {60, 0, 0}},
 	{"mechanisms.sdf", {{0}}, {0}, {50, 0, 0}},
 	{"asleep.sdf",
-		{{"/world/asleep/create", "sdf_filename: 'models/cart' name: 'late' pose {position {x: -2 y: 12}}"}},
-		{5}, {1, 20, 0}},
+		{{"/world/asleep/create", "sdf_filename: 'models/cart' name: 'late' pose {position {x: -2 y: 12}}"},
+			{"/world/asleep/remove", "name: 'sun' type: LIGHT"},
+			{"/world/asleep/control", "run_to_sim_time {sec: 1}"}},
+		{5, 6, 7}, {1, 20, 0}},
 };
 
 static void give(struct troupe_server *server, const struct own *own)

@@ -16,6 +16,7 @@ enum { SECONDARIES = 2, STEPS = 120, HANG_S = 60, ROUNDS = 300 };
 
 static const char world[] =
 	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics>"
+	"<light name='sun' type='directional'/><light name='lamp' type='point'/>"
 	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
 	"</collision></link></model>"
 	"<model name='a'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
@@ -50,6 +51,8 @@ static const struct {
 	{25, "/world/w/set_pose", "name: 'wall' position {x: 20.5 z: 1}"},
 	{30, "/world/w/remove", "name: 'd'"},
 	{31, "/world/w/set_physics", "gravity {z: -5}"},
+	{33, "/world/w/remove", "name: 'lamp' type: LIGHT"},
+	{35, "/world/w/level/set_performer", "data: 'wall' size {x: 1 y: 1 z: 1}"},
 	{40, "/world/w/remove", "name: 'c'"},
 	{45, "/world/w/control", "pause: true"},
 	{46, "/model/p/cmd_vel", "linear {x: -1}"},
@@ -168,6 +171,17 @@ static bool take_step(struct run *run, struct troupe_error *error)
 
 /* --- sound ones --------------------------------------------------------------------------------------------------- */
 
+/* No hash is made of a copy, so what only the scene has is compared by itself. */
+static bool copies_have_lights(const struct run *run)
+{
+	const struct scene *scene = run->server->worlds[0].scene;
+	bool same = true;
+	for (uint32_t i = 0; i < SECONDARIES; i++)
+		for (uint32_t l = 0; l < scene->light_count; l++)
+			same &= run->sides[i].server->worlds[0].scene->lights[l].absent == scene->lights[l].absent;
+	return same && scene->light_count == 2;
+}
+
 static void compare(const struct text *state)
 {
 	struct troupe_server *reference = create();
@@ -180,6 +194,7 @@ static void compare(const struct text *state)
 		must(take_step(&run, &error), "a sound step is refused", &error);
 		must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference), "another state",
 			NULL);
+		must(copies_have_lights(&run), "other lights", NULL);
 	}
 	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
 	end(&run);

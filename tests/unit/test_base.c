@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/data.h"
 #include "base/hash.h"
 #include "base/indices.h"
 #include "base/map.h"
@@ -287,4 +288,31 @@ Test(base, memory_that_grows_keeps_and_is_clear)
 		}
 		free(at);
 	}
+}
+
+static void assert_moved(const char *folder, const char *bin, const char *data, const char *expected)
+{
+	char *moved = data_moved(folder, bin, data);
+	cr_assert_eq(!moved, !expected, "%s: %s", folder, moved);
+	if (moved)
+		cr_assert_str_eq(moved, expected, "%s: %s", folder, moved);
+	free(moved);
+}
+
+Test(base, data_lie_where_the_program_was_moved_to)
+{
+	const char *bin = "/usr/local/bin", *data = "/usr/local/share/t";
+	assert_moved("/usr/local/bin", bin, data, "/usr/local/share/t");
+	assert_moved("/root/usr/local/bin", bin, data, "/root/usr/local/share/t");
+	assert_moved("/opt/t/bin", bin, data, "/opt/t/share/t");
+	assert_moved("/bin", bin, data, "/share/t");
+	assert_moved("/opt/t/sbin", bin, data, NULL);
+	assert_moved("/opt/t/build", bin, data, NULL);
+	assert_moved("", bin, data, NULL);
+	/* nothing in common: only as under DESTDIR */
+	assert_moved("/root/a/bin", "/a/bin", "/b/share", "/root/b/share");
+	assert_moved("/root/c/bin", "/a/bin", "/b/share", NULL);
+	/* names that only begin alike are other folders */
+	assert_moved("/x/usr/bin", "/usr/bin", "/usr/binary", "/x/usr/binary");
+	assert_moved("/x/bin", "bin", "share", NULL);
 }

@@ -25,7 +25,12 @@ static const struct {
 	{"3 /t a: 1", 1, {{3, 1, "/t", "a: 1"}}},
 	{"3 /t a: 1 \t\r\n", 1, {{3, 1, "/t", "a: 1"}}},
 	{" 3\t/t\t 'a: 1'  \r\n", 1, {{3, 1, "/t", "a: 1"}}},
+	/* the empty message, said in each way */
 	{"3 /t ''\n", 1, {{3, 1, "/t", ""}}},
+	{"3 /t \"\"\n", 1, {{3, 1, "/t", ""}}},
+	{"3 /t \t\"\" \r\n4 /u a", 2, {{3, 1, "/t", ""}, {4, 2, "/u", "a"}}},
+	{"3 /t\n4 /u \t\r\n5 /v", 3, {{3, 1, "/t", ""}, {4, 2, "/u", ""}, {5, 3, "/v", ""}}},
+	{"3 /t # nothing\n", 1, {{3, 1, "/t", "# nothing"}}},
 	{"9 /t a\n\n#\n3 /u b\n", 2, {{9, 1, "/t", "a"}, {3, 4, "/u", "b"}}},
 	/* a quote holds line ends, whichever it is; what follows begins on a line of its own */
 	{"1 /t 'a\n# b\n\"'\n2 /u c\n", 2, {{1, 1, "/t", "a\n# b\n\""}, {2, 4, "/u", "c"}}},
@@ -65,8 +70,10 @@ static const struct {
 	{"Isn't this\nit", "c:1: step 'Isn't': expected a whole number of 0 or more"},
 	{"It is 'not\nthis", "c:1: step 'It': expected a whole number of 0 or more"},
 	{"1", "c:1: no topic: expected STEP TOPIC TEXT"},
-	{"1 /t", "c:1: no text after '/t': expected STEP TOPIC TEXT"},
-	{"1 /t\n'a'", "c:1: no text after '/t': expected STEP TOPIC TEXT"},
+	{"1\n/t", "c:1: no topic: expected STEP TOPIC TEXT"},
+	{"1 /t\n'a'", "c:2: step ''a'': expected a whole number of 0 or more"},
+	{"1 /t\na: 1", "c:2: step 'a:': expected a whole number of 0 or more"},
+	{"1 /t \"\n2 /u a", "c:1: a quote in the text is not closed: expected its end"},
 	{"1 /t 'a\n\n2 /t b\n", "c:1: 'a: expected the text in a pair of single quotes"},
 	{"\n1 /t 'a\n' b\n2 /t b\n", "c:2: 'a?' b: expected the text in a pair of single quotes"},
 	{"1 /t '", "c:1: ': expected the text in a pair of single quotes"},
@@ -126,6 +133,7 @@ static const struct {
 	{"/set_physics", &message_physics},
 	{"/set_performer", &message_set_performer},
 	{"/reset_model", &message_entity},
+	{"/actuators", &message_actuators},
 };
 
 /* The block's commands are messages of their topics; bit i: taken[i] was there. */

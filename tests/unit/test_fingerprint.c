@@ -120,14 +120,16 @@ static void put_u64(char *at, uint64_t value)
 static void move_state(char *state, size_t count, bool leave_out)
 {
 	static const char mark[] = " fingerprint ";
-	enum { HEAD = 32 };
+	enum { MAGIC = 16, HEAD = 32 };
+	struct unpack head = {state + MAGIC, state + HEAD, false};
+	uint64_t version = unpack_u64(&head);
 	char *found = memmem(state, count, mark, strlen(mark));
 	cr_assert_not_null(found);
 	if (leave_out)
 		found[1] = 'F';
 	else
 		found[strlen(mark)] ^= 1;
-	put_u64(state + HEAD - 8, hash_bytes(1, state + HEAD, count - HEAD));
+	put_u64(state + HEAD - 8, hash_bytes(version, state + HEAD, count - HEAD));
 }
 
 /* The state in its first chunk, and then the chunk. */

@@ -38,6 +38,9 @@ static const struct good {
 	{&message_world_control, "pause: true", 1, {1}},
 	{&message_world_control, "multi_step: 4294967295, pause: True", 5, {1, 0, 4294967295.0}},
 	{&message_world_control, "reset { all: true } seed: 0", 0x48, {0, 0, 0, 1, 0, 0, 0}},
+	{&message_world_control, "header {stamp {sec: -3}} run_to_sim_time {header {} sec: 4 nsec: 500000000} pause: f",
+		0x181, {0, 0, 0, 0, 0, 0, 0, 4, 5e8}},
+	{&message_world_control, "reset {header {stamp {nsec: -7}}} run_to_sim_time {}", 0, {0}},
 	{&message_world_control, "step: true reset: {time_only: t, model_only: False}", 0x32, {0, 1, 0, 0, 1, 0, 0}},
 	{&message_physics, "max_step_size: 0.002 real_time_factor: 0 gravity {z: -1.6}", 0x13, {0.002, 0, 0, 0, -1.6}},
 	{&message_physics,
@@ -137,10 +140,21 @@ static const struct bad {
 		"model_only"},
 	{&message_world_control, "sim_time: 1",
 		"column 1: gz.msgs.WorldControl has no field 'sim_time': expected one of pause, step, multi_step, "
-		"reset, "
-		"seed"},
+		"reset, seed, run_to_sim_time"},
+	{&message_world_control, "run_to_sim_time {sec: -1}", "column 23: expected " COUNT ", found '-1'"},
+	{&message_world_control, "run_to_sim_time {usec: 1}",
+		"column 18: gz.msgs.WorldControl has no field 'usec' in run_to_sim_time: expected one of sec, nsec"},
 	{&message_twist, "linear {\n\tx: 1\n\ty: u\n}", "column 5 of line 3: expected " NUMBER ", found 'u'"},
 	{&message_twist, "header {}", "column 1: gz.msgs.Twist has no field 'header': expected one of linear, angular"},
+	{&message_actuators, "position: true", "column 11: expected " NUMBER ", found 'true'"},
+	{&message_actuators, "position: [1, x]", "column 15: expected " NUMBER ", found 'x'"},
+	{&message_actuators, "position: [1, 2", "column 16: expected ',' or ']', found the end"},
+	{&message_actuators, "position: [1 2]", "column 14: expected ',' or ']', found '2'"},
+	{&message_actuators, "position: [1,]", "column 14: expected " NUMBER ", found ']'"},
+	{&message_actuators, "position [1]", "column 10: expected ':', found '['"},
+	{&message_actuators, "position: {x: 1}", "column 11: expected " NUMBER ", found '{'"},
+	{&message_actuators, "effort: 1",
+		"column 1: gz.msgs.Actuators has no field 'effort': expected one of position, velocity, normalized"},
 	{&message_string_msg, "data: a", "column 7: expected " TEXT ", found 'a'"},
 	{&message_string_msg, "data \"a\"", "column 6: expected ':', found '\"'"},
 	{&message_string_msg, "data: {}", "column 7: expected " TEXT ", found '{'"},
@@ -308,6 +322,39 @@ Test(message, an_entity_factory_keeps_its_texts_apart)
 	cr_assert(pose.p.x == 0 && pose.p.z == 2 && pose.q.z == 1 && pose.q.w == 0);
 	cr_assert_geq(message_more_bytes(&message), 6 + 1 + 4);
 	message_fini(&message);
+}
+
+static const struct {
+	const char *text;
+	uint32_t given, counts[3];
+	double numbers[6]; /* slot by slot */
+} lists[] = {
+	{"", 0, {0}, {0}},
+	{"position: []", 1, {0}, {0}},
+	{"position: 1.5", 1, {1}, {1.5}},
+	{"position: [1, -2.5, 3e2]", 1, {3}, {1, -2.5, 300}},
+	{"position: 1 position: 2; position: [3], velocity: 4", 3, {3, 1}, {1, 2, 3, 4}},
+	{"velocity: 4 position: 1 normalized: [5,6] velocity: [7] position: 2", 7, {2, 2, 2}, {1, 2, 4, 7, 5, 6}},
+	{"header {stamp {sec: 1}} velocity: [ # wheels\n 1 ,\n2 ]", 2, {0, 2}, {1, 2}},
+};
+
+Test(message, numbers_come_in_lists)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		struct message message = must_parse(&message_actuators, lists[i].text);
+		uint32_t at = 0;
+		cr_assert_eq(message.given, lists[i].given, "%s: given %x", lists[i].text, message.given);
+		for (uint32_t slot = 0; slot < 3; slot++) {
+			cr_assert_eq(message.value[slot], lists[i].counts[slot], "%s: %g", lists[i].text,
+				message.value[slot]);
+			for (uint32_t n = 0; n < lists[i].counts[slot]; n++, at++)
+				cr_assert_eq(
+					message_numbers(&message, slot)[n], lists[i].numbers[at], "%s", lists[i].text);
+		}
+		cr_assert_eq(message_more_bytes(&message) > 0, at > 0);
+		message_fini(&message);
+		cr_assert_null(message.more);
+	}
 }
 
 static const char *const poses[] = {

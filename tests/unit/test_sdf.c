@@ -284,10 +284,66 @@ Test(sdf, warnings_come_once_per_kind)
 	struct sdf *sdf =
 		good(W("<nonsense/><nonsense/><model name='m'><nonsense/><link name='a'><collision name='c'><geometry>"
 		       "<blob/></geometry></collision></link></model>"));
-	cr_assert_eq(sdf->warning_count, 3);
-	cr_assert(has_message(sdf, SDF_WARNING, "t.sdf:1: <nonsense> in <world> is not known"));
+	cr_assert_eq(sdf->warning_count, 1);
 	cr_assert(has_message(sdf, SDF_WARNING, "<blob> is no known shape"));
 	cr_assert_eq(sdf->worlds.at[0].collisions.at[0].shape.kind, SDF_EMPTY);
+	sdf_free(sdf);
+}
+
+/* "parent/name count", then ? for an element that SDF does not know and * for one that no motion depends on. */
+static void assert_ignored(const struct sdf *sdf, const char *expected)
+{
+	uint32_t count;
+	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
+	struct text found = {0};
+	text_add(&found, "%s", "");
+	for (uint32_t i = 0; i < count; i++)
+		text_add(&found, "%s%s/%s %u%s%s", i ? ", " : "", all[i].parent, all[i].name, all[i].count,
+			all[i].known ? "" : "?", all[i].aside ? "*" : "");
+	cr_assert_str_eq(found.at, expected, "%s", found.at);
+	text_fini(&found);
+	free(all);
+}
+
+Test(sdf, ignored_elements_are_listed)
+{
+	struct sdf *sdf = good(W("<nonsense/><nonsense/><model name='m'><nonsense/>" LINK("a") "</model>"));
+	assert_ignored(sdf, "world/nonsense 2?, model/nonsense 1?");
+	sdf_free(sdf);
+	sdf = good(
+		SDF("1.9", "<extra/><world name='w'><scene/><wind/><gui><plugin name='p' filename='f'/></gui>"
+			   "<physics type='ode'><real_time_update_rate>1</real_time_update_rate><ode><solver>"
+			   "<type>quick</type><precon_iters>1</precon_iters></solver></ode><dart/></physics></world>"));
+	assert_ignored(sdf,
+		"sdf/extra 1?, world/scene 1*, world/wind 1, world/gui 1*, physics/real_time_update_rate 1*, "
+		"solver/precon_iters 1, physics/dart 1");
+	sdf_free(sdf);
+}
+
+/* What the loader or the scene reads is not ignored. */
+Test(sdf, mimic_is_not_ignored)
+{
+	struct sdf *sdf = good(W("<model name='m'>" LINK("a") LINK("b") LINK(
+		"c") "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 "
+		     "1</xyz></axis></joint>"
+		     "<joint name='k' type='revolute'><parent>b</parent><child>c</child><axis><xyz>0 0 1</xyz>"
+		     "<mimic "
+		     "joint='j'><multiplier>2</multiplier><offset>0</offset><reference>0</reference><typo/></mimic>"
+		     "</axis></joint></model>"));
+	assert_ignored(sdf, "mimic/typo 1?");
+	sdf_free(sdf);
+}
+
+/* A typing error may be what made the file unreadable. */
+Test(sdf, unknown_elements_of_an_unreadable_file_are_listed)
+{
+	static const char text[] = "<sdf version='1.9'><world name='w'><wind/><model name='m'><link "
+				   "name='l'><mas>1</mas><inertial><mass>-1"
+				   "</mass></inertial></link></model></world></sdf>";
+	struct sdf *sdf = NULL;
+	struct troupe_error error;
+	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_EWORLD);
+	assert_ignored(sdf, "link/mas 1?");
 	sdf_free(sdf);
 }
 

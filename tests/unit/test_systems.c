@@ -1,6 +1,7 @@
 /* The built-in systems without physics: control is what they ask for, and joints turn exactly as they are told. */
 #include "scene/scene.h"
 #include "system/builtin.h"
+#include "system/ignored.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -530,6 +531,73 @@ Test(systems, a_force_holds_until_the_next)
 	stop();
 }
 
+/* The listeners of a topic that can take a message; the error of one that cannot. */
+static uint32_t takers(const char *topic, const char *text, char ret_error[TROUPE_ERROR_TEXT_BYTES])
+{
+	const struct system_channel *channel = systems_find_channel(systems, topic);
+	struct message message;
+	uint32_t count = 0;
+	*ret_error = '\0';
+	cr_assert_not_null(channel, "no topic %s", topic);
+	cr_assert_eq(message_parse(channel->schema, text, &message, NULL), TROUPE_OK);
+	for (uint32_t i = 0; i < channel->listeners.count; i++) {
+		struct troupe_error error;
+		troupe_status status = systems_check(systems, &channel->listeners.at[i], &message, &error);
+		count += !status;
+		if (status)
+			strcpy(ret_error, error.text);
+	}
+	message_fini(&message);
+	return count;
+}
+
+/* Positions for the one, velocities for the other, on one topic; what is not in a message stays as it was. */
+Test(systems, actuators_command_joints_by_their_numbers)
+{
+	char error[TROUPE_ERROR_TEXT_BYTES];
+	start(PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
+						"use_actuator_msg><actuator_number>1</actuator_number>"
+						"<p_gain>1</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>")
+			PLUGIN("JointController", "<joint_name>left</joint_name><use_actuator_msg>1</use_actuator_msg>"
+						  "<actuator_number>0</actuator_number>") PLUGIN("JointController",
+				"<joint_name>right</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				"<actuator_number>2</actuator_number>"));
+	send("/actuators", "position: [9, 4] velocity: [1, 2, 3]");
+	step();
+	NEAR(asked("slide")->force, 4);
+	NEAR(asked("left")->velocity, 1);
+	NEAR(asked("right")->velocity, 3);
+	send("/actuators", "velocity: 5");
+	step();
+	NEAR(asked("left")->velocity, 5);
+	NEAR(asked("right")->velocity, 3);
+	NEAR(asked("slide")->force, 4);
+	cr_assert_eq(takers("/actuators", "position: [1, 2] velocity: [1, 2, 3]", error), 3);
+	cr_assert_eq(takers("/actuators", "velocity: [1, 2]", error), 1);
+	cr_assert_eq(takers("/actuators", "position: [1]", error), 0);
+	cr_assert_str_eq(
+		error, "joint 'right' is actuator 2, from 0, of velocity: expected more than 0 numbers", "%s", error);
+	cr_assert_eq(takers("/actuators", "", error), 0);
+	stop();
+}
+
+Test(systems, actuators_come_by_a_topic_of_their_own)
+{
+	start(PLUGIN("JointController",
+		"<joint_name>left</joint_name><use_actuator_msg>true</use_actuator_msg>"
+		"<actuator_number>0</actuator_number><sub_topic>command/motor_speed</sub_topic>")
+			PLUGIN("JointPositionController",
+				"<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				"<actuator_number>0</actuator_number><topic>arm</topic>")
+				PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false"
+							  "</use_actuator_msg><actuator_number>0</actuator_number>"));
+	cr_assert_null(systems_find_channel(systems, "/actuators"));
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/command/motor_speed")->schema, &message_actuators);
+	cr_assert_eq(systems_find_channel(systems, "/arm")->schema, &message_actuators);
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/joint/right/cmd_vel")->schema, &message_double);
+	stop();
+}
+
 /* --- topics, names and what is refused --------------------------------------------------------------------------- */
 
 Test(systems, topics_are_cleaned_as_gazebo_does)
@@ -542,7 +610,7 @@ Test(systems, topics_are_cleaned_as_gazebo_does)
 	stop();
 }
 
-Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
+Test(systems, all_names_of_a_plugin_are_known)
 {
 	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems", "troupe"};
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
@@ -551,14 +619,80 @@ Test(systems, all_names_of_a_plugin_are_known_and_others_warned_about)
 			spaces[i], spaces[i]);
 		start(plugin);
 		cr_assert_eq(systems->count, 1);
-		cr_assert_eq(systems->warnings.count, 1);
-		char *warning =
-			mem_printf("t.sdf:13: plugin '%s::PosePublisher' is not known; it is ignored", spaces[i]);
-		cr_assert_str_eq(systems->warnings.at[0], warning);
-		free(warning);
+		cr_assert_eq(systems->warnings.count, 0);
 		free(plugin);
 		stop();
 	}
+}
+
+/* --- what is ignored ---------------------------------------------------------------------------------------------- */
+
+static void assert_warnings(const char *text, const char *const *expected)
+{
+	struct troupe_error error = {0};
+	struct ignored_list list = {0};
+	uint32_t warnings = 0;
+	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
+	ignored_find(sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++) {
+		const char *line = ignored_warning(&list, &list.all.at[i]);
+		if (list.all.at[i].aside)
+			continue;
+		cr_assert_not_null(expected[warnings], "one more: %s", line);
+		cr_assert_str_eq(line, expected[warnings], "%s", line);
+		warnings++;
+	}
+	cr_assert_null(expected[warnings], "missing: %s", expected[warnings]);
+	ignored_fini(&list);
+	sdf_free(sdf);
+}
+
+Test(systems, what_is_ignored_is_told_once_for_each_kind)
+{
+	assert_warnings("<sdf version='1.9'><world name='w'><scene/><wind/>\n"
+			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/>\n"
+			"<model name='m'><link name='l'><sensor name='a' type='camera'/>\n"
+			"<sensor name='b' type='camera'/><sensor name='c' type='imu'/><typo/></link>\n"
+			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/></model></world></sdf>",
+		(const char *const[]){"t.sdf:1: ignored: <wind> in <world> x1",
+			"t.sdf:4: ignored: <typo> in <link> x1, which SDF does not know",
+			"t.sdf:3: ignored: sensors of type camera x2", "t.sdf:4: ignored: sensors of type imu x1",
+			"t.sdf:5: ignored: plugin \"gz::sim::systems::Breadcrumbs\" x2", NULL});
+	assert_warnings(
+		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
+		"</sdf>",
+		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1", NULL});
+}
+
+/* Sensors of joints, of nested and of static models, too; old names of types are the current ones. */
+Test(systems, sensors_are_named_wherever_they_are)
+{
+	assert_warnings("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>"
+			"<sensor name='a' type='ray'/></link><model name='n'><link name='l'><sensor name='a' "
+			"type='lidar'/></link></model></model>\n<model name='o'><link name='a'/><link name='b'/><joint "
+			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
+			"<sensor name='f' type='force_torque'/></joint></model></world></sdf>",
+		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2",
+			"t.sdf:2: ignored: sensors of type force_torque x1", NULL});
+}
+
+/* What these plug-ins are for is there without them, or is told of by type. */
+Test(systems, plugins_that_need_nothing_are_not_ignored)
+{
+	static const char *const names[] = {"Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Contact",
+		"Altimeter", "AirPressure", "AirSpeed", "Magnetometer", "NavSat", "ForceTorque", "LogicalCamera",
+		"DopplerVelocityLogSystem"};
+	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (size_t k = 0; k < ARRAY_LEN(spaces); k++) {
+			char *text =
+				mem_printf("<sdf version='1.9'><world name='w'><plugin name='%s::%s' "
+					   "filename='x'/><model name='m'>"
+					   "<link name='l'/><plugin name='%s::%s' filename='x'/></model></world></sdf>",
+					spaces[k], names[i], spaces[k], names[i]);
+			assert_warnings(text, (const char *const[]){NULL});
+			free(text);
+		}
 }
 
 Test(systems, a_nested_plugin_belongs_to_its_model)
@@ -611,12 +745,24 @@ static const struct bad {
 	{PLUGIN("JointPositionController",
 		 "<joint_name>slide</joint_name><use_velocity_commands>1</use_velocity_commands><cmd_max>-1</cmd_max>"),
 		"t.sdf:12: <cmd_max> is -1: expected at least 0 with velocity commands"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>-1</actuator_number>"),
+		"t.sdf:12: <actuator_number> is \"-1\": expected from 0 to 99999"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>1.5</actuator_number>"),
+		"t.sdf:12: <actuator_number> is 1.5: expected a whole number"},
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
+				   "<actuator_number>0</actuator_number>")
+			PLUGIN("VelocityControl", "<topic>actuators</topic>"),
+		"t.sdf:13: topic '/actuators' carries gz.msgs.Actuators for another plugin: expected gz.msgs.Twist"},
 	{PLUGIN("JointController", "<joint_name>slide</joint_name><initial_velocity>1e999</initial_velocity>"),
 		"t.sdf:12: <initial_velocity> is \"1e999\": expected from -1e+09 to 1e+09"},
 };
 
 /* What does not fit the model: left out with a warning, as Gazebo does, so that the rest of the world runs. */
 static const struct bad unfit[] = {
+	{PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"),
+		"t.sdf:12: <use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0"},
 	{PLUGIN("DiffDrive", ""), "t.sdf:12: the plugin has no <left_joint>: expected the name of a joint"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>"),
 		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},

@@ -1,0 +1,74 @@
+/* A file that a person names: a world, or its commands. */
+#include "sdf/sdf.h"
+
+#include "base/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct search {
+	const char *name, *ending; /* ending: "" when the name has it already */
+};
+
+static bool is_there(const char *path)
+{
+	struct stat info;
+	return !stat(path, &info) && !S_ISDIR(info.st_mode);
+}
+
+/* The name as it is, or with the ending. NULL: neither is there. */
+static char *try_in(const struct search *search, const char *folder, size_t length)
+{
+	const char *slash = length ? "/" : "";
+	for (int ended = 0; ended < (*search->ending ? 2 : 1); ended++) {
+		char *path =
+			mem_printf("%.*s%s%s%s", (int)length, folder, slash, search->name, ended ? search->ending : "");
+		if (is_there(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* Folders, a colon between two. */
+static char *try_list(const struct search *search, const char *list)
+{
+	char *found = NULL;
+	while (list && *list && !found) {
+		size_t length = strcspn(list, ":");
+		if (length)
+			found = try_in(search, list, length);
+		list += length + (list[length] == ':');
+	}
+	return found;
+}
+
+static char *try_data(const struct search *search)
+{
+	char *found = NULL, *folder;
+	for (uint32_t i = 0; !found && (folder = data_folder("worlds", i)); i++) {
+		found = try_in(search, folder, strlen(folder));
+		free(folder);
+	}
+	return found;
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+	size_t length = strlen(name), wanted = strlen(ending);
+	return length >= wanted && !strcmp(name + length - wanted, ending);
+}
+
+char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
+{
+	const struct search search = {name, ends_with(name, ending) ? "" : ending};
+	char *found = try_in(&search, "", 0);
+	if (*name == '/' || !*name)
+		return found;
+	for (const char *const *at = options->resource_paths; !found && at && *at; at++)
+		found = try_in(&search, *at, strlen(*at));
+	for (size_t i = 0; options->use_environment && !found && sdf_path_variables[i]; i++)
+		found = try_list(&search, getenv(sdf_path_variables[i]));
+	return found ? found : try_data(&search);
+}

@@ -1,0 +1,101 @@
+/* The loader knows which elements do nothing, the systems know which plug-ins do; sensors do nothing yet, whatever
+ * their type. Things of one kind are one entry with a count: a world of a thousand cameras is one line. */
+#include "system/ignored.h"
+
+#include "base/map.h"
+#include "system/system.h"
+
+#include <stdlib.h>
+
+struct kind { /* of sensors or plug-ins */
+	const char *name;
+	const struct sdf_element *first;
+	uint32_t count;
+};
+
+struct kinds {
+	VEC(struct kind) all;
+	struct map by_name;
+};
+
+static void count(struct kinds *kinds, const char *name, const struct sdf_element *element)
+{
+	uint32_t at = kinds->all.count;
+	if (map_add(&kinds->by_name, name, at))
+		vec_push(&kinds->all, (struct kind){name, element, 0});
+	else
+		map_find(&kinds->by_name, name, &at);
+	kinds->all.at[at].count++;
+}
+
+/* What is said of them stands in messages, and names come from files: control characters and endless names go. */
+static const char *clean(struct ignored_list *list, const struct troupe_error *line)
+{
+	return arena_strdup(&list->arena, line->text);
+}
+
+static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignored_list *list)
+{
+	for (uint32_t i = 0; i < kinds->all.count; i++) {
+		const struct kind *from = &kinds->all.at[i];
+		struct troupe_error what;
+		if (kind == IGNORED_SENSORS)
+			(void)fail(&what, TROUPE_EWORLD, "sensors of type %.200s x%u", from->name, from->count);
+		else
+			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
+		vec_push(&list->all, (struct ignored){.kind = kind,
+					     .what = clean(list, &what),
+					     .note = "",
+					     .first = from->first,
+					     .count = from->count});
+	}
+	vec_free(&kinds->all);
+	map_fini(&kinds->by_name);
+}
+
+static void find_elements(const struct sdf *sdf, struct ignored_list *list)
+{
+	uint32_t count;
+	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct troupe_error what;
+		(void)fail(&what, TROUPE_EWORLD, "<%.100s> in <%.100s> x%u", all[i].name, all[i].parent, all[i].count);
+		vec_push(&list->all, (struct ignored){.kind = IGNORED_ELEMENTS,
+					     .what = clean(list, &what),
+					     .note = all[i].known ? "" : ", which SDF does not know",
+					     .first = all[i].first,
+					     .count = all[i].count,
+					     .aside = all[i].aside});
+	}
+	free(all);
+}
+
+void ignored_find(const struct sdf *sdf, struct ignored_list *list)
+{
+	struct kinds sensors = {0}, plugins = {0};
+	find_elements(sdf, list);
+	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
+		const struct sdf_world *world = &sdf->worlds.at[w];
+		for (uint32_t i = 0; i < world->sensors.count; i++)
+			count(&sensors, world->sensors.at[i].type, world->sensors.at[i].element);
+		for (uint32_t i = 0; i < world->plugins.count; i++)
+			if (systems_ignore(&world->plugins.at[i]))
+				count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
+	}
+	take_kinds(&sensors, IGNORED_SENSORS, list);
+	take_kinds(&plugins, IGNORED_PLUGINS, list);
+}
+
+const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored)
+{
+	struct troupe_error line;
+	(void)fail(&line, TROUPE_EWORLD, "%.200s:%u: ignored: %s%s", ignored->first->file, ignored->first->line,
+		ignored->what, ignored->note);
+	return clean(list, &line);
+}
+
+void ignored_fini(struct ignored_list *list)
+{
+	vec_free(&list->all);
+	arena_fini(&list->arena);
+}
