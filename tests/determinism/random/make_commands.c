@@ -108,6 +108,8 @@ static struct part *create_text(struct maker *maker, uint64_t step, struct part 
 		part_add(maker->arena, around, PART_NEEDED, NULL, "name: \"%s\" ", name);
 	if (in_message)
 		part_add(maker->arena, around, PART_OPTIONAL, NULL, "pose {%s} ", pose_text(maker, at));
+	if (other && dice_chance(dice, 30))
+		part_add(maker->arena, around, PART_OPTIONAL, NULL, "relative_to: \"%s\" ", any_model(maker)->name);
 	if (dice_chance(dice, 40))
 		part_add(maker->arena, around, PART_OPTIONAL, NULL, "%s", "allow_renaming: true ");
 	struct part *text;
@@ -120,7 +122,8 @@ static struct part *create_text(struct maker *maker, uint64_t step, struct part 
 	} else {
 		text = part_add(maker->arena, around, PART_NEEDED, "</sdf>\" ", "sdf: \"%s", "<sdf version='1.11'>");
 	}
-	uint32_t made = make_model(maker, text, kind, name, in_message ? NULL : &at);
+	uint32_t made = dice_chance(dice, 4) ? make_actor(maker, text, name, at)
+					     : make_model(maker, text, kind, name, in_message ? NULL : &at);
 	text->children.at[0]->kind = PART_NEEDED; /* there is nothing to create without the model */
 	maker->models.at[made].is_created = true;
 	maker->models.at[made].from_step = step;
@@ -224,6 +227,41 @@ static void multi_step(struct maker *maker, uint64_t step)
 	make_command(maker, step, COMMAND_MULTI, steps, "/world/w%u/control multi_step: %u", maker->world, steps);
 	make_command(maker, step + steps + dice_below(&maker->dice, 5), COMMAND_PAUSE, 0,
 		"/world/w%u/control pause: false", maker->world);
+}
+
+/* From place to place, each in the time to the next: in a straight line unless something is in the way. */
+static void tour(struct maker *maker, const struct made *made, uint64_t from_step, uint64_t to_step)
+{
+	struct dice *dice = &maker->dice;
+	uint64_t stops = dice_from(dice, 2, 10), length = MAX((to_step - from_step) / stops, (uint64_t)1);
+	double duration_s = (double)length * maker->scenario->step_s[maker->world];
+	struct vec3 at = made->at;
+	for (uint64_t step = from_step; step + length <= to_step; step += length) {
+		struct vec3 to = make_place(maker);
+		if (dice_chance(dice, 50) && maker->level_places.count)
+			to = maker->level_places.at[dice_below(dice, maker->level_places.count)];
+		else if (dice_chance(dice, 50))
+			to = vec3_scale(to, 3); /* away from all levels */
+		struct vec3 v = vec3_scale(vec3_sub(to, at), 1 / duration_s);
+		double fast = vec3_length(v) / 100;
+		if (fast > 1)
+			v = vec3_scale(v, 1 / fast);
+		if (dice_chance(dice, 15))
+			make_command(maker, step, COMMAND_EDIT, 0,
+				"/world/w%u/set_pose name: \"%s\" position {x: %.4g y: %.4g z: %.4g}", maker->world,
+				made->name, to.x, to.y, to.z);
+		else
+			make_command(maker, step, COMMAND_GIVE, 0, "%s linear: {x: %.4g y: %.4g z: %.4g}",
+				made->topics.at[0].name, v.x, v.y, v.z);
+		at = to;
+	}
+}
+
+static void tours(struct maker *maker, uint64_t from_step, uint64_t to_step)
+{
+	for (uint32_t i = 0; i < maker->models.count; i++)
+		if (maker->models.at[i].tours && maker->models.at[i].world == maker->world)
+			tour(maker, &maker->models.at[i], from_step, to_step);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
@@ -343,6 +381,7 @@ static void reset_and_repeat(struct maker *maker)
 	uint64_t length = dice_from(&maker->dice, 10, 60), at = length;
 	part_list *all = &scenario->commands->children;
 	some_commands(maker, again_odds, dice_below(&maker->dice, 12), 0, length);
+	tours(maker, 0, length);
 	part_sort_commands(scenario->commands);
 	uint32_t segment = all->count;
 	for (uint32_t rounds = dice_from(&maker->dice, 1, 2); rounds > 0; rounds--) {
@@ -370,6 +409,7 @@ void make_commands(struct maker *maker)
 			continue;
 		}
 		bool drives = scenario->kind == KIND_JOINTS && dice_chance(dice, 70);
+		tours(maker, 0, scenario->steps);
 		uint32_t count = scenario->kind == KIND_EDITS ? dice_from(dice, 10, 45) : dice_below(dice, 25);
 		some_commands(
 			maker, drives ? driving_odds : all_odds, dice_chance(dice, 8) ? 0 : count, 0, scenario->steps);

@@ -16,8 +16,9 @@ struct topic {
 struct made { /* a model that is in the file, or that a command creates */
 	const char *name;
 	uint32_t world;
-	bool is_static, is_actor, is_created;
+	bool is_static, is_actor, is_created, tours;
 	uint64_t from_step;     /* of a created one */
+	struct vec3 at;         /* where it begins */
 	const char *first_link; /* scoped by the model: "l0" */
 	VEC(struct topic) topics;
 };
@@ -33,7 +34,8 @@ struct maker {
 	double speed_max;           /* m/s: what crosses the region a few times in the run */
 	struct vec3 places[PLACES]; /* where several things are put */
 	VEC(struct made) models;
-	uint32_t named; /* counts names */
+	VEC(struct vec3) level_places; /* of the world that was made last */
+	uint32_t named;                /* counts names */
 };
 
 enum model_kind {
@@ -50,6 +52,8 @@ enum model_kind {
 uint32_t make_model(
 	struct maker *maker, struct part *parent, enum model_kind kind, const char *name, const struct vec3 *at);
 uint32_t make_actor(struct maker *maker, struct part *parent, const char *name, struct vec3 at);
+/* A performer without weight that is sent from level to level. */
+void make_tourist(struct maker *maker, struct part *world, const char *name, struct vec3 at);
 /* A joint of the world between a link of one model and another, or the world when parent is NULL. */
 void make_world_joint(struct maker *maker, struct part *parent_part, const char *name, const struct made *parent,
 	const struct made *child, const char *type);

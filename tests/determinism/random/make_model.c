@@ -169,6 +169,10 @@ static void add_contact(struct maker *maker, struct part *surface)
 		make_value(maker, ode, "max_vel", "%g", DICE_OF(dice, 0, 0.01, 0.1, 10));
 	if (dice_chance(dice, 50))
 		make_value(maker, ode, "min_depth", "%g", DICE_OF(dice, 0, 0.001, 0.01));
+	if (dice_chance(dice, 20))
+		make_value(maker, ode, "soft_cfm", "%g", DICE_OF(dice, 0, 1e-4));
+	if (dice_chance(dice, 20))
+		make_value(maker, ode, "soft_erp", "%g", DICE_OF(dice, 0.2, 0.9));
 }
 
 static void add_surface(struct maker *maker, struct part *collision)
@@ -339,9 +343,9 @@ static void add_limits(struct maker *maker, struct part *axis, double scale)
 	if (dice_chance(dice, 20))
 		make_value(maker, limit, "velocity", "%g", DICE_OF(dice, 0.1, 1, 5));
 	if (dice_chance(dice, 10))
-		make_value(maker, limit, "stiffness", "%g", DICE_OF(dice, 100, 2000, 1e6));
+		make_value(maker, limit, "stiffness", "%g", DICE_OF(dice, 0, 100, 2000, 1e6));
 	if (dice_chance(dice, 10))
-		make_value(maker, limit, "dissipation", "%g", DICE_OF(dice, 0.1, 5, 100));
+		make_value(maker, limit, "dissipation", "%g", DICE_OF(dice, 0, 0.1, 5, 100));
 }
 
 static void add_dynamics(struct maker *maker, struct part *axis)
@@ -463,7 +467,16 @@ static void add_velocity_control(struct maker *maker, struct part *model, struct
 			some(dice, -most, most), dice_chance(dice, 80) ? 0 : some(dice, -1, 1));
 	if (dice_chance(dice, 20))
 		make_value(maker, plugin, "initial_angular", "0 0 %.3g", some(dice, -3, 3));
-	add_topic(maker, made, TOPIC_TWIST, "cmd_vel");
+	if (dice_chance(dice, 12)) { /* one topic for several models */
+		make_value(maker, plugin, "topic", "herd");
+		vec_push(&made->topics, (struct topic){"/herd", TOPIC_TWIST});
+	} else {
+		add_topic(maker, made, TOPIC_TWIST, "cmd_vel");
+	}
+	if (!dice_chance(dice, 12))
+		return;
+	make_value(maker, plugin, "link_name", "l0");
+	add_topic(maker, made, TOPIC_TWIST, "link/l0/cmd_vel");
 }
 
 /* --- models ----------------------------------------------------------------------------------------------------- */
@@ -598,12 +611,29 @@ static void make_plane(struct maker *maker, struct part *model)
 	add_surface(maker, collision);
 }
 
+/* Flies; its commands, and so the levels that it loads, are made later. */
+void make_tourist(struct maker *maker, struct part *world, const char *name, struct vec3 at)
+{
+	struct made made = {.name = name, .world = maker->world, .at = at, .tours = true, .first_link = "l0"};
+	struct part *model = part_add(maker->arena, world, PART_OPTIONAL, "</model>\n",
+		"<model name='%s'><pose>%.4g %.4g %.4g 0 0 0</pose>", name, at.x, at.y, at.z);
+	struct part *link = part_add(maker->arena, model, PART_NEEDED, "</link>", "<link name='l0'>");
+	make_value(maker, link, "gravity", "false");
+	if (dice_chance(&maker->dice, 70))
+		add_collision(maker, link, 0, some(&maker->dice, 0.1, 0.6), false, true);
+	part_add(maker->arena, model, PART_OPTIONAL, NULL, "%s",
+		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/>");
+	add_topic(maker, &made, TOPIC_TWIST, "cmd_vel");
+	vec_push(&maker->models, made);
+}
+
 uint32_t make_model(
 	struct maker *maker, struct part *parent, enum model_kind kind, const char *name, const struct vec3 *at)
 {
 	struct dice *dice = &maker->dice;
 	bool is_static = kind == MODEL_STATIC || kind == MODEL_PLANE;
 	struct made made = {.name = name, .world = maker->world, .is_static = is_static, .first_link = "l0"};
+	made.at = at ? *at : made.at;
 	struct part *model = part_add(maker->arena, parent, PART_OPTIONAL, "</model>\n", "<model name='%s'>", name);
 	if (is_static)
 		part_add(maker->arena, model, PART_NEEDED, NULL, "<static>true</static>");
@@ -638,10 +668,25 @@ uint32_t make_model(
 	return maker->models.count - 1;
 }
 
+static void add_walk(struct maker *maker, struct part *script, uint32_t id)
+{
+	struct dice *dice = &maker->dice;
+	struct part *walk =
+		part_add(maker->arena, script, PART_OPTIONAL, "</trajectory>", "<trajectory id='%u' type='walk'>", id);
+	double time_s = 0;
+	for (uint32_t i = dice_from(dice, 1, 4); i > 0; i--) {
+		struct vec3 to = somewhere(dice, maker->region_m / 2);
+		part_add(maker->arena, walk, PART_OPTIONAL, NULL,
+			"<waypoint><time>%.3g</time><pose>%.3g %.3g 0 0 0 %.3g</pose></waypoint>", time_s, to.x, to.y,
+			some(dice, -3, 3));
+		time_s += some(dice, 0.03, 0.5);
+	}
+}
+
 uint32_t make_actor(struct maker *maker, struct part *parent, const char *name, struct vec3 at)
 {
 	struct dice *dice = &maker->dice;
-	struct made made = {.name = name, .world = maker->world, .is_actor = true, .first_link = "l"};
+	struct made made = {.name = name, .world = maker->world, .is_actor = true, .at = at, .first_link = "l"};
 	struct part *actor = part_add(maker->arena, parent, PART_OPTIONAL, "</actor>\n", "<actor name='%s'>", name);
 	make_pose(maker, actor, PART_OPTIONAL, at, false);
 	part_add(maker->arena, actor, PART_OPTIONAL, NULL,
@@ -653,16 +698,10 @@ uint32_t make_actor(struct maker *maker, struct part *parent, const char *name, 
 		make_value(maker, script, "loop", "false");
 	if (dice_chance(dice, 20))
 		make_value(maker, script, "delay_start", "%g", DICE_OF(dice, 0.02, 0.1));
-	struct part *walk =
-		part_add(maker->arena, script, PART_OPTIONAL, "</trajectory>", "<trajectory id='0' type='walk'>");
-	double time_s = 0;
-	for (uint32_t i = dice_from(dice, 2, 4); i > 0; i--) {
-		struct vec3 to = somewhere(dice, maker->region_m / 2);
-		part_add(maker->arena, walk, PART_OPTIONAL, NULL,
-			"<waypoint><time>%.3g</time><pose>%.3g %.3g 0 0 0 %.3g</pose></waypoint>", time_s, to.x, to.y,
-			some(dice, -3, 3));
-		time_s += some(dice, 0.03, 0.5);
-	}
+	if (dice_chance(dice, 10))
+		make_value(maker, script, "auto_start", "false");
+	for (uint32_t t = 0, walks = dice_chance(dice, 30) ? 2 : 1; t < walks; t++)
+		add_walk(maker, script, t);
 	maker->scenario->actors = true;
 	vec_push(&maker->models, made);
 	return maker->models.count - 1;

@@ -40,13 +40,26 @@ void make_performer(struct maker *maker, struct part *levels, const char *model,
 	vec_push(&maker->scenario->performers, model);
 }
 
-static void add_refs(struct maker *maker, struct part *level, uint32_t percent)
+/* What lies in the level is named by it more often than not, other things seldom. */
+static void add_refs(struct maker *maker, struct part *level, struct vec3 at, struct vec3 size)
 {
+	struct aabb box = aabb_around(at, vec3_add(size, (struct vec3){0.5, 0.5, 0.5}));
 	for (uint32_t i = 0; i < maker->models.count; i++) {
 		const struct made *made = &maker->models.at[i];
-		if (made->world == maker->world && dice_chance(&maker->dice, made->is_actor ? percent / 4 : percent))
+		struct aabb point = {made->at, made->at};
+		uint32_t percent = aabb_overlap(&box, &point) ? 60 : 12;
+		if (made->world == maker->world && dice_chance(&maker->dice, made->is_actor ? 8 : percent))
 			part_add(maker->arena, level, PART_OPTIONAL, NULL, "<ref>%s</ref>", made->name);
 	}
+}
+
+/* Around some model. */
+static struct vec3 level_place(struct maker *maker)
+{
+	struct dice *dice = &maker->dice;
+	const struct made *made = &maker->models.at[dice_below(dice, maker->models.count)];
+	double off = dice_between(dice, -0.5, 0.5);
+	return (struct vec3){made->at.x + off, made->at.y - off, 1};
 }
 
 /* Beside the one before, inside it, across it, or anywhere. */
@@ -54,12 +67,11 @@ static void add_levels(struct maker *maker, struct part *levels, uint32_t count)
 {
 	struct dice *dice = &maker->dice;
 	double r = maker->region_m;
-	struct vec3 at = {dice_between(dice, -r, r) / 2, dice_between(dice, -r, r) / 2, 1}, size = {0, 0, 0};
-	for (uint32_t i = 0; i < count; i++) {
+	struct vec3 at = {0, 0, 1}, size = {0, 0, 0};
+	for (uint32_t i = 0; i < count && maker->models.count; i++) {
 		struct vec3 before = size;
-		size = (struct vec3){
-			dice_between(dice, 0.5, 2 * r), dice_between(dice, 0.5, 2 * r), dice_between(dice, 1, 6)};
-		switch (i ? dice_below(dice, 4) : 3) {
+		size = (struct vec3){dice_between(dice, 0.5, r), dice_between(dice, 0.5, r), dice_between(dice, 1, 6)};
+		switch (i ? dice_below(dice, 5) : 3) {
 		case 0:
 			at.x += (before.x + size.x) / 2; /* their sides touch */
 			break;
@@ -70,12 +82,15 @@ static void add_levels(struct maker *maker, struct part *levels, uint32_t count)
 			at.y += before.y / 2; /* across */
 			break;
 		default:
-			at = (struct vec3){dice_between(dice, -r, r), dice_between(dice, -r, r), 1};
+			at = level_place(maker);
 			break;
 		}
 		struct part *level = make_level(maker, levels, arena_printf(maker->arena, "level%u", i), at, size,
-			DICE_OF(dice, 0, 0, 0.1, 0.5, 2));
-		add_refs(maker, level, 30);
+			DICE_OF(dice, 0, 0, 0.1, 0.5, 1));
+		if (dice_chance(dice, 4))
+			make_value(maker, level, "secondary", "%u", dice_from(dice, 1, 3));
+		add_refs(maker, level, at, size);
+		vec_push(&maker->level_places, at);
 	}
 }
 
@@ -84,7 +99,8 @@ static void add_performers(struct maker *maker, struct part *levels, uint32_t pe
 	struct dice *dice = &maker->dice;
 	for (uint32_t i = 0; i < maker->models.count; i++) {
 		const struct made *made = &maker->models.at[i];
-		if (made->world != maker->world || !dice_chance(dice, made->is_static ? percent / 10 : percent))
+		uint32_t odds = made->is_static ? percent / 10 : made->topics.count ? percent + 20 : percent;
+		if (made->world != maker->world || made->tours || !dice_chance(dice, odds))
 			continue;
 		double edge = DICE_OF(dice, 0.1, 0.5, 1, 2, 4);
 		make_performer(maker, levels, made->name, (struct vec3){edge, edge, DICE_OF(dice, 0.1, 1, 2)});
@@ -94,18 +110,18 @@ static void add_performers(struct maker *maker, struct part *levels, uint32_t pe
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
 struct mix { /* of one kind of scenario: how many of each at most */
-	uint32_t solids, mechanisms, gears, carts, statics, actors, levels, world_joints;
+	uint32_t solids, mechanisms, gears, carts, statics, actors, levels, world_joints, tourists;
 	uint32_t plane, performers; /* percent */
 };
 
 static const struct mix mixes[KIND_END] = {
-	[KIND_MIXED] = {3, 2, 1, 1, 3, 1, 3, 2, 60, 40},
-	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 1, 60, 50},
-	[KIND_JOINTS] = {2, 3, 2, 0, 1, 0, 1, 3, 50, 30},
-	[KIND_PILE] = {2, 1, 0, 0, 1, 0, 2, 1, 90, 30},
-	[KIND_EDITS] = {3, 2, 1, 1, 3, 1, 2, 1, 60, 40},
-	[KIND_SLEEP] = {4, 1, 0, 1, 3, 0, 2, 1, 80, 30},
-	[KIND_RESET] = {4, 2, 1, 1, 2, 1, 3, 1, 70, 40},
+	[KIND_MIXED] = {3, 2, 1, 1, 3, 1, 3, 2, 1, 60, 20},
+	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 1, 2, 60, 8},
+	[KIND_JOINTS] = {2, 3, 2, 0, 1, 0, 1, 3, 1, 50, 30},
+	[KIND_PILE] = {2, 1, 0, 0, 1, 0, 2, 1, 1, 90, 30},
+	[KIND_EDITS] = {3, 2, 1, 1, 3, 1, 2, 1, 1, 60, 25},
+	[KIND_SLEEP] = {4, 1, 0, 1, 3, 0, 2, 1, 1, 80, 30},
+	[KIND_RESET] = {4, 2, 1, 1, 2, 1, 3, 1, 1, 70, 20},
 };
 
 static void add_models(struct maker *maker, struct part *world, enum model_kind kind, uint32_t most, const char *stem)
@@ -133,7 +149,10 @@ static void add_stack(struct maker *maker, struct part *world)
 			"<link name='l0'><inertial auto='true'><density>%g</density></inertial><collision name='c'>"
 			"<geometry><box><size>%.3g %.3g %.3g</size></box></geometry></collision></link>",
 			DICE_OF(dice, 50, 200, 600), edge, edge, edge);
-		vec_push(&maker->models, (struct made){.name = name, .world = maker->world, .first_link = "l0"});
+		vec_push(&maker->models, (struct made){.name = name,
+						 .world = maker->world,
+						 .at = {x, 0, (i + 0.5) * edge},
+						 .first_link = "l0"});
 	}
 }
 
@@ -142,7 +161,7 @@ static void add_world_joints(struct maker *maker, struct part *world, uint32_t f
 {
 	struct dice *dice = &maker->dice;
 	uint32_t models = maker->models.count - first;
-	for (uint32_t i = most && models ? dice_below(dice, most + 1) : 0; i > 0; i--) {
+	for (uint32_t i = models ? dice_below(dice, most + 1) : 0; i > 0; i--) {
 		const struct made *child = &maker->models.at[first + dice_below(dice, models)];
 		const struct made *parent = &maker->models.at[first + dice_below(dice, models)];
 		if (child->is_static || child->is_actor || parent->is_actor)
@@ -169,15 +188,21 @@ static void add_content(struct maker *maker, struct part *world, struct part *le
 	add_models(maker, world, MODEL_CART, mix->carts, "cart");
 	if (maker->scenario->kind == KIND_PILE || dice_chance(dice, 3))
 		add_stack(maker, world);
-	for (uint32_t i = mix->actors ? dice_below(dice, mix->actors + 1) : 0; i > 0; i--)
+	for (uint32_t i = mix->actors; i > 0; i--)
 		if (dice_chance(dice, 50))
 			make_actor(maker, world, make_name(maker, "a"), make_place(maker));
 	add_world_joints(maker, world, first, mix->world_joints);
+	for (uint32_t i = dice_from(dice, mix->tourists / 2, mix->tourists); i > 0; i--) {
+		const char *name = make_name(maker, "tour");
+		double edge = DICE_OF(dice, 0.1, 0.5, 1, 2);
+		make_tourist(maker, world, name, make_place(maker));
+		make_performer(maker, levels, name, (struct vec3){edge, edge, edge});
+	}
 	if (dice_chance(dice, 4))
 		make_value(maker, levels, "secondaries", "%u", dice_below(dice, 4));
 	add_performers(maker, levels, mix->performers);
-	if (dice_chance(dice, 80))
-		add_levels(maker, levels, dice_below(dice, mix->levels + 1));
+	if (dice_chance(dice, 85))
+		add_levels(maker, levels, dice_from(dice, mix->levels / 2, mix->levels));
 }
 
 /* --- worlds ------------------------------------------------------------------------------------------------------- */
@@ -292,4 +317,5 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 	for (uint32_t i = 0; i < maker.models.count; i++)
 		vec_free(&maker.models.at[i].topics);
 	vec_free(&maker.models);
+	vec_free(&maker.level_places);
 }

@@ -209,33 +209,34 @@ static const char *last_line(char *text)
 	return newline ? newline + 1 : text;
 }
 
-/* A message without what stands in quotes and without words that hold digits, so that it can be told again in a smaller
- * world. */
-static void without_details(const char *text, char *out, size_t bytes)
+enum { LIKE_BYTES = 80 };
+
+/* A message without what stands in quotes and without words that hold digits, cut short: so that it can be told again
+ * in a smaller world. */
+static void without_details(const char *text, char out[LIKE_BYTES])
 {
-	size_t used = 0, word = 0; /* where the last word began */
-	bool quoted = false, has_digit = false;
-	for (; *text && used + 2 < bytes; text++) {
-		if (*text == '\'')
-			quoted = !quoted;
-		if (quoted)
-			continue;
-		has_digit |= *text >= '0' && *text <= '9';
-		out[used++] = *text;
-		if (*text != ' ')
-			continue;
-		used = has_digit ? word : used;
-		word = used;
-		has_digit = false;
+	char word[64];
+	size_t used = 0;
+	for (bool quoted = false; *text; text += strspn(text, " ")) {
+		size_t count = strcspn(text, " "), kept = 0;
+		for (size_t i = 0; i < count; i++) {
+			quoted ^= text[i] == '\'';
+			if (!quoted && text[i] != '\'' && kept + 1 < sizeof word)
+				word[kept++] = text[i];
+		}
+		word[kept] = '\0';
+		if (kept && !strpbrk(word, "0123456789") && used + kept + 2 < LIKE_BYTES)
+			used += (size_t)snprintf(out + used, LIKE_BYTES - used, "%s%s", used ? " " : "", word);
+		text += count;
 	}
-	out[has_digit ? word : used] = '\0';
+	out[used] = '\0';
 }
 
 static bool crash(const char *what, const char *line, struct account *account, struct failure *ret)
 {
-	char kind[FAILURE_WHAT_BYTES], like[120];
+	char kind[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
 	const char *said = last_line(account->process.err);
-	without_details(said, like, sizeof like);
+	without_details(said, like);
 	snprintf(kind, sizeof kind, "%s %d %s", what, account->process.status, like);
 	return failure_set(ret, kind, account_last_step(account) + 1,
 		"%s\n  ended with %s%d after step %" PRIu64 ": %s", line,
@@ -404,9 +405,9 @@ static bool same_end(
 		expected = replied_badly(reference, from_step);
 	bool refused = run->process.status == 1 && !strstr(run->process.err, "could not be obeyed");
 	if (run->process.status != expected || refused) {
-		char what[FAILURE_WHAT_BYTES], like[100];
+		char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
 		const char *said = last_line(run->process.err);
-		without_details(said, like, sizeof like);
+		without_details(said, like);
 		snprintf(what, sizeof what, "status %d, not %d: %s", run->process.status, expected, like);
 		return failure_set(ret, what, account_last_step(run) + 1,
 			"%s\n  expected exit status %d: %s\n  found    exit status %d: %s", line, expected,
@@ -454,9 +455,9 @@ static bool same_replay(const struct account *reference, struct account *run, co
 	}
 	if (!run->process.status)
 		return true;
-	char what[FAILURE_WHAT_BYTES], like[100];
+	char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
 	const char *said = *run->process.err ? last_line(run->process.err) : "";
-	without_details(said, like, sizeof like);
+	without_details(said, like);
 	snprintf(what, sizeof what, "replay, status %d: %s", run->process.status, like);
 	return failure_set(ret, what, UINT64_MAX, "%s\n  ended with status %d: %s", line, run->process.status, said);
 }
