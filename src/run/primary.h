@@ -81,10 +81,13 @@ struct primary {
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
 void primary_fini(struct primary *primary);
 
-/* Merges the acks of the step that is out (acks[i]: of secondary i+1), if one is. On failure primary->ended, ->status
- * and
- * ->error say why. */
-void primary_merge(struct primary *primary, struct ack *const *acks);
+/* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when one of them is not as it must be or
+ * tells of a failure: primary->ended, ->status and ->error say why, and the state stays that before the step. */
+bool primary_take_acks(struct primary *primary, struct ack *const *acks);
+/* After primary_take_acks() returned true, one of the two: the state after the step becomes the present one, or, when
+ * another world failed in this step, the step counts as not taken. */
+void primary_advance(struct primary *primary, struct ack *const *acks);
+void primary_take_back(struct primary *primary);
 /* Decides the next step: NULL when there is none, and primary->ended, ->status and ->error say why. May sleep, to keep
  * to real time. */
 const struct step *primary_decide(struct primary *primary);
