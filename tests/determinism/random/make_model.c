@@ -366,9 +366,8 @@ static void add_axis(struct maker *maker, struct part *joint, const char *which,
 {
 	struct dice *dice = &maker->dice;
 	struct part *axis = make_element(maker, joint, PART_OPTIONAL, which);
-	if (!strcmp(which, "axis2")) /* across the first, but for some */
-		part_add(maker->arena, axis, PART_NEEDED, NULL, "<xyz>%s</xyz>",
-			dice_chance(dice, 98) ? DICE_WORD(dice, "1 0 0", "1 0.1 0") : "0 0 1");
+	if (!strcmp(which, "axis2")) /* across the first, or the joint would be left out, and what drives it */
+		part_add(maker->arena, axis, PART_NEEDED, NULL, "<xyz>%s</xyz>", DICE_WORD(dice, "1 0 0", "1 0.1 0"));
 	else if (dice_chance(dice, 80))
 		make_value(maker, axis, "xyz", "%s", DICE_WORD(dice, "0 0 1", "0 1 0", "0.2 0 1", "0 0 -1"));
 	if (dice_chance(dice, 75))

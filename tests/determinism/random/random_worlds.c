@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT_USUAL = 20, JOBS_MAX = 64, WAYS_MAX = 10 };
+enum { COUNT_USUAL = 20, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 10 };
 
 static const char usage[] =
 	"usage: random_worlds [--first SEED] [--count N] [--jobs J] [--keep FOLDER] [--only KIND]\n"

@@ -408,7 +408,10 @@ static bool same_end(
 		char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
 		const char *said = last_line(run->process.err);
 		without_details(said, like);
-		snprintf(what, sizeof what, "status %d, not %d: %s", run->process.status, expected, like);
+		if (refused)
+			snprintf(what, sizeof what, "refused: %s", like);
+		else
+			snprintf(what, sizeof what, "status %d, not %d: %s", run->process.status, expected, like);
 		return failure_set(ret, what, account_last_step(run) + 1,
 			"%s\n  expected exit status %d: %s\n  found    exit status %d: %s", line, expected,
 			last_line(reference->process.err), run->process.status, said);
