@@ -31,11 +31,12 @@ static const char usage[] =
 	"  --keep FOLDER     where failing worlds are kept (default: a new temporary folder)\n"
 	"  --only KIND       make each seed's world of this kind: mixed, levels, joints, pile, edits, sleep,\n"
 	"                    reset, floor, tied\n"
-	"  --shrink SECONDS  spend so long on making a failing world smaller (default 60; 0: leave it)\n"
+	"  --shrink SECONDS  spend so long on making a failing world smaller (default 20; 0: leave it)\n"
 	"  --write FOLDER    only write the first seed's world there\n"
 	"  --stable          a model that diverges is a failure as well\n"
 	"\n"
-	"TROUPE names the program (default ./troupe), SOURCE_DIR its source folder (default .).\n";
+	"TROUPE names the program (default ./troupe), SOURCE_DIR its source folder (default .).\n"
+	"With TROUPE_TEST_QUICK set, the default count is 5.\n";
 
 struct settings {
 	uint64_t first, count;
@@ -363,7 +364,10 @@ static enum scenario_kind kind_of(const char *text)
 
 static struct settings read_settings(int argc, char **argv)
 {
-	struct settings settings = {.first = 1, .count = COUNT_USUAL, .jobs = 1, .only = KIND_END, .shrink_s = 60};
+	struct settings settings = {.first = 1, .count = COUNT_USUAL, .jobs = 1, .only = KIND_END, .shrink_s = 20};
+	const char *quick = getenv("TROUPE_TEST_QUICK");
+	if (quick && *quick)
+		settings.count = COUNT_QUICK;
 	for (int i = 1; i < argc; i++) {
 		const char *option = argv[i], *value = argv[i + 1];
 		if (!strcmp(option, "--help") || !strcmp(option, "-h")) {
