@@ -73,12 +73,17 @@ static uint64_t some_step(struct dice *dice, uint64_t steps)
 	return dice_chance(dice, 5) ? 0 : dice_below(dice, (uint32_t)steps);
 }
 
-/* steps: that the reference took. */
-static uint32_t choose_ways(
-	const struct troupe *troupe, const struct scenario *scenario, uint64_t steps, struct way ways[WAYS_MAX])
+/* All of them, in the order in which they are tried. */
+static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *scenario,
+	const struct account *reference, struct way ways[WAYS_MAX])
 {
 	struct dice dice = {hash_mix(scenario->seed, 2), 0};
+	uint64_t steps = account_last_step(reference);
 	uint32_t count = 0;
+	if (reference->process.status == 4)
+		ways[count++] = (struct way){.kind = WAY_STOP,
+			.first = some_placement(&dice, scenario, true),
+			.second = some_placement(&dice, scenario, true)};
 	steps = MAX(steps, (uint64_t)1);
 	ways[count++] = (struct way){.kind = WAY_PLAIN, .first = some_placement(&dice, scenario, false)};
 	ways[count] = (struct way){.kind = WAY_PLAIN, .first = some_placement(&dice, scenario, false)};
@@ -187,7 +192,7 @@ static bool run_seed(struct troupe *troupe, const struct settings *settings, uin
 	scenario_write(&scenario, troupe->source_dir, folder);
 	bool good = ways_reference(troupe, &scenario, folder, &reference, &failure);
 	troupe->diverged += reference.process.status == 4;
-	uint32_t count = good ? choose_ways(troupe, &scenario, account_last_step(&reference), ways) : 0;
+	uint32_t count = good ? choose_ways(troupe, &scenario, &reference, ways) : 0;
 	for (uint32_t i = 0; i < count && good; i++) {
 		good = ways_try(troupe, &scenario, folder, &reference, &ways[i], &failure);
 		way = ways[i];

@@ -83,7 +83,7 @@ static void simplify_way(struct shrinking *s)
 		}
 	}
 	simplify_placement(s, &s->way->first, s->way->kind != WAY_PLAIN);
-	if (s->way->kind == WAY_RESUME || s->way->kind == WAY_REPLAY)
+	if (s->way->kind == WAY_RESUME || s->way->kind == WAY_REPLAY || s->way->kind == WAY_STOP)
 		simplify_placement(s, &s->way->second, true);
 	if (s->way->again)
 		simplify_placement(s, &s->way->third, true);

@@ -96,6 +96,12 @@ static uint32_t lines_of(const struct scenario *scenario, const struct way *way,
 		add_placement(&way->second, &lines[1]);
 		count = 2;
 		break;
+	case WAY_STOP:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --save-on-stop state");
+		add_resume(scenario, "state", &way->second, &lines[1]);
+		count = 2;
+		break;
 	case WAY_UNTIL:
 		if (!rules_until(scenario, way->at, &time_s, &step))
 			return 0;
@@ -483,6 +489,17 @@ static bool same_until(const struct scenario *scenario, const struct account *re
 	return true;
 }
 
+/* The first step that a line of the way takes. A state that was saved when a step failed has the commands of that step
+ * obeyed already, and their replies have been told. */
+static uint64_t begins_at(const struct account *reference, const struct way *way, uint32_t line)
+{
+	if (!line)
+		return 0;
+	if (way->kind == WAY_STOP)
+		return account_last_step(reference) + 1;
+	return line == 1 ? way->at : way->again;
+}
+
 bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char *folder,
 	const struct account *reference, const struct way *way, struct failure *ret)
 {
@@ -497,11 +514,7 @@ bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char
 		else if (way->kind == WAY_REPLAY && i)
 			good = same_replay(reference, &run, lines[i].at, ret);
 		else
-			good = same(scenario, reference, &run,
-				!i       ? 0
-				: i == 1 ? way->at
-					 : way->again,
-				lines[i].at, ret);
+			good = same(scenario, reference, &run, begins_at(reference, way, i), lines[i].at, ret);
 		account_fini(&run);
 	}
 	for (uint32_t i = 0; i < LINES_MAX; i++)

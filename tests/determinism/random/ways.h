@@ -22,6 +22,8 @@ enum way_kind {
 		       `again` */
 	WAY_REPLAY, /* recorded by the first, replayed by the second */
 	WAY_UNTIL,  /* until a simulated time */
+	WAY_STOP,   /* of a run in which a model diverges: saved then by the first placement, gone on from by the second
+		     */
 };
 
 struct way {
