@@ -142,6 +142,21 @@ void scenario_write(const struct scenario *scenario, const char *source_dir, con
 	}
 }
 
+void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step)
+{
+	struct text before = {0}, after = {0};
+	text_add(&before, "%s", "");
+	text_add(&after, "%s", "");
+	for (uint32_t i = 0; i < scenario->commands->children.count; i++) {
+		const struct part *command = scenario->commands->children.at[i];
+		part_print(command, command->step < step ? &before : &after);
+	}
+	write_bytes(folder, "commands.before", before.at, before.count);
+	write_bytes(folder, "commands.after", after.at, after.count);
+	text_fini(&before);
+	text_fini(&after);
+}
+
 static uint32_t count_parts(const struct part *part)
 {
 	uint32_t count = part->kind != PART_NEEDED;

@@ -97,6 +97,8 @@ void scenario_options(const struct scenario *scenario, struct text *out);
 /* Writes world.sdf, commands and all other files into the folder. source_dir: where files are copied from. Ends the
  * process when it cannot. */
 void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder);
+/* Writes the commands of steps before `step`, and the others, as two files. */
+void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step);
 /* How many optional parts and commands are left. */
 uint32_t scenario_count(const struct scenario *scenario);
 

@@ -101,6 +101,7 @@ static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *
 			.second = some_placement(&dice, scenario, true),
 			.third = some_placement(&dice, scenario, true),
 			.at = some_step(&dice, steps)};
+		way.late = way.at > 0 && dice_chance(&dice, 25);
 		if (dice_chance(&dice, 30) && way.at + 1 < steps)
 			way.again = way.at + 1 + dice_below(&dice, (uint32_t)(steps - way.at - 1));
 		ways[count++] = way;
@@ -129,7 +130,8 @@ static char *make_folder(const char *parent, uint64_t seed)
 
 static void remove_folder(const struct scenario *scenario, const char *folder)
 {
-	static const char *const names[] = {"world.sdf", "commands", "report", "state", "state2", "tape"};
+	static const char *const names[] = {
+		"world.sdf", "commands", "commands.before", "commands.after", "report", "state", "state2", "tape"};
 	for (size_t i = 0; i < ARRAY_LEN(names) + scenario->files.count; i++) {
 		const char *name = i < ARRAY_LEN(names) ? names[i] : scenario->files.at[i - ARRAY_LEN(names)].name;
 		char *path = mem_printf("%s/%s", folder, name);

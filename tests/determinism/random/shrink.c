@@ -82,6 +82,9 @@ static void simplify_way(struct shrinking *s)
 			(void)take_way(s, way);
 		}
 	}
+	way = *s->way;
+	way.late = false;
+	(void)take_way(s, way);
 	simplify_placement(s, &s->way->first, s->way->kind != WAY_PLAIN);
 	if (s->way->kind == WAY_RESUME || s->way->kind == WAY_REPLAY || s->way->kind == WAY_STOP)
 		simplify_placement(s, &s->way->second, true);

@@ -47,13 +47,19 @@ static void add_policy(const struct placement *placement, struct text *out)
 		text_add(out, " --pin %s=1", placement->pin);
 }
 
-static void add_run(const struct scenario *scenario, const struct placement *placement, struct text *out)
+static void add_run_of(const struct scenario *scenario, const char *commands, uint64_t steps,
+	const struct placement *placement, struct text *out)
 {
-	text_add(out, "run world.sdf --commands commands " FLAGS " --iterations %" PRIu64 " --report report",
-		scenario->steps);
+	text_add(
+		out, "run world.sdf --commands %s " FLAGS " --iterations %" PRIu64 " --report report", commands, steps);
 	scenario_options(scenario, out);
 	add_placement(placement, out);
 	add_policy(placement, out);
+}
+
+static void add_run(const struct scenario *scenario, const struct placement *placement, struct text *out)
+{
+	add_run_of(scenario, "commands", scenario->steps, placement, out);
 }
 
 static void add_resume(
@@ -79,9 +85,14 @@ static uint32_t lines_of(const struct scenario *scenario, const struct way *way,
 		add_run(scenario, &way->first, &lines[0]);
 		break;
 	case WAY_RESUME:
-		add_run(scenario, &way->first, &lines[0]);
+		if (way->late)
+			add_run_of(scenario, "commands.before", MAX(way->at, (uint64_t)1), &way->first, &lines[0]);
+		else
+			add_run(scenario, &way->first, &lines[0]);
 		text_add(&lines[0], " --save-at %" PRIu64 " state", way->at);
 		add_resume(scenario, "state", &way->second, &lines[1]);
+		if (way->late)
+			text_add(&lines[1], " --commands commands.after");
 		count = 2;
 		if (!way->again)
 			break;
@@ -471,6 +482,18 @@ static bool same_replay(const struct account *reference, struct account *run, co
 	return failure_set(ret, what, UINT64_MAX, "%s\n  ended with status %d: %s", line, run->process.status, said);
 }
 
+/* The states of a run that is shorter, with nothing but its commands. */
+static bool same_beginning(const struct account *reference, struct account *run, const char *line, struct failure *ret)
+{
+	if (run->process.status > 1)
+		return crash("ends", line, run, ret);
+	for (uint32_t i = 0; i < run->hashes.count && i < reference->hashes.count; i++)
+		if (strcmp(reference->hashes.at[i], run->hashes.at[i]) != 0)
+			return differ(ret, "hash", step_of(run->hashes.at[i]), line, reference->hashes.at[i],
+				run->hashes.at[i]);
+	return true;
+}
+
 static bool same_until(const struct scenario *scenario, const struct account *reference, struct account *run,
 	const struct way *way, const char *line, struct failure *ret)
 {
@@ -482,11 +505,7 @@ static bool same_until(const struct scenario *scenario, const struct account *re
 	if (reached != step)
 		return failure_set(ret, "until", MAX(reached, step) + 1,
 			"%s\n  expected the end at step %" PRIu64 "\n  found it at step %" PRIu64, line, step, reached);
-	for (uint32_t i = 0; i < MIN(run->hashes.count, reference->hashes.count); i++)
-		if (strcmp(reference->hashes.at[i], run->hashes.at[i]) != 0)
-			return differ(ret, "hash", step_of(run->hashes.at[i]), line, reference->hashes.at[i],
-				run->hashes.at[i]);
-	return true;
+	return same_beginning(reference, run, line, ret);
 }
 
 /* The first step that a line of the way takes. A state that was saved when a step failed has the commands of that step
@@ -506,10 +525,14 @@ bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char
 	struct text lines[LINES_MAX] = {{0}};
 	uint32_t count = lines_of(scenario, way, lines);
 	bool good = true;
+	if (way->late)
+		scenario_write_halves(scenario, folder, way->at);
 	for (uint32_t i = 0; i < count && good; i++) {
 		struct account run;
 		run_line(troupe, folder, lines[i].at, &run);
-		if (way->kind == WAY_UNTIL)
+		if (way->late && !i)
+			good = same_beginning(reference, &run, lines[i].at, ret);
+		else if (way->kind == WAY_UNTIL)
 			good = same_until(scenario, reference, &run, way, lines[i].at, ret);
 		else if (way->kind == WAY_REPLAY && i)
 			good = same_replay(reference, &run, lines[i].at, ret);

@@ -31,6 +31,7 @@ struct way {
 	struct placement first, second, third;
 	uint64_t at, again; /* steps at which states are saved; again: 0 for none. until: the step to be reached */
 	uint64_t every;     /* recording: steps between states */
+	bool late;          /* resume: commands of later steps are given to the second run, not to the first */
 };
 
 enum { FAILURE_WHAT_BYTES = 200, FAILURE_TEXT_BYTES = 1200 };
