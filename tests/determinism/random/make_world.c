@@ -225,6 +225,8 @@ static void add_physics(struct maker *maker, struct part *world)
 	part_add(maker->arena, world, PART_NEEDED, NULL, "%s", "</physics>\n");
 	if (dice_chance(dice, 15))
 		make_value(maker, world, "gravity", "%s", DICE_WORD(dice, "0 0 0", "0 0 -1", "2 0 -9.8", "0 0 9.8"));
+	else if (dice_chance(dice, 1)) /* all that falls diverges in one step */
+		make_value(maker, world, "gravity", "0 0 -2000000");
 }
 
 static void add_world(struct maker *maker, struct part *sdf)
