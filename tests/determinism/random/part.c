@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *scenario_kind_name(enum scenario_kind kind)
 {
@@ -117,6 +118,13 @@ static void write_part(const char *folder, const char *name, const struct part *
 	text_fini(&text);
 }
 
+static void remove_file(const char *folder, const char *name)
+{
+	char *path = mem_printf("%s/%s", folder, name);
+	(void)unlink(path);
+	free(path);
+}
+
 static void copy_file(const char *source_dir, const char *folder, const struct scenario_file *file)
 {
 	enum { BYTES_MAX = 1 << 24 };
@@ -129,17 +137,27 @@ static void copy_file(const char *source_dir, const char *folder, const struct s
 	free(path);
 }
 
+/* A file is written only while something that is left names it. */
 void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder)
 {
+	struct text all = {0};
+	part_print(scenario->world, &all);
+	part_print(scenario->commands, &all);
+	for (uint32_t i = 0; i < scenario->files.count; i++)
+		if (scenario->files.at[i].part)
+			part_print(scenario->files.at[i].part, &all);
 	write_part(folder, "world.sdf", scenario->world);
 	write_part(folder, "commands", scenario->commands);
 	for (uint32_t i = 0; i < scenario->files.count; i++) {
 		const struct scenario_file *file = &scenario->files.at[i];
-		if (file->part)
+		if (!strstr(all.at, file->name))
+			remove_file(folder, file->name);
+		else if (file->part)
 			write_part(folder, file->name, file->part);
 		else
 			copy_file(source_dir, folder, file);
 	}
+	text_fini(&all);
 }
 
 void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step)
