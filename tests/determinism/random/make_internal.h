@@ -36,6 +36,7 @@ struct maker {
 	VEC(struct made) models;
 	VEC(struct vec3) level_places; /* of the world that was made last */
 	uint32_t named;                /* counts names */
+	uint32_t in_a_herd;            /* percent of the models that hear a topic of all */
 };
 
 enum model_kind {

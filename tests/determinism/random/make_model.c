@@ -466,7 +466,7 @@ static void add_velocity_control(struct maker *maker, struct part *model, struct
 			some(dice, -most, most), dice_chance(dice, 80) ? 0 : some(dice, -1, 1));
 	if (dice_chance(dice, 20))
 		make_value(maker, plugin, "initial_angular", "0 0 %.3g", some(dice, -3, 3));
-	if (dice_chance(dice, 12)) { /* one topic for several models */
+	if (dice_chance(dice, maker->in_a_herd)) { /* one topic for several models */
 		make_value(maker, plugin, "topic", "herd");
 		vec_push(&made->topics, (struct topic){"/herd", TOPIC_TWIST});
 	} else {

@@ -305,6 +305,7 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? chosen : kind};
 	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;
 	choose_length(&maker);
+	maker.in_a_herd = dice_chance(&maker.dice, 20) ? 80 : 4;
 	scenario->world_count = !own_layout && scenario->kind != KIND_RESET && dice_chance(&maker.dice, 4) ? 2 : 1;
 	scenario->sleepless = !own_layout && dice_chance(&maker.dice, 6);
 	scenario->paused = scenario->kind != KIND_RESET && dice_chance(&maker.dice, 3);

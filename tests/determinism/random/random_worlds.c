@@ -101,7 +101,7 @@ static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *
 			.second = some_placement(&dice, scenario, true),
 			.third = some_placement(&dice, scenario, true),
 			.at = some_step(&dice, steps)};
-		way.late = way.at > 0 && dice_chance(&dice, 25);
+		way.late = way.at > 0 && dice_chance(&dice, 35);
 		if (dice_chance(&dice, 30) && way.at + 1 < steps)
 			way.again = way.at + 1 + dice_below(&dice, (uint32_t)(steps - way.at - 1));
 		ways[count++] = way;

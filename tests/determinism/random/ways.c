@@ -70,6 +70,18 @@ static void add_resume(
 	add_policy(placement, out);
 }
 
+/* Commands given after a resume are taken as they are only when models may have been created before: a topic that
+ * nobody hears is refused at once otherwise. */
+static bool is_late(const struct scenario *scenario, const struct way *way)
+{
+	for (uint32_t i = 0; way->late && i < scenario->commands->children.count; i++) {
+		const struct part *command = scenario->commands->children.at[i];
+		if (part_is_there(command) && command->command == COMMAND_CREATES && command->step < way->at)
+			return true;
+	}
+	return false;
+}
+
 enum { LINES_MAX = 3 };
 
 /* What is run, in turn, without the name of the program. Returns how many lines. */
@@ -85,13 +97,13 @@ static uint32_t lines_of(const struct scenario *scenario, const struct way *way,
 		add_run(scenario, &way->first, &lines[0]);
 		break;
 	case WAY_RESUME:
-		if (way->late)
+		if (is_late(scenario, way))
 			add_run_of(scenario, "commands.before", MAX(way->at, (uint64_t)1), &way->first, &lines[0]);
 		else
 			add_run(scenario, &way->first, &lines[0]);
 		text_add(&lines[0], " --save-at %" PRIu64 " state", way->at);
 		add_resume(scenario, "state", &way->second, &lines[1]);
-		if (way->late)
+		if (is_late(scenario, way))
 			text_add(&lines[1], " --commands commands.after");
 		count = 2;
 		if (!way->again)
@@ -525,12 +537,13 @@ bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char
 	struct text lines[LINES_MAX] = {{0}};
 	uint32_t count = lines_of(scenario, way, lines);
 	bool good = true;
-	if (way->late)
+	bool late = is_late(scenario, way);
+	if (late)
 		scenario_write_halves(scenario, folder, way->at);
 	for (uint32_t i = 0; i < count && good; i++) {
 		struct account run;
 		run_line(troupe, folder, lines[i].at, &run);
-		if (way->late && !i)
+		if (late && !i)
 			good = same_beginning(reference, &run, lines[i].at, ret);
 		else if (way->kind == WAY_UNTIL)
 			good = same_until(scenario, reference, &run, way, lines[i].at, ret);
