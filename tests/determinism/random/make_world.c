@@ -226,7 +226,7 @@ static void add_physics(struct maker *maker, struct part *world)
 	if (dice_chance(dice, 15))
 		make_value(maker, world, "gravity", "%s", DICE_WORD(dice, "0 0 0", "0 0 -1", "2 0 -9.8", "0 0 9.8"));
 	else if (dice_chance(dice, 1)) /* all that falls diverges in one step */
-		make_value(maker, world, "gravity", "0 0 -2000000");
+		make_value(maker, world, "gravity", "0 0 -1000000");
 }
 
 static void add_world(struct maker *maker, struct part *sdf)
