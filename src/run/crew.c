@@ -110,15 +110,24 @@ static void tune(struct crew *crew)
 			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
 }
 
+/* All worlds advance, or none does: a state that is saved when one has failed is of one step. */
 static void merge(struct crew *crew)
 {
 	uint64_t steps = 0;
+	bool good = true, taken[SDF_WORLDS_MAX];
 	count_serial(crew);
 	tune(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
-		if (team->out)
-			primary_merge(team->world.primary, team->acks);
+		taken[i] = team->out && primary_take_acks(team->world.primary, team->acks);
+		good = good && taken[i] == team->out;
+	}
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		struct team *team = &crew->teams[i];
+		if (taken[i] && good)
+			primary_advance(team->world.primary, team->acks);
+		else if (taken[i])
+			primary_take_back(team->world.primary);
 		team->out = false;
 		steps = MAX(steps, team->world.primary->lockstep.number);
 	}

@@ -57,8 +57,10 @@ uint32_t primary_taking_part(const struct primary *primary)
 
 bool primary_rests(const struct primary *primary, uint32_t model)
 {
+	const struct state *state = primary->shared->state;
 	return primary->plan.active[model] && primary->shared->scene->models[model].body_count &&
-	       primary->moving_steps && primary->shared->state->models[model].moved_at != primary->moving_steps;
+	       primary->moving_steps && state->models[model].moved_at != primary->moving_steps &&
+	       *state_still(state, model, false); /* zero: created or woken since */
 }
 
 double primary_time_s(const struct primary *primary)
@@ -134,16 +136,8 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 	return abandoned;
 }
 
-/* State k stays, with the commands of step k obeyed; what was derived from state k+1 so far is forgotten. */
-static void abandon(struct primary *primary)
-{
-	lockstep_take_back(&primary->lockstep);
-	plan_measure(&primary->plan);
-	primary->repeats = true;
-	end(primary, TROUPE_OK);
-}
-
-static troupe_status merge(struct primary *primary, struct ack *const *acks)
+/* On failure nothing advances: state k stays the last good one. */
+static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		troupe_status status =
@@ -152,25 +146,46 @@ static troupe_status merge(struct primary *primary, struct ack *const *acks)
 			return status;
 	}
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		if (acks[i]->status) { /* nobody advances: state k stays the last good one */
+		if (acks[i]->status) {
 			lockstep_take_back(&primary->lockstep);
 			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
 				acks[i]->error.text);
 			return acks[i]->status;
 		}
-	if (some_abandoned(primary, acks)) {
-		abandon(primary);
-		return TROUPE_OK;
-	}
+	return TROUPE_OK;
+}
+
+bool primary_take_acks(struct primary *primary, struct ack *const *acks)
+{
+	assert(!lockstep_complete(&primary->lockstep));
+	troupe_status status = take_acks(primary, acks);
+	if (!status && !some_abandoned(primary, acks))
+		return true;
+	if (!status)
+		primary_take_back(primary);
+	primary->end_ns = clock_now_ns();
+	end(primary, status);
+	return false;
+}
+
+void primary_advance(struct primary *primary, struct ack *const *acks)
+{
 	count_time(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	if (primary->step.paused)
-		return TROUPE_OK;
+		return;
 	advance(primary, acks);
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
-	return TROUPE_OK;
+}
+
+/* What was derived from state k+1 so far is forgotten. */
+void primary_take_back(struct primary *primary)
+{
+	lockstep_take_back(&primary->lockstep);
+	plan_measure(&primary->plan);
+	primary->repeats = true;
 }
 
 /* --- commands --------------------------------------------------------------------------------------------------- */
@@ -506,17 +521,6 @@ static const struct step *decide(struct primary *primary)
 	return step;
 }
 
-void primary_merge(struct primary *primary, struct ack *const *acks)
-{
-	if (lockstep_complete(&primary->lockstep))
-		return;
-	troupe_status status = merge(primary, acks);
-	if (status || primary->ended)
-		primary->end_ns = clock_now_ns();
-	if (status)
-		end(primary, status);
-}
-
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns)
 {
 	if (primary->ended)
@@ -554,6 +558,33 @@ void primary_collect(struct primary *primary, struct files *files)
 		primary_collect_command(primary, command, files);
 }
 
+/* Who is asleep; of several models that have been still for as long, some may have had to stay awake. */
+static void pack_rest(const struct primary *primary, struct text *out)
+{
+	uint32_t models = primary->shared->scene->model_count, count = 0;
+	for (uint32_t m = 0; m < models; m++)
+		count += primary_rests(primary, m);
+	pack_u64(out, count);
+	for (uint32_t m = 0; m < models; m++)
+		if (primary_rests(primary, m))
+			pack_u64(out, m);
+}
+
+/* States of earlier versions end before it. */
+static void unpack_rest(struct primary *primary, struct unpack *in)
+{
+	struct state *state = primary->shared->state;
+	uint32_t models = primary->shared->scene->model_count;
+	for (uint32_t m = 0; m < models; m++)
+		state->models[m].moved_at = primary->moving_steps;
+	uint32_t count = in->at < in->end && models ? unpack_count(in, models) : 0;
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		uint32_t model = unpack_count(in, models - 1);
+		if (!in->bad && primary->moving_steps)
+			state->models[model].moved_at = primary->moving_steps - 1;
+	}
+}
+
 void primary_pack(struct primary *primary, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with it */
@@ -572,6 +603,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	edit_pack(&primary->edit, out);
 	plan_pack(&primary->plan, out);
 	schedule_pack(&primary->schedule, out);
+	pack_rest(primary, out);
 }
 
 static bool within(double value, double max)
@@ -617,9 +649,10 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 			&primary->schedule, primary->shared->systems, primary->shared->scene->name, in, error);
 	if (status)
 		return status;
+	unpack_rest(primary, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
 	primary->lockstep.number = number;
-	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
-		primary->shared->state->models[m].moved_at = primary->moving_steps;
 	if (primary_hash(primary) != hash)
 		return fail(error, TROUPE_EWORLD,
 			"the state of step %" PRIu64 " does not come out as it was saved: expected hash %016" PRIx64

@@ -91,10 +91,14 @@ void primary_use(struct primary *primary, uint32_t count);
 /* Secondaries that take part in the step that was decided last: 1 .. this. */
 uint32_t primary_taking_part(const struct primary *primary);
 
-/* Merges the acks of the step that is out (acks[i]: of secondary i+1), if one is. On failure primary->ended, ->status
- * and
- * ->error say why. */
-void primary_merge(struct primary *primary, struct ack *const *acks);
+/* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when one of them is not as it must be,
+ * tells of a failure, or tells that its secondary gave the step up: primary->ended, ->status and ->error say why, and
+ * the state stays that before the step. */
+bool primary_take_acks(struct primary *primary, struct ack *const *acks);
+/* After primary_take_acks() returned true, one of the two: the state after the step becomes the present one; or, when
+ * another world did not take this step, this one does not take it either, and its commands stay obeyed. */
+void primary_advance(struct primary *primary, struct ack *const *acks);
+void primary_take_back(struct primary *primary);
 /* Decides the next step: NULL when there is none, and primary->ended, ->status and ->error say why. May sleep, to keep
  * to real time; *ret_begin_ns: when the decision began, after that, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);

@@ -219,6 +219,19 @@ static bool has_usable_thread(struct compile *c, const struct sdf_joint *from, c
 	return false;
 }
 
+#define ACROSS_MIN 1e-3 /* rad */
+
+/* ODE ends the process when the axes of its universal joint are parallel. */
+static bool has_two_directions(struct compile *c, const struct sdf_joint *from, const char *file)
+{
+	if (vec3_length(vec3_cross(from->axis[0].xyz_world, from->axis[1].xyz_world)) >= ACROSS_MIN)
+		return true;
+	scene_warn(c, NULL,
+		"%s:%u: the two axes of joint '%s', of type %s, are parallel: expected two directions; it is left out",
+		file, from->line, from->name, sdf_joint_kind_text(from->kind));
+	return false;
+}
+
 static bool kind_of(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	switch (from->kind) {
@@ -235,7 +248,7 @@ static bool kind_of(struct compile *c, const struct sdf_joint *from, const char 
 	case SDF_REVOLUTE2:
 		joint->kind = from->kind;
 		joint->axis_count = 2;
-		return true;
+		return has_two_directions(c, from, file);
 	case SDF_SCREW:
 		joint->kind = from->kind;
 		joint->axis_count = 1;

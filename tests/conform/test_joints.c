@@ -549,3 +549,22 @@ Test(joints, what_the_exact_solver_gives_up_on_is_tried_again)
 	expect("the light one stays on the heavy one: m", pose_of("light").z - pose_of("heavy").z, 1, 1e-3);
 	stop();
 }
+
+/* Default axes and given ones, in another frame too. */
+#define CROSSED(type, axis, axis2)                                                                                     \
+	"<model name='m'><link name='l'><gravity>false</gravity></link><joint name='j' type='" type "'>"               \
+	"<parent>world</parent><child>l</child><axis>" axis "</axis><axis2>" axis2 "</axis2></joint></model>"
+
+Test(joints, parallel_axes_are_left_out)
+{
+	static const char *const worlds[] = {CROSSED("universal", "", ""),
+		CROSSED("revolute2", "<xyz>0 1 0</xyz>", "<xyz>0 -1 1e-4</xyz>"),
+		CROSSED("universal", "<xyz>1 0 0</xyz>", "<xyz expressed_in='l'>2 0 0</xyz>")};
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		start("0 0 0", "%s", worlds[i]);
+		printf("%s\n", warning);
+		cr_assert(strstr(warning, "are parallel: expected two directions; it is left out"), "%s", warning);
+		run_until(0.1);
+		stop();
+	}
+}

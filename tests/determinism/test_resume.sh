@@ -227,4 +227,42 @@ for options in '0' '2'; do
 	check "--secondaries $options: it is the one that --save-at saves" $?
 	rm -f "$scratch/wild.100"
 done
+
+# of several worlds one diverges: the others have not taken that step either, and go on from the same one
+cat >"$scratch/beside.sdf" <<-END
+<sdf version="1.9"><world name="calm"><model name="m"><link name="l"/></model></world>
+<world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l"/></model></world></sdf>
+END
+for options in '0' '1'; do
+	"$troupe" run "$scratch/beside.sdf" --rtf 0 -v 0 --secondaries $options --report "$scratch/report" \
+		--save-on-stop "$scratch/wild.%s" >"$scratch/out" 2>"$scratch/err"
+	[ $? = 4 ] && [ "$(sed -n 's/^  "sim_time": \(.*\),/\1/p' "$scratch/report" | uniq)" = 0.1 ]
+	check "--secondaries $options: all worlds end at the step before the divergence" $?
+	"$troupe" run "$scratch/beside.sdf" --rtf 0 -v 0 --iterations 100 --save-at 100 "$scratch/tame" >"$scratch/out" 2>&1
+	cmp -s "$scratch/tame" "$scratch/wild.100"
+	check "--secondaries $options: all worlds are saved before the divergence" $?
+	rm -f "$scratch/wild.100"
+done
+
+# The report tells what it would have told without the stop: who is asleep in a world that is paused, too. A model that is
+# created, or placed, while nothing moves is not asleep.
+cat >"$scratch/paused" <<-END
+2500 /world/asleep/control pause: true
+2520 /world/asleep/set_pose name: "crate_1_0_1" position {z: 5}
+2520 /world/asleep/create name: "late" pose {position {x: 30 z: 1}} sdf: "<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>"
+END
+# models REPORT: what it tells of them
+models() { sed -n '/^  "models": /,/^  \]/p' "$1"; }
+sed '/cmd_vel/d' "$worlds/asleep.commands" >>"$scratch/paused"
+run "$scratch/out" "$worlds/asleep.sdf" "$scratch/paused" 2530 --save-at 2510 "$scratch/saved" --report "$scratch/whole"
+check 'runs until it is paused' $?
+[ "$(models "$scratch/whole" | grep -c '"asleep": true')" -gt 5 ] &&
+	models "$scratch/whole" | grep '"name": "late"' | grep -q '"asleep": false' &&
+	models "$scratch/whole" | grep '"name": "crate_1_0_1"' | grep -q '"asleep": false'
+check "who is asleep in a paused world: $(models "$scratch/whole" | grep -c '"asleep": true')" $?
+"$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations 2530 --report "$scratch/resumed" >"$scratch/out" 2>&1
+models "$scratch/whole" >"$scratch/a"
+models "$scratch/resumed" >"$scratch/b"
+cmp -s "$scratch/a" "$scratch/b"
+check "who is asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)" $?
 totals

@@ -156,6 +156,8 @@ static void read_world(struct tokens *tokens)
 		string(tokens);
 		string(tokens);
 	}
+	mark(tokens);
+	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* who is asleep */
 }
 
 static void read_state(struct tokens *tokens, const struct text *state)

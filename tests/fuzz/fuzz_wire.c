@@ -158,6 +158,13 @@ static bool receive(struct run *run, uint32_t i, struct troupe_error *error)
 	return true;
 }
 
+static void merge(struct run *run)
+{
+	struct primary *primary = &run->server->worlds[0].primary;
+	if (primary_take_acks(primary, run->merged))
+		primary_advance(primary, run->merged);
+}
+
 static bool take_step(struct run *run, struct troupe_error *error)
 {
 	if (!decide(run))
@@ -165,7 +172,7 @@ static bool take_step(struct run *run, struct troupe_error *error)
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		if (!simulate(run, i, error) || !receive(run, i, error))
 			return false;
-	primary_merge(&run->server->worlds[0].primary, run->merged);
+	merge(run);
 	return !run->server->worlds[0].primary.ended;
 }
 
@@ -254,7 +261,7 @@ static bool go_round(const struct text *state)
 		refused = refused || !receive(&run, i, &error);
 	}
 	if (!refused)
-		primary_merge(&run.server->worlds[0].primary, run.merged);
+		merge(&run);
 	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary.ended; k++)
 		if (!take_step(&run, &error))
 			break;

@@ -1,0 +1,85 @@
+/* What the files of the generator share. */
+#ifndef RANDOM_MAKE_INTERNAL_H
+#define RANDOM_MAKE_INTERNAL_H
+
+#include "dice.h"
+#include "geom/geom.h"
+#include "make.h"
+
+enum topic_kind { TOPIC_TWIST, TOPIC_ENABLE, TOPIC_VELOCITY, TOPIC_POSITION, TOPIC_FORCE };
+
+struct topic {
+	const char *name;
+	enum topic_kind kind;
+};
+
+struct made { /* a model that is in the file, or that a command creates */
+	const char *name;
+	uint32_t world;
+	bool is_static, is_actor, is_created, tours;
+	uint64_t from_step;     /* of a created one */
+	struct vec3 at;         /* where it begins */
+	const char *first_link; /* scoped by the model: "l0" */
+	VEC(struct topic) topics;
+};
+
+enum { PLACES = 6 };
+
+struct maker {
+	struct scenario *scenario;
+	struct arena *arena;
+	struct dice dice;
+	uint32_t world;             /* the one that is being made */
+	double region_m;            /* most things are within so much of the origin */
+	double speed_max;           /* m/s: what crosses the region a few times in the run */
+	struct vec3 places[PLACES]; /* where several things are put */
+	VEC(struct made) models;
+	VEC(struct vec3) level_places; /* of the world that was made last */
+	uint32_t named;                /* counts names */
+	uint32_t in_a_herd;            /* percent of the models that hear a topic of all */
+};
+
+enum model_kind {
+	MODEL_SOLID,     /* one link or two that are welded */
+	MODEL_MECHANISM, /* links with joints of all kinds */
+	MODEL_GEARS,     /* two shafts, a gearbox, and a joint that mimics another */
+	MODEL_CART,      /* DiffDrive */
+	MODEL_STATIC,
+	MODEL_PLANE,
+	MODEL_KINDS,
+};
+
+/* Adds a model and notes it in maker->models; its index is returned. at: NULL when the SDF shall not say where. */
+uint32_t make_model(
+	struct maker *maker, struct part *parent, enum model_kind kind, const char *name, const struct vec3 *at);
+uint32_t make_actor(struct maker *maker, struct part *parent, const char *name, struct vec3 at);
+/* A performer without weight that is sent from level to level. */
+void make_tourist(struct maker *maker, struct part *world, const char *name, struct vec3 at);
+/* A joint of the world between a link of one model and another, or the world when parent is NULL. */
+void make_world_joint(struct maker *maker, struct part *parent_part, const char *name, const struct made *parent,
+	const struct made *child, const char *type);
+/* The element around is closed by its own name. */
+struct part *make_element(struct maker *maker, struct part *parent, enum part_kind kind, const char *name);
+/* <name>text</name>, optional. */
+void make_value(struct maker *maker, struct part *parent, const char *name, const char *format, ...)
+	TROUPE_PRINTF(4, 5);
+void make_pose(struct maker *maker, struct part *parent, enum part_kind kind, struct vec3 at, bool turned);
+/* A command of maker->world, or of whatever topic when topic does not begin with "/world/". */
+struct part *make_command(struct maker *maker, uint64_t step, enum command_kind kind, double value, const char *format,
+	...) TROUPE_PRINTF(5, 6);
+struct vec3 make_place(struct maker *maker);
+/* All commands of a scenario; kinds differ in how many and which. */
+void make_commands(struct maker *maker);
+const char *make_name(struct maker *maker, const char *stem);
+/* Worlds whose invariants need a layout of their own. */
+void make_floor(struct maker *maker, struct part *world, struct part *levels);
+void make_tied(struct maker *maker, struct part *world, struct part *levels);
+/* A level's box and what it names; the refs are added by the caller. */
+struct part *make_level(
+	struct maker *maker, struct part *levels, const char *name, struct vec3 at, struct vec3 size, double buffer_m);
+void make_performer(struct maker *maker, struct part *levels, const char *model, struct vec3 size);
+/* Registers a file that the scenario needs, once. Returns its name. */
+const char *make_mesh(struct maker *maker);
+const char *make_image(struct maker *maker);
+
+#endif

@@ -1,0 +1,105 @@
+/* A scenario: a world, its commands and files, as trees of parts. A part that is not needed can be left out, and what
+ * is left is still a scenario. The generator adds parts, writing prints them, and the shrinker leaves them out. */
+#ifndef RANDOM_PART_H
+#define RANDOM_PART_H
+
+#include "base/arena.h"
+#include "base/text.h"
+
+enum part_kind {
+	PART_NEEDED,   /* stays as long as the part around it */
+	PART_OPTIONAL, /* an element of the world that can be left out */
+	PART_COMMAND,  /* a line of the commands file */
+};
+
+enum command_kind {
+	COMMAND_EDIT,      /* changes the world: repeating it repeats its effect */
+	COMMAND_GIVE,      /* to a plug-in */
+	COMMAND_CREATES,   /* gives out new ids: repeating it does not repeat the state */
+	COMMAND_STEP_SIZE, /* value: the new length of a step in seconds */
+	COMMAND_GRAVITY,
+	COMMAND_RESET_ALL,
+	COMMAND_RESET_TIME,
+	COMMAND_RESET_MODELS,
+	COMMAND_PAUSE, /* value: 1 or 0 */
+	COMMAND_MULTI, /* value: steps until the next pause */
+};
+
+struct part;
+typedef VEC(struct part *) part_list;
+
+struct part {
+	enum part_kind kind;
+	const char *before, *after; /* text around the children; after may be NULL */
+	part_list children;
+	bool dropped;
+
+	/* a command */
+	uint64_t step;
+	uint32_t world;
+	enum command_kind command;
+	double value;
+};
+
+struct scenario_file {
+	const char *name;
+	struct part *part;   /* NULL: a file of the source folder, which is copied */
+	const char *copy_of; /* relative to the source folder */
+};
+
+enum scenario_kind {
+	KIND_MIXED,  /* some of everything */
+	KIND_LEVELS, /* levels that load and unload under fast performers */
+	KIND_JOINTS, /* mechanisms, driven to their stops */
+	KIND_PILE,   /* islands above the exact solver's rows */
+	KIND_EDITS,  /* models that come, go and are placed, several in one step and place */
+	KIND_SLEEP,  /* models that come to rest, and what wakes them */
+	KIND_RESET,  /* the same commands before and after a reset */
+	KIND_FLOOR,  /* nothing may sink below z = 0 */
+	KIND_TIED,   /* models that world joints tie overlap, and must not touch */
+	KIND_END,
+};
+
+struct scenario {
+	struct arena arena;
+	uint64_t seed;
+	enum scenario_kind kind;
+	uint32_t world_count;
+	struct part *world;    /* the file's root */
+	struct part *commands; /* its children are commands, by step */
+	VEC(struct scenario_file) files;
+	VEC(const char *) performers; /* names that --pin takes */
+	uint64_t steps;
+	double step_s[2]; /* as the file has it, by world */
+	bool actors;      /* the state depends on simulated time */
+	/* options of each run */
+	bool sleepless, paused;
+	double initial_time_s;
+};
+
+/* How a kind is named on the command line; NULL for KIND_END. */
+const char *scenario_kind_name(enum scenario_kind kind);
+void scenario_fini(struct scenario *scenario);
+
+/* A new last child of parent (NULL: a root). */
+struct part *part_add(struct arena *arena, struct part *parent, enum part_kind kind, const char *after,
+	const char *format, ...) TROUPE_PRINTF(5, 6);
+/* Whether a command is there; commands have no children that matter for this. */
+static inline bool part_is_there(const struct part *part)
+{
+	return !part->dropped;
+}
+void part_print(const struct part *part, struct text *out);
+/* Sorts commands by their steps; those of one step keep their order. */
+void part_sort_commands(struct part *commands);
+/* The options that each run of the scenario has. */
+void scenario_options(const struct scenario *scenario, struct text *out);
+/* Writes world.sdf, commands and all other files into the folder. source_dir: where files are copied from. Ends the
+ * process when it cannot. */
+void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder);
+/* Writes the commands of steps before `step`, and the others, as two files. */
+void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step);
+/* How many optional parts and commands are left. */
+uint32_t scenario_count(const struct scenario *scenario);
+
+#endif

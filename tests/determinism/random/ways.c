@@ -1,0 +1,559 @@
+/* Every run prints a line for each state and each reply to a command, so that two runs are compared line by line and
+ * the first difference has a step. A run that fails must fail in the same words everywhere, at the same step. Of the
+ * report all members are compared but those that tell of time, work and messages. */
+#include "ways.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FLAGS "--rtf 0 -v 0 --hash-every 1 --trace"
+
+bool failure_set(struct failure *failure, const char *what, uint64_t step, const char *format, ...)
+{
+	va_list args;
+	snprintf(failure->what, sizeof failure->what, "%s", what);
+	va_start(args, format);
+	vsnprintf(failure->text, sizeof failure->text, format, args);
+	va_end(args);
+	failure->step = step;
+	return false;
+}
+
+/* --- command lines ------------------------------------------------------------------------------------------------ */
+
+/* What run and replay have in common. */
+static void add_placement(const struct placement *placement, struct text *out)
+{
+	text_add(out, " --secondaries %u", placement->secondaries);
+	if (placement->tcp)
+		text_add(out, " --transport tcp --network-stale-ms 60000");
+	if (placement->chaos)
+		text_add(out, " --chaos %" PRIu64, placement->chaos_seed);
+}
+
+static void add_policy(const struct placement *placement, struct text *out)
+{
+	if (placement->chaos && placement->chaos_moves)
+		text_add(out, " --chaos-moves %u", placement->chaos_moves);
+	if (placement->balanced)
+		text_add(out, " --distribution balanced");
+	if (placement->anew)
+		text_add(out, " --anew");
+	if (placement->pin)
+		text_add(out, " --pin %s=1", placement->pin);
+}
+
+static void add_run_of(const struct scenario *scenario, const char *commands, uint64_t steps,
+	const struct placement *placement, struct text *out)
+{
+	text_add(
+		out, "run world.sdf --commands %s " FLAGS " --iterations %" PRIu64 " --report report", commands, steps);
+	scenario_options(scenario, out);
+	add_placement(placement, out);
+	add_policy(placement, out);
+}
+
+static void add_run(const struct scenario *scenario, const struct placement *placement, struct text *out)
+{
+	add_run_of(scenario, "commands", scenario->steps, placement, out);
+}
+
+static void add_resume(
+	const struct scenario *scenario, const char *state, const struct placement *placement, struct text *out)
+{
+	text_add(out, "run --resume %s " FLAGS " --iterations %" PRIu64 " --report report", state, scenario->steps);
+	add_placement(placement, out);
+	add_policy(placement, out);
+}
+
+/* Commands given after a resume are taken as they are only when models may have been created before: a topic that
+ * nobody hears is refused at once otherwise. */
+static bool is_late(const struct scenario *scenario, const struct way *way)
+{
+	for (uint32_t i = 0; way->late && i < scenario->commands->children.count; i++) {
+		const struct part *command = scenario->commands->children.at[i];
+		if (part_is_there(command) && command->command == COMMAND_CREATES && command->step < way->at)
+			return true;
+	}
+	return false;
+}
+
+enum { LINES_MAX = 3 };
+
+/* What is run, in turn, without the name of the program. Returns how many lines. */
+static uint32_t lines_of(const struct scenario *scenario, const struct way *way, struct text lines[LINES_MAX])
+{
+	uint32_t count = 1;
+	double time_s;
+	uint64_t step;
+	switch (way->kind) {
+	case WAY_ALONE:
+		return 0;
+	case WAY_PLAIN:
+		add_run(scenario, &way->first, &lines[0]);
+		break;
+	case WAY_RESUME:
+		if (is_late(scenario, way))
+			add_run_of(scenario, "commands.before", MAX(way->at, (uint64_t)1), &way->first, &lines[0]);
+		else
+			add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --save-at %" PRIu64 " state", way->at);
+		add_resume(scenario, "state", &way->second, &lines[1]);
+		if (is_late(scenario, way))
+			text_add(&lines[1], " --commands commands.after");
+		count = 2;
+		if (!way->again)
+			break;
+		text_add(&lines[1], " --save-at %" PRIu64 " state2", way->again);
+		add_resume(scenario, "state2", &way->third, &lines[2]);
+		count = 3;
+		break;
+	case WAY_REPLAY:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --record tape --record-every %" PRIu64, way->every);
+		text_add(&lines[1], "replay tape -v 3");
+		add_placement(&way->second, &lines[1]);
+		count = 2;
+		break;
+	case WAY_STOP:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --save-on-stop state");
+		add_resume(scenario, "state", &way->second, &lines[1]);
+		count = 2;
+		break;
+	case WAY_UNTIL:
+		if (!rules_until(scenario, way->at, &time_s, &step))
+			return 0;
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --until %.17g", time_s);
+		break;
+	}
+	return count;
+}
+
+static const struct placement single = {.secondaries = 0};
+
+static void reference_line(const struct scenario *scenario, struct text *out)
+{
+	add_run(scenario, &single, out);
+}
+
+void ways_print(const struct troupe *troupe, const struct scenario *scenario, const struct way *way, struct text *out)
+{
+	struct text lines[LINES_MAX] = {{0}}, reference = {0};
+	uint32_t count = lines_of(scenario, way, lines);
+	reference_line(scenario, &reference);
+	text_add(out, "%s %s\n", troupe->program, reference.at);
+	for (uint32_t i = 0; i < count; i++)
+		text_add(out, "%s %s\n", troupe->program, lines[i].at);
+	text_fini(&reference);
+	for (uint32_t i = 0; i < LINES_MAX; i++)
+		text_fini(&lines[i]);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t step_of(const char *line)
+{
+	const char *blank = strchr(line, ' ');
+	return blank ? strtoull(blank + 1, NULL, 10) : 0;
+}
+
+/* Cuts the output into lines. */
+static void read_lines(struct account *account)
+{
+	char *at = account->process.out;
+	while (*at) {
+		char *end = strchr(at, '\n');
+		if (!end)
+			break; /* the run was killed in the middle of a line */
+		*end = '\0';
+		if (!strncmp(at, "hash ", 5)) {
+			if (!account->hashes.count)
+				account->first_hash = step_of(at);
+			vec_push(&account->hashes, at);
+		} else if (!strncmp(at, "reply ", 6)) {
+			const char *topic = strchr(at + 6, ' '), *outcome = topic ? strchr(topic + 1, ' ') : NULL;
+			account->has_failed |= outcome && !strncmp(outcome, " failed", 7);
+			vec_push(&account->replies, at);
+		}
+		at = end + 1;
+	}
+}
+
+static char *read_report(const char *folder)
+{
+	enum { REPORT_BYTES_MAX = 1 << 26 };
+	char *path = mem_printf("%s/report", folder), *text;
+	size_t count;
+	bool good = !text_read_file(path, REPORT_BYTES_MAX, &text, &count, NULL);
+	free(path);
+	return good ? text : NULL;
+}
+
+static void run_line(struct troupe *troupe, const char *folder, const char *line, struct account *ret)
+{
+	char *whole = mem_printf("%s %s", troupe->program, line), *copy, *report = mem_printf("%s/report", folder);
+	word_list words = {0};
+	process_words(whole, &copy, &words);
+	*ret = (struct account){0};
+	(void)unlink(report);
+	process_run(words.at, folder, troupe->limit_s, &ret->process);
+	troupe->cpu_s += ret->process.cpu_s;
+	troupe->runs++;
+	ret->report = read_report(folder);
+	read_lines(ret);
+	vec_free(&words);
+	free(report);
+	free(copy);
+	free(whole);
+}
+
+void account_fini(struct account *account)
+{
+	process_fini(&account->process);
+	free(account->report);
+	vec_free(&account->hashes);
+	vec_free(&account->replies);
+	account->report = NULL;
+}
+
+uint64_t account_last_step(const struct account *account)
+{
+	return account->hashes.count ? account->first_hash + account->hashes.count - 1 : 0;
+}
+
+/* --- what a failure is like --------------------------------------------------------------------------------------- */
+
+static const char *last_line(char *text)
+{
+	size_t count = strlen(text);
+	while (count && text[count - 1] == '\n')
+		text[--count] = '\0';
+	char *newline = strrchr(text, '\n');
+	return newline ? newline + 1 : text;
+}
+
+enum { LIKE_BYTES = 80 };
+
+/* A message without what stands in quotes and without words that hold digits, cut short: so that it can be told again
+ * in a smaller world. */
+static void without_details(const char *text, char out[LIKE_BYTES])
+{
+	char word[64];
+	size_t used = 0;
+	for (bool quoted = false; *text; text += strspn(text, " ")) {
+		size_t count = strcspn(text, " "), kept = 0;
+		for (size_t i = 0; i < count; i++) {
+			quoted ^= text[i] == '\'';
+			if (!quoted && text[i] != '\'' && kept + 1 < sizeof word)
+				word[kept++] = text[i];
+		}
+		word[kept] = '\0';
+		if (kept && !strpbrk(word, "0123456789") && used + kept + 2 < LIKE_BYTES)
+			used += (size_t)snprintf(out + used, LIKE_BYTES - used, "%s%s", used ? " " : "", word);
+		text += count;
+	}
+	out[used] = '\0';
+}
+
+static bool crash(const char *what, const char *line, struct account *account, struct failure *ret)
+{
+	char kind[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
+	const char *said = last_line(account->process.err);
+	without_details(said, like);
+	snprintf(kind, sizeof kind, "%s %d %s", what, account->process.status, like);
+	return failure_set(ret, kind, account_last_step(account) + 1,
+		"%s\n  ended with %s%d after step %" PRIu64 ": %s", line,
+		account->process.status > 128 ? "128 + signal, " : "status ", account->process.status,
+		account_last_step(account), said);
+}
+
+static bool diverged(const struct account *account)
+{
+	return account->process.status == 4 && strstr(account->process.err, "diverged");
+}
+
+static bool replied_badly(const struct account *account, uint64_t from_step)
+{
+	for (uint32_t i = 0; i < account->replies.count; i++) {
+		const char *line = account->replies.at[i], *topic = strchr(line + 6, ' ');
+		const char *outcome = topic ? strchr(topic + 1, ' ') : NULL;
+		if (step_of(line) >= from_step && outcome && !strncmp(outcome, " failed", 7))
+			return true;
+	}
+	return false;
+}
+
+/* --- the reference ------------------------------------------------------------------------------------------------ */
+
+static bool ended_well(struct troupe *troupe, const struct scenario *scenario, const char *line, struct account *run,
+	struct failure *ret)
+{
+	int status = run->process.status;
+	if (status == PROCESS_HANGS)
+		return crash("hangs", line, run, ret);
+	if (diverged(run)) {
+		if (troupe->diverging_fails)
+			return crash("diverges", line, run, ret);
+		return true;
+	}
+	if (status > 1)
+		return crash("ends", line, run, ret);
+	if (!run->hashes.count || account_last_step(run) != scenario->steps)
+		return crash("is refused or stops early", line, run, ret);
+	if (status != (int)replied_badly(run, 0))
+		return crash("exit status is not that of the replies", line, run, ret);
+	return true;
+}
+
+bool ways_reference(struct troupe *troupe, const struct scenario *scenario, const char *folder,
+	struct account *ret_reference, struct failure *ret)
+{
+	struct text line = {0};
+	reference_line(scenario, &line);
+	run_line(troupe, folder, line.at, ret_reference);
+	bool good = ended_well(troupe, scenario, line.at, ret_reference, ret);
+	good = good && rules_hold(scenario, ret_reference, ret);
+	text_fini(&line);
+	return good;
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+static bool differ(
+	struct failure *ret, const char *what, uint64_t step, const char *line, const char *expected, const char *found)
+{
+	return failure_set(ret, what, step, "%s\n  expected %s\n  found    %s", line,
+		expected ? expected : "nothing more", found ? found : "nothing more");
+}
+
+/* The lines of states after from_step. */
+static bool same_hashes(const struct account *reference, const struct account *run, uint64_t from_step,
+	const char *line, struct failure *ret)
+{
+	uint32_t first = 0;
+	while (first < reference->hashes.count && step_of(reference->hashes.at[first]) <= from_step)
+		first++;
+	for (uint32_t i = 0; first + i < reference->hashes.count || i < run->hashes.count; i++) {
+		const char *expected = first + i < reference->hashes.count ? reference->hashes.at[first + i] : NULL;
+		const char *found = i < run->hashes.count ? run->hashes.at[i] : NULL;
+		if (!expected || !found)
+			return differ(ret, "length", step_of(expected ? expected : found), line, expected, found);
+		if (strcmp(expected, found) != 0)
+			return differ(ret, "hash", step_of(expected), line, expected, found);
+	}
+	return true;
+}
+
+static bool same_replies(const struct account *reference, const struct account *run, uint64_t from_step,
+	const char *line, struct failure *ret)
+{
+	uint32_t first = 0;
+	while (first < reference->replies.count && step_of(reference->replies.at[first]) < from_step)
+		first++;
+	for (uint32_t i = 0; first + i < reference->replies.count || i < run->replies.count; i++) {
+		const char *expected = first + i < reference->replies.count ? reference->replies.at[first + i] : NULL;
+		const char *found = i < run->replies.count ? run->replies.at[i] : NULL;
+		if (!expected || !found || strcmp(expected, found) != 0)
+			return differ(ret, "reply", step_of(expected ? expected : found), line, expected, found);
+	}
+	return true;
+}
+
+/* Members of the report that tell how, not what. */
+static bool tells_how(const char *line)
+{
+	static const char *const names[] = {"wall_time", "serial_time", "rtf", "steps_per_second", "moves", "meetings",
+		"peak_memory_bytes", "network", "bytes_sent", "bytes_received", "step_bytes", "ack_bytes",
+		"robot_steps", "bytes_per_robot_step", "secondaries"};
+	line += strspn(line, " {");
+	if (*line != '"')
+		return false;
+	size_t count = strcspn(line + 1, "\"");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == count && !strncmp(line + 1, names[i], count))
+			return true;
+	return false;
+}
+
+/* The next line of a report that counts, without its end; NULL: none. */
+static char *next_line(char **at)
+{
+	while (**at) {
+		char *line = *at;
+		size_t count = strcspn(line, "\n");
+		*at = line + count + (line[count] == '\n');
+		if (tells_how(line)) {
+			/* a list goes to the line that closes it */
+			bool list = count && (line[count - 1] == '[' || line[count - 1] == '{');
+			while (list && **at) {
+				const char *inner = *at;
+				size_t length = strcspn(inner, "\n");
+				*at += length + (inner[length] == '\n');
+				if (!strncmp(inner, "  ]", 3) || !strncmp(inner, "  }", 3))
+					break;
+			}
+			continue;
+		}
+		line[count] = '\0';
+		return line;
+	}
+	return NULL;
+}
+
+static bool same_reports(const char *expected, const char *found, const char *line, struct failure *ret)
+{
+	if (!expected || !found)
+		return !expected == !found || differ(ret, "report", UINT64_MAX, line, expected ? "a report" : "none",
+						      found ? "a report" : "none");
+	char *a = mem_strdup(expected), *b = mem_strdup(found), *at_a = a, *at_b = b, *line_a, *line_b;
+	bool same = true;
+	do {
+		line_a = next_line(&at_a);
+		line_b = next_line(&at_b);
+		same = (!line_a && !line_b) || (line_a && line_b && !strcmp(line_a, line_b));
+	} while (same && line_a);
+	if (!same)
+		(void)differ(ret, "report", UINT64_MAX, line, line_a, line_b);
+	free(a);
+	free(b);
+	return same;
+}
+
+/* What the run says when it ends: of refused commands only those that it saw. */
+static bool same_end(
+	const struct account *reference, struct account *run, uint64_t from_step, const char *line, struct failure *ret)
+{
+	int expected = reference->process.status;
+	if (expected <= 1)
+		expected = replied_badly(reference, from_step);
+	bool refused = run->process.status == 1 && !strstr(run->process.err, "could not be obeyed");
+	if (run->process.status != expected || refused) {
+		char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
+		const char *said = last_line(run->process.err);
+		without_details(said, like);
+		if (refused)
+			snprintf(what, sizeof what, "refused: %s", like);
+		else
+			snprintf(what, sizeof what, "status %d, not %d: %s", run->process.status, expected, like);
+		return failure_set(ret, what, account_last_step(run) + 1,
+			"%s\n  expected exit status %d: %s\n  found    exit status %d: %s", line, expected,
+			last_line(reference->process.err), run->process.status, said);
+	}
+	if (expected == 4 && strcmp(reference->process.err, run->process.err) != 0)
+		return differ(
+			ret, "message", account_last_step(run) + 1, line, reference->process.err, run->process.err);
+	return true;
+}
+
+static bool same(const struct scenario *scenario, const struct account *reference, struct account *run,
+	uint64_t from_step, const char *line, struct failure *ret)
+{
+	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
+		return crash("ends", line, run, ret);
+	bool good = same_hashes(reference, run, from_step, line, ret);
+	if (!good && !strcmp(ret->what, "length")) {
+		/* why it ended says more than that it did */
+		struct failure length = *ret;
+		if (!same_end(reference, run, from_step, line, ret) ||
+			!same_replies(reference, run, from_step, line, ret))
+			return false;
+		*ret = length;
+	}
+	return good && same_replies(reference, run, from_step, line, ret) &&
+	       same_end(reference, run, from_step, line, ret) &&
+	       same_reports(reference->report, run->report, line, ret) && rules_report(scenario, run->report, ret);
+}
+
+/* --- the ways ----------------------------------------------------------------------------------------------------- */
+
+/* All states that the replay told are those of the reference, and it says so. */
+static bool same_replay(const struct account *reference, struct account *run, const char *line, struct failure *ret)
+{
+	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
+		return crash("ends", line, run, ret);
+	for (uint32_t i = 0; i < run->hashes.count; i++) {
+		uint64_t step = step_of(run->hashes.at[i]);
+		if (!reference->hashes.count || step < reference->first_hash || step > account_last_step(reference))
+			continue;
+		const char *expected = reference->hashes.at[step - reference->first_hash];
+		if (strcmp(expected, run->hashes.at[i]) != 0)
+			return differ(ret, "replay", step, line, expected, run->hashes.at[i]);
+	}
+	if (!run->process.status)
+		return true;
+	char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
+	const char *said = *run->process.err ? last_line(run->process.err) : "";
+	without_details(said, like);
+	snprintf(what, sizeof what, "replay, status %d: %s", run->process.status, like);
+	return failure_set(ret, what, UINT64_MAX, "%s\n  ended with status %d: %s", line, run->process.status, said);
+}
+
+/* The states of a run that is shorter, with nothing but its commands. */
+static bool same_beginning(const struct account *reference, struct account *run, const char *line, struct failure *ret)
+{
+	if (run->process.status > 1)
+		return crash("ends", line, run, ret);
+	for (uint32_t i = 0; i < run->hashes.count && i < reference->hashes.count; i++)
+		if (strcmp(reference->hashes.at[i], run->hashes.at[i]) != 0)
+			return differ(ret, "hash", step_of(run->hashes.at[i]), line, reference->hashes.at[i],
+				run->hashes.at[i]);
+	return true;
+}
+
+static bool same_until(const struct scenario *scenario, const struct account *reference, struct account *run,
+	const struct way *way, const char *line, struct failure *ret)
+{
+	double time_s;
+	uint64_t step;
+	if (!rules_until(scenario, way->at, &time_s, &step) || step > account_last_step(reference))
+		return true;
+	uint64_t reached = account_last_step(run);
+	if (reached != step)
+		return failure_set(ret, "until", MAX(reached, step) + 1,
+			"%s\n  expected the end at step %" PRIu64 "\n  found it at step %" PRIu64, line, step, reached);
+	return same_beginning(reference, run, line, ret);
+}
+
+/* The first step that a line of the way takes. A state that was saved when a step failed has the commands of that step
+ * obeyed already, and their replies have been told. */
+static uint64_t begins_at(const struct account *reference, const struct way *way, uint32_t line)
+{
+	if (!line)
+		return 0;
+	if (way->kind == WAY_STOP)
+		return account_last_step(reference) + 1;
+	return line == 1 ? way->at : way->again;
+}
+
+bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char *folder,
+	const struct account *reference, const struct way *way, struct failure *ret)
+{
+	struct text lines[LINES_MAX] = {{0}};
+	uint32_t count = lines_of(scenario, way, lines);
+	bool good = true;
+	bool late = is_late(scenario, way);
+	if (late)
+		scenario_write_halves(scenario, folder, way->at);
+	for (uint32_t i = 0; i < count && good; i++) {
+		struct account run;
+		run_line(troupe, folder, lines[i].at, &run);
+		if (late && !i)
+			good = same_beginning(reference, &run, lines[i].at, ret);
+		else if (way->kind == WAY_UNTIL)
+			good = same_until(scenario, reference, &run, way, lines[i].at, ret);
+		else if (way->kind == WAY_REPLAY && i)
+			good = same_replay(reference, &run, lines[i].at, ret);
+		else
+			good = same(scenario, reference, &run, begins_at(reference, way, i), lines[i].at, ret);
+		account_fini(&run);
+	}
+	for (uint32_t i = 0; i < LINES_MAX; i++)
+		text_fini(&lines[i]);
+	return good;
+}
