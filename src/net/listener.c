@@ -327,6 +327,13 @@ static void shed(struct listener *listener)
 	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* Without files accept() fails in the same way when nobody has come. */
+static bool somebody_came(const struct listener *listener)
+{
+	struct pollfd fd = {.fd = listener->fd, .events = POLLIN};
+	return poll(&fd, 1, 0) != 0;
+}
+
 /* Of a peer that has gone meanwhile a few are nothing; what stays wrong would be there again at once. */
 static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
 {
@@ -348,15 +355,16 @@ static void accept_some(struct listener *listener, uint64_t now_ns)
 {
 	for (int i = 0; i < LISTENER_ACCEPTS_MAX && may_accept(listener, now_ns); i++) {
 		struct address address;
-		int fd = accept_one(listener, &address);
-		if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		int fd = accept_one(listener, &address), code = errno;
+		if (fd < 0 &&
+			(code == EAGAIN || code == EWOULDBLOCK || (lacks_files(code) && !somebody_came(listener))))
 			return;
 		spend(listener, now_ns);
 		if (fd >= 0) {
 			listener->failures = 0;
 			have_wait(listener, fd, &address, now_ns);
-		} else if (errno != EINTR) {
-			fail_to_accept(listener, errno, now_ns);
+		} else {
+			fail_to_accept(listener, code, now_ns);
 		}
 	}
 }
