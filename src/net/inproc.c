@@ -72,11 +72,17 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 	return TROUPE_OK;
 }
 
+static bool has_step(const struct transport *transport, const struct secondary *secondary)
+{
+	return atomic_load_explicit(&transport->published, memory_order_acquire) != secondary->seen;
+}
+
 static troupe_status inproc_wait(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
 	struct secondary *secondary = &transport->secondaries[index];
-	while (atomic_load_explicit(&transport->published, memory_order_acquire) == secondary->seen) {
-		if (atomic_load(&transport->closed))
+	while (!has_step(transport, secondary)) {
+		/* a step may have been published between that look and the end */
+		if (atomic_load(&transport->closed) && !has_step(transport, secondary))
 			return TROUPE_EPEER;
 		gate_wait(&transport->head, secondary->seen, transport->spins, 0);
 	}
