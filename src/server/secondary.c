@@ -462,7 +462,8 @@ static troupe_status why_not_started(const struct troupe_secondary *s, struct tr
 {
 	const struct stop *end = peers_end(s->session.peers);
 	const char *last = s->last.text;
-	if (s->load_status)
+	/* what the other thread found counts once it has said so: it may still be at work */
+	if (atomic_load(&s->loaded) && s->load_status)
 		return fail(error, s->load_status, "%s", s->load_error.text);
 	if (end && end->kind == STOP_MISSING && !s->admitted && s->sought.count)
 		return fail(error, TROUPE_EPEER, "%s %s%s%s", end->why, s->sought.at, *last ? ": " : "", last);
