@@ -101,6 +101,8 @@ uint64_t unpack_var(struct unpack *in)
 		if (shift == 63 && byte > 1)
 			break;
 		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!byte && shift)
+			break; /* it would have been shorter without it */
 		if (byte <= 0x7f)
 			return value;
 	}

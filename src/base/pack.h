@@ -22,7 +22,8 @@ struct unpack {
 	bool bad;
 };
 
-/* Small numbers in few bytes: seven bits a byte, the lowest first, the top bit says that more come. */
+/* Small numbers in few bytes: seven bits a byte, the lowest first, the top bit says that more come. Each number has one
+ * form: one with more bytes than it needs is bad. */
 void pack_var(struct text *out, uint64_t value);
 uint64_t unpack_var(struct unpack *in);
 /* Not above max; else bad, and 0. */

@@ -209,6 +209,26 @@ bool address_same_host(const struct address *a, const struct address *b)
 	return IN6_ARE_ADDR_EQUAL(&one.sin6_addr, &other.sin6_addr);
 }
 
+static struct sender sender_of_v4(uint32_t host)
+{
+	return (struct sender){host, host >> 8};
+}
+
+struct sender address_sender(const struct address *address)
+{
+	if (!is_v6(address))
+		return sender_of_v4(is_v4(address) ? ntohl(v4_of(address).sin_addr.s_addr) : 0);
+	struct sockaddr_in6 v6 = v6_of(address);
+	const unsigned char *bytes = v6.sin6_addr.s6_addr;
+	uint64_t host = 0;
+	if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return sender_of_v4(
+			(uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | bytes[15]);
+	for (int i = 0; i < 8; i++)
+		host = host << 8 | bytes[i];
+	return (struct sender){host, host >> 16};
+}
+
 uint16_t address_port(const struct address *address)
 {
 	return is_v4(address) ? ntohs(v4_of(address).sin_port) : is_v6(address) ? ntohs(v6_of(address).sin6_port) : 0;

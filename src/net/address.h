@@ -2,7 +2,7 @@
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
 
-#include "base/base.h"
+#include "net/senders.h"
 
 enum {
 	ADDRESS_RAW_BYTES = 32,
@@ -34,6 +34,9 @@ bool address_is_wildcard(const struct address *address);
 /* Of this machine alone; the wildcard is not. */
 bool address_is_loopback(const struct address *address);
 bool address_same_host(const struct address *a, const struct address *b);
+/* For sharing something out among senders. Of IPv4 a host is an address and a network 256 of them. Of IPv6 a host is a
+ * /64, because one machine can use all addresses of it, and a network is a /48. */
+struct sender address_sender(const struct address *address);
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
 

@@ -102,6 +102,18 @@ static troupe_status set_up_tls(
 	return TROUPE_OK;
 }
 
+static void feed(struct channel *channel, const void *bytes, size_t count)
+{
+	if (channel->tls) {
+		tls_feed(channel->tls, bytes, count);
+	} else if (count) {
+		channel->in.at = mem_alloc(count);
+		channel->in.end = channel->in.room = count;
+		memcpy(channel->in.at, bytes, count);
+		channel->received = count;
+	}
+}
+
 static troupe_status make(int fd, const char *peer, const struct channel_options *options, uint64_t now_ns,
 	enum phase phase, struct channel **ret_channel, struct troupe_error *error)
 {
@@ -119,6 +131,7 @@ static troupe_status make(int fd, const char *peer, const struct channel_options
 	channel->deadline_ns = now_ns + (options->handshake_ns ? options->handshake_ns : HANDSHAKE_NS);
 	channel->queue_max = options->queue_max ? options->queue_max : QUEUE_MAX;
 	channel->limit = frame_limit(FRAME_HELLO);
+	feed(channel, options->first, options->first_count);
 	if (phase == SHAKING_HANDS && !channel->tls)
 		channel->phase = OPEN;
 	*ret_channel = channel;
@@ -505,9 +518,29 @@ bool channel_peek(const struct channel *channel, enum frame_type *ret_type)
 	       !frame_get_header(at, channel->limit, ret_type, &payload, NULL) && have >= FRAME_HEADER_BYTES + payload;
 }
 
+static const char their_tls[] = "it speaks TLS: it has a key, and we have none";
+
 static bool looks_like_tls(const unsigned char *header)
 {
 	return (header[0] == 0x16 || header[0] == 0x15) && header[1] == 0x03 && header[2] <= 0x04;
+}
+
+troupe_status channel_first(const void *bytes, size_t count, bool with_key, bool *ret_whole, struct troupe_error *error)
+{
+	struct troupe_error why;
+	enum frame_type type;
+	uint32_t payload;
+	if (with_key)
+		return tls_first(bytes, count, ret_whole, error);
+	*ret_whole = false;
+	if (count < FRAME_HEADER_BYTES)
+		return TROUPE_OK;
+	if (frame_get_header(bytes, frame_limit(FRAME_HELLO), &type, &payload, &why))
+		return fail(error, TROUPE_EPROTOCOL, "%s", looks_like_tls(bytes) ? their_tls : why.text);
+	if (type != FRAME_HELLO)
+		return fail(error, TROUPE_EPROTOCOL, "its first frame is %s: expected HELLO", frame_name(type));
+	*ret_whole = count >= FRAME_HEADER_BYTES + payload;
+	return TROUPE_OK;
 }
 
 bool channel_receive(struct channel *channel, enum frame_type *ret_type, const char **ret_bytes, size_t *ret_count,
@@ -522,8 +555,7 @@ bool channel_receive(struct channel *channel, enum frame_type *ret_type, const c
 		return false;
 	if (frame_get_header((const unsigned char *)at, channel->limit, ret_type, &payload, &why)) {
 		bool tls = !channel->tls && !channel->in.any && looks_like_tls((const unsigned char *)at);
-		*ret_status = break_off(channel, TROUPE_EPROTOCOL, error, "%s",
-			tls ? "it speaks TLS: it has a key, and we have none" : why.text);
+		*ret_status = break_off(channel, TROUPE_EPROTOCOL, error, "%s", tls ? their_tls : why.text);
 		return false;
 	}
 	if (have < FRAME_HEADER_BYTES + payload)

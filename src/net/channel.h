@@ -24,9 +24,19 @@ struct channel_options {
 	struct tls_context *tls; /* made of the key, for channels that share it; NULL: of its own */
 	uint64_t handshake_ns;   /* how long connecting and handshake may take; 0: five seconds */
 	size_t queue_max;        /* bytes that may wait to be written; 0: two frames of the largest kind */
+	const void *first;       /* what has been read from the socket already; copied */
+	size_t first_count;
 };
 
 struct channel;
+
+enum { CHANNEL_FIRST_MAX = TLS_FIRST_MAX };
+
+/* What somebody who connects to a server has sent first, while it has no channel yet, which costs more than this:
+ * EPROTOCOL says what is wrong with it; *ret_whole: a channel can tell whether it is a hello. At most CHANNEL_FIRST_MAX
+ * bytes are needed. */
+troupe_status channel_first(
+	const void *bytes, size_t count, bool with_key, bool *ret_whole, struct troupe_error *error);
 
 /* On success the channel owns fd, a connected or connecting stream socket, and has made it non-blocking; on failure the
  * caller does. peer: what errors call it ("10.0.0.3:4711"); copied. */

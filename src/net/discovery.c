@@ -2,10 +2,15 @@
  * sent is sent on each in turn. Loopback is among them although Linux does not call it able to multicast: it is how
  * processes of one machine find each other when there is no network.
  *
- * Authenticity is checked before anything else is looked at; of what is not authentic no more is kept than what
- * discovery_take_foreign() is there for. */
+ * The MAC covers the address that a datagram is sent from, as the checksum of TCP does: otherwise whoever hears a live
+ * announcement could send it on from another address, and lead secondaries there.
+ *
+ * Floods. A bound of 1000 looks in a second, whoever sends, kept a genuine peer out for 6 s and more. So datagrams are
+ * read as fast as they come, many with one system call, and each look costs more than the one before it and is had by
+ * fewer: the first bytes (20 ns), the sender's budget, the MAC (0.9 us). Without a flood none of this shows. */
 #include "net/discovery.h"
 
+#include "net/fresh.h"
 #include "net/tls.h"
 
 #include <arpa/inet.h>
@@ -20,9 +25,15 @@
 
 #define GROUP 0xefff5452u /* 239.255.84.82: of the block for one site's own use */
 #define SECOND_NS UINT64_C(1000000000)
-enum { PER_SECOND = 1000 };
+#define ROUND_PAUSE_NS UINT64_C(1000000)
+#define SPACING_NS UINT64_C(10000000) /* between announcements */
+enum {
+	BATCH = 32,     /* datagrams read by one system call */
+	QUIET_MAX = 64, /* a round that found no more is no flood */
+	RECEIVE_BYTES = 1 << 20,
+};
 
-struct foreign {
+struct useless {
 	const char *why; /* NULL: none */
 	struct announcement announcement;
 	struct address address;
@@ -33,15 +44,23 @@ struct discovery {
 	struct ip_mreqn interfaces[DISCOVERY_INTERFACES_MAX];
 	uint32_t interface_count;
 	uint16_t port;
-	bool has_key;
-	struct key key;
+	enum hello_role role;
+	struct tls_mac *mac; /* NULL: no key */
 	char partition[HELLO_TEXT_MAX + 1];
 	struct text out;
-	/* One look is earned in each interval, and DISCOVERY_BURST_MAX can be saved up; when all are spent, so many are
-	 * waited for, or a flood would wake us for each. */
-	uint64_t interval_ns, spent_ns, pause_until_ns;
-	uint64_t dropped;
-	struct foreign foreign[2]; /* by role: secondary, primary */
+	uint64_t sent_ns; /* 0: never */
+	struct fresh fresh;
+	struct senders_budget budget;
+	uint64_t pause_until_ns;
+	uint32_t round, spare[2]; /* read in this round; looks beyond budgets that are left: not live, live */
+	struct discovery_counts counts;
+	struct useless useless;
+	/* what has been read, from `next` on */
+	uint32_t next, count;
+	struct mmsghdr headers[BATCH];
+	struct iovec parts[BATCH];
+	struct sockaddr_in from[BATCH];
+	char bytes[BATCH][ANNOUNCEMENT_BYTES_MAX];
 };
 
 /* --- interfaces --------------------------------------------------------------------------------------------------- */
@@ -118,7 +137,7 @@ static troupe_status join(
 static troupe_status open_socket(struct discovery *discovery, struct troupe_error *error)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(discovery->port)};
-	int on = 1, off = 0;
+	int on = 1, off = 0, room = RECEIVE_BYTES;
 	here.sin_addr.s_addr = htonl(GROUP);
 	discovery->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (discovery->fd < 0 || setsockopt(discovery->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
@@ -128,7 +147,20 @@ static troupe_status open_socket(struct discovery *discovery, struct troupe_erro
 		bind(discovery->fd, (struct sockaddr *)&here, sizeof here))
 		return fail(error, TROUPE_EIO, "no multicast on port %u: %s: name the primary's address instead",
 			discovery->port, strerror(errno));
+	/* as much of it as the system allows: a flood fills the usual room in two milliseconds */
+	(void)setsockopt(discovery->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
 	return TROUPE_OK;
+}
+
+static void set_up_batch(struct discovery *discovery)
+{
+	for (uint32_t i = 0; i < BATCH; i++) {
+		discovery->parts[i] = (struct iovec){discovery->bytes[i], sizeof discovery->bytes[i]};
+		discovery->headers[i].msg_hdr = (struct msghdr){.msg_name = &discovery->from[i],
+			.msg_namelen = sizeof discovery->from[i],
+			.msg_iov = &discovery->parts[i],
+			.msg_iovlen = 1};
+	}
 }
 
 troupe_status discovery_create(
@@ -136,16 +168,22 @@ troupe_status discovery_create(
 {
 	if (options->key && !key_usable())
 		return fail(error, TROUPE_EINVAL, "this build has no TLS, and so takes no key");
+	uint64_t secrets[2];
+	troupe_status status = key_random_bytes(secrets, sizeof secrets, error);
+	if (status)
+		return status;
 	struct discovery *discovery = mem_alloc(sizeof *discovery);
 	discovery->fd = -1;
+	discovery->role = options->role;
 	discovery->port = options->port ? options->port : ADDRESS_PORT;
-	discovery->has_key = options->key != NULL;
-	if (options->key)
-		discovery->key = *options->key;
+	discovery->mac = options->key ? tls_mac_create(options->key) : NULL;
 	if (options->partition)
 		strncpy(discovery->partition, options->partition, HELLO_TEXT_MAX);
-	discovery->interval_ns = SECOND_NS / (options->per_second ? options->per_second : PER_SECOND);
-	troupe_status status = open_socket(discovery, error);
+	discovery->fresh.share.secret = secrets[0];
+	senders_budget_init(&discovery->budget, secrets[1], SECOND_NS / DISCOVERY_PER_SECOND, DISCOVERY_BURST);
+	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
+	set_up_batch(discovery);
+	status = open_socket(discovery, error);
 	if (!status)
 		status = join(discovery, options, error);
 	if (status)
@@ -162,7 +200,7 @@ void discovery_destroy(struct discovery *discovery)
 	if (discovery->fd >= 0)
 		close(discovery->fd);
 	text_fini(&discovery->out);
-	key_forget(&discovery->key);
+	tls_mac_destroy(discovery->mac);
 	free(discovery);
 }
 
@@ -171,9 +209,9 @@ int discovery_fd(const struct discovery *discovery)
 	return discovery->fd;
 }
 
-uint64_t discovery_dropped(const struct discovery *discovery)
+struct discovery_counts discovery_counts(const struct discovery *discovery)
 {
-	return discovery->dropped;
+	return discovery->counts;
 }
 
 void discovery_describe(const struct discovery *discovery, struct text *out)
@@ -190,29 +228,50 @@ void discovery_describe(const struct discovery *discovery, struct text *out)
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
+uint64_t discovery_send_at_ns(const struct discovery *discovery)
+{
+	if (!discovery->sent_ns)
+		return 0;
+	return discovery->sent_ns + (fresh_owes(&discovery->fresh) ? SPACING_NS : FRESH_PERIOD_NS);
+}
+
+/* With its MAC, which is of the address that it is sent from. */
 static bool send_on(struct discovery *discovery, const struct ip_mreqn *interface)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(discovery->port)};
+	struct text *out = &discovery->out;
+	size_t count = out->count;
+	unsigned char mac[KEY_MAC_BYTES];
+	_Static_assert((int)KEY_MAC_BYTES == (int)ANNOUNCEMENT_MAC_BYTES, "room is left for a MAC");
 	to.sin_addr = interface->imr_multiaddr;
 	if (setsockopt(discovery->fd, IPPROTO_IP, IP_MULTICAST_IF, interface, sizeof *interface))
 		return false;
-	return sendto(discovery->fd, discovery->out.at, discovery->out.count, MSG_DONTWAIT | MSG_NOSIGNAL,
-		       (struct sockaddr *)&to, sizeof to) == (ssize_t)discovery->out.count;
+	if (discovery->mac) {
+		tls_mac(discovery->mac, out->at, count, &interface->imr_address, sizeof interface->imr_address, mac);
+		text_add_bytes(out, (const char *)mac, sizeof mac);
+	}
+	ssize_t sent = sendto(
+		discovery->fd, out->at, out->count, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to);
+	bool whole = sent == (ssize_t)out->count;
+	out->count = count;
+	return whole;
 }
 
-troupe_status discovery_send(
-	struct discovery *discovery, const struct announcement *announcement, struct troupe_error *error)
+troupe_status discovery_send(struct discovery *discovery, const struct announcement *announcement, uint64_t now_ns,
+	struct troupe_error *error)
 {
 	struct announcement full = *announcement;
+	uint64_t random;
+	discovery->sent_ns = now_ns;
+	troupe_status status = key_random_bytes(&random, sizeof random, error);
+	if (status)
+		return status;
+	full.role = discovery->role;
+	full.fresh = fresh_number(&discovery->fresh, random, now_ns);
+	fresh_echo(&discovery->fresh, &full, now_ns);
 	memcpy(full.partition, discovery->partition, sizeof full.partition);
 	discovery->out.count = 0;
 	announcement_encode(&full, &discovery->out);
-	if (discovery->has_key) {
-		unsigned char mac[KEY_MAC_BYTES];
-		_Static_assert((int)KEY_MAC_BYTES == (int)ANNOUNCEMENT_MAC_BYTES, "room is left for a MAC");
-		tls_mac(&discovery->key, discovery->out.at, discovery->out.count, mac);
-		text_add_bytes(&discovery->out, (const char *)mac, sizeof mac);
-	}
 	uint32_t sent = 0;
 	for (uint32_t i = 0; i < discovery->interface_count; i++)
 		sent += send_on(discovery, &discovery->interfaces[i]);
@@ -228,46 +287,33 @@ uint64_t discovery_poll_at_ns(const struct discovery *discovery, uint64_t now_ns
 	return now_ns < discovery->pause_until_ns ? discovery->pause_until_ns : 0;
 }
 
-/* Whether one more may be looked at. */
-static bool spend_look(struct discovery *discovery, uint64_t now_ns)
+static void end_round(struct discovery *discovery, uint64_t now_ns)
 {
-	uint64_t burst_ns = DISCOVERY_BURST_MAX * discovery->interval_ns;
-	uint64_t saved_up_ns = now_ns > burst_ns ? now_ns - burst_ns : 0;
+	if (discovery->round > QUIET_MAX)
+		discovery->pause_until_ns = now_ns + ROUND_PAUSE_NS;
+	discovery->round = 0;
+	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
+}
+
+/* False: none, or enough for this round. */
+static bool read_batch(struct discovery *discovery, uint64_t now_ns)
+{
 	if (now_ns < discovery->pause_until_ns)
 		return false;
-	discovery->spent_ns = MAX(discovery->spent_ns, saved_up_ns);
-	if (discovery->spent_ns + discovery->interval_ns > now_ns) {
-		discovery->pause_until_ns = now_ns + burst_ns;
+	for (uint32_t i = 0; i < BATCH; i++)
+		discovery->headers[i].msg_hdr.msg_namelen = sizeof discovery->from[i];
+	int count = discovery->round < DISCOVERY_ROUND_MAX
+			    ? recvmmsg(discovery->fd, discovery->headers, BATCH, MSG_DONTWAIT, NULL)
+			    : 0;
+	if (count <= 0) {
+		end_round(discovery, now_ns);
 		return false;
 	}
-	discovery->spent_ns += discovery->interval_ns;
+	discovery->next = 0;
+	discovery->count = (uint32_t)count;
+	discovery->round += (uint32_t)count;
+	discovery->counts.read += (uint32_t)count;
 	return true;
-}
-
-static bool read_one(const struct discovery *discovery, const char *bytes, size_t count, struct announcement *ret)
-{
-	if (discovery->has_key) {
-		if (count < KEY_MAC_BYTES)
-			return false;
-		count -= KEY_MAC_BYTES;
-		if (!tls_mac_is(&discovery->key, bytes, count, (const unsigned char *)bytes + count))
-			return false;
-	}
-	return !announcement_decode(bytes, count, ret, NULL) && !strcmp(ret->partition, discovery->partition);
-}
-
-/* A datagram that could not be read: it is valid if its MAC is taken away, or if it is not thought to have one. */
-static const char *why_foreign(
-	const struct discovery *discovery, const char *bytes, size_t count, struct announcement *ret)
-{
-	bool keyless = !announcement_decode(bytes, count, ret, NULL);
-	if (!keyless && (count < KEY_MAC_BYTES || announcement_decode(bytes, count - KEY_MAC_BYTES, ret, NULL)))
-		return NULL;
-	if (ret->kind != ANNOUNCE_HERE || strcmp(ret->partition, discovery->partition) != 0)
-		return NULL;
-	if (discovery->has_key)
-		return keyless ? "has no key, and we have one" : "has another key than ours";
-	return keyless ? NULL : "has a key, and we have none";
 }
 
 static void place(struct address *address, const struct sockaddr_in *from, uint16_t port)
@@ -277,49 +323,144 @@ static void place(struct address *address, const struct sockaddr_in *from, uint1
 	address_set_port(address, port);
 }
 
-static void drop(struct discovery *discovery, const char *bytes, size_t count, const struct sockaddr_in *from)
+/* A datagram. */
+struct datagram {
+	const char *bytes;
+	size_t count;
+	const struct sockaddr_in *from;
+	struct sender sender;
+	bool live;    /* it seems so */
+	bool in_turn; /* within its sender's budget */
+};
+
+static enum hello_role other_role(const struct discovery *discovery)
 {
-	struct foreign foreign;
-	discovery->dropped++;
-	foreign.why = why_foreign(discovery, bytes, count, &foreign.announcement);
-	if (!foreign.why)
-		return;
-	place(&foreign.address, from, foreign.announcement.port);
-	discovery->foreign[foreign.announcement.role == HELLO_PRIMARY] = foreign;
+	return discovery->role == HELLO_PRIMARY ? HELLO_SECONDARY : HELLO_PRIMARY;
 }
 
-bool discovery_take_foreign(struct discovery *discovery, enum hello_role role, struct announcement *ret_announcement,
+static bool is_authentic(struct discovery *discovery, const struct datagram *datagram)
+{
+	unsigned char right[KEY_MAC_BYTES];
+	if (!discovery->mac)
+		return true;
+	if (datagram->count < KEY_MAC_BYTES)
+		return false;
+	size_t count = datagram->count - KEY_MAC_BYTES;
+	tls_mac(discovery->mac, datagram->bytes, count, &datagram->from->sin_addr, sizeof datagram->from->sin_addr,
+		right);
+	return tls_mac_same(right, (const unsigned char *)datagram->bytes + count);
+}
+
+static bool read_one(struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
+{
+	size_t mac_bytes = discovery->mac ? KEY_MAC_BYTES : 0;
+	return is_authentic(discovery, datagram) &&
+	       !announcement_decode(datagram->bytes, datagram->count - mac_bytes, ret, NULL) &&
+	       !strcmp(ret->partition, discovery->partition);
+}
+
+/* One that could not be read: it is valid if its MAC is taken away, or if it is not thought to have one. */
+static const char *why_foreign(
+	const struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
+{
+	const char *bytes = datagram->bytes;
+	size_t count = datagram->count;
+	bool keyless = !announcement_decode(bytes, count, ret, NULL);
+	if (!keyless && (count < KEY_MAC_BYTES || announcement_decode(bytes, count - KEY_MAC_BYTES, ret, NULL)))
+		return NULL;
+	if (ret->kind != ANNOUNCE_HERE || strcmp(ret->partition, discovery->partition) != 0)
+		return NULL;
+	if (discovery->mac)
+		return keyless ? "has no key, and we have one" : "has another key than ours";
+	return keyless ? NULL : "has a key, and we have none";
+}
+
+static const char *why_not_awaited(const struct announcement *announcement)
+{
+	if (announcement->role != HELLO_PRIMARY)
+		return NULL;
+	if (announcement->kind == ANNOUNCE_FIXED)
+		return "has begun its run";
+	return announcement->kind == ANNOUNCE_HERE && announcement->present >= announcement->secondaries
+		       ? "has all the secondaries that it wants"
+		       : NULL;
+}
+
+static void remember_useless(struct discovery *discovery, const struct datagram *datagram, const char *why,
+	struct announcement *announcement)
+{
+	if (!why)
+		return;
+	discovery->useless.why = why;
+	discovery->useless.announcement = *announcement;
+	place(&discovery->useless.address, datagram->from, announcement->port);
+}
+
+bool discovery_take_useless(struct discovery *discovery, struct announcement *ret_announcement,
 	struct address *ret_address, const char **ret_why)
 {
-	struct foreign *foreign = &discovery->foreign[role == HELLO_PRIMARY];
-	if (!foreign->why)
+	struct useless *useless = &discovery->useless;
+	if (!useless->why)
 		return false;
-	*ret_announcement = foreign->announcement;
-	*ret_address = foreign->address;
-	*ret_why = foreign->why;
-	foreign->why = NULL;
+	*ret_announcement = useless->announcement;
+	*ret_address = useless->address;
+	*ret_why = useless->why;
+	useless->why = NULL;
 	return true;
+}
+
+/* The looks that cost little. False: it is dropped. */
+static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t now_ns, struct datagram *ret)
+{
+	const struct msghdr *header = &discovery->headers[at].msg_hdr;
+	struct datagram datagram = {
+		.bytes = discovery->bytes[at], .count = discovery->headers[at].msg_len, .from = &discovery->from[at]};
+	uint64_t own[FRESH_OWN_MAX];
+	uint32_t own_count = fresh_own(&discovery->fresh, now_ns, own);
+	if (header->msg_flags & MSG_TRUNC || header->msg_namelen != sizeof *datagram.from ||
+		!announcement_glance(
+			datagram.bytes, datagram.count, other_role(discovery), own, own_count, &datagram.live)) {
+		discovery->counts.glanced++;
+		return false;
+	}
+	struct address address;
+	place(&address, datagram.from, 0);
+	datagram.sender = address_sender(&address);
+	datagram.in_turn = senders_take(&discovery->budget, datagram.sender, now_ns);
+	uint32_t *spare = &discovery->spare[datagram.live];
+	if (!datagram.in_turn && !*spare) {
+		discovery->counts.skipped++;
+		return false;
+	}
+	*spare -= !datagram.in_turn;
+	*ret = datagram;
+	return true;
+}
+
+/* Whether it leads somewhere. */
+static bool look_at(
+	struct discovery *discovery, const struct datagram *datagram, uint64_t now_ns, struct announcement *ret)
+{
+	if (!read_one(discovery, datagram, ret)) {
+		discovery->counts.dropped++;
+		if (datagram->in_turn)
+			remember_useless(discovery, datagram, why_foreign(discovery, datagram, ret), ret);
+		return false;
+	}
+	remember_useless(discovery, datagram, why_not_awaited(ret), ret);
+	if (ret->kind == ANNOUNCE_HERE)
+		fresh_hear(&discovery->fresh, ret, datagram->sender, datagram->live, now_ns);
+	return datagram->live;
 }
 
 bool discovery_receive(struct discovery *discovery, uint64_t now_ns, struct announcement *ret_announcement,
 	struct address *ret_address)
 {
-	while (spend_look(discovery, now_ns)) {
-		char bytes[ANNOUNCEMENT_BYTES_MAX];
-		struct sockaddr_in from;
-		socklen_t from_bytes = sizeof from;
-		ssize_t count = recvfrom(discovery->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC,
-			(struct sockaddr *)&from, &from_bytes);
-		if (count < 0) {
-			discovery->spent_ns -= discovery->interval_ns;
-			return false;
-		}
-		if (count > (ssize_t)sizeof bytes || from_bytes != sizeof from) {
-			discovery->dropped++;
-		} else if (!read_one(discovery, bytes, (size_t)count, ret_announcement)) {
-			drop(discovery, bytes, (size_t)count, &from);
-		} else {
-			place(ret_address, &from, ret_announcement->port);
+	while (discovery->next < discovery->count || read_batch(discovery, now_ns)) {
+		struct datagram datagram;
+		if (is_worth_a_look(discovery, discovery->next++, now_ns, &datagram) &&
+			look_at(discovery, &datagram, now_ns, ret_announcement)) {
+			place(ret_address, datagram.from, ret_announcement->port);
 			return true;
 		}
 	}

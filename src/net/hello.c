@@ -230,8 +230,12 @@ void announcement_encode(const struct announcement *announcement, struct text *o
 {
 	pack_u64(out, MAGIC_DATAGRAM);
 	pack_u64(out, HELLO_PROTOCOL);
-	pack_u64(out, announcement->kind);
 	pack_u64(out, announcement->role);
+	pack_u64(out, announcement->echo_count);
+	for (uint32_t i = 0; i < announcement->echo_count; i++)
+		pack_u64(out, announcement->echoes[i]);
+	pack_u64(out, announcement->fresh);
+	pack_u64(out, announcement->kind);
 	text_add_bytes(out, (const char *)announcement->id, HELLO_ID_BYTES);
 	pack_u64(out, announcement->port);
 	pack_u64(out, announcement->secondaries);
@@ -240,18 +244,48 @@ void announcement_encode(const struct announcement *announcement, struct text *o
 	pack_text(out, announcement->name, HELLO_TEXT_MAX);
 }
 
-/* Seven numbers, the id, two texts with their counts: */
-_Static_assert(7 * 8 + HELLO_ID_BYTES + 2 * (8 + HELLO_TEXT_MAX) <= ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
+/* Nine numbers, the echoes, the id, two texts with their counts: */
+_Static_assert((9 + ANNOUNCEMENT_ECHOES_MAX) * 8 + HELLO_ID_BYTES + 2 * (8 + HELLO_TEXT_MAX) <=
+		       ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
 	"the longest announcement fits into a datagram");
+
+static bool glance(struct unpack *in, uint64_t *ret_role, uint32_t *ret_echo_count)
+{
+	if (unpack_u64(in) != MAGIC_DATAGRAM || unpack_u64(in) != HELLO_PROTOCOL)
+		return false;
+	*ret_role = unpack_u64(in);
+	*ret_echo_count = unpack_count(in, ANNOUNCEMENT_ECHOES_MAX);
+	return !in->bad;
+}
+
+bool announcement_glance(const void *bytes, size_t count, enum hello_role role, const uint64_t *numbers,
+	uint32_t number_count, bool *ret_echoes)
+{
+	struct unpack in = unpack_of(bytes, count);
+	uint64_t theirs;
+	uint32_t echo_count;
+	if (!glance(&in, &theirs, &echo_count) || theirs != role)
+		return false;
+	*ret_echoes = false;
+	for (uint32_t i = 0; i < echo_count; i++) {
+		uint64_t echo = unpack_u64(&in);
+		for (uint32_t k = 0; k < number_count && !in.bad; k++)
+			*ret_echoes |= echo == numbers[k];
+	}
+	return !in.bad;
+}
 
 troupe_status announcement_decode(const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error)
 {
 	struct unpack in = unpack_of(bytes, count);
 	struct announcement a = {0};
-	if (unpack_u64(&in) != MAGIC_DATAGRAM || unpack_u64(&in) != HELLO_PROTOCOL)
+	uint64_t role;
+	if (!glance(&in, &role, &a.echo_count))
 		return fail(error, TROUPE_EPROTOCOL, "not an announcement of protocol %d", HELLO_PROTOCOL);
+	for (uint32_t i = 0; i < a.echo_count; i++)
+		a.echoes[i] = unpack_u64(&in);
+	a.fresh = unpack_u64(&in);
 	uint32_t kind = unpack_count(&in, ANNOUNCE_FIXED);
-	uint64_t role = unpack_u64(&in);
 	unpack_id(&in, a.id);
 	a.port = (uint16_t)unpack_count(&in, UINT16_MAX);
 	a.secondaries = unpack_count(&in, HELLO_SECONDARIES_MAX);

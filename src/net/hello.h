@@ -8,15 +8,16 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 1, /* raised by whatever an older peer would misunderstand */
+	HELLO_PROTOCOL = 2, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
 	HELLO_WHO_MAX = 255,   /* of whom it was about: name and address */
 	HELLO_SECONDARIES_MAX = 1024,
 	HELLO_STALE_MS_MAX = 3600000,
-	ANNOUNCEMENT_BYTES_MAX = 512, /* of a whole datagram, authentication included */
+	ANNOUNCEMENT_BYTES_MAX = 768, /* of a whole datagram, authentication included */
 	ANNOUNCEMENT_MAC_BYTES = 32,
+	ANNOUNCEMENT_ECHOES_MAX = 32,
 };
 
 enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2 };
@@ -97,6 +98,9 @@ enum announcement_kind {
 struct announcement {
 	enum announcement_kind kind;
 	enum hello_role role;
+	uint64_t fresh; /* the sender's number of the moment: random, a new one each 500 ms (net/fresh.h) */
+	uint32_t echo_count;
+	uint64_t echoes[ANNOUNCEMENT_ECHOES_MAX]; /* numbers that the sender has heard from the other role */
 	unsigned char id[HELLO_ID_BYTES];
 	uint16_t port;        /* primary: where it listens, at the address that the datagram came from; else 0 */
 	uint32_t secondaries; /* primary: how many it wants */
@@ -109,5 +113,10 @@ struct announcement {
 void announcement_encode(const struct announcement *announcement, struct text *out);
 troupe_status announcement_decode(
 	const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error);
+/* The cheap look before everything else, at the fixed places at the beginning of a datagram: whether it claims to be an
+ * announcement of that role. *ret_echoes: whether it echoes one of these numbers. True does not mean that it is valid.
+ */
+bool announcement_glance(const void *bytes, size_t count, enum hello_role role, const uint64_t *numbers,
+	uint32_t number_count, bool *ret_echoes);
 
 #endif

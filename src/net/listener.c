@@ -1,8 +1,21 @@
+/* Each look at somebody who has connected costs more than the one before it, and is had by fewer: to accept and close
+ * is 8 us, to read the first bytes another, a TLS handshake that fails 110 us, one that does not 500 us. So a channel
+ * is made only for one whose first bytes may be ours, and of these a few at a time, those first whose host has not had
+ * its share.
+ *
+ * A limit of 200 accepts in a second was tried: the kernel's queue was full then, and in a flood a genuine peer needed
+ * three to ten seconds to get into it. Leaving silent connections in the kernel (TCP_DEFER_ACCEPT) helps until its
+ * queue of half-open ones is full, which takes a tenth of a second.
+ *
+ * When there are no files left, accept() fails and the listening socket stays readable. Somebody who waits makes room
+ * then; if nobody does, a file that is kept in reserve is closed, so that those who come can be accepted and closed,
+ * rather than be left in the dark; then nothing is accepted for a while. */
 #include "net/listener.h"
 
 #include "net/tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +23,45 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-enum { ACCEPTS_PER_SECOND = 200, BACKLOG = 128 };
+#define PAUSE_NS UINT64_C(100000000) /* after accepting has failed */
+enum {
+	STARTS_PER_SECOND = 50, /* of one host; more only while no other host has one to start */
+	STARTS_BURST = 64,
+	FAILURES_MAX = 16, /* one after the other, before it pauses */
+	SHED_MAX = 16,     /* in a row */
+};
+
+struct waiting {
+	int fd;
+	struct address address;
+	struct sender sender;
+	uint64_t deadline_ns;
+	char *first; /* bytes that came; NULL: none */
+	size_t count;
+	bool whole; /* they may begin a hello, and are all that is needed to tell */
+};
 
 struct stranger {
 	struct channel *channel;
 	struct address address;
+	struct sender sender;
 	uint64_t deadline_ns;
 };
 
 struct listener {
-	int fd;
+	int fd, reserve;
 	struct address address;
 	struct tls_context *tls; /* NULL: in the clear */
 	uint64_t hello_ns;
-	/* One accept is earned in each interval, and a second's worth can be saved up. */
-	uint64_t interval_ns, earned_ns;                   /* earned_ns: up to when accepts have been spent */
-	struct stranger strangers[LISTENER_STRANGERS_MAX]; /* in the order in which they came */
-	uint32_t count;
+	/* One accept is earned in each interval, and a second's worth can be saved up; 0: as many as come. */
+	uint64_t interval_ns, earned_ns;              /* earned_ns: up to when accepts have been spent */
+	uint64_t pause_until_ns;                      /* accepting fails */
+	uint32_t failures;                            /* one after the other */
+	struct waiting waiting[LISTENER_WAITING_MAX]; /* these two in the order in which they came */
+	struct stranger strangers[LISTENER_STRANGERS_MAX];
+	uint32_t waiting_count, whole_count, count;
+	struct senders_share waiting_share, share;
+	struct senders_budget starts;
 	struct listener_counts counts;
 	struct refusal {
 		struct address address;
@@ -45,7 +80,7 @@ static troupe_status open_socket(struct listener *listener, struct troupe_error 
 	int on = 1;
 	listener->fd = socket(raw->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (listener->fd < 0 || setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
-		bind(listener->fd, raw, (socklen_t)listener->address.raw_bytes) || listen(listener->fd, BACKLOG) ||
+		bind(listener->fd, raw, (socklen_t)listener->address.raw_bytes) || listen(listener->fd, SOMAXCONN) ||
 		getsockname(listener->fd, (struct sockaddr *)&got, &bytes)) {
 		char text[ADDRESS_TEXT_BYTES];
 		int code = errno;
@@ -56,6 +91,7 @@ static troupe_status open_socket(struct listener *listener, struct troupe_error 
 					   : "");
 	}
 	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
+	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
 	return TROUPE_OK;
 }
 
@@ -75,18 +111,22 @@ troupe_status listener_create(
 	const struct listener_options *options, struct listener **ret_listener, struct troupe_error *error)
 {
 	struct tls_context *tls = NULL;
+	uint64_t secrets[3];
 	troupe_status status = check_options(options, error);
+	if (!status)
+		status = key_random_bytes(secrets, sizeof secrets, error);
 	if (!status && options->key)
 		status = tls_context_create(options->key, &tls, error);
 	if (status)
 		return status;
 	struct listener *listener = mem_alloc(sizeof *listener);
-	listener->fd = -1;
+	listener->fd = listener->reserve = -1;
 	listener->address = options->address;
 	listener->tls = tls;
 	listener->hello_ns = options->hello_ns ? options->hello_ns : 2 * SECOND_NS;
-	listener->interval_ns =
-		SECOND_NS / (options->accepts_per_second ? options->accepts_per_second : ACCEPTS_PER_SECOND);
+	listener->waiting_share.secret = secrets[0];
+	listener->share.secret = secrets[1];
+	senders_budget_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
 	status = open_socket(listener, error);
 	if (status) {
 		listener_destroy(listener);
@@ -100,10 +140,16 @@ void listener_destroy(struct listener *listener)
 {
 	if (!listener)
 		return;
+	for (uint32_t i = 0; i < listener->waiting_count; i++) {
+		close(listener->waiting[i].fd);
+		free(listener->waiting[i].first);
+	}
 	for (uint32_t i = 0; i < listener->count; i++)
 		channel_destroy(listener->strangers[i].channel);
 	if (listener->fd >= 0)
 		close(listener->fd);
+	if (listener->reserve >= 0)
+		close(listener->reserve);
 	tls_context_drop(listener->tls);
 	free(listener);
 }
@@ -111,6 +157,11 @@ void listener_destroy(struct listener *listener)
 const struct address *listener_address(const struct listener *listener)
 {
 	return &listener->address;
+}
+
+void listener_slow_down(struct listener *listener, uint32_t accepts_per_second)
+{
+	listener->interval_ns = SECOND_NS / accepts_per_second;
 }
 
 struct listener_counts listener_counts(const struct listener *listener)
@@ -131,8 +182,44 @@ bool listener_take_refusal(struct listener *listener, struct address *ret_addres
 
 /* --- who is here -------------------------------------------------------------------------------------------------- */
 
+static const char too_many[] = "made room for others: too many have connected and not said hello";
+static const char too_late[] = "connected, but did not say hello in time";
+
+/* why: with the name of the peer before it, if it is named. */
+static void remember_refusal(struct listener *listener, const struct address *address, const char *why, bool named)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	if (listener->refusal_count == LISTENER_REFUSALS_MAX)
+		return;
+	struct refusal *refusal = &listener->refusals[listener->refusal_count++];
+	refusal->address = *address;
+	address_text(address, text);
+	fail(&refusal->why, TROUPE_EPEER, "%s%s%s", named ? "" : text, named ? "" : ": ", why);
+}
+
+/* The file, and what came, are the caller's then. */
+static void take_out_waiting(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	senders_leave(&listener->waiting_share, waiting->sender);
+	listener->whole_count -= waiting->whole;
+	listener->waiting_count--;
+	memmove(waiting, waiting + 1, (listener->waiting_count - at) * sizeof *waiting);
+}
+
+static void turn_away_waiting(struct listener *listener, uint32_t at, uint64_t *counter, const char *why)
+{
+	const struct waiting waiting = listener->waiting[at];
+	remember_refusal(listener, &waiting.address, why, false);
+	*counter += 1;
+	close(waiting.fd);
+	free(waiting.first);
+	take_out_waiting(listener, at);
+}
+
 static void take_out(struct listener *listener, uint32_t at)
 {
+	senders_leave(&listener->share, listener->strangers[at].sender);
 	listener->count--;
 	memmove(&listener->strangers[at], &listener->strangers[at + 1],
 		(listener->count - at) * sizeof listener->strangers[0]);
@@ -140,86 +227,247 @@ static void take_out(struct listener *listener, uint32_t at)
 
 static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
 {
-	if (listener->refusal_count < LISTENER_REFUSALS_MAX)
-		listener->refusals[listener->refusal_count++] = (struct refusal){listener->strangers[at].address, *why};
+	remember_refusal(listener, &listener->strangers[at].address, why->text, true);
 	*counter += 1;
 	channel_destroy(listener->strangers[at].channel);
 	take_out(listener, at);
 }
 
-static uint32_t count_of_host(const struct listener *listener, const struct address *address)
+/* Of one host the oldest that has not said enough; when all have, the newest, since the others were here before it. */
+static void make_room_to_wait(struct listener *listener)
 {
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < listener->count; i++)
-		count += address_same_host(&listener->strangers[i].address, address);
-	return count;
-}
-
-/* The host that has most loses its oldest: the first in the table whose host has as many as any. */
-static void make_room(struct listener *listener)
-{
-	uint32_t victim = 0, most = 0;
-	for (uint32_t i = 0; i < listener->count; i++) {
-		uint32_t count = count_of_host(listener, &listener->strangers[i].address);
-		if (count > most) {
-			most = count;
+	uint32_t victim = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < listener->waiting_count; i++) {
+		const struct waiting *waiting = &listener->waiting[i];
+		uint64_t weight = senders_weight(&listener->waiting_share, waiting->sender);
+		if (weight > most || (weight == most && listener->waiting[victim].whole)) {
 			victim = i;
+			most = weight;
 		}
 	}
+	turn_away_waiting(listener, victim, &listener->counts.dropped, too_many);
+}
+
+/* Of one host the oldest. */
+static void make_room(struct listener *listener)
+{
 	struct troupe_error error;
-	fail(&error, TROUPE_ELIMIT, "%s: made room for others: too many have connected and not said hello",
-		channel_peer(listener->strangers[victim].channel));
+	uint32_t victim = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < listener->count; i++) {
+		uint64_t weight = senders_weight(&listener->share, listener->strangers[i].sender);
+		if (weight > most) {
+			victim = i;
+			most = weight;
+		}
+	}
+	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->strangers[victim].channel), too_many);
 	turn_away(listener, victim, &listener->counts.dropped, &error);
 }
 
 /* --- accepting ---------------------------------------------------------------------------------------------------- */
 
-static void let_in(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
-{
-	struct channel_options options = {.role = CHANNEL_SERVER, .tls = listener->tls, .handshake_ns = UINT64_MAX / 2};
-	struct channel *channel;
-	struct troupe_error error;
-	char text[ADDRESS_TEXT_BYTES];
-	/* the stranger's own deadline comes first */
-	address_text(address, text);
-	if (channel_create(fd, text, &options, now_ns, &channel, &error)) {
-		close(fd);
-		return;
-	}
-	if (listener->count == LISTENER_STRANGERS_MAX)
-		make_room(listener);
-	listener->strangers[listener->count++] = (struct stranger){channel, *address, now_ns + listener->hello_ns};
-	listener->counts.accepted++;
-}
-
 static bool may_accept(const struct listener *listener, uint64_t now_ns)
 {
-	return listener->earned_ns + listener->interval_ns <= now_ns;
+	return now_ns >= listener->pause_until_ns && listener->earned_ns + listener->interval_ns <= now_ns;
 }
 
 static void spend(struct listener *listener, uint64_t now_ns)
 {
 	uint64_t saved_up = now_ns > SECOND_NS ? now_ns - SECOND_NS : 0;
-	listener->earned_ns = MAX(listener->earned_ns, saved_up) + listener->interval_ns;
+	if (listener->interval_ns)
+		listener->earned_ns = MAX(listener->earned_ns, saved_up) + listener->interval_ns;
+}
+
+static int accept_one(const struct listener *listener, struct address *ret_address)
+{
+	*ret_address = (struct address){.raw_bytes = ADDRESS_RAW_BYTES};
+	struct sockaddr *raw = (struct sockaddr *)(void *)ret_address->raw;
+	socklen_t bytes = ADDRESS_RAW_BYTES;
+	int fd = accept4(listener->fd, raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	ret_address->raw_bytes = bytes;
+	return fd;
+}
+
+static void have_wait(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
+{
+	struct waiting waiting = {.fd = fd,
+		.address = *address,
+		.sender = address_sender(address),
+		.deadline_ns = now_ns + listener->hello_ns};
+	/* the newcomer counts as well, so that it is a host of many that makes room for its own */
+	senders_enter(&listener->waiting_share, waiting.sender);
+	if (listener->waiting_count == LISTENER_WAITING_MAX)
+		make_room_to_wait(listener);
+	listener->waiting[listener->waiting_count++] = waiting;
+	listener->counts.accepted++;
+}
+
+static bool lacks_files(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
+}
+
+/* No file, and nobody waits: whoever has come is told at once, by being closed. */
+static void shed(struct listener *listener)
+{
+	struct address address;
+	if (listener->reserve < 0)
+		return;
+	close(listener->reserve);
+	for (int i = 0; i < SHED_MAX; i++) {
+		int fd = accept_one(listener, &address);
+		if (fd < 0)
+			break;
+		remember_refusal(listener, &address, "this process has no file left for it", false);
+		listener->counts.shed++;
+		close(fd);
+	}
+	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Without files accept() fails in the same way when nobody has come. */
+static bool somebody_came(const struct listener *listener)
+{
+	struct pollfd fd = {.fd = listener->fd, .events = POLLIN};
+	return poll(&fd, 1, 0) != 0;
+}
+
+/* Of a peer that has gone meanwhile a few are nothing; what stays wrong would be there again at once. */
+static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
+{
+	listener->counts.failed++;
+	listener->failures++;
+	if (lacks_files(code) && listener->waiting_count) {
+		make_room_to_wait(listener);
+	} else if (lacks_files(code)) {
+		shed(listener);
+		listener->failures = FAILURES_MAX;
+	}
+	if (listener->failures < FAILURES_MAX)
+		return;
+	listener->failures = 0;
+	listener->pause_until_ns = now_ns + PAUSE_NS;
 }
 
 static void accept_some(struct listener *listener, uint64_t now_ns)
 {
 	for (int i = 0; i < LISTENER_ACCEPTS_MAX && may_accept(listener, now_ns); i++) {
-		struct address address = {.raw_bytes = ADDRESS_RAW_BYTES};
-		struct sockaddr *raw = (struct sockaddr *)(void *)address.raw;
-		socklen_t bytes = ADDRESS_RAW_BYTES;
-		int fd = accept4(listener->fd, raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		address.raw_bytes = bytes;
-		if (fd >= 0)
-			let_in(listener, fd, &address, now_ns);
-		else if (errno == EAGAIN || errno == EWOULDBLOCK)
+		struct address address;
+		int fd = accept_one(listener, &address), code = errno;
+		if (fd < 0 &&
+			(code == EAGAIN || code == EWOULDBLOCK || (lacks_files(code) && !somebody_came(listener))))
 			return;
-		spend(listener, now_ns); /* an error, too: out of files, say, which would be there again at once */
+		spend(listener, now_ns);
+		if (fd >= 0) {
+			listener->failures = 0;
+			have_wait(listener, fd, &address, now_ns);
+		} else {
+			fail_to_accept(listener, code, now_ns);
+		}
 	}
 }
 
-/* --- working ------------------------------------------------------------------------------------------------------ */
+/* --- those who wait ----------------------------------------------------------------------------------------------- */
+
+/* Whether it is still here. */
+static bool judge(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	struct troupe_error error;
+	if (channel_first(waiting->first, waiting->count, listener->tls != NULL, &waiting->whole, &error)) {
+		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		return false;
+	}
+	listener->whole_count += waiting->whole;
+	return true;
+}
+
+/* Likewise. */
+static bool hear(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	char bytes[CHANNEL_FIRST_MAX];
+	size_t room = CHANNEL_FIRST_MAX - waiting->count;
+	ssize_t got = recv(waiting->fd, bytes, room, MSG_DONTWAIT);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return true;
+	if (got <= 0) {
+		turn_away_waiting(listener, at, &listener->counts.broken,
+			got              ? "the connection broke off"
+			: waiting->count ? "closed the connection before its hello was there"
+					 : "closed the connection without a word");
+		return false;
+	}
+	waiting->first = mem_realloc(waiting->first, waiting->count + (size_t)got);
+	memcpy(waiting->first + waiting->count, bytes, (size_t)got);
+	waiting->count += (size_t)got;
+	return judge(listener, at);
+}
+
+static void hear_those_who_wait(struct listener *listener, uint64_t now_ns)
+{
+	struct pollfd fds[LISTENER_WAITING_MAX];
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		fds[i] = (struct pollfd){
+			.fd = listener->waiting[i].whole ? -1 : listener->waiting[i].fd, .events = POLLIN};
+	if (listener->waiting_count && poll(fds, listener->waiting_count, 0) < 0)
+		return;
+	for (uint32_t i = 0, was = 0; i < listener->waiting_count; was++) {
+		if (fds[was].revents && !hear(listener, i))
+			continue;
+		if (now_ns < listener->waiting[i].deadline_ns)
+			i++;
+		else
+			turn_away_waiting(listener, i, &listener->counts.late, too_late);
+	}
+}
+
+/* It gets a channel. */
+static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
+{
+	const struct waiting waiting = listener->waiting[at];
+	struct channel_options options = {.role = CHANNEL_SERVER,
+		.tls = listener->tls,
+		.handshake_ns = UINT64_MAX / 2, /* the stranger's own deadline comes first */
+		.first = waiting.first,
+		.first_count = waiting.count};
+	struct stranger stranger = {
+		.address = waiting.address, .sender = waiting.sender, .deadline_ns = waiting.deadline_ns};
+	char text[ADDRESS_TEXT_BYTES];
+	struct troupe_error error;
+	address_text(&waiting.address, text);
+	if (channel_create(waiting.fd, text, &options, now_ns, &stranger.channel, &error)) {
+		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		return;
+	}
+	free(waiting.first);
+	take_out_waiting(listener, at);
+	senders_enter(&listener->share, stranger.sender);
+	if (listener->count == LISTENER_STRANGERS_MAX)
+		make_room(listener);
+	listener->strangers[listener->count++] = stranger;
+}
+
+/* First those whose host has not had its share, then any. */
+static void start_some(struct listener *listener, uint64_t now_ns)
+{
+	uint32_t left = LISTENER_STARTS_MAX;
+	for (int share = 1; share >= 0; share--)
+		for (uint32_t i = 0; i < listener->waiting_count && left && listener->whole_count;) {
+			const struct waiting *waiting = &listener->waiting[i];
+			bool goes =
+				waiting->whole && (!share || senders_take(&listener->starts, waiting->sender, now_ns));
+			left -= goes;
+			if (goes)
+				start(listener, i, now_ns);
+			else
+				i++;
+		}
+}
+
+/* --- strangers ---------------------------------------------------------------------------------------------------- */
 
 /* OK: goes on, or its hello is there. */
 static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
@@ -252,14 +500,18 @@ static bool work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
 	}
 	if (now_ns < stranger->deadline_ns)
 		return true;
-	fail(&error, TROUPE_EPEER, "%s: connected, but did not say hello in time", channel_peer(stranger->channel));
+	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(stranger->channel), too_late);
 	turn_away(listener, at, &listener->counts.late, &error);
 	return false;
 }
 
+/* --- working ------------------------------------------------------------------------------------------------------ */
+
 void listener_work(struct listener *listener, uint64_t now_ns)
 {
 	accept_some(listener, now_ns);
+	hear_those_who_wait(listener, now_ns);
+	start_some(listener, now_ns);
 	for (uint32_t i = 0; i < listener->count;)
 		i += work_one(listener, i, now_ns);
 }
@@ -283,6 +535,9 @@ uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct 
 	uint32_t count = 0;
 	if (may_accept(listener, now_ns))
 		ret_fds[count++] = (struct pollfd){.fd = listener->fd, .events = POLLIN};
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		if (!listener->waiting[i].whole)
+			ret_fds[count++] = (struct pollfd){.fd = listener->waiting[i].fd, .events = POLLIN};
 	for (uint32_t i = 0; i < listener->count; i++)
 		ret_fds[count++] = (struct pollfd){.fd = channel_fd(listener->strangers[i].channel),
 			.events = channel_poll_events(listener->strangers[i].channel)};
@@ -291,7 +546,13 @@ uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct 
 
 uint64_t listener_deadline_ns(const struct listener *listener, uint64_t now_ns)
 {
-	uint64_t deadline_ns = may_accept(listener, now_ns) ? UINT64_MAX : listener->earned_ns + listener->interval_ns;
+	uint64_t deadline_ns = UINT64_MAX;
+	if (listener->whole_count)
+		return now_ns;
+	if (!may_accept(listener, now_ns))
+		deadline_ns = MAX(listener->pause_until_ns, listener->earned_ns + listener->interval_ns);
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		deadline_ns = MIN(deadline_ns, listener->waiting[i].deadline_ns);
 	for (uint32_t i = 0; i < listener->count; i++)
 		deadline_ns = MIN(deadline_ns, listener->strangers[i].deadline_ns);
 	return deadline_ns;

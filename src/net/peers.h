@@ -5,7 +5,8 @@
  *   primary:    gathers exactly N secondaries, then waits until all are ready, then runs; who is too many, differs or
  *               comes later is refused with the reason. Before the start a secondary that goes is forgotten, and
  *               another may come. After it the set is fixed: whoever goes ends the run for all.
- *   secondary:  has one primary at a time; before the start it may be joined to another when one is lost.
+ *   secondary:  has one primary at a time; before the start it may be joined to another when one is lost, or refused
+ * it.
  *
  * A connection is joined once its channel is up, has an id until its CLOSE comes out or peers_drop() was called, and
  * sends HELLO, which peers_receive() gets, like every frame of those marked below:
@@ -44,6 +45,7 @@ struct peers_options {
 	uint64_t hello_ns;     /* from joining to the hello; 0: two seconds */
 	uint64_t step_ns;      /* primary: a step is to be acknowledged within; 0: no limit */
 	uint64_t wait_ns;      /* until all are there (secondary: until it is let in), or it is over; 0: no limit */
+	bool seeks; /* secondary: there may be other primaries, so that one which refuses it is not the end */
 };
 
 enum peers_action_kind {
@@ -51,6 +53,7 @@ enum peers_action_kind {
 	PEERS_CLOSE,    /* close once what was sent has gone out, or has had its time; the id is no more */
 	PEERS_ADMITTED, /* primary: has this number now, send it the world; secondary: we have it */
 	PEERS_LOST, /* before the start: the connection of this number is gone (its CLOSE comes, too); text says why */
+	PEERS_REFUSED, /* secondary that seeks: this primary did not let us in (its CLOSE comes, too); text says why */
 	PEERS_TURNED_AWAY, /* primary: somebody came who is not let in, or sends rubbish; text says who and why */
 	PEERS_STARTED,     /* all are ready */
 	PEERS_ENDED,       /* see peers_end(). The last but for SEND and CLOSE */
@@ -61,7 +64,7 @@ struct peers_action {
 	uint32_t id;          /* connection */
 	uint32_t secondary;   /* ADMITTED, LOST: number, from 1; 0: a primary */
 	enum frame_type type; /* SEND */
-	const char *bytes;    /* SEND: payload; LOST, TURNED_AWAY: text. Until the next call of any kind */
+	const char *bytes;    /* SEND: payload; LOST, REFUSED, TURNED_AWAY: text. Until the next call of any kind */
 	size_t count;
 };
 

@@ -106,13 +106,20 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 	peers_lose(peers, id, STOP_REFUSED, why.text, FAREWELL_WORDS, now_ns);
 }
 
-/* Secondary: it is over, since it would be the same the next time. */
-static void not_let_in(struct peers *peers, uint32_t id, const char *why)
+/* Secondary. The same primary would say the same the next time: so it is over, unless there may be another primary. */
+static void not_let_in(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
 	char name[PEERS_NAME_BYTES];
 	memcpy(name, peers->all[id].name, sizeof name);
 	peers_push_close(peers, id);
-	peers_end_all(peers, STOP_REFUSED, name, why, id);
+	if (!peers->options.seeks) {
+		peers_end_all(peers, STOP_REFUSED, name, why, id);
+		return;
+	}
+	peers_forget(peers, id, now_ns);
+	size_t begin = peers->bytes.count;
+	text_add(&peers->bytes, "%s did not let us in: %s", name, why);
+	peers_push(peers, (struct peers_action){.kind = PEERS_REFUSED, .id = id}, begin);
 }
 
 /* Secondary. */
@@ -122,7 +129,7 @@ static void hear_primary(struct peers *peers, uint32_t id, const struct hello *h
 	struct troupe_error why;
 	set_name(peer, hello->role == HELLO_SECONDARY ? "a secondary" : "the primary", 0, hello->name);
 	if (hello_match(&peers->options.self, hello, &why)) {
-		not_let_in(peers, id, why.text);
+		not_let_in(peers, id, why.text, now_ns);
 		return;
 	}
 	memcpy(peer->id, hello->id, sizeof peer->id);
@@ -235,7 +242,7 @@ static void hear_refuse(struct peers *peers, uint32_t id, const char *why, uint6
 	if (is_primary(peers))
 		peers_lose(peers, id, STOP_LEFT, why, FAREWELL_CLOSE, now_ns);
 	else
-		not_let_in(peers, id, why);
+		not_let_in(peers, id, why, now_ns);
 }
 
 /* One for each kind of frame: decodes, then does. */

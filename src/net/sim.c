@@ -208,6 +208,7 @@ static void act(struct transport *transport, uint32_t node, const struct peers_a
 		end_node(transport, node);
 		break;
 	case PEERS_LOST:
+	case PEERS_REFUSED:
 	case PEERS_TURNED_AWAY:
 		break;
 	}

@@ -12,6 +12,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define CIPHER "TLS_AES_128_GCM_SHA256"
 static const unsigned char cipher_id[] = {0x13, 0x01};
 static const unsigned char identity[] = "troupe 1";
-enum { IDENTITY_BYTES = sizeof identity - 1 };
+enum { IDENTITY_BYTES = sizeof identity - 1, RECORD_HEADER_BYTES = 5 };
 
 struct tls_context {
 	_Atomic uint32_t holders;
@@ -38,6 +39,8 @@ struct tls {
 	bool broke;      /* the connection did, or ended */
 	bool short_read; /* the last read took all there was: the next would find nothing */
 	bool foreign;    /* the first byte that came is not TLS's */
+	char *fed;       /* that came before, from fed_begin to fed_end; NULL: it has been read */
+	size_t fed_begin, fed_end;
 	uint64_t sent, received;
 	char reason[160];
 };
@@ -49,33 +52,58 @@ bool key_usable(void)
 
 /* --- the key ------------------------------------------------------------------------------------------------------ */
 
-static void mac(const unsigned char *secret, const void *bytes, size_t count, unsigned char ret_mac[KEY_MAC_BYTES])
-{
-	unsigned length = 0;
-	/* it fails only for want of memory, or without SHA-256 */
-	if (!HMAC(EVP_sha256(), secret, KEY_BYTES, bytes, count, ret_mac, &length) || length != KEY_MAC_BYTES)
-		abort();
-}
-
 static void derive(const struct key *key, const char *purpose, unsigned char ret_secret[KEY_MAC_BYTES])
 {
 	_Static_assert(KEY_BYTES == KEY_MAC_BYTES, "a derived key is as long as a key");
-	mac(key->bytes, purpose, strlen(purpose), ret_secret);
+	unsigned length = 0;
+	/* it fails only for want of memory, or without SHA-256 */
+	if (!HMAC(EVP_sha256(), key->bytes, KEY_BYTES, (const unsigned char *)purpose, strlen(purpose), ret_secret,
+		    &length) ||
+		length != KEY_MAC_BYTES)
+		abort();
 }
 
-void tls_mac(const struct key *key, const void *bytes, size_t count, unsigned char ret_mac[KEY_MAC_BYTES])
+struct tls_mac {
+	EVP_MAC_CTX *keyed; /* has the key, and begins anew for each MAC */
+};
+
+struct tls_mac *tls_mac_create(const struct key *key)
 {
+	struct tls_mac *mac = mem_alloc(sizeof *mac);
 	unsigned char secret[KEY_MAC_BYTES];
-	derive(key, "troupe announcement 1", secret);
-	mac(secret, bytes, count, ret_mac);
+	char hash[] = "SHA256";
+	OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", hash, 0), OSSL_PARAM_construct_end()};
+	EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+	mac->keyed = EVP_MAC_CTX_new(hmac);
+	EVP_MAC_free(hmac);
+	derive(key, "troupe announcement 2", secret);
+	if (!mac->keyed || !EVP_MAC_init(mac->keyed, secret, sizeof secret, params))
+		abort(); /* as in derive() */
 	OPENSSL_cleanse(secret, sizeof secret);
+	return mac;
 }
 
-bool tls_mac_is(const struct key *key, const void *bytes, size_t count, const unsigned char given[KEY_MAC_BYTES])
+void tls_mac_destroy(struct tls_mac *mac)
 {
-	unsigned char right[KEY_MAC_BYTES];
-	tls_mac(key, bytes, count, right);
-	return !CRYPTO_memcmp(right, given, sizeof right);
+	if (!mac)
+		return;
+	EVP_MAC_CTX_free(mac->keyed);
+	free(mac);
+}
+
+void tls_mac(struct tls_mac *mac, const void *bytes, size_t count, const void *more, size_t more_count,
+	unsigned char ret_mac[KEY_MAC_BYTES])
+{
+	size_t length = 0;
+	if (!EVP_MAC_init(mac->keyed, NULL, 0, NULL) || !EVP_MAC_update(mac->keyed, bytes, count) ||
+		!EVP_MAC_update(mac->keyed, more, more_count) ||
+		!EVP_MAC_final(mac->keyed, ret_mac, &length, KEY_MAC_BYTES) || length != KEY_MAC_BYTES)
+		abort(); /* as in derive() */
+}
+
+bool tls_mac_same(const unsigned char a[KEY_MAC_BYTES], const unsigned char b[KEY_MAC_BYTES])
+{
+	return !CRYPTO_memcmp(a, b, KEY_MAC_BYTES);
 }
 
 /* --- the socket --------------------------------------------------------------------------------------------------- */
@@ -103,12 +131,27 @@ static int socket_write(BIO *bio, const char *bytes, int count)
 	return -1;
 }
 
+static ssize_t read_fed(struct tls *tls, char *bytes, size_t room)
+{
+	size_t count = MIN(room, tls->fed_end - tls->fed_begin);
+	memcpy(bytes, tls->fed + tls->fed_begin, count);
+	tls->fed_begin += count;
+	if (tls->fed_begin == tls->fed_end) {
+		free(tls->fed);
+		tls->fed = NULL;
+	}
+	return (ssize_t)count;
+}
+
 static int socket_read(BIO *bio, char *bytes, int room)
 {
 	struct tls *tls = BIO_get_data(bio);
 	BIO_clear_retry_flags(bio);
 	ssize_t got = -1;
-	if (!tls->short_read) {
+	bool fed = tls->fed != NULL;
+	if (fed) {
+		got = read_fed(tls, bytes, (size_t)room);
+	} else if (!tls->short_read) {
 		errno = 0;
 		got = recv(tls->fd, bytes, (size_t)room, MSG_DONTWAIT);
 	}
@@ -116,7 +159,7 @@ static int socket_read(BIO *bio, char *bytes, int room)
 		if (!tls->received) /* a handshake's record, or an alert */
 			tls->foreign = bytes[0] != 0x16 && bytes[0] != 0x15;
 		tls->received += (uint64_t)got;
-		tls->short_read = got < room;
+		tls->short_read = got < room && !fed;
 		return (int)got;
 	}
 	if (got < 0 && (tls->short_read || would_block(errno))) {
@@ -258,8 +301,36 @@ void tls_destroy(struct tls *tls)
 	if (!tls)
 		return;
 	SSL_free(tls->openssl);
+	free(tls->fed);
 	tls_context_drop(tls->context);
 	free(tls);
+}
+
+static const char not_tls[] = "it does not speak TLS: it has no key, and we have one";
+static const char not_our_key[] = "the TLS handshake failed: it has no key, or another than ours";
+
+/* A record: its type (22: handshake, 21: alert), two bytes of version, its length, which has the higher byte first. A
+ * client that has our key names our identity in it. */
+troupe_status tls_first(const void *bytes, size_t count, bool *ret_whole, struct troupe_error *error)
+{
+	const unsigned char *at = bytes;
+	*ret_whole = false;
+	if (count && at[0] != 0x16 && at[0] != 0x15)
+		return fail(error, TROUPE_EPROTOCOL, "%s", not_tls);
+	if (count < RECORD_HEADER_BYTES)
+		return TROUPE_OK;
+	size_t record = (size_t)at[3] << 8 | at[4];
+	if (at[0] == 0x15)
+		return fail(error, TROUPE_EPROTOCOL, "%s", not_our_key);
+	if (record + RECORD_HEADER_BYTES > TLS_FIRST_MAX)
+		return fail(error, TROUPE_EPROTOCOL, "a TLS handshake that begins with %zu bytes: expected at most %d",
+			record, TLS_FIRST_MAX - RECORD_HEADER_BYTES);
+	if (count < record + RECORD_HEADER_BYTES)
+		return TROUPE_OK;
+	if (!memmem(at, count, identity, IDENTITY_BYTES))
+		return fail(error, TROUPE_EPROTOCOL, "%s", not_our_key);
+	*ret_whole = true;
+	return TROUPE_OK;
 }
 
 static enum tls_result refuse(struct tls *tls)
@@ -268,9 +339,9 @@ static enum tls_result refuse(struct tls *tls)
 	const char *text = code ? ERR_reason_error_string(code) : NULL;
 	size_t room = sizeof tls->reason - 1;
 	if (tls->foreign)
-		text = "it does not speak TLS: it has no key, and we have one";
+		text = not_tls;
 	else if (!SSL_is_init_finished(tls->openssl))
-		text = "the TLS handshake failed: it has no key, or another than ours";
+		text = not_our_key;
 	strncpy(tls->reason, text ? text : "TLS failed", room);
 	tls->reason[room] = '\0';
 	ERR_clear_error();
@@ -297,6 +368,15 @@ static enum tls_result result_of(struct tls *tls, int returned)
 	ERR_clear_error();
 	errno = tls->error;
 	return TLS_BROKE_OFF;
+}
+
+void tls_feed(struct tls *tls, const void *bytes, size_t count)
+{
+	if (!count)
+		return;
+	tls->fed = mem_alloc(count);
+	tls->fed_end = count;
+	memcpy(tls->fed, bytes, count);
 }
 
 void tls_look_again(struct tls *tls)

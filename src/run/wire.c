@@ -297,6 +297,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	size_t begin = out->count;
 	uint32_t flags = plain_flags(wire, peer, step);
 	text_add_bytes(out, "\0\0", 2); /* flags, when they are known */
+	pack_var(out, (uint64_t)secondary + 1);
 	pack_var(out, step->number);
 	pack_double(out, step->time_s);
 	if (flags & WIRE_DT)
@@ -349,11 +350,16 @@ static troupe_status decode_model(
 	struct wire *wire, uint32_t secondary, uint32_t model, struct unpack *in, struct troupe_error *error)
 {
 	struct shared *shared = wire->primary->shared;
-	if (model >= shared->scene->model_count || !is_own(wire, secondary, model) || wire->met[model] == wire->calls)
-		return fail(error, TROUPE_EPROTOCOL, "a model that is not its to move, or is moved twice");
+	if (model >= shared->scene->model_count)
+		return fail(error, TROUPE_EPROTOCOL, "model %u: it is not there", model);
+	const char *name = shared->scene->models[model].name;
+	if (!is_own(wire, secondary, model))
+		return fail(error, TROUPE_EPROTOCOL, "model '%.100s', which it does not simulate, moves", name);
+	if (wire->met[model] == wire->calls)
+		return fail(error, TROUPE_EPROTOCOL, "model '%.100s' moves twice", name);
 	wire->met[model] = wire->calls;
 	if (!wire_get_next(in, shared->state, model) || !edit_words_sane(shared->state, model, true))
-		return fail(error, TROUPE_EPROTOCOL, "the state of model '%.100s'", shared->scene->models[model].name);
+		return fail(error, TROUPE_EPROTOCOL, "the state of model '%.100s' is not valid", name);
 	wire->moved[model] = wire->steps;
 	if (!shared->scene->models[model].body_count)
 		return TROUPE_OK;

@@ -15,6 +15,10 @@ struct wire_copy {
 	struct step_part *parts; /* [number]: only its own is used */
 	uint32_t *statics;       /* [room] */
 	uint64_t *own;           /* [room] ids of the models that it simulates; 0: not this one */
+	bool *ghosts;            /* [room] models that it knows as ghosts */
+	uint64_t *met;           /* [room] the step in which the words of a model came last */
+	bool *levels;            /* [levels] that it has loaded */
+	uint64_t steps;
 	uint32_t room;
 	VEC(struct change) changes;
 	VEC(struct physics_pair) pairs, pairs_next;
@@ -31,7 +35,9 @@ static void fit(struct wire_copy *copy)
 	if (now <= before)
 		return;
 	copy->statics = mem_grow(copy->statics, before * sizeof *copy->statics, now * sizeof *copy->statics);
-	copy->own = mem_grow(copy->own, before * sizeof *copy->own, now * sizeof *copy->own);
+	MEM_FIT(copy->own, before, now);
+	MEM_FIT(copy->ghosts, before, now);
+	MEM_FIT(copy->met, before, now);
 	uint32_t *cost_ns = copy->shared->cost_ns; /* the plan made it, and frees it */
 	copy->shared->cost_ns = mem_realloc(cost_ns, now * sizeof *cost_ns);
 	for (uint32_t m = before; m < now; m++)
@@ -46,6 +52,7 @@ struct wire_copy *wire_copy_create(uint32_t number, struct edit *edit)
 	copy->edit = edit;
 	copy->shared = edit->shared;
 	copy->parts = mem_alloc(number * sizeof *copy->parts);
+	copy->levels = mem_alloc(copy->shared->scene->level_count * sizeof *copy->levels);
 	edit->plan = NULL;
 	copy->shared->copy = true;
 	fit(copy);
@@ -67,6 +74,9 @@ void wire_copy_destroy(struct wire_copy *copy)
 	free(copy->parts);
 	free(copy->statics);
 	free(copy->own);
+	free(copy->ghosts);
+	free(copy->met);
+	free(copy->levels);
 	vec_free(&copy->changes);
 	vec_free(&copy->pairs);
 	vec_free(&copy->pairs_next);
@@ -82,13 +92,20 @@ static troupe_status bad(struct troupe_error *error, const char *what)
 	return fail(error, TROUPE_EPROTOCOL, "%s", what);
 }
 
-/* A model that is there; SCENE_NONE: it is not. */
-static uint32_t get_model(const struct wire_copy *copy, struct unpack *in)
+/* The number is what came; whether there is such a model is what may be wrong. */
+static troupe_status bad_model(
+	const struct wire_copy *copy, uint64_t model, const char *what, struct troupe_error *error)
 {
-	uint32_t model = unpack_var_count(in, UINT32_MAX);
 	const struct scene *scene = copy->shared->scene;
-	bool there = !in->bad && model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
-	return there ? model : SCENE_NONE;
+	if (model >= scene->model_count || !scene->models[model].id)
+		return fail(error, TROUPE_EPROTOCOL, "model %llu %s: it is not there", (unsigned long long)model, what);
+	return fail(error, TROUPE_EPROTOCOL, "model '%.100s' %s", scene->models[model].name, what);
+}
+
+static bool is_there(const struct wire_copy *copy, uint32_t model)
+{
+	const struct scene *scene = copy->shared->scene;
+	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
 }
 
 static bool is_own(const struct wire_copy *copy, uint32_t model)
@@ -127,13 +144,22 @@ static bool decode_words(struct wire_copy *copy, uint32_t model, struct unpack *
 	return wire_get_words(in, state_words(state, model, false), words) && edit_words_sane(state, model, false);
 }
 
-static troupe_status decode_take(
-	struct wire_copy *copy, bool again, uint32_t model, struct unpack *in, struct troupe_error *error)
+/* Whether the words of a model come for the first time in this step. */
+static bool meet(struct wire_copy *copy, uint32_t model)
 {
-	if (model == SCENE_NONE || is_own(copy, model))
-		return bad(error, "a model to take that is not there, or has been taken");
-	if (!again && !decode_words(copy, model, in))
-		return bad(error, "the state of a model to take");
+	bool first = copy->met[model] != copy->steps;
+	copy->met[model] = copy->steps;
+	return first;
+}
+
+static troupe_status decode_take(
+	struct wire_copy *copy, bool again, struct unpack *in, uint32_t *ret_id, struct troupe_error *error)
+{
+	uint32_t model = *ret_id = unpack_var_count(in, UINT32_MAX);
+	if (in->bad || !is_there(copy, model) || is_own(copy, model))
+		return bad_model(copy, model, "is to be taken, and has been, or is absent", error);
+	if (!again && (!meet(copy, model) || !decode_words(copy, model, in)))
+		return bad_model(copy, model, "is to be taken, and its state is not valid", error);
 	copy->own[model] = copy->shared->scene->models[model].id;
 	return TROUPE_OK;
 }
@@ -144,17 +170,35 @@ static troupe_status decode_release(
 {
 	*ret_id = unpack_var_count(in, UINT32_MAX);
 	if (in->bad || !is_own(copy, *ret_id))
-		return bad(error, "a model to release that it does not simulate");
+		return bad_model(copy, *ret_id, "is to be released, and it does not simulate it", error);
 	copy->own[*ret_id] = 0;
 	return TROUPE_OK;
 }
 
 static troupe_status decode_level(
-	struct wire_copy *copy, struct unpack *in, uint32_t *ret_id, struct troupe_error *error)
+	struct wire_copy *copy, bool loads, struct unpack *in, uint32_t *ret_id, struct troupe_error *error)
 {
-	*ret_id = unpack_var_count(in, UINT32_MAX);
-	return in->bad || *ret_id >= copy->shared->scene->level_count ? bad(error, "a level that is not there")
-								      : TROUPE_OK;
+	const struct scene *scene = copy->shared->scene;
+	uint32_t level = *ret_id = unpack_var_count(in, UINT32_MAX);
+	if (in->bad || level >= scene->level_count)
+		return fail(error, TROUPE_EPROTOCOL, "level %u: it is not there", level);
+	if (copy->levels[level] == loads)
+		return fail(error, TROUPE_EPROTOCOL, "level '%.100s' is to be %s", scene->levels[level].name,
+			loads ? "loaded, and it has it" : "unloaded, and it does not have it");
+	copy->levels[level] = loads;
+	return TROUPE_OK;
+}
+
+/* One that goes may be of a model that is gone. */
+static troupe_status decode_ghost(
+	struct wire_copy *copy, bool comes, struct unpack *in, uint32_t *ret_id, struct troupe_error *error)
+{
+	uint32_t model = *ret_id = unpack_var_count(in, UINT32_MAX);
+	if (in->bad || model >= copy->room || copy->ghosts[model] == comes || (comes && !is_there(copy, model)))
+		return bad_model(copy, model,
+			comes ? "comes as a ghost, and is one, or is absent" : "goes as a ghost, and is none", error);
+	copy->ghosts[model] = comes;
+	return TROUPE_OK;
 }
 
 static troupe_status decode_change(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
@@ -170,14 +214,16 @@ static troupe_status decode_change(struct wire_copy *copy, struct unpack *in, st
 	};
 	uint32_t code = unpack_var_count(in, ARRAY_LEN(kinds) - 1), id = SCENE_NONE;
 	troupe_status status = TROUPE_OK;
-	if (code == WIRE_RELEASE)
+	if (in->bad)
+		status = bad(error, "a change of a kind that there is not");
+	else if (code == WIRE_RELEASE)
 		status = decode_release(copy, in, &id, error);
 	else if (code == WIRE_UNLOAD || code == WIRE_LOAD)
-		status = decode_level(copy, in, &id, error);
+		status = decode_level(copy, code == WIRE_LOAD, in, &id, error);
 	else if (code == WIRE_TAKE || code == WIRE_TAKE_AGAIN)
-		status = decode_take(copy, code == WIRE_TAKE_AGAIN, id = get_model(copy, in), in, error);
+		status = decode_take(copy, code == WIRE_TAKE_AGAIN, in, &id, error);
 	else
-		id = unpack_var_count(in, copy->shared->scene->model_count - 1u); /* a ghost may be gone */
+		status = decode_ghost(copy, code == WIRE_GHOST_ON, in, &id, error);
 	if (!status && !in->bad)
 		vec_push(&copy->changes, (struct change){kinds[code], copy->number, id});
 	return status;
@@ -194,23 +240,27 @@ static troupe_status decode_changes(struct wire_copy *copy, struct unpack *in, s
 
 static troupe_status decode_written(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
 {
-	for (uint64_t code; (code = unpack_var(in)) && !in->bad;)
-		if (code > UINT32_MAX || !is_own(copy, (uint32_t)code - 1) ||
-			!decode_words(copy, (uint32_t)code - 1, in))
-			return bad(error, "the state of a model");
+	for (uint64_t code; (code = unpack_var(in)) && !in->bad;) {
+		if (code > UINT32_MAX || !is_own(copy, (uint32_t)code - 1))
+			return bad_model(copy, code - 1, "was written, and it does not simulate it", error);
+		if (!meet(copy, (uint32_t)code - 1) || !decode_words(copy, (uint32_t)code - 1, in))
+			return bad_model(
+				copy, code - 1, "was written, and its state comes twice, or is not valid", error);
+	}
 	return TROUPE_OK;
 }
 
 static troupe_status decode_statics(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
 {
-	uint32_t models = copy->shared->scene->model_count, model = 0;
-	uint32_t count = unpack_var_count(in, models);
+	uint32_t models = copy->shared->scene->model_count, count = unpack_var_count(in, models);
+	uint64_t model = 0;
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint64_t by = unpack_var(in);
 		uint32_t value = unpack_var_count(in, UINT32_MAX);
-		if (by >= models - model || copy->shared->scene->models[model + by].body_count)
-			return bad(error, "a static model that is not there");
-		model += (uint32_t)by;
+		bool there = by < models && model + by < models && (by || !i);
+		if (!there || copy->shared->scene->models[model + by].body_count)
+			return bad_model(copy, there ? model + by : UINT32_MAX, "is to be a static one", error);
+		model += by;
 		copy->statics[model] = value;
 	}
 	return TROUPE_OK;
@@ -270,7 +320,9 @@ static troupe_status decode_pairs(struct wire_copy *copy, struct unpack *in, str
 		struct physics_pair pair = old ? copy->pairs.at[i] : come;
 		i += old;
 		if (!fits(copy, pair))
-			return bad(error, "a pair of models");
+			return fail(error, TROUPE_EPROTOCOL,
+				"models %u and %u may touch, and they come twice, or it does not simulate both", pair.a,
+				pair.b);
 		vec_push(&copy->pairs_next, pair);
 		more = old ? more : next_pair(in, &come);
 	}
@@ -287,13 +339,14 @@ static troupe_status decode_ghosts(struct wire_copy *copy, struct unpack *in, st
 	struct state *state = copy->shared->state;
 	for (uint64_t code; (code = unpack_var(in)) && !in->bad;) {
 		uint64_t model = (code >> 1) - 1;
-		if (model >= scene->model_count || !scene->models[model].id || is_own(copy, (uint32_t)model))
-			return bad(error, "a ghost that is not there");
+		if (model >= scene->model_count || !scene->models[model].id || is_own(copy, (uint32_t)model) ||
+			!copy->ghosts[model] || !meet(copy, (uint32_t)model))
+			return bad_model(copy, model, "moves as a ghost, and is none, or moves twice", error);
 		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 		uint64_t *now = state_words(state, (uint32_t)model, false);
 		bool good = code & 1 ? wire_get_words(in, now, words) : wire_get_change(in, now, words);
 		if (!good || !edit_words_sane(state, (uint32_t)model, false))
-			return bad(error, "the state of a ghost");
+			return bad_model(copy, model, "moves as a ghost, and its state is not valid", error);
 	}
 	return TROUPE_OK;
 }
@@ -328,6 +381,9 @@ static troupe_status decode_head(
 		return bad(error, "it is cut off");
 	uint32_t flags = (unsigned char)in->at[0] | (uint32_t)(unsigned char)in->at[1] << 8;
 	in->at += 2;
+	uint32_t whose = unpack_var_count(in, UINT32_MAX);
+	if (!in->bad && whose != copy->number)
+		return fail(error, TROUPE_EPROTOCOL, "it is for secondary %u, and this is %u", whose, copy->number);
 	step->number = unpack_var(in);
 	step->time_s = unpack_double(in);
 	if (flags & WIRE_DT)
@@ -387,6 +443,7 @@ troupe_status wire_decode_step(void *ctx, uint32_t secondary, const char *bytes,
 	advance(copy);
 	free_commands(copy);
 	copy->changes.count = 0;
+	copy->steps++;
 	troupe_status status = decode_head(copy, &in, &flags, &why);
 	if (!status)
 		status = decode_parts(copy, flags, &in, &why);

@@ -107,6 +107,14 @@ static void get_changed(struct get *get, uint64_t *words, uint32_t count)
 			(void)wire_get_words(get->in, &words[i], 1);
 }
 
+/* The last byte has no bits but those that mean something. */
+static void get_end(struct get *get)
+{
+	uint32_t used = get->bit % 8;
+	if (!get->in->bad && used && get->bits[get->bit / 8] >> used)
+		get->in->bad = true;
+}
+
 /* --- a model ------------------------------------------------------------------------------------------------------ */
 
 struct parts { /* first words */
@@ -159,6 +167,7 @@ bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
 	for (uint32_t b = 0; follow && b < parts.bodies; b++)
 		memcpy(next + parts.anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS, ANCHOR_WORDS * sizeof *next);
 	get_changed(&get, next + parts.anchors, parts.end - parts.anchors);
+	get_end(&get);
 	return !in->bad;
 }
 
@@ -174,6 +183,7 @@ bool wire_get_change(struct unpack *in, uint64_t *words, uint32_t count)
 {
 	struct get get = get_begin(in, count);
 	get_changed(&get, words, count);
+	get_end(&get);
 	return !in->bad;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { ANNOUNCE_MS = 500, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
+enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
 #define DATA_BYTES 65536u
 
 struct network {
@@ -22,9 +22,7 @@ struct network {
 	uint32_t secondaries, stale_ms;
 	uint64_t wait_ns;
 	struct session session;
-	struct discovery *discovery;
 	struct troupe_error unheard; /* why there is no discovery */
-	uint64_t announced_ns;
 	bool keyed;
 	_Atomic uint32_t awaited;
 	struct told told, told_members, told_foreign; /* of who connects; is let in; is only heard by multicast */
@@ -77,9 +75,9 @@ static void note_waiting(const struct network *network)
 	address_text(address, where);
 	text_add(&how, "%s%s%s, ", where, address_is_wildcard(address) ? ", all interfaces" : "",
 		address_is_loopback(address) ? ", this machine only" : "");
-	if (network->discovery) {
+	if (network->session.discovery) {
 		text_add(&how, "found by multicast at ");
-		discovery_describe(network->discovery, &how);
+		discovery_describe(network->session.discovery, &how);
 	} else {
 		text_add(&how, "not found by multicast (%s)", network->unheard.text);
 	}
@@ -105,19 +103,21 @@ static void note_refusals(struct network *network)
 	}
 }
 
-static void note_foreign(struct network *network)
+/* What secondaries announce is answered by the next announcement of ours, and they come by themselves. */
+static void hear_announcements(struct network *network)
 {
+	struct discovery *discovery = network->session.discovery;
 	struct announcement announcement;
 	struct address address;
 	const char *why;
 	char host[ADDRESS_TEXT_BYTES];
-	while (network->discovery && discovery_receive(network->discovery, clock_now_ns(), &announcement, &address))
-		; /* secondaries that will come by themselves, and what it says itself */
-	if (!network->discovery ||
-		!discovery_take_foreign(network->discovery, HELLO_SECONDARY, &announcement, &address, &why))
+	uint64_t now = clock_now_ns();
+	while (discovery && discovery_receive(discovery, now, &announcement, &address))
+		;
+	if (!discovery || !discovery_take_useless(discovery, &announcement, &address, &why))
 		return;
 	address_host_text(&address, host);
-	if (told_take(&network->told_foreign, host, strlen(host), why, clock_now_ns()))
+	if (told_take(&network->told_foreign, host, strlen(host), why, now))
 		note(network, "a secondary at %s cannot join: it %s", host, why);
 }
 
@@ -208,17 +208,20 @@ static void on_action(void *ctx, const struct peers_action *action)
 
 static void announce(struct network *network, enum announcement_kind kind)
 {
-	struct announcement announcement = {.kind = kind, .role = HELLO_PRIMARY};
-	if (!network->discovery)
+	struct announcement announcement = {.kind = kind};
+	if (!network->session.discovery)
 		return;
 	memcpy(announcement.id, network->hello.id, sizeof announcement.id);
 	announcement.port = address_port(listener_address(network->session.listener));
 	announcement.secondaries = network->secondaries;
 	announcement.present = network->session.peers ? peers_present(network->session.peers) : 0;
-	memcpy(announcement.partition, network->hello.partition, sizeof announcement.partition);
 	memcpy(announcement.name, network->hello.name, sizeof announcement.name);
-	(void)discovery_send(network->discovery, &announcement, NULL);
-	network->announced_ns = clock_now_ns();
+	(void)discovery_send(network->session.discovery, &announcement, clock_now_ns(), NULL);
+}
+
+static bool is_to_announce(const struct network *network)
+{
+	return network->session.discovery && clock_now_ns() >= discovery_send_at_ns(network->session.discovery);
 }
 
 static troupe_status listen_at(
@@ -235,12 +238,17 @@ static troupe_status listen_at(
 static troupe_status look_around(
 	struct network *network, const struct troupe_network *def, const struct key *key, struct troupe_error *error)
 {
-	struct discovery_options options = {.interface = def->interface,
-		.loopback_only =
-			address_is_loopback(listener_address(network->session.listener)) || (!key && !def->insecure),
+	const struct address *at = listener_address(network->session.listener);
+	char host[ADDRESS_TEXT_BYTES];
+	bool one_address = !address_is_wildcard(at) && !address_is_loopback(at);
+	address_host_text(at, host);
+	struct discovery_options options = {.role = HELLO_PRIMARY,
+		.interface = def->interface ? def->interface : one_address ? host : NULL, /* nobody is led elsewhere */
+		.loopback_only = address_is_loopback(at) || (!key && !def->insecure),
 		.key = key,
 		.partition = network->hello.partition};
-	if (discovery_create(&options, &network->discovery, &network->unheard) == TROUPE_EINVAL && def->interface)
+	if (discovery_create(&options, &network->session.discovery, &network->unheard) == TROUPE_EINVAL &&
+		def->interface)
 		return fail(error, TROUPE_EINVAL, "%s", network->unheard.text);
 	return TROUPE_OK;
 }
@@ -351,7 +359,6 @@ void network_destroy(struct network *network)
 	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) /* that nobody has taken */
 		channel_destroy(network->channels[i]);
 	session_fini(&network->session);
-	discovery_destroy(network->discovery);
 	wire_destroy(network->wire);
 	if (network->quit >= 0)
 		(void)close(network->quit);
@@ -393,6 +400,7 @@ static void begin_gathering(struct network *network, struct troupe_server *serve
 	network->session.on_world = on_world;
 	network->session.on_action = on_action;
 	network->session.ctx = network;
+	network->session.hears = true;
 	network->session.peers = peers_create(&options, clock_now_ns());
 	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) {
 		session_join(&network->session, network->channels[i]);
@@ -445,9 +453,7 @@ static void turn_away(struct network *network, struct channel *channel)
 	refuse_encode(why, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	text_fini(&bytes);
-	channel_finish(channel);
-	vec_push(&network->session.finishing, channel);
-	vec_push(&network->session.finish_ns, clock_now_ns() + UINT64_C(1000000000));
+	session_finish(&network->session, channel);
 }
 
 /* Who comes now is told so, and a stranger costs the run nothing. */
@@ -462,7 +468,7 @@ static void *keep_door(void *arg)
 		fds[count] = (struct pollfd){.fd = network->quit, .events = POLLIN};
 		bool busy = listener_deadline_ns(listener, clock_now_ns()) != UINT64_MAX ||
 			    network->session.finishing.count;
-		(void)poll(fds, count + 1, busy ? SESSION_TICK_MS : ANNOUNCE_MS);
+		(void)poll(fds, count + 1, busy ? SESSION_TICK_MS : DOOR_LOOK_MS);
 		if (fds[count].revents)
 			return NULL;
 		listener_work(listener, clock_now_ns());
@@ -470,7 +476,7 @@ static void *keep_door(void *arg)
 		while ((channel = listener_take(listener)))
 			turn_away(network, channel);
 		session_flush(&network->session, 0);
-		if (clock_now_ns() - network->announced_ns > ANNOUNCE_MS * UINT64_C(1000000))
+		if (is_to_announce(network))
 			announce(network, ANNOUNCE_FIXED);
 	}
 }
@@ -491,6 +497,7 @@ static troupe_status begin(struct network *network, struct troupe_server *server
 	text_fini(&network->world);
 	if (!network->session.listener)
 		return TROUPE_OK;
+	listener_slow_down(network->session.listener, DOOR_ACCEPTS_PER_SECOND);
 	int failed = pthread_create(&network->doorman, NULL, keep_door, network);
 	network->has_doorman = !failed;
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
@@ -516,15 +523,15 @@ troupe_status network_gather(struct network *network, struct troupe_server *serv
 	while (!network->started && !network->ended) {
 		if (atomic_load(stop))
 			peers_stop(network->session.peers, STOP_LEFT, "it was stopped before the start");
-		if (clock_now_ns() - network->announced_ns > ANNOUNCE_MS * UINT64_C(1000000))
+		if (is_to_announce(network))
 			announce(network, ANNOUNCE_HERE);
-		session_work(&network->session, SESSION_TICK_MS, -1, false);
+		session_work(&network->session, SESSION_TICK_MS, NULL, 0);
 		if (!network->started)
 			count_sockets(network);
 		atomic_store(&network->awaited, network->secondaries - peers_present(network->session.peers));
 		if (network->session.listener)
 			note_refusals(network);
-		note_foreign(network);
+		hear_announcements(network);
 		send_data(network);
 		if (server->def.on_watch)
 			server->def.on_watch(server->def.ctx);

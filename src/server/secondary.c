@@ -4,12 +4,14 @@
 
 #include "base/clock.h"
 #include "base/gate.h"
+#include "net/candidates.h"
 #include "run/secondary.h"
 #include "server/session.h"
 #include "server/told.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,23 +19,29 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 200, ANNOUNCE_MS = 500, GRACE_MS = 500, STOP_LOOK_MS = 20 };
+enum { GRACE_MS = 500, STOP_LOOK_MS = 20, ATTEMPTS_MAX = 4 };
+#define ATTEMPT_SPACING_NS UINT64_C(250000000) /* a second one begins while the first is going on */
+
+struct attempt {
+	struct channel *channel; /* not open yet; NULL: no attempt */
+	struct candidate to;
+};
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
 	struct hello hello;
 	struct key key;
 	bool keyed;
-	struct address address; /* of the primary, when it is known */
-	bool addressed;
-	struct text sought; /* where it looks, for people */
-	struct discovery *discovery;
-	uint64_t announced_ns;
+	struct candidates candidates;
+	bool addressed; /* one of them, the only one, was given */
+	bool seeks;     /* there may be other primaries than the one that it has */
+	struct attempt attempts[ATTEMPTS_MAX];
+	uint64_t attempt_ns;            /* when the last one began */
+	struct candidate joined;        /* whose connection the session has, or had last */
+	struct text sought;             /* where it looks, for people */
 	struct told told, told_foreign; /* of its own troubles; of what anybody may have announced */
 	struct session session;
-	struct channel *connecting; /* not open yet */
-	uint64_t retry_ns;          /* not to be tried again before */
-	struct troupe_error last;   /* why it could not be reached */
+	struct troupe_error last; /* why it could not be reached */
 	_Atomic bool stop;
 	int woken; /* event file: by the thread below, and by who stops */
 	/* the world that comes */
@@ -175,7 +183,7 @@ static bool on_world(
 /* Otherwise the connection that it was given is all that it has. */
 static bool may_find_another(const struct troupe_secondary *s)
 {
-	return s->addressed || s->discovery;
+	return s->addressed || s->seeks;
 }
 
 static void on_action(void *ctx, const struct peers_action *action)
@@ -185,10 +193,14 @@ static void on_action(void *ctx, const struct peers_action *action)
 		uint32_t all;
 		s->number = peers_own_number(s->session.peers, &all);
 		s->admitted = true;
+		candidates_settle(&s->candidates, &s->joined, CANDIDATE_JOINED, clock_now_ns());
 		note(s, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id), s->number, all);
-	} else if (action->kind == PEERS_LOST) {
+	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
+		bool refused = action->kind == PEERS_REFUSED;
 		s->admitted = false;
 		s->ended |= s->wanted || !may_find_another(s); /* its world would be another one */
+		candidates_settle(
+			&s->candidates, &s->joined, refused ? CANDIDATE_REFUSED : CANDIDATE_FAILED, clock_now_ns());
 		note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		s->started = true;
@@ -201,38 +213,37 @@ static void on_action(void *ctx, const struct peers_action *action)
 
 static void hear_announcements(struct troupe_secondary *s)
 {
+	struct discovery *discovery = s->session.discovery;
 	struct announcement announcement;
 	struct address address;
 	uint64_t now = clock_now_ns();
-	while (s->discovery && discovery_receive(s->discovery, now, &announcement, &address)) {
-		if (announcement.role != HELLO_PRIMARY || announcement.kind == ANNOUNCE_LEAVING)
-			continue;
-		s->address = address;
-		s->addressed = true;
-	}
+	while (discovery && !s->admitted && discovery_receive(discovery, now, &announcement, &address))
+		candidates_hear(&s->candidates, &announcement, &address, now);
 }
 
-/* For people at the primary: its announcements are heard or not, and when it has another key only they are. */
+/* Asks primaries whether they await somebody. */
 static void announce(struct troupe_secondary *s)
 {
-	struct announcement announcement = {.kind = ANNOUNCE_HERE, .role = HELLO_SECONDARY};
+	struct announcement announcement = {.kind = ANNOUNCE_HERE};
+	struct discovery *discovery = s->session.discovery;
 	uint64_t now = clock_now_ns();
-	if (!s->discovery || s->admitted || now - s->announced_ns < ANNOUNCE_MS * UINT64_C(1000000))
+	s->session.hears = !s->admitted;
+	if (!discovery || s->admitted || now < discovery_send_at_ns(discovery))
 		return;
 	memcpy(announcement.id, s->hello.id, sizeof announcement.id);
 	memcpy(announcement.name, s->hello.name, sizeof announcement.name);
-	(void)discovery_send(s->discovery, &announcement, NULL);
-	s->announced_ns = now;
+	(void)discovery_send(discovery, &announcement, now, NULL);
 }
 
-static void note_foreign(struct troupe_secondary *s)
+/* Of primaries that are of no use. */
+static void note_useless(struct troupe_secondary *s)
 {
 	struct announcement announcement;
 	struct address address;
 	const char *why;
 	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
-	if (!s->discovery || s->admitted ||
-		!discovery_take_foreign(s->discovery, HELLO_PRIMARY, &announcement, &address, &why))
+	if (!s->session.discovery || s->admitted ||
+		!discovery_take_useless(s->session.discovery, &announcement, &address, &why))
 		return;
 	address_host_text(&address, host); /* the port is what it says */
 	if (!told_take(&s->told_foreign, host, strlen(host), why, clock_now_ns()))
@@ -242,43 +253,98 @@ static void note_foreign(struct troupe_secondary *s)
 	(void)fail(&s->last, TROUPE_EPEER, "the one at %s %s", where, why);
 }
 
-static void try_to_connect(struct troupe_secondary *s)
+static bool has_connection(const struct troupe_secondary *s)
 {
-	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
-	uint64_t now = clock_now_ns();
-	if (!s->addressed || s->connecting || now < s->retry_ns || peers_present(s->session.peers) ||
-		peers_id_of(s->session.peers, 0) != PEERS_NONE)
-		return;
 	for (uint32_t i = 0; i < s->session.channels.count; i++)
 		if (s->session.channels.at[i])
-			return;
-	s->retry_ns = now + RETRY_MS * UINT64_C(1000000);
-	(void)channel_connect(&s->address, &options, now, &s->connecting, &s->last);
+			return true;
+	return peers_id_of(s->session.peers, 0) != PEERS_NONE;
 }
 
-static void work_connecting(struct troupe_secondary *s)
+static uint32_t attempts_going_on(const struct troupe_secondary *s)
 {
-	if (!s->connecting)
-		return;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		count += s->attempts[i].channel != NULL;
+	return count;
+}
+
+static void begin_attempt(struct troupe_secondary *s, struct attempt *attempt, uint64_t now)
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
 	struct troupe_error why;
-	if (channel_work(s->connecting, clock_now_ns(), &why)) {
+	if (!candidates_next(&s->candidates, now, &attempt->to))
+		return;
+	s->attempt_ns = now;
+	options.handshake_ns = attempt->to.given ? 0 : CANDIDATES_ATTEMPT_NS;
+	if (channel_connect(&attempt->to.address, &options, now, &attempt->channel, &why)) {
+		candidates_settle(&s->candidates, &attempt->to, CANDIDATE_FAILED, now);
 		note_failure(s, why.text);
-		channel_destroy(s->connecting);
-		s->connecting = NULL;
-		s->ended |= !may_find_another(s);
-	} else if (channel_is_open(s->connecting)) {
-		session_join(&s->session, s->connecting);
-		s->connecting = NULL;
 	}
 }
 
-static int file_to_watch(const struct troupe_secondary *s)
+/* One that does not answer does not hold up the others. */
+static void try_to_connect(struct troupe_secondary *s)
 {
-	if (s->connecting)
-		return -1; /* a tick is soon enough */
-	if (s->discovery && !s->admitted && !discovery_poll_at_ns(s->discovery, clock_now_ns()))
-		return discovery_fd(s->discovery);
-	return s->woken;
+	uint64_t now = clock_now_ns();
+	uint32_t going_on = attempts_going_on(s);
+	if (going_on == ATTEMPTS_MAX || (going_on && now < s->attempt_ns + ATTEMPT_SPACING_NS) || has_connection(s))
+		return;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (!s->attempts[i].channel) {
+			begin_attempt(s, &s->attempts[i], now);
+			return;
+		}
+}
+
+static void end_attempt(struct troupe_secondary *s, struct attempt *attempt, enum candidate_fate fate)
+{
+	channel_destroy(attempt->channel);
+	attempt->channel = NULL;
+	candidates_settle(&s->candidates, &attempt->to, fate, clock_now_ns());
+}
+
+static void join(struct troupe_secondary *s, struct attempt *attempt)
+{
+	s->joined = attempt->to;
+	session_join(&s->session, attempt->channel);
+	attempt->channel = NULL;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (s->attempts[i].channel)
+			end_attempt(s, &s->attempts[i], CANDIDATE_LEFT);
+}
+
+static void work_attempts(struct troupe_secondary *s)
+{
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++) {
+		struct attempt *attempt = &s->attempts[i];
+		struct troupe_error why;
+		if (!attempt->channel)
+			continue;
+		if (channel_work(attempt->channel, clock_now_ns(), &why)) {
+			note_failure(s, why.text);
+			end_attempt(s, attempt, CANDIDATE_FAILED);
+			s->ended |= !may_find_another(s);
+		} else if (channel_is_open(attempt->channel)) {
+			join(s, attempt);
+		}
+	}
+}
+
+/* Until something happens, or it is time to look again. */
+static void wait_and_work(struct troupe_secondary *s)
+{
+	struct pollfd more[1 + ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
+	uint32_t count = 1;
+	uint64_t rung;
+	_Static_assert(1 + ATTEMPTS_MAX <= SESSION_MORE_MAX, "all can be waited for");
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (s->attempts[i].channel)
+			more[count++] = (struct pollfd){.fd = channel_fd(s->attempts[i].channel),
+				.events = channel_poll_events(s->attempts[i].channel)};
+	session_work(&s->session, SESSION_TICK_MS, more, count);
+	if (more[0].revents)
+		(void)!read(s->woken, &rung, sizeof rung);
 }
 
 static void tell_ready(struct troupe_secondary *s)
@@ -302,11 +368,10 @@ static void gather(struct troupe_secondary *s)
 			peers_stop(s->session.peers, STOP_LEFT, "it was stopped before the start");
 		announce(s);
 		hear_announcements(s);
-		note_foreign(s);
+		note_useless(s);
 		try_to_connect(s);
-		work_connecting(s);
-		int file = file_to_watch(s);
-		session_work(&s->session, s->connecting ? 5 : SESSION_TICK_MS, file, file == s->woken);
+		work_attempts(s);
+		wait_and_work(s);
 		tell_ready(s);
 	}
 }
@@ -333,9 +398,10 @@ static void on_alarm(void *ctx)
 	wake(ctx);
 }
 
-static bool is_here(const struct address *address, bool addressed)
+/* Likewise when it was given a connection, and no address. */
+static bool is_here(const struct address *address)
 {
-	return !addressed || address_is_loopback(address);
+	return !address->raw_bytes || address_is_loopback(address);
 }
 
 static troupe_status start(struct troupe_secondary *s, struct troupe_error *error)
@@ -352,7 +418,7 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 		.first_step = s->server->worlds[0].primary.lockstep.number,
 		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
 		.name = s->hello.name,
-		.pollers = is_here(&s->address, s->addressed) ? 1 + all : 1};
+		.pollers = is_here(&s->joined.address) ? 1 + all : 1};
 	struct transport_options options = {
 		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};
 	troupe_status status = transport_tcp.create(&options, &s->transport, error);
@@ -396,7 +462,8 @@ static troupe_status why_not_started(const struct troupe_secondary *s, struct tr
 {
 	const struct stop *end = peers_end(s->session.peers);
 	const char *last = s->last.text;
-	if (s->load_status)
+	/* what the other thread found counts once it has said so: it may still be at work */
+	if (atomic_load(&s->loaded) && s->load_status)
 		return fail(error, s->load_status, "%s", s->load_error.text);
 	if (end && end->kind == STOP_MISSING && !s->admitted && s->sought.count)
 		return fail(error, TROUPE_EPEER, "%s %s%s%s", end->why, s->sought.at, *last ? ": " : "", last);
@@ -418,27 +485,63 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 static troupe_status take_socket(struct troupe_secondary *s, int file, struct troupe_error *error)
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT};
-	troupe_status status = channel_create(file, "the primary", &options, clock_now_ns(), &s->connecting, error);
+	troupe_status status =
+		channel_create(file, "the primary", &options, clock_now_ns(), &s->attempts[0].channel, error);
 	if (status)
 		(void)close(file);
 	return status;
 }
 
-static void describe_way(struct troupe_secondary *s, const struct troupe_network *network)
+static void describe_way(
+	struct troupe_secondary *s, const struct troupe_network *network, const struct address *address)
 {
 	char where[ADDRESS_TEXT_BYTES];
 	bool confined = !s->keyed && !network->insecure;
-	if (s->addressed) {
-		address_text(&s->address, where);
+	if (address) {
+		address_text(address, where);
 		text_add(&s->sought, "at %s", where);
 	} else {
 		text_add(&s->sought, "by multicast at ");
-		discovery_describe(s->discovery, &s->sought);
+		discovery_describe(s->session.discovery, &s->sought);
 		text_add(&s->sought, *s->hello.partition ? ", partition '%s'" : ", default partition%s",
 			s->hello.partition);
 	}
 	text_add(&s->sought, ", %s%s", s->keyed ? "with a key" : "without a key",
 		confined ? " and so on this machine only" : "");
+}
+
+static troupe_status take_address(
+	struct troupe_secondary *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	struct address address;
+	troupe_status status = address_parse(network->address, ADDRESS_PORT, &address, error);
+	if (status)
+		return status;
+	if (!s->keyed && !network->insecure && !address_is_loopback(&address))
+		return fail(error, TROUPE_EINVAL,
+			"%s: without a key only this machine: expected a key file (see troupe keygen), or "
+			"--network-insecure",
+			network->address);
+	s->addressed = true;
+	candidates_give(&s->candidates, &address);
+	describe_way(s, network, &address);
+	return TROUPE_OK;
+}
+
+static troupe_status look_around(
+	struct troupe_secondary *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	struct discovery_options options = {.role = HELLO_SECONDARY,
+		.interface = network->interface,
+		.loopback_only = !s->keyed && !network->insecure,
+		.key = s->keyed ? &s->key : NULL,
+		.partition = s->hello.partition};
+	troupe_status status = discovery_create(&options, &s->session.discovery, error);
+	if (status)
+		return status;
+	s->seeks = true;
+	describe_way(s, network, NULL);
+	return TROUPE_OK;
 }
 
 static troupe_status find_way(
@@ -447,26 +550,7 @@ static troupe_status find_way(
 	troupe_status status = session_key(network, &s->key, &s->keyed, error);
 	if (status)
 		return status;
-	if (network->address) {
-		status = address_parse(network->address, ADDRESS_PORT, &s->address, error);
-		s->addressed = !status;
-		if (!status && !s->keyed && !network->insecure && !address_is_loopback(&s->address))
-			return fail(error, TROUPE_EINVAL,
-				"%s: without a key only this machine: expected a key file (see troupe keygen), or "
-				"--network-insecure",
-				network->address);
-		if (!status)
-			describe_way(s, network);
-		return status;
-	}
-	struct discovery_options options = {.interface = network->interface,
-		.loopback_only = !s->keyed && !network->insecure,
-		.key = s->keyed ? &s->key : NULL,
-		.partition = s->hello.partition};
-	status = discovery_create(&options, &s->discovery, error);
-	if (!status)
-		describe_way(s, network);
-	return status;
+	return network->address ? take_address(s, network, error) : look_around(s, network, error);
 }
 
 troupe_status troupe_secondary_create(
@@ -476,21 +560,26 @@ troupe_status troupe_secondary_create(
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	uint64_t secret = 0;
 	troupe_status status = physics_init_process(error);
 	if (!status)
 		status = session_hello(network, HELLO_SECONDARY, &s->hello, error);
+	if (!status)
+		status = key_random_bytes(&secret, sizeof secret, error);
+	candidates_init(&s->candidates, secret);
 	if (network->sockets && !status)
 		status = take_socket(s, network->sockets[0], error);
 	else if (network->sockets)
 		(void)close(network->sockets[0]);
 	else if (!status)
 		status = find_way(s, network, error);
-	struct peers_options options = {.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9)};
+	struct peers_options options = {
+		.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9), .seeks = s->seeks};
+	s->session.on_world = on_world;
+	s->session.on_action = on_action;
+	s->session.ctx = s;
 	if (!status)
-		s->session = (struct session){.peers = peers_create(&options, clock_now_ns()),
-			.on_world = on_world,
-			.on_action = on_action,
-			.ctx = s};
+		s->session.peers = peers_create(&options, clock_now_ns());
 	if (status) {
 		troupe_secondary_destroy(s);
 		return status;
@@ -504,8 +593,8 @@ static void disconnect(struct troupe_secondary *s)
 	if (s->session.peers)
 		session_flush(&s->session, 200);
 	session_fini(&s->session);
-	channel_destroy(s->connecting);
-	discovery_destroy(s->discovery);
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		channel_destroy(s->attempts[i].channel);
 }
 
 /* Loading is not waited for any longer than a step is. */

@@ -15,27 +15,35 @@
 
 /* --- channels ----------------------------------------------------------------------------------------------------- */
 
-static void finish(struct session *session, struct channel *channel)
+static void take_out(struct session *session, uint32_t at)
 {
+	struct finishing *one = &session->finishing.at[at];
+	channel_destroy(one->channel);
+	session->finishing.count--;
+	memmove(one, one + 1, (session->finishing.count - at) * sizeof *one);
+}
+
+/* Bounded, because whoever is refused may leave its end open, and come again. */
+void session_finish(struct session *session, struct channel *channel)
+{
+	uint64_t now = clock_now_ns();
 	channel_finish(channel);
-	vec_push(&session->finishing, channel);
-	vec_push(&session->finish_ns, clock_now_ns() + FINISH_NS);
+	(void)channel_work(channel, now, NULL); /* what it was told last goes out, whatever follows */
+	if (session->finishing.count >= session->channels.count + SESSION_FINISHING_MAX)
+		take_out(session, 0);
+	vec_push(&session->finishing, (struct finishing){channel, now + FINISH_NS});
 }
 
 static void work_finishing(struct session *session)
 {
-	uint32_t kept = 0;
 	uint64_t now = clock_now_ns();
-	for (uint32_t i = 0; i < session->finishing.count; i++) {
-		struct channel *channel = session->finishing.at[i];
-		if (now >= session->finish_ns.at[i] || channel_work(channel, now, NULL)) {
-			channel_destroy(channel);
-			continue;
-		}
-		session->finishing.at[kept] = channel;
-		session->finish_ns.at[kept++] = session->finish_ns.at[i];
+	for (uint32_t i = 0; i < session->finishing.count;) {
+		const struct finishing *one = &session->finishing.at[i];
+		if (now >= one->until_ns || channel_work(one->channel, now, NULL))
+			take_out(session, i);
+		else
+			i++;
 	}
-	session->finishing.count = session->finish_ns.count = kept;
 }
 
 struct channel *session_take(struct session *session, uint32_t id)
@@ -63,12 +71,12 @@ void session_fini(struct session *session)
 {
 	for (uint32_t i = 0; i < session->channels.count; i++)
 		channel_destroy(session->channels.at[i]);
-	for (uint32_t i = 0; i < session->finishing.count; i++)
-		channel_destroy(session->finishing.at[i]);
+	while (session->finishing.count)
+		take_out(session, session->finishing.count - 1);
 	vec_free(&session->channels);
 	vec_free(&session->finishing);
-	vec_free(&session->finish_ns);
 	listener_destroy(session->listener);
+	discovery_destroy(session->discovery);
 	peers_destroy(session->peers);
 	*session = (struct session){0};
 }
@@ -101,12 +109,13 @@ void session_act(struct session *session)
 		case PEERS_CLOSE:
 			channel = session_take(session, action.id);
 			if (channel)
-				finish(session, channel);
+				session_finish(session, channel);
 			continue;
 		case PEERS_ADMITTED:
 			admit(session, &action);
 			break;
 		case PEERS_LOST:
+		case PEERS_REFUSED:
 		case PEERS_TURNED_AWAY:
 		case PEERS_STARTED:
 		case PEERS_ENDED:
@@ -165,27 +174,40 @@ static void work_channel(struct session *session, uint32_t id)
 	session_act(session);
 }
 
-static void wait_for_any(const struct session *session, int timeout_ms, int more, bool rings)
+/* Not beyond that time. */
+static int limit_timeout(int timeout_ms, uint64_t until_ns, uint64_t now)
 {
-	struct pollfd fds[LISTENER_POLL_MAX + HELLO_SECONDARIES_MAX + PEERS_STRANGERS_MAX + 1];
-	uint32_t count = session->listener ? listener_poll(session->listener, clock_now_ns(), fds) : 0;
+	uint64_t left_ms = until_ns > now ? (until_ns - now) / 1000000 + 1 : 0;
+	return left_ms < (uint64_t)timeout_ms ? (int)left_ms : timeout_ms;
+}
+
+static void wait_for_any(const struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
+{
+	struct pollfd fds[LISTENER_POLL_MAX + HELLO_SECONDARIES_MAX + PEERS_STRANGERS_MAX + 1 + SESSION_MORE_MAX];
+	uint64_t now = clock_now_ns();
+	uint32_t count = 0;
+	timeout_ms = limit_timeout(timeout_ms, peers_deadline_ns(session->peers), now);
+	if (session->listener) {
+		count = listener_poll(session->listener, now, fds);
+		timeout_ms = limit_timeout(timeout_ms, listener_deadline_ns(session->listener, now), now);
+	}
+	if (session->discovery && session->hears) {
+		uint64_t poll_at_ns = discovery_poll_at_ns(session->discovery, now);
+		timeout_ms = limit_timeout(timeout_ms, discovery_send_at_ns(session->discovery), now);
+		if (poll_at_ns)
+			timeout_ms = limit_timeout(timeout_ms, poll_at_ns, now);
+		else
+			fds[count++] = (struct pollfd){.fd = discovery_fd(session->discovery), .events = POLLIN};
+	}
 	for (uint32_t i = 0; i < session->channels.count; i++)
 		if (session->channels.at[i])
 			fds[count++] = (struct pollfd){.fd = channel_fd(session->channels.at[i]),
 				.events = channel_poll_events(session->channels.at[i])};
-	if (more >= 0)
-		fds[count++] = (struct pollfd){.fd = more, .events = POLLIN};
-	uint64_t rung;
-	if (poll(fds, count, timeout_ms) > 0 && more >= 0 && fds[count - 1].revents && rings)
-		(void)!read(more, &rung, sizeof rung);
-}
-
-/* Not beyond what peers has to do in time. */
-static int limit_timeout(const struct session *session, int timeout_ms)
-{
-	uint64_t deadline_ns = peers_deadline_ns(session->peers), now = clock_now_ns();
-	uint64_t left_ms = deadline_ns > now ? (deadline_ns - now) / 1000000 + 1 : 0;
-	return left_ms < (uint64_t)timeout_ms ? (int)left_ms : timeout_ms;
+	for (uint32_t i = 0; i < more_count; i++)
+		fds[count + i] = more[i];
+	bool some = poll(fds, count + more_count, timeout_ms) > 0;
+	for (uint32_t i = 0; i < more_count; i++)
+		more[i].revents = some ? fds[count + i].revents : 0;
 }
 
 /* After what has come was heard; as the keeper of net/tcp.c does once it runs. */
@@ -199,10 +221,10 @@ static void keep_time(struct session *session)
 	session_act(session);
 }
 
-void session_work(struct session *session, int timeout_ms, int more, bool rings)
+void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count)
 {
 	struct channel *channel;
-	wait_for_any(session, limit_timeout(session, timeout_ms), more, rings);
+	wait_for_any(session, timeout_ms, more, more_count);
 	if (session->listener)
 		listener_work(session->listener, clock_now_ns());
 	while (session->listener && (channel = listener_take(session->listener)))
@@ -226,8 +248,8 @@ void session_flush(struct session *session, int timeout_ms)
 {
 	uint64_t until = clock_now_ns() + (uint64_t)timeout_ms * 1000000;
 	for (work_finishing(session); session->finishing.count && clock_now_ns() < until; work_finishing(session)) {
-		struct pollfd fd = {.fd = channel_fd(session->finishing.at[0]),
-			.events = channel_poll_events(session->finishing.at[0])};
+		struct channel *oldest = session->finishing.at[0].channel;
+		struct pollfd fd = {.fd = channel_fd(oldest), .events = channel_poll_events(oldest)};
 		(void)poll(&fd, 1, 5);
 	}
 }

@@ -11,13 +11,27 @@
 
 #include <troupe/network.h>
 
+enum {
+	SESSION_TICK_MS = 50,
+	SESSION_MORE_MAX = 8,
+	SESSION_FINISHING_MAX = 64, /* connections that are over but still open, beyond those that had an id */
+};
+
+struct pollfd;
+
+struct finishing {
+	struct channel *channel;
+	uint64_t until_ns; /* when it is given up */
+};
+
 struct session {
 	struct peers *peers;
-	VEC(struct channel *) channels; /* by id; NULL: none */
-	VEC(struct channel *) finishing;
-	VEC(uint64_t) finish_ns;   /* when each of them is given up */
-	uint64_t looked_ns;        /* when it did last what time asks for; 0: never */
-	struct listener *listener; /* NULL: a secondary's, or all are there from the start */
+	VEC(struct channel *) channels;  /* by id; NULL: none */
+	VEC(struct finishing) finishing; /* the oldest first */
+	uint64_t looked_ns;              /* when it did last what time asks for; 0: never */
+	struct listener *listener;       /* NULL: a secondary's, or all are there from the start */
+	struct discovery *discovery;     /* NULL: none */
+	bool hears;                      /* it is waited for what discovery receives, and until it is to send */
 	/* Frames of the world. False: the connection is to be broken, error says why. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);
@@ -26,17 +40,20 @@ struct session {
 	void *ctx;
 };
 
-/* peers, listener and callbacks are the caller's to fill in; the session owns the first two then. */
+/* peers, listener, discovery and callbacks are the caller's to fill in; the session owns the first three then. */
 void session_fini(struct session *session);
 /* An open channel takes part; it is the session's, which closes it when there is no room. */
 void session_join(struct session *session, struct channel *channel);
-/* Waits for at most so long, and does what is to be done. more: a file to wait for as well; -1: none. rings: it is an
- * event file, to be emptied. */
-void session_work(struct session *session, int timeout_ms, int more, bool rings);
+/* Waits for at most so long, and does what is to be done. more: files to wait for as well, at most SESSION_MORE_MAX;
+ * their revents are filled in. */
+void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count);
 /* Only waits. */
 void session_wait(int file, int timeout_ms);
 /* What peers asks for. */
 void session_act(struct session *session);
+/* Nothing more is to be said to a channel, which is the session's from now on: closed once its peer has closed it,
+ * after a second, or when there are too many. */
+void session_finish(struct session *session, struct channel *channel);
 /* After the start: the channel is the caller's. */
 struct channel *session_take(struct session *session, uint32_t id);
 /* What was said last shall go out, within so long. */
@@ -61,7 +78,6 @@ void session_encode_world(const struct session_world *world, struct text *out);
 troupe_status session_decode_world(
 	const char *bytes, size_t count, struct session_world *ret_world, struct troupe_error *error);
 
-enum { SESSION_TICK_MS = 50 };
 #define SESSION_WORLD_MAX (UINT64_C(4) << 30)
 
 #endif

@@ -203,17 +203,30 @@ if [ -n "$multicast" ] && command -v python3 >/dev/null; then
 	port=$((port + 1))
 	python3 - $port $partition <<-'EOF2'
 		import os, socket, struct, sys, time
+		group = ("239.255.84.82", 47082)
 		out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 		out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+		ear = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+		ear.bind(group)
+		ear.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group[0]) + socket.inet_aton("127.0.0.1"))
+		ear.settimeout(5)
 		partition = sys.argv[2].encode()
-		def announce(mac):
-		    out.sendto(b"troupe U" + struct.pack("<3Q", 1, 1, 1) + os.urandom(16) + struct.pack("<3Q", int(sys.argv[1]), 1, 0) +
-		               b"".join(struct.pack("<Q", len(text)) + text for text in (partition, b"host:1")) + mac,
-		               ("239.255.84.82", 47082))
+		def asked(): # the number of a secondary of ours
+		    while True:
+		        bytes = ear.recv(1000)
+		        role, echoes = struct.unpack_from("<2Q", bytes, 16)
+		        if role == 2 and partition in bytes:
+		            return struct.unpack_from("<Q", bytes, 32 + 8 * echoes)[0]
+		def announce(mac, echo):
+		    out.sendto(b"troupe U" + struct.pack("<3Q", 2, 1, 1) + struct.pack("<3Q", echo, 7, 1) + os.urandom(16) +
+		               struct.pack("<3Q", int(sys.argv[1]), 1, 0) +
+		               b"".join(struct.pack("<Q", len(text)) + text for text in (partition, b"host:1")) + mac, group)
 		for _ in range(15):
-		    announce(os.urandom(32))
+		    announce(os.urandom(32), 0)
 		    time.sleep(0.1)
-		announce(b"")
+		announce(b"", 0) # an answer to nothing
+		announce(b"", asked())
 	EOF2
 	says s1 "there is a primary at 127.0.0.1:$port, but it has a key, and we have none"
 	says s1 "^troupe run: 127.0.0.1:$port: cannot be reached"

@@ -67,7 +67,12 @@ static void one_announcement(const char *bytes, size_t count)
 	struct text again = {0};
 	if (announcement_decode(bytes, count, &announcement, NULL))
 		return;
+	bool echoes;
+	must(announcement_glance(bytes, count, announcement.role, announcement.echoes, 1, &echoes) &&
+			echoes == (announcement.echo_count > 0),
+		"a valid announcement that a glance rejects", bytes, count);
 	must(sane(announcement.name, HELLO_TEXT_MAX) && sane(announcement.partition, HELLO_TEXT_MAX) &&
+			announcement.echo_count <= ANNOUNCEMENT_ECHOES_MAX &&
 			announcement.secondaries <= HELLO_SECONDARIES_MAX &&
 			count <= ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
 		"an announcement that is not sane", bytes, count);
@@ -289,12 +294,15 @@ static void make_corpus(void)
 	struct announcement announcement = {.kind = ANNOUNCE_HERE,
 		.role = HELLO_PRIMARY,
 		.id = {4},
+		.fresh = 11,
+		.echo_count = 3,
+		.echoes = {5, 6, 7},
 		.port = 4711,
 		.secondaries = 2,
 		.name = "host:1"};
 	struct stop stop = {STOP_LOST, 17, "secondary 2 (host:1 at 10.0.0.3:4)", "silent for 1000 ms"};
 	hello_encode(&hello, &corpus[corpus_count++]);
-	hello.protocol = 2;
+	hello.protocol = HELLO_PROTOCOL + 1;
 	hello_encode(&hello, &corpus[corpus_count++]);
 	announcement_encode(&announcement, &corpus[corpus_count++]);
 	welcome_encode(&(struct welcome){1, 2, 1000}, &corpus[corpus_count++]);

@@ -58,7 +58,7 @@ struct net {
 	uint32_t acks;
 	uint64_t done; /* steps that all acknowledged, as the primary saw it */
 	uint32_t cut;  /* node whose frames are lost from now on, both ways; 0: none */
-	uint32_t turned_away, lost;
+	uint32_t turned_away, lost, refused;
 	uint64_t delay_max_ns;
 };
 
@@ -154,6 +154,10 @@ static void act(struct net *net, uint32_t node, const struct peers_action *actio
 		cr_assert_gt(action->count, 0);
 		net->lost++;
 		net->nodes[node].loaded = false;
+		break;
+	case PEERS_REFUSED:
+		cr_assert_gt(action->count, 0);
+		net->refused++;
 		break;
 	case PEERS_TURNED_AWAY:
 		net->turned_away++;
@@ -446,8 +450,35 @@ Test(peers, a_difference_is_named)
 	strcpy(hello.partition, "q");
 	differs(hello, "it is of partition 'p', and we of 'q'");
 	hello = hello_of(HELLO_SECONDARY, 1);
-	hello.protocol = 2;
-	differs(hello, "it speaks protocol 1, and we 2");
+	hello.protocol = HELLO_PROTOCOL + 1;
+	struct troupe_error expected;
+	fail(&expected, TROUPE_OK, "it speaks protocol %d, and we %d", HELLO_PROTOCOL, HELLO_PROTOCOL + 1);
+	differs(hello, expected.text);
+}
+
+/* Whether it is told so by the primary, or finds it out by itself. */
+Test(peers, one_that_seeks_goes_on_after_a_refusal)
+{
+	static struct net net;
+	for (int other = 0; other < 2; other++) {
+		struct peers_options options = {.self = hello_of(HELLO_SECONDARY, 2), .seeks = true};
+		set_up(&net, 1, 1, 13);
+		strcpy(options.self.build, other ? "c" : "b");
+		peers_destroy(net.nodes[2].peers);
+		net.nodes[2].peers = peers_create(&options, 0);
+		connect_node(&net, 1);
+		while (!net.nodes[1].started)
+			pass(&net, MS);
+		connect_node(&net, 2);
+		while (!net.refused && net.now_ns < 5000 * MS)
+			pass(&net, MS);
+		cr_assert_eq(net.refused, 1);
+		cr_assert_eq(net.lost, 0);
+		cr_assert(!net.nodes[2].ended);
+		cr_assert_eq(peers_phase(net.nodes[2].peers), PEERS_GATHERING);
+		cr_assert_neq(net.connections[2].secondary_id, PEERS_NONE, "it has not connected again");
+		destroy(&net);
+	}
 }
 
 Test(peers, another_state_hash_is_not_let_to_run)

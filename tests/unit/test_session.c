@@ -98,12 +98,12 @@ static void begin_and_end_at_once(bool with_key)
 	session_join(&session, channels[1]);
 	send_welcome(channels[0]);
 	while (!seen.admitted)
-		session_work(&session, SESSION_TICK_MS, -1, false);
+		session_work(&session, SESSION_TICK_MS, NULL, 0);
 	peers_ready(session.peers, 1);
 	session_act(&session);
 	send_start_and_end(channels[0]);
 	while (!seen.started)
-		session_work(&session, SESSION_TICK_MS, -1, false);
+		session_work(&session, SESSION_TICK_MS, NULL, 0);
 	cr_assert_not(seen.ended);
 	struct channel *channel = session_take(&session, peers_id_of(session.peers, 0));
 	cr_assert_eq(channel, channels[1]);

@@ -1,0 +1,124 @@
+#!/bin/sh
+# test limit: 300
+# A primary and a secondary meet while somebody floods the network: with announcements, made up, recorded, or with the
+# numbers of the moment in them; with connections of all kinds. How long they take is printed: two seconds is what
+# PROTOCOL.md promises, and tests/unit holds it in virtual time; here only a hang is a failure. All of it is in a network
+# of its own, or somebody else's run would be flooded, too.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+flood=$(cd "${BUILD_DIR:-.}" && pwd)/tests/fault/flood
+if [ -z "${FLOOD_ALONE:-}" ]; then
+	FLOOD_ALONE=1 "$flood" alone sh "$0"
+	status=$?
+	rm -rf "$scratch"
+	[ $status = 77 ] || exit $status
+	scratch=$(mktemp -d)
+	skip 'floods' 'no network of its own can be had here'
+	totals
+	exit
+fi
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+limit_ms=20000
+port=$((20000 + $$ % 12000)) # below those that the system gives to whoever connects
+flooder=
+worst=0
+
+end_flood()
+{
+	[ -z "$flooder" ] || kill "$flooder" 2>/dev/null
+	[ -z "$flooder" ] || wait "$flooder"
+	flooder=
+}
+trap 'end_flood; end_all' EXIT
+
+# begin_flood ARGUMENT...: returns once it floods
+begin_flood()
+{
+	"$flood" "$@" >flood.said 2>&1 &
+	flooder=$!
+	for _ in $(seq 250); do grep -q flooding flood.said && break || sleep 0.02; done
+	sleep 0.3
+}
+
+# meet WHAT OPTION...: how long a secondary takes to join, with these options of its own
+meet()
+{
+	what=$1
+	shift
+	end_processes
+	rm -f ./*.err ./*.out
+	# shellcheck disable=SC2086
+	start p "$worlds/meeting.sdf" --rtf 0 --iterations 20 --network-role primary --network-secondaries 1 \
+		--network-listen 127.0.0.1:$port $key
+	for _ in $(seq 250); do grep -q 'waiting for' p.err && break || sleep 0.02; done
+	began=$(now_ms)
+	# shellcheck disable=SC2086
+	start s --network-role secondary $key "$@"
+	until grep -q 'the run begins' p.err || [ $(($(now_ms) - began)) -gt $limit_ms ]; do sleep 0.01; done
+	took=$(($(now_ms) - began))
+	grep -q 'the run begins' p.err
+	check "$what: they do not meet: $(tail -n 1 p.err) / $(tail -n 1 s.err)" $?
+	[ "$took" -le "$worst" ] || worst=$took
+	ended p $limit_ms && [ "$status" = 0 ]
+	check "$what: the primary's exit status is $status: $(tail -n 1 p.err)" $?
+	flooded=$flooder
+	end_flood
+	echo "$what: $took ms${flooded:+, flood: $(tail -n 1 flood.said)}"
+}
+
+for keyed in '' yes; do
+	key=
+	if [ -n "$keyed" ]; then
+		"$troupe" keygen --output key >/dev/null 2>&1 || { skip 'with a key' 'this build has no TLS'; continue; }
+		key='--network-key-file key'
+	fi
+	named=${keyed:+, with a key}
+	: >flood.said
+	meet "quiet$named"
+	FLOOD_MAC=${keyed:+1}
+	FLOOD_MAC=${FLOOD_MAC:-0}
+	export FLOOD_MAC
+	begin_flood garbage
+	meet "garbage$named"
+	for senders in 1 500; do
+		export FLOOD_SENDERS=$senders
+		for role in 1 2; do
+			begin_flood announce $role 1 -
+			meet "announcements of role $role from $senders$named"
+			if [ -n "$keyed" ] || [ $senders != 1 ]; then # whoever is on this machine and hears us may be our primary
+				begin_flood listen $role 1 -
+				meet "announcements with our numbers, of role $role from $senders$named"
+			fi
+			begin_flood replay $role
+			meet "recorded announcements of role $role from $senders$named"
+		done
+		for manner in silent close rubbish tls hello; do
+			begin_flood connect 127.0.0.1:$port $manner
+			meet "connections ($manner) from $senders$named" --network-address 127.0.0.1:$port
+		done
+	done
+	unset FLOOD_SENDERS
+done
+echo "at most $worst ms"
+
+# What a primary that is gone announced, recorded by somebody without the key and sent again for as long as it takes: a
+# secondary that comes later goes to the primary that is there, and never to the address of the one that is gone.
+if "$troupe" keygen --output gone >/dev/null 2>&1; then
+	end_processes
+	start old "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$((port + 1)) \
+		--network-key-file gone
+	for _ in $(seq 250); do grep -q 'waiting for' old.err && break || sleep 0.02; done
+	begin_flood replay 1
+	sleep 1
+	kill -KILL "$(cat old.pid)"
+	ended old 5000
+	check 'the old primary is gone' $?
+	key='--network-key-file gone'
+	meet 'announcements of a primary that is gone'
+	! grep -q "$((port + 1))" s.err
+	check "it went to where nobody is: $(cat s.err)" $?
+	grep -q '^[1-9][0-9]* in' flood.said
+	check "nothing was sent again: $(cat flood.said)" $?
+else
+	skip 'announcements of a primary that is gone' 'this build has no TLS'
+fi
+totals

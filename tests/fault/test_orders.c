@@ -1,0 +1,326 @@
+/* The memory orders of the three modules by which threads hand work over: gate, share, inproc. On x86 a weaker order is
+ * compiled to the same instructions, so that no test of values can notice it. ThreadSanitizer does: here plain data are
+ * handed over by nothing but the module, in each way in which it can be done, so that one order that is too weak is a
+ * data race. `orders` weakens them one by one and expects this program to fail; without ThreadSanitizer it checks
+ * values.
+ *
+ * What ThreadSanitizer cannot see is an order between two variables: test_weave has that. */
+#include "check.h"
+
+#include "base/gate.h"
+#include "net/transport.h"
+#include "run/share.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { WORDS = 8, RUNNERS_MAX = 3 };
+
+static void start(pthread_t *thread, void *(*function)(void *arg), void *arg)
+{
+	if (pthread_create(thread, NULL, function, arg))
+		abort();
+}
+
+static void write_words(uint64_t *words, uint64_t seed)
+{
+	for (uint64_t i = 0; i < WORDS; i++)
+		words[i] = seed * WORDS + i;
+}
+
+static uint64_t wrong_words(const uint64_t *words, uint64_t seed)
+{
+	uint64_t wrong = 0;
+	for (uint64_t i = 0; i < WORDS; i++)
+		wrong += words[i] != seed * WORDS + i;
+	return wrong;
+}
+
+/* Some time in which others can get ahead, another one each time. */
+static void dawdle(uint64_t number)
+{
+	for (uint64_t i = number * 7 % 5; i > 0; i--)
+		sched_yield();
+}
+
+/* --- gate --------------------------------------------------------------------------------------------------------- */
+
+typedef void wait_fn(struct gate *gate, uint32_t seen);
+
+static void wait_by_peeking(struct gate *gate, uint32_t seen)
+{
+	while (gate_peek(gate) == seen)
+		sched_yield();
+}
+
+/* Until it has changed, spinning; a sleep would be another way. */
+static void wait_by_spinning(struct gate *gate, uint32_t seen)
+{
+	(void)gate_wait(gate, seen, UINT32_MAX / 64, 0);
+}
+
+static void wait_by_sleeping(struct gate *gate, uint32_t seen)
+{
+	(void)gate_wait(gate, seen, 0, 0);
+}
+
+static void wait_for_a_while(struct gate *gate, uint32_t seen)
+{
+	while (gate_wait(gate, seen, 0, 1000000) == seen)
+		;
+}
+
+struct exchange {
+	struct gate gates[2]; /* opened by each side */
+	uint64_t words[2][WORDS];
+	uint64_t rounds, wrong[2];
+	wait_fn *wait;
+};
+
+/* One writes and opens, the other waits, reads, writes and opens, and so on. */
+static void write_and_open(struct exchange *exchange, int side, uint64_t round)
+{
+	write_words(exchange->words[side], 2 * round + (uint64_t)side);
+	gate_open(&exchange->gates[side]);
+}
+
+static void wait_and_read(struct exchange *exchange, int side, uint64_t round)
+{
+	exchange->wait(&exchange->gates[1 - side], (uint32_t)round);
+	exchange->wrong[side] += wrong_words(exchange->words[1 - side], 2 * round + (uint64_t)(1 - side));
+}
+
+static void *be_other_side(void *arg)
+{
+	struct exchange *exchange = arg;
+	for (uint64_t round = 0; round < exchange->rounds; round++) {
+		wait_and_read(exchange, 1, round);
+		write_and_open(exchange, 1, round);
+	}
+	return NULL;
+}
+
+static void hand_over_by_gate(const char *what, wait_fn *wait, uint64_t rounds)
+{
+	struct exchange exchange = {.rounds = rounds, .wait = wait};
+	pthread_t thread;
+	start(&thread, be_other_side, &exchange);
+	for (uint64_t round = 0; round < rounds; round++) {
+		write_and_open(&exchange, 0, round);
+		wait_and_read(&exchange, 0, round);
+	}
+	pthread_join(thread, NULL);
+	check(!exchange.wrong[0] && !exchange.wrong[1], "gate, %s: other words arrive", what);
+}
+
+/* --- share -------------------------------------------------------------------------------------------------------- */
+
+enum { PARTS = 12 };
+
+struct shared_work {
+	struct share share;
+	uint64_t given[PARTS][WORDS], made[PARTS][WORDS];
+	uint64_t rounds, wrong, stolen;
+	bool by_waiting;
+	_Atomic bool ended;
+};
+
+/* Reads what the owner wrote before it opened the round, and writes what it reads once all are done. The seed is among
+ * what is read. */
+static void do_part(struct shared_work *work, uint32_t part, uint64_t *wrong)
+{
+	uint64_t seed = work->given[part][0] / WORDS;
+	*wrong += wrong_words(work->given[part], seed);
+	write_words(work->made[part], seed + 1);
+	share_done(&work->share);
+}
+
+static void *steal(void *arg)
+{
+	struct shared_work *work = arg;
+	uint64_t wrong = 0, stolen = 0;
+	while (!atomic_load_explicit(&work->ended, memory_order_relaxed)) {
+		uint32_t part;
+		if (share_steal(&work->share, &part)) {
+			do_part(work, part, &wrong);
+			stolen++;
+		} else {
+			sched_yield();
+		}
+	}
+	work->stolen = stolen; /* read once this thread has been joined */
+	work->wrong += wrong;
+	return NULL;
+}
+
+static void own_round(struct shared_work *work, uint64_t round, uint64_t *wrong)
+{
+	uint32_t part;
+	for (uint32_t i = 0; i < PARTS; i++)
+		write_words(work->given[i], round * PARTS + i);
+	share_open(&work->share, PARTS, (uint32_t)round + 1);
+	dawdle(round);
+	while (share_take(&work->share, &part)) {
+		do_part(work, part, wrong);
+		sched_yield();
+	}
+	while (!share_is_done(&work->share))
+		if (work->by_waiting)
+			share_wait(&work->share, 0);
+		else
+			sched_yield();
+	for (uint32_t i = 0; i < PARTS; i++)
+		*wrong += wrong_words(work->made[i], round * PARTS + i + 1);
+}
+
+static void hand_over_by_share(const char *what, bool by_waiting, uint64_t rounds)
+{
+	static struct shared_work work;
+	pthread_t thief;
+	uint64_t wrong = 0;
+	work = (struct shared_work){.by_waiting = by_waiting};
+	start(&thief, steal, &work);
+	for (uint64_t round = 0; round < rounds; round++)
+		own_round(&work, round, &wrong);
+	atomic_store_explicit(&work.ended, true, memory_order_relaxed);
+	pthread_join(thief, NULL);
+	check(!wrong && !work.wrong, "share, %s: other words arrive", what);
+	check(work.stolen > 0, "share, %s: nothing was stolen", what);
+}
+
+/* --- inproc ------------------------------------------------------------------------------------------------------- */
+
+struct field {
+	struct transport *transport;
+	uint64_t steps, turns, wrong;                 /* the primary's */
+	uint64_t published[WORDS], last_words[WORDS]; /* likewise; the other before it closes */
+	uint64_t acknowledged[RUNNERS_MAX][WORDS];
+	uint32_t runners;
+};
+
+struct runner {
+	struct field *field;
+	uint32_t index;
+	uint64_t got, wrong;
+	bool has_last_words;
+};
+
+static void publish(struct field *field)
+{
+	write_words(field->published, field->turns);
+	if (transport_inproc.publish(field->transport, (struct transport_message){field->turns, field->published}))
+		field->wrong++;
+}
+
+static void on_all_acked(void *ctx)
+{
+	struct field *field = ctx;
+	for (uint32_t i = 0; i < field->runners; i++) {
+		struct transport_message ack = transport_inproc.ack_of(field->transport, i);
+		field->wrong += ack.number != field->turns || wrong_words(ack.payload, field->turns + i);
+	}
+	if (++field->turns < field->steps) {
+		publish(field);
+		return;
+	}
+	write_words(field->last_words, 4711);
+	transport_inproc.close(field->transport);
+}
+
+/* Sometimes it comes late, when the step is there already, and sometimes it waits for it. */
+static void *run(void *arg)
+{
+	struct runner *runner = arg;
+	struct field *field = runner->field;
+	struct transport_message step;
+	for (;; runner->got++) {
+		dawdle(runner->got + runner->index);
+		if (transport_inproc.wait(field->transport, runner->index, &step))
+			break;
+		runner->wrong += step.number != runner->got || wrong_words(step.payload, step.number);
+		write_words(field->acknowledged[runner->index], step.number + runner->index);
+		struct transport_message ack = {step.number, field->acknowledged[runner->index]};
+		if (transport_inproc.ack(field->transport, runner->index, ack))
+			runner->wrong++;
+	}
+	runner->has_last_words = !wrong_words(field->last_words, 4711);
+	return NULL;
+}
+
+/* threads: that the transport is told of; more than there are cores have it sleep at once. */
+static void hand_over_by_inproc(const char *what, uint32_t runners, uint32_t threads, uint64_t steps)
+{
+	static struct field field;
+	struct transport_options options = {
+		.secondaries = runners, .threads = threads, .all_acked = on_all_acked, .ctx = &field};
+	struct runner all[RUNNERS_MAX];
+	pthread_t ids[RUNNERS_MAX];
+	field = (struct field){.steps = steps, .runners = runners};
+	if (transport_inproc.create(&options, &field.transport, NULL))
+		abort();
+	for (uint32_t i = 0; i < runners; i++) {
+		all[i] = (struct runner){.field = &field, .index = i};
+		start(&ids[i], run, &all[i]);
+	}
+	publish(&field);
+	for (uint32_t i = 0; i < runners; i++) {
+		pthread_join(ids[i], NULL);
+		check(!all[i].wrong && all[i].got == steps, "inproc, %s: other words arrive", what);
+		check(all[i].has_last_words, "inproc, %s: what was written before the end does not arrive", what);
+	}
+	check(!field.wrong && field.turns == steps, "inproc, %s: other words come back", what);
+	transport_inproc.destroy(field.transport);
+}
+
+/* A step that was published before the end is delivered, however close the end is behind it. */
+static void *publish_and_close(void *arg)
+{
+	struct field *field = arg;
+	publish(field);
+	transport_inproc.close(field->transport);
+	return NULL;
+}
+
+static void do_nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+static void deliver_before_the_end(uint64_t rounds)
+{
+	static struct field field;
+	struct transport_options options = {.secondaries = 1, .threads = 2, .all_acked = do_nothing};
+	struct transport_message step;
+	uint64_t missed = 0;
+	for (uint64_t round = 0; round < rounds; round++) {
+		pthread_t other;
+		field = (struct field){.turns = round};
+		if (transport_inproc.create(&options, &field.transport, NULL))
+			abort();
+		start(&other, publish_and_close, &field);
+		missed += transport_inproc.wait(field.transport, 0, &step) != TROUPE_OK;
+		pthread_join(other, NULL);
+		transport_inproc.destroy(field.transport);
+	}
+	check(!missed, "inproc: of %d steps that were published before the end %d are not delivered", (int)rounds,
+		(int)missed);
+}
+
+int main(void)
+{
+	hand_over_by_gate("peeked at", wait_by_peeking, 300);
+	hand_over_by_gate("spun for", wait_by_spinning, 300);
+	hand_over_by_gate("slept for", wait_by_sleeping, 300);
+	hand_over_by_gate("slept for a while", wait_for_a_while, 300);
+	hand_over_by_share("spun for", false, 200);
+	hand_over_by_share("slept for", true, 200);
+	hand_over_by_inproc("one that spins", 1, 1, 300);
+	hand_over_by_inproc("two that spin", 2, 2, 300);
+	hand_over_by_inproc("three that sleep", 3, 1000, 300);
+	for (int i = 0; i < 100; i++) /* the end comes once in each */
+		hand_over_by_inproc("two, once", 2, 2, 1 + (uint64_t)i % 5);
+	deliver_before_the_end(500);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}

@@ -1,0 +1,262 @@
+/* gate, share and inproc in every order of their atomic operations (weave.h): nobody sleeps for ever when the gate has
+ * been opened, each part of a share is taken once, and a step that was published before the end is delivered. A checker
+ * of orders that would pass whatever it is given is of no use: so it is first given code that is wrong. */
+#include "check.h"
+
+#include "base/gate.h"
+#include "net/transport.h"
+#include "run/share.h"
+
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weave.h"
+
+/* gate.h was included before the operations were replaced */
+#define gate_peek(gate) atomic_load_explicit(&(gate)->count, memory_order_acquire)
+
+#include "../../src/base/gate.c"
+
+#include "../../src/run/share.c"
+
+#include "../../src/net/inproc.c"
+
+/* --- the checker itself ------------------------------------------------------------------------------------------- */
+
+static _Atomic uint32_t flags[2];
+static uint32_t seen[2];
+static memory_order order_of_stores, order_of_loads;
+
+static void set_up_flags(void)
+{
+	memset(flags, 0, sizeof flags);
+	seen[0] = seen[1] = 9;
+}
+
+static void raise_and_look(void *arg)
+{
+	uint32_t self = *(const uint32_t *)arg;
+	atomic_store_explicit(&flags[self], 1, order_of_stores);
+	seen[self] = atomic_load_explicit(&flags[1 - self], order_of_loads);
+}
+
+static void write_both(void *arg)
+{
+	(void)arg;
+	atomic_store_explicit(&flags[0], 1, memory_order_relaxed);
+	atomic_store_explicit(&flags[1], 1, order_of_stores);
+}
+
+static void read_both(void *arg)
+{
+	(void)arg;
+	seen[1] = atomic_load_explicit(&flags[1], order_of_loads);
+	seen[0] = atomic_load_explicit(&flags[0], memory_order_relaxed);
+}
+
+static bool somebody_saw(void)
+{
+	return seen[0] || seen[1];
+}
+
+static bool nothing_before(void)
+{
+	return !seen[1] || seen[0];
+}
+
+static uint64_t run_flags(bool crossed, memory_order stores, memory_order loads)
+{
+	static const uint32_t numbers[] = {0, 1};
+	order_of_stores = stores;
+	order_of_loads = loads;
+	weave_thread(crossed ? raise_and_look : write_both, (void *)(uintptr_t)&numbers[0]);
+	weave_thread(crossed ? raise_and_look : read_both, (void *)(uintptr_t)&numbers[1]);
+	return weave_all(set_up_flags, crossed ? somebody_saw : nothing_before);
+}
+
+static void test_checker(void)
+{
+	check(run_flags(true, memory_order_seq_cst, memory_order_seq_cst), "crossed flags: one must be seen");
+	check(!run_flags(true, memory_order_release, memory_order_acquire), "crossed flags: release is not enough");
+	check(!run_flags(true, memory_order_seq_cst, memory_order_acquire), "crossed flags: half of it is not enough");
+	check(run_flags(false, memory_order_release, memory_order_acquire), "a message: it must be whole");
+	check(!run_flags(false, memory_order_relaxed, memory_order_acquire), "a message: without a release");
+	check(!run_flags(false, memory_order_release, memory_order_relaxed), "a message: without an acquire");
+}
+
+/* --- gate --------------------------------------------------------------------------------------------------------- */
+
+static struct gate the_gate;
+static uint32_t returned, opens, waits;
+
+static void set_up_gate(void)
+{
+	the_gate = (struct gate){0};
+	returned = 0;
+}
+
+static void open_gate(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < opens; i++)
+		gate_open(&the_gate);
+}
+
+static void wait_at_gate(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < waits; i++)
+		(void)gate_wait(&the_gate, i, 0, 0);
+	returned++;
+}
+
+static uint32_t waiters;
+
+static bool all_returned(void)
+{
+	return returned == waiters && the_gate.sleepers == 0;
+}
+
+static void test_gate(uint32_t of_openers, uint32_t of_waiters, uint32_t of_opens, uint32_t of_waits)
+{
+	opens = of_opens;
+	waits = of_waits;
+	waiters = of_waiters;
+	for (uint32_t i = 0; i < of_openers; i++)
+		weave_thread(open_gate, NULL);
+	for (uint32_t i = 0; i < of_waiters; i++)
+		weave_thread(wait_at_gate, NULL);
+	uint64_t runs = weave_all(set_up_gate, all_returned);
+	check(runs, "gate: %u who open %u times, %u who wait %u times: somebody sleeps for ever", of_openers, of_opens,
+		of_waiters, of_waits);
+	printf("gate, %u and %u: %llu orders\n", of_openers, of_waiters, (unsigned long long)runs);
+}
+
+/* --- share -------------------------------------------------------------------------------------------------------- */
+
+enum { PARTS = 3, ROUNDS = 2 };
+
+static struct share the_share;
+static uint32_t times[ROUNDS][PARTS], round_now;
+
+static void set_up_share(void)
+{
+	the_share = (struct share){0};
+	memset(times, 0, sizeof times);
+	round_now = 0;
+}
+
+static void be_owner(void *arg)
+{
+	uint32_t part;
+	(void)arg;
+	for (round_now = 0; round_now < ROUNDS; round_now++) {
+		share_open(&the_share, PARTS, round_now + 1);
+		while (share_take(&the_share, &part)) {
+			times[round_now][part]++;
+			share_done(&the_share);
+		}
+		while (!share_is_done(&the_share))
+			share_wait(&the_share, 0);
+	}
+}
+
+static void be_thief(void *arg)
+{
+	uint32_t part;
+	(void)arg;
+	for (int i = 0; i < PARTS; i++)
+		if (share_steal(&the_share, &part)) {
+			times[round_now][part]++;
+			share_done(&the_share);
+		}
+}
+
+static bool each_once(void)
+{
+	for (uint32_t r = 0; r < ROUNDS; r++)
+		for (uint32_t i = 0; i < PARTS; i++)
+			if (times[r][i] != 1)
+				return false;
+	return true;
+}
+
+static void test_share(void)
+{
+	weave_thread(be_owner, NULL);
+	weave_thread(be_thief, NULL);
+	uint64_t runs = weave_all(set_up_share, each_once);
+	check(runs, "share: a part is not done once");
+	printf("share: %llu orders\n", (unsigned long long)runs);
+}
+
+/* --- inproc ------------------------------------------------------------------------------------------------------- */
+
+static struct transport *the_transport;
+static uint32_t delivered, turns;
+
+static void on_all_acked(void *ctx)
+{
+	(void)ctx;
+	turns++;
+}
+
+static void set_up_transport(void)
+{
+	struct transport_options options = {
+		.secondaries = 1, .threads = 1u << 20, .all_acked = on_all_acked}; /* it sleeps at once */
+	transport_inproc.destroy(the_transport);
+	if (transport_inproc.create(&options, &the_transport, NULL))
+		abort();
+	delivered = turns = 0;
+}
+
+static void publish_and_close(void *arg)
+{
+	(void)arg;
+	if (transport_inproc.publish(the_transport, (struct transport_message){7, NULL}))
+		abort();
+	transport_inproc.close(the_transport);
+}
+
+static void take_and_ack(void *arg)
+{
+	struct transport_message step;
+	(void)arg;
+	while (transport_inproc.wait(the_transport, 0, &step) == TROUPE_OK) {
+		delivered++;
+		if (transport_inproc.ack(the_transport, 0, step))
+			abort();
+	}
+}
+
+static bool is_delivered(void)
+{
+	return delivered == 1 && turns == 1;
+}
+
+static void test_inproc(void)
+{
+	weave_thread(publish_and_close, NULL);
+	weave_thread(take_and_ack, NULL);
+	uint64_t runs = weave_all(set_up_transport, is_delivered);
+	check(runs, "inproc: a step that was published before the end is not delivered");
+	printf("inproc: %llu orders\n", (unsigned long long)runs);
+	transport_inproc.destroy(the_transport);
+}
+
+int main(void)
+{
+	test_checker();
+	test_gate(1, 1, 1, 1);
+	test_gate(1, 2, 1, 1);
+	test_gate(2, 1, 1, 1);
+	test_gate(1, 1, 2, 2);
+	test_share();
+	test_inproc();
+	for (uint32_t i = 0; i < WEAVE_THREADS_MAX; i++)
+		free(weave.threads[i].stack);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}

@@ -1,0 +1,157 @@
+/* What is live, and who is answered: in virtual time, with recordings sent again, and with floods of them. */
+#include "net/fresh.h"
+
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(fresh, .timeout = 60);
+
+#define MS UINT64_C(1000000)
+static const struct sender here = {1, 1}, there = {2, 2};
+
+static struct announcement announcement_of(uint32_t process, uint64_t number)
+{
+	struct announcement announcement = {.kind = ANNOUNCE_HERE, .role = HELLO_SECONDARY, .fresh = number};
+	memcpy(announcement.id, &process, sizeof process);
+	return announcement;
+}
+
+static bool is_live(const struct fresh *fresh, uint64_t echo, uint64_t now)
+{
+	uint64_t own[FRESH_OWN_MAX];
+	uint32_t count = fresh_own(fresh, now, own);
+	for (uint32_t i = 0; i < count; i++)
+		if (own[i] == echo)
+			return true;
+	return false;
+}
+
+static bool echoes(struct fresh *fresh, uint64_t number, uint64_t now)
+{
+	struct announcement out;
+	fresh_echo(fresh, &out, now);
+	cr_assert_leq(out.echo_count, ANNOUNCEMENT_ECHOES_MAX);
+	for (uint32_t i = 0; i < out.echo_count; i++)
+		if (out.echoes[i] == number)
+			return true;
+	return false;
+}
+
+Test(fresh, a_number_is_new_each_half_second_and_is_forgotten_after_two)
+{
+	struct fresh fresh = {0};
+	uint64_t begin = 10000 * MS;
+	cr_assert_not(is_live(&fresh, 0, begin), "nothing was drawn yet");
+	cr_assert_eq(fresh_number(&fresh, 11, begin), 11);
+	cr_assert_eq(fresh_number(&fresh, 12, begin + 499 * MS), 11);
+	cr_assert_eq(fresh_number(&fresh, 13, begin + 500 * MS), 13);
+	cr_assert_not(is_live(&fresh, 12, begin + 500 * MS), "it was not drawn");
+	for (uint64_t i = 2; i < 20; i++) {
+		uint64_t now = begin + i * 500 * MS;
+		cr_assert_eq(fresh_number(&fresh, 100 + i, now), 100 + i);
+		cr_assert(is_live(&fresh, 100 + i, now));
+		cr_assert_eq(is_live(&fresh, 11, now), i < 4, "after %u ms", (unsigned)i * 500);
+		if (i > 5)
+			cr_assert(is_live(&fresh, 100 + i - 3, now) && !is_live(&fresh, 100 + i - 4, now));
+	}
+}
+
+/* What was recorded yesterday, or a moment ago before the number was drawn, echoes no number of now. */
+Test(fresh, a_recording_is_not_live_later)
+{
+	struct fresh primary = {0}, secondary = {0};
+	uint64_t now = 10000 * MS;
+	struct announcement asked = announcement_of(1, fresh_number(&secondary, 501, now)), answer;
+	fresh_hear(&primary, &asked, here, false, now);
+	cr_assert(fresh_owes(&primary));
+	answer.fresh = fresh_number(&primary, 901, now);
+	fresh_echo(&primary, &answer, now);
+	cr_assert_not(fresh_owes(&primary));
+	cr_assert_eq(answer.echo_count, 1);
+	cr_assert(is_live(&secondary, answer.echoes[0], now + 1900 * MS));
+	cr_assert_not(is_live(&secondary, answer.echoes[0], now + 2000 * MS), "the same secondary, later");
+	struct fresh other = {0};
+	(void)fresh_number(&other, 502, now);
+	cr_assert_not(is_live(&other, answer.echoes[0], now), "another secondary");
+}
+
+Test(fresh, who_asks_again_waits_for_an_echo_of_the_new_number_only)
+{
+	struct fresh fresh = {0};
+	uint64_t now = 10000 * MS;
+	struct announcement asked = announcement_of(1, 501);
+	fresh_hear(&fresh, &asked, here, true, now);
+	cr_assert(echoes(&fresh, 501, now));
+	fresh_hear(&fresh, &asked, here, true, now + MS);
+	cr_assert_not(fresh_owes(&fresh), "the same number is echoed twice as fast");
+	cr_assert(echoes(&fresh, 501, now + MS), "but it is still echoed");
+	asked.fresh = 502;
+	fresh_hear(&fresh, &asked, here, true, now + 2 * MS);
+	cr_assert(fresh_owes(&fresh));
+	cr_assert(echoes(&fresh, 502, now + 2 * MS) && !echoes(&fresh, 501, now + 2 * MS));
+	cr_assert_not(echoes(&fresh, 502, now + 2 * MS + FRESH_LIFE_NS), "it has been silent since");
+}
+
+/* An old question of the same process, sent again, does not take the place of one that is asked now. */
+Test(fresh, a_recorded_question_does_not_replace_a_live_one)
+{
+	struct fresh fresh = {0};
+	uint64_t now = 10000 * MS;
+	struct announcement asked = announcement_of(1, 501), recorded = announcement_of(1, 77);
+	fresh_hear(&fresh, &asked, here, true, now);
+	fresh_hear(&fresh, &recorded, here, false, now + MS);
+	cr_assert(echoes(&fresh, 501, now + 2 * MS));
+}
+
+Test(fresh, a_thousand_secondaries_are_all_answered)
+{
+	enum { SECONDARIES = 1024 };
+	struct fresh fresh = {0};
+	bool answered[SECONDARIES] = {false};
+	uint32_t left = SECONDARIES;
+	uint64_t now = 10000 * MS, begin = now;
+	for (; left && now < begin + 2000 * MS; now += 10 * MS) { /* as often as announcements go out then */
+		for (uint32_t i = 0; i < SECONDARIES; i++) {      /* each asks twice in a second */
+			struct announcement asked = announcement_of(i + 1, 1000 + i);
+			if ((now - begin) / (10 * MS) % 50 == i % 50 && !answered[i])
+				fresh_hear(&fresh, &asked, here, true, now);
+		}
+		struct announcement out;
+		fresh_echo(&fresh, &out, now);
+		for (uint32_t i = 0; i < out.echo_count; i++) {
+			left -= !answered[out.echoes[i] - 1000];
+			answered[out.echoes[i] - 1000] = true;
+		}
+	}
+	cr_assert_eq(left, 0);
+	cr_assert_leq(now - begin, 1000 * MS, "it takes %u ms", (unsigned)((now - begin) / MS));
+}
+
+/* Questions that somebody recorded, or, without a key, made up: 150 000 in a second. A genuine one is answered within
+ * two seconds: at once from another host; from the same one when it is live, which it is after the next announcement.
+ */
+static uint64_t wait_ms(bool same_host, bool live)
+{
+	struct fresh fresh = {0};
+	uint64_t begin = 10000 * MS, friend = 4711;
+	struct announcement asked = announcement_of(UINT32_MAX, friend);
+	for (uint64_t i = 0; i < 300000; i++) {
+		uint64_t now = begin + i * 1000 * MS / 150000, at_ms = i / 150;
+		struct announcement forged = announcement_of((uint32_t)i, hash_mix(3, i));
+		fresh_hear(&fresh, &forged, there, false, now);
+		if (i % 75000 == 1)
+			fresh_hear(&fresh, &asked, same_host ? there : here, live, now);
+		if (i % 1500 == 1499 && echoes(&fresh, friend, now))
+			return at_ms;
+	}
+	return UINT64_MAX;
+}
+
+Test(fresh, a_flood_of_questions_delays_no_genuine_one)
+{
+	cr_assert_leq(wait_ms(false, false), 20);
+	cr_assert_leq(wait_ms(false, true), 20);
+	cr_assert_leq(wait_ms(true, true), 20);
+}
