@@ -256,9 +256,7 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
 	const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error)
 {
-	struct crew *crew = aligned_alloc(64, (sizeof *crew + 63) & ~(size_t)63);
-	if (!crew)
-		return fail(error, TROUPE_ENOMEM, "out of memory");
+	struct crew *crew = mem_alloc_lines(sizeof *crew);
 	*crew = (struct crew){.watch = *watch, .ops = ops, .team_count = world_count};
 	crew->teams = mem_alloc(world_count * sizeof *crew->teams);
 	uint32_t threads = 0;
