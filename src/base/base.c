@@ -3,10 +3,12 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 const char *troupe_status_text(troupe_status status)
@@ -56,6 +58,20 @@ void mem_run_out(size_t bytes)
 		(void)snprintf(line, sizeof line, "troupe: out of memory (%zu bytes)\n", bytes);
 	(void)!write(STDERR_FILENO, line, strlen(line));
 	_exit(MEM_EXIT_STATUS);
+}
+
+void mem_check_thread(int code)
+{
+	pthread_attr_t usual;
+	size_t bytes = 0;
+	if (code != EAGAIN || pthread_attr_init(&usual))
+		return;
+	(void)pthread_attr_getstacksize(&usual, &bytes);
+	(void)pthread_attr_destroy(&usual);
+	void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		mem_run_out(bytes);
+	(void)munmap(stack, bytes);
 }
 
 static _Thread_local size_t refuse_above = SIZE_MAX;

@@ -36,6 +36,9 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 enum { MEM_EXIT_STATUS = 4 };
 /* Ends the process in this way: for memory that something else was refused. bytes: 0 when not known. */
 void mem_run_out(size_t bytes) __attribute__((noreturn));
+/* pthread_create() says the same when there is no memory for a stack and when there are too many threads. Given what it
+ * returned, ends the process if it was memory. */
+void mem_check_thread(int code);
 /* From now on malloc() may return NULL to the calling thread for more than so many bytes, and C++ throw: what runs is
  * asked for any amount by hostile files, and knows what to do. SIZE_MAX: no more. In a program that only uses the
  * library malloc() does as it likes. */

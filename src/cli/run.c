@@ -563,11 +563,32 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 	for (uint32_t i = 0; i < run->savings.count; i++)
 		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
 			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);
-	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop",
-		settings->network.save_on_stop || run->mode == NETWORK_NONE ? settings->network.save_on_stop
-									    : "troupe-WORLD-%s.state");
+	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop", settings->network.save_on_stop);
 	troupe_status status = outputs_check(&outputs, error);
 	outputs_fini(&outputs);
+	return status;
+}
+
+/* The name of a state that nobody named; free() it. */
+static char *default_pattern(const struct run *run)
+{
+	char *pattern = mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
+	for (char *at = pattern; *at; at++)
+		if (*at == '/')
+			*at = '_';
+	return pattern;
+}
+
+static troupe_status check_default(const struct run *run, struct troupe_error *error)
+{
+	struct outputs outputs = {0};
+	if (run->settings.network.save_on_stop || run->mode == NETWORK_NONE)
+		return TROUPE_OK;
+	char *pattern = default_pattern(run);
+	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop", pattern);
+	troupe_status status = outputs_check(&outputs, error);
+	outputs_fini(&outputs);
+	free(pattern);
 	return status;
 }
 
@@ -587,6 +608,8 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	status = create_server(run, error);
 	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
+	if (!status)
+		status = check_default(run, error);
 	if (!status)
 		status = commands_queue(&run->commands, run->server, error);
 	return status;
@@ -651,11 +674,7 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 	uint64_t step = troupe_server_progress(run->server).steps;
 	if (!given && step == run->begun_at) /* nothing has come of it yet */
 		return TROUPE_OK;
-	char *pattern =
-		given ? mem_strdup(given) : mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
-	for (char *at = pattern; !given && *at; at++)
-		if (*at == '/')
-			*at = '_';
+	char *pattern = given ? mem_strdup(given) : default_pattern(run);
 	struct saving saving = {.every = true, .file = pattern};
 	troupe_status status = save(run, &saving, step, true, error);
 	free(pattern);

@@ -208,6 +208,7 @@ static troupe_status start_threads(struct team *team, struct troupe_error *error
 	for (uint32_t i = 0; i < team->world.threads; i++) {
 		team->workers[i] = (struct worker){.crew = team->crew, .team = team, .index = i};
 		int failed = pthread_create(&team->workers[i].thread, NULL, work, &team->workers[i]);
+		mem_check_thread(failed);
 		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
 				strerror(failed));

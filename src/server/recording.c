@@ -51,7 +51,7 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 	struct stat info;
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY; /* a pipe is refused, not waited for */
 	*recording = (struct recording){.file = AGAIN(open(path, flags)), .path = path};
-	if (recording->file < 0 || fstat(recording->file, &info))
+	if (recording->file < 0 || AGAIN(fstat(recording->file, &info)))
 		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: is no file: expected a recording", path);

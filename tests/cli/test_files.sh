@@ -97,9 +97,12 @@ if [ "$(id -u)" != 0 ]; then
 	refused 'closed/file: cannot write: Permission denied' --record closed/file
 	refused 'kept: cannot write: Permission denied' --report kept
 	(cd closed && timeout 30 "$troupe" run ../w.sdf --iterations 5 --transport tcp --secondaries 1) 2>err
-	[ $? = 1 ] && grep -q 'troupe-WORLD-%s.state: cannot write: Permission denied (--save-on-stop)' err
+	[ $? = 1 ] && grep -q 'troupe-w-%s.state: cannot write: Permission denied (--save-on-stop)' err
 	check $? 'the default of --save-on-stop in a folder that is read-only'
 fi
+printf '%0250d' 1 | tr 0 n >long
+sed "s/world name=\"w\"/world name=\"$(cat long)\"/" w.sdf >long.sdf
+ends 1 'cannot write: File name too long' -- run long.sdf --transport tcp --secondaries 1 --iterations 5
 # a run that is refused leaves an old recording and table as they were
 echo old >r && echo old >c
 ends 1 'not.there: cannot open' -- run not.there --record r --costs c

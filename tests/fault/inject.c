@@ -74,10 +74,19 @@ static bool fails(enum inject_call call)
 			end();
 		return false;
 	}
-	if (plan->what == INJECT_SHORT)
+	if (plan->what == INJECT_SHORT || plan->what == INJECT_GROW)
 		return false;
 	errno = plan->code;
 	return true;
+}
+
+static void grow(int file)
+{
+	char name[40];
+	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+	int again = (int)syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (again >= 0)
+		(void)(syscall(SYS_write, again, "\n", 1) + syscall(SYS_close, again));
 }
 
 #define NEXT(name)                                                                                                     \
@@ -190,6 +199,8 @@ ssize_t read(int file, void *bytes, size_t count)
 		return next(file, bytes, count);
 	if (plan && plan->what == INJECT_SHORT && plan->call == INJECT_READ && count > 1)
 		count = 1 + count / 3;
+	if (plan && plan->what == INJECT_GROW && plan->counts[INJECT_READ] + 1 == plan->number)
+		grow(file);
 	PASS(INJECT_READ, -1, next(file, bytes, count));
 }
 

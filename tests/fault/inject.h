@@ -25,6 +25,7 @@ enum inject_call {
 enum inject_what {
 	INJECT_FAIL,
 	INJECT_SHORT,     /* every read or write takes a third */
+	INJECT_GROW,      /* a file that is read is a byte longer from then on */
 	INJECT_KILL_MAIN, /* the process in which main() runs gets SIGKILL */
 	INJECT_KILL_SELF, /* the process that makes the call, which may be a helper */
 	INJECT_KILL_ALL,

@@ -6,7 +6,8 @@
  *  - a file that was there is still the old one or is the new one, to the last bit, and a recording is the beginning of
  * a whole one.
  *
- * `make check` takes a part of the calls, from another one on each time that it runs; TROUPE_TEST_FULL=1 takes all. */
+ * `make check` takes a part of the calls, from another one on each time that it runs (TROUPE_TEST_FIRST=N: from that
+ * one); TROUPE_TEST_FULL=1 takes all. */
 #include "check.h"
 #include "inject.h"
 
@@ -286,6 +287,38 @@ static bool is_among(int status, const int *statuses)
 	return false;
 }
 
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+static void write_inputs(void)
+{
+	static const char world[] =
+		"<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'>"
+		"<performer name='p'><ref>box</ref><geometry><box><size>1 1 1</size></box></geometry></performer>"
+		"<level name='hall'><geometry><box><size>9 9 9</size></box></geometry><ref>ball</ref></level></plugin>"
+		"<model name='ground'><static>1</static><link name='l'><collision name='c'><geometry><plane>"
+		"<normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link></model>"
+		"<model name='box'><pose>0 0 0.6 0 0 0</pose><link name='l'><collision name='c'><geometry><box>"
+		"<size>1 1 1</size></box></geometry></collision></link>"
+		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
+		"<model name='ball'><pose>2 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry><sphere>"
+		"<radius>0.5</radius></sphere></geometry></collision></link></model></world></sdf>\n";
+	static const char commands[] =
+		"3 /model/box/cmd_vel linear: {x: 1}\n"
+		"7 /world/w/create name: 'late' pose {position {x: -2 z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
+		"<link name='l'><collision "
+		"name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision>"
+		"</link></model></sdf>\"\n"
+		"15 /world/w/remove name: 'late' type: MODEL\n";
+	static const char wild[] =
+		"<sdf version='1.9'><world name='w'><gravity>0 0 -1000000</gravity><model name='m'><link name='l'>"
+		"<collision "
+		"name='c'><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model>"
+		"</world></sdf>\n";
+	put("w.sdf", world, sizeof world - 1);
+	put("commands", commands, sizeof commands - 1);
+	put("wild.sdf", wild, sizeof wild - 1);
+}
+
 /* --- sweeping ----------------------------------------------------------------------------------------------------- */
 
 static void say_where(const struct scene *scene, const char *how, enum inject_call call, uint64_t number)
@@ -347,6 +380,26 @@ static void sweep_short(const struct scene *scene)
 	}
 }
 
+/* A world, commands or a state that somebody writes to while it is read. */
+static void sweep_growth(void)
+{
+	static const int refused[3] = {1};
+	static const struct scene reading = {
+		"growing", {RUN, "--secondaries", "0", NULL}, prepare_resume, NULL, 0, {0}, {0}, 3};
+	for (uint64_t number = 1, met = 1; met; number++) {
+		write_inputs();
+		plan->call = INJECT_READ;
+		plan->what = INJECT_GROW;
+		plan->number = number;
+		struct outcome outcome = run(reading.arguments);
+		met = plan->met;
+		say_where(&reading, "growth", INJECT_READ, number);
+		look(&reading, &outcome, refused, "changed while it was read");
+		check(outcome.status == (met ? 1 : 0), "status %d: %s", outcome.status, outcome.last);
+	}
+	write_inputs();
+}
+
 /* Each piece of memory is refused once, and in another turn it and all after it. */
 static void sweep_memory(const struct scene *scene, bool lasting, uint64_t share)
 {
@@ -402,36 +455,6 @@ static void sweep_kills(const struct scene *scene, enum inject_what what, uint64
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void write_inputs(void)
-{
-	static const char world[] =
-		"<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'>"
-		"<performer name='p'><ref>box</ref><geometry><box><size>1 1 1</size></box></geometry></performer>"
-		"<level name='hall'><geometry><box><size>9 9 9</size></box></geometry><ref>ball</ref></level></plugin>"
-		"<model name='ground'><static>1</static><link name='l'><collision name='c'><geometry><plane>"
-		"<normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link></model>"
-		"<model name='box'><pose>0 0 0.6 0 0 0</pose><link name='l'><collision name='c'><geometry><box>"
-		"<size>1 1 1</size></box></geometry></collision></link>"
-		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
-		"<model name='ball'><pose>2 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry><sphere>"
-		"<radius>0.5</radius></sphere></geometry></collision></link></model></world></sdf>\n";
-	static const char commands[] =
-		"3 /model/box/cmd_vel linear: {x: 1}\n"
-		"7 /world/w/create name: 'late' pose {position {x: -2 z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
-		"<link name='l'><collision "
-		"name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision>"
-		"</link></model></sdf>\"\n"
-		"15 /world/w/remove name: 'late' type: MODEL\n";
-	static const char wild[] =
-		"<sdf version='1.9'><world name='w'><gravity>0 0 -1000000</gravity><model name='m'><link name='l'>"
-		"<collision "
-		"name='c'><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model>"
-		"</world></sdf>\n";
-	put("w.sdf", world, sizeof world - 1);
-	put("commands", commands, sizeof commands - 1);
-	put("wild.sdf", wild, sizeof wild - 1);
-}
-
 static void make_references(void)
 {
 	static const char *const arguments[] = {RUN, "--secondaries", "0", "--save-at", "5", "state_5", "--save-at",
@@ -472,6 +495,7 @@ static void sweep_all(void)
 		sweep_memory(scene, false, alone ? 7 : 19);
 		sweep_memory(scene, true, alone ? 41 : 101);
 	}
+	sweep_growth();
 	sweep_memory(&over_tcp, false, 61);
 	sweep_kills(&scenes[0], INJECT_KILL_MAIN, 5);
 	sweep_kills(&scenes[0], INJECT_KILL_SELF, 23);
@@ -497,7 +521,8 @@ int main(void)
 	troupe = here;
 	library = realpath(path, NULL);
 	full = getenv("TROUPE_TEST_FULL") != NULL;
-	first = (unsigned)time(NULL);
+	const char *from = getenv("TROUPE_TEST_FIRST");
+	first = from ? (unsigned)atoi(from) : (unsigned)time(NULL) % 1000;
 	if (!troupe || !library || !folder || chdir(folder)) {
 		printf("no program, no %s, or no folder\n0 passed, 1 failed\n", path);
 		return 1;
@@ -510,7 +535,7 @@ int main(void)
 	char *command = mem_printf("rm -rf '%s'", folder);
 	check(!chdir("/") && !system(command), "the folder stays");
 	if (failed)
-		printf("calls were taken from number %u on\n", first);
+		printf("TROUPE_TEST_FIRST=%u takes the same calls\n", first);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }
