@@ -291,7 +291,7 @@ static int check_special(const struct place *place)
 	return AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)) ? errno : 0;
 }
 
-static int check(const struct place *place)
+static int check(const struct place *place, bool stream)
 {
 	int code = check_kind(place);
 	if (code || !place_is_plain(place))
@@ -299,18 +299,28 @@ static int check(const struct place *place)
 	code = check_old(place);
 	if (!code && place->there)
 		code = try_to_open(place);
-	if (code)
+	if (code || (stream && place->there))
 		return code;
 	replace_clean(place->folder);
 	return replace_try(place);
 }
 
-troupe_status outfile_check(const char *path, struct troupe_error *error)
+static troupe_status find_and_check(const char *path, bool stream, struct troupe_error *error)
 {
 	struct place place;
 	int code = place_find(&place, path);
 	if (!code)
-		code = check(&place);
+		code = check(&place, stream);
 	place_close(&place);
 	return cannot_write(path, code, error);
+}
+
+troupe_status outfile_check(const char *path, struct troupe_error *error)
+{
+	return find_and_check(path, false, error);
+}
+
+troupe_status outfile_check_stream(const char *path, struct troupe_error *error)
+{
+	return find_and_check(path, true, error);
 }

@@ -43,6 +43,8 @@ struct outfile_options {        /* zeroed: the usual */
  * written to, and so on. Changes nothing but this: temporary files of earlier processes that were killed while they
  * replaced a file in that folder are removed. */
 troupe_status outfile_check(const char *path, struct troupe_error *error);
+/* The same of a stream, which needs no room beside a file that is there. */
+troupe_status outfile_check_stream(const char *path, struct troupe_error *error);
 
 /* options may be NULL. On failure the old file is still there, or the new one: the latter when only the folder could
  * not be brought to the disk. */

@@ -44,7 +44,7 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 			item->path);
 	char *path = mark ? outputs_name(item->path, 0) : mem_strdup(item->path);
 	struct troupe_error why;
-	troupe_status status = outfile_check(path, &why);
+	troupe_status status = (item->kind == OUTPUT_STREAM ? outfile_check_stream : outfile_check)(path, &why);
 	/* the name as it was given */
 	const char *text =
 		status && !strncmp(why.text, path, strlen(path)) ? why.text + strlen(path) : ": cannot write";

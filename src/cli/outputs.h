@@ -8,7 +8,8 @@
 enum output_kind {
 	OUTPUT_INPUT,      /* is read: nothing may be written there */
 	OUTPUT_STATE_READ, /* is read, and may be replaced by a state */
-	OUTPUT_OWN,        /* is written, and is nothing else's */
+	OUTPUT_OWN,        /* is replaced, and is nothing else's */
+	OUTPUT_STREAM,     /* is written while the run goes on, and is nothing else's */
 	OUTPUT_STATE,      /* a state; states may replace one another */
 	OUTPUT_STATES,     /* states, whose step replaces a %s in the name */
 };

@@ -558,8 +558,8 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 	outputs_add(&outputs, OUTPUT_STATE_READ, "--resume", settings->resume);
 	outputs_add(&outputs, OUTPUT_OWN, "--report",
 		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
-	outputs_add(&outputs, OUTPUT_OWN, "--record", settings->record);
-	outputs_add(&outputs, OUTPUT_OWN, "--costs", settings->costs);
+	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
+	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
 	for (uint32_t i = 0; i < run->savings.count; i++)
 		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
 			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);

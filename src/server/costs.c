@@ -41,7 +41,7 @@ static void write_out(struct troupe_server *server, const char *bytes, size_t co
 troupe_status costs_create(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.costs_path;
-	troupe_status status = path ? outfile_check(path, error) : TROUPE_OK;
+	troupe_status status = path ? outfile_check_stream(path, error) : TROUPE_OK;
 	if (path && !status)
 		server->costs = mem_alloc(sizeof *server->costs);
 	return status;

@@ -254,7 +254,7 @@ troupe_status record_create(struct troupe_server *server, struct troupe_error *e
 	const struct troupe_server_def *def = &server->def;
 	if (!def->record_path)
 		return TROUPE_OK;
-	troupe_status status = outfile_check(def->record_path, error);
+	troupe_status status = outfile_check_stream(def->record_path, error);
 	if (status)
 		return status;
 	struct recorder *recorder = mem_alloc(sizeof *recorder);
