@@ -1,12 +1,13 @@
 /* The program's malloc(). When memory runs out a run cannot go on, but only our own code says so (base/base.h): ODE and
- * libxml2 use what they did not get, liburcu aborts, C++ throws through C. So the program has the functions by which
- * all of them get memory, and says it for them. This is how glibc wants malloc() to be replaced; the memory still comes
- * from whoever would have given it: glibc, or a library that is preloaded.
+ * libxml2 use what they did not get, liburcu aborts, C++ throws an exception through C. So the program defines the
+ * functions by which all of them get memory, and looks at what comes back. This is how glibc wants malloc() to be
+ * replaced. The memory comes from where it would have come from: glibc, or a library that is preloaded.
  *
- * A reader of hostile files may be asked for any amount, and knows what to do when it is refused: see mem_refuse_above().
+ * A reader of hostile files may be asked for any amount, and knows what to do when that is refused: see
+ * mem_refuse_above().
  *
- * Not in builds with a sanitizer, which has a malloc() of its own, and not in the library, which has no business with
- * the malloc() of the program that uses it. */
+ * Left out in builds with a sanitizer, which has a malloc() of its own. Not in the library: the malloc() of a program
+ * that uses it is that program's matter. */
 #include "base/base.h"
 
 #include <features.h>

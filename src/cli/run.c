@@ -631,8 +631,8 @@ static void announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
-/* A run that failed has one line to say, but its report is still of use. */
-static troupe_status deliver_report(struct run *run, bool failed, struct troupe_error *error)
+/* A run that failed has one line to say and no summary, but its report is still of use. */
+static troupe_status deliver_report(struct run *run, bool summarized, struct troupe_error *error)
 {
 	const char *path = run->settings.report;
 	troupe_status status = TROUPE_OK;
@@ -642,7 +642,7 @@ static troupe_status deliver_report(struct run *run, bool failed, struct troupe_
 	else if (path)
 		status = outfile_replace(
 			path, report, strlen(report), &(struct outfile_options){.haste = signals_haste}, error);
-	else if (run->settings.verbosity >= 1 && !failed && !output_failed(&run->output))
+	else if (run->settings.verbosity >= 1 && summarized && !output_failed(&run->output))
 		report_summarize(report, stderr);
 	free(report);
 	return status;
@@ -717,9 +717,10 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	else if (saved)
 		*error = later;
 	status = status ? status : saved;
+	bool summarized = !status; /* also when some of its files could not be written */
 	troupe_status next = troupe_server_end_recording(run->server, status ? &later : error);
 	status = status ? status : next;
-	next = deliver_report(run, status, status ? &later : error);
+	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
 	if (!status && !next && why)
