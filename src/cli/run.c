@@ -343,7 +343,16 @@ static void stop_server(void *ctx)
 	troupe_server_stop(ctx);
 }
 
-/* In the middle of loading, on a thread of its own: there is no world yet that could be saved or reported on. */
+/* Without memory and stdio, which the thread that was interrupted may be in. */
+static void say_at_once(const char *text)
+{
+	const struct outfile_options hurried = {.haste = signals_haste};
+	char line[TROUPE_ERROR_TEXT_BYTES + 80];
+	int count = snprintf(line, sizeof line, "troupe run: %s\n", text);
+	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &hurried);
+}
+
+/* In the middle of loading, in a signal handler: there is no world yet that could be saved or reported on. */
 static void leave_loading(void *ctx)
 {
 	static const char report[] =
@@ -358,10 +367,11 @@ static void leave_loading(void *ctx)
 	else if (settings->report)
 		status = outfile_replace(settings->report, report, sizeof report - 1, &hurried, &error);
 	if (settings->verbosity >= 1)
-		cli_complain("run", "0 steps, 0 s simulated: stopped while the world was loaded%s",
-			settings->network.save_on_stop ? ", so no state is saved" : "");
+		say_at_once(settings->network.save_on_stop
+				    ? "0 steps, 0 s simulated: stopped while the world was loaded, so no state is saved"
+				    : "0 steps, 0 s simulated: stopped while the world was loaded");
 	if (status)
-		cli_complain("run", "%s", error.text);
+		say_at_once(error.text);
 	_exit(cli_exit_status(status));
 }
 

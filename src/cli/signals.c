@@ -1,28 +1,27 @@
-/* Signals come to any thread at any time, also before there is anything that could be told to stop. So a signal is
- * kept (asked), and who comes later is told then.
+/* Signals come to any thread at any time, also before there is anything that could be told to stop. So that there was
+ * one is kept (asked), and who comes later is told then.
  *
- * The handler does no more than set a flag, call what stop is, and ring a semaphore, all of which may be done in a
- * handler. A thread is told by the semaphore and does the rest. It takes no signals itself. */
+ * Leaving in the middle of work that nobody can interrupt is a matter of another signal, that of a timer, and not of a
+ * thread: it works where that thread would not get a processor or memory, and those who count the threads of a process
+ * count those that simulate. So what leaves must be fit for a handler: no malloc(), no stdio. base/outfile is. */
 #include "cli/signals.h"
 
 #include "base/clock.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { LOOK_NS = 10000000 };
 enum watching { OFF, ON, LEAVING };
 
-static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+static atomic_bool asked;
 static bool hangup_ignored; /* when this process was started */
 static bool terminal_left;
 
-static atomic_bool asked;
 static struct target {
 	void (*stop)(void *ctx);
 	void *ctx;
@@ -30,32 +29,21 @@ static struct target {
 static _Atomic(struct target *) told; /* &target or NULL */
 static atomic_int telling;            /* handlers that use the target */
 
-static struct watch {
+static struct watch { /* the first three are written while the state is OFF */
 	uint32_t grace_ms;
 	void (*leave)(void *ctx);
 	void *ctx;
-	pthread_t thread;
-	bool there;
-	sem_t bell;
-	atomic_int state; /* enum watching: ON -> OFF by the watched thread, ON -> LEAVING by the watching one */
+	atomic_int state; /* enum watching: ON -> OFF by the watched thread, ON -> LEAVING by the timer's handler */
 } watch;
 
-/* --- the handler -------------------------------------------------------------------------------------------------- */
-
-static void tell(void)
-{
-	atomic_fetch_add(&telling, 1);
-	struct target *to = atomic_load(&told);
-	if (to)
-		to->stop(to->ctx);
-	atomic_fetch_sub(&telling, 1);
-}
+/* --- handlers ----------------------------------------------------------------------------------------------------- */
 
 static void set(int number, void (*handler)(int))
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		sigaddset(&action.sa_mask, numbers[i]);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGHUP);
 	sigaction(number, &action, NULL);
 }
 
@@ -69,13 +57,37 @@ static void set_all(void (*handler)(int))
 		set(SIGHUP, handler);
 }
 
+static void set_timer(uint32_t ms)
+{
+	struct itimerval when = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+	(void)setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static void on_timer(int number)
+{
+	int on = ON;
+	(void)number;
+	if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
+		watch.leave(watch.ctx);
+}
+
+static void tell(void)
+{
+	atomic_fetch_add(&telling, 1);
+	struct target *to = atomic_load(&told);
+	if (to)
+		to->stop(to->ctx);
+	atomic_fetch_sub(&telling, 1);
+}
+
 static void on_signal(int number)
 {
 	int code = errno;
 	(void)number;
 	atomic_store(&asked, true);
 	tell();
-	(void)sem_post(&watch.bell);
+	if (atomic_load(&watch.state) == ON)
+		set_timer(watch.grace_ms);
 	set_all(SIG_DFL); /* the second one kills */
 	errno = code;
 }
@@ -85,7 +97,6 @@ static void on_signal(int number)
 void signals_catch(void)
 {
 	struct sigaction before;
-	(void)sem_init(&watch.bell, 0, 0);
 	hangup_ignored = !sigaction(SIGHUP, NULL, &before) && before.sa_handler == SIG_IGN;
 	set_all(on_signal);
 }
@@ -128,43 +139,27 @@ enum outfile_haste signals_haste(void *ctx)
 
 /* --- leaving in the middle ---------------------------------------------------------------------------------------- */
 
-static void *wait_and_leave(void *arg)
-{
-	int on = ON;
-	(void)arg;
-	while (atomic_load(&watch.state) == ON && !signals_asked())
-		(void)sem_wait(&watch.bell);
-	uint64_t until = clock_now_ns() + watch.grace_ms * UINT64_C(1000000);
-	while (atomic_load(&watch.state) == ON && clock_now_ns() < until)
-		clock_sleep_until_ns(MIN(until, clock_now_ns() + LOOK_NS));
-	if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
-		watch.leave(watch.ctx);
-	return NULL;
-}
-
 void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
 {
-	sigset_t all, mask;
+	sigset_t timer;
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
 	watch.grace_ms = grace_ms;
 	watch.leave = leave;
 	watch.ctx = ctx;
+	set(SIGALRM, on_timer);
+	(void)pthread_sigmask(SIG_UNBLOCK, &timer, NULL); /* whoever started this process */
 	atomic_store(&watch.state, ON);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	/* without it a stop is obeyed later, and that is all */
-	watch.there = !pthread_create(&watch.thread, NULL, wait_and_leave, NULL);
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (signals_asked()) /* before it was watched */
+		set_timer(grace_ms);
 }
 
 void signals_unwatch(void)
 {
 	int on = ON;
-	if (!watch.there)
-		return;
-	if (!atomic_compare_exchange_strong(&watch.state, &on, OFF))
+	if (atomic_compare_exchange_strong(&watch.state, &on, OFF))
+		set_timer(0);
+	else if (on == LEAVING)
 		for (;;)
 			(void)pause();
-	(void)sem_post(&watch.bell);
-	pthread_join(watch.thread, NULL);
-	watch.there = false;
 }

@@ -5,8 +5,8 @@
  * names is told. The second one kills, so that a process that does not end can still be ended.
  *
  * Some work cannot be asked to stop, as reading a large world or a file that never comes. While signals_watch() holds,
- * a thread waits for that case: if the process is asked and has not called signals_unwatch() within the grace, it
- * leaves in the way that was given, in the middle of that work. */
+ * and the process is asked and has not called signals_unwatch() within the grace, it leaves in the way that was given,
+ * in the middle of that work. The timer of setitimer() and SIGALRM are used for that. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -26,7 +26,7 @@ bool signals_asked(void);
  * any more, once the call has returned. One thread calls this. */
 void signals_tell(void (*stop)(void *ctx), void *ctx);
 
-/* leave(ctx) ends the process; it is called on a thread of its own. Not twice at a time. */
+/* leave(ctx) ends the process; it is called from a signal handler, on any thread. Not twice at a time. */
 void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx);
 /* Does not return once leave() has begun. Nothing when nothing is watched. */
 void signals_unwatch(void);
