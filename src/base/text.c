@@ -209,9 +209,10 @@ static bool is_hopeless(const struct reading *r, size_t from)
 static troupe_status read_all(struct reading *r, struct troupe_error *error)
 {
 	for (;;) {
-		reserve(&r->text, READ_BYTES);
-		size_t from = r->text.count;
-		ssize_t got = AGAIN(read(r->file, r->text.at + from, READ_BYTES));
+		/* of a file that says how long it is all, and a byte more that must not be there */
+		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : READ_BYTES;
+		reserve(&r->text, part);
+		ssize_t got = AGAIN(read(r->file, r->text.at + from, part));
 		if (got < 0)
 			return fail(error, TROUPE_EIO, "%s: cannot read: %s", r->path, strerror(errno));
 		r->text.count += (size_t)got;
@@ -238,7 +239,7 @@ troupe_status text_read_file_of(const char *path, const char *beginning, size_t 
 		text_fini(&r.text);
 		return status;
 	}
-	*ret_text = r.text.at;
+	*ret_text = mem_realloc(r.text.at, r.text.count + 1); /* many files are kept */
 	*ret_bytes = r.text.count;
 	return TROUPE_OK;
 }
