@@ -1,7 +1,10 @@
 /* What every troupe header needs: status codes and the error that goes with them.
  *
  * Every function that can fail returns a troupe_status and, where it takes one, fills a struct troupe_error with one
- * line that says what is wrong, where, and what was expected. The library never prints and never exits. */
+ * line that says what is wrong, where, and what was expected.
+ *
+ * The library never prints and never exits, but in one case: when memory runs out half-way through a step there is
+ * nothing to return to. The process then ends with a line "troupe: out of memory" on standard error, and status 4. */
 #ifndef TROUPE_BASE_H
 #define TROUPE_BASE_H
 

@@ -81,7 +81,8 @@ struct troupe_server_def {
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;    /* so many components in each step; 0: one, in about one step of four */
 	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
-	const char *record_path; /* records the run into this file: see record.h; NULL: does not */
+	const char *record_path; /* records the run into this file: see record.h; NULL: does not. The file is
+				  * tried when the server is created and opened by its first run. */
 	const char
 		*costs_path;   /* writes what a step of each model costs into this file: a table, see the manual page */
 	uint64_t costs_every;  /* steps between its samples (default 100); at least 1 */
@@ -132,7 +133,8 @@ struct troupe_limits {
  * again after it returned TROUPE_OK. */
 TROUPE_API troupe_status troupe_server_run(
 	struct troupe_server *server, const struct troupe_limits *limits, struct troupe_error *error);
-/* Ends troupe_server_run() at the next step boundary. Any thread; may be called from a signal handler. */
+/* Ends troupe_server_run() at the next step boundary, or the next call of it at once. A troupe_server_save() between
+ * the two that takes half a second more is given up. Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
 
 /* A command in gz topic's text form, taken at the start of `step` (or of the next one, when that is past). Any thread.
@@ -144,8 +146,8 @@ TROUPE_API troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
 
 /* Writes the state of all worlds, with the files that they were loaded from, so that nothing else is needed to go on:
- * with the same bits, with any number of secondaries. The file is replaced as a whole. Not while it runs. TROUPE_EIO.
- */
+ * with the same bits, with any number of secondaries. The file is replaced as a whole, through a symbolic link; a
+ * device or a pipe is written to. Not while it runs. TROUPE_EIO: the file is what it was. */
 TROUPE_API troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error);
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */

@@ -3,9 +3,13 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const char *troupe_status_text(troupe_status status)
 {
@@ -43,19 +47,55 @@ troupe_status fail(struct troupe_error *error, troupe_status status, const char 
 	return status;
 }
 
+/* Without stdio, which may want memory itself. One line, so one write(): what another thread says stays whole. */
+void mem_run_out(size_t bytes)
+{
+	static atomic_bool said;
+	char line[80] = "troupe: out of memory\n";
+	while (atomic_exchange(&said, true))
+		(void)pause(); /* another thread says it, and ends them all */
+	if (bytes)
+		(void)snprintf(line, sizeof line, "troupe: out of memory (%zu bytes)\n", bytes);
+	(void)!write(STDERR_FILENO, line, strlen(line));
+	_exit(MEM_EXIT_STATUS);
+}
+
+void mem_check_thread(int code)
+{
+	pthread_attr_t usual;
+	size_t bytes = 0;
+	if (code != EAGAIN || pthread_attr_init(&usual))
+		return;
+	(void)pthread_attr_getstacksize(&usual, &bytes);
+	(void)pthread_attr_destroy(&usual);
+	void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		mem_run_out(bytes);
+	(void)munmap(stack, bytes);
+}
+
+static _Thread_local size_t refuse_above = SIZE_MAX;
+
+void mem_refuse_above(size_t bytes)
+{
+	refuse_above = bytes;
+}
+
+bool mem_is_refusable(size_t bytes)
+{
+	return bytes > refuse_above;
+}
+
 static void *or_die(void *memory, size_t bytes)
 {
-	if (!memory && bytes) {
-		/* the one place below the command that speaks: there is nobody left to return to */
-		fprintf(stderr, "troupe: out of memory (%zu bytes)\n", bytes);
-		abort();
-	}
+	if (!memory)
+		mem_run_out(bytes);
 	return memory;
 }
 
 void *mem_alloc(size_t bytes)
 {
-	return or_die(calloc(1, bytes ? bytes : 1), bytes);
+	return or_die(calloc(1, MAX(bytes, (size_t)1)), bytes);
 }
 
 void *mem_alloc_lines(size_t bytes)
@@ -67,7 +107,7 @@ void *mem_alloc_lines(size_t bytes)
 
 void *mem_realloc(void *old, size_t bytes)
 {
-	return or_die(realloc(old, bytes ? bytes : 1), bytes);
+	return or_die(realloc(old, MAX(bytes, (size_t)1)), bytes);
 }
 
 void *mem_grow(void *old, size_t old_bytes, size_t bytes)
@@ -103,6 +143,8 @@ char *mem_printf(const char *format, ...)
 	va_start(args, format);
 	va_copy(again, args);
 	int length = vsnprintf(NULL, 0, format, args);
+	if (length < 0)
+		mem_run_out(0);
 	char *text = mem_alloc((size_t)length + 1);
 	vsnprintf(text, (size_t)length + 1, format, again);
 	va_end(again);
@@ -115,7 +157,7 @@ void vec_grow_(void **at, uint32_t *room, size_t item_bytes, uint32_t need)
 	uint32_t wanted = *room < 8 ? 8 : *room;
 	while (wanted < need) {
 		if (wanted > UINT32_MAX / 2)
-			or_die(NULL, SIZE_MAX);
+			mem_run_out(SIZE_MAX);
 		wanted *= 2;
 	}
 	*at = mem_realloc(*at, wanted * item_bytes);

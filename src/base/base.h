@@ -4,6 +4,7 @@
 
 #include <troupe/base.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,31 @@
 troupe_status fail(struct troupe_error *error, troupe_status status, const char *format, ...) TROUPE_PRINTF(3, 4);
 troupe_status fail_v(struct troupe_error *error, troupe_status status, const char *format, va_list args);
 
-/* Memory. Running out of it is not survivable half-way through a step, so these end the process with a message. */
+/* A system call that a signal interrupted is made again; not for close(). */
+#define AGAIN(call)                                                                                                    \
+	({                                                                                                             \
+		__typeof__(call) result_;                                                                              \
+		do                                                                                                     \
+			result_ = (call);                                                                              \
+		while (result_ == -1 && errno == EINTR);                                                               \
+		result_;                                                                                               \
+	})
+
+/* Memory. A step that cannot get memory cannot be finished, undone or told of, and the libraries below do not always
+ * notice. So when memory runs out the process ends at once: one line on standard error, "troupe: out of memory (N
+ * bytes)", and MEM_EXIT_STATUS, by _exit(). A file that was being replaced is the old one then, a recording ends with
+ * the last state in it. */
+enum { MEM_EXIT_STATUS = 4 };
+/* Ends the process in this way: for memory that something else was refused. bytes: 0 when not known. */
+void mem_run_out(size_t bytes) __attribute__((noreturn));
+/* pthread_create() says the same when there is no memory for a stack and when there are too many threads. Given what it
+ * returned, ends the process if it was memory. */
+void mem_check_thread(int code);
+/* From now on malloc() may return NULL to the calling thread for more than so many bytes, and C++ throw: what runs is
+ * asked for any amount by hostile files, and knows what to do. SIZE_MAX: no more. In a program that only uses the
+ * library malloc() does as it likes. */
+void mem_refuse_above(size_t bytes);
+bool mem_is_refusable(size_t bytes);
 void *mem_alloc(size_t bytes);              /* zeroed */
 void *mem_alloc_lines(size_t bytes);        /* zeroed, on a cache line's boundary; free() it */
 void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */

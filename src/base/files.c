@@ -2,13 +2,9 @@
 
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct files_entry *find(struct files *files, const char *path)
 {
@@ -134,60 +130,4 @@ void files_unpack(struct files *files, struct unpack *in)
 		free(path);
 	}
 	files->closed = true;
-}
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
-static bool put(int file, const char *bytes, size_t count)
-{
-	while (count) {
-		ssize_t written = write(file, bytes, count);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		count -= (size_t)written;
-	}
-	return !fsync(file);
-}
-
-static void sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? mem_printf("%.*s", (int)MAX(slash - path, 1), path) : mem_strdup(".");
-	int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (file >= 0) {
-		(void)fsync(file); /* as much as the file system will promise */
-		close(file);
-	}
-	free(folder);
-}
-
-troupe_status files_write(const char *path, const char *bytes, size_t count, struct troupe_error *error)
-{
-	char *name = mem_printf("%s.XXXXXX", path);
-	int file = mkostemp(name, O_CLOEXEC);
-	bool good = file >= 0 && put(file, bytes, count);
-	int why = errno;
-	if (file >= 0) {
-		mode_t mask = umask(0);
-		umask(mask);
-		(void)fchmod(file, 0666 & ~mask);
-		if (close(file) && good) {
-			good = false;
-			why = errno;
-		}
-		if (good && rename(name, path)) {
-			good = false;
-			why = errno;
-		}
-		if (!good)
-			unlink(name);
-	}
-	free(name);
-	if (!good)
-		return fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(why));
-	sync_folder(path);
-	return TROUPE_OK;
 }

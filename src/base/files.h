@@ -38,7 +38,4 @@ void files_pack(const struct files *files, struct text *out);
 /* Into an empty set, which is then closed. */
 void files_unpack(struct files *files, struct unpack *in);
 
-/* Replaces a file as a whole: whoever reads it, also after a crash, sees the old one or the new one. */
-troupe_status files_write(const char *path, const char *bytes, size_t count, struct troupe_error *error);
-
 #endif

@@ -2,12 +2,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
@@ -15,6 +18,8 @@ static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 static void make_c_locale(void)
 {
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	if (!c_locale)
+		mem_run_out(0);
 }
 
 static locale_t numbers_locale(void)
@@ -49,6 +54,8 @@ void text_add(struct text *text, const char *format, ...)
 	va_start(args, format);
 	va_copy(again, args);
 	int length = vsnprintf(NULL, 0, format, args);
+	if (length < 0)
+		mem_run_out(0);
 	reserve(text, (size_t)length);
 	vsnprintf(text->at + text->count, (size_t)length + 1, format, again);
 	text->count += (size_t)length;
@@ -161,29 +168,84 @@ int text_doubles(const char *text, double *ret_values, int max)
 	return count;
 }
 
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+enum { READ_BYTES = 1 << 16 };
+
+struct reading {
+	const char *path;
+	int file;
+	bool plain;
+	size_t expected; /* bytes of a plain file, when it was opened; 0: it does not say (as in /proc) */
+	size_t bytes_max;
+	const char *beginning;
+	struct text text;
+};
+
+static troupe_status open_to_read(struct reading *r, struct troupe_error *error)
+{
+	struct stat info;
+	r->file = AGAIN(open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+	if (r->file < 0 || AGAIN(fstat(r->file, &info)))
+		return fail(error, TROUPE_EIO, "%s: cannot open: %s", r->path, strerror(errno));
+	if (S_ISDIR(info.st_mode))
+		return fail(error, TROUPE_EIO, "%s: is a folder: expected a file", r->path);
+	r->plain = S_ISREG(info.st_mode);
+	r->expected = r->plain ? (size_t)info.st_size : 0;
+	return r->expected > r->bytes_max
+		       ? fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", r->path, r->bytes_max)
+		       : TROUPE_OK;
+}
+
+/* A device may go on for ever. Whether what it gives can be refused already. */
+static bool is_hopeless(const struct reading *r, size_t from)
+{
+	const char *at = r->text.at + from, *end = r->text.at + r->text.count;
+	if (r->beginning)
+		return memcmp(r->text.at, r->beginning, MIN(strlen(r->beginning), r->text.count)) != 0;
+	return !r->plain && at < end && !*at && !memcmp(at, at + 1, (size_t)(end - at) - 1);
+}
+
+static troupe_status read_all(struct reading *r, struct troupe_error *error)
+{
+	for (;;) {
+		/* of a file that says how long it is all, and a byte more that must not be there */
+		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : READ_BYTES;
+		reserve(&r->text, part);
+		ssize_t got = AGAIN(read(r->file, r->text.at + from, part));
+		if (got < 0)
+			return fail(error, TROUPE_EIO, "%s: cannot read: %s", r->path, strerror(errno));
+		r->text.count += (size_t)got;
+		r->text.at[r->text.count] = '\0';
+		if (r->text.count > r->bytes_max)
+			return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", r->path, r->bytes_max);
+		if (!got ? r->expected && r->text.count < r->expected : r->expected && r->text.count > r->expected)
+			return fail(error, TROUPE_EIO, "%s: changed while it was read", r->path);
+		if (!got || is_hopeless(r, from))
+			return TROUPE_OK;
+	}
+}
+
+troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+	size_t *ret_bytes, struct troupe_error *error)
+{
+	struct reading r = {.path = path, .bytes_max = bytes_max, .beginning = beginning};
+	troupe_status status = open_to_read(&r, error);
+	if (!status)
+		status = read_all(&r, error);
+	if (r.file >= 0)
+		(void)close(r.file);
+	if (status) {
+		text_fini(&r.text);
+		return status;
+	}
+	*ret_text = mem_realloc(r.text.at, r.text.count + 1); /* many files are kept */
+	*ret_bytes = r.text.count;
+	return TROUPE_OK;
+}
+
 troupe_status text_read_file(
 	const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error)
 {
-	FILE *file = fopen(path, "rb");
-	if (!file)
-		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
-	struct text text = {0};
-	char buffer[16384];
-	size_t got;
-	while ((got = fread(buffer, 1, sizeof buffer, file)) > 0 && text.count <= bytes_max)
-		text_add_bytes(&text, buffer, got);
-	bool bad = ferror(file) != 0;
-	int why = errno;
-	fclose(file);
-	if (bad || text.count > bytes_max) {
-		text_fini(&text);
-		if (bad)
-			return fail(error, TROUPE_EIO, "%s: cannot read: %s", path, strerror(why));
-		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
-	}
-	if (!text.at)
-		text_add_bytes(&text, "", 0);
-	*ret_text = text.at;
-	*ret_bytes = text.count;
-	return TROUPE_OK;
+	return text_read_file_of(path, NULL, bytes_max, ret_text, ret_bytes, error);
 }

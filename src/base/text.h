@@ -27,8 +27,15 @@ bool text_bool(const char *text, bool *ret_value); /* true false 1 0, any case *
 /* Up to max numbers separated by blanks; the count, or -1 when a word is not a number or there are more than max. */
 int text_doubles(const char *text, double *ret_values, int max);
 
-/* The whole file, terminated. *ret_bytes does not count the terminator. Free with free(). */
+/* The whole file, terminated. *ret_bytes does not count the terminator. Free with free().
+ *
+ * A pipe or a device is read to its end. Blocks as long as it gives nothing. One that goes on with nothing but zero
+ * bytes is not read on. TROUPE_EIO: it cannot be read, is a folder, or changed while it was read. TROUPE_ELIMIT: it is
+ * larger than bytes_max. */
 troupe_status text_read_file(
 	const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error);
+/* Likewise. One that does not begin so is not read on: the caller has to look, and to refuse it. */
+troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+	size_t *ret_bytes, struct troupe_error *error);
 
 #endif

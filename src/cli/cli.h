@@ -11,8 +11,10 @@ enum cli_exit {
 	CLI_BAD_INPUT = 1, /* world, commands, configuration; or output that cannot be written */
 	CLI_BAD_USAGE = 2,
 	CLI_PEER_LOST = 3,
-	CLI_BROKEN = 4, /* internal error, or a model that diverged */
+	CLI_BROKEN = 4,     /* internal error, out of memory, or a model that diverged */
+	CLI_INCOMPLETE = 5, /* a recording that is the same as far as it can be read, but is cut off or damaged */
 };
+_Static_assert((int)CLI_BROKEN == (int)MEM_EXIT_STATUS, "running out of memory ends the process below the command");
 
 /* Each takes what follows its name on the command line and returns the exit status. */
 int cli_run(int argc, char **argv);

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/signals.h"
 
 #include <troupe/server.h>
 
@@ -49,15 +50,28 @@ int cli_exit_status(troupe_status status)
 	return CLI_BROKEN;
 }
 
+/* One line, in one piece. */
+static void say(const char *first, const char *second, const char *text)
+{
+	const struct outfile_options options = {.haste = signals_haste};
+	struct text line = {0};
+	text_add(&line, "%s%s%s\n", first, second, text);
+	fflush(stdout); /* so that the two come in order where both go to one place */
+	(void)outfile_put(STDERR_FILENO, line.at, line.count, &options);
+	text_fini(&line);
+}
+
 void cli_complain(const char *command, const char *format, ...)
 {
 	struct troupe_error error;
+	char name[40] = "troupe: ";
 	va_list args;
 	va_start(args, format);
 	fail_v(&error, TROUPE_EINVAL, format, args);
 	va_end(args);
-	fflush(stdout); /* so that the two come in order where both go to one place */
-	fprintf(stderr, "troupe%s%s: %s\n", command ? " " : "", command ? command : "", error.text);
+	if (command)
+		(void)snprintf(name, sizeof name, "troupe %s: ", command);
+	say(name, "", error.text);
 }
 
 static bool coloured(void)
@@ -70,19 +84,16 @@ void cli_finding(enum sdf_severity severity, const char *text)
 {
 	const char *word = severity == SDF_ERROR ? "error:" : "warning:";
 	const char *colour = severity == SDF_ERROR ? "\033[1;31m" : "\033[1;33m";
-	fflush(stdout);
-	if (coloured())
-		fprintf(stderr, "%s%s\033[0m %s\n", colour, word, text);
-	else
-		fprintf(stderr, "%s %s\n", word, text);
+	char coloured_word[40];
+	(void)snprintf(coloured_word, sizeof coloured_word, "%s%s\033[0m", colour, word);
+	say(coloured() ? coloured_word : word, " ", text);
 }
 
 void cli_ignored(const char *text)
 {
 	struct troupe_error line; /* names come from files */
 	(void)fail(&line, TROUPE_EWORLD, "%s", text);
-	fflush(stdout);
-	fprintf(stderr, "ignored: %s\n", line.text);
+	say("ignored: ", "", line.text);
 }
 
 bool cli_load(
@@ -123,8 +134,8 @@ static void print_help(void)
 	       "Exit status\n"
 	       "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
 	       "  output that cannot be written; 2 wrong usage; 3 networked mode: a peer\n"
-	       "  was lost, did not come, or turned this one away; 4 internal error, or a model\n"
-	       "  diverged\n");
+	       "  was lost, did not come, or turned this one away; 4 internal error, out of\n"
+	       "  memory, or a model diverged; 5 a recording that was cut off or is damaged\n");
 }
 
 static int complain_of_command(const char *word)
@@ -172,7 +183,8 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
 	fill_standard_files();
-	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write() */
+	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write(), */
+	signal(SIGXFSZ, SIG_IGN); /* and so is a file that is larger than the limit */
 	int status = dispatch(argc, argv);
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE) {

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { END_MS = 500, END_LOOK_US = 5000 };
+enum { END_MS = 500, END_LOOK_US = 5000, LEAVE_MS = 900 };
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
@@ -170,17 +169,16 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 
 /* --- being a secondary -------------------------------------------------------------------------------------------- */
 
-static _Atomic(struct troupe_secondary *) interrupted; /* set while it runs */
-static _Atomic bool of_terminal;                       /* a terminal's signals are caught as well */
-
-/* The second one kills, whichever it is. */
-static void on_signal(int number)
+static void stop_secondary(void *ctx)
 {
-	struct troupe_secondary *secondary = atomic_load(&interrupted);
-	(void)number;
-	if (secondary)
-		troupe_secondary_stop(secondary);
-	signals_set(SIG_DFL, atomic_load(&of_terminal));
+	troupe_secondary_stop(ctx);
+}
+
+/* It has nothing to save, and those whom it leaves find that out. */
+static void leave(void *ctx)
+{
+	(void)ctx;
+	_exit(CLI_DONE);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -220,19 +218,20 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		cli_complain("run", "--network-socket: %lld is no socket", (long long)settings->socket);
 		return CLI_BAD_USAGE;
 	}
+	if (started_here)
+		signals_leave_terminal();
+	signals_unwatch();
+	signals_watch(LEAVE_MS, leave, NULL);
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
-		/* one that was started here leaves it to its primary what a terminal's signals mean */
-		atomic_store(&interrupted, secondary);
-		atomic_store(&of_terminal, !started_here);
-		signals_set(on_signal, !started_here);
+		signals_tell(stop_secondary, secondary);
 		status = troupe_secondary_run(secondary, &error);
-		signals_set(SIG_DFL, !started_here);
-		atomic_store(&interrupted, NULL);
+		signals_tell(NULL, NULL);
 	}
 	if (status && (!started_here || verbosity >= 1))
 		cli_complain("run", "%s", error.text);
 	troupe_secondary_destroy(secondary);
+	signals_unwatch();
 	return network_exit_status(status);
 }
 

@@ -1,30 +1,22 @@
 #include "cli/output.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 16, LINE_BYTES = 2048 };
 
-void output_init(struct output *output, int file)
+void output_init(struct output *output, int file, outfile_haste_fn haste)
 {
-	*output = (struct output){.file = file, .buffer = mem_alloc(BUFFER_BYTES)};
+	*output = (struct output){.file = file, .haste = haste, .buffer = mem_alloc(BUFFER_BYTES)};
 	pthread_mutex_init(&output->guard, NULL);
 }
 
 static void write_all(struct output *output, const char *at, size_t count)
 {
-	while (count && !output->error) {
-		ssize_t written = write(output->file, at, count);
-		if (written < 0) {
-			output->error = errno == EINTR ? 0 : errno;
-			continue;
-		}
-		at += written;
-		count -= (size_t)written;
-	}
+	const struct outfile_options options = {.haste = output->haste};
+	if (!output->error)
+		output->error = outfile_put(output->file, at, count, &options);
 }
 
 /* guard is held in the two below */

@@ -1,11 +1,12 @@
 /* Lines on standard output, buffered, whole whoever writes them.
  *
  * Thread: any; a mutex guards the buffer. Lines come between steps, so what waits for it is at worst one step. When
- * the reader is slow, whoever writes waits; when it has gone, output_failed() says so and what follows is dropped. */
+ * the reader is slow, the writer waits, until it is in haste; when the reader has gone, or is not waited for any more,
+ * output_failed() says so and what follows is dropped. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "base/base.h"
+#include "base/outfile.h"
 
 #include <pthread.h>
 
@@ -14,10 +15,12 @@ struct output {
 	char *buffer;
 	size_t count;
 	int file;
-	int error; /* errno of the first write that failed; 0: none */
+	outfile_haste_fn haste;
+	int error; /* errno of the first write that failed, for outfile_why(); 0: none */
 };
 
-void output_init(struct output *output, int file);
+/* haste may be NULL. */
+void output_init(struct output *output, int file, outfile_haste_fn haste);
 /* A line; the newline is added, control characters in it become '?'. */
 void output_line(struct output *output, const char *format, ...) TROUPE_PRINTF(2, 3);
 void output_text(struct output *output, const char *text);

@@ -50,9 +50,10 @@ static const struct options_command command = {
 		 "it. Stops at the first that differs, and names the first entity of it that does, with its recorded "
 		 "value and the one found. A recording that was cut off, or damaged, is compared up to there.",
 	.after = "Exit status\n"
-		 "  0 all that could be compared is the same; 1 it differs, or the recording\n"
+		 "  0 all of it is the same, or up to --until-step; 1 it differs, or the recording\n"
 		 "  cannot be read; 2 wrong usage; 3 a secondary of --transport tcp was lost;\n"
-		 "  4 internal error, or a model diverged\n",
+		 "  4 internal error, out of memory, or a model diverged; 5 the recording was cut\n"
+		 "  off or is damaged, and all that could be compared is the same\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };
@@ -92,10 +93,15 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 
 static void print_same(const struct settings *settings, const struct troupe_replay *replay)
 {
-	if (replay->end == TROUPE_REPLAY_CUT)
-		printf("%s: cut off after step %" PRIu64 ": ", settings->recording, replay->step);
-	if (replay->end == TROUPE_REPLAY_DAMAGED)
-		printf("%s: damaged after step %" PRIu64 ": ", settings->recording, replay->step);
+	const char *how = replay->end == TROUPE_REPLAY_CUT       ? "cut off"
+			  : replay->end == TROUPE_REPLAY_DAMAGED ? "damaged"
+								 : NULL;
+	if (how && !replay->hashes) {
+		printf("%s: %s before its first state: nothing to compare\n", settings->recording, how);
+		return;
+	}
+	if (how)
+		printf("%s: %s after step %" PRIu64 ": ", settings->recording, how, replay->step);
 	printf("%" PRIu64 " steps, %" PRIu64 " hashes compared: all the same%s\n", replay->step - replay->begin,
 		replay->hashes, replay->failed ? " (the run that was recorded failed after them)" : "");
 }
@@ -104,7 +110,8 @@ static int print_result(const struct settings *settings, const struct troupe_rep
 {
 	if (replay->end != TROUPE_REPLAY_DIFFERS) {
 		print_same(settings, replay);
-		return CLI_DONE;
+		bool whole = replay->end == TROUPE_REPLAY_WHOLE || replay->end == TROUPE_REPLAY_LIMIT;
+		return whole ? CLI_DONE : CLI_INCOMPLETE;
 	}
 	printf("step %" PRIu64 ": ", replay->step);
 	if (replay->hashes > 1)

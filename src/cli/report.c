@@ -1,62 +1,9 @@
 #include "cli/report.h"
 
-#include "base/files.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* --- to a file ---------------------------------------------------------------------------------------------------- */
-
-/* Not a file that can be replaced: a device, a pipe. Those are written to as they are. */
-static bool is_special(const char *path)
-{
-	struct stat stat_buffer;
-	return !stat(path, &stat_buffer) && !S_ISREG(stat_buffer.st_mode);
-}
-
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	if (!slash)
-		return mem_strdup(".");
-	return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
-}
-
-troupe_status report_check(const char *path, struct troupe_error *error)
-{
-	struct stat stat_buffer;
-	if (!stat(path, &stat_buffer) && S_ISDIR(stat_buffer.st_mode))
-		return fail(error, TROUPE_EIO, "%s: cannot write: is a folder", path);
-	char *folder = is_special(path) ? mem_strdup(path) : folder_of(path);
-	bool good = !access(folder, W_OK);
-	int why = errno;
-	free(folder);
-	return good ? TROUPE_OK : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(why));
-}
-
-static bool put(FILE *file, const char *report)
-{
-	bool good = file && fputs(report, file) >= 0;
-	int why = errno;
-	if (file && fclose(file) && good) {
-		why = errno;
-		good = false;
-	}
-	errno = why;
-	return good;
-}
-
-troupe_status report_write(const char *path, const char *report, struct troupe_error *error)
-{
-	if (!is_special(path))
-		return files_write(path, report, strlen(report), error);
-	return put(fopen(path, "w"), report) ? TROUPE_OK
-					     : fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(errno));
-}
 
 /* --- for people --------------------------------------------------------------------------------------------------- */
 

@@ -3,22 +3,22 @@
 #include "cli/network.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/outputs.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/status.h"
 
 #include <troupe/record.h>
 
+#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20 };
+enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
 
 struct settings {
 	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs;
@@ -246,7 +246,8 @@ static const struct options_command command = {
 		 "  command that could not be obeyed, or output that cannot be written; 2 wrong\n"
 		 "  usage; 3 in networked mode: a peer was lost, left or sent what is not valid,\n"
 		 "  not all came within --network-wait, or this secondary was turned away (one\n"
-		 "  too many, too late, another version); 4 internal error, or a model diverged\n",
+		 "  too many, too late, another version); 4 internal error, out of memory, or a\n"
+		 "  model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };
@@ -255,6 +256,7 @@ struct saving {        /* one --save-at or --save-every */
 	uint64_t step; /* or every so many */
 	bool every;
 	const char *file;
+	bool failing; /* its last state could not be saved */
 };
 
 struct run {
@@ -269,8 +271,9 @@ struct run {
 	enum network_mode mode;
 	struct children children;
 	uint64_t begun_at; /* step */
-	uint32_t warnings, refusals;
+	uint32_t warnings, refusals, unsaved;
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
+	struct troupe_error unsaved_why;                                         /* the first */
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -349,33 +352,43 @@ static void on_watch(void *ctx)
 	status_draw(&run->status, run->server);
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------ */
+/* --- being stopped ------------------------------------------------------------------------------------------------ */
 
-static _Atomic(struct troupe_server *) interrupted_server; /* set while it runs */
-
-/* The second signal kills: a run that does not end can still be ended. */
-static _Atomic bool was_interrupted;
-
-static void on_signal(int number)
+static void stop_server(void *ctx)
 {
-	(void)number;
-	atomic_store(&was_interrupted, true);
-	struct troupe_server *server = atomic_load(&interrupted_server);
-	if (server)
-		troupe_server_stop(server);
-	signals_set(SIG_DFL, true);
+	troupe_server_stop(ctx);
 }
 
-static void catch_signals(struct troupe_server *server)
+/* Without memory and stdio, which the thread that was interrupted may be in. */
+static void say_at_once(const char *text)
 {
-	atomic_store(&interrupted_server, server);
-	signals_set(on_signal, true);
+	const struct outfile_options hurried = {.haste = signals_haste};
+	char line[TROUPE_ERROR_TEXT_BYTES + 80];
+	int count = snprintf(line, sizeof line, "troupe run: %s\n", text);
+	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &hurried);
 }
 
-static void release_signals(void)
+/* In the middle of loading, in a signal handler: there is no world yet that could be saved or reported on. */
+static void leave_loading(void *ctx)
 {
-	signals_set(SIG_DFL, true);
-	atomic_store(&interrupted_server, NULL);
+	static const char report[] =
+		"{\n  \"iterations\": 0,\n  \"sim_time\": 0,\n  \"stopped\": \"while loading\"\n}\n";
+	const struct run *run = ctx;
+	const struct settings *settings = &run->settings;
+	const struct outfile_options hurried = {.haste = signals_haste};
+	struct troupe_error error;
+	troupe_status status = TROUPE_OK;
+	if (settings->report && !strcmp(settings->report, "-"))
+		(void)outfile_put(STDOUT_FILENO, report, sizeof report - 1, &hurried);
+	else if (settings->report)
+		status = outfile_replace(settings->report, report, sizeof report - 1, &hurried, &error);
+	if (settings->verbosity >= 1)
+		say_at_once(settings->network.save_on_stop
+				    ? "0 steps, 0 s simulated: stopped while the world was loaded, so no state is saved"
+				    : "0 steps, 0 s simulated: stopped while the world was loaded");
+	if (status)
+		say_at_once(error.text);
+	_exit(cli_exit_status(status));
 }
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
@@ -391,7 +404,7 @@ static troupe_status read_saving(
 		(ret_saving->every && !ret_saving->step))
 		return fail(error, TROUPE_ECOMMAND, "--%s: '%.80s': expected a whole number and a file", option, text);
 	ret_saving->file = blank + 1;
-	return report_check(ret_saving->file, error);
+	return TROUPE_OK;
 }
 
 static troupe_status read_savings(struct run *run, struct troupe_error *error)
@@ -413,9 +426,7 @@ static troupe_status read_savings(struct run *run, struct troupe_error *error)
 static troupe_status save(
 	struct run *run, const struct saving *saving, uint64_t step, bool stopped, struct troupe_error *error)
 {
-	const char *mark = saving->every ? strstr(saving->file, "%s") : NULL;
-	char *path = mark ? mem_printf("%.*s%" PRIu64 "%s", (int)(mark - saving->file), saving->file, step, mark + 2)
-			  : mem_strdup(saving->file);
+	char *path = saving->every ? outputs_name(saving->file, step) : mem_strdup(saving->file);
 	troupe_status status = troupe_server_save(run->server, path, error);
 	if (!status && stopped && run->settings.verbosity >= 1)
 		cli_complain("run", "%s: the state of step %" PRIu64 ", from which --resume goes on", path, step);
@@ -423,9 +434,39 @@ static troupe_status save(
 	return status;
 }
 
+/* What was saved before stays, and the run goes on: it may be worth more than one of its states. */
+static void count_unsaved(struct run *run, struct saving *saving, const struct troupe_error *error)
+{
+	struct troupe_error text;
+	if (signals_asked() && strstr(error->text, outfile_why(ECANCELED))) {
+		if (run->settings.verbosity >= 1)
+			cli_complain("run", "%s", error->text);
+		return;
+	}
+	if (!run->unsaved++)
+		run->unsaved_why = *error;
+	(void)fail(&text, error->status, "%s; the run goes on", error->text);
+	if (!saving->failing) /* a disk that is full may stay so for long */
+		on_warning(run, text.text);
+}
+
 static bool due(const struct saving *saving, uint64_t step)
 {
 	return saving->every ? step && step % saving->step == 0 : step == saving->step;
+}
+
+static void save_due(struct run *run, uint64_t step)
+{
+	struct troupe_error error;
+	for (uint32_t i = 0; i < run->savings.count; i++) {
+		struct saving *saving = &run->savings.at[i];
+		if (!due(saving, step))
+			continue;
+		troupe_status status = save(run, saving, step, false, &error);
+		if (status)
+			count_unsaved(run, saving, &error);
+		saving->failing = status;
+	}
 }
 
 /* The next step after this one at which something is to be saved; UINT64_MAX: none. */
@@ -447,12 +488,8 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 	uint64_t iterations = (uint64_t)run->settings.iterations;
 	uint64_t step = troupe_server_progress(run->server).steps, resumed = step;
 	for (;;) {
-		for (uint32_t i = 0; i < run->savings.count; i++)
-			if (due(&run->savings.at[i], step) && (step != resumed || !run->settings.resume)) {
-				troupe_status status = save(run, &run->savings.at[i], step, false, error);
-				if (status)
-					return status;
-			}
+		if (step != resumed || !run->settings.resume)
+			save_due(run, step);
 		uint64_t next = next_saving(run, step);
 		bool last = next == UINT64_MAX || (iterations && next > iterations);
 		struct troupe_limits limits = {last ? iterations : next, run->settings.until_s};
@@ -560,6 +597,51 @@ static const char *find_commands(struct run *run)
 	return path;
 }
 
+/* All files that the run is going to write. */
+static troupe_status check_outputs(const struct run *run, struct troupe_error *error)
+{
+	const struct settings *settings = &run->settings;
+	struct outputs outputs = {0};
+	outputs_add(&outputs, OUTPUT_INPUT, "the world", settings->world);
+	outputs_add(&outputs, OUTPUT_INPUT, "--commands", settings->commands);
+	outputs_add(&outputs, OUTPUT_INPUT, "--config", settings->config);
+	outputs_add(&outputs, OUTPUT_STATE_READ, "--resume", settings->resume);
+	outputs_add(&outputs, OUTPUT_OWN, "--report",
+		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
+	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
+	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
+	for (uint32_t i = 0; i < run->savings.count; i++)
+		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
+			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);
+	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop", settings->network.save_on_stop);
+	troupe_status status = outputs_check(&outputs, error);
+	outputs_fini(&outputs);
+	return status;
+}
+
+/* The name of a state that nobody named; free() it. */
+static char *default_pattern(const struct run *run)
+{
+	char *pattern = mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
+	for (char *at = pattern; *at; at++)
+		if (*at == '/')
+			*at = '_';
+	return pattern;
+}
+
+static troupe_status check_default(const struct run *run, struct troupe_error *error)
+{
+	struct outputs outputs = {0};
+	if (run->settings.network.save_on_stop || run->mode == NETWORK_NONE)
+		return TROUPE_OK;
+	char *pattern = default_pattern(run);
+	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop", pattern);
+	troupe_status status = outputs_check(&outputs, error);
+	outputs_fini(&outputs);
+	free(pattern);
+	return status;
+}
+
 /* All that can be refused before the first step is refused here. */
 static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
@@ -567,12 +649,10 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	troupe_status status = TROUPE_OK;
 	if (settings->commands)
 		status = commands_read(find_commands(run), &run->commands, error);
-	if (!status && settings->report && strcmp(settings->report, "-"))
-		status = report_check(settings->report, error);
-	if (!status && settings->network.save_on_stop)
-		status = report_check(settings->network.save_on_stop, error);
 	if (!status)
 		status = read_savings(run, error);
+	if (!status)
+		status = check_outputs(run, error);
 	if (status)
 		return status;
 	status = create_server(run, error);
@@ -580,6 +660,8 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
 	if (!status)
 		status = check_warnings(run, error);
+	if (!status)
+		status = check_default(run, error);
 	if (!status)
 		status = commands_queue(&run->commands, run->server, error);
 	return status;
@@ -601,8 +683,8 @@ static void announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
-/* A run that failed has one line to say, but its report is still of use. */
-static troupe_status deliver_report(struct run *run, bool failed, struct troupe_error *error)
+/* A run that failed has one line to say and no summary, but its report is still of use. */
+static troupe_status deliver_report(struct run *run, bool summarized, struct troupe_error *error)
 {
 	const char *path = run->settings.report;
 	troupe_status status = TROUPE_OK;
@@ -610,8 +692,9 @@ static troupe_status deliver_report(struct run *run, bool failed, struct troupe_
 	if (path && !strcmp(path, "-"))
 		output_text(&run->output, report);
 	else if (path)
-		status = report_write(path, report, error);
-	else if (run->settings.verbosity >= 1 && !failed && !output_failed(&run->output))
+		status = outfile_replace(
+			path, report, strlen(report), &(struct outfile_options){.haste = signals_haste}, error);
+	else if (run->settings.verbosity >= 1 && summarized && !output_failed(&run->output))
 		report_summarize(report, stderr);
 	free(report);
 	return status;
@@ -643,64 +726,78 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 	uint64_t step = troupe_server_progress(run->server).steps;
 	if (!given && step == run->begun_at) /* nothing has come of it yet */
 		return TROUPE_OK;
-	char *pattern =
-		given ? mem_strdup(given) : mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
-	for (char *at = pattern; !given && *at; at++)
-		if (*at == '/')
-			*at = '_';
+	char *pattern = given ? mem_strdup(given) : default_pattern(run);
 	struct saving saving = {.every = true, .file = pattern};
 	troupe_status status = save(run, &saving, step, true, error);
 	free(pattern);
 	return status;
 }
 
+static troupe_status unsaved_counted(const struct run *run, struct troupe_error *error)
+{
+	return fail(error, run->unsaved_why.status, "%u %s could not be saved, the first: %s", run->unsaved,
+		run->unsaved == 1 ? "state" : "states", run->unsaved_why.text);
+}
+
+/* *ret_stopped: it was told to stop, and did not come to its own end. */
+static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troupe_error *error)
+{
+	run->begun_at = troupe_server_progress(run->server).steps;
+	signals_tell(stop_server, run->server);
+	troupe_status status = run_and_save(run, error);
+	*ret_stopped = signals_asked();
+	signals_tell(NULL, NULL);
+	status_clear(&run->status);
+	if (status == TROUPE_EPEER && *ret_stopped)
+		status = TROUPE_OK; /* all were asked to leave: who was the first does not matter */
+	output_flush(&run->output);
+	return status;
+}
+
+/* Why the run failed goes before why one of its files could not be written, and so on in the order of the calls. */
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
-	bool lines = run->settings.trace || run->settings.hash_every;
+	bool lines = run->settings.trace || run->settings.hash_every, stopped;
 	/* lines and a status line on one terminal would write over each other */
 	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
 	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
-	run->begun_at = troupe_server_progress(run->server).steps;
-	catch_signals(run->server);
-	troupe_status status = run_and_save(run, error);
-	release_signals();
-	status_clear(&run->status);
-	if (status == TROUPE_EPEER && atomic_load(&was_interrupted))
-		status = TROUPE_OK; /* all were asked to leave: who was the first does not matter */
-	output_flush(&run->output);
-	struct troupe_error unsaved;
-	troupe_status saved = status || atomic_load(&was_interrupted) ? save_on_stop(run, &unsaved) : TROUPE_OK;
+	troupe_status status = run_to_end(run, &stopped, error);
+	struct troupe_error later;
+	troupe_status saved = status || stopped ? save_on_stop(run, &later) : TROUPE_OK;
 	if (saved && status)
-		cli_complain("run", "%s", unsaved.text);
-	struct troupe_error late; /* why the run failed goes before why its recording or its report did */
-	troupe_status recorded = troupe_server_end_recording(run->server, status ? &late : error);
-	if (!status && saved) {
-		status = saved;
-		*error = unsaved;
-	}
-	status = status ? status : recorded;
-	troupe_status reported = deliver_report(run, status, status ? &late : error);
+		cli_complain("run", "%s", later.text);
+	else if (saved)
+		*error = later;
+	status = status ? status : saved;
+	bool summarized = !status; /* also when some of its files could not be written */
+	troupe_status next = troupe_server_end_recording(run->server, status ? &later : error);
+	status = status ? status : next;
+	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
-	if (!status && !reported && why)
-		reported = fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(why));
-	if (!status && !reported && run->refusals)
-		reported = refusals_counted(run, error);
-	return status ? status : reported;
+	if (!status && !next && why)
+		next = fail(error, TROUPE_EIO, "standard output: cannot write: %s", outfile_why(why));
+	if (!status && !next && run->unsaved)
+		next = unsaved_counted(run, error);
+	if (!status && !next && run->refusals)
+		next = refusals_counted(run, error);
+	return status ? status : next;
 }
 
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
 	struct troupe_error error;
-	output_init(&run->output, STDOUT_FILENO);
+	output_init(&run->output, STDOUT_FILENO, signals_haste);
 	troupe_status status = prepare(run, &error);
+	signals_unwatch();
 	if (!status) {
 		announce(run);
 		status = go(run, &error);
 	}
 	if (status)
 		cli_complain("run", "%s", error.text);
+	signals_release();
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	output_fini(&run->output);
@@ -771,8 +868,11 @@ int cli_run(int argc, char **argv)
 				  .costs_every = 100,
 				  .network.socket = -1}};
 	int exit_status;
+	signals_catch();
+	signals_watch(LOADING_GRACE_MS, leave_loading, &run);
 	if (options_parse(&command, argc, argv, &run.settings, &run.arena, run.sources, &exit_status))
 		exit_status = run_as_told(&run);
+	signals_unwatch();
 	arena_fini(&run.arena);
 	return exit_status;
 }

@@ -1,25 +1,165 @@
+/* Signals come to any thread at any time, also before there is anything that could be told to stop. So that there was
+ * one is kept (asked), and who comes later is told then.
+ *
+ * Leaving in the middle of work that nobody can interrupt is a matter of another signal, that of a timer, and not of a
+ * thread: it works where that thread would not get a processor or memory, and those who count the threads of a process
+ * count those that simulate. So what leaves must be fit for a handler: no malloc(), no stdio. base/outfile is. */
 #include "cli/signals.h"
 
+#include "base/clock.h"
+
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { LOOK_NS = 10000000 };
+enum watching { OFF, ON, LEAVING };
+
+static atomic_bool asked;
+static bool hangup_ignored; /* when this process was started */
+static bool terminal_left;
+
+static struct target {
+	void (*stop)(void *ctx);
+	void *ctx;
+} target;
+static _Atomic(struct target *) told; /* &target or NULL */
+static atomic_int telling;            /* handlers that use the target */
+
+static struct watch { /* the first three are written while the state is OFF */
+	uint32_t grace_ms;
+	void (*leave)(void *ctx);
+	void *ctx;
+	atomic_int state; /* enum watching: ON -> OFF by the watched thread, ON -> LEAVING by the timer's handler */
+} watch;
+
+/* --- handlers ----------------------------------------------------------------------------------------------------- */
 
 static void set(int number, void (*handler)(int))
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
-	sigemptyset(&action.sa_mask);
-	sigaddset(&action.sa_mask, SIGINT);
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	sigaddset(&action.sa_mask, SIGTERM);
+	sigaddset(&action.sa_mask, SIGINT);
 	sigaddset(&action.sa_mask, SIGHUP);
-	if (number == SIGHUP && !sigaction(SIGHUP, NULL, &old) && old.sa_handler == SIG_IGN)
-		return;
 	sigaction(number, &action, NULL);
 }
 
-void signals_set(void (*handler)(int), bool of_terminal)
+static void set_all(void (*handler)(int))
 {
 	set(SIGTERM, handler);
-	if (!of_terminal)
+	if (terminal_left)
 		return;
 	set(SIGINT, handler);
-	set(SIGHUP, handler);
+	if (!hangup_ignored)
+		set(SIGHUP, handler);
+}
+
+static void set_timer(uint32_t ms)
+{
+	struct itimerval when = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+	(void)setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static void on_timer(int number)
+{
+	int on = ON;
+	(void)number;
+	if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
+		watch.leave(watch.ctx);
+}
+
+static void tell(void)
+{
+	atomic_fetch_add(&telling, 1);
+	struct target *to = atomic_load(&told);
+	if (to)
+		to->stop(to->ctx);
+	atomic_fetch_sub(&telling, 1);
+}
+
+static void on_signal(int number)
+{
+	int code = errno;
+	(void)number;
+	atomic_store(&asked, true);
+	tell();
+	if (atomic_load(&watch.state) == ON)
+		set_timer(watch.grace_ms);
+	set_all(SIG_DFL); /* the second one kills */
+	errno = code;
+}
+
+/* --- being asked -------------------------------------------------------------------------------------------------- */
+
+void signals_catch(void)
+{
+	struct sigaction before;
+	hangup_ignored = !sigaction(SIGHUP, NULL, &before) && before.sa_handler == SIG_IGN;
+	set_all(on_signal);
+}
+
+void signals_leave_terminal(void)
+{
+	set(SIGINT, SIG_IGN);
+	set(SIGHUP, SIG_IGN);
+	terminal_left = true;
+}
+
+void signals_release(void)
+{
+	set_all(SIG_DFL);
+}
+
+bool signals_asked(void)
+{
+	return atomic_load(&asked);
+}
+
+void signals_tell(void (*stop)(void *ctx), void *ctx)
+{
+	atomic_store(&told, NULL);
+	while (atomic_load(&telling)) /* a handler on another thread may still use the last one */
+		clock_sleep_until_ns(clock_now_ns() + LOOK_NS);
+	if (!stop)
+		return;
+	target = (struct target){stop, ctx};
+	atomic_store(&told, &target);
+	if (signals_asked()) /* before it was there to be told */
+		stop(ctx);
+}
+
+enum outfile_haste signals_haste(void *ctx)
+{
+	(void)ctx;
+	return signals_asked() ? OUTFILE_HURRIED : OUTFILE_PATIENT;
+}
+
+/* --- leaving in the middle ---------------------------------------------------------------------------------------- */
+
+void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
+{
+	sigset_t timer;
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
+	watch.grace_ms = grace_ms;
+	watch.leave = leave;
+	watch.ctx = ctx;
+	set(SIGALRM, on_timer);
+	(void)pthread_sigmask(SIG_UNBLOCK, &timer, NULL); /* whoever started this process */
+	atomic_store(&watch.state, ON);
+	if (signals_asked()) /* before it was watched */
+		set_timer(grace_ms);
+}
+
+void signals_unwatch(void)
+{
+	int on = ON;
+	if (atomic_compare_exchange_strong(&watch.state, &on, OFF))
+		set_timer(0);
+	else if (on == LEAVING)
+		for (;;)
+			(void)pause();
 }

@@ -46,13 +46,8 @@ static troupe_status inproc_create(
 	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,
 			TRANSPORT_SECONDARIES_MAX);
-	struct transport *transport = aligned_alloc(64, (sizeof *transport + 63) & ~(size_t)63);
-	struct secondary *secondaries = aligned_alloc(64, options->secondaries * sizeof *secondaries);
-	if (!transport || !secondaries) {
-		free(transport);
-		free(secondaries);
-		return fail(error, TROUPE_ENOMEM, "out of memory");
-	}
+	struct transport *transport = mem_alloc_lines(sizeof *transport);
+	struct secondary *secondaries = mem_alloc_lines(options->secondaries * sizeof *secondaries);
 	*transport = (struct transport){.options = *options, .secondaries = secondaries};
 	for (uint32_t i = 0; i < options->secondaries; i++)
 		secondaries[i] = (struct secondary){0};

@@ -1,6 +1,6 @@
 #include "net/key.h"
 
-#include "base/text.h"
+#include "base/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static troupe_status read_open(int file, const char *path, struct key *ret_key, 
 	troupe_status status = check_file(file, path, error);
 	if (status)
 		return status;
-	ssize_t count = read(file, text, sizeof text);
+	ssize_t count = AGAIN(read(file, text, sizeof text));
 	if (count < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot be read: %s", path, strerror(errno));
 	if (!decode(text, (size_t)count, ret_key))
@@ -81,7 +81,8 @@ static troupe_status read_open(int file, const char *path, struct key *ret_key, 
 
 troupe_status key_read(const char *path, struct key *ret_key, struct troupe_error *error)
 {
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hold us up */
+	/* a pipe is not waited for */
+	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (file < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot be opened: %s", path, strerror(errno));
 	troupe_status status = read_open(file, path, ret_key, error);
@@ -130,7 +131,7 @@ static troupe_status make_folders(const char *path, struct troupe_error *error)
 	troupe_status status = TROUPE_OK;
 	for (char *slash = strchr(copy + 1, '/'); slash && !status; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (mkdir(copy, 0700) && errno != EEXIST && errno != EROFS && errno != EACCES)
+		if (AGAIN(mkdir(copy, 0700)) && errno != EEXIST && errno != EROFS && errno != EACCES)
 			status = fail(error, TROUPE_EIO, "%s: cannot be made: %s", copy, strerror(errno));
 		*slash = '/';
 	}
@@ -138,27 +139,9 @@ static troupe_status make_folders(const char *path, struct troupe_error *error)
 	return status;
 }
 
-static troupe_status write_new(const char *path, const char *text, struct troupe_error *error)
-{
-	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (file < 0 && errno == EEXIST)
-		return fail(error, TROUPE_EIO, "%s: is there already, and is left as it is: remove it first", path);
-	if (file < 0)
-		return fail(error, TROUPE_EIO, "%s: cannot be made: %s", path, strerror(errno));
-	bool good = write(file, text, FILE_BYTES) == FILE_BYTES && !fsync(file);
-	int reason = errno;
-	if (close(file) && good) {
-		good = false;
-		reason = errno;
-	}
-	if (good)
-		return TROUPE_OK;
-	unlink(path); /* ours: it was not there before */
-	return fail(error, TROUPE_EIO, "%s: cannot be written: %s", path, strerror(reason));
-}
-
 troupe_status key_create(const char *path, struct troupe_error *error)
 {
+	struct outfile_options options = {.fresh = true, .mode = 0600};
 	struct key key;
 	char text[FILE_BYTES];
 	troupe_status status = make_folders(path, error);
@@ -167,7 +150,7 @@ troupe_status key_create(const char *path, struct troupe_error *error)
 	if (status)
 		return status;
 	encode(&key, text);
-	status = write_new(path, text, error);
+	status = outfile_replace(path, text, sizeof text, &options, error);
 	explicit_bzero(text, sizeof text);
 	key_forget(&key);
 	return status;

@@ -477,6 +477,7 @@ static troupe_status start(struct transport *transport, struct troupe_error *err
 		failed = pthread_create(&transport->keeper, NULL, run_keeper, transport);
 		transport->has_keeper = !failed;
 	}
+	mem_check_thread(failed);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 

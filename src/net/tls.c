@@ -56,11 +56,11 @@ static void derive(const struct key *key, const char *purpose, unsigned char ret
 {
 	_Static_assert(KEY_BYTES == KEY_MAC_BYTES, "a derived key is as long as a key");
 	unsigned length = 0;
-	/* it fails only for want of memory, or without SHA-256 */
+	/* it fails only for want of memory: OpenSSL without SHA-256 does not do TLS 1.3 either */
 	if (!HMAC(EVP_sha256(), key->bytes, KEY_BYTES, (const unsigned char *)purpose, strlen(purpose), ret_secret,
 		    &length) ||
 		length != KEY_MAC_BYTES)
-		abort();
+		mem_run_out(0);
 }
 
 struct tls_mac {
@@ -78,7 +78,7 @@ struct tls_mac *tls_mac_create(const struct key *key)
 	EVP_MAC_free(hmac);
 	derive(key, "troupe announcement 2", secret);
 	if (!mac->keyed || !EVP_MAC_init(mac->keyed, secret, sizeof secret, params))
-		abort(); /* as in derive() */
+		mem_run_out(0); /* as in derive() */
 	OPENSSL_cleanse(secret, sizeof secret);
 	return mac;
 }
@@ -98,7 +98,7 @@ void tls_mac(struct tls_mac *mac, const void *bytes, size_t count, const void *m
 	if (!EVP_MAC_init(mac->keyed, NULL, 0, NULL) || !EVP_MAC_update(mac->keyed, bytes, count) ||
 		!EVP_MAC_update(mac->keyed, more, more_count) ||
 		!EVP_MAC_final(mac->keyed, ret_mac, &length, KEY_MAC_BYTES) || length != KEY_MAC_BYTES)
-		abort(); /* as in derive() */
+		mem_run_out(0); /* as in derive() */
 }
 
 bool tls_mac_same(const unsigned char a[KEY_MAC_BYTES], const unsigned char b[KEY_MAC_BYTES])
@@ -283,7 +283,7 @@ struct tls *tls_create(struct tls_context *context, int fd, bool is_server)
 	tls->openssl = SSL_new(context->openssl);
 	BIO *bio = BIO_new(context->socket);
 	if (!tls->openssl || !bio)
-		abort(); /* out of memory */
+		mem_run_out(0);
 	BIO_set_data(bio, tls);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(tls->openssl, bio, bio);

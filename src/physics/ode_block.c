@@ -27,12 +27,20 @@ static bool is_inside(const struct ode_block *block, const void *at)
 	return block && (const char *)at >= block->memory && (const char *)at < block->memory + block->bytes;
 }
 
+/* ODE uses what it asked for without a look. */
+static void *or_run_out(void *memory, size_t bytes)
+{
+	if (!memory && bytes)
+		mem_run_out(bytes);
+	return memory;
+}
+
 static void *allocate(size_t bytes)
 {
 	struct ode_block *block = open_block;
 	size_t whole = ode_aligned(bytes);
 	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used)
-		return allocate_else ? allocate_else(bytes) : malloc(bytes);
+		return or_run_out(allocate_else ? allocate_else(bytes) : malloc(bytes), bytes);
 	void *at = block->memory + block->used;
 	block->used += whole;
 	block->live++;
@@ -54,7 +62,7 @@ static void release(void *at, size_t bytes)
 static void *reallocate(void *at, size_t before, size_t bytes)
 {
 	if (!is_inside(open_block, at))
-		return reallocate_else ? reallocate_else(at, before, bytes) : realloc(at, bytes);
+		return or_run_out(reallocate_else ? reallocate_else(at, before, bytes) : realloc(at, bytes), bytes);
 	void *moved = allocate(bytes);
 	memcpy(moved, at, MIN(before, bytes));
 	release(at, before);

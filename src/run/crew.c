@@ -268,6 +268,7 @@ static troupe_status start_threads(struct team *team, struct troupe_error *error
 			continue;
 		}
 		int failed = pthread_create(&team->workers[i].thread, NULL, work, &team->workers[i]);
+		mem_check_thread(failed);
 		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
 				strerror(failed));
@@ -327,9 +328,7 @@ static void set_up_tuning(struct crew *crew)
 troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
 	const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error)
 {
-	struct crew *crew = aligned_alloc(64, (sizeof *crew + 63) & ~(size_t)63);
-	if (!crew)
-		return fail(error, TROUPE_ENOMEM, "out of memory");
+	struct crew *crew = mem_alloc_lines(sizeof *crew);
 	*crew = (struct crew){.watch = *watch, .ops = ops, .team_count = world_count};
 	crew->teams = mem_alloc(world_count * sizeof *crew->teams);
 	uint32_t threads = 0;

@@ -65,6 +65,8 @@ static void stop(struct source *source, troupe_status status, uint32_t line, con
 static void on_error(void *user, xmlErrorPtr xml_error)
 {
 	struct source *source = user;
+	if (xml_error->code == XML_ERR_NO_MEMORY)
+		mem_run_out(0);
 	if (source->status || xml_error->level == XML_ERR_WARNING || harmless(xml_error->code))
 		return;
 	char why[200];
@@ -244,6 +246,36 @@ static size_t most_attributes(const char *text, const char *end)
 	return most;
 }
 
+/* Bytes of a character in the encodings in which a zero byte may be part of one, told as libxml2 tells them. */
+static size_t unit_bytes(const char *text, size_t bytes)
+{
+	static const struct {
+		char bytes[4];
+		size_t count, unit;
+	} starts[] = {{"\0\0\0<", 4, 4}, {"<\0\0\0", 4, 4}, {"\0<\0?", 4, 2}, {"<\0?\0", 4, 2}, {"\xfe\xff", 2, 2},
+		{"\xff\xfe", 2, 2}};
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (bytes >= starts[i].count && !memcmp(text, starts[i].bytes, starts[i].count))
+			return starts[i].unit;
+	return 1;
+}
+
+/* libxml2 takes a zero for the end of the text. The line that has one; 0: none has. */
+static uint32_t line_of_zero(const char *text, size_t bytes)
+{
+	static const char zero[4] = {0};
+	size_t unit = unit_bytes(text, bytes);
+	uint32_t line = 1;
+	if (unit == 1 && !memchr(text, '\0', bytes))
+		return 0;
+	for (size_t at = 0; at + unit <= bytes; at += unit) {
+		if (!memcmp(text + at, zero, unit))
+			return line;
+		line += text[at] == '\n' || text[at + unit - 1] == '\n';
+	}
+	return 0;
+}
+
 static void read_document(struct source *source, const char *text, size_t bytes)
 {
 	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC,
@@ -256,11 +288,8 @@ static void read_document(struct source *source, const char *text, size_t bytes)
 		.entityDecl = on_entity_declaration,
 		.getEntity = on_entity};
 	source->ctxt = xmlNewParserCtxt();
-	if (!source->ctxt) {
-		source->status =
-			fail(source->error, TROUPE_ENOMEM, "%s: the XML parser cannot be started", source->file);
-		return;
-	}
+	if (!source->ctxt)
+		mem_run_out(0);
 	*source->ctxt->sax = handler;
 	source->ctxt->userData = source;
 	/* NOENT: that is, "&amp;" and its like are replaced, in attributes too */
@@ -280,6 +309,9 @@ troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, con
 	if (bytes > SDF_FILE_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
 	struct source source = {.arena = arena, .file = file, .error = error};
+	uint32_t line = line_of_zero(text, bytes);
+	if (line)
+		return fail(error, TROUPE_EWORLD, "%s:%u: a zero byte: expected text", file, line);
 	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:1: an element has too many attributes: expected at most %d", file,
 			ATTRIBUTES_MAX);

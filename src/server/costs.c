@@ -1,44 +1,97 @@
+/* The table is written while the run goes on, so that a run that is killed leaves what it had. Each sample is one
+ * write: its lines are whole. */
 #include "server/costs.h"
 
-#include <errno.h>
+#include "base/outfile.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct costs {
-	FILE *file;
-	bool failed;
+	struct outfile file;
+	struct troupe_error why; /* it could not be written on */
+	struct text lines;       /* of a sample */
+	bool begun;
 };
 
 static const char head[] = "world,step,component,secondary,pin,kind,ns,name\n";
 
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+static void give_up(struct troupe_server *server, const char *why)
+{
+	struct troupe_error text;
+	(void)fail(&server->costs->why, TROUPE_EIO, "%s", why);
+	(void)fail(&text, TROUPE_EIO, "%s: no costs are written any more, the run goes on", why);
+	(void)outfile_close(&server->costs->file);
+	server_warn(server, text.text);
+}
+
+static void write_out(struct troupe_server *server, const char *bytes, size_t count)
+{
+	struct troupe_error text;
+	int code = outfile_write(&server->costs->file, bytes, count);
+	if (!code)
+		return;
+	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", server->def.costs_path, outfile_why(code));
+	give_up(server, text.text);
+}
+
 troupe_status costs_create(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.costs_path;
-	if (!path)
-		return TROUPE_OK;
-	FILE *file = fopen(path, "we");
-	if (!file || fputs(head, file) < 0) {
-		int why = errno;
-		if (file)
-			fclose(file);
-		return fail(error, TROUPE_EIO, "%s: cannot write: %s", path, strerror(why));
-	}
-	server->costs = mem_alloc(sizeof *server->costs);
-	server->costs->file = file;
-	return TROUPE_OK;
+	troupe_status status = path ? outfile_check_stream(path, error) : TROUPE_OK;
+	if (path && !status)
+		server->costs = mem_alloc(sizeof *server->costs);
+	return status;
 }
 
-static void put(struct costs *costs, const struct server_world *world, uint32_t component, uint32_t secondary,
+void costs_begin(struct troupe_server *server)
+{
+	struct outfile_options options = server_options(server);
+	struct costs *costs = server->costs;
+	struct troupe_error why;
+	if (!costs || costs->begun)
+		return;
+	costs->begun = true;
+	if (outfile_open(&costs->file, server->def.costs_path, &options, &why))
+		give_up(server, why.text);
+	else
+		write_out(server, head, strlen(head));
+}
+
+troupe_status costs_end(struct troupe_server *server, struct troupe_error *error)
+{
+	struct costs *costs = server->costs;
+	if (!costs)
+		return TROUPE_OK;
+	costs_begin(server); /* of a run of no steps, too */
+	int code = outfile_close(&costs->file);
+	if (code && !costs->why.status)
+		(void)fail(&costs->why, TROUPE_EIO, "%s: cannot write: %s", server->def.costs_path, outfile_why(code));
+	return costs->why.status ? fail(error, costs->why.status, "%s", costs->why.text) : TROUPE_OK;
+}
+
+void costs_destroy(struct costs *costs)
+{
+	if (!costs)
+		return;
+	(void)outfile_close(&costs->file);
+	text_fini(&costs->lines);
+	free(costs);
+}
+
+/* --- a sample ----------------------------------------------------------------------------------------------------- */
+
+static void put(struct text *out, const struct server_world *world, uint32_t component, uint32_t secondary,
 	uint32_t pin, const char *kind, uint32_t ns, const char *name)
 {
-	if (fprintf(costs->file, "%u,%" PRIu64 ",%u,%u,%u,%s,%u,%s\n", world->index, world->primary.lockstep.number,
-		    component, secondary, pin, kind, ns, name) < 0)
-		costs->failed = true;
+	text_add(out, "%u,%" PRIu64 ",%u,%u,%u,%s,%u,%s\n", world->index, world->primary.lockstep.number, component,
+		secondary, pin, kind, ns, name);
 }
 
-static void put_world(struct costs *costs, struct server_world *world)
+static void put_world(struct text *out, struct server_world *world)
 {
 	const struct scene *scene = world->scene;
 	struct plan *plan = &world->primary.plan;
@@ -47,41 +100,26 @@ static void put_world(struct costs *costs, struct server_world *world)
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (plan->active[m] && plan->roster.now.model[m] != ASSIGN_NONE) {
 			uint32_t ns = world->shared.cost_ns[m];
-			put(costs, world, components[m], world_number(world, plan->roster.now.model[m]),
+			put(out, world, components[m], world_number(world, plan->roster.now.model[m]),
 				plan->model_pin[m], plan->is_mover[m] ? "performer" : "cargo",
 				ns == COST_UNKNOWN ? 0 : ns, scene->models[m].name);
 		}
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		if (plan->loaded[l] && plan->roster.now.level[l] != ASSIGN_NONE)
-			put(costs, world, components[scene->model_count + l],
+			put(out, world, components[scene->model_count + l],
 				world_number(world, plan->roster.now.level[l]), plan->level_pin[l], "level", 0,
 				scene->levels[l].name);
 	free(components);
 }
 
-static void give_up(struct troupe_server *server)
-{
-	char *text = mem_printf("%s: cannot write: no costs are written any more", server->def.costs_path);
-	server_warn(server, text);
-	free(text);
-	costs_destroy(server);
-}
-
 void costs_merged(struct troupe_server *server, uint64_t steps)
 {
-	if (!server->costs || steps % server->def.costs_every)
+	struct costs *costs = server->costs;
+	if (!costs || !outfile_is_open(&costs->file) || steps % server->def.costs_every)
 		return;
+	costs->lines.count = 0;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		put_world(server->costs, &server->worlds[i]);
-	if (server->costs->failed || fflush(server->costs->file))
-		give_up(server);
-}
-
-void costs_destroy(struct troupe_server *server)
-{
-	if (!server->costs)
-		return;
-	fclose(server->costs->file); /* flushed when it was last written */
-	free(server->costs);
-	server->costs = NULL;
+		put_world(&costs->lines, &server->worlds[i]);
+	if (costs->lines.count)
+		write_out(server, costs->lines.at, costs->lines.count);
 }

@@ -11,10 +11,16 @@
 
 #include "server/internal.h"
 
-/* Opens def.costs_path, if there is one. TROUPE_EIO. What fails later ends the table, not the run. */
+/* Looks whether def.costs_path, if there is one, can be written: TROUPE_EIO. The file is not touched yet. */
 troupe_status costs_create(struct troupe_server *server, struct troupe_error *error);
+/* Before the first step: opens the file. Nothing when it has begun. What fails from now on ends the table, not the run:
+ * def.on_warning tells why, and so does costs_end(). */
+void costs_begin(struct troupe_server *server);
 /* All worlds have taken so many steps. */
 void costs_merged(struct troupe_server *server, uint64_t steps);
-void costs_destroy(struct troupe_server *server);
+/* Closes the file. TROUPE_EIO when not all could be written, at any time. */
+troupe_status costs_end(struct troupe_server *server, struct troupe_error *error);
+/* NULL is fine. */
+void costs_destroy(struct costs *costs);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef SERVER_INTERNAL_H
 #define SERVER_INTERNAL_H
 
+#include "base/outfile.h"
 #include "run/crew.h"
 #include "server/observe.h"
 
@@ -44,9 +45,20 @@ struct troupe_server {
 	bool copy;                 /* of a primary's, in a secondary's process: nothing runs by itself */
 	struct costs *costs;       /* costs.h; NULL: not wanted */
 	const struct assign_policy *policy;
+	/* By the thread that writes a file, and by the caller between runs. */
+	uint64_t stop_seen_ns; /* when a writer first saw that it is to stop; 0: it is not */
+	bool was_stopped;      /* the last run ended because of that */
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
+
+/* How long what the server writes may wait, or take: ctx is the server. After troupe_server_stop() nobody waits for the
+ * reader of a pipe, and while the run is not over a file that is being replaced is given up after half a second. */
+enum outfile_haste server_haste(void *ctx);
+static inline struct outfile_options server_options(struct troupe_server *server)
+{
+	return (struct outfile_options){.haste = server_haste, .ctx = server};
+}
 
 /* What troupe_server_create() does. saved: NULL, or a saved state, which becomes the server's, to resume instead of the
  * file def->resume_path, which names it in messages. */

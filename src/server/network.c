@@ -500,6 +500,7 @@ static troupe_status begin(struct network *network, struct troupe_server *server
 	listener_slow_down(network->session.listener, DOOR_ACCEPTS_PER_SECOND);
 	int failed = pthread_create(&network->doorman, NULL, keep_door, network);
 	network->has_doorman = !failed;
+	mem_check_thread(failed);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 

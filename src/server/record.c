@@ -3,15 +3,14 @@
 #include "server/record.h"
 
 #include "base/hash.h"
+#include "base/outfile.h"
+#include "server/costs.h"
 
 #include <troupe/record.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 20 }; /* more than this goes out before the next hash */
 
@@ -24,9 +23,9 @@ struct seen_world {
 };
 
 struct recorder {
-	int file; /* -1: closed */
-	int why;  /* errno of the write that failed; 0: none */
-	bool begun;
+	struct outfile file;
+	struct troupe_error why; /* it could not be written on */
+	bool begun, ended;
 	uint64_t every;
 	uint64_t step;   /* of the last hash */
 	uint64_t chunks; /* so far */
@@ -48,34 +47,34 @@ uint64_t record_checksum(uint64_t kind, uint64_t index, const char *bytes, size_
 
 static bool open_to_write(const struct recorder *recorder)
 {
-	return recorder && recorder->file >= 0;
+	return recorder && !recorder->ended;
 }
 
-static void give_up(struct troupe_server *server)
+static void give_up(struct troupe_server *server, const char *why)
 {
 	struct recorder *recorder = server->recorder;
-	struct text text = {0};
-	text_add(&text, "%s: cannot write: %s: the recording ends at step %" PRIu64 ", the run goes on",
-		server->def.record_path, strerror(recorder->why), recorder->step);
-	(void)close(recorder->file);
-	recorder->file = -1;
-	server_warn(server, text.at);
-	text_fini(&text);
+	struct troupe_error text;
+	(void)fail(&recorder->why, TROUPE_EIO, "%s: the recording ends at step %" PRIu64, why, recorder->step);
+	(void)fail(&text, TROUPE_EIO, "%s, the run goes on", recorder->why.text);
+	(void)outfile_close(&recorder->file);
+	recorder->ended = true;
+	server_warn(server, text.text);
+}
+
+static void give_up_writing(struct troupe_server *server, int code)
+{
+	struct troupe_error text;
+	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", server->def.record_path, outfile_why(code));
+	give_up(server, text.text);
 }
 
 static void flush(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
-	for (size_t at = 0; at < recorder->out.count && !recorder->why;) {
-		ssize_t written = write(recorder->file, recorder->out.at + at, recorder->out.count - at);
-		if (written >= 0)
-			at += (size_t)written;
-		else if (errno != EINTR)
-			recorder->why = errno;
-	}
+	int code = outfile_write(&recorder->file, recorder->out.at, recorder->out.count);
 	recorder->out.count = 0;
-	if (recorder->why)
-		give_up(server);
+	if (code)
+		give_up_writing(server, code);
 }
 
 /* recorder->body as a chunk. */
@@ -135,10 +134,11 @@ static void add_hash(struct troupe_server *server, uint64_t step)
 	pack_u64(&recorder->body, troupe_server_hash(server));
 	for (uint32_t i = 0; i < server->world_count; i++)
 		pack_world(&recorder->body, &server->worlds[i], &recorder->worlds[i]);
-	recorder->step = step;
 	add_chunk(server, RECORD_HASH);
 	if (open_to_write(recorder))
 		flush(server);
+	if (open_to_write(recorder))
+		recorder->step = step;
 }
 
 static uint64_t steps_of(const struct troupe_server *server)
@@ -175,15 +175,21 @@ static void pack_paths(const struct troupe_server *server, struct text *out)
 void record_begin(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
+	struct outfile_options options = server_options(server);
+	struct troupe_error why;
 	if (!open_to_write(recorder) || recorder->begun)
 		return;
 	recorder->begun = true;
+	recorder->step = steps_of(server);
+	if (outfile_open(&recorder->file, server->def.record_path, &options, &why)) {
+		give_up(server, why.text);
+		return;
+	}
 	text_add_bytes(&recorder->out, record_magic, RECORD_MAGIC_BYTES);
 	pack_u64(&recorder->out, RECORD_VERSION);
 	recorder->body.count = 0;
 	pack_paths(server, &recorder->body);
 	server_pack(server, &recorder->body);
-	recorder->step = steps_of(server);
 	add_chunk(server, RECORD_START);
 	if (open_to_write(recorder))
 		add_hash(server, recorder->step);
@@ -248,11 +254,11 @@ troupe_status record_create(struct troupe_server *server, struct troupe_error *e
 	const struct troupe_server_def *def = &server->def;
 	if (!def->record_path)
 		return TROUPE_OK;
-	int file = open(def->record_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (file < 0)
-		return fail(error, TROUPE_EIO, "%s: cannot write: %s", def->record_path, strerror(errno));
+	troupe_status status = outfile_check_stream(def->record_path, error);
+	if (status)
+		return status;
 	struct recorder *recorder = mem_alloc(sizeof *recorder);
-	*recorder = (struct recorder){.file = file, .every = def->record_every, .world_count = server->world_count};
+	*recorder = (struct recorder){.every = def->record_every, .world_count = server->world_count};
 	recorder->files.before = &server->files;
 	recorder->worlds = mem_alloc(server->world_count * sizeof *recorder->worlds);
 	server->recorder = recorder;
@@ -275,28 +281,32 @@ static void end(struct troupe_server *server)
 	add_chunk(server, RECORD_END);
 	if (open_to_write(recorder))
 		flush(server);
-	if (open_to_write(recorder) && close(recorder->file))
-		recorder->why = errno;
-	recorder->file = -1;
+	int code = outfile_close(&recorder->file);
+	recorder->ended = true;
+	if (code)
+		(void)fail(&recorder->why, TROUPE_EIO, "%s: cannot write: %s: the recording ends at step %" PRIu64,
+			server->def.record_path, outfile_why(code), recorder->step);
 }
 
 troupe_status troupe_server_end_recording(struct troupe_server *server, struct troupe_error *error)
 {
 	struct recorder *recorder = server->recorder;
+	struct troupe_error why;
 	if (open_to_write(recorder))
 		end(server);
-	if (recorder && recorder->why)
-		return fail(error, TROUPE_EIO, "%s: cannot write: %s: the recording ends at step %" PRIu64,
-			server->def.record_path, strerror(recorder->why), recorder->step);
-	return TROUPE_OK;
+	troupe_status status = costs_end(server, &why);
+	if (recorder && recorder->why.status)
+		why = recorder->why;
+	else if (!status)
+		return TROUPE_OK;
+	return fail(error, why.status, "%s", why.text);
 }
 
 void record_destroy(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->file >= 0)
-		(void)close(recorder->file);
+	(void)outfile_close(&recorder->file);
 	for (uint32_t i = 0; i < recorder->world_count; i++)
 		vec_free(&recorder->worlds[i].models);
 	free(recorder->worlds);

@@ -3,7 +3,8 @@
  * A file is RECORD_HEAD_BYTES of head, a magic of 16 bytes and the version, and then chunks: kind, bytes that follow,
  * checksum (64 bits each, ../base/pack.h), bytes. The checksum is over kind, place among the chunks, and bytes, so that
  * whatever is cut off, changed or put elsewhere is noticed, and all before it is sound. A RECORD_HASH is written out at
- * once with all before it, so a recording whose writer died ends there.
+ * once with all before it, so a recording whose writer died ends there. So does one that could not be written on; part
+ * of what comes after may stand behind it.
  *
  *   RECORD_START    first, once: count of resource paths, these, each a list with colons; then the state in which the
  *                   run begins, as a file of troupe_server_save()
@@ -37,9 +38,10 @@ uint64_t record_checksum(uint64_t kind, uint64_t index, const char *bytes, size_
 
 /* --- writing (record.c); the thread that has the primaries' part ------------------------------------------------ */
 
-/* Opens def.record_path, if there is one. TROUPE_EIO. What fails later ends the recording, not the run. */
+/* Looks whether def.record_path, if there is one, can be written: TROUPE_EIO. The file is not touched yet. */
 troupe_status record_create(struct troupe_server *server, struct troupe_error *error);
-/* Before the first step: what the run begins with. Nothing when it has begun. */
+/* Before the first step: opens the file and writes what the run begins with. Nothing when it has begun. What fails from
+ * now on ends the recording, not the run: def.on_warning tells why, and so does troupe_server_end_recording(). */
 void record_begin(struct troupe_server *server);
 void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status);
 /* All worlds have taken so many steps. */
@@ -51,13 +53,14 @@ void record_destroy(struct recorder *recorder);
 struct recording {
 	int file;
 	const char *path;
+	int code;       /* errno of a read that failed: RECORDING_FAILED; 0: none */
 	uint64_t left;  /* bytes of the file that are still to be read */
 	uint64_t index; /* of the next chunk */
 	char *bytes;    /* of the chunk read last */
 	size_t room;
 };
 
-enum recording_read { RECORDING_CHUNK, RECORDING_CUT, RECORDING_DAMAGED };
+enum recording_read { RECORDING_CHUNK, RECORDING_CUT, RECORDING_DAMAGED, RECORDING_FAILED };
 
 /* TROUPE_EIO, TROUPE_EWORLD: no recording, or of another version. Close in any case; a zeroed one is none. */
 troupe_status recording_open(struct recording *recording, const char *path, struct troupe_error *error);

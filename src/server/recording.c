@@ -14,9 +14,9 @@ static bool take(struct recording *recording, char *bytes, size_t count)
 	if (count > recording->left)
 		return false;
 	for (size_t at = 0; at < count;) {
-		ssize_t got = read(recording->file, bytes + at, count - at);
-		if (got < 0 && errno == EINTR)
-			continue;
+		ssize_t got = AGAIN(read(recording->file, bytes + at, count - at));
+		if (got < 0)
+			recording->code = errno;
 		if (got <= 0)
 			return false;
 		at += (size_t)got;
@@ -28,7 +28,14 @@ static bool take(struct recording *recording, char *bytes, size_t count)
 static troupe_status check_head(struct recording *recording, struct troupe_error *error)
 {
 	char head[RECORD_HEAD_BYTES];
-	if (!take(recording, head, sizeof head) || memcmp(head, record_magic, RECORD_MAGIC_BYTES) != 0)
+	size_t count = MIN(recording->left, (uint64_t)sizeof head);
+	bool read = take(recording, head, count);
+	/* of one that is cut off in its head, or empty, there is no first chunk */
+	if (read && count < sizeof head && !memcmp(head, record_magic, MIN(count, (size_t)RECORD_MAGIC_BYTES)))
+		return TROUPE_OK;
+	if (recording->code)
+		return fail(error, TROUPE_EIO, "%s: cannot read: %s", recording->path, strerror(recording->code));
+	if (!read || memcmp(head, record_magic, RECORD_MAGIC_BYTES) != 0)
 		return fail(error, TROUPE_EWORLD, "%s: is no recording of troupe's", recording->path);
 	struct unpack in = {head + RECORD_MAGIC_BYTES, head + sizeof head, false};
 	uint64_t version = unpack_u64(&in);
@@ -42,8 +49,9 @@ static troupe_status check_head(struct recording *recording, struct troupe_error
 troupe_status recording_open(struct recording *recording, const char *path, struct troupe_error *error)
 {
 	struct stat info;
-	*recording = (struct recording){.file = open(path, O_RDONLY | O_CLOEXEC), .path = path};
-	if (recording->file < 0 || fstat(recording->file, &info))
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY; /* a pipe is refused, not waited for */
+	*recording = (struct recording){.file = AGAIN(open(path, flags)), .path = path};
+	if (recording->file < 0 || AGAIN(fstat(recording->file, &info)))
 		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: is no file: expected a recording", path);
@@ -51,11 +59,17 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 	return check_head(recording, error);
 }
 
+/* What cannot be had. */
+static enum recording_read missing(const struct recording *recording)
+{
+	return recording->code ? RECORDING_FAILED : RECORDING_CUT;
+}
+
 enum recording_read recording_next(struct recording *recording, uint64_t *ret_kind, struct unpack *ret_body)
 {
 	char head[RECORD_CHUNK_BYTES];
 	if (!take(recording, head, sizeof head))
-		return RECORDING_CUT;
+		return missing(recording);
 	struct unpack in = {head, head + sizeof head, false};
 	uint64_t kind = unpack_u64(&in), count = unpack_u64(&in), checksum = unpack_u64(&in);
 	if (count > RECORD_CHUNK_BYTES_MAX)
@@ -67,7 +81,7 @@ enum recording_read recording_next(struct recording *recording, uint64_t *ret_ki
 		recording->bytes = mem_realloc(recording->bytes, recording->room);
 	}
 	if (!take(recording, recording->bytes, count))
-		return RECORDING_CUT;
+		return missing(recording);
 	if (record_checksum(kind, recording->index++, recording->bytes, count) != checksum)
 		return RECORDING_DAMAGED;
 	*ret_kind = kind;

@@ -210,10 +210,14 @@ static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unp
 	}
 }
 
-static void stop_short(struct replay *replay, enum recording_read read)
+static troupe_status stop_short(struct replay *replay, enum recording_read read, struct troupe_error *error)
 {
+	const struct recording *recording = &replay->recording;
+	if (read == RECORDING_FAILED)
+		return fail(error, TROUPE_EIO, "%s: cannot read: %s", recording->path, strerror(recording->code));
 	replay->result.end = read == RECORDING_CUT ? TROUPE_REPLAY_CUT : TROUPE_REPLAY_DAMAGED;
 	replay->done = true;
+	return TROUPE_OK;
 }
 
 static troupe_status follow(struct replay *replay, struct troupe_error *error)
@@ -225,8 +229,8 @@ static troupe_status follow(struct replay *replay, struct troupe_error *error)
 		enum recording_read read = recording_next(&replay->recording, &kind, &in);
 		if (read == RECORDING_CHUNK)
 			status = take_chunk(replay, kind, &in, error);
-		if (read != RECORDING_CHUNK || in.bad)
-			stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read);
+		if (!status && (read != RECORDING_CHUNK || in.bad))
+			status = stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
 	}
 	return status;
 }
@@ -239,10 +243,8 @@ static troupe_status replay_all(struct replay *replay, const struct troupe_serve
 	if (status)
 		return status;
 	enum recording_read read = recording_next(&replay->recording, &kind, &in);
-	if (read == RECORDING_CUT)
-		return fail(error, TROUPE_EWORLD, "%s: cut off before its first state", def->resume_path);
-	if (read == RECORDING_DAMAGED || kind != RECORD_START)
-		return fail(error, TROUPE_EWORLD, "%s: damaged: its first state", def->resume_path);
+	if (read != RECORDING_CHUNK || kind != RECORD_START)
+		return stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
 	status = begin(replay, def, &in, error);
 	return status ? status : follow(replay, error);
 }

@@ -94,8 +94,9 @@ void server_pack(struct troupe_server *server, struct text *out)
 troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
 {
 	struct text out = {0};
+	struct outfile_options options = server_options(server);
 	server_pack(server, &out);
-	troupe_status status = files_write(path, out.at, out.count, error);
+	troupe_status status = outfile_replace(path, out.at, out.count, &options, error);
 	text_fini(&out);
 	return status;
 }
@@ -152,7 +153,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	size_t *count = &server->saved_count;
 	troupe_status status = TROUPE_OK;
 	if (!server->saved)
-		status = text_read_file(path, FILE_BYTES_MAX, &server->saved, count, error);
+		status = text_read_file_of(path, magic, FILE_BYTES_MAX, &server->saved, count, error);
 	if (!status)
 		status = check_head(path, server->saved, *count, error);
 	if (status)

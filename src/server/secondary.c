@@ -146,6 +146,7 @@ static void start_loading(struct troupe_secondary *s)
 {
 	int failed = pthread_create(&s->thread, NULL, work, s);
 	s->has_thread = !failed;
+	mem_check_thread(failed);
 	if (!failed)
 		return;
 	s->load_status = fail(&s->load_error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed));

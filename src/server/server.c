@@ -1,5 +1,6 @@
 #include "server/internal.h"
 
+#include "base/clock.h"
 #include "base/gate.h"
 #include "base/hash.h"
 #include "server/costs.h"
@@ -10,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAMP = 0x74726f75 };
-enum { LONG_STEP_NS = 100000 }; /* beside a hand-over between threads */
+enum {
+	STAMP = 0x74726f75,
+	STOP_GRACE_NS = 500000000,
+	LONG_STEP_NS = 100000 /* beside a hand-over between threads */
+};
 
 struct troupe_server_def troupe_server_def_default(void)
 {
@@ -341,7 +345,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	crew_destroy(server->crew);
 	network_destroy(server->network);
 	record_destroy(server->recorder);
-	costs_destroy(server);
+	costs_destroy(server->costs);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);
 	free(server->worlds);
@@ -369,6 +373,7 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
 	troupe_status status = TROUPE_OK;
+	server->was_stopped = false;
 	if (server->network && !server->crew) {
 		status = network_gather(server->network, server, error);
 		if (!status)
@@ -382,6 +387,8 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	}
 	status = crew_run(server->crew, error);
 	tell_others(server, status, error);
+	server->was_stopped = atomic_load(&server->worlds[0].primary.stop);
+	server->stop_seen_ns = 0;
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		atomic_store(&server->worlds[i].primary.stop, false);
 		world_publish(&server->worlds[i], false); /* who asks after a run sees its end */
@@ -417,7 +424,19 @@ troupe_status troupe_server_run(
 		primary->ended = false;
 	}
 	record_begin(server);
+	costs_begin(server);
 	return run_worlds(server, error);
+}
+
+enum outfile_haste server_haste(void *ctx)
+{
+	struct troupe_server *server = ctx;
+	if (!atomic_load(&server->worlds[0].primary.stop))
+		return server->was_stopped ? OUTFILE_HURRIED : OUTFILE_PATIENT;
+	uint64_t now = clock_now_ns();
+	if (!server->stop_seen_ns)
+		server->stop_seen_ns = now;
+	return now - server->stop_seen_ns < STOP_GRACE_NS ? OUTFILE_HURRIED : OUTFILE_LEAVING;
 }
 
 void troupe_server_stop(struct troupe_server *server)

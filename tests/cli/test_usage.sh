@@ -405,7 +405,7 @@ bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --it
 awk 'BEGIN { for (i = 150000; i > 0; i--) print 1000 + i, "/world/w/control pause: false" }' >c.txt
 good '' run --iterations 5 --rtf 0 w.sdf --commands c.txt
 bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
-bad 1 'cannot read' run --iterations 5 w.sdf --commands "$folder"
+bad 1 'is a folder: expected a file' run --iterations 5 w.sdf --commands "$folder"
 
 # --- configuration files -------------------------------------------------------------------------------------------
 # config TEXT STATUS PATTERN [ARGUMENTS]: a configuration file of that text
@@ -796,7 +796,7 @@ XDG_CONFIG_HOME=$folder/config good "^$folder/config/troupe/key$" keygen
 [ "$(stat -c %a config config/troupe config/troupe/key | tr '\n' ' ')" = '700 700 600 ' ]
 report $? 'a key that others may read'
 cp config/troupe/key before
-XDG_CONFIG_HOME=$folder/config bad 1 "config/troupe/key: is there already" keygen
+XDG_CONFIG_HOME=$folder/config bad 1 "config/troupe/key: cannot write: is there already" keygen
 cmp -s config/troupe/key before
 report $? 'a key that was there is another now'
 HOME=$folder XDG_CONFIG_HOME=relative good "^$folder/.config/troupe/key$" keygen
@@ -805,7 +805,7 @@ good '^own$' keygen --output own
 report $? 'two keys are the same, or not of the form that was promised'
 (unset HOME XDG_CONFIG_HOME; bad 1 'neither XDG_CONFIG_HOME nor HOME is set: expected --output' keygen; [ $failed = 0 ]) ||
 	failed=$((failed + 1))
-bad 1 '/dev/null/key: cannot be made' keygen --output /dev/null/key
+bad 1 '/dev/null/key: cannot write: Not a directory' keygen --output /dev/null/key
 bad 2 'keygen: ' keygen there
 
 # --- the manual page -----------------------------------------------------------------------------------------------

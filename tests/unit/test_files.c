@@ -251,27 +251,3 @@ Test(files, damaged_sets_are_bad)
 	files_fini(&files);
 	text_fini(&out);
 }
-
-Test(files, a_file_is_replaced_as_a_whole, .init = set_up, .fini = tear_down)
-{
-	struct troupe_error error;
-	struct stat info;
-	char *a = in_folder("a"), *nowhere = in_folder("no/a"), *bytes;
-	size_t count;
-	mode_t mask = umask(027);
-	cr_assert(!files_write(a, "one", 3, &error));
-	cr_assert(!stat(a, &info) && (info.st_mode & 0777) == 0640);
-	FILE *old = fopen(a, "r");
-	cr_assert(!files_write(a, "second", 6, &error));
-	cr_assert(!text_read_file(a, 100, &bytes, &count, &error) && count == 6 && !strcmp(bytes, "second"));
-	free(bytes);
-	char first[8] = "";
-	cr_assert(fread(first, 1, 7, old) == 3 && !strcmp(first, "one"), "who has the old one open keeps it");
-	(void)fclose(old);
-	cr_assert_eq(files_write(nowhere, "x", 1, &error), TROUPE_EIO);
-	cr_assert(strstr(error.text, nowhere) && strstr(error.text, "cannot write"));
-	cr_assert_eq(files_write(folder, "x", 1, &error), TROUPE_EIO, "a folder stays; nothing is left beside it");
-	umask(mask);
-	free(a);
-	free(nowhere);
-}

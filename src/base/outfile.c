@@ -1,0 +1,326 @@
+/* Writing to what is open, and what is known of a name before. A device or a pipe may take nothing for as long as it
+ * likes, and a write to it cannot be interrupted so that it is known how far it came; so it is asked first whether it
+ * takes something (poll), and given no more than it takes at once. outfile_replace.c has how a file is replaced. */
+#include "base/outfile_internal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+enum {
+	PIPE_BYTES = 4096, /* PIPE_BUF: a pipe that poll() calls ready takes them at once */
+	LOOK_MS = 50,
+	READER_MS = 500,
+};
+
+const char *outfile_why(int code)
+{
+	switch (code) {
+	case ETIMEDOUT:
+		return "nobody reads it";
+	case ECANCELED:
+		return "it was given up, to stop";
+	case EISDIR:
+		return "is a folder";
+	case EEXIST:
+		return "is there already, and is left as it is: remove it first";
+	case ENOTSOCK:
+		return "is a socket: expected a file, a device or a pipe";
+	default:
+		return strerror(code);
+	}
+}
+
+static troupe_status cannot_write(const char *path, int code, struct troupe_error *error)
+{
+	return code ? fail(error, TROUPE_EIO, "%s: cannot write: %s", path, outfile_why(code)) : TROUPE_OK;
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+struct held {
+	sigset_t before, ours;
+};
+
+/* SIGPIPE and SIGXFSZ; what was pending of them before stays pending. */
+static void hold_signals(struct held *held)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ};
+	sigset_t both, pending;
+	sigemptyset(&both);
+	sigemptyset(&held->ours);
+	sigpending(&pending);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		sigaddset(&both, numbers[i]);
+		if (!sigismember(&pending, numbers[i]))
+			sigaddset(&held->ours, numbers[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &both, &held->before);
+}
+
+static void release_signals(const struct held *held)
+{
+	static const struct timespec at_once = {0, 0};
+	int code = errno;
+	while (sigtimedwait(&held->ours, NULL, &at_once) > 0 || errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+	errno = code;
+}
+
+/* What is never written to. 0 or errno. */
+static int check_kind(const struct place *place)
+{
+	if (place->there && S_ISDIR(place->info.st_mode))
+		return EISDIR;
+	return place->there && S_ISSOCK(place->info.st_mode) && place->own < 0 ? ENOTSOCK : 0; /* open() cannot */
+}
+
+/* A file of another user, in a folder where each user removes only his own. */
+static bool belongs_to_others(const struct place *place)
+{
+	struct stat folder;
+	return geteuid() && !fstat(place->folder, &folder) && folder.st_mode & S_ISVTX && folder.st_uid != geteuid() &&
+	       place->info.st_uid != geteuid();
+}
+
+/* What has the name may be replaced only by a process that could write to it. 0 or errno. */
+static int check_old(const struct place *place)
+{
+	if (!place->there)
+		return 0;
+	if (AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)))
+		return errno;
+	return belongs_to_others(place) ? EPERM : 0;
+}
+
+/* --- putting bytes ------------------------------------------------------------------------------------------------ */
+
+enum outfile_haste outfile_haste_of(const struct outfile_options *options)
+{
+	return options->haste ? options->haste(options->ctx) : OUTFILE_PATIENT;
+}
+
+/* Waits for a reader of a pipe or a device. 0, or ETIMEDOUT when nobody takes anything and it is in a hurry. */
+static int wait_for_reader(int file, const struct outfile_options *options)
+{
+	int hurried_ms = 0;
+	for (;;) {
+		struct pollfd fd = {.fd = file, .events = POLLOUT};
+		int ready = poll(&fd, 1, LOOK_MS);
+		if (ready > 0)
+			return 0; /* an error, too, which write() tells */
+		if (ready < 0 && errno != EINTR)
+			return errno;
+		hurried_ms = outfile_haste_of(options) ? hurried_ms + LOOK_MS : 0;
+		if (hurried_ms > READER_MS)
+			return ETIMEDOUT;
+	}
+}
+
+static int put_special(int file, const char *bytes, size_t count, const struct outfile_options *options)
+{
+	while (count) {
+		int code = wait_for_reader(file, options);
+		if (code)
+			return code;
+		ssize_t written = write(file, bytes, MIN(count, (size_t)PIPE_BYTES));
+		if (written < 0 && errno != EINTR && errno != EAGAIN)
+			return errno;
+		bytes += MAX(written, 0);
+		count -= (size_t)MAX(written, 0);
+	}
+	return 0;
+}
+
+int outfile_put_plain(int file, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t written = AGAIN(write(file, bytes, count));
+		if (written < 0)
+			return errno;
+		if (!written)
+			return EIO;
+		bytes += written;
+		count -= (size_t)written;
+	}
+	return 0;
+}
+
+int outfile_put(int file, const char *bytes, size_t count, const struct outfile_options *options)
+{
+	struct held held;
+	struct stat info;
+	hold_signals(&held);
+	bool special = !fstat(file, &info) && !S_ISREG(info.st_mode);
+	int code = special ? put_special(file, bytes, count, options) : outfile_put_plain(file, bytes, count);
+	release_signals(&held);
+	return code;
+}
+
+/* --- writing to what cannot be replaced --------------------------------------------------------------------------- */
+
+/* A pipe without a reader is waited for. The descriptor, or -1 with errno. */
+static int open_special(const struct place *place, const struct outfile_options *options)
+{
+	int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND;
+	if (S_ISBLK(place->info.st_mode))
+		flags |= O_EXCL; /* a disk that is mounted is refused */
+	if (place->own >= 0)
+		return AGAIN(fcntl(place->own, F_DUPFD_CLOEXEC, 0));
+	for (int hurried_ms = 0;;) {
+		int file = AGAIN(openat(place->folder, place->name, flags));
+		if (file >= 0 || errno != ENXIO || !S_ISFIFO(place->info.st_mode))
+			return file;
+		(void)poll(NULL, 0, LOOK_MS);
+		hurried_ms = outfile_haste_of(options) ? hurried_ms + LOOK_MS : 0;
+		if (hurried_ms > READER_MS) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+	}
+}
+
+static int write_special(
+	const struct place *place, const char *bytes, size_t count, const struct outfile_options *options)
+{
+	int file = open_special(place, options);
+	if (file < 0)
+		return errno;
+	bool plain = S_ISREG(place->info.st_mode);
+	int code = plain ? outfile_put_plain(file, bytes, count) : put_special(file, bytes, count, options);
+	int closed = close_once(file);
+	return code ? code : closed;
+}
+
+troupe_status outfile_replace(const char *path, const char *bytes, size_t count, const struct outfile_options *options,
+	struct troupe_error *error)
+{
+	static const struct outfile_options usual;
+	struct place place;
+	struct held held;
+	options = options ? options : &usual;
+	hold_signals(&held);
+	int code = place_find(&place, path);
+	if (!code)
+		code = check_kind(&place);
+	if (!code && place_is_plain(&place))
+		code = check_old(&place);
+	if (!code)
+		code = place_is_plain(&place) ? replace_file(&place, bytes, count, options)
+		       : options->fresh       ? EEXIST
+					      : write_special(&place, bytes, count, options);
+	place_close(&place);
+	release_signals(&held);
+	return cannot_write(path, code, error);
+}
+
+/* --- streams ------------------------------------------------------------------------------------------------------ */
+
+static int open_plain(const struct place *place)
+{
+	int flags = O_WRONLY | (place->there ? 0 : O_CREAT) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
+	int file = AGAIN(openat(place->folder, place->name, flags, 0666));
+	if (file >= 0 && place->there && AGAIN(ftruncate(file, 0))) {
+		int code = errno;
+		(void)close_once(file);
+		errno = code;
+		return -1;
+	}
+	return file;
+}
+
+troupe_status outfile_open(
+	struct outfile *out, const char *path, const struct outfile_options *options, struct troupe_error *error)
+{
+	struct place place;
+	struct outfile opened = {.options = options ? *options : (struct outfile_options){0}};
+	int code = place_find(&place, path), file = -1;
+	if (!code)
+		code = check_kind(&place);
+	if (!code) {
+		opened.special = place.there && !S_ISREG(place.info.st_mode);
+		file = place_is_plain(&place) ? open_plain(&place) : open_special(&place, &opened.options);
+		code = file < 0 ? errno : 0;
+	}
+	place_close(&place);
+	opened.file = file + 1;
+	if (!code)
+		*out = opened;
+	return cannot_write(path, code, error);
+}
+
+int outfile_write(struct outfile *out, const char *bytes, size_t count)
+{
+	struct held held;
+	hold_signals(&held);
+	int code = out->special ? put_special(out->file - 1, bytes, count, &out->options)
+				: outfile_put_plain(out->file - 1, bytes, count);
+	release_signals(&held);
+	return code;
+}
+
+int outfile_close(struct outfile *out)
+{
+	int code = 0, closed;
+	if (!out->file)
+		return 0;
+	if (!out->special && AGAIN(fsync(out->file - 1)) && errno != EINVAL && errno != EROFS)
+		code = errno;
+	closed = close_once(out->file - 1);
+	out->file = 0;
+	return code ? code : closed;
+}
+
+/* --- looking ahead ------------------------------------------------------------------------------------------------ */
+
+/* Shows more than permissions do: a program that runs, a file that may not be changed. 0 or errno. */
+static int try_to_open(const struct place *place)
+{
+	int file = AGAIN(openat(place->folder, place->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	return file < 0 ? errno : close_once(file);
+}
+
+static int check_special(const struct place *place)
+{
+	if (place->own >= 0) {
+		int flags = AGAIN(fcntl(place->own, F_GETFL));
+		return flags < 0 ? errno : (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
+	}
+	return AGAIN(faccessat(place->folder, place->name, W_OK, AT_EACCESS)) ? errno : 0;
+}
+
+static int check(const struct place *place, bool stream)
+{
+	int code = check_kind(place);
+	if (code || !place_is_plain(place))
+		return code ? code : check_special(place);
+	code = check_old(place);
+	if (!code && place->there)
+		code = try_to_open(place);
+	if (code || (stream && place->there))
+		return code;
+	replace_clean(place->folder);
+	return replace_try(place);
+}
+
+static troupe_status find_and_check(const char *path, bool stream, struct troupe_error *error)
+{
+	struct place place;
+	int code = place_find(&place, path);
+	if (!code)
+		code = check(&place, stream);
+	place_close(&place);
+	return cannot_write(path, code, error);
+}
+
+troupe_status outfile_check(const char *path, struct troupe_error *error)
+{
+	return find_and_check(path, false, error);
+}
+
+troupe_status outfile_check_stream(const char *path, struct troupe_error *error)
+{
+	return find_and_check(path, true, error);
+}

@@ -1,0 +1,81 @@
+/* Files that the program writes. No other module opens a file to write to it.
+ *
+ * A file is written in one of two ways:
+ *  - as a whole, outfile_replace(): states, reports, keys. A reader sees the old file or the new one, never a part,
+ * also after a crash or a kill -9;
+ *  - as a stream, struct outfile: recordings, tables, logs. What was written before a crash is there after it.
+ *
+ * The name may be that of
+ *  - a file, which keeps its permissions, or of nothing: a new file has the permissions that the umask leaves;
+ *  - a symbolic link: the file that it leads to is written, the link stays;
+ *  - a device or a pipe: it is written to and never replaced. Nobody need read a pipe yet: opening it waits for a
+ * reader;
+ *  - an open file of this process, as /dev/stdout or /proc/self/fd/3: it is written to from where it stands;
+ *  - a folder or a socket: refused.
+ *
+ * Errors are TROUPE_EIO, "PATH: cannot write: ...". Calls that a signal interrupts are made again; after a short write
+ * the rest is written. During a write SIGPIPE and SIGXFSZ are blocked in the calling thread, so they never end the
+ * caller's process: a pipe without a reader and a file above the limit are errors.
+ *
+ * Memory is allocated by outfile_check() only. Thread: any, each struct outfile by one at a time. */
+#ifndef BASE_OUTFILE_H
+#define BASE_OUTFILE_H
+
+#include "base/base.h"
+
+enum outfile_haste {
+	OUTFILE_PATIENT, /* wait as long as it takes */
+	OUTFILE_HURRIED, /* do not wait for a reader of a pipe that takes nothing for half a second */
+	OUTFILE_LEAVING, /* and give up a file that is being replaced: the old one stays */
+};
+
+/* Asked between the parts of a large file, and twenty times a second while a reader is waited for. */
+typedef enum outfile_haste (*outfile_haste_fn)(void *ctx);
+
+struct outfile_options {        /* zeroed: the usual */
+	bool fresh;             /* refuse a name that is taken, with TROUPE_EIO */
+	unsigned mode;          /* of a new file, before the umask; 0: 0666 */
+	outfile_haste_fn haste; /* NULL: OUTFILE_PATIENT */
+	void *ctx;
+};
+
+/* Whether a file could be written there, to be known before a long run: the folder is there, it and the file may be
+ * written to, and so on. Changes nothing but this: temporary files of earlier processes that were killed while they
+ * replaced a file in that folder are removed. */
+troupe_status outfile_check(const char *path, struct troupe_error *error);
+/* The same of a stream, which needs no room beside a file that is there. */
+troupe_status outfile_check_stream(const char *path, struct troupe_error *error);
+
+/* options may be NULL. On failure the old file is still there, or the new one: the latter when only the folder could
+ * not be brought to the disk. */
+troupe_status outfile_replace(const char *path, const char *bytes, size_t count, const struct outfile_options *options,
+	struct troupe_error *error);
+
+/* Whether two names are those of one file that is not a device or a pipe; also of a file that is still to be made. */
+bool outfile_same(const char *path, const char *other);
+
+/* --- streams ------------------------------------------------------------------------------------------------------ */
+
+struct outfile {  /* zeroed: closed */
+	int file; /* the descriptor plus 1 */
+	bool special;
+	struct outfile_options options;
+};
+
+/* A file that is there is emptied. options may be NULL. */
+troupe_status outfile_open(
+	struct outfile *out, const char *path, const struct outfile_options *options, struct troupe_error *error);
+static inline bool outfile_is_open(const struct outfile *out)
+{
+	return out->file != 0;
+}
+/* 0, or an errno: see outfile_why(). */
+int outfile_write(struct outfile *out, const char *bytes, size_t count);
+/* Brings a file to the disk. 0, or an errno; closed in any case. A closed one stays closed. */
+int outfile_close(struct outfile *out);
+/* The same for a descriptor that the caller opened and closes. */
+int outfile_put(int file, const char *bytes, size_t count, const struct outfile_options *options);
+/* What such an errno means, in words. */
+const char *outfile_why(int code);
+
+#endif

@@ -1,0 +1,109 @@
+/* Where the name of a file leads. The last part of a path may be a symbolic link, to a link, to a name that nothing has
+ * yet. realpath() stops at such a name, and open() would write to the file instead of replacing it; so links are
+ * followed here, one by one, from folder to folder. Links of /proc to open files are not followed: their text is no
+ * path ("pipe:[123]"), or that of a file that something else may have replaced. */
+#include "base/outfile_internal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+enum { LINKS_MAX = 40, PROC_MAGIC = 0x9fa0 };
+
+void place_close(struct place *place)
+{
+	if (place->folder >= 0)
+		(void)close_once(place->folder);
+	place->folder = -1;
+}
+
+/* Goes to the folder of the path, and leaves the last part of it in place->name. 0 or errno. */
+static int enter(struct place *place, char *path)
+{
+	char *slash = strrchr(path, '/');
+	const char *folder = !slash ? "." : slash == path ? "/" : path, *name = slash ? slash + 1 : path;
+	if (!*path)
+		return ENOENT;
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return EISDIR;
+	if (strlen(name) > NAME_MAX)
+		return ENAMETOOLONG;
+	memcpy(place->name, name, strlen(name) + 1);
+	if (slash)
+		*slash = '\0';
+	int from = place->folder >= 0 ? place->folder : AT_FDCWD;
+	int entered = AGAIN(openat(from, folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (entered < 0)
+		return errno;
+	place_close(place);
+	place->folder = entered;
+	return 0;
+}
+
+/* Which of this process's descriptors a link of /proc/self/fd stands for. */
+static int own_descriptor(const struct place *place)
+{
+	struct stat here;
+	int number = 0;
+	for (const char *at = place->name; *at; at++) {
+		if (*at < '0' || *at > '9' || number > INT_MAX / 10 - 1)
+			return -1;
+		number = number * 10 + (*at - '0');
+	}
+	bool same = !fstat(number, &here) && here.st_dev == place->info.st_dev && here.st_ino == place->info.st_ino;
+	return same ? number : -1;
+}
+
+/* 0 or errno. To be closed in any case. */
+int place_find(struct place *place, const char *path)
+{
+	char at[PATH_MAX];
+	*place = (struct place){.folder = -1, .own = -1};
+	if (strlen(path) >= sizeof at)
+		return ENAMETOOLONG;
+	memcpy(at, path, strlen(path) + 1);
+	for (int links = 0; links < LINKS_MAX; links++) {
+		struct statfs system;
+		int code = enter(place, at);
+		if (code)
+			return code;
+		if (AGAIN(fstatat(place->folder, place->name, &place->info, AT_SYMLINK_NOFOLLOW)))
+			return errno == ENOENT ? 0 : errno;
+		place->there = true;
+		if (!S_ISLNK(place->info.st_mode))
+			return 0;
+		if (!AGAIN(fstatfs(place->folder, &system)) && system.f_type == PROC_MAGIC &&
+			!AGAIN(fstatat(place->folder, place->name, &place->info, 0))) {
+			place->by_link = true;
+			place->own = own_descriptor(place);
+			return 0;
+		}
+		ssize_t count = AGAIN(readlinkat(place->folder, place->name, at, sizeof at - 1));
+		if (count < 0)
+			return errno;
+		at[count] = '\0';
+		place->there = false;
+	}
+	return ELOOP;
+}
+
+bool place_is_plain(const struct place *place)
+{
+	return !place->there || (S_ISREG(place->info.st_mode) && !place->by_link);
+}
+
+bool outfile_same(const char *path, const char *other)
+{
+	struct place a, b;
+	struct stat x, y;
+	bool found = !place_find(&a, path),
+	     same = !place_find(&b, other) && found && place_is_plain(&a) && place_is_plain(&b);
+	if (same && a.there && b.there)
+		same = a.info.st_dev == b.info.st_dev && a.info.st_ino == b.info.st_ino;
+	else if (same)
+		same = !a.there && !b.there && !strcmp(a.name, b.name) && !fstat(a.folder, &x) &&
+		       !fstat(b.folder, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	place_close(&a);
+	place_close(&b);
+	return same;
+}
