@@ -1,5 +1,6 @@
 #include "sdf/load.h"
 
+#include "mesh/importer.h"
 #include "sdf/bare.h"
 #include "sdf/vocabulary.h"
 #include "sdf/xml.h"
@@ -419,6 +420,7 @@ static void load_fini(struct load *load)
 	map_fini(&load->file_names);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
+	importer_destroy(load->own_importer);
 	vec_free(&load->files);
 }
 
@@ -441,7 +443,8 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 		.version = load->version,
 		.depth = load->depth,
 		.includes = load->includes,
-		.copies = load->copies};
+		.copies = load->copies,
+		.poses_only = true};
 	load_begin(&inner, &world, model);
 	load_model(&inner, model, SDF_NONE, FRAMES_WORLD, false);
 	bool found = false;
@@ -471,6 +474,7 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
 	load.disk = load.options->files ? load.options->files : &load.own_files;
+	load.importer = load.options->importer;
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
 	sdf->names_version = 112;

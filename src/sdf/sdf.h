@@ -322,7 +322,8 @@ struct sdf_options {
 	 * use_environment is set. */
 	const char *const *resource_paths;
 	bool use_environment;
-	struct files *files; /* what is read is read through it; NULL: from the file system */
+	struct files *files;       /* what is read is read through it; NULL: from the file system */
+	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: one for this file alone */
 	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become

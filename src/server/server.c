@@ -2,6 +2,7 @@
 
 #include "base/gate.h"
 #include "base/hash.h"
+#include "mesh/importer.h"
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
@@ -85,8 +86,10 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
 	const struct troupe_server_def *def = &server->def;
-	struct sdf_options options = {
-		.resource_paths = def->resource_paths, .use_environment = !def->resume_path, .files = &server->files};
+	struct sdf_options options = {.resource_paths = def->resource_paths,
+		.use_environment = !def->resume_path,
+		.files = &server->files,
+		.importer = server->importer};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
 	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
@@ -276,6 +279,7 @@ static troupe_status create(const struct troupe_server_def *def, bool copy, char
 	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	server->importer = importer_create();
 	server->copy = copy;
 	server->saved = saved;
 	server->saved_count = saved_count;
@@ -316,6 +320,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server->worlds);
 	sdf_free(server->sdf);
 	files_fini(&server->files);
+	importer_destroy(server->importer);
 	free(server->saved);
 	free(server->saved_path);
 	for (uint32_t i = 0; i < server->folders.count; i++)

@@ -1,7 +1,6 @@
 /* Reading, cutting and measuring meshes, hulls, outlines and images. */
 #include "mesh/hull.h"
-#include "mesh/image.h"
-#include "mesh/mesh.h"
+#include "mesh/importer.h"
 #include "mesh/skin.h"
 
 #include <criterion/criterion.h>
@@ -21,8 +20,10 @@ static struct mesh read(const char *path)
 {
 	struct mesh mesh = {0};
 	struct files files = {0};
+	struct importer *importer = importer_create();
 	struct troupe_error error;
-	cr_assert_eq(mesh_read(&files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	cr_assert_eq(importer_mesh(importer, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	importer_destroy(importer);
 	files_fini(&files);
 	return mesh;
 }
@@ -192,14 +193,18 @@ Test(mesh, hull_of_nothing)
 Test(mesh, images)
 {
 	struct image image;
+	struct files files = {0};
+	struct importer *importer = importer_create();
 	struct troupe_error error;
-	cr_assert_eq(image_read(&(struct files){0}, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(importer_image(importer, &files, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
 	cr_expect_eq(image.columns, 33);
 	cr_expect_eq(image.rows, 33);
 	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
 	free(image.values);
-	cr_expect_eq(image_read(&(struct files){0}, FILES "block.obj", &image, &error), TROUPE_EWORLD);
-	cr_expect_eq(image_read(&(struct files){0}, FILES "none.png", &image, &error), TROUPE_EIO);
+	cr_expect_eq(importer_image(importer, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_expect_eq(importer_image(importer, &files, FILES "none.png", &image, &error), TROUPE_EIO);
+	importer_destroy(importer);
+	files_fini(&files);
 }
 
 #endif
