@@ -11,8 +11,9 @@
  *  - The C library repairs its own locks (allocator, streams, loader) in the child of fork().
  *  - What the child calls, the parent never calls, so that no other thread can hold locks of theirs.
  *  - What remains (a replaced allocator that knows nothing of fork(), a sanitizer's, a C++ locale that another thread
- *    was changing) shows as a child that neither answers nor uses processor time. The parent sees that (still_s) and
- *    kills the child. Its caller starts another one, at another moment.
+ *    was changing) is found out: the child has one thread, so that a system call that waits for a lock, or gives way to
+ *    another thread, waits for ever. The filter ends the child at such a call. Where there is no filter, the parent
+ * sees that it uses no processor time (still_s). Either way its caller starts another one, at another moment.
  *
  * Who ends what. The parent enforces the limits of time, because it can count them for each piece of work. It waits
  * with a tick, and it counts a wait by at most one tick, so that a process that was stopped meanwhile finds no limit
@@ -32,6 +33,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -206,7 +208,6 @@ static const int allowed[] = {
 	__NR_mremap,
 	__NR_brk,
 	__NR_madvise,
-	__NR_futex,
 	__NR_exit,
 	__NR_exit_group,
 	__NR_rt_sigreturn,
@@ -217,7 +218,6 @@ static const int allowed[] = {
 	__NR_clock_getres,
 	__NR_gettimeofday,
 	__NR_getrandom,
-	__NR_sched_yield,
 	__NR_getpid,
 	__NR_gettid,
 	__NR_sysinfo,
@@ -239,11 +239,12 @@ static const int allowed[] = {
 	((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(bits), (then), (otherwise)))
 
 /* Memory that can be executed is refused; so is a signal to anybody else. What is refused fails with EPERM, so that
- * libraries that look for, say, a time zone go on without it. */
+ * libraries that look for, say, a time zone go on without it. Waiting ends the child, with SIGSYS. */
 static bool filter_calls(void)
 {
 	static const int mapping[] = {__NR_mmap, __NR_mprotect};
-	struct sock_filter code[2 * ARRAY_LEN(allowed) + 5 * ARRAY_LEN(mapping) + 10];
+	static const int waiting[] = {__NR_sched_yield, __NR_nanosleep, __NR_clock_nanosleep};
+	struct sock_filter code[2 * (ARRAY_LEN(allowed) + ARRAY_LEN(waiting)) + 5 * ARRAY_LEN(mapping) + 20];
 	uint16_t count = 0;
 	code[count++] = LOAD(FIELD(arch));
 	code[count++] = IF_EQUAL(FILTER_ARCH, 1, 0);
@@ -260,6 +261,16 @@ static bool filter_calls(void)
 		code[count++] = RETURN(SECCOMP_RET_ALLOW);
 		code[count++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
 	}
+	for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+		code[count++] = IF_EQUAL(waiting[i], 0, 1);
+		code[count++] = RETURN(SECCOMP_RET_KILL_PROCESS);
+	}
+	code[count++] = IF_EQUAL(__NR_futex, 0, 5);
+	code[count++] = LOAD(LOW_HALF(args[1]));
+	code[count++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)FUTEX_CMD_MASK);
+	code[count++] = IF_EQUAL(FUTEX_WAKE, 0, 1);
+	code[count++] = RETURN(SECCOMP_RET_ALLOW);
+	code[count++] = RETURN(SECCOMP_RET_KILL_PROCESS);
 	code[count++] = IF_EQUAL(__NR_tgkill, 0, 3);
 	code[count++] = LOAD(LOW_HALF(args[0]));
 	code[count++] = IF_EQUAL(getpid(), 0, 1);
@@ -403,7 +414,7 @@ static void end_child(struct sandbox *s, enum sandbox_state state)
 	} while (got && errno == EINTR);
 	s->no_exit = got;
 	s->exited = info.si_code == CLD_EXITED ? -info.si_status : info.si_status;
-	s->state = state;
+	s->state = s->exited == SIGSYS ? SANDBOX_STILL : state;
 	s->pid = 0;
 }
 
@@ -435,8 +446,8 @@ static const char *signal_name(int number)
 		int number;
 		const char *name;
 	} names[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"},
-		{SIGILL, "SIGILL"}, {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"}, {SIGKILL, "SIGKILL"},
-		{SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}};
+		{SIGILL, "SIGILL"}, {SIGTRAP, "SIGTRAP"}, {SIGKILL, "SIGKILL"}, {SIGXCPU, "SIGXCPU"},
+		{SIGXFSZ, "SIGXFSZ"}};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (names[i].number == number)
 			return names[i].name;
@@ -452,7 +463,7 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 		return fail(error, TROUPE_EINTERNAL, "took more than %u s of processor time, or %u s in all",
 			s->limits.cpu_s, s->limits.wall_s);
 	if (s->state == SANDBOX_STILL)
-		return fail(error, TROUPE_EINTERNAL, "stood still for %u s", s->limits.still_s);
+		return fail(error, TROUPE_EINTERNAL, "waited for a lock that nobody gives back");
 	if (s->no_exit)
 		return fail(error, TROUPE_EINTERNAL, "ended, and its status was taken by other code%s%s", said, words);
 	if (s->exited > 0)

@@ -29,7 +29,7 @@
 enum {
 	WALL_S = 600,
 	STILL_S = 5,
-	TRIES = 3,       /* of a file, in a child that stands still */
+	TRIES = 20,      /* of a file, in children that stand still */
 	DEATHS_MAX = 50, /* of children, after which no more files are read */
 	ASKED_MAX = 256, /* files that one file asks for */
 	PATH_BYTES_MAX = 4096,

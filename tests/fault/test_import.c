@@ -33,7 +33,8 @@ static const char *const broken[] = {"tests/data/mesh/broken_1.dae", "tests/data
 
 struct outcome {
 	uint64_t hash;
-	uint32_t created, refused, ended; /* ended: refused because the process that reads them did */
+	uint32_t created, refused;
+	uint32_t ended, ended_last; /* refused because the process that reads them ended; of the last broken file */
 };
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -41,7 +42,9 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	struct outcome *outcome = ctx;
 	outcome->created += !reply->status;
 	outcome->refused += reply->status != TROUPE_OK;
-	outcome->ended += reply->status && strstr(reply->text, "the process that reads it");
+	bool ended = reply->status && strstr(reply->text, "the process that reads it");
+	outcome->ended += ended;
+	outcome->ended_last += ended && strstr(reply->text, broken[1]);
 }
 
 static struct troupe_server *create(const char *world, int secondaries, struct outcome *outcome)
@@ -55,9 +58,10 @@ static struct troupe_server *create(const char *world, int secondaries, struct o
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
 	def.ctx = outcome;
-	check(!troupe_server_create(&def, &server, &error), "%s", error.text);
-	if (!server)
+	if (troupe_server_create(&def, &server, &error)) {
+		printf("FAILED: %s\n", error.text);
 		exit(1);
+	}
 	return server;
 }
 
@@ -116,7 +120,8 @@ static void check_run(const struct outcome *found, const struct outcome *expecte
 {
 	check(found->hash == expected->hash, "%s: hash %016" PRIx64 ", expected %016" PRIx64, when, found->hash,
 		expected->hash);
-	check(found->created == CREATED, "%s: %u created, expected %d", when, found->created, CREATED);
+	check(found->created == expected->created, "%s: %u created, expected %u", when, found->created,
+		expected->created);
 	check(found->refused == expected->refused, "%s: %u refused, expected %u", when, found->refused,
 		expected->refused);
 }
@@ -252,10 +257,12 @@ int main(void)
 	alarm(HANG_S);
 	struct outcome quiet = run(0);
 	uint32_t tried = (CREATED + 5) / 6;
-	check(quiet.created == CREATED && quiet.refused == quiet.ended, "%u created, %u refused, %u of them ended",
-		quiet.created, quiet.refused, quiet.ended);
+	/* a reader may survive a broken file by chance: then the model is created without its mesh */
+	check(quiet.created >= CREATED && quiet.created + quiet.refused == CREATED + tried &&
+			quiet.refused == quiet.ended,
+		"%u created, %u refused, %u of them ended", quiet.created, quiet.refused, quiet.ended);
 	among_threads(&quiet);
-	refuse_world(quiet.ended == tried);
+	refuse_world(quiet.ended_last > 0);
 	printf("%u of %u broken files ended their reader, %u worlds were loaded beside\n", quiet.ended, tried,
 		(unsigned)atomic_load(&loaded));
 	printf("%d passed, %d failed\n", passed, failed);

@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +146,21 @@ static void wait_for_ever(int stream, void *ctx)
 		;
 }
 
+static void wait_for_lock(int stream, void *ctx)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	(void)stream, (void)ctx;
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
+}
+
+static void give_way(int stream, void *ctx)
+{
+	(void)stream, (void)ctx;
+	for (;;)
+		sched_yield();
+}
+
 static void take_all_memory(int stream, void *ctx)
 {
 	(void)stream, (void)ctx;
@@ -162,7 +179,9 @@ Test(sandbox, ends)
 		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more?[1m of this"},
 		{leave, SANDBOX_DIED, "ended with status 7"},
 		{run_for_ever, SANDBOX_OVER_TIME, "took more than 1 s of processor time, or 10 s in all"},
-		{wait_for_ever, SANDBOX_STILL, "stood still for 1 s"},
+		{wait_for_ever, SANDBOX_STILL, "waited for a lock that nobody gives back"},
+		{wait_for_lock, SANDBOX_STILL, "waited for a lock that nobody gives back"},
+		{give_way, SANDBOX_STILL, "waited for a lock that nobody gives back"},
 		{take_all_memory, SANDBOX_DIED, "ended by signal 6 (SIGABRT): troupe: out of memory (1048576 bytes)"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
