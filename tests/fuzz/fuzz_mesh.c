@@ -18,6 +18,8 @@
 #include "mesh/importer.h"
 #include "mesh/skin.h"
 
+#include "seeds.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,8 +132,6 @@ static void try_as_image(const char *bytes, size_t count)
 	free(taken.values);
 	text_fini(&packed);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 /* The kind of file follows from how it begins. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
