@@ -304,6 +304,21 @@ static void damage(struct text *text)
 	text_fini(&copy);
 }
 
+/* The first hash says that a world is very far, at a step within the limit. */
+static void check_far(const struct text *sound)
+{
+	enum { WORLD_STEPS_AT = RECORD_CHUNK_BYTES + 2 * 8 };
+	struct text copy = {0};
+	text_add_bytes(&copy, sound->at, sound->count);
+	size_t at = RECORD_HEAD_BYTES;
+	while (number_at(copy.at + at) != RECORD_HASH)
+		at += RECORD_CHUNK_BYTES + (size_t)number_at(copy.at + at + 8);
+	put_number(copy.at + at + WORLD_STEPS_AT, UINT64_C(1) << 40);
+	mend(copy.at, copy.count);
+	must(feed(copy.at, copy.count) == TROUPE_REPLAY_DAMAGED, "a world beyond its step is not noticed");
+	text_fini(&copy);
+}
+
 int main(int argc, char **argv)
 {
 	bool given = argc > 2 && !strcmp(argv[1], "--replay");
@@ -318,6 +333,7 @@ int main(int argc, char **argv)
 	}
 	struct text sound = record();
 	must(feed(sound.at, sound.count) == TROUPE_REPLAY_WHOLE, "a sound one is not replayed to its end");
+	check_far(&sound);
 	if (seeds)
 		seeds_write(seeds, "record", 0, sound.at, sound.count);
 	state = argc == 3 && !seeds ? strtoul(argv[1], NULL, 10) : 1;
