@@ -133,9 +133,13 @@ static troupe_status read_into(struct child *child, enum what what, struct text 
 		free(image.values);
 		return TROUPE_OK;
 	}
+	/* welded here, because a file has up to six times as many points as its mesh */
 	struct mesh mesh = {0};
 	struct import_files files = {read_named, child};
 	troupe_status status = import_mesh(&files, file->path, file->bytes, file->count, &mesh, error);
+	mesh_weld(&mesh);
+	if (!status && !mesh.corners.count)
+		status = fail(error, TROUPE_EWORLD, "no triangles in it");
 	if (!status)
 		answer_pack_mesh(&mesh, out);
 	mesh_fini(&mesh);
@@ -380,13 +384,7 @@ troupe_status importer_mesh(struct importer *importer, struct files *files, cons
 	if (!status && answer_unpack_mesh(answer.at, answer.count, ret_mesh, &why))
 		status = distrust(importer, &why, error);
 	text_fini(&answer);
-	if (status)
-		return status;
-	mesh_weld(ret_mesh);
-	if (ret_mesh->corners.count)
-		return TROUPE_OK;
-	mesh_fini(ret_mesh);
-	return fail(error, TROUPE_EWORLD, "no triangles in it");
+	return status;
 }
 
 troupe_status importer_image(struct importer *importer, struct files *files, const char *path, struct image *ret_image,

@@ -33,7 +33,8 @@ struct importer;
 struct importer *importer_create(void);
 void importer_destroy(struct importer *importer); /* NULL is fine */
 
-/* By suffix: obj, stl, dae, glb, gltf. *ret_mesh must be empty, and is so again on failure; it is welded. */
+/* By suffix: obj, stl, dae, glb, gltf. *ret_mesh must be empty, and is so again on failure. It is welded, unless the
+ * file has taken over the process that read it: mesh_cut() welds whatever it is given. */
 troupe_status importer_mesh(struct importer *importer, struct files *files, const char *path, struct mesh *ret_mesh,
 	struct troupe_error *error);
 /* By content: PNG or JPEG. */

@@ -84,7 +84,7 @@ enum sdf_shape_kind {
 enum sdf_mesh_way {
 	SDF_MESH_AS_FITS,    /* a model that moves: a hull for each part; else its triangles */
 	SDF_MESH_ONE_HULL,   /* "convex_hull" */
-	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file, which is as far as it goes */
+	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file; parts are not cut up */
 };
 
 struct sdf_shape {

@@ -188,6 +188,9 @@ static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_
 	if (status)
 		return status;
 	*ret_sound = mesh.corners.count && is_sound(&mesh);
+	uint32_t count = mesh.corners.count;
+	mesh_weld(&mesh);
+	*ret_sound = *ret_sound && mesh.corners.count == count;
 	if (*ret_sound)
 		use_mesh(&mesh);
 	mesh_fini(&mesh);
