@@ -13,7 +13,7 @@
  *  - What remains (a replaced allocator that knows nothing of fork(), a sanitizer's, a C++ locale that another thread
  *    was changing) is found out: the child has one thread, so that a system call that waits for a lock, or gives way to
  *    another thread, waits for ever. The filter ends the child at such a call. Where there is no filter, the parent
- * sees that it uses no processor time (still_s). Either way its caller starts another one, at another moment.
+ *    sees that it uses no processor time (still_s). Either way its caller starts another one, at another moment.
  *
  * Who ends what. The parent enforces the limits of time, because it can count them for each piece of work. It waits
  * with a tick, and it counts a wait by at most one tick, so that a process that was stopped meanwhile finds no limit
@@ -23,7 +23,8 @@
  *
  * What the child gives up, in order: signal handlers, descriptors (the stream is its standard input, a pipe for last
  * words its standard output and error), resources, user and capabilities, and then system calls, by a filter. A kernel
- * without filters leaves the rest: without a free descriptor nothing can be opened. */
+ * without filters leaves the rest: without a free descriptor nothing can be opened. What the child keeps is a copy of
+ * the parent's memory, and it can send what is in it to nobody but the parent. */
 #include "base/sandbox.h"
 
 #include "base/clock.h"

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -110,6 +111,25 @@ Test(sandbox, both_write)
 	free(sent);
 }
 
+/* Whether the kernel has filters of system calls. */
+static void report_filter(int stream, void *ctx)
+{
+	(void)ctx;
+	bool filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EPERM;
+	sandbox_give(stream, &filtered, sizeof filtered);
+}
+
+static bool has_filter(void)
+{
+	bool filtered = false;
+	struct sandbox *sandbox = start(report_filter, NULL);
+	cr_assert_eq(sandbox_receive(sandbox, &filtered, sizeof filtered, NULL), TROUPE_OK);
+	sandbox_destroy(sandbox);
+	if (!filtered)
+		cr_log_info("this kernel has no filters of system calls: what they forbid is not looked at");
+	return filtered;
+}
+
 /* --- how it ends -------------------------------------------------------------------------------------------------- */
 
 static void touch_nothing(int stream, void *ctx)
@@ -184,10 +204,12 @@ Test(sandbox, ends)
 		{give_way, SANDBOX_STILL, "waited for a lock that nobody gives back"},
 		{take_all_memory, SANDBOX_DIED, "ended by signal 6 (SIGABRT): troupe: out of memory (1048576 bytes)"},
 	};
+	bool filtered = has_filter();
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct troupe_error error = {0};
 		char byte;
-		if (cases[i].work == take_all_memory && !sandbox_limits_memory())
+		if ((cases[i].work == take_all_memory && !sandbox_limits_memory()) ||
+			(cases[i].work == give_way && !filtered))
 			continue;
 		struct sandbox *sandbox = start(cases[i].work, NULL);
 		cr_expect_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
@@ -296,8 +318,10 @@ Test(sandbox, rights)
 	cr_assert_eq(pipe(pipes), 0);
 	struct sandbox *sandbox = start(try_all, &pipes[1]);
 	cr_assert_eq(sandbox_receive(sandbox, codes, sizeof codes, NULL), TROUPE_OK);
+	bool filtered = has_filter();
 	for (int i = 0; i < FORBIDDEN; i++)
-		cr_expect_neq(codes[i], 0, "a child can %s", forbidden_names[i]);
+		cr_expect(
+			codes[i] || (!filtered && (i == SIGNAL || i == EXECUTE)), "a child can %s", forbidden_names[i]);
 	sandbox_destroy(sandbox);
 	close(pipes[0]);
 	close(pipes[1]);
