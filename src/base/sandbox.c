@@ -477,6 +477,9 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 
 void sandbox_begin(struct sandbox *s)
 {
+	char words[512];
+	while (read(s->words, words, sizeof words) > 0)
+		; /* not the last ones */
 	s->waited = s->still = 0;
 	s->looked = clock_now_ns();
 	s->cpu_begin = s->cpu_seen = s->pid ? clock_process_ns(s->pid) : 0;

@@ -174,6 +174,7 @@ static void serve(int stream, void *ctx)
 struct importer {
 	struct sandbox *sandbox; /* NULL: none at the moment */
 	bool used;               /* it has read a file */
+	/* since importer_begin() */
 	uint32_t deaths;
 	bool over; /* no more files are read */
 };
@@ -198,6 +199,12 @@ void importer_destroy(struct importer *importer)
 		return;
 	sandbox_destroy(importer->sandbox);
 	free(importer);
+}
+
+void importer_begin(struct importer *importer)
+{
+	importer->deaths = 0;
+	importer->over = false;
 }
 
 static troupe_status start(struct importer *importer, struct troupe_error *error)

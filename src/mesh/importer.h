@@ -33,6 +33,10 @@ struct importer;
 struct importer *importer_create(void);
 void importer_destroy(struct importer *importer); /* NULL is fine */
 
+/* A new world, or model, of which files are read. Until the next call no file is read any more after one that took too
+ * long, or after 50 on which the process died: else a world of many such files would be refused only after hours. */
+void importer_begin(struct importer *importer);
+
 /* By suffix: obj, stl, dae, glb, gltf. *ret_mesh must be empty, and is so again on failure. It is welded, unless the
  * file has taken over the process that read it: mesh_cut() welds whatever it is given. */
 troupe_status importer_mesh(struct importer *importer, struct files *files, const char *path, struct mesh *ret_mesh,

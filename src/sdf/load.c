@@ -474,7 +474,6 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
 	load.disk = load.options->files ? load.options->files : &load.own_files;
-	load.importer = load.options->importer;
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
 	sdf->names_version = 112;

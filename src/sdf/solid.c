@@ -11,8 +11,12 @@
 
 static struct importer *importer_of(struct load *load)
 {
+	if (load->importer)
+		return load->importer;
+	load->importer = load->options->importer;
 	if (!load->importer)
 		load->importer = load->own_importer = importer_create();
+	importer_begin(load->importer);
 	return load->importer;
 }
 
