@@ -2,7 +2,9 @@
  * run it, ask it, destroy it.
  *
  * Thread: one thread at a time calls a server's functions, but for those marked "any thread". Servers are independent:
- * several in one process work. The library never prints, never exits and installs no signal handlers. */
+ * several in one process work. The library never prints, never exits and installs no signal handlers. A server whose
+ * world has meshes or images has one child process, of fork(), from when it reads the first one until it is destroyed:
+ * a program that waits for any child of its own may wait for this one, and takes nothing from the server by it. */
 #ifndef TROUPE_SERVER_H
 #define TROUPE_SERVER_H
 

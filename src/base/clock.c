@@ -2,11 +2,23 @@
 
 #include <time.h>
 
+static uint64_t in_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 uint64_t clock_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return in_ns(&now);
+}
+
+uint64_t clock_process_ns(int process)
+{
+	struct timespec used;
+	clockid_t clock;
+	return clock_getcpuclockid(process, &clock) || clock_gettime(clock, &used) ? 0 : in_ns(&used);
 }
 
 void clock_sleep_until_ns(uint64_t when_ns)

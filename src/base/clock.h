@@ -6,5 +6,7 @@
 
 uint64_t clock_now_ns(void);
 void clock_sleep_until_ns(uint64_t when_ns); /* returns early on a signal */
+/* Processor time that a process has used; 0 when there is no such process. */
+uint64_t clock_process_ns(int process);
 
 #endif

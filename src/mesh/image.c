@@ -1,6 +1,6 @@
 /* libpng and libjpeg report errors by longjmp: what they may leave half-way stands in a struct that outlives the jump.
  */
-#include "mesh/image.h"
+#include "mesh/import.h"
 
 #include "config.h"
 
@@ -153,15 +153,9 @@ static bool read_any(struct reading *r)
 	return false;
 }
 
-troupe_status image_read(struct files *files, const char *path, struct image *ret_image, struct troupe_error *error)
+troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
 {
-	const char *bytes;
-	size_t count;
-	if (files_look(files, path) != FILES_FILE)
-		return fail(error, TROUPE_EIO, "no plain file");
-	troupe_status status = files_read(files, path, IMAGE_FILE_BYTES_MAX, &bytes, &count, error);
-	if (status)
-		return status;
+	troupe_status status = TROUPE_OK;
 	struct reading *r = mem_alloc(sizeof *r);
 	void *memory;
 	memcpy(&memory, &bytes, sizeof memory); /* opened for reading only */
@@ -184,9 +178,9 @@ troupe_status image_read(struct files *files, const char *path, struct image *re
 
 #else
 
-troupe_status image_read(struct files *files, const char *path, struct image *ret_image, struct troupe_error *error)
+troupe_status import_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
 {
-	(void)files, (void)path, (void)ret_image;
+	(void)bytes, (void)count, (void)ret_image;
 	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 }
 

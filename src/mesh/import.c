@@ -5,23 +5,20 @@
  *
  * Axes: coordinates are those written in the file, as Gazebo shows them: COLLADA's up axis is not turned (its unit is
  * honoured), nor is glTF's. A node's transform applies to what hangs below it. */
-#include "mesh/mesh.h"
+#include "mesh/import.h"
 
 #include "config.h"
 
+#ifdef HAVE_MESHES
+
+#include <assimp/cfileio.h>
+#include <assimp/cimport.h>
+#include <assimp/config.h>
+#include <assimp/postprocess.h>
+#include <assimp/scene.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static bool is_known(const char *path)
-{
-	static const char *const known[] = {".obj", ".stl", ".dae", ".glb", ".gltf"};
-	const char *suffix = strrchr(path, '.');
-	for (size_t i = 0; suffix && i < ARRAY_LEN(known); i++)
-		if (!strcasecmp(suffix, known[i]))
-			return true;
-	return false;
-}
 
 /* Lists of indices in COLLADA: assimp's reader stands still at what is no digit and fills memory with zeros. */
 static troupe_status check_lists(const char *text, size_t bytes, struct troupe_error *error)
@@ -45,28 +42,6 @@ static troupe_status check_lists(const char *text, size_t bytes, struct troupe_e
 	}
 	return status;
 }
-
-static troupe_status check_file(struct files *files, const char *path, struct troupe_error *error)
-{
-	const char *text;
-	size_t bytes;
-	if (!is_known(path))
-		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
-	if (files_look(files, path) != FILES_FILE)
-		return fail(error, TROUPE_EIO, "no plain file");
-	troupe_status status = files_read(files, path, MESH_FILE_BYTES_MAX, &text, &bytes, error);
-	if (status || strcasecmp(strrchr(path, '.'), ".dae") != 0)
-		return status;
-	return check_lists(text, bytes, error);
-}
-
-#ifdef HAVE_MESHES
-
-#include <assimp/cfileio.h>
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/postprocess.h>
-#include <assimp/scene.h>
 
 struct affine {
 	double m[3][4];
@@ -129,13 +104,13 @@ static troupe_status add_part(const struct aiMesh *from, const struct aiNode *no
 	uint32_t base = mesh->points.count, first = mesh->corners.count / 3;
 	if (mesh->parts.count >= MESH_PARTS_MAX)
 		return fail(error, TROUPE_ELIMIT, "more than %d parts", MESH_PARTS_MAX);
-	if ((uint64_t)base + from->mNumVertices > 3u * (uint64_t)MESH_TRIANGLES_MAX)
-		return fail(error, TROUPE_ELIMIT, "more than %d vertices", 3 * MESH_TRIANGLES_MAX);
+	if ((uint64_t)base + from->mNumVertices > MESH_POINTS_MAX)
+		return fail(error, TROUPE_ELIMIT, "more than %d vertices", MESH_POINTS_MAX);
 	for (unsigned i = 0; i < from->mNumVertices; i++) {
 		struct vec3 p = affine_point(at, &from->mVertices[i]);
-		if (!vec3_within(p, 1e9))
-			return fail(error, TROUPE_EWORLD, "a vertex is at %g %g %g: expected numbers within 1e9", p.x,
-				p.y, p.z);
+		if (!vec3_within(p, MESH_REACH_MAX))
+			return fail(error, TROUPE_EWORLD, "a vertex is at %g %g %g: expected numbers within %g", p.x,
+				p.y, p.z, (double)MESH_REACH_MAX);
 		mesh_add_point(mesh, p);
 	}
 	troupe_status status = add_faces(from, base, mirrors(at), mesh, error);
@@ -216,10 +191,9 @@ static void flush_nothing(struct aiFile *file)
 
 static struct aiFile *open_file(struct aiFileIO *io, const char *path, const char *mode)
 {
-	struct files *files = (struct files *)(void *)io->UserData;
+	const struct import_files *files = (const struct import_files *)(void *)io->UserData;
 	struct open_file f = {.file = {read_some, write_nothing, tell, count_of, seek, flush_nothing, NULL}};
-	if (strchr(mode, 'w') || files_look(files, path) != FILES_FILE ||
-		files_read(files, path, MESH_FILE_BYTES_MAX, &f.bytes, &f.count, NULL))
+	if (strchr(mode, 'w') || !files->read(files->ctx, path, &f.bytes, &f.count))
 		return NULL;
 	struct open_file *opened = mem_alloc(sizeof *opened);
 	*opened = f;
@@ -232,7 +206,7 @@ static void close_file(struct aiFileIO *io, struct aiFile *file)
 	free(file);
 }
 
-static const struct aiScene *import(struct files *files, const char *path)
+static const struct aiScene *import(struct import_files *files, const char *path)
 {
 	struct aiPropertyStore *settings = aiCreatePropertyStore();
 	struct aiFileIO io = {open_file, close_file, (char *)(void *)files};
@@ -244,22 +218,30 @@ static const struct aiScene *import(struct files *files, const char *path)
 	return scene;
 }
 
-troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+/* Memory that is not there depends on the machine, and so is no reason to leave a mesh out. */
+static troupe_status say_why(struct troupe_error *error)
+{
+	const char *why = aiGetErrorString();
+	if (strstr(why, "bad_alloc"))
+		return fail(error, TROUPE_ENOMEM, "ran out of memory");
+	return fail(error, TROUPE_EWORLD, "no readable mesh: %.200s", why);
+}
+
+troupe_status import_mesh(const struct import_files *files, const char *path, const char *bytes, size_t count,
+	struct mesh *ret_mesh, struct troupe_error *error)
 {
 	static const struct affine identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-	troupe_status status = check_file(files, path, error);
+	const char *suffix = strrchr(path, '.');
+	struct import_files given = *files;
+	troupe_status status = suffix && !strcasecmp(suffix, ".dae") ? check_lists(bytes, count, error) : TROUPE_OK;
 	if (status)
 		return status;
-	const struct aiScene *scene = import(files, path);
+	const struct aiScene *scene = import(&given, path);
 	if (!scene)
-		return fail(error, TROUPE_EWORLD, "no readable mesh: %.200s", aiGetErrorString());
+		return say_why(error);
 	if (scene->mRootNode)
 		status = add_node(scene, scene->mRootNode, &identity, 0, ret_mesh, error);
 	aiReleaseImport(scene);
-	if (!status)
-		mesh_weld(ret_mesh);
-	if (!status && !ret_mesh->corners.count)
-		status = fail(error, TROUPE_EWORLD, "no triangles in it");
 	if (status)
 		mesh_fini(ret_mesh);
 	return status;
@@ -267,11 +249,11 @@ troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_
 
 #else
 
-troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error)
+troupe_status import_mesh(const struct import_files *files, const char *path, const char *bytes, size_t count,
+	struct mesh *ret_mesh, struct troupe_error *error)
 {
-	(void)ret_mesh;
-	troupe_status status = check_file(files, path, error);
-	return status ? status : fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+	(void)files, (void)path, (void)bytes, (void)count, (void)ret_mesh;
+	return fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 }
 
 #endif

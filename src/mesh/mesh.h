@@ -1,8 +1,7 @@
-/* Triangle meshes: read from files, cut, measured. What shapes are made of when they are no primitives.
+/* Triangle meshes: made of points and triangles, cut, measured. Shapes that are no primitives are made of them.
+ * mesh/importer.h reads them from files.
  *
- * Pure: the same file gives the same mesh, point by point and in the same order. Thread: any, one mesh per caller.
- * Units: those of the file after its own unit and node transforms, so metres. Hostile files: sizes are limited before
- * they are used; numbers that are not finite are refused. */
+ * Pure: the same input gives the same mesh, point by point and in the same order. Thread: any, one mesh per caller. */
 #ifndef MESH_MESH_H
 #define MESH_MESH_H
 
@@ -15,6 +14,8 @@ enum {
 	MESH_TRIANGLES_MAX = 2000000,
 	MESH_PARTS_MAX = 4096,
 	MESH_DEPTH_MAX = 256, /* of nodes in nodes */
+	MESH_POINTS_MAX = 3 * MESH_TRIANGLES_MAX,
+	MESH_REACH_MAX = 1000000000, /* of each coordinate of a point, m */
 };
 
 #define MESH_NONE UINT32_MAX
@@ -43,10 +44,6 @@ void mesh_fini(struct mesh *mesh);
 /* Appends. A triangle's corners are indices of points. */
 uint32_t mesh_add_point(struct mesh *mesh, struct vec3 point);
 void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c);
-
-/* By suffix: obj, stl, dae, glb, gltf. TROUPE_EIO, TROUPE_ELIMIT or TROUPE_EWORLD, the text without a file name;
- * TROUPE_EWORLD also when troupe was built without meshes. *ret_mesh must be empty, and is so again on failure. */
-troupe_status mesh_read(struct files *files, const char *path, struct mesh *ret_mesh, struct troupe_error *error);
 
 /* Points in the same place become one, triangles without area go. Points come out in the order of first use. */
 void mesh_weld(struct mesh *mesh);

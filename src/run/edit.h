@@ -19,7 +19,8 @@ enum { EDIT_NOTE_BYTES = 512 };
 struct edit_options {
 	const char *path; /* of the world: relative file names begin in its folder */
 	const char *const *resource_paths;
-	struct files *files; /* that are looked through before the file system is; NULL: none */
+	struct files *files;       /* that are looked through before the file system is; NULL: none */
+	struct importer *importer; /* reads meshes and images; NULL: one for each model that is created */
 };
 
 /* What was done to the scene, for who has a copy of it. */

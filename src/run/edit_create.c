@@ -74,6 +74,7 @@ troupe_status edit_source_load(
 	struct sdf_options options = {.resource_paths = edit->options.resource_paths,
 		.use_environment = !files->closed,
 		.files = files,
+		.importer = edit->options.importer,
 		.bare = true,
 		.bare_name = *source->name ? source->name : NULL,
 		.bare_pose = source->placed ? &source->pose : NULL};

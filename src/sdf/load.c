@@ -1,5 +1,6 @@
 #include "sdf/load.h"
 
+#include "mesh/importer.h"
 #include "sdf/bare.h"
 #include "sdf/xml.h"
 
@@ -397,6 +398,7 @@ static void load_fini(struct load *load)
 	map_fini(&load->file_names);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
+	importer_destroy(load->own_importer);
 	vec_free(&load->files);
 }
 
@@ -419,7 +421,8 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 		.version = load->version,
 		.depth = load->depth,
 		.includes = load->includes,
-		.copies = load->copies};
+		.copies = load->copies,
+		.poses_only = true};
 	load_begin(&inner, &world, model);
 	load_model(&inner, model, SDF_NONE, FRAMES_WORLD, false);
 	bool found = false;

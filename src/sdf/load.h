@@ -44,7 +44,10 @@ struct load {
 	struct troupe_error first;
 	struct map warned; /* kinds of warnings that are given once */
 	struct map file_names;
+	struct importer *importer; /* the options' or own_importer; NULL until a mesh or image is read */
+	struct importer *own_importer;
 	struct map meshes, images; /* what has been read, or tried: path, part and scale -> index in sdf, or SDF_NONE */
+	bool poses_only;           /* shapes are not needed */
 	const char *owner;         /* the model whose links are being read */
 	VEC(struct load_file) files;
 	uint32_t version; /* of the file that is being read */

@@ -84,7 +84,7 @@ enum sdf_shape_kind {
 enum sdf_mesh_way {
 	SDF_MESH_AS_FITS,    /* a model that moves: a hull for each part; else its triangles */
 	SDF_MESH_ONE_HULL,   /* "convex_hull" */
-	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file, which is as far as it goes */
+	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file; parts are not cut up */
 };
 
 struct sdf_shape {
@@ -321,8 +321,9 @@ struct sdf_options {
 	 * use_environment is set. */
 	const char *const *resource_paths;
 	bool use_environment;
-	struct files *files; /* what is read is read through it; NULL: from the file system */
-	bool find;           /* sdf_load_file() looks for a world of that name, by sdf_find_file() */
+	struct files *files;       /* what is read is read through it; NULL: from the file system */
+	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: one for this file alone */
+	bool find;                 /* sdf_load_file() looks for a world of that name, by sdf_find_file() */
 	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become

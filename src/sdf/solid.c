@@ -1,18 +1,36 @@
-/* What collisions are made of when they are no primitives. A file is read once however often it is used, and so is each
- * of its parts at each scale; one that cannot be read gives one warning, and the model stays without that shape. */
+/* Collisions that are no primitives. A file is read once however often it is used, and so is each of its parts at each
+ * scale. One that cannot be read gives one warning, and the model stays without that shape, as in Gazebo. A file on
+ * which the process that reads it dies, or reaches a limit, is an error: on another machine it might not, and peers
+ * would simulate different worlds. */
 #include "sdf/load.h"
+
+#include "mesh/importer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+static struct importer *importer_of(struct load *load)
+{
+	if (load->importer)
+		return load->importer;
+	load->importer = load->options->importer;
+	if (!load->importer)
+		load->importer = load->own_importer = importer_create();
+	importer_begin(load->importer);
+	return load->importer;
+}
+
 /* One warning a kind when nothing can be read at all. */
-static void warn_unread(struct load *load, const struct sdf_element *element, const char *kind, const char *path,
+static void say_unread(struct load *load, const struct sdf_element *element, const char *kind, const char *path,
 	const struct troupe_error *error)
 {
+	const char *owner = load->owner ? load->owner : "";
 	bool never = strstr(error->text, "built without meshes");
-	load_warn_once(load, never ? kind : path, element,
-		"\"%.200s\" of model \"%.80s\": %.200s; the model is without it", path, load->owner ? load->owner : "",
-		error->text);
+	if (error->status == TROUPE_EINTERNAL)
+		load_error(load, element, "\"%.200s\" of model \"%.80s\": %.200s", path, owner, error->text);
+	else
+		load_warn_once(load, never ? kind : path, element,
+			"\"%.200s\" of model \"%.80s\": %.200s; the model is without it", path, owner, error->text);
 }
 
 static uint32_t keep(struct load *load, struct mesh mesh)
@@ -42,9 +60,9 @@ static uint32_t whole_file(struct load *load, const struct sdf_element *element,
 	struct troupe_error error;
 	if (map_find(&load->meshes, path, &index))
 		return index;
-	bool ok = !mesh_read(load->disk, path, &mesh, &error);
+	bool ok = !importer_mesh(importer_of(load), load->disk, path, &mesh, &error);
 	if (!ok)
-		warn_unread(load, element, "mesh", path, &error);
+		say_unread(load, element, "mesh", path, &error);
 	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
 }
 
@@ -115,8 +133,8 @@ static void load_heightmap(struct load *load, const struct sdf_element *element,
 	if (!map_find(&load->images, shape->path, &index)) {
 		struct image *image = mem_alloc(sizeof *image);
 		index = SDF_NONE;
-		if (image_read(load->disk, shape->path, image, &error)) {
-			warn_unread(load, element, "heightmap", shape->path, &error);
+		if (importer_image(importer_of(load), load->disk, shape->path, image, &error)) {
+			say_unread(load, element, "heightmap", shape->path, &error);
 			free(image);
 		} else {
 			index = load->sdf->images.count;
@@ -190,7 +208,7 @@ static void load_polyline(struct load *load, const struct sdf_element *first, st
 void load_solid(struct load *load, struct sdf_shape *shape)
 {
 	const struct sdf_element *element = sdf_child(shape->element, sdf_shape_kind_text(shape->kind), NULL);
-	if (!element)
+	if (!element || load->poses_only)
 		return;
 	if (shape->kind == SDF_MESH)
 		load_mesh(load, element, shape);

@@ -31,8 +31,9 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
-	struct files files; /* that the worlds were loaded from */
-	char *saved;        /* the file that is being resumed; NULL: none, or it is done */
+	struct files files;        /* that the worlds were loaded from */
+	struct importer *importer; /* of meshes and images, also of models that are created while it runs */
+	char *saved;               /* the file that is being resumed; NULL: none, or it is done */
 	size_t saved_count;
 	char *saved_path;            /* of the world, in it */
 	VEC(char *) folders;         /* in which files were looked for when it was saved; NULL after the last */

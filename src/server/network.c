@@ -310,7 +310,8 @@ troupe_status network_create(const struct troupe_network *def, struct network **
 		return status;
 	}
 	struct network *network = mem_alloc(sizeof *network);
-	network->secondaries = network->awaited = def->secondaries;
+	network->secondaries = def->secondaries;
+	network->awaited = def->secondaries;
 	network->met = mem_alloc((def->secondaries + 1) * sizeof *network->met);
 	network->told_of = mem_alloc((def->secondaries + 1) * sizeof *network->told_of);
 	network->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;

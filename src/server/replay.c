@@ -120,12 +120,15 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-static bool goes_back(const struct replay *replay)
+/* Each world goes on, but not beyond the step of the hash: a damaged recording would otherwise run for ever, whatever
+ * the limit is. */
+static bool fits(const struct replay *replay, uint64_t step)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
-		if (replay->worlds[i].steps < replay->server->worlds[i].primary.lockstep.number)
-			return true;
-	return false;
+		if (replay->worlds[i].steps < replay->server->worlds[i].primary.lockstep.number ||
+			replay->worlds[i].steps > step)
+			return false;
+	return true;
 }
 
 static troupe_status go_on(struct replay *replay, struct troupe_error *error)
@@ -165,7 +168,7 @@ static troupe_status take_hash(struct replay *replay, struct unpack *in, struct 
 	}
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		record_world_update(&replay->worlds[i], in);
-	in->bad |= goes_back(replay);
+	in->bad |= !fits(replay, step);
 	if (in->bad)
 		return TROUPE_OK;
 	troupe_status status = go_on(replay, error);

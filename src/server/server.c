@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/hash.h"
+#include "mesh/importer.h"
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
@@ -104,6 +105,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 	struct sdf_options options = {.resource_paths = def->resource_paths,
 		.use_environment = !def->resume_path,
 		.files = &server->files,
+		.importer = server->importer,
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
@@ -311,6 +313,7 @@ static troupe_status create(const struct troupe_server_def *def, bool copy, char
 	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	server->importer = importer_create();
 	server->copy = copy;
 	server->saved = saved;
 	server->saved_count = saved_count;
@@ -351,6 +354,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server->worlds);
 	sdf_free(server->sdf);
 	files_fini(&server->files);
+	importer_destroy(server->importer);
 	free(server->saved);
 	free(server->saved_path);
 	for (uint32_t i = 0; i < server->folders.count; i++)

@@ -138,7 +138,8 @@ static void set_up_primary(struct server_world *world)
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = def->on_reply ? on_reply : NULL,
 		.on_taken = def->record_path ? on_taken : NULL,
-		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL},
+		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
+			world->server->importer},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

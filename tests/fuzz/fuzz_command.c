@@ -3,11 +3,13 @@
  * a few hundred rounds over a corpus of its own, which is also read undamaged: what once went wrong stays there. The
  * same arguments damage the same bytes. Whatever comes in, the readers must return, either with what is sane, and is
  * read again from its own print, or with one line that says where. Build with --enable-sanitize=address to see more.
- * With clang's -fsanitize=fuzzer and -DWITHOUT_MAIN it is a target for that. */
+ * With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "system/message.h"
+
+#include "seeds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -213,8 +215,6 @@ static unsigned one_file(const char *bytes, size_t count)
 	return read;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
 /* The input as a file, and as one message. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
@@ -335,6 +335,11 @@ static unsigned run(const char *bytes, size_t count, size_t rounds)
 int main(int argc, char **argv)
 {
 	unsigned whole = 0, read = 0;
+	const char *seeds = seeds_wanted(argc, argv);
+	for (unsigned i = 0; seeds && i < ARRAY_LEN(corpus); i++)
+		seeds_write(seeds, "command", i, corpus[i], strlen(corpus[i]));
+	if (seeds)
+		return 0;
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
 	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	for (size_t i = 0; argc <= 3 && i < ARRAY_LEN(corpus); i++) {

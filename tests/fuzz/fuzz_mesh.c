@@ -1,27 +1,237 @@
-/* Feeds damaged mesh and image files to their readers: bytes flipped, cut, repeated, numbers replaced.
- * fuzz_mesh [SEED ROUNDS FILE ...]; without arguments some rounds over the files of worlds/models/shapes. Whatever
- * comes in, a reader must return, with what is finite and whose indices are inside, or with one line. */
+/* Feeds damaged mesh and image files to their readers, as a world does: in a process of its own, which may die of them.
+ *
+ *   fuzz_mesh                       some rounds over each file of tests/data/mesh
+ *   fuzz_mesh SEED ROUNDS FILE...   so many rounds over each file
+ *   fuzz_mesh --replay FILE...      the files as they are
+ *
+ * The same arguments damage the same bytes: flipped, cut, repeated, numbers replaced. Whatever comes in, the importer
+ * returns, with a mesh or image that is sound, or with one line.
+ *
+ * As a target for libFuzzer (WITHOUT_MAIN, tests/fuzz/run) the readers run in the process itself, where coverage can be
+ * seen. They crash there: their errors are those of libraries, and the importer is there because of them. The files
+ * that crash them are then replayed as above. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "mesh/answer.h"
 #include "mesh/hull.h"
-#include "mesh/image.h"
-#include "mesh/mesh.h"
+#include "mesh/import.h"
+#include "mesh/importer.h"
 #include "mesh/skin.h"
 
+#include "seeds.h"
+
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* assimp forgets memory when it throws; that is bounded by the file and not ours to mend. */
+/* assimp forgets memory when it throws; that is bounded by the file, and not ours to mend. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libassimp";
 }
 
+enum { FILE_BYTES_MAX = 1 << 24 };
+
+/* --- what is sound ------------------------------------------------------------------------------------------------ */
+
+static bool is_sound(const struct mesh *mesh)
+{
+	for (uint32_t i = 0; i < mesh->points.count; i++)
+		if (!vec3_finite(mesh->points.at[i]))
+			return false;
+	for (uint32_t i = 0; i < mesh->corners.count; i++)
+		if (mesh->corners.at[i] >= mesh->points.count)
+			return false;
+	return true;
+}
+
+/* What the scene makes of a mesh. */
+static void use_mesh(const struct mesh *mesh)
+{
+	struct hull hull = {0};
+	struct skin skin;
+	skin_of_mesh(mesh, &skin);
+	skin_fini(&skin);
+	hull_make(mesh->points.at, mesh->points.count, &hull, NULL);
+	hull_fini(&hull);
+}
+
+static bool is_sound_image(const struct image *image)
+{
+	bool sound = image->columns <= IMAGE_SIDE_MAX && image->rows <= IMAGE_SIDE_MAX;
+	for (size_t i = 0; i < (size_t)image->columns * image->rows; i++)
+		sound = sound && image->values[i] >= 0 && image->values[i] <= 1;
+	return sound;
+}
+
+static bool is_image(const char *suffix)
+{
+	return !strcmp(suffix, ".png") || !strcmp(suffix, ".jpg");
+}
+
+/* --- for libFuzzer ------------------------------------------------------------------------------------------------ */
+
+#ifdef WITHOUT_MAIN
+
+static void must(bool good)
+{
+	if (!good)
+		abort();
+}
+
+/* Whatever a reader makes of a file, the parent can take. */
+static void hand_over_mesh(const struct mesh *mesh)
+{
+	struct text bytes = {0};
+	struct mesh taken = {0};
+	answer_pack_mesh(mesh, &bytes);
+	must(!answer_unpack_mesh(bytes.at, bytes.count, &taken, NULL));
+	must(taken.points.count == mesh->points.count && taken.corners.count == mesh->corners.count);
+	mesh_weld(&taken);
+	must(is_sound(&taken));
+	if (taken.corners.count && taken.corners.count < 30000)
+		use_mesh(&taken);
+	mesh_fini(&taken);
+	text_fini(&bytes);
+}
+
+struct only_file {
+	const char *path, *bytes;
+	size_t count;
+};
+
+static bool read_only_file(void *ctx, const char *path, const char **ret_bytes, size_t *ret_count)
+{
+	const struct only_file *file = ctx;
+	*ret_bytes = file->bytes;
+	*ret_count = file->count;
+	return !strcmp(path, file->path);
+}
+
+static void try_as(const char *path, const char *bytes, size_t count)
+{
+	struct only_file file = {path, bytes, count};
+	struct import_files files = {read_only_file, &file};
+	struct mesh mesh = {0};
+	if (!import_mesh(&files, path, bytes, count, &mesh, NULL))
+		hand_over_mesh(&mesh);
+	mesh_fini(&mesh);
+}
+
+static void try_as_image(const char *bytes, size_t count)
+{
+	struct text packed = {0};
+	struct image image, taken;
+	if (import_image(bytes, count, &image, NULL))
+		return;
+	answer_pack_image(&image, &packed);
+	must(!answer_unpack_image(packed.at, packed.count, &taken, NULL) && is_sound_image(&taken));
+	free(image.values);
+	free(taken.values);
+	text_fini(&packed);
+}
+
+/* The kind of file follows from how it begins. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	char *copy = mem_alloc(count + 1);
+	memcpy(copy, bytes, count);
+	const char *kind = count < 4                                                      ? ".obj"
+			   : !memcmp(copy, "\x89PNG", 4)                                  ? ".png"
+			   : !memcmp(copy, "\xff\xd8\xff", 3)                             ? ".jpg"
+			   : !memcmp(copy, "glTF", 4)                                     ? ".glb"
+			   : *copy == '{'                                                 ? ".gltf"
+			   : *copy == '<'                                                 ? ".dae"
+			   : !memcmp(copy, "soli", 4) || memchr(copy, 0, MIN(count, 84u)) ? ".stl"
+											  : ".obj";
+	char path[16];
+	snprintf(path, sizeof path, "file%s", kind);
+	if (is_image(kind))
+		try_as_image(copy, count);
+	else
+		try_as(path, copy, count);
+	free(copy);
+	return 0;
+}
+
+#else
+
+/* --- through the importer ----------------------------------------------------------------------------------------- */
+
+static struct files files;
+static struct importer *importer;
+static uint32_t passed, failed, taken, deaths, named;
+
+static void begin(void)
+{
+	importer = importer_create();
+}
+
+static void end(void)
+{
+	importer_destroy(importer);
+	files_fini(&files);
+	files = (struct files){0};
+}
+
+static bool is_line(const struct troupe_error *error)
+{
+	return *error->text && !strchr(error->text, '\n');
+}
+
+static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_error *error)
+{
+	struct mesh mesh = {0};
+	troupe_status status = importer_mesh(importer, &files, path, &mesh, error);
+	if (status)
+		return status;
+	*ret_sound = mesh.corners.count && is_sound(&mesh);
+	uint32_t count = mesh.corners.count;
+	mesh_weld(&mesh);
+	*ret_sound = *ret_sound && mesh.corners.count == count;
+	if (*ret_sound)
+		use_mesh(&mesh);
+	mesh_fini(&mesh);
+	return TROUPE_OK;
+}
+
+static troupe_status read_image(const char *path, bool *ret_sound, struct troupe_error *error)
+{
+	struct image image;
+	troupe_status status = importer_image(importer, &files, path, &image, error);
+	if (status)
+		return status;
+	*ret_sound = is_sound_image(&image);
+	free(image.values);
+	return TROUPE_OK;
+}
+
+/* The bytes as if they were the file. */
+static bool try(const char *bytes, size_t count, const char *file, const char *suffix, bool told)
+{
+	char path[1400];
+	bool sound = false;
+	struct troupe_error error = {0};
+	/* beside the file, so that files that it names are found */
+	snprintf(path, sizeof path, "%.*s_%u%s", (int)(suffix - file), file, named++, suffix);
+	files_add(&files, path, bytes, count);
+	troupe_status status = is_image(suffix) ? read_image(path, &sound, &error) : read_mesh(path, &sound, &error);
+	taken += !status;
+	if (told)
+		printf("%s: %s\n", file, status ? error.text : "taken");
+	if (status == TROUPE_EINTERNAL) {
+		deaths++;
+		end(); /* an importer stops to try after some deaths */
+		begin();
+	}
+	return status ? is_line(&error) : sound;
+}
+
+/* --- damage ------------------------------------------------------------------------------------------------------- */
+
 static uint64_t state;
-static uint32_t passed, failed, taken;
 
 static size_t below(size_t limit)
 {
@@ -34,7 +244,7 @@ static size_t damage(char *bytes, size_t count)
 	static const char *const nasty[] = {
 		"nan", "1e308", "-1", "4294967295", "99999999999", "0", "/", "<", "v v", "\n"};
 	for (size_t times = 1 + below(4); times && count > 1; times--) {
-		size_t at = below(count);
+		size_t at = below(count), from = at + below(count - at), some = below(8);
 		const char *word = nasty[below(ARRAY_LEN(nasty))];
 		switch (below(5)) {
 		case 0:
@@ -47,111 +257,77 @@ static size_t damage(char *bytes, size_t count)
 			memcpy(bytes + at, word, MIN(strlen(word), count - at));
 			break;
 		case 3:
-			memmove(bytes + at, bytes + below(count - at) + at, 1);
+			memmove(bytes + at, bytes + from, MIN(some, count - from));
 			break;
 		default:
-			memset(bytes + at, (int)below(256), MIN(below(8), count - at));
+			memset(bytes + at, (int)below(256), MIN(some, count - at));
 		}
 	}
 	return count;
 }
 
-static bool is_sane(const struct mesh *mesh)
-{
-	for (uint32_t i = 0; i < mesh->points.count; i++)
-		if (!vec3_finite(mesh->points.at[i]))
-			return false;
-	for (uint32_t i = 0; i < mesh->corners.count; i++)
-		if (mesh->corners.at[i] >= mesh->points.count)
-			return false;
-	return mesh->corners.count > 0;
-}
-
-static bool try_mesh(const char *path)
-{
-	struct mesh mesh = {0};
-	struct files files = {0};
-	struct hull hull = {0};
-	struct skin skin;
-	struct troupe_error error = {0};
-	troupe_status status = mesh_read(&files, path, &mesh, &error);
-	files_fini(&files);
-	if (status)
-		return *error.text && !strchr(error.text, '\n');
-	bool sane = is_sane(&mesh);
-	taken++;
-	if (sane) {
-		skin_of_mesh(&mesh, &skin);
-		skin_fini(&skin);
-		hull_make(mesh.points.at, mesh.points.count, &hull, NULL);
-		hull_fini(&hull);
-	}
-	mesh_fini(&mesh);
-	return sane;
-}
-
-static bool try_image(const char *path)
-{
-	struct image image;
-	struct files files = {0};
-	struct troupe_error error = {0};
-	troupe_status status = image_read(&files, path, &image, &error);
-	files_fini(&files);
-	if (status)
-		return *error.text && !strchr(error.text, '\n');
-	taken++;
-	bool sane = image.columns <= IMAGE_SIDE_MAX && image.rows <= IMAGE_SIDE_MAX;
-	for (size_t i = 0; i < (size_t)image.columns * image.rows; i++)
-		sane = sane && image.values[i] >= 0 && image.values[i] <= 1;
-	free(image.values);
-	return sane;
-}
-
+/* rounds: 0 for the file as it is. */
 static void fuzz(const char *file, uint32_t rounds)
 {
-	char *bytes, path[100];
+	char *bytes;
 	size_t count;
 	const char *suffix = strrchr(file, '.');
-	if (!suffix || text_read_file(file, 1 << 24, &bytes, &count, NULL)) {
+	if (!suffix || text_read_file(file, FILE_BYTES_MAX, &bytes, &count, NULL)) {
 		printf("%s: cannot be read\n", file);
 		failed++;
 		return;
 	}
-	snprintf(path, sizeof path, "fuzz_mesh_%d%s", (int)getpid(), suffix);
-	char *copy = malloc(count + 1);
-	for (uint32_t i = 0; i < rounds; i++) {
+	begin();
+	for (uint32_t i = 0; i < MAX(rounds, 1u); i++) {
+		char *copy =
+			mem_alloc(count + 1); /* of this size, so that a sanitizer sees what is written beyond it */
 		memcpy(copy, bytes, count);
-		size_t left = damage(copy, count);
-		FILE *out = fopen(path, "wb");
-		if (!out || fwrite(copy, 1, left, out) != left)
-			abort();
-		fclose(out);
-		bool image = !strcmp(suffix, ".png") || !strcmp(suffix, ".jpg");
-		if (image ? try_image(path) : try_mesh(path)) {
-			passed++;
-		} else {
-			failed++;
+		bool good = try(copy, rounds ? damage(copy, count) : count, file, suffix, !rounds);
+		passed += good;
+		failed += !good;
+		if (!good)
 			printf("FAILED: %s, round %u\n", file, i);
-		}
+		free(copy);
 	}
-	unlink(path);
-	free(copy);
+	end();
 	free(bytes);
+}
+
+/* Sound ones; what once crashed lies beside them, and is read as it is. */
+static void fuzz_kept(uint32_t rounds)
+{
+	const char *source = getenv("SOURCE_DIR");
+	char folder[1000], path[1300];
+	snprintf(folder, sizeof folder, "%.900s/tests/data/mesh", source ? source : ".");
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name, *suffix = strrchr(name, '.');
+		static const char *const read[] = {".obj", ".stl", ".dae", ".glb", ".gltf", ".png", ".jpg"};
+		bool known = false;
+		for (size_t k = 0; suffix && k < ARRAY_LEN(read); k++)
+			known |= !strcmp(suffix, read[k]);
+		snprintf(path, sizeof path, "%s/%s", folder, name);
+		if (known)
+			fuzz(path, strncmp(name, "broken", 6) ? rounds : 0);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"block.obj", "stool.obj", "gem.stl", "ramp.dae", "hills.png"};
-	const char *source = getenv("SOURCE_DIR");
-	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 200;
-	state = argc > 1 ? (uint64_t)atoi(argv[1]) : 1;
-	for (int i = 3; i < argc; i++)
-		fuzz(argv[i], rounds);
-	for (size_t i = 0; argc <= 3 && i < ARRAY_LEN(names); i++) {
-		char path[4096];
-		snprintf(path, sizeof path, "%s/worlds/models/shapes/%s", source ? source : ".", names[i]);
-		fuzz(path, rounds);
-	}
-	printf("%u were taken all the same\n%u passed, %u failed\n", taken, passed, failed);
-	return failed > 0;
+	bool replay = argc > 2 && !strcmp(argv[1], "--replay");
+	uint32_t rounds = argc > 2 && !replay ? (uint32_t)atoi(argv[2]) : getenv("TROUPE_TEST_QUICK") ? 20 : 60;
+	state = argc > 1 && !replay ? (uint64_t)atoi(argv[1]) : 1;
+	for (int i = replay ? 2 : 3; i < argc; i++)
+		fuzz(argv[i], replay ? 0 : rounds);
+	if (argc <= 2)
+		fuzz_kept(rounds);
+	printf("%u files were taken, %u ended the process that read them\n%u passed, %u failed\n", taken, deaths,
+		passed, failed);
+	return failed || !passed;
 }
+
+#endif

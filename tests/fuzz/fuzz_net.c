@@ -2,11 +2,13 @@
  * protocol (net/peers.h). fuzz_net [SEED ROUNDS FILE ...]; without arguments a few thousand rounds over what is valid,
  * which is read undamaged, too (what once went wrong belongs there, in make_corpus()). Whatever comes in, a decoder
  * returns, with what is within its limits and is its own encoding, or with one line; and a peer that sends it is
- * dropped or not, but nothing else happens. Build with --enable-sanitize=address to see more. With clang's
- * -fsanitize=fuzzer and -DWITHOUT_MAIN it is a target for that. */
+ * dropped or not, but nothing else happens. Build with --enable-sanitize=address to see more. With WITHOUT_MAIN it is
+ * a target for tests/fuzz/run. */
 #include "base/hash.h"
 #include "net/hello.h"
 #include "net/peers.h"
+
+#include "seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,8 +226,6 @@ static void one_stream(const char *bytes, size_t count, enum hello_role role)
 	peers_destroy(side.peers);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	char *copy =
@@ -399,6 +399,11 @@ int main(int argc, char **argv)
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 3000;
 	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	make_corpus();
+	const char *seeds = seeds_wanted(argc, argv);
+	for (uint32_t i = 0; seeds && i < corpus_count; i++)
+		seeds_write(seeds, "net", i, corpus[i].at ? corpus[i].at : "", corpus[i].count);
+	if (seeds)
+		return 0;
 	for (uint32_t i = 0; argc <= 3 && i < corpus_count; i++)
 		LLVMFuzzerTestOneInput((const uint8_t *)(corpus[i].at ? corpus[i].at : ""), corpus[i].count);
 	unsigned whole = decoded;

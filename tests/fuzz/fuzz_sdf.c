@@ -9,10 +9,11 @@
  * line by what comes after it, or simulate 20 steps, and print as SDF that loads to the same. With FUZZ_SDF_LAST=FILE
  * each text is written there first, for when the process does not survive it; with FUZZ_SDF_LOAD_ONLY nothing is
  * simulated (a step that ODE gives up leaks, so leaks are looked for without). Build with --enable-sanitize=address to
- * see more. */
+ * see more. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "sdf/sdf.h"
 
 #include "damage.h"
+#include "seeds.h"
 
 #include <troupe/server.h>
 
@@ -25,39 +26,12 @@
 enum {
 	STEPS = 20,
 	MODELS_TO_RUN = 300, /* larger worlds are only loaded, so that rounds stay short */
+#ifdef WITHOUT_MAIN
+	HANG_S = 0, /* the timer is the fuzzer's */
+#else
 	HANG_S = 60,
+#endif
 	FILE_BYTES_MAX = 1 << 18,
-};
-
-static const char *const texts[] = {
-	"<?xml version=\"1.0\"?><sdf version=\"1.9\"><world name=\"w\"><gravity>0 0 "
-	"-9.8</gravity><physics><max_step_size>"
-	"0.01</max_step_size></physics><frame name=\"f\" attached_to=\"m\"><pose>1 0 0 0 0 0</pose></frame><model "
-	"name=\"m\" "
-	"placement_frame=\"a\"><pose relative_to=\"world\">1 2 3 0.1 0.2 0.3</pose><link "
-	"name=\"a\"><inertial><mass>2</mass>"
-	"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz><ixy>0.1</ixy></inertia></inertial><collision name=\"c\"><pose "
-	"relative_to=\"j\"/><geometry><box><size>1 2 "
-	"3</size></box></geometry><surface><friction><ode><mu>1</mu></ode></friction>"
-	"</surface></collision><sensor name=\"s\" type=\"imu\"><update_rate>10</update_rate></sensor></link><link "
-	"name=\"b\">"
-	"<pose relative_to=\"a\" rotation_format=\"quat_xyzw\">0 0 1 0 0 0 1</pose><visual "
-	"name=\"v\"><geometry><plane><normal>"
-	"0 0 1</normal></plane></geometry></visual></link><joint name=\"j\" "
-	"type=\"revolute\"><parent>a</parent><child>b</child>"
-	"<axis><xyz expressed_in=\"__model__\">0 1 "
-	"0</xyz><limit><lower>-1</lower><upper>1e16</upper></limit></axis></joint>"
-	"<model name=\"n\"><link name=\"a\"><inertial auto=\"true\"/><collision "
-	"name=\"c\"><density>5</density><geometry>"
-	"<capsule><radius>0.5</radius><length>1</length></capsule></geometry></collision></link></model></model>"
-	"<joint name=\"wj\" type=\"fixed\"><parent>world</parent><child>m::n</child></joint></world></sdf>",
-	"<sdf version='1.7'><model name='m'><frame name='i::__model__' attached_to='i::l'><pose "
-	"relative_to='__model__'>0 0 1 0 0 0"
-	"</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 0</pose></link><link "
-	"name='o'/><joint "
-	"name='i::j' type='universal'><parent>i::l</parent><child>o</child><axis><xyz expressed_in='i::__model__'>1 0 "
-	"0</xyz>"
-	"</axis><axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>",
 };
 
 static void must(bool good, const char *what, const struct text *text)
@@ -182,7 +156,8 @@ static bool one(const struct text *text)
 	struct troupe_error error = {0};
 	struct sdf *sdf = NULL;
 	keep_last(text);
-	alarm(HANG_S);
+	if (HANG_S)
+		alarm(HANG_S);
 	troupe_status status = sdf_load_text(text->at, text->count, "fuzz.sdf", NULL, &sdf, &error);
 	must(sdf != NULL, "no description", text);
 	must((status == TROUPE_OK) == (sdf->error_count == 0), "status and errors differ", text);
@@ -197,9 +172,53 @@ static bool one(const struct text *text)
 			simulate(text);
 	}
 	sdf_free(sdf);
-	alarm(0);
+	if (HANG_S)
+		alarm(0);
 	return status == TROUPE_OK;
 }
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	struct text text = {0};
+	text_add_bytes(&text, (const char *)bytes, count);
+	if (count)
+		(void)one(&text);
+	text_fini(&text);
+	return 0;
+}
+
+#ifndef WITHOUT_MAIN
+
+static const char *const texts[] = {
+	"<?xml version=\"1.0\"?><sdf version=\"1.9\"><world name=\"w\"><gravity>0 0 "
+	"-9.8</gravity><physics><max_step_size>"
+	"0.01</max_step_size></physics><frame name=\"f\" attached_to=\"m\"><pose>1 0 0 0 0 0</pose></frame><model "
+	"name=\"m\" "
+	"placement_frame=\"a\"><pose relative_to=\"world\">1 2 3 0.1 0.2 0.3</pose><link "
+	"name=\"a\"><inertial><mass>2</mass>"
+	"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz><ixy>0.1</ixy></inertia></inertial><collision name=\"c\"><pose "
+	"relative_to=\"j\"/><geometry><box><size>1 2 "
+	"3</size></box></geometry><surface><friction><ode><mu>1</mu></ode></friction>"
+	"</surface></collision><sensor name=\"s\" type=\"imu\"><update_rate>10</update_rate></sensor></link><link "
+	"name=\"b\">"
+	"<pose relative_to=\"a\" rotation_format=\"quat_xyzw\">0 0 1 0 0 0 1</pose><visual "
+	"name=\"v\"><geometry><plane><normal>"
+	"0 0 1</normal></plane></geometry></visual></link><joint name=\"j\" "
+	"type=\"revolute\"><parent>a</parent><child>b</child>"
+	"<axis><xyz expressed_in=\"__model__\">0 1 "
+	"0</xyz><limit><lower>-1</lower><upper>1e16</upper></limit></axis></joint>"
+	"<model name=\"n\"><link name=\"a\"><inertial auto=\"true\"/><collision "
+	"name=\"c\"><density>5</density><geometry>"
+	"<capsule><radius>0.5</radius><length>1</length></capsule></geometry></collision></link></model></model>"
+	"<joint name=\"wj\" type=\"fixed\"><parent>world</parent><child>m::n</child></joint></world></sdf>",
+	"<sdf version='1.7'><model name='m'><frame name='i::__model__' attached_to='i::l'><pose "
+	"relative_to='__model__'>0 0 1 0 0 0"
+	"</pose></frame><link name='i::l'><pose relative_to='i::__model__'>1 0 0 0 0 0</pose></link><link "
+	"name='o'/><joint "
+	"name='i::j' type='universal'><parent>i::l</parent><child>o</child><axis><xyz expressed_in='i::__model__'>1 0 "
+	"0</xyz>"
+	"</axis><axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>",
+};
 
 static unsigned run(struct damage *damage, const struct text *original, size_t rounds)
 {
@@ -296,6 +315,11 @@ static unsigned run_files(struct damage *damage, size_t rounds, int count, char 
 int main(int argc, char **argv)
 {
 	unsigned loaded = 0, kept = 0;
+	const char *seeds = seeds_wanted(argc, argv);
+	for (unsigned i = 0; seeds && i < ARRAY_LEN(texts); i++)
+		seeds_write(seeds, "sdf", i, texts[i], strlen(texts[i]));
+	if (seeds)
+		return 0;
 	if (argc > 1 && !strcmp(argv[1], "--replay")) {
 		for (int i = 2; i < argc; i++)
 			loaded += replay(argv[i]);
@@ -313,3 +337,5 @@ int main(int argc, char **argv)
 	printf("%u of the damaged texts were accepted, %u kept ones replayed\n1 passed, 0 failed\n", loaded, kept);
 	return 0;
 }
+
+#endif

@@ -9,11 +9,13 @@
  * hash of each world where that is all that is wrong: else hardly anything would be looked at. Whatever comes in, the
  * server must return: with one line that names the file, or with a server that simulates 20 steps or gives a model up.
  * The memory that this takes is limited. With FUZZ_STATE_LAST=FILE each state is written there first and kept, for when
- * the process does not survive it. */
+ * the process does not survive it. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "base/hash.h"
 #include "base/pack.h"
+#include "base/sandbox.h"
 
 #include "damage.h"
+#include "seeds.h"
 
 #include <troupe/server.h>
 
@@ -23,12 +25,173 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STEPS = 20, HANG_S = 60, HEAD_BYTES = 32, MAGIC_BYTES = 16, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
+#ifdef WITHOUT_MAIN
+enum { HANG_S = 0 }; /* the timer is the fuzzer's */
+#else
+enum { HANG_S = 60 };
+#endif
+enum { STEPS = 20, HEAD_BYTES = 32, MAGIC_BYTES = 16, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
 
 #define MEMORY_MAX ((rlim_t)2 << 30)
 
 static char path[64], folder[40] = "/tmp/fuzz_state.XXXXXX";
 static const char *last;
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "fuzz_state: %s; the state is %s\n", what, path);
+	exit(1);
+}
+
+static void set_checksum(struct text *state)
+{
+	struct unpack head = {state->at + MAGIC_BYTES, state->at + HEAD_BYTES, false};
+	uint64_t version = unpack_u64(&head);
+	uint64_t sum = hash_bytes(version, state->at + HEAD_BYTES, state->count - HEAD_BYTES);
+	for (int i = 0; i < 8; i++)
+		state->at[HEAD_BYTES - 8 + i] = (char)(sum >> (8 * i) & 0xff);
+}
+
+/* --- feeding ------------------------------------------------------------------------------------------------------ */
+
+static void put(const char *to, const struct text *state)
+{
+	FILE *file = fopen(to, "wb");
+	if (!file || fwrite(state->at, 1, state->count, file) != state->count || fclose(file)) {
+		perror(to);
+		exit(1);
+	}
+}
+
+static void check_refusal(const struct troupe_error *error)
+{
+	bool named = !strncmp(error->text, path, strlen(path));
+	if (!named || strchr(error->text, '\n'))
+		fprintf(stderr, "%s\n", error->text);
+	must(named, "refused without the file's name");
+	must(!strchr(error->text, '\n'), "refused in more than one line");
+}
+
+struct run {
+	struct troupe_server *server;
+	int steps;
+};
+
+/* Worlds of a damaged state may be at very different steps, so steps are counted here. */
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	struct run *run = ctx;
+	(void)step, (void)hash;
+	if (++run->steps == STEPS)
+		troupe_server_stop(run->server);
+}
+
+static void simulate(struct troupe_server *server)
+{
+	struct troupe_error error = {0};
+	struct troupe_limits limits = {.iterations = UINT64_MAX};
+	troupe_status status = troupe_server_run(server, &limits, &error);
+	if (status && status != TROUPE_EDIVERGED) {
+		fprintf(stderr, "%d: %s\n", (int)status, error.text);
+		must(false, "the simulation failed");
+	}
+	if (!status)
+		(void)troupe_server_hash(server);
+}
+
+static void watch(unsigned limit_s)
+{
+	if (HANG_S)
+		alarm(limit_s);
+}
+
+/* Whether it was accepted. *ret_hash: the one that was found where another was expected; 0: that was not the reason. */
+static bool feed(const struct text *state, int32_t secondaries, uint64_t *ret_hash, uint64_t *ret_expected)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server = NULL;
+	struct troupe_error error = {0};
+	struct run run = {0};
+	def.resume_path = path;
+	def.hash_every = 1;
+	def.on_hash = on_hash;
+	def.ctx = &run;
+	def.secondaries = secondaries;
+	def.pace = TROUPE_PACE_FACTOR;
+	*ret_hash = 0;
+	put(path, state);
+	if (last)
+		put(last, state);
+	watch(HANG_S);
+	bool accepted = !troupe_server_create(&def, &server, &error);
+	if (accepted) {
+		run.server = server;
+		simulate(server);
+		troupe_server_destroy(server);
+	}
+	watch(0);
+	if (accepted)
+		return true;
+	check_refusal(&error);
+	const char *found = strstr(error.text, "found "), *expected = strstr(error.text, "expected hash ");
+	if (found && expected) {
+		*ret_hash = strtoull(found + 6, NULL, 16);
+		*ret_expected = strtoull(expected + 14, NULL, 16);
+	}
+	return false;
+}
+
+/* --- for libFuzzer ------------------------------------------------------------------------------------------------ */
+
+static void begin_folder(void)
+{
+	must(mkdtemp(folder), "no folder");
+	snprintf(path, sizeof path, "%s/state", folder);
+}
+
+static void end_folder(void)
+{
+	unlink(path);
+	rmdir(folder);
+}
+
+/* Puts one number instead of another, wherever it stands first. */
+static bool exchange(struct text *state, uint64_t from, uint64_t to)
+{
+	char old[8], new[8];
+	for (int i = 0; i < 8; i++) {
+		old[i] = (char)(from >> (8 * i) & 0xff);
+		new[i] = (char)(to >> (8 * i) & 0xff);
+	}
+	char *at = memmem(state->at + HEAD_BYTES, state->count - HEAD_BYTES, old, sizeof old);
+	if (at)
+		memcpy(at, new, sizeof new);
+	return at;
+}
+
+/* All of a state but its head. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	struct text state = {0};
+	if (!*path) {
+		begin_folder();
+		atexit(end_folder);
+	}
+	text_add_bytes(&state, "troupe state\n\0\0\0\1\0\0\0\0\0\0\0________", HEAD_BYTES);
+	text_add_bytes(&state, (const char *)bytes, count);
+	for (int tries = 0; tries < 4; tries++) {
+		uint64_t found, expected;
+		set_checksum(&state);
+		if (feed(&state, 0, &found, &expected) || !found || !exchange(&state, expected, found))
+			break;
+	}
+	text_fini(&state);
+	return 0;
+}
+
+#ifndef WITHOUT_MAIN
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
@@ -45,14 +208,6 @@ struct tokens {
 	VEC(struct token) all;
 	struct unpack in;
 };
-
-static void must(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_state: %s; the state is %s\n", what, path);
-	exit(1);
-}
 
 static uint64_t number(struct tokens *tokens, enum kind kind)
 {
@@ -191,15 +346,6 @@ static void free_tokens(struct tokens *tokens)
 	for (uint32_t i = 0; i < tokens->all.count; i++)
 		text_fini(&tokens->all.at[i].text);
 	vec_free(&tokens->all);
-}
-
-static void set_checksum(struct text *state)
-{
-	struct unpack head = {state->at + MAGIC_BYTES, state->at + HEAD_BYTES, false};
-	uint64_t version = unpack_u64(&head);
-	uint64_t sum = hash_bytes(version, state->at + HEAD_BYTES, state->count - HEAD_BYTES);
-	for (int i = 0; i < 8; i++)
-		state->at[HEAD_BYTES - 8 + i] = (char)(sum >> (8 * i) & 0xff);
 }
 
 static void write_state(const struct tokens *tokens, const char *head, struct text *ret_state)
@@ -384,87 +530,8 @@ static void damage_state(struct damage *damage, struct tokens *tokens, const str
 		damage_number(damage, token);
 }
 
-/* --- feeding ------------------------------------------------------------------------------------------------------ */
-
-static void put(const char *to, const struct text *state)
-{
-	FILE *file = fopen(to, "wb");
-	if (!file || fwrite(state->at, 1, state->count, file) != state->count || fclose(file)) {
-		perror(to);
-		exit(1);
-	}
-}
-
-static void check_refusal(const struct troupe_error *error)
-{
-	bool named = !strncmp(error->text, path, strlen(path));
-	if (!named || strchr(error->text, '\n'))
-		fprintf(stderr, "%s\n", error->text);
-	must(named, "refused without the file's name");
-	must(!strchr(error->text, '\n'), "refused in more than one line");
-}
-
-struct run {
-	struct troupe_server *server;
-	int steps;
-};
-
-/* Worlds of a damaged state may be at very different steps, so steps are counted here. */
-static void on_hash(void *ctx, uint64_t step, uint64_t hash)
-{
-	struct run *run = ctx;
-	(void)step, (void)hash;
-	if (++run->steps == STEPS)
-		troupe_server_stop(run->server);
-}
-
-static void simulate(struct troupe_server *server)
-{
-	struct troupe_error error = {0};
-	struct troupe_limits limits = {.iterations = UINT64_MAX};
-	troupe_status status = troupe_server_run(server, &limits, &error);
-	if (status && status != TROUPE_EDIVERGED) {
-		fprintf(stderr, "%d: %s\n", (int)status, error.text);
-		must(false, "the simulation failed");
-	}
-	if (!status)
-		(void)troupe_server_hash(server);
-}
-
-/* Whether it was accepted. *ret_hash: the one that was found where another was expected; 0: that was not the reason. */
-static bool feed(const struct text *state, int32_t secondaries, uint64_t *ret_hash, uint64_t *ret_expected)
-{
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server = NULL;
-	struct troupe_error error = {0};
-	struct run run = {0};
-	def.resume_path = path;
-	def.hash_every = 1;
-	def.on_hash = on_hash;
-	def.ctx = &run;
-	def.secondaries = secondaries;
-	def.pace = TROUPE_PACE_FACTOR;
-	*ret_hash = 0;
-	put(path, state);
-	if (last)
-		put(last, state);
-	alarm(HANG_S);
-	if (!troupe_server_create(&def, &server, &error)) {
-		run.server = server;
-		simulate(server);
-		troupe_server_destroy(server);
-		alarm(0);
-		return true;
-	}
-	alarm(0);
-	check_refusal(&error);
-	const char *found = strstr(error.text, "found "), *expected = strstr(error.text, "expected hash ");
-	if (found && expected) {
-		*ret_hash = strtoull(found + 6, NULL, 16);
-		*ret_expected = strtoull(expected + 14, NULL, 16);
-	}
-	return false;
-}
+/* --- rounds ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool set_hash(struct tokens *tokens, uint64_t from, uint64_t to)
 {
@@ -680,10 +747,9 @@ static uint32_t save_all(const struct own *own, struct text *states)
 
 static void limit_memory(void)
 {
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 	struct rlimit limit = {MEMORY_MAX, MEMORY_MAX};
-	(void)setrlimit(RLIMIT_AS, &limit);
-#endif
+	if (sandbox_limits_memory())
+		(void)setrlimit(RLIMIT_AS, &limit);
 }
 
 static void check_memory(void)
@@ -712,9 +778,8 @@ int main(int argc, char **argv)
 	uint32_t count = 0;
 	unsigned accepted = 0;
 	last = getenv("FUZZ_STATE_LAST");
-	if (!mkdtemp(folder))
-		return 1;
-	snprintf(path, sizeof path, "%s/state", folder);
+	const char *seeds = seeds_wanted(argc, argv);
+	begin_folder();
 	limit_memory();
 	if (argc > 2 && !strcmp(argv[1], "--replay")) {
 		for (int i = 2; i < argc; i++)
@@ -724,14 +789,18 @@ int main(int argc, char **argv)
 		size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : getenv("TROUPE_TEST_QUICK") ? 20 : 100;
 		for (size_t i = 0; i < ARRAY_LEN(owns); i++)
 			count += save_all(&owns[i], &states[count]);
+		for (uint32_t i = 0; seeds && i < count; i++)
+			seeds_write(seeds, "state", i, states[i].at + HEAD_BYTES, states[i].count - HEAD_BYTES);
+		rounds = seeds ? 0 : rounds;
 		accepted = run(&damage, states, count, rounds);
 		for (uint32_t i = 0; i < count; i++)
 			text_fini(&states[i]);
-		must(accepted > 0, "no damaged state was accepted: the damage does not get far");
+		must(accepted > 0 || seeds, "no damaged state was accepted: the damage does not get far");
 	}
 	check_memory();
-	unlink(path);
-	rmdir(folder);
+	end_folder();
 	printf("%u states; %u damaged ones were accepted\n1 passed, 0 failed\n", count, accepted);
 	return 0;
 }
+
+#endif

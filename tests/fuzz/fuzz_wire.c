@@ -5,8 +5,10 @@
  *   fuzz_wire SEED ROUNDS    so many
  *
  * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
- * damages the bytes of one step or ack, the same way for the same seed. */
+ * damages the bytes of one step or ack, the same way for the same seed. With WITHOUT_MAIN it is a target for
+ * tests/fuzz/run. */
 #include "../fault/copies.h"
+#include "seeds.h"
 
 #include "base/hash.h"
 
@@ -176,6 +178,103 @@ static bool take_step(struct run *run, struct troupe_error *error)
 	return !run->server->worlds[0].primary.ended;
 }
 
+/* --- a round ------------------------------------------------------------------------------------------------------ */
+
+struct round {
+	uint64_t sound; /* steps before the message */
+	uint32_t whose;
+	bool to_ack;
+	void (*change)(struct text *message, void *ctx);
+	void *ctx;
+};
+
+/* What is accepted must be possible to go on with, for a while. Whether it was refused. */
+static bool go_round(const struct text *state, const struct round *round)
+{
+	struct troupe_error error = {0};
+	struct run run;
+	bool refused = false;
+	begin(&run, state);
+	for (uint64_t k = 0; k < round->sound; k++)
+		must(take_step(&run, &error), "a sound step is refused", &error);
+	must(decide(&run), "no step", NULL);
+	for (uint32_t i = 0; i < SECONDARIES && !refused; i++) {
+		bool hit = i == round->whose;
+		if (hit && !round->to_ack)
+			round->change(&run.steps[i], round->ctx);
+		refused = !simulate(&run, i, &error);
+		if (hit && round->to_ack && !refused)
+			round->change(&run.acks[i], round->ctx);
+		refused = refused || !receive(&run, i, &error);
+	}
+	if (!refused)
+		merge(&run);
+	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary.ended; k++)
+		if (!take_step(&run, &error))
+			break;
+	end(&run);
+	return refused;
+}
+
+static struct text pack_state(void)
+{
+	struct text state = {0};
+	struct troupe_server *server = create();
+	server_pack(server, &state);
+	troupe_server_destroy(server);
+	return state;
+}
+
+/* --- for libFuzzer ------------------------------------------------------------------------------------------------ */
+
+enum { SOUND_MAX = 70, SEED_HEAD_BYTES = 2 };
+
+struct input {
+	const uint8_t *bytes;
+	size_t count;
+};
+
+static void put_input(struct text *message, void *ctx)
+{
+	const struct input *input = ctx;
+	message->count = 0;
+	text_add_bytes(message, (const char *)input->bytes, input->count);
+}
+
+/* How many sound steps, then whose message: bit 0 an ack, bit 1 the second secondary; then the message. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	static struct text state;
+	if (!state.at)
+		state = pack_state();
+	if (count < SEED_HEAD_BYTES)
+		return 0;
+	struct input input = {bytes + SEED_HEAD_BYTES, count - SEED_HEAD_BYTES};
+	struct round round = {bytes[0] % SOUND_MAX, bytes[1] >> 1 & 1, bytes[1] & 1, put_input, &input};
+	(void)go_round(&state, &round);
+	return 0;
+}
+
+#ifndef WITHOUT_MAIN
+
+struct seed {
+	const char *folder;
+	struct round round;
+};
+
+/* Instead of damage: the sound message is written. */
+static void write_seed(struct text *message, void *ctx)
+{
+	const struct seed *wanted = ctx;
+	const struct round *round = &wanted->round;
+	char head[SEED_HEAD_BYTES] = {(char)round->sound, (char)(round->whose << 1 | round->to_ack)};
+	struct text bytes = {0};
+	text_add_bytes(&bytes, head, sizeof head);
+	text_add_bytes(&bytes, message->at, message->count);
+	seeds_write(wanted->folder, "wire", (unsigned)round->sound * 4 + (unsigned char)head[1], bytes.at, bytes.count);
+	text_fini(&bytes);
+}
+
 /* --- sound ones --------------------------------------------------------------------------------------------------- */
 
 /* No hash is made of a copy, so what only the scene has is compared by itself. */
@@ -240,52 +339,38 @@ static void damage(struct text *bytes)
 	}
 }
 
-/* What is accepted must be possible to go on with, for a while. */
-static bool go_round(const struct text *state)
+static void damage_one(struct text *message, void *ctx)
 {
-	struct troupe_error error = {0};
-	struct run run;
-	uint64_t sound = draw(70), whose = draw(SECONDARIES);
-	bool to_ack = draw(2), refused = false;
-	begin(&run, state);
-	for (uint64_t k = 0; k < sound; k++)
-		must(take_step(&run, &error), "a sound step is refused", &error);
-	must(decide(&run), "no step", NULL);
-	for (uint32_t i = 0; i < SECONDARIES && !refused; i++) {
-		bool hit = i == whose;
-		if (hit && !to_ack)
-			damage(&run.steps[i]);
-		refused = !simulate(&run, i, &error);
-		if (hit && to_ack && !refused)
-			damage(&run.acks[i]);
-		refused = refused || !receive(&run, i, &error);
-	}
-	if (!refused)
-		merge(&run);
-	for (int k = 0; k < 10 && !refused && !run.server->worlds[0].primary.ended; k++)
-		if (!take_step(&run, &error))
-			break;
-	end(&run);
-	return refused;
+	(void)ctx;
+	damage(message);
 }
 
 int main(int argc, char **argv)
 {
-	struct text state = {0};
-	struct troupe_server *server = create();
+	struct text state = pack_state();
+	const char *seeds = seeds_wanted(argc, argv);
 	uint64_t rounds = getenv("TROUPE_TEST_QUICK") ? ROUNDS / 3 : ROUNDS, refused = 0;
 	if (argc == 3) {
 		seed = strtoull(argv[1], NULL, 10);
 		rounds = strtoull(argv[2], NULL, 10);
 	}
-	server_pack(server, &state);
-	troupe_server_destroy(server);
+	for (uint32_t i = 0; seeds && i < 4 * SOUND_MAX; i++) {
+		struct seed wanted = {seeds, {i / 4, i >> 1 & 1, i & 1, write_seed, &wanted}};
+		(void)go_round(&state, &wanted.round);
+	}
+	if (seeds) {
+		text_fini(&state);
+		return 0;
+	}
 	alarm(HANG_S);
 	compare(&state);
 	for (uint64_t i = 0; i < rounds; i++) {
 		alarm(HANG_S);
 		drawn = 0;
-		refused += go_round(&state);
+		struct round round = {.sound = draw(SOUND_MAX), .change = damage_one};
+		round.whose = (uint32_t)draw(SECONDARIES);
+		round.to_ack = draw(2);
+		refused += go_round(&state, &round);
 		seed++;
 	}
 	text_fini(&state);
@@ -294,3 +379,5 @@ int main(int argc, char **argv)
 	printf("%d passed, %d failed\n", good, !good);
 	return !good;
 }
+
+#endif

@@ -1,12 +1,15 @@
 /* Reading, cutting and measuring meshes, hulls, outlines and images. */
 #include "mesh/hull.h"
-#include "mesh/image.h"
-#include "mesh/mesh.h"
+#include "mesh/importer.h"
 #include "mesh/skin.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "base/hash.h"
 #include "config.h"
@@ -14,15 +17,18 @@
 TestSuite(mesh, .timeout = 60);
 
 #define FILES SOURCE_DIR "/worlds/models/shapes/"
+#define DATA SOURCE_DIR "/tests/data/mesh/"
 
 #ifdef HAVE_MESHES
 
-static struct mesh read(const char *path)
+static struct mesh read_mesh(const char *path)
 {
 	struct mesh mesh = {0};
 	struct files files = {0};
+	struct importer *importer = importer_create();
 	struct troupe_error error;
-	cr_assert_eq(mesh_read(&files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	cr_assert_eq(importer_mesh(importer, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	importer_destroy(importer);
 	files_fini(&files);
 	return mesh;
 }
@@ -49,7 +55,7 @@ Test(mesh, files)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char path[1000];
 		snprintf(path, sizeof path, FILES "%s", cases[i].name);
-		struct mesh mesh = read(path);
+		struct mesh mesh = read_mesh(path);
 		cr_expect_eq(mesh.corners.count, 3 * cases[i].triangles, "%s: %u", path, mesh.corners.count / 3);
 		cr_expect_eq(mesh.points.count, cases[i].points, "%s: %u", path, mesh.points.count);
 		cr_expect_eq(mesh.parts.count, cases[i].parts, "%s: %u", path, mesh.parts.count);
@@ -62,7 +68,7 @@ Test(mesh, files)
 /* A box off the origin: volume, centre, and the integral of x x^T = V (d d / 12 + c c). */
 Test(mesh, moments_of_a_box)
 {
-	struct mesh block = read(FILES "block.obj"), box = {0};
+	struct mesh block = read_mesh(FILES "block.obj"), box = {0};
 	cr_assert(mesh_cut(&block, NULL, false, (struct vec3){2, 3, -4}, &box));
 	for (uint32_t i = 0; i < box.points.count; i++)
 		box.points.at[i] = vec3_add(box.points.at[i], (struct vec3){5, 6, 7});
@@ -81,7 +87,7 @@ Test(mesh, moments_of_a_box)
 
 Test(mesh, parts)
 {
-	struct mesh stool = read(FILES "stool.obj"), seat = {0}, none = {0};
+	struct mesh stool = read_mesh(FILES "stool.obj"), seat = {0}, none = {0};
 	cr_assert(mesh_cut(&stool, "seat", false, (struct vec3){1, 1, 1}, &seat));
 	near(mesh_measure(&seat).centre.z, 0.43, "the seat is where it was");
 	mesh_fini(&seat);
@@ -96,7 +102,7 @@ Test(mesh, parts)
 /* An open surface is not closed. */
 Test(mesh, open)
 {
-	struct mesh tiles = read(FILES "tiles.obj");
+	struct mesh tiles = read_mesh(FILES "tiles.obj");
 	cr_expect_not(mesh_is_closed(&tiles));
 	struct skin skin;
 	struct skin_triangle t;
@@ -113,6 +119,126 @@ Test(mesh, open)
 	cr_expect_eq(rims, 40);
 	skin_fini(&skin);
 	mesh_fini(&tiles);
+}
+
+/* --- the process that reads ------------------------------------------------------------------------------------- */
+
+/* Every accepted kind, one after the other in one process; and the files that they name. */
+Test(mesh, kinds)
+{
+	static const struct {
+		const char *name;
+		uint32_t triangles, parts;
+	} cases[] = {{"sound.obj", 4, 2}, {"sound_text.stl", 4, 1}, {"sound_binary.stl", 4, 1}, {"sound.dae", 8, 4},
+		{"sound.glb", 8, 2}, {"sound.gltf", 8, 2}, {"sound_aside.gltf", 8, 2}};
+	struct files files = {0};
+	struct importer *importer = importer_create();
+	for (size_t i = 0; i < 3 * ARRAY_LEN(cases); i++) {
+		const char *name = cases[i % ARRAY_LEN(cases)].name;
+		struct mesh mesh = {0};
+		struct troupe_error error = {0};
+		siginfo_t ended = {0};
+		char path[1000];
+		snprintf(path, sizeof path, DATA "%s", name);
+		cr_assert_eq(
+			importer_mesh(importer, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+		cr_expect_eq(mesh.corners.count / 3, cases[i % ARRAY_LEN(cases)].triangles, "%s: %u triangles", name,
+			mesh.corners.count / 3);
+		cr_expect_eq(
+			mesh.parts.count, cases[i % ARRAY_LEN(cases)].parts, "%s: %u parts", name, mesh.parts.count);
+		mesh_fini(&mesh);
+		cr_assert_eq(waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0, "there is no process");
+		cr_expect_eq(ended.si_pid, 0, "a process ended, though all went well");
+	}
+	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.bin"), FILES_FILE,
+		"a file that is named is kept with the others");
+	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.mtl"), FILES_FILE);
+	importer_destroy(importer);
+	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
+	cr_expect_eq(errno, ECHILD, "the process is left");
+	files_fini(&files);
+}
+
+/* A closed set is all that there is: nothing that a file names is looked for elsewhere. */
+Test(mesh, closed_set)
+{
+	struct files open = {0}, closed = {0};
+	struct importer *importer = importer_create();
+	struct mesh mesh = {0};
+	struct troupe_error error = {0};
+	const char *bytes;
+	size_t count;
+	cr_assert_eq(files_read(&open, DATA "sound_aside.gltf", 1 << 20, &bytes, &count, &error), TROUPE_OK);
+	files_add(&closed, DATA "sound_aside.gltf", bytes, count);
+	closed.closed = true;
+	cr_expect_eq(importer_mesh(importer, &closed, DATA "sound_aside.gltf", &mesh, &error), TROUPE_EWORLD);
+	cr_expect(strstr(error.text, "side.bin"), "%s", error.text);
+	cr_expect_eq(importer_mesh(importer, &closed, DATA "sound.obj", &mesh, &error), TROUPE_EIO);
+	importer_destroy(importer);
+	files_fini(&open);
+	files_fini(&closed);
+}
+
+/* The process of an importer; 0 when the kernel does not tell. */
+static int child_of_this(void)
+{
+	int child = 0;
+	FILE *file = fopen("/proc/thread-self/children", "r");
+	if (file && fscanf(file, "%d", &child) != 1)
+		child = 0;
+	if (file)
+		fclose(file);
+	return child;
+}
+
+/* A process that dies between two files, or of what an earlier file left, is not the next file's fault. */
+Test(mesh, another_process)
+{
+	struct files files = {0};
+	struct importer *importer = importer_create();
+	struct mesh mesh = {0};
+	struct troupe_error error = {0};
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(
+			importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s", error.text);
+		mesh_fini(&mesh);
+		int child = child_of_this();
+		if (child)
+			cr_assert_eq(kill(child, SIGKILL), 0);
+	}
+	importer_destroy(importer);
+	files_fini(&files);
+}
+
+/* Files on which a reader dies: each is an error, and others are read all the same, until it is too often. */
+Test(mesh, deaths)
+{
+	struct files files = {0};
+	struct importer *importer = importer_create();
+	struct mesh mesh = {0};
+	struct troupe_error error = {0};
+	uint32_t deaths = 0;
+	for (int i = 0; i < 60; i++) {
+		troupe_status status = importer_mesh(importer, &files, DATA "broken_3.gltf", &mesh, &error);
+		deaths += status == TROUPE_EINTERNAL;
+		cr_expect_eq(mesh.points.at, NULL);
+		mesh_fini(&mesh);
+		if (i >= 3)
+			continue;
+		cr_expect_eq(
+			importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s", error.text);
+		mesh_fini(&mesh);
+	}
+	if (deaths == 60)
+		cr_expect_str_eq(error.text, "is not read: reading others took too long or failed too often");
+	else
+		cr_log_info("this version of assimp reads, or refuses, the broken file: %u deaths", deaths);
+	importer_begin(importer);
+	cr_expect_eq(importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "another world: %s",
+		error.text);
+	mesh_fini(&mesh);
+	importer_destroy(importer);
+	files_fini(&files);
 }
 
 /* --- hulls ------------------------------------------------------------------------------------------------------ */
@@ -192,14 +318,18 @@ Test(mesh, hull_of_nothing)
 Test(mesh, images)
 {
 	struct image image;
+	struct files files = {0};
+	struct importer *importer = importer_create();
 	struct troupe_error error;
-	cr_assert_eq(image_read(&(struct files){0}, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(importer_image(importer, &files, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
 	cr_expect_eq(image.columns, 33);
 	cr_expect_eq(image.rows, 33);
 	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
 	free(image.values);
-	cr_expect_eq(image_read(&(struct files){0}, FILES "block.obj", &image, &error), TROUPE_EWORLD);
-	cr_expect_eq(image_read(&(struct files){0}, FILES "none.png", &image, &error), TROUPE_EIO);
+	cr_expect_eq(importer_image(importer, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_expect_eq(importer_image(importer, &files, FILES "none.png", &image, &error), TROUPE_EIO);
+	importer_destroy(importer);
+	files_fini(&files);
 }
 
 #endif

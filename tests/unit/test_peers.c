@@ -101,7 +101,8 @@ static void put(struct net *net, struct line *line, enum frame_type type, const 
 	cr_assert_leq(line->end - line->begin, LINE_MAX, "a line overflows");
 	cr_assert_leq(count, sizeof frame->bytes);
 	uint64_t before = line->end - 1 > line->begin ? line->frames[(line->end - 2) % LINE_MAX].at_ns : 0;
-	frame->at_ns = MAX(before, net->now_ns + below(net, net->delay_max_ns));
+	uint64_t at_ns = net->now_ns + below(net, net->delay_max_ns);
+	frame->at_ns = MAX(before, at_ns);
 	frame->type = type;
 	frame->count = count;
 	memcpy(frame->bytes, bytes, count);

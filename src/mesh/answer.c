@@ -1,0 +1,137 @@
+/* Arrays travel as one piece each, because a mesh may have millions of points; a number apiece would take longer than
+ * to read the file. Every index and number is looked at before it is stored where the rest of the program finds it. */
+#include "mesh/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static troupe_status refuse(struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EPROTOCOL, "%s", what);
+}
+
+/* --- meshes ----------------------------------------------------------------------------------------------------- */
+
+void answer_pack_mesh(const struct mesh *mesh, struct text *out)
+{
+	pack_bytes(out, mesh->points.at, mesh->points.count * sizeof *mesh->points.at);
+	pack_bytes(out, mesh->corners.at, mesh->corners.count * sizeof *mesh->corners.at);
+	pack_u64(out, mesh->parts.count);
+	for (uint32_t i = 0; i < mesh->parts.count; i++) {
+		const struct mesh_part *part = &mesh->parts.at[i];
+		pack_string(out, part->name);
+		pack_string(out, part->other_name);
+		pack_u64(out, part->count);
+	}
+}
+
+static bool unpack_points(struct unpack *in, struct mesh *mesh)
+{
+	size_t bytes;
+	const char *at = unpack_bytes(in, &bytes);
+	size_t count = bytes / sizeof(struct vec3);
+	if (in->bad || bytes % sizeof(struct vec3) || count > MESH_POINTS_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct vec3 point;
+		memcpy(&point, at + i * sizeof point, sizeof point);
+		if (!vec3_within(point, MESH_REACH_MAX))
+			return false;
+		mesh_add_point(mesh, point);
+	}
+	return true;
+}
+
+static bool unpack_corners(struct unpack *in, struct mesh *mesh)
+{
+	enum { BYTES = 3 * sizeof(uint32_t) };
+	size_t bytes;
+	const char *at = unpack_bytes(in, &bytes);
+	size_t count = bytes / BYTES;
+	if (in->bad || bytes % BYTES || count > MESH_TRIANGLES_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t corner[3];
+		memcpy(corner, at + i * BYTES, BYTES);
+		for (int k = 0; k < 3; k++)
+			if (corner[k] >= mesh->points.count)
+				return false;
+		mesh_add_triangle(mesh, corner[0], corner[1], corner[2]);
+	}
+	return true;
+}
+
+static const char *unpack_name(struct unpack *in, struct arena *arena)
+{
+	char *text = unpack_string(in);
+	if (strlen(text) > ANSWER_NAME_MAX)
+		in->bad = true;
+	const char *name = in->bad ? "" : arena_strdup(arena, text);
+	free(text);
+	return name;
+}
+
+/* The parts follow each other, and together are all triangles. */
+static bool unpack_parts(struct unpack *in, struct mesh *mesh)
+{
+	uint32_t triangles = mesh->corners.count / 3, first = 0;
+	uint32_t count = unpack_count(in, MESH_PARTS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		struct mesh_part part = {.first = first};
+		part.name = unpack_name(in, &mesh->arena);
+		part.other_name = unpack_name(in, &mesh->arena);
+		part.count = unpack_count(in, triangles - first);
+		vec_push(&mesh->parts, part);
+		first += part.count;
+	}
+	return !in->bad && first == triangles;
+}
+
+troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *ret_mesh, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	const char *why = !unpack_points(&in, ret_mesh)    ? "points that are none"
+			  : !unpack_corners(&in, ret_mesh) ? "triangles that are none"
+			  : !unpack_parts(&in, ret_mesh)   ? "parts that are none"
+			  : in.at != in.end                ? "more than a mesh"
+							   : NULL;
+	if (!why)
+		return TROUPE_OK;
+	mesh_fini(ret_mesh);
+	return refuse(error, why);
+}
+
+/* --- images ----------------------------------------------------------------------------------------------------- */
+
+void answer_pack_image(const struct image *image, struct text *out)
+{
+	pack_u64(out, image->columns);
+	pack_u64(out, image->rows);
+	pack_bytes(out, image->values, (size_t)image->columns * image->rows * sizeof *image->values);
+}
+
+static bool are_grey(const float *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!(values[i] >= 0 && values[i] <= 1))
+			return false;
+	return true;
+}
+
+troupe_status answer_unpack_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	uint32_t columns = unpack_count(&in, IMAGE_SIDE_MAX), rows = unpack_count(&in, IMAGE_SIDE_MAX);
+	size_t values_bytes, wanted = (size_t)columns * rows * sizeof(float);
+	const char *at = unpack_bytes(&in, &values_bytes);
+	if (in.bad || columns < 2 || rows < 2 || values_bytes != wanted || in.at != in.end)
+		return refuse(error, "an image that is none");
+	float *values = mem_alloc(wanted);
+	memcpy(values, at, wanted);
+	if (!are_grey(values, (size_t)columns * rows)) {
+		free(values);
+		return refuse(error, "an image with values that are none");
+	}
+	*ret_image = (struct image){columns, rows, values};
+	return TROUPE_OK;
+}

@@ -1,0 +1,26 @@
+/* Meshes and images as bytes: what the process that reads files sends to the process that asked for them. Both run the
+ * same program on the same machine, so numbers lie as they do in memory; but the sender may have been taken over by the
+ * file that it read. So whatever is unpacked is within the limits of mesh.h and image.h and consistent in itself, or is
+ * refused with TROUPE_EPROTOCOL. */
+#ifndef MESH_ANSWER_H
+#define MESH_ANSWER_H
+
+#include "base/pack.h"
+#include "mesh/image.h"
+#include "mesh/mesh.h"
+
+/* The longest that is sound: all points and corners, and two names of a part that are as long as assimp's names can be.
+ */
+enum { ANSWER_NAME_MAX = 1024 };
+#define ANSWER_BYTES_MAX                                                                                               \
+	((size_t)MESH_POINTS_MAX * (sizeof(struct vec3) + sizeof(uint32_t)) +                                          \
+		(size_t)MESH_PARTS_MAX * (2 * ANSWER_NAME_MAX + 64) + 64)
+_Static_assert((size_t)IMAGE_SIDE_MAX *IMAGE_SIDE_MAX * sizeof(float) + 64 <= ANSWER_BYTES_MAX, "images fit as well");
+
+void answer_pack_mesh(const struct mesh *mesh, struct text *out);
+/* *ret_mesh must be empty, and is so again on failure. */
+troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *ret_mesh, struct troupe_error *error);
+void answer_pack_image(const struct image *image, struct text *out);
+troupe_status answer_unpack_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error);
+
+#endif

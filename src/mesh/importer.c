@@ -1,0 +1,408 @@
+/* The parent asks, the child answers; while the child works on a file it may ask for others. All messages have a head
+ * that says what follows and how long it is. The parent checks the head before it takes what follows, and allocates by
+ * what has come.
+ *
+ * One child for all files of a world, because starting one takes a millisecond, and more in a process with much memory,
+ * while a small mesh is read in a tenth of that. The price is that a damaged file may spoil the child for the next
+ * file; so a file on which an older child dies is tried again in a new one, and only the second death counts.
+ *
+ * Deaths are errors of their own kind (TROUPE_EINTERNAL). A file that a library refuses is refused by all peers alike,
+ * and its model goes on without it; a death may depend on the machine, and the same world must not have a shape on one
+ * peer and none on another. */
+#include "mesh/importer.h"
+
+#include "base/sandbox.h"
+#include "config.h"
+#include "mesh/answer.h"
+#include "mesh/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#ifdef HAVE_MESHES
+#define BUILT_WITH_MESHES true
+#else
+#define BUILT_WITH_MESHES false
+#endif
+
+enum {
+	WALL_S = 600,
+	STILL_S = 5,
+	TRIES = 20,      /* of a file, in children that stand still */
+	DEATHS_MAX = 50, /* of children, after which no more files are read */
+	ASKED_MAX = 256, /* files that one file asks for */
+	PATH_BYTES_MAX = 4096,
+};
+
+enum what {
+	ASK_MESH,
+	ASK_IMAGE,
+	GIVE_FILE,      /* status says whether it is there */
+	WANT_FILE,      /* its path follows */
+	ANSWER,         /* as mesh/answer.h has it */
+	ANSWER_REFUSED, /* status says why; its text follows */
+};
+
+struct head {
+	uint32_t what, status;
+	uint32_t path_bytes, zero; /* of ASK_...: the path, before the file */
+	uint64_t bytes;
+};
+
+/* --- the child -------------------------------------------------------------------------------------------------- */
+
+struct named_file {
+	char *path, *bytes; /* bytes: NULL when there is no such file */
+	size_t count;
+};
+
+struct child {
+	int stream;
+	VEC(struct named_file) files; /* the first is what is read; the others are what it has asked for */
+	bool alone;                   /* the parent has gone */
+};
+
+static bool give(struct child *child, enum what what, troupe_status status, const char *bytes, size_t count)
+{
+	struct head head = {.what = what, .status = status, .bytes = count};
+	bool given = sandbox_give(child->stream, &head, sizeof head) && sandbox_give(child->stream, bytes, count);
+	child->alone |= !given;
+	return given;
+}
+
+/* Terminated; NULL when the parent has gone. */
+static char *take(struct child *child, uint64_t count)
+{
+	char *bytes = mem_alloc(count + 1);
+	if (sandbox_take(child->stream, bytes, count))
+		return bytes;
+	child->alone = true;
+	free(bytes);
+	return NULL;
+}
+
+static bool ask_parent(struct child *child, const char *path, struct named_file *ret_file)
+{
+	struct head head;
+	if (child->alone || !give(child, WANT_FILE, TROUPE_OK, path, strlen(path)) ||
+		!sandbox_take(child->stream, &head, sizeof head))
+		return false;
+	*ret_file = (struct named_file){.path = mem_strdup(path), .count = head.bytes};
+	ret_file->bytes = head.status ? NULL : take(child, head.bytes);
+	return true;
+}
+
+static bool read_named(void *ctx, const char *path, const char **ret_bytes, size_t *ret_count)
+{
+	struct child *child = ctx;
+	const struct named_file *found = NULL;
+	for (uint32_t i = 0; i < child->files.count && !found; i++)
+		if (!strcmp(child->files.at[i].path, path))
+			found = &child->files.at[i];
+	if (!found) {
+		struct named_file file;
+		if (!ask_parent(child, path, &file))
+			return false;
+		vec_push(&child->files, file);
+		found = &child->files.at[child->files.count - 1];
+	}
+	*ret_bytes = found->bytes;
+	*ret_count = found->count;
+	return found->bytes;
+}
+
+static void forget_files(struct child *child)
+{
+	for (uint32_t i = 0; i < child->files.count; i++) {
+		free(child->files.at[i].path);
+		free(child->files.at[i].bytes);
+	}
+	vec_free(&child->files);
+}
+
+static troupe_status read_into(struct child *child, enum what what, struct text *out, struct troupe_error *error)
+{
+	const struct named_file *file = &child->files.at[0];
+	if (what == ASK_IMAGE) {
+		struct image image;
+		troupe_status status = import_image(file->bytes, file->count, &image, error);
+		if (status)
+			return status;
+		answer_pack_image(&image, out);
+		free(image.values);
+		return TROUPE_OK;
+	}
+	/* welded here, because a file has up to six times as many points as its mesh */
+	struct mesh mesh = {0};
+	struct import_files files = {read_named, child};
+	troupe_status status = import_mesh(&files, file->path, file->bytes, file->count, &mesh, error);
+	mesh_weld(&mesh);
+	if (!status && !mesh.corners.count)
+		status = fail(error, TROUPE_EWORLD, "no triangles in it");
+	if (!status)
+		answer_pack_mesh(&mesh, out);
+	mesh_fini(&mesh);
+	return status;
+}
+
+static void serve(int stream, void *ctx)
+{
+	struct child child = {.stream = stream};
+	struct head head;
+	(void)ctx;
+	while (!child.alone && sandbox_take(stream, &head, sizeof head)) {
+		struct named_file file = {.path = take(&child, head.path_bytes), .count = head.bytes};
+		file.bytes = file.path ? take(&child, head.bytes) : NULL;
+		if (!file.bytes)
+			return;
+		vec_push(&child.files, file);
+		struct text out = {0};
+		struct troupe_error error = {0};
+		troupe_status status = read_into(&child, (enum what)head.what, &out, &error);
+		if (status)
+			give(&child, ANSWER_REFUSED, status, error.text, strlen(error.text));
+		else
+			give(&child, ANSWER, TROUPE_OK, out.at, out.count);
+		text_fini(&out);
+		forget_files(&child);
+	}
+}
+
+/* --- the parent ------------------------------------------------------------------------------------------------- */
+
+struct importer {
+	struct sandbox *sandbox; /* NULL: none at the moment */
+	bool used;               /* it has read a file */
+	/* since importer_begin() */
+	uint32_t deaths;
+	bool over; /* no more files are read */
+};
+
+/* A file that is being read. */
+struct request {
+	enum what what;
+	struct files *files;
+	const char *path, *bytes;
+	size_t count;
+	size_t named, named_bytes; /* files that it has asked for */
+};
+
+struct importer *importer_create(void)
+{
+	return mem_alloc(sizeof(struct importer));
+}
+
+void importer_destroy(struct importer *importer)
+{
+	if (!importer)
+		return;
+	sandbox_destroy(importer->sandbox);
+	free(importer);
+}
+
+void importer_begin(struct importer *importer)
+{
+	importer->deaths = 0;
+	importer->over = false;
+}
+
+static troupe_status start(struct importer *importer, struct troupe_error *error)
+{
+	static const struct sandbox_limits limits = {.memory_bytes = (size_t)IMPORTER_MEMORY_MIB << 20,
+		.cpu_s = IMPORTER_CPU_S,
+		.wall_s = WALL_S,
+		.still_s = STILL_S};
+	struct troupe_error why;
+	importer->used = false;
+	if (!sandbox_create(&limits, serve, NULL, &importer->sandbox, &why))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EINTERNAL, "%s", why.text);
+}
+
+static void stop(struct importer *importer)
+{
+	sandbox_destroy(importer->sandbox);
+	importer->sandbox = NULL;
+}
+
+/* So many bytes, which are allocated as they come. */
+static troupe_status receive(struct importer *importer, uint64_t count, struct text *out, struct troupe_error *error)
+{
+	char some[65536];
+	troupe_status status = TROUPE_OK;
+	while (count && !status) {
+		size_t now = (size_t)MIN(count, (uint64_t)sizeof some);
+		status = sandbox_receive(importer->sandbox, some, now, error);
+		if (!status)
+			text_add_bytes(out, some, now);
+		count -= now;
+	}
+	return status;
+}
+
+static troupe_status send_file(
+	struct importer *importer, struct request *request, uint64_t path_bytes, struct troupe_error *error)
+{
+	char path[PATH_BYTES_MAX + 1] = {0};
+	const char *bytes = NULL;
+	size_t count = 0;
+	troupe_status status = sandbox_receive(importer->sandbox, path, path_bytes, error);
+	if (status)
+		return status;
+	bool there =
+		++request->named <= ASKED_MAX && files_look(request->files, path) == FILES_FILE &&
+		!files_read(request->files, path, MESH_FILE_BYTES_MAX - request->named_bytes, &bytes, &count, NULL);
+	request->named_bytes += count;
+	struct head head = {.what = GIVE_FILE, .status = there ? TROUPE_OK : TROUPE_EIO, .bytes = count};
+	status = sandbox_send(importer->sandbox, &head, sizeof head, error);
+	return status ? status : sandbox_send(importer->sandbox, bytes, count, error);
+}
+
+static troupe_status send_request(struct importer *importer, const struct request *request, struct troupe_error *error)
+{
+	struct head head = {
+		.what = request->what, .path_bytes = (uint32_t)strlen(request->path), .bytes = request->count};
+	troupe_status status = sandbox_send(importer->sandbox, &head, sizeof head, error);
+	if (!status)
+		status = sandbox_send(importer->sandbox, request->path, head.path_bytes, error);
+	return status ? status : sandbox_send(importer->sandbox, request->bytes, request->count, error);
+}
+
+/* The head of the next message, which is one that a child may send. */
+static troupe_status receive_head(struct importer *importer, struct head *head, struct troupe_error *error)
+{
+	troupe_status status = sandbox_receive(importer->sandbox, head, sizeof *head, error);
+	if (status)
+		return status;
+	uint64_t most = head->what == WANT_FILE ? PATH_BYTES_MAX
+			: head->what == ANSWER  ? ANSWER_BYTES_MAX
+						: TROUPE_ERROR_TEXT_BYTES;
+	if (head->what < WANT_FILE || head->what > ANSWER_REFUSED || head->bytes > most)
+		return fail(error, TROUPE_EPROTOCOL, "sent no answer");
+	return TROUPE_OK;
+}
+
+/* From the request to the answer. */
+static troupe_status converse(struct importer *importer, struct request *request, struct head *ret_head,
+	struct text *out, struct troupe_error *error)
+{
+	struct head head;
+	troupe_status status = send_request(importer, request, error);
+	if (!status)
+		status = receive_head(importer, &head, error);
+	while (!status && head.what == WANT_FILE) {
+		status = send_file(importer, request, head.bytes, error);
+		if (!status)
+			status = receive_head(importer, &head, error);
+	}
+	if (status)
+		return status;
+	if (head.what == ANSWER_REFUSED && head.status == TROUPE_ENOMEM)
+		return fail(error, TROUPE_ENOMEM, "needs more than %d MiB of memory", IMPORTER_MEMORY_MIB);
+	*ret_head = head;
+	return receive(importer, head.bytes, out, error);
+}
+
+/* What has failed may not fail in another child: when this one has read other files, or waited for a lock. */
+static bool failed_by_chance(struct importer *importer)
+{
+	enum sandbox_state state = sandbox_state(importer->sandbox);
+	if (state != SANDBOX_OVER_TIME && (importer->used || state == SANDBOX_STILL))
+		return true;
+	importer->deaths++;
+	importer->over = state == SANDBOX_OVER_TIME || importer->deaths >= DEATHS_MAX;
+	return false;
+}
+
+/* TROUPE_OK: *ret_head and *out are an answer. */
+static troupe_status ask(struct importer *importer, struct request *request, struct head *ret_head, struct text *out,
+	struct troupe_error *error)
+{
+	struct troupe_error why = {0};
+	bool again = !importer->over;
+	if (importer->over)
+		return fail(error, TROUPE_EINTERNAL, "is not read: reading others took too long or failed too often");
+	for (int tries = TRIES; again && tries; tries--) {
+		troupe_status status = importer->sandbox ? TROUPE_OK : start(importer, error);
+		if (status)
+			return status;
+		sandbox_begin(importer->sandbox);
+		request->named = request->named_bytes = out->count = 0;
+		status = converse(importer, request, ret_head, out, &why);
+		again = status && failed_by_chance(importer);
+		importer->used = true;
+		if (status || sandbox_is_worn(importer->sandbox))
+			stop(importer);
+		if (!status)
+			return TROUPE_OK;
+	}
+	return fail(error, TROUPE_EINTERNAL, "the process that reads it %s", why.text);
+}
+
+static troupe_status read_file(struct importer *importer, struct request *request, size_t bytes_max, struct text *out,
+	struct troupe_error *error)
+{
+	struct head head;
+	if (strlen(request->path) > PATH_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "a path of more than %d bytes", PATH_BYTES_MAX);
+	if (files_look(request->files, request->path) != FILES_FILE)
+		return fail(error, TROUPE_EIO, "no plain file");
+	troupe_status status =
+		files_read(request->files, request->path, bytes_max, &request->bytes, &request->count, error);
+	if (!status && !BUILT_WITH_MESHES)
+		status = fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
+	if (!status)
+		status = ask(importer, request, &head, out, error);
+	if (!status && head.what == ANSWER_REFUSED)
+		status = fail(error, head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
+			out->at ? out->at : "no reason");
+	return status;
+}
+
+/* An answer that does not hold together comes from a child that the file has taken over. */
+static troupe_status distrust(struct importer *importer, const struct troupe_error *why, struct troupe_error *error)
+{
+	stop(importer);
+	return fail(error, TROUPE_EINTERNAL, "the process that reads it sent %s", why->text);
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+static bool is_known(const char *path)
+{
+	static const char *const known[] = {".obj", ".stl", ".dae", ".glb", ".gltf"};
+	const char *suffix = strrchr(path, '.');
+	for (size_t i = 0; suffix && i < ARRAY_LEN(known); i++)
+		if (!strcasecmp(suffix, known[i]))
+			return true;
+	return false;
+}
+
+troupe_status importer_mesh(struct importer *importer, struct files *files, const char *path, struct mesh *ret_mesh,
+	struct troupe_error *error)
+{
+	struct request request = {.what = ASK_MESH, .files = files, .path = path};
+	struct text answer = {0};
+	struct troupe_error why;
+	if (!is_known(path))
+		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
+	troupe_status status = read_file(importer, &request, MESH_FILE_BYTES_MAX, &answer, error);
+	if (!status && answer_unpack_mesh(answer.at, answer.count, ret_mesh, &why))
+		status = distrust(importer, &why, error);
+	text_fini(&answer);
+	return status;
+}
+
+troupe_status importer_image(struct importer *importer, struct files *files, const char *path, struct image *ret_image,
+	struct troupe_error *error)
+{
+	struct request request = {.what = ASK_IMAGE, .files = files, .path = path};
+	struct text answer = {0};
+	struct troupe_error why;
+	troupe_status status = read_file(importer, &request, IMAGE_FILE_BYTES_MAX, &answer, error);
+	if (!status && answer_unpack_image(answer.at, answer.count, ret_image, &why))
+		status = distrust(importer, &why, error);
+	text_fini(&answer);
+	return status;
+}

@@ -1,0 +1,180 @@
+#!/bin/sh
+# test limit: 240
+# Damaged mesh and image files: every command ends with a status of its own and one line that names the file, and none is
+# ended by a signal. First the files of tests/data/mesh, which crash a reader (or another version of it may refuse them);
+# then every way in which a reader can end, with a stand-in for assimp's, also at a secondary that is sent the file.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+data=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/data/mesh
+
+model()
+{
+	# model MESH [MORE]: a world of one model
+	echo "<sdf version='1.9'><world name='w'><model name='m'>$2<link name='l'><collision name='c'><geometry>"
+	echo "$1</geometry></collision></link></model></world></sdf>"
+}
+mesh() { echo "<mesh><uri>$1</uri></mesh>"; }
+
+# ends COMMAND STATUSES: it does, with one of these
+ends()
+{
+	what=$1 statuses=$2
+	shift 2
+	timeout 120 "$troupe" "$@" >out 2>err
+	status=$?
+	case " $statuses " in
+	*" $status "*) return 0 ;;
+	esac
+	echo "$what: status $status: $(cat err)"
+	return 1
+}
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+crashed=0
+for file in "$data"/broken_*.dae "$data"/broken_*.glb "$data"/broken_*.gltf "$data"/broken_*.obj "$data"/broken_*.stl; do
+	[ -e "$file" ] || continue
+	name=${file##*/}
+	model "$(mesh "$file")" >w.sdf
+	good=0
+	ends "$name: check" '0 1' check w.sdf || good=1
+	checked=$status
+	[ "$(grep -c "$name" err)" = 1 ] || good=1
+	[ "$checked" = 0 ] || grep -q "^error: w.sdf:2: .*$name.*the process that reads it" err || good=1
+	check "$name is checked: $(cat err)" $good
+	crashed=$((crashed + checked))
+	# what happens may depend on chance, but not how it is told
+	ends "$name: run" '0 1' run w.sdf --iterations 10 --rtf 0 -v 1
+	check "$name is run" $?
+	[ "$status" = 0 ] || { [ "$(grep -c "$name" err)" = 1 ] && grep -q 'the process that reads it' err; }
+	check "$name is run: $(cat err)" $?
+	ends "$name: print" '0 1' print w.sdf
+	check "$name is printed" $?
+done
+echo "$crashed of the broken files ended the process that reads them"
+
+# the .sdf beside them, as they were found
+for file in "$data"/broken_*.sdf; do
+	ends "$file" '0 1' check "$file"
+	check "$file" $?
+done
+
+# a sound world goes on when a model with a broken mesh is created
+model '<box><size>1 1 1</size></box>' '<pose>0 0 5 0 0 0</pose>' >good.sdf
+model "$(mesh "$data/broken_3.gltf")" >bad.sdf
+model "$(mesh "$data/sound.glb")" >sound.sdf
+for folder in bad sound; do
+	mkdir $folder
+	sed 's/<world[^>]*>//; s/<\/world>//' $folder.sdf >$folder/model.sdf
+done
+cat >both.commands <<END
+5 /world/w/create sdf_filename: "$PWD/bad/model.sdf" name: "bad"
+9 /world/w/create sdf_filename: "$PWD/sound/model.sdf" name: "sound"
+END
+ends 'create' '0 1' run good.sdf --commands both.commands --iterations 20 --rtf 0 --trace --hash-every 20
+check 'a run in which a broken mesh is created' $?
+grep -q '^hash 20 ' out && grep -q "^reply 9 /world/w/create ok" out
+check "it goes on: $(cat out err)" $?
+[ "$status" = 0 ] || grep -q "^reply 5 /world/w/create failed .*broken_3.gltf.*the process that reads it" out
+check "what failed is told: $(cat out err)" $?
+
+# --- every way to end -------------------------------------------------------------------------------------------------
+
+# A reader that does what the file says, instead of assimp's and libpng's. A sanitizer must come first, and this before it.
+cat >reader.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+const void *aiImportFileExWithProperties(const char *path, unsigned flags, void *io, const void *settings)
+{
+	(void)flags, (void)io, (void)settings;
+	if (strstr(path, "segv"))
+		raise(SIGSEGV);
+	if (strstr(path, "exit"))
+		_exit(3);
+	if (strstr(path, "memory"))
+		for (size_t i = 0;; i++)
+			*(volatile char *)malloc(1 << 20) = 1;
+	if (strstr(path, "still"))
+		pause();
+	return NULL;
+}
+void *png_create_read_struct(const char *version, void *a, void *b, void *c)
+{
+	(void)version, (void)a, (void)b, (void)c;
+	abort();
+}
+END
+stand_in=no
+if ${TEST_CC:-cc} -shared -fPIC reader.c -o reader.so 2>/dev/null &&
+	[ "$(LD_PRELOAD=$PWD/reader.so "$troupe" --version 2>&1 | grep -c '^troupe ')" = 1 ] &&
+	! "$troupe" check "$data/broken_1.sdf" 2>&1 | grep -q 'built without'; then
+	stand_in=yes
+fi
+
+# told FILE WORDS SHAPE: the world is refused in one line with these words
+told()
+{
+	model "$3" >w.sdf
+	timeout 120 env LD_PRELOAD="$PWD/reader.so" "$troupe" run w.sdf --iterations 1 --rtf 0 >out 2>err
+	[ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "w.sdf:2: \"./$1\" of model \"m\": the process that reads it $2" err
+	check "a reader that ends: $1: $(cat err)" $?
+}
+
+if [ $stand_in = yes ]; then
+	for file in segv exit memory; do
+		cp "$data/sound.obj" $file.obj
+	done
+	cp "$data/sound_grey.png" hill.png
+	told segv.obj 'ended by signal 11 (SIGSEGV)' "$(mesh segv.obj)"
+	told exit.obj 'ended with status 3' "$(mesh exit.obj)"
+	told memory.obj '\(ended by signal 11\|needs more than\)' "$(mesh memory.obj)"
+	told hill.png 'ended by signal 6 (SIGABRT)' \
+		'<heightmap><uri>hill.png</uri><size>9 9 1</size></heightmap>'
+
+	# the primary can read what a secondary cannot
+	cp "$data/sound.obj" segv.obj
+	model "$(mesh segv.obj)" >w.sdf
+	port=$((20000 + $$ % 20000))
+	start p w.sdf --iterations 100000000 --rtf 1 --network-role primary --network-secondaries 1 \
+		--network-listen 127.0.0.1:$port --network-wait 60
+	LD_PRELOAD=$PWD/reader.so
+	export LD_PRELOAD
+	start s --network-role secondary --network-address 127.0.0.1:$port --network-wait 60
+	unset LD_PRELOAD
+	ended s 60000
+	[ "$status" != 0 ] && [ "$status" -lt 128 ] && grep -q 'segv.obj.*the process that reads it ended by signal 11' s.err
+	check "a secondary refuses a world: $status: $(cat s.err)" $?
+	ended p 60000
+	[ "$status" = 3 ] && grep -q 'segv.obj.*the process that reads it ended by signal 11' p.err
+	check "and its primary says why: $status: $(cat p.err)" $?
+else
+	skip 'every way to end' 'there is no stand-in for a reader under a sanitizer, or without meshes'
+fi
+
+# --- nothing is left --------------------------------------------------------------------------------------------------
+
+# A server's process for reading ends with it, also when it is killed.
+model "$(mesh "$data/sound.obj")" >w.sdf
+start k w.sdf --iterations 100000000 --rtf 1
+children=/proc/$(cat k.pid)/task/$(cat k.pid)/children
+for _ in $(seq 200); do
+	[ ! -e "$children" ] || [ -n "$(cat "$children" 2>/dev/null)" ] && break
+	sleep 0.05
+done
+child=$(cat "$children" 2>/dev/null)
+if [ -n "$child" ]; then
+	kill -KILL "$(cat k.pid)"
+	for child in $child; do
+		for _ in $(seq 200); do
+			[ -e "/proc/$child" ] || break
+			sleep 0.05
+		done
+		[ ! -e "/proc/$child" ]
+		check "process $child is left behind" $?
+	done
+else
+	skip 'nothing is left' 'the kernel does not list children, or troupe was built without meshes'
+fi
+totals

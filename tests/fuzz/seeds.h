@@ -1,0 +1,31 @@
+/* What a coverage-guided fuzzer begins with: each program of this folder writes the inputs that it knows to be sound,
+ * as its own LLVMFuzzerTestOneInput() takes them, when it is run with --seeds FOLDER. */
+#ifndef TESTS_FUZZ_SEEDS_H
+#define TESTS_FUZZ_SEEDS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As tests/fuzz/run does it with clang's -fsanitize=fuzzer. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+static inline void seeds_write(const char *folder, const char *name, unsigned number, const void *bytes, size_t count)
+{
+	char path[1300];
+	snprintf(path, sizeof path, "%.1000s/%.200s_%u", folder, name, number);
+	FILE *file = fopen(path, "wb");
+	if (!file || fwrite(bytes, 1, count, file) != count || fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* The folder; NULL: seeds are not asked for. */
+static inline const char *seeds_wanted(int argc, char **argv)
+{
+	return argc == 3 && !strcmp(argv[1], "--seeds") ? argv[2] : NULL;
+}
+
+#endif
