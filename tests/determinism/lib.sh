@@ -27,6 +27,14 @@ skip()
 	echo "skipped: $1: $2"
 }
 
+# need COMMAND: whether it is there; a tool that is missing is a failure
+need()
+{
+	command -v "$1" >/dev/null && return
+	check "$1 is missing: see the packages in bootstrap" 1
+	return 1
+}
+
 totals()
 {
 	echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"

@@ -29,6 +29,17 @@ end_all()
 trap end_all EXIT
 trap 'exit 1' HUP INT TERM
 
+# children PID: the numbers of its child processes, one a line, by what /proc says: no tool is needed that may be missing
+children()
+{
+	for stat in /proc/[0-9]*/stat; do
+		read -r stat_line 2>/dev/null <"$stat" || continue # it has gone
+		# after the name, which may have blanks and brackets in it: state, parent
+		stat_parent=${stat_line##*) ? }
+		[ "${stat_parent%% *}" != "$1" ] || echo "${stat_line%% *}"
+	done
+}
+
 # start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
 start()
 {

@@ -600,6 +600,7 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	struct troupe_error error;
 	if (!here || !there || !foreign || !stranger || discovery_send(here, &announcement, &error)) {
 		skipped++;
+		printf("skipped: announcements: no multicast here\n");
 	} else {
 		char text[ADDRESS_TEXT_BYTES] = "";
 		bool heard = hears(there, &got, &address, 5000);
