@@ -1081,8 +1081,8 @@ static void check_expected(const char *path, const char *name)
 	sdf_free(sdf);
 }
 
-/* Skips the test that calls it where the corpus is not. Criterion's totals leave skipped tests out; tests/summary counts
- * the line. */
+/* Skips the test that calls it where the corpus is not. Criterion's totals leave skipped tests out; tests/summary
+ * counts the line. */
 static void need_corpus(void)
 {
 	if (access(CORPUS, R_OK) == 0)
