@@ -237,7 +237,8 @@ bad 2 '--network-listen: not with --network-role none;' run --network-role none 
 echo '<troupe><network-role>primary</network-role><network-secondaries>2</network-secondaries>
 <network-wait>0.1</network-wait></troupe>' >role.xml
 alone '' --config role.xml --network-role none
-alone '' --config role.xml --network-role none --transport tcp --secondaries 1
+sed 's/0\.1/20/' role.xml >patient.xml # a secondary of its own may need longer than 0.1 s
+alone '' --config patient.xml --network-role none --transport tcp --secondaries 1
 bad 3 'waited 0.1 s for 2 secondaries' run --config role.xml -v0 w.sdf --network-listen :0
 bad 2 '--network-secondaries: not with --network-role secondary' run --config role.xml --network-role secondary
 for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
@@ -563,10 +564,19 @@ for order in 'spun one two' 'one spun two' 'one two spun'; do
 done
 
 # --- signals -------------------------------------------------------------------------------------------------------
+# waits until the run has taken steps
+going()
+{
+	for _ in $(seq 1000); do
+		grep -q '^hash' out && return
+		sleep 0.02
+	done
+}
 for name in INT TERM HUP; do
 	rm -f r.json
-	"$troupe" run --hash-every 1000000 --report r.json w.sdf >out 2>err &
-	sleep 0.5
+	: >out
+	"$troupe" run --hash-every 10000 --report r.json w.sdf >out 2>err &
+	going
 	kill -s $name $! 2>err
 	wait $!
 	status=$?

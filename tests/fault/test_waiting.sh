@@ -13,7 +13,7 @@ primary()
 {
 	end_processes
 	rm -f ./*.err ./*.out
-	port=$((port + 1))
+	next_port
 	start p "$worlds/meeting.sdf" --rtf 0 --iterations 20 --network-role primary --network-listen 127.0.0.1:$port \
 		--network-partition $partition "$@"
 	says p 'waiting for'
@@ -203,7 +203,7 @@ elif need python3; then
 	rm -f ./*.err
 	start s1 --network-role secondary --network-partition $partition
 	says s1 'looking for a primary by multicast'
-	port=$((port + 1))
+	next_port
 	python3 - $port $partition <<-'EOF2'
 		import os, socket, struct, sys, time
 		out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -234,7 +234,7 @@ else
 fi
 
 # on a terminal, one line that is kept up to date
-port=$((port + 1))
+next_port
 TERM=xterm timeout 10 "$on_terminal" "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 \
 	--network-listen 127.0.0.1:$port --network-wait 0.5 >terminal 2>&1
 status=$?
