@@ -17,6 +17,7 @@ expect()
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
+unset TROUPE_TEST_FULL
 
 # result NAME RESULT LOG-TEXT: what automake leaves of a test
 result() { printf ':test-result: %s\n' "$2" >"$1.trs"; printf '%s\n' "$3" >"$1.log"; }
@@ -80,6 +81,8 @@ expect 'a hang has a name' 'limit: ./hang was still running after 1 s' "$(head -
 expect 'a status is handed on' 3 $?
 TEST_LIMIT_S=1 "$tests/limit" sleep 60 >said
 expect 'the limit can be set' 'limit: sleep was still running after 1 s' "$(head -n 1 said)"
+TROUPE_TEST_FULL=1 TEST_LIMIT_S=1 "$tests/limit" sleep 60 >said
+expect 'all of a test has more time' 'limit: sleep was still running after 3 s' "$(head -n 1 said)"
 result slow PASS "1 passed, 0 failed
 limit: took 75 s
 0m0.000000s 0m0.010000s
@@ -99,6 +102,27 @@ expect 'each fails when one fails' 1 $?
 expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
 expect 'each names' 'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
 	"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | paste -sd,)"
+
+# in processes of their own: they count, and tidy up, for themselves
+cat >counts <<'EOF'
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+need sh && need no_such_tool >"$scratch/out"
+[ "$(cat "$scratch/out")" = 'FAILED: no_such_tool is missing: see the packages in bootstrap' ] && totals
+EOF
+expect 'a tool that is missing is a failure' '0 passed, 1 failed' "$(sh ./counts)"
+cat >family <<'EOF'
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+. "$SOURCE_DIR/tests/fault/processes.sh"
+sleep 60 &
+one=$!
+sleep 60 &
+two=$!
+for child in $(children $$); do
+	case $child in $one | $two) kill "$child" && echo child ;; esac
+done
+wait
+EOF
+expect 'the processes of another are found' 'child child' "$(sh ./family | paste -sd' ')"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -59,7 +59,7 @@ for file in "$source"/worlds/*.sdf; do
 done
 corpus=$source/../shared/corpus
 if [ -d "$corpus" ]; then
-	every=$([ -n "${TROUPE_TEST_QUICK:-}" ] && echo 12 || echo 4) number=0
+	every=$([ -n "${TROUPE_TEST_FULL:-}" ] && echo 4 || echo 12) number=0
 	for file in "$corpus"/gz-distributed/*.sdf "$corpus"/gz-examples/*.sdf "$corpus"/gz-test/*.sdf; do
 		number=$((number + 1))
 		[ $((number % every)) = 0 ] && compare "$file"

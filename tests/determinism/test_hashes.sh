@@ -1,25 +1,47 @@
 #!/bin/sh
 # test limit: 900
-# A sample of the determinism suite: each case with several numbers of secondaries, policies, forced moves, and gone on
-# from a saved state. `make check-long` runs all of it. The golden files can fail, and what they say elsewhere is nothing.
+# A sample of the determinism suite: each case without secondaries, for all of its steps, against its golden file; half of
+# the steps with three secondaries; then, in turn from case to case, with one, with forced moves between two, and with
+# eight; and gone on from a saved state. With TROUPE_TEST_FULL each case in all of these ways for all of its steps; `make
+# check-long` runs more. The golden files can fail, and what they say elsewhere is nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
 
+one_secondary()
+{
+	one_way --secondaries 1
+	[ "$(member "$report" moves) $(member "$report" meetings)" = '0 0' ]
+	check "$name: no moves and no meetings with one secondary" $?
+}
+forced_moves() { one_way --secondaries 2 --chaos 1 --distribution "$last_policy"; }
+eight_secondaries() { one_way --secondaries 8 --chaos 3 --chaos-moves 4; }
+
+turn=0
 sample()
 {
 	[ -z "$quick" ] || steps=$((steps / 20 < 200 ? 200 : steps / 20))
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
-	one_way --secondaries 1
-	[ "$(member "$report" moves) $(member "$report" meetings)" = '0 0' ]
-	check "$name: no moves and no meetings with one secondary" $?
-	one_way --secondaries 2 --distribution "$first_policy"
+	whole=$reference whole_steps=$steps
+	[ -n "$quick$full" ] || [ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+	one_way --secondaries 3 --distribution "$first_policy"
+	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # what it is there to show comes later
+		reference=$whole steps=$whole_steps
+		one_way --secondaries 3 --distribution "$first_policy"
+		shorten $((steps / 200 * 100))
+	fi
 	[ -n "$quick" ] || check_counts
+	turn=$((turn % 3 + 1))
+	[ -z "$quick$full" ] && [ $turn != 1 ] || one_secondary
+	[ -z "$quick$full" ] && [ $turn != 2 ] || eight_secondaries
+	# two that wait for each other on two cores cost several times what one does
+	[ -n "$quick$full" ] || [ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+	[ -z "$quick$full" ] && [ $turn != 3 ] || forced_moves
+	save=${saves##* } reference=$whole steps=$whole_steps
+	[ -n "$quick$full" ] || shorten $((save / 100 * 100 + 500))
 	save_at --secondaries 3 --distribution "$last_policy"
-	resume_at "${saves##* }" --secondaries 2 --chaos 4
-	one_way --secondaries 2 --chaos 1 --distribution "$last_policy"
-	one_way --secondaries 8 --chaos 3 --chaos-moves 4
+	resume_at "$save" --secondaries 2 --chaos 4
 }
 
 check_table

@@ -4,8 +4,7 @@
 # what. Nothing here depends on how long anything took.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
-steps=2000
-[ -z "$quick" ] || steps=400
+steps=$(amount 400 1000 2000)
 table=$scratch/costs.csv
 
 # column NAME-OF-NODE: the secondaries that had it

@@ -6,6 +6,7 @@
  *
  * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
  * damages the bytes of one step or ack, the same way for the same seed. */
+#include "../amount.h"
 #include "../fault/copies.h"
 
 #include "base/hash.h"
@@ -250,7 +251,7 @@ int main(int argc, char **argv)
 {
 	struct text state = {0};
 	struct troupe_server *server = create();
-	uint64_t rounds = getenv("TROUPE_TEST_QUICK") ? ROUNDS / 3 : ROUNDS, refused = 0;
+	uint64_t rounds = amount(ROUNDS / 3, ROUNDS, 10 * ROUNDS), refused = 0;
 	if (argc == 3) {
 		seed = strtoull(argv[1], NULL, 10);
 		rounds = strtoull(argv[2], NULL, 10);
