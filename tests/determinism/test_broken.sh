@@ -28,7 +28,7 @@ control()
 }
 
 heap=$worlds/heap.sdf meeting=$worlds/meeting.sdf
-heap_steps=$(amount 800 800 1500)
+heap_steps=$(amount 500 500 1500)
 control - "$heap" - "$heap_steps"
 control random "$heap" - "$heap_steps"
 control pairs "$heap" - "$heap_steps"

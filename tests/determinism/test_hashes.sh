@@ -16,32 +16,55 @@ one_secondary()
 forced_moves() { one_way --secondaries 2 --chaos 1 --distribution "$last_policy"; }
 eight_secondaries() { one_way --secondaries 8 --chaos 3 --chaos-moves 4; }
 
+# all_ways: all of the sample's ways, each for all of the steps
+all_ways()
+{
+	one_secondary
+	one_way --secondaries 2 --distribution "$first_policy"
+	[ -n "$quick" ] || check_counts
+	save_at --secondaries 3 --distribution "$last_policy"
+	resume_at "${saves##* }" --secondaries 2 --chaos 4
+	forced_moves
+	eight_secondaries
+}
+
 turn=0
+# some_ways: half of the steps, with a state saved, by three secondaries; then a way that takes turns; then 500 steps from
+# the saved state
+some_ways()
+{
+	whole=$reference whole_steps=$steps save=${saves##* }
+	[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+	[ "$save" -lt "$steps" ] || save=${saves%% *}
+	save_at --secondaries 3 --distribution "$first_policy"
+	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # what it is there to show comes later
+		reference=$whole steps=$whole_steps
+		one_way --secondaries 3 --distribution "$first_policy"
+		shorten $((steps / 200 * 100))
+	fi
+	check_counts
+	turn=$((turn % 3 + 1))
+	case $turn in
+	1) one_secondary ;;
+	2) eight_secondaries ;;
+	3)
+		# two that wait for each other on two cores cost several times what one does
+		[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+		forced_moves
+		;;
+	esac
+	reference=$whole steps=$whole_steps
+	shorten $((save / 100 * 100 + 500))
+	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"
+}
+
 sample()
 {
 	[ -z "$quick" ] || steps=$((steps / 20 < 200 ? 200 : steps / 20))
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
-	whole=$reference whole_steps=$steps
-	[ -n "$quick$full" ] || [ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
-	one_way --secondaries 3 --distribution "$first_policy"
-	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # what it is there to show comes later
-		reference=$whole steps=$whole_steps
-		one_way --secondaries 3 --distribution "$first_policy"
-		shorten $((steps / 200 * 100))
-	fi
-	[ -n "$quick" ] || check_counts
-	turn=$((turn % 3 + 1))
-	[ -z "$quick$full" ] && [ $turn != 1 ] || one_secondary
-	[ -z "$quick$full" ] && [ $turn != 2 ] || eight_secondaries
-	# two that wait for each other on two cores cost several times what one does
-	[ -n "$quick$full" ] || [ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
-	[ -z "$quick$full" ] && [ $turn != 3 ] || forced_moves
-	save=${saves##* } reference=$whole steps=$whole_steps
-	[ -n "$quick$full" ] || shorten $((save / 100 * 100 + 500))
-	save_at --secondaries 3 --distribution "$last_policy"
-	resume_at "$save" --secondaries 2 --chaos 4
+	"$(amount all_ways some_ways all_ways)"
 }
 
 check_table

@@ -27,10 +27,10 @@ same()
 	done
 }
 
-same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 1200 2000 4000)"
-same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 500 1000 4000)"
+same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 1200 1200 4000)"
+same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 500 700 4000)"
 same mechanisms "$worlds/mechanisms.sdf" - "$(amount 400 500 2000)"
-same patrol "$worlds/patrol.sdf" - "$(amount 600 1000 4000)"
+same patrol "$worlds/patrol.sdf" - "$(amount 600 600 4000)"
 same heap "$worlds/heap.sdf" - "$(amount 150 200 800)"
 [ -n "$quick" ] || same hill "$worlds/hill.sdf" - 400
 [ -n "$quick" ] || same specification "$worlds/specification.sdf" "$worlds/specification_1.commands" "$(amount 0 500 4000)"

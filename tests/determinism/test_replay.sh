@@ -72,7 +72,7 @@ cat >"$scratch/edits" <<-EOF2
 EOF2
 sed '/nobody/d; /^310/d' "$scratch/edits" >"$scratch/good"
 comes_again asleep "$scratch/good" 1200 50
-comes_again warehouse "$here/warehouse.commands" 1500 100
+comes_again warehouse "$here/warehouse.commands" "$(amount 800 800 1500)" 100
 comes_again specification "$here/specification_2.commands" 500 100
 comes_again patrol - 600 100
 [ -n "$quick" ] || comes_again heap - "$(amount 0 500 1500)" 500

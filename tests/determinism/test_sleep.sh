@@ -30,7 +30,7 @@ sleepers()
 	check "$1: $3 of '$2' sleep, found $found" $?
 }
 
-for secondaries in $(amount '0 2' 2 '0 2'); do
+for secondaries in $(amount '0 2' 1 '0 2'); do
 	at 300 --secondaries $secondaries
 	sleepers 'too early' '' 0
 	at 1999 --secondaries $secondaries

@@ -12,7 +12,7 @@ troupe=$(absolute "$troupe")
 proxy=$(absolute "${BUILD_DIR:-.}/tests/fault/delay_proxy")
 worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
-steps=$(amount 200 300 600)
+steps=$(amount 200 200 600)
 delay_ms=10 # one way
 stale=10000 # on a busy machine nobody shall be taken for dead
 port=$((20000 + $$ % 20000))
