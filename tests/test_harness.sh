@@ -17,6 +17,7 @@ expect()
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
+unset TROUPE_TEST_FULL
 
 # result NAME RESULT LOG-TEXT: what automake leaves of a test
 result() { printf ':test-result: %s\n' "$2" >"$1.trs"; printf '%s\n' "$3" >"$1.log"; }
@@ -29,7 +30,13 @@ totals()
 }
 result good PASS '[====] Synthesis: Tested: 6 | Passing: 6 | Failing: 0 | Crashing: 0 '
 result bad FAIL '[====] Synthesis: Tested: 6 | Passing: 4 | Failing: 2 | Crashing: 1 '
-result script PASS "3 passed, 0 failed, 1 skipped"
+result unit PASS 'skipped: some files: they are not here
+[====] Synthesis: Tested: 5 | Passing: 5 | Failing: 0 | Crashing: 0 '
+result script PASS 'skipped: this: no such thing here
+3 passed, 0 failed, 1 skipped'
+result quiet PASS '3 passed, 0 failed, 1 skipped'
+result uncounted PASS 'skipped: this: no such thing here
+3 passed, 0 failed'
 result dead FAIL 'Segmentation fault'
 result silent PASS 'all is well'
 result empty PASS '[====] Synthesis: Tested: 0 | Passing: 0 | Failing: 0 | Crashing: 0 '
@@ -37,7 +44,11 @@ result late FAIL '2 passed, 0 failed'
 result absent SKIP 'no tool'
 expect 'Criterion' '6 passed, 0 failed / 0' "$(totals good.log)"
 expect 'Criterion, a crash counted once' '4 passed, 2 failed / 1' "$(totals bad.log)"
+expect 'Criterion, with skips' '5 passed, 0 failed, 1 skipped / 0' "$(totals unit.log)"
 expect 'script with skips' '9 passed, 0 failed, 1 skipped / 0' "$(totals good.log script.log)"
+expect 'a reason for each skip' 'skipped: script: this: no such thing here' "$(totals script.log >last; grep '^skipped' out)"
+expect 'a skip without a reason' '3 passed, 1 failed, 1 skipped / 1' "$(totals quiet.log)"
+expect 'a skip that is not counted' '3 passed, 1 failed / 1' "$(totals uncounted.log)"
 expect 'died without totals' '6 passed, 1 failed / 1' "$(totals good.log dead.log)"
 expect 'ended early, quietly' '0 passed, 1 failed / 1' "$(totals silent.log)"
 expect 'ran nothing' '0 passed, 1 failed / 1' "$(totals empty.log)"
@@ -45,6 +56,9 @@ expect 'failed after its totals' '2 passed, 1 failed / 1' "$(totals late.log)"
 expect 'never started' '6 passed, 1 failed / 1' "$(totals good.log nowhere.log)"
 expect 'skipped whole' '6 passed, 0 failed, 1 skipped / 0' "$(totals good.log absent.log)"
 expect 'no tests at all' '0 passed, 0 failed / 1' "$(totals)"
+expect 'the failed ones are named, with their logs' "failed: bad: 2 failed; see $PWD/bad.log
+failed: dead: 1 failed, ended without totals (FAIL); see $PWD/dead.log
+7 passed, 3 failed, 1 skipped" "$(totals bad.log script.log dead.log >last; sed -n '/^failed/,$p' out)"
 
 cat >hang <<'EOF'
 #!/bin/sh
@@ -60,17 +74,55 @@ cat >broken <<'EOF'
 exit 3
 EOF
 chmod +x hang smoke broken
-said=$("$tests/limit" ./hang)
+"$tests/limit" ./hang >said
 expect 'a hang is a failure' 1 $?
-expect 'a hang has a name' 'limit: ./hang was still running after 1 s' "$said"
-"$tests/limit" ./broken
+expect 'a hang has a name' 'limit: ./hang was still running after 1 s' "$(head -n 1 said)"
+"$tests/limit" ./broken >said
 expect 'a status is handed on' 3 $?
-expect 'the limit can be set' 'limit: sleep was still running after 1 s' "$(TEST_LIMIT_S=1 "$tests/limit" sleep 60)"
+TEST_LIMIT_S=1 "$tests/limit" sleep 60 >said
+expect 'the limit can be set' 'limit: sleep was still running after 1 s' "$(head -n 1 said)"
+TROUPE_TEST_FULL=1 TEST_LIMIT_S=1 "$tests/limit" sleep 60 >said
+expect 'all of a test has more time' 'limit: sleep was still running after 3 s' "$(head -n 1 said)"
+result slow PASS "1 passed, 0 failed
+limit: took 75 s
+0m0.000000s 0m0.010000s
+1m2.250000s 0m0.500000s"
+expect 'how long it took is shown' '1 passed 0 failed 75 s 62.8' \
+	"$(totals slow.log >last; sed -n 's/^ *slow *//p' out | tr -s ' ')"
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nlast=$(($(date +%%s) + 2)); while [ "$(date +%%s)" -lt $last ]; do :; done; echo "1 passed, 0 failed"\n' >busy
+chmod +x busy
+"$tests/limit" ./busy >busy.log
+echo ':test-result: PASS' >busy.trs
+totals busy.log >last
+expect 'and how much processor time' 'time' \
+	"$(awk '$1 == "busy" { print ($6 >= 0 && $6 < 60 && $8 > 0 ? "time" : $0) }' out)"
 "$tests/each" broken hang smoke --smoke smoke >out
 expect 'each fails when one fails' 1 $?
 expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
 expect 'each names' 'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
 	"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | paste -sd,)"
+
+# in processes of their own: they count, and tidy up, for themselves
+cat >counts <<'EOF'
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+need sh && need no_such_tool >"$scratch/out"
+[ "$(cat "$scratch/out")" = 'FAILED: no_such_tool is missing: see the packages in bootstrap' ] && totals
+EOF
+expect 'a tool that is missing is a failure' '0 passed, 1 failed' "$(sh ./counts)"
+cat >family <<'EOF'
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+. "$SOURCE_DIR/tests/fault/processes.sh"
+sleep 60 &
+one=$!
+sleep 60 &
+two=$!
+for child in $(children $$); do
+	case $child in $one | $two) kill "$child" && echo child ;; esac
+done
+wait
+EOF
+expect 'the processes of another are found' 'child child' "$(sh ./family | paste -sd' ')"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -470,6 +470,8 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 	if (s->exited > 0)
 		return fail(error, TROUPE_EINTERNAL, "ended by signal %d (%s)%s%s", s->exited, signal_name(s->exited),
 			said, words);
+	if (-s->exited == MEM_EXIT_STATUS)
+		return fail(error, TROUPE_EINTERNAL, "needs more than %zu MiB of memory", s->limits.memory_bytes >> 20);
 	return fail(error, TROUPE_EINTERNAL, "ended with status %d%s%s", -s->exited, said, words);
 }
 

@@ -7,7 +7,21 @@ trap 'rm -rf "$scratch"' EXIT
 troupe=${TROUPE:-./troupe}
 worlds=${SOURCE_DIR:-.}/worlds
 quick=${TROUPE_TEST_QUICK:-}
+full=${TROUPE_TEST_FULL:-}
 run_limit_s=300 # of one run
+
+# amount QUICK USUAL FULL: how much of a test is run: little of it in builds with a sanitizer (TROUPE_TEST_QUICK), the usual
+# in `make check`, all of it in `make check-long` and .ci/run (TROUPE_TEST_FULL). C programs: tests/amount.h.
+amount()
+{
+	if [ -n "$quick" ]; then
+		echo "$1"
+	elif [ -n "$full" ]; then
+		echo "$3"
+	else
+		echo "$2"
+	fi
+}
 
 check()
 {
@@ -25,6 +39,14 @@ skip()
 {
 	skipped=$((skipped + 1))
 	echo "skipped: $1: $2"
+}
+
+# need COMMAND: whether it is there; a tool that is missing is a failure
+need()
+{
+	command -v "$1" >/dev/null && return
+	check "$1 is missing: see the packages in bootstrap" 1
+	return 1
 }
 
 totals()

@@ -88,6 +88,16 @@ one_way()
 	compare "$name $*" "$reference" "$scratch/other"
 }
 
+# shorten STEPS: from here on the case is of so many steps, and so is its reference
+shorten()
+{
+	[ "$1" -lt "$steps" ] || return 0
+	steps=$1
+	head -n $((steps / 100)) "$reference" >"$scratch/shorter" # the reference may be $scratch/kept itself
+	mv "$scratch/shorter" "$scratch/kept"
+	reference=$scratch/kept
+}
+
 # The states that are saved in the run of save_at OPTION...; run_reference was before.
 save_at()
 {
@@ -111,7 +121,13 @@ resume_at()
 	compare "$name resumed at $at $*" "$scratch/rest" "$scratch/other"
 }
 
-# Moves and meetings on two secondaries, of the run before: or the case shows nothing.
+# Whether there were as many moves and meetings in the run before as the case is there to show.
+counts_reached()
+{
+	[ "$(member "$report" moves)" -ge "$moves" ] && [ "$(member "$report" meetings)" -ge "$meetings" ]
+}
+
+# Moves and meetings of the run before: or the case shows nothing.
 check_counts()
 {
 	found_moves=$(member "$report" moves) found_meetings=$(member "$report" meetings)

@@ -89,6 +89,7 @@ same()
 	check "24 replies: $(grep -c '^reply' "$scratch/reference")" $?
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
+		case $full,$options in ,[12] | ',3 --chaos 2') continue ;; esac
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries $options
 		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"

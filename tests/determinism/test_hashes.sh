@@ -1,9 +1,65 @@
 #!/bin/sh
 # test limit: 900
-# A sample of the determinism suite: each case with several numbers of secondaries, policies, forced moves, and gone on
-# from a saved state. `make check-long` runs all of it. The golden files can fail, and what they say elsewhere is nothing.
+# A sample of the determinism suite: each case without secondaries, for all of its steps, against its golden file; half of
+# the steps with three secondaries; then, in turn from case to case, with one, with forced moves between two, and with
+# eight; and gone on from a saved state. With TROUPE_TEST_FULL each case in all of these ways for all of its steps; `make
+# check-long` runs more. The golden files can fail, and what they say elsewhere is nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
+
+one_secondary()
+{
+	one_way --secondaries 1
+	[ "$(member "$report" moves) $(member "$report" meetings)" = '0 0' ]
+	check "$name: no moves and no meetings with one secondary" $?
+}
+forced_moves() { one_way --secondaries 2 --chaos 1 --distribution "$last_policy"; }
+eight_secondaries() { one_way --secondaries 8 --chaos 3 --chaos-moves 4; }
+changing_number() { one_way --chaos 5; } # how many secondaries work changes every few steps
+
+# all_ways: all of the sample's ways, each for all of the steps
+all_ways()
+{
+	one_secondary
+	one_way --secondaries 2 --distribution "$first_policy"
+	[ -n "$quick" ] || check_counts
+	save_at --secondaries 3 --distribution "$last_policy"
+	resume_at "${saves##* }" --secondaries 2 --chaos 4
+	forced_moves
+	eight_secondaries
+	changing_number
+}
+
+turn=0
+# some_ways: half of the steps, with a state saved, by three secondaries; then a way that takes turns; then 500 steps from
+# the saved state
+some_ways()
+{
+	whole=$reference whole_steps=$steps save=${saves##* }
+	[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+	[ "$save" -lt "$steps" ] || save=${saves%% *}
+	save_at --secondaries 3 --distribution "$first_policy"
+	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # what it is there to show comes later
+		reference=$whole steps=$whole_steps
+		one_way --secondaries 3 --distribution "$first_policy"
+		shorten $((steps / 200 * 100))
+	fi
+	check_counts
+	turn=$((turn % 4 + 1))
+	case $turn in
+	1) one_secondary ;;
+	2) eight_secondaries ;;
+	3)
+		# two that wait for each other on two cores cost several times what one does
+		[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
+		forced_moves
+		;;
+	4) changing_number ;;
+	esac
+	reference=$whole steps=$whole_steps
+	shorten $((save / 100 * 100 + 500))
+	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"
+}
 
 sample()
 {
@@ -11,16 +67,7 @@ sample()
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
-	one_way --secondaries 1
-	[ "$(member "$report" moves) $(member "$report" meetings)" = '0 0' ]
-	check "$name: no moves and no meetings with one secondary" $?
-	one_way --secondaries 2 --distribution "$first_policy"
-	[ -n "$quick" ] || check_counts
-	save_at --secondaries 3 --distribution "$last_policy"
-	resume_at "${saves##* }" --secondaries 2 --chaos 4
-	one_way --secondaries 2 --chaos 1 --distribution "$last_policy"
-	one_way --secondaries 8 --chaos 3 --chaos-moves 4
-	one_way --chaos 5 # how many secondaries work changes every few steps
+	"$(amount all_ways some_ways all_ways)"
 }
 
 check_table

@@ -6,6 +6,12 @@ worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
+# patient MS: as long, or longer where more wants to run than there are cores
+patient()
+{
+	read -r load _ </proc/loadavg
+	echo $(($1 * (1 + ${load%%.*} / $(nproc))))
+}
 # Whatever happens, nothing of ours is left: each process is in one of these files.
 end_processes()
 {
@@ -29,6 +35,17 @@ end_all()
 trap end_all EXIT
 trap 'exit 1' HUP INT TERM
 
+# children PID: the numbers of its child processes, one a line, by what /proc says: no tool is needed that may be missing
+children()
+{
+	for stat in /proc/[0-9]*/stat; do
+		read -r stat_line 2>/dev/null <"$stat" || continue # it has gone
+		# after the name, which may have blanks and brackets in it: state, parent
+		stat_parent=${stat_line##*) ? }
+		[ "${stat_parent%% *}" != "$1" ] || echo "${stat_line%% *}"
+	done
+}
+
 # start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
 start()
 {
@@ -43,11 +60,19 @@ start()
 	) 2>/dev/null &
 	while [ ! -s "$name.pid" ]; do sleep 0.01; done
 }
-# ended NAME MS: within so long; its exit status in $status
-ended()
+# The next port to which nothing is bound, in $port: others may run the same tests on this machine.
+next_port()
+{
+	port=$((port + 1))
+	while grep -qi ":$(printf %04x $port) " /proc/net/tcp; do port=$((port + 1)); done
+}
+# ended_in NAME MS: whether it ends in so many ms; its exit status in $status
+ended_in()
 {
 	until=$(($(now_ms) + $2))
 	while [ ! -s "$1.status" ] && [ "$(now_ms)" -lt $until ]; do sleep 0.02; done
 	status=$(cat "$1.status" 2>/dev/null)
 	[ -n "$status" ]
 }
+# ended NAME MS: the same, with patience
+ended() { ended_in "$1" "$(patient "$2")"; }

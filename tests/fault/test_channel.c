@@ -633,6 +633,7 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	if (!here || !there || !foreign || !stranger || !rival ||
 		discovery_send(here, &of_primary, clock_now_ns(), &error)) {
 		skipped++;
+		printf("skipped: announcements: no multicast here\n");
 	} else {
 		char text[ADDRESS_TEXT_BYTES] = "";
 		check(!hears_of(there, NULL, NULL, &got, &address, 100), "one that nobody asked for leads somewhere");

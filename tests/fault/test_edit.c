@@ -3,6 +3,7 @@
  * every command is answered; what was removed is gone; nobody sleeps who would move if he were awake; and a reset goes
  * back to the world of the file. Then the faults that this found, one by one. TROUPE_TEST_SEED=N: only that sequence.
  */
+#include "../amount.h"
 #include "check.h"
 
 #include "base/text.h"
@@ -176,6 +177,14 @@ static void lines_fini(lines *commands)
 }
 
 /* The same must come of it in every setting. The outcome of the first is the caller's. */
+/* With every setting, or, in what `make check` has of it, with every second one, in turn. */
+static bool has_turn(size_t setting)
+{
+	static unsigned turn;
+	turn += setting == 1;
+	return amount(1, 0, 1) || (setting + turn) % 2;
+}
+
 static void run_all(const char *what, const char *path, const char *world, const lines *commands, uint64_t middle,
 	uint64_t steps, struct outcome *first)
 {
@@ -184,6 +193,8 @@ static void run_all(const char *what, const char *path, const char *world, const
 	for (size_t i = 1; i < ARRAY_LEN(settings); i++) {
 		struct outcome other;
 		uint32_t at = 0;
+		if (!has_turn(i))
+			continue;
 		run(path, world, commands, middle, steps, &settings[i], &other);
 		while (at < first->hash_count && at < other.hash_count && first->hashes[at] == other.hashes[at])
 			at++;
@@ -1240,7 +1251,7 @@ int main(void)
 	const char *source = getenv("SOURCE_DIR"), *seed = getenv("TROUPE_TEST_SEED");
 	char *path = mem_printf("%s/worlds/edit.sdf", source ? source : ".");
 	char *world = make_world();
-	int sequences = getenv("TROUPE_TEST_QUICK") ? 6 : 40;
+	uint64_t sequences = amount(6, 8, 40);
 	if (seed) {
 		sequence(strtoull(seed, NULL, 10), path, world);
 	} else {
@@ -1265,8 +1276,8 @@ int main(void)
 		entities_by_id(path, world);
 		lights(path, world);
 		fixed_to_the_world(path);
-		for (int i = 0; i < sequences; i++)
-			sequence((uint64_t)i + 1, path, world);
+		for (uint64_t i = 0; i < sequences; i++)
+			sequence(i + 1, path, world);
 	}
 	free(world);
 	free(path);

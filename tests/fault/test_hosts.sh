@@ -12,8 +12,7 @@ troupe=$(absolute "$troupe")
 proxy=$(absolute "${BUILD_DIR:-.}/tests/fault/delay_proxy")
 worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
-steps=600
-[ -z "$quick" ] || steps=200
+steps=$(amount 200 200 600)
 delay_ms=10 # one way
 stale=10000 # on a busy machine nobody shall be taken for dead
 port=$((20000 + $$ % 20000))
@@ -59,7 +58,6 @@ plug_in() # HOST ADDRESS
 }
 make_hosts()
 {
-	command -v ip || return 1
 	add_host x && add_host p && add_host s1 && add_host s2 || return 1
 	ip -n "$switch" link add bridge type bridge && ip -n "$switch" address add 10.83.84.254/24 dev bridge &&
 		ip -n "$switch" link set bridge up || return 1
@@ -73,7 +71,8 @@ on()
 	if [ -n "$hosts" ]; then exec ip netns exec "troupe-$$-$on_host" "$@"; else exec "$@"; fi
 }
 
-if make_hosts >hosts.log 2>&1; then
+: >hosts.log
+if need ip && make_hosts >hosts.log 2>&1; then
 	primary_at=10.83.84.1 middle=10.83.84.254 listen=10.83.84.1
 else
 	skip 'hosts of their own' "no network namespaces here: $(tail -n 1 hosts.log)"

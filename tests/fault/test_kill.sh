@@ -3,8 +3,7 @@
 # Whoever is killed while he saves leaves a whole state behind: the one of before or the new one.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
-times=100
-[ -z "$quick" ] || times=20
+times=$(amount 20 20 100)
 state=$scratch/state
 "$troupe" run "$worlds/warehouse.sdf" --rtf 0 -v 0 --iterations 1 --save-at 1 "$state"
 check 'saves' $?

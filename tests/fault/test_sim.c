@@ -6,6 +6,7 @@
  * comes to the same end.
  *
  * TROUPE_TEST_SEED=N: only that run, twice, and what came of it. TROUPE_TEST_ROUNDS=N: so many. */
+#include "../amount.h"
 #include "check.h"
 #include "copies.h"
 
@@ -622,7 +623,7 @@ static void too_long(int number)
 int main(void)
 {
 	const char *only = getenv("TROUPE_TEST_SEED"), *rounds = getenv("TROUPE_TEST_ROUNDS");
-	uint64_t runs = rounds ? strtoull(rounds, NULL, 10) : getenv("TROUPE_TEST_QUICK") ? 300 : 1500;
+	uint64_t runs = rounds ? strtoull(rounds, NULL, 10) : amount(300, 1000, 5000);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGALRM, too_long);
 	if (only) {

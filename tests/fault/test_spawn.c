@@ -1,5 +1,6 @@
 /* Models that come and go by the hundred thousand: memory must not grow, and names, topics and places must be free
  * again. Every model stands on something that sleeps beside it, drives, and listens to a topic. */
+#include "../amount.h"
 #include "check.h"
 
 #include "base/base.h"
@@ -94,7 +95,7 @@ static void count(void *ctx, const struct troupe_snapshot *snapshot)
 
 int main(void)
 {
-	int models = getenv("TROUPE_TEST_QUICK") ? MODELS / 20 : MODELS;
+	int models = (int)amount(MODELS / 20, MODELS / 4, MODELS);
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;

@@ -12,6 +12,7 @@
  * see more. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "sdf/sdf.h"
 
+#include "../amount.h"
 #include "damage.h"
 #include "seeds.h"
 
@@ -327,7 +328,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	struct damage damage = {.state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1};
-	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : getenv("TROUPE_TEST_QUICK") ? 100 : 400;
+	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : amount(100, 400, 4000);
 	if (argc <= 3) {
 		kept = replay_kept();
 		loaded = run_own(&damage, rounds);

@@ -14,6 +14,7 @@
 #include "base/pack.h"
 #include "base/sandbox.h"
 
+#include "../amount.h"
 #include "damage.h"
 #include "seeds.h"
 
@@ -786,7 +787,7 @@ int main(int argc, char **argv)
 			replay(argv[i]);
 	} else {
 		struct damage damage = {.state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1};
-		size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : getenv("TROUPE_TEST_QUICK") ? 20 : 100;
+		size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : amount(20, 100, 1000);
 		for (size_t i = 0; i < ARRAY_LEN(owns); i++)
 			count += save_all(&owns[i], &states[count]);
 		for (uint32_t i = 0; seeds && i < count; i++)

@@ -7,6 +7,7 @@
  * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
  * damages the bytes of one step or ack, the same way for the same seed. With WITHOUT_MAIN it is a target for
  * tests/fuzz/run. */
+#include "../amount.h"
 #include "../fault/copies.h"
 #include "seeds.h"
 
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
 {
 	struct text state = pack_state();
 	const char *seeds = seeds_wanted(argc, argv);
-	uint64_t rounds = getenv("TROUPE_TEST_QUICK") ? ROUNDS / 3 : ROUNDS, refused = 0;
+	uint64_t rounds = amount(ROUNDS / 3, ROUNDS, 10 * ROUNDS), refused = 0;
 	if (argc == 3) {
 		seed = strtoull(argv[1], NULL, 10);
 		rounds = strtoull(argv[2], NULL, 10);

@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 
+#include "../amount.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -810,7 +812,7 @@ static enum fate play(uint64_t seed)
 Test(peers, random_schedules_end_well_or_all_stop_at_the_same_step)
 {
 	uint32_t counts[FATES + 1] = {0};
-	uint64_t seeds = getenv("TROUPE_TEST_QUICK") ? 1000 : 5000;
+	uint64_t seeds = amount(1000, 5000, 50000);
 	for (uint64_t seed = 1; seed <= seeds; seed++)
 		counts[play(seed)]++;
 	for (uint32_t fate = 0; fate < FATES; fate++)

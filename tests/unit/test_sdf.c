@@ -1137,13 +1137,15 @@ static void check_expected(const char *path, const char *name)
 	sdf_free(sdf);
 }
 
-static bool have_corpus(void)
+/* Skips the test that calls it where the corpus is not. Criterion's totals leave skipped tests out; tests/summary
+ * counts the line. */
+static void need_corpus(void)
 {
 	if (access(CORPUS, R_OK) == 0)
-		return true;
-	/* not cr_log_warn(): a warning makes Criterion's exit status 1 */
-	printf("skipped: the corpus of real files is not beside the source folder\n");
-	return false;
+		return;
+	printf("skipped: real files: the corpus is not beside the source folder\n");
+	fflush(stdout);
+	cr_skip("no corpus");
 }
 
 static const char *const sets[] = {"gz-examples", "gz-test", "sdformat"};
@@ -1151,8 +1153,7 @@ static const char *const sets[] = {"gz-examples", "gz-test", "sdformat"};
 Test(sdf, corpus_means_what_another_loader_says, .timeout = 120)
 {
 	unsigned count = 0;
-	if (!have_corpus())
-		return;
+	need_corpus();
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		char folder[64];
 		snprintf(folder, sizeof folder, "expected/%s", sets[i]);
@@ -1163,8 +1164,7 @@ Test(sdf, corpus_means_what_another_loader_says, .timeout = 120)
 
 Test(sdf, corpus_reads_the_same_when_printed, .timeout = 120)
 {
-	if (!have_corpus())
-		return;
+	need_corpus();
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
 		cr_expect_gt(each_file(sets[i], ".sdf", check_accepted), 10);
 	each_file("gz-distributed", ".sdf", check_accepted);
@@ -1172,6 +1172,6 @@ Test(sdf, corpus_reads_the_same_when_printed, .timeout = 120)
 
 Test(sdf, corpus_of_bad_files_is_refused, .timeout = 60)
 {
-	if (have_corpus())
-		cr_expect_gt(each_file("rejected", ".sdf", check_rejected), 10);
+	need_corpus();
+	cr_expect_gt(each_file("rejected", ".sdf", check_rejected), 10);
 }

@@ -1,0 +1,233 @@
+#!/bin/sh
+# test limit: 120
+# bootstrap on machines that are made up: which packages it installs, as whom and when; what it says of those that it
+# cannot have; results line by line. The tree, apt-get, dpkg-query, sudo and the user are stand-ins, and PATH has only
+# what every Debian has, so that a command beyond that shows.
+set -u
+source=$(cd "${SOURCE_DIR:-.}" && pwd)
+passed=0
+failed=0
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# check WHAT STATUS
+check()
+{
+	if [ "$2" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: $1"
+		tail -n 8 "$scratch/out" | sed "s/^/    /"
+	fi
+}
+
+# --- the machine: bin has tools, state says what is so, calls is what was done ---------------------------------------------
+
+mkdir "$scratch/bin" "$scratch/tree" "$scratch/state"
+for tool in cat chmod cp dirname env find getconf grep make mkdir rm sed sh tail tee touch tr awk sleep mktemp cut sort date timeout; do
+	ln -s "$(command -v $tool)" "$scratch/bin/$tool"
+done
+# tool NAME: a stand-in; what it does comes on standard input
+tool()
+{
+	{ printf '#!/bin/sh\nstate=%s\n' "$scratch/state"; cat; } >"$scratch/bin/$1"
+	chmod +x "$scratch/bin/$1"
+}
+tool dpkg-query <<'END'
+for package; do :; done
+grep -qx "$package" $state/missing && echo "no package $package" >&2 && exit 1
+echo installed
+END
+tool apt-get <<'END'
+echo "apt-get $*" >>$state/calls
+[ "$(id -u)" = 0 ] || [ -n "${AS_ROOT:-}" ] || { echo 'apt-get: not root' >&2; exit 100; }
+case $1 in
+update) [ ! -e $state/no_index ] ;;
+install)
+	for package; do
+		case $package in -* | install) continue ;; esac
+		grep -qx "$package" $state/cannot && echo "E: Unable to locate package $package" && exit 100
+		grep -vx "$package" $state/missing >$state/rest
+		cp $state/rest $state/missing
+	done
+	;;
+esac
+END
+tool id <<'END'
+cat $state/uid
+END
+tool cc <<'END'
+END
+tool autoreconf <<'END'
+printf '#!/bin/sh\necho "configure${1:+ $1}" >>%s/calls\ncp ../makefile Makefile\n' $state >configure
+chmod +x configure
+touch Makefile.in config.h.in
+END
+cp "$source/bootstrap" "$scratch/tree"
+mkdir "$scratch/tree/tests" "$scratch/tree/include" "$scratch/tree/src" "$scratch/tree/bench" "$scratch/tree/worlds"
+cp "$source/tests/summary" "$scratch/tree/tests"
+touch "$scratch/tree/configure.ac" "$scratch/tree/Makefile.am"
+
+# machine UID [MISSING...]: a user, packages that are not installed; nothing is built yet
+machine()
+{
+	"$scratch/tree/bootstrap" clean
+	rm -f "$scratch/state"/* "$scratch/bin/sudo" "$scratch/tree/configure"
+	: >"$scratch/state/calls"
+	: >"$scratch/state/cannot"
+	echo "$1" >"$scratch/state/uid"
+	shift
+	printf '%s\n' none "$@" >"$scratch/state/missing"
+	cat >"$scratch/tree/makefile" <<'END'
+SHELL = sh
+UNIT_TESTS = yes
+all:
+check:
+ifneq ($(origin TESTS),command line)
+check: results
+endif
+results:
+	@echo 'PASS: good'
+	@printf ':test-result: PASS\n' >good.trs
+	@printf '3 passed, 0 failed\n' >good.log
+list-tests:
+	@echo good.log
+END
+}
+with_sudo()
+{
+	tool sudo <<-'END'
+		echo "sudo $1" >>$state/calls
+		AS_ROOT=1 exec "$@"
+	END
+}
+# runs STATUS ARGUMENTS...: bootstrap, in an environment with nothing in it
+runs()
+{
+	want=$1
+	shift
+	(umask 077 && env -i PATH="$scratch/bin" timeout 60 "$scratch/tree/bootstrap" "$@" >"$scratch/out" 2>&1 </dev/null)
+	status=$?
+	[ $status = "$want" ]
+	check "bootstrap $*: status $status, not $want" $?
+}
+# says PATTERN
+says()
+{
+	grep -qE -e "$1" "$scratch/out"
+	check "it says '$1'" $?
+}
+# called EXPECTED: that, and nothing else, one call a line
+called()
+{
+	[ "$(cat "$scratch/state/calls")" = "$1" ]
+	check "called: $(tr '\n' ';' <"$scratch/state/calls"), expected: $1" $?
+}
+
+# --- packages --------------------------------------------------------------------------------------------------------------
+
+for user in 0 1000; do
+	machine $user
+	runs 0 build
+	called 'configure'
+	runs 0 check
+	called 'configure'
+	says '^3 passed, 0 failed$'
+done
+
+machine 0 libode-dev libcriterion-dev
+runs 0 build
+called 'apt-get update -q
+apt-get install -qy --no-install-recommends libode-dev
+configure'
+: >"$scratch/state/calls"
+runs 0 check
+called 'apt-get update -q
+apt-get install -qy --no-install-recommends libcriterion-dev'
+: >"$scratch/state/calls"
+runs 0 check
+called ''
+
+machine 1000 libode-dev python3
+with_sudo
+runs 0 check
+called 'sudo env
+apt-get update -q
+sudo env
+apt-get install -qy --no-install-recommends libode-dev python3
+configure'
+
+machine 1000 libode-dev python3
+runs 1 check
+says 'not root and no sudo: as root, run apt-get install --no-install-recommends libode-dev python3'
+says '^bootstrap: error: cannot install what is needed to build: libode-dev'
+called ''
+
+# what only tests need is not needed to run them: they say themselves what they miss
+machine 1000 iproute2
+runs 0 check
+says 'as root, run apt-get install --no-install-recommends iproute2'
+says '^bootstrap: going on without what only tests need$'
+says '^3 passed, 0 failed$'
+
+machine 0 libode-dev
+echo libode-dev >"$scratch/state/cannot"
+runs 1 build
+says '^E: Unable to locate package libode-dev$'
+says '^bootstrap: error: cannot install what is needed to build: libode-dev'
+
+machine 0 libode-dev
+: >"$scratch/state/no_index"
+runs 0 build
+
+# a library that only tests need came after configure
+machine 0
+sed -i 's/^UNIT_TESTS = yes/UNIT_TESTS = missing/' "$scratch/tree/makefile"
+runs 0 build
+cat >"$scratch/tree/build/config.status" <<'END'
+#!/bin/sh
+echo "config.status${1:+ $1}" >>../../state/calls
+END
+chmod +x "$scratch/tree/build/config.status"
+runs 0 check
+called 'configure
+config.status --recheck
+config.status'
+
+# --- results ---------------------------------------------------------------------------------------------------------------
+
+# the second test ends only when the first one's line has been read, or after 20 s
+machine 0
+cat >>"$scratch/tree/makefile" <<'END'
+ifneq ($(origin TESTS),command line)
+check: bad
+endif
+bad:
+	@echo 'PASS: first'
+	@for i in 1 2 3 4 5 6 7 8 9 10; do [ -e ../seen ] && break; sleep 2; done; \
+		[ -e ../seen ] && echo 'PASS: seen at once' || echo 'FAIL: seen late'
+	@printf ':test-result: FAIL\n' >bad.trs
+	@printf '1 passed, 2 failed\n' >bad.log
+	@echo 'FAIL: bad'
+	@exit 1
+list-tests: more
+more:
+	@echo bad.log
+END
+ln -s tree "$scratch/link"
+rm -f "$scratch/tree/seen"
+{
+	env -i PATH="$scratch/bin" LC_ALL=no_SUCH.locale timeout 60 "$scratch/link/bootstrap" check 2>&1
+	echo "status $?"
+} | while IFS= read -r line; do
+	echo "$line"
+	[ "$line" != 'PASS: first' ] || : >"$scratch/tree/seen"
+done >"$scratch/out"
+says '^PASS: seen at once$'
+says "^failed: bad: 2 failed; see $(cd "$scratch/tree" && pwd -P)/build/bad.log$"
+[ "$(tail -n 2 "$scratch/out" | tr '\n' ';')" = '4 passed, 2 failed;status 1;' ]
+check 'the totals are the last line, and the status is 1' $?
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
