@@ -15,10 +15,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { LOOK_NS = 10000000 };
+/* timeout(1) and some shells send a signal to a process and then to its group: within SAME_NS that is one signal. */
+enum { LOOK_NS = 10000000, SAME_NS = 200000000 };
 enum watching { OFF, ON, LEAVING };
 
 static atomic_bool asked;
+static _Atomic uint64_t asked_ns; /* by clock_now_ns(); 0: not yet */
 static bool hangup_ignored; /* when this process was started */
 static bool terminal_left;
 
@@ -80,15 +82,20 @@ static void tell(void)
 	atomic_fetch_sub(&telling, 1);
 }
 
+/* The first one asks for the end, a second one kills. */
 static void on_signal(int number)
 {
 	int code = errno;
-	(void)number;
-	atomic_store(&asked, true);
-	tell();
-	if (atomic_load(&watch.state) == ON)
-		set_timer(watch.grace_ms);
-	set_all(SIG_DFL); /* the second one kills */
+	uint64_t now_ns = clock_now_ns(), first_ns = 0;
+	if (atomic_compare_exchange_strong(&asked_ns, &first_ns, now_ns)) {
+		atomic_store(&asked, true);
+		tell();
+		if (atomic_load(&watch.state) == ON)
+			set_timer(watch.grace_ms);
+	} else if (now_ns - first_ns > SAME_NS) {
+		set_all(SIG_DFL);
+		(void)raise(number); /* is delivered when this handler returns */
+	}
 	errno = code;
 }
 

@@ -783,6 +783,22 @@ for name in INT TERM HUP; do
 	report $? "SIG$name: status $status"
 done
 
+# timeout(1) and some shells send a signal twice; one that comes later kills
+for pause in 0 0.05 0.5; do
+	"$troupe" run --rtf 0 --save-on-stop twice.state crowd.sdf >out 2>err &
+	sleep 1
+	kill -s TERM $! 2>err
+	sleep $pause
+	kill -s TERM $! 2>/dev/null
+	wait $!
+	status=$?
+	case $pause:$status in
+	0.5:143 | 0.5:0 | 0:0 | 0.05:0) ;;
+	*) false ;;
+	esac
+	report $? "SIGTERM twice, $pause s apart: status $status"
+done
+
 (
 	trap '' HUP # as nohup does
 	"$troupe" run --hash-every 1000000 --until 3 --rtf 4 w.sdf >out 2>err &
