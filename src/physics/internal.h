@@ -253,6 +253,8 @@ void ode_set_random_broken(bool broken); /* of this thread */
 bool ode_keeps_quaternion(struct quat q);
 /* Nothing may be freed of this object, or of what it refers to: ODE left it in the middle of something. */
 void ode_abandon(const void *object);
+/* Whether this thread is inside ode_guard(). */
+bool ode_is_guarded(void);
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
 

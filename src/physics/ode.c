@@ -70,6 +70,11 @@ bool ode_take_lost(void)
 	return lost;
 }
 
+bool ode_is_guarded(void)
+{
+	return guard != NULL;
+}
+
 /* Kept for good, and so no leak to AddressSanitizer. */
 void ode_abandon(const void *object)
 {

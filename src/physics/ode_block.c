@@ -39,8 +39,12 @@ static void *allocate(size_t bytes)
 {
 	struct ode_block *block = open_block;
 	size_t whole = ode_aligned(bytes);
-	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used)
-		return or_run_out(allocate_else ? allocate_else(bytes) : malloc(bytes), bytes);
+	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used) {
+		void *at = or_run_out(allocate_else ? allocate_else(bytes) : malloc(bytes), bytes);
+		if (ode_is_guarded())
+			ode_abandon(at); /* a step that is left by longjmp has what only its stack knew of */
+		return at;
+	}
 	void *at = block->memory + block->used;
 	block->used += whole;
 	block->live++;
