@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 
+#include <troupe/report.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,37 +273,16 @@ void bench_same(const struct troupe_server *a, const struct troupe_server *b, co
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-/* The next member of that name, 0 when there is none; *cursor goes behind its name. */
-static double next_number(const char **cursor, const char *name)
+struct bench_times bench_times(struct troupe_server *server)
 {
-	char key[64], word[40] = {0};
-	double value = 0;
-	snprintf(key, sizeof key, "\"%s\": ", name);
-	const char *at = *cursor ? strstr(*cursor, key) : NULL;
-	*cursor = at ? at + strlen(key) : NULL;
-	if (!at)
-		return 0;
-	memcpy(word, *cursor, strnlen(*cursor, sizeof word - 1));
-	word[strcspn(word, ",}\n")] = '\0';
-	return text_double(word, &value) ? value : 0;
-}
-
-struct bench_times bench_times(const struct troupe_server *server)
-{
-	struct bench_times times = {0};
-	char *report = troupe_server_report(server);
-	const char *at = report;
-	times.serial_s = next_number(&at, "serial_time");
-	times.moves = next_number(&at, "moves");
-	at = strstr(report, "\"secondaries\": [");
-	for (int i = 0; i < BENCH_SECONDARIES_MAX; i++) {
-		double busy_s = next_number(&at, "busy_time");
-		if (!at)
-			break;
-		times.busy_s[i] = busy_s;
-		times.regroups += next_number(&at, "regroups");
-		times.secondaries = i + 1;
+	struct troupe_report *report = troupe_server_report(server);
+	const struct troupe_report_world *world = &report->worlds[0];
+	struct bench_times times = {.serial_s = world->serial_s, .moves = (double)world->moves};
+	for (uint32_t i = 0; i < MIN(world->secondary_count, (uint32_t)BENCH_SECONDARIES_MAX); i++) {
+		times.busy_s[i] = world->secondaries[i].busy_s;
+		times.regroups += (double)world->secondaries[i].regroups;
+		times.secondaries = (int)i + 1;
 	}
-	free(report);
+	troupe_report_free(report);
 	return times;
 }

@@ -74,6 +74,6 @@ struct bench_times { /* of a server so far, from its report */
 	double regroups; /* groups of models that were made anew, by all secondaries */
 };
 
-struct bench_times bench_times(const struct troupe_server *server);
+struct bench_times bench_times(struct troupe_server *server);
 
 #endif

@@ -9,6 +9,7 @@
 #include "net/pair.h"
 
 #include <troupe/network.h>
+#include <troupe/report.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -182,14 +183,13 @@ static double time_exchanges(size_t there, size_t back, int count)
 
 /* --- measuring ---------------------------------------------------------------------------------------------------- */
 
-static double member(const struct troupe_server *server, const char *name)
+static double bytes_so_far(struct troupe_server *server)
 {
-	char key[64], *report = troupe_server_report(server);
-	(void)snprintf(key, sizeof key, "\"%s\": ", name);
-	const char *at = strstr(report, key);
-	double value = at ? atof(at + strlen(key)) : 0;
-	free(report);
-	return value;
+	struct troupe_report *report = troupe_server_report(server);
+	const struct troupe_report_network *network = &report->worlds[0].network;
+	double bytes = (double)network->step_bytes + (double)network->ack_bytes;
+	troupe_report_free(report);
+	return bytes;
 }
 
 static uint64_t steps_of_turn(struct troupe_server *server, uint64_t *until)
@@ -239,7 +239,7 @@ static void measure_robots(
 	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
 	steps = options->smoke ? 10 : MAX(steps / 2, UINT64_C(10));
 	(void)bench_run(here, until);
-	double before = member(remote.server, "step_bytes") + member(remote.server, "ack_bytes");
+	double before = bytes_so_far(remote.server);
 	uint64_t from = until;
 	for (int r = -1; r < options->repeats; r++) {
 		double ns = 0, threads_ns = 0;
@@ -254,7 +254,7 @@ static void measure_robots(
 		bench_add(&threads, threads_ns / BENCH_TURNS / (double)steps / 1000);
 	}
 	bench_same(remote.server, here, "bench_network");
-	double bytes = member(remote.server, "step_bytes") + member(remote.server, "ack_bytes") - before;
+	double bytes = bytes_so_far(remote.server) - before;
 	(void)snprintf(subject, sizeof subject, "%d on %d, %s, %.0f B/step", robots, secondaries, way_names[way],
 		bytes / (double)(until - from));
 	bench_print(options, &(struct bench_row){.subject = subject,

@@ -9,6 +9,7 @@
 #define TROUPE_SERVER_H
 
 #include <troupe/base.h>
+#include <troupe/world.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,11 @@ enum {
 	TROUPE_SECONDARIES_AUTO =
 		-1, /* the world's number, else as many as pay, up to one per core: found out while it runs, from
 		     * how long its steps take; none when there is nothing to share out. No bit depends on it. */
+};
+
+enum { /* bits of troupe_server_def.observe */
+	TROUPE_OBSERVE_CONTACTS = 1,
+	TROUPE_OBSERVE_EFFORTS = 2,
 };
 
 typedef enum troupe_event_kind {
@@ -67,6 +73,9 @@ struct troupe_server_def {
 	const char *world_text;  /* the world's SDF itself, which world_path then only names in messages; may be NULL */
 	const char *resume_path; /* instead of a world: a file of troupe_server_save(), which has its world, seed,
 				  * ignore_levels and sleepless */
+	const void *resume_bytes; /* the same from memory, of troupe_server_pack(): resume_count of them, which are
+				   * copied; resume_path then only names them in messages, and may be NULL */
+	size_t resume_count;
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative names; may be NULL */
 	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
 	const char *distribution; /* who simulates what: "round-robin" (NULL too) or "balanced"; no bit depends on it */
@@ -82,6 +91,8 @@ struct troupe_server_def {
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;    /* so many components in each step; 0: one, in about one step of four */
+	uint32_t observe;        /* TROUPE_OBSERVE_..., what snapshots have beyond poses and velocities */
+	uint64_t step_every;     /* steps between calls of on_step; 0: none */
 	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
 	const char *record_path; /* records the run into this file: see record.h; NULL: does not. The file is
 				  * tried when the server is created and opened by its first run. */
@@ -101,6 +112,9 @@ struct troupe_server_def {
 	 * thread that called troupe_server_run(), and may call functions marked "any thread". */
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
+	/* Every step_every steps, between steps, when state `step` is there, from some thread of the server: may read
+	 * the present state (troupe_get_...) and give commands; the simulation waits meanwhile. */
+	void (*on_step)(void *ctx, struct troupe_server *server, uint64_t step);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply); /* like on_event */
 	void (*on_watch)(void *ctx);
 	void (*on_warning)(void *ctx, const char *text); /* "file:line: ..."; while creating. One
@@ -114,8 +128,6 @@ struct troupe_server_def {
 };
 
 TROUPE_API struct troupe_server_def troupe_server_def_default(void);
-
-struct troupe_server;
 
 /* Loads the world and prepares state 0. TROUPE_EWORLD with file:line, TROUPE_EIO, TROUPE_EINVAL, TROUPE_EINTERNAL. What
  * is wrong with a state to resume is told of that file, then of the world's. A damaged one is refused, or it simulates:
@@ -139,11 +151,12 @@ TROUPE_API troupe_status troupe_server_run(
  * the two that takes half a second more is given up. Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
 
-/* A command in gz topic's text form, taken at the start of `step` (or of the next one, when that is past). Any thread.
- * TROUPE_ECOMMAND: no such topic, or a bad message; TROUPE_ELIMIT: four million commands wait already, or a GiB of
- * memory is behind them; the command is then not queued. Once a command was given that creates models, a topic that
- * nobody listens to yet is no error: it is looked at when the step comes, and def.on_reply says so if nobody listens
- * then. What comes of commands to services of the world, /world/NAME/create and so on, is told there as well. */
+/* Takes n steps; those count in which a world is paused and nothing moves. As troupe_server_run() in all else, also
+ * with regard to real time. For a program that looks and commands between steps: a call costs a microsecond or two
+ * beside the steps themselves. */
+TROUPE_API troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struct troupe_error *error);
+
+/* troupe_command_text() of command.h, with TROUPE_LATE_NEXT. Any thread. */
 TROUPE_API troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error);
 
@@ -151,6 +164,11 @@ TROUPE_API troupe_status troupe_server_command(
  * with the same bits, with any number of secondaries. The file is replaced as a whole, through a symbolic link; a
  * device or a pipe is written to. Not while it runs. TROUPE_EIO: the file is what it was. */
 TROUPE_API troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error);
+
+/* The same into memory: *ret_bytes is the caller's, to be freed by free(), and for def.resume_bytes. Not while it runs.
+ */
+TROUPE_API troupe_status troupe_server_pack(
+	struct troupe_server *server, void **ret_bytes, size_t *ret_count, struct troupe_error *error);
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
@@ -163,38 +181,6 @@ struct troupe_progress { /* of a moment ago */
 
 /* Any thread. */
 TROUPE_API struct troupe_progress troupe_server_progress(const struct troupe_server *server);
-
-struct troupe_pose {
-	double x, y, z, qw, qx, qy, qz;
-};
-
-struct troupe_model_state {
-	const char *name;        /* the snapshot's */
-	struct troupe_pose pose; /* of the model's frame in the world */
-	uint32_t secondary;      /* who simulates it; 0: nobody, or the single runner */
-	bool loaded;
-	bool asleep; /* at rest, and not stepped until something touches or commands it: see the manual page */
-};
-
-/* A state as a whole, immutable, protected by RCU: valid only inside the callback. */
-struct troupe_snapshot {
-	const char *world; /* the server's */
-	uint64_t step;
-	double time_s;
-	bool paused;
-	uint32_t model_count;
-	/* Dynamic models and performers, in file order; one that was created takes the lowest place that is free. */
-	const struct troupe_model_state *models;
-	uint32_t secondaries;
-	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
-};
-
-/* Any thread, also while the server runs: fn sees the newest snapshot of each world, one after the other, without
- * blocking anyone. While it
- * runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees the state of about the last
- * asking; after troupe_server_run() has returned, that of its end. */
-TROUPE_API void troupe_server_snapshot(
-	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
 /* Worlds are numbered from 0, in the order of the file. */
 TROUPE_API uint32_t troupe_server_world_count(const struct troupe_server *server);
@@ -211,9 +197,6 @@ TROUPE_API uint64_t troupe_fingerprint(void);
 
 /* Of the state of all worlds. Only while it does not run. */
 TROUPE_API uint64_t troupe_server_hash(const struct troupe_server *server);
-
-/* A report as JSON, ends with a newline; free() it. See the manual page for its members. */
-TROUPE_API char *troupe_server_report(const struct troupe_server *server);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "cli/status.h"
 
 #include <troupe/record.h>
+#include <troupe/report.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -688,7 +689,9 @@ static troupe_status deliver_report(struct run *run, bool summarized, struct tro
 {
 	const char *path = run->settings.report;
 	troupe_status status = TROUPE_OK;
-	char *report = troupe_server_report(run->server);
+	struct troupe_report *numbers = troupe_server_report(run->server);
+	char *report = troupe_report_json(numbers);
+	troupe_report_free(numbers);
 	if (path && !strcmp(path, "-"))
 		output_text(&run->output, report);
 	else if (path)

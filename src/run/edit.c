@@ -348,6 +348,7 @@ troupe_status edit_set_performer(
 			slot_or(message, MESSAGE_PERFORMER_SIZE_Z, before.z)};
 	model->pin = (uint32_t)slot_or(message, MESSAGE_PERFORMER_SECONDARY, model->pin);
 	indices_add(&edit->edited, index);
+	edit->epoch++;
 	plan_performer(edit->plan, index);
 	edit_say(note, remove ? "model '%.100s' is no performer any more" : "model '%.100s' is a performer",
 		model->name);
@@ -383,6 +384,7 @@ static void restore(struct edit *edit, uint32_t index)
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
 	restore_role(model);
+	edit->epoch++;
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
 	plan_add(edit->plan, index);

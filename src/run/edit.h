@@ -49,6 +49,7 @@ struct edit {
 	VEC(uint32_t) leaving; /* created models that were removed in the step before */
 	indices edited;        /* models that are not as in the file, but for what is in the state */
 	uint64_t created, removed;
+	uint64_t epoch; /* grows with each change of what models there are, and which of them are performers */
 	VEC(struct edit_op) log; /* since the primary last emptied it, in order */
 
 	/* private */

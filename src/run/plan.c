@@ -446,6 +446,7 @@ static void change_levels(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->roster.levels.count; i++) {
 		struct roster_change of = plan->roster.levels.at[i];
+		plan->loads += !of.from && of.to;
 		ghosts_mark_around(&plan->ghosts, &plan->shared->tracker, of.id);
 		if (of.from) {
 			change(plan, CHANGE_UNLOAD, of.from, of.id);

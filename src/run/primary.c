@@ -352,10 +352,14 @@ static void take_commands(struct primary *primary, uint64_t k)
 	struct command command;
 	free_taken(primary);
 	primary->due.count = 0;
+	schedule_open(&primary->schedule, k + 1);
 	while (schedule_due(&primary->schedule, k, &command)) {
 		char note[EDIT_NOTE_BYTES] = "";
 		struct troupe_error error;
-		troupe_status status = obey(primary, &command, note, &error);
+		troupe_status status =
+			command_find_target(primary->shared->systems, primary->shared->scene, &command, &error);
+		if (!status)
+			status = obey(primary, &command, note, &error);
 		if (primary->options.on_reply && (status || *note))
 			primary->options.on_reply(
 				primary->options.ctx, k, command.topic, status, status ? error.text : note);
@@ -602,7 +606,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	pack_u64(out, primary->refused);
 	edit_pack(&primary->edit, out);
 	plan_pack(&primary->plan, out);
-	schedule_pack(&primary->schedule, out);
+	schedule_pack(&primary->schedule, primary->shared->systems, primary->shared->scene, out);
 	pack_rest(primary, out);
 }
 
@@ -653,6 +657,7 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
 	primary->lockstep.number = number;
+	schedule_open(&primary->schedule, number);
 	if (primary_hash(primary) != hash)
 		return fail(error, TROUPE_EWORLD,
 			"the state of step %" PRIu64 " does not come out as it was saved: expected hash %016" PRIx64

@@ -1,6 +1,10 @@
 #include "run/schedule.h"
 
+#include "base/clock.h"
+#include "base/gate.h"
+
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +129,174 @@ void command_fini(struct command *command)
 	*command = (struct command){0};
 }
 
+/* --- by numbers and by handle ------------------------------------------------------------------------------------- */
+
+static bool fits(const struct message_field *field, double number)
+{
+	switch (field->kind) {
+	case MESSAGE_DOUBLE:
+		return fabs(number) <= MESSAGE_DOUBLE_MAX;
+	case MESSAGE_BOOL:
+		return number == 0 || number == 1;
+	case MESSAGE_UINT:
+	case MESSAGE_ENUM:
+		return number >= 0 && number <= UINT32_MAX && number == floor(number);
+	default:
+		return false;
+	}
+}
+
+static troupe_status fill(const struct message_schema *schema, const double *numbers, uint32_t count,
+	struct message *message, struct troupe_error *error)
+{
+	if (count > schema->field_count)
+		return fail(error, TROUPE_ECOMMAND, "%u numbers: expected at most %u of %s", count, schema->field_count,
+			schema->type);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!fits(&schema->fields[i], numbers[i]))
+			return fail(error, TROUPE_ECOMMAND, "%s of %s is %g: expected %s", schema->fields[i].path,
+				schema->type, numbers[i],
+				schema->fields[i].kind == MESSAGE_DOUBLE ? "a number within 1e9"
+				: schema->fields[i].kind == MESSAGE_BOOL ? "0 or 1"
+				: schema->fields[i].kind <= MESSAGE_ENUM ? "a whole number"
+									 : "text");
+		message->value[i] = numbers[i];
+		message->given |= 1u << i;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
+	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error)
+{
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	if (!find_service(world, topic, &command))
+		command.schema = systems_channel_schema(systems, topic);
+	if (!command.schema)
+		return unknown_topic(systems, world, topic, error);
+	troupe_status status = fill(command.schema, numbers, count, &command.message, error);
+	if (status)
+		return status;
+	command.topic = mem_strdup(topic);
+	*ret_command = command;
+	return TROUPE_OK;
+}
+
+static const char *twist_topic(const struct systems *systems, uint32_t model)
+{
+	const struct system_set *set = &systems->sets[model];
+	for (uint32_t i = 0; i < set->count; i++)
+		for (uint32_t t = 0; t < set->at[i].topics.count; t++)
+			if (set->at[i].topics.at[t].schema == &message_twist)
+				return set->at[i].topics.at[t].name;
+	return NULL;
+}
+
+static const char *joint_topic(const struct systems *systems, const struct scene *scene, uint32_t joint)
+{
+	const struct system_set *set = &systems->sets[scene->joints[joint].model];
+	for (uint32_t i = 0; i < set->count; i++)
+		for (uint32_t t = 0; t < set->at[i].topics.count; t++) {
+			const struct system_topic *topic = &set->at[i].topics.at[t];
+			if (topic->schema == &message_double && topic->joint &&
+				scene_find_joint(scene, scene->joints[joint].model, topic->joint) == joint)
+				return topic->name;
+		}
+	return NULL;
+}
+
+/* The model of a target; SCENE_NONE: it is not there any more. */
+static uint32_t model_of(const struct scene *scene, const struct command_target *target)
+{
+	uint32_t at = target->at, model = SCENE_NONE;
+	if (target->kind == TARGET_TWIST)
+		model = at;
+	else if (target->kind == TARGET_WRENCH && at < scene->link_count)
+		model = scene->links[at].model;
+	else if (target->kind != TARGET_WRENCH && at < scene->joint_count)
+		model = scene->joints[at].model;
+	if (model >= scene->model_count)
+		return SCENE_NONE;
+	const struct scene_model *m = &scene->models[model];
+	return m->id && (uint32_t)m->id == target->born && !m->absent ? model : SCENE_NONE;
+}
+
+static const char *const target_names[] = {[TARGET_TWIST] = "a twist for a model",
+	[TARGET_JOINT] = "a number for a joint",
+	[TARGET_JOINT_STATE] = "the state of a joint",
+	[TARGET_WRENCH] = "a wrench for a link"};
+
+/* Services take names. */
+static void write_service(const struct scene *scene, struct command *command)
+{
+	const struct command_target *target = &command->target;
+	const double *v = command->message.value;
+	struct text text = {0};
+	const char *service = "wrench";
+	if (target->kind == TARGET_WRENCH) {
+		text_add(&text, "entity {name: ");
+		text_add_json(&text, scene->links[target->at].scoped);
+		text_add(&text, " type: LINK} wrench {force {x: ");
+		static const char *const between[] = {" y: ", " z: ", "} torque {x: ", " y: ", " z: ", "}}"};
+		for (int i = 0; i < 6; i++) {
+			text_add_double(&text, v[i]);
+			text_add(&text, "%s", between[i]);
+		}
+	} else {
+		service = "set_joint";
+		text_add(&text, "name: ");
+		text_add_json(&text, scene->models[scene->joints[target->at].model].name);
+		text_add(&text, " joint: ");
+		text_add_json(&text, scene->joints[target->at].name);
+		text_add(&text, " axis: %u", target->axis);
+		for (int i = 0; i < 2; i++) {
+			if (!message_given(&command->message, (uint32_t)i))
+				continue;
+			text_add(&text, i ? " velocity: " : " position: ");
+			text_add_double(&text, v[i]);
+		}
+	}
+	command->topic = mem_printf("/world/%s/%s", scene->name, service);
+	command->text = text.at;
+}
+
+troupe_status command_find_target(
+	const struct systems *systems, const struct scene *scene, struct command *command, struct troupe_error *error)
+{
+	const struct command_target *target = &command->target;
+	if (target->kind == TARGET_NONE || command->topic)
+		return TROUPE_OK;
+	uint32_t model = model_of(scene, target);
+	const char *what = target_names[target->kind], *topic = NULL;
+	if (model == SCENE_NONE) {
+		command->topic = mem_strdup(what);
+		return fail(error, TROUPE_ECOMMAND, "the model that it was for is not there any more");
+	}
+	if (target->kind == TARGET_JOINT_STATE || target->kind == TARGET_WRENCH) {
+		write_service(scene, command);
+		(void)find_service(scene->name, command->topic, command);
+		command->message = (struct message){0};
+		return message_parse(command->schema, command->text, &command->message, error);
+	}
+	if (target->kind == TARGET_TWIST)
+		topic = twist_topic(systems, model);
+	else
+		topic = joint_topic(systems, scene, target->at);
+	command->topic = mem_strdup(topic ? topic : what);
+	return topic ? TROUPE_OK
+		     : fail(error, TROUPE_ECOMMAND, "no system of model '%.100s' takes it", scene->models[model].name);
+}
+
+const char *command_text(const struct command *command, struct text *scratch)
+{
+	if (command->text)
+		return command->text;
+	scratch->count = 0;
+	text_add(scratch, "%s", "");
+	message_print(command->schema, &command->message, scratch);
+	return scratch->at;
+}
+
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 static bool before(const struct queued *a, const struct queued *b)
@@ -189,9 +361,17 @@ static troupe_status count_in(struct schedule *schedule, uint64_t bytes, struct 
 				 all, SCHEDULE_BYTES_MAX);
 }
 
-troupe_status schedule_post(struct schedule *schedule, const struct command *command, struct troupe_error *error)
+static void push_posted(struct schedule *schedule, struct posted *posted)
 {
-	uint64_t bytes = bytes_of(command);
+	posted->next = atomic_load(&schedule->posted);
+	while (!atomic_compare_exchange_weak(&schedule->posted, &posted->next, posted))
+		;
+}
+
+troupe_status schedule_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
+	uint64_t *ret_step, struct troupe_error *error)
+{
+	uint64_t bytes = bytes_of(command), wanted = command->step;
 	troupe_status status = count_in(schedule, bytes, error);
 	if (status) {
 		struct command refused = *command;
@@ -201,10 +381,33 @@ troupe_status schedule_post(struct schedule *schedule, const struct command *com
 	struct posted *posted = mem_alloc(sizeof *posted);
 	posted->command = *command;
 	posted->bytes = bytes;
-	posted->next = atomic_load(&schedule->posted);
-	while (!atomic_compare_exchange_weak(&schedule->posted, &posted->next, posted))
-		;
-	return TROUPE_OK;
+	atomic_fetch_add(&schedule->posting, 1);
+	uint64_t open = atomic_load(&schedule->open_step);
+	bool taken = wanted >= open || late == SCHEDULE_LATE_NEXT;
+	posted->command.step = MAX(wanted, open);
+	if (ret_step && taken)
+		*ret_step = posted->command.step;
+	if (taken)
+		push_posted(schedule, posted);
+	atomic_fetch_sub(&schedule->posting, 1);
+	if (taken)
+		return TROUPE_OK;
+	uncount(schedule, bytes);
+	command_fini(&posted->command);
+	free(posted);
+	return fail(error, TROUPE_ECOMMAND, "step %" PRIu64 " is past: expected %" PRIu64 " or later", wanted, open);
+}
+
+/* Who posts is between two atomic operations, unless the machine has put its thread aside. */
+void schedule_open(struct schedule *schedule, uint64_t step)
+{
+	enum { LOOKS = 1000, NAP_NS = 20000 };
+	atomic_store(&schedule->open_step, step);
+	for (uint32_t i = 0; atomic_load(&schedule->posting); i++)
+		if (i < LOOKS)
+			gate_relax();
+		else
+			clock_sleep_until_ns(clock_now_ns() + NAP_NS);
 }
 
 /* Posted commands come off newest first; turned round they are in the order of posting. */
@@ -269,17 +472,23 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
 }
 
-void schedule_pack(struct schedule *schedule, struct text *out)
+void schedule_pack(
+	struct schedule *schedule, const struct systems *systems, const struct scene *scene, struct text *out)
 {
 	const struct command *command;
+	struct text scratch = {0};
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
 		pack_u64(out, 1);
+		struct command *meant = &schedule->heap.at[i].posted->command;
+		(void)command_find_target(systems, scene, meant, NULL); /* else it is refused when its step comes */
 		pack_u64(out, command->step);
 		pack_string(out, command->topic);
-		pack_string(out, command->text);
+		scratch.count = 0;
+		pack_string(out, command_text(command, &scratch));
 	}
 	pack_u64(out, 0);
+	text_fini(&scratch);
 }
 
 troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
@@ -296,7 +505,7 @@ troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems
 			status = command_parse(
 				systems, world, step, topic, text, &schedule->may_create, &command, error);
 		if (!status && !in->bad)
-			status = schedule_post(schedule, &command, error);
+			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 		free(topic);
 		free(text);
 	}

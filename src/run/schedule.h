@@ -36,13 +36,29 @@ enum command_kind {
 	COMMAND_RESET_MODEL, /* not Gazebo's */
 };
 
+/* Whom a command given by handle is for: what that means is looked up when its step comes. */
+enum command_target_kind {
+	TARGET_NONE,        /* the topic says */
+	TARGET_TWIST,       /* a model's drive: gz.msgs.Twist */
+	TARGET_JOINT,       /* what drives a joint: gz.msgs.Double */
+	TARGET_JOINT_STATE, /* an axis of a joint: position, velocity */
+	TARGET_WRENCH,      /* a link: force x y z, torque x y z */
+};
+
+struct command_target {
+	enum command_target_kind kind;
+	uint32_t at, born; /* place in the scene, and the low half of its model's id */
+	uint32_t axis;
+};
+
 struct command {
-	uint64_t step; /* taken at the start of this step, or of the next one if that is past */
+	uint64_t step; /* taken at the start of this step */
 	enum command_kind kind;
-	char *topic; /* owned, like the message's texts */
-	char *text;  /* owned; as it was given */
+	char *topic; /* owned, like the message's texts; NULL while the target says whom it is for */
+	char *text;  /* owned; as it was given; NULL: as numbers, see command_text() */
 	const struct message_schema *schema;
 	struct message message;
+	struct command_target target;
 };
 
 struct posted {
@@ -62,6 +78,11 @@ struct schedule {                        /* zeroed is empty */
 	_Atomic(struct posted *) posted; /* newest first. Writers: any thread; emptied by the primary. */
 	_Atomic uint64_t count, bytes;   /* of all that wait. Writers: who posts, up; the primary, down. */
 	_Atomic bool may_create;         /* some command creates models: topics may appear */
+	/* The first step whose commands the primary has not taken yet. Who posts counts himself while he reads it and
+	 * until his command is in the list; the primary, which moves it on, then waits until nobody is counted: so a
+	 * command is taken at the step that its poster was told. */
+	_Atomic uint64_t open_step;
+	_Atomic uint32_t posting;
 };
 
 /* Makes a command out of a topic and a message in text form. Any thread. TROUPE_ECOMMAND says what is wrong with them.
@@ -72,9 +93,25 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 void command_fini(struct command *command);
 
-/* The command becomes the schedule's; on failure (TROUPE_ELIMIT: too many wait, or too much memory is behind them) it
- * is freed. */
-troupe_status schedule_post(struct schedule *schedule, const struct command *command, struct troupe_error *error);
+/* The same out of numbers: those of the message in their order, `count` of them. */
+troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
+	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error);
+/* Makes a command that was given by handle one for a topic. The primary's, between steps; its target is none then. On
+ * failure (TROUPE_ECOMMAND: there is no such thing any more, or nothing drives it) the command has a topic all the
+ * same, to be told of. */
+troupe_status command_find_target(
+	const struct systems *systems, const struct scene *scene, struct command *command, struct troupe_error *error);
+/* The message in text form: as it was given, else made into `scratch`. */
+const char *command_text(const struct command *command, struct text *scratch);
+
+enum schedule_late { SCHEDULE_LATE_NEXT, SCHEDULE_LATE_REFUSE }; /* a command for a step that is past */
+
+/* The command becomes the schedule's; on failure (TROUPE_ELIMIT: too many wait, or too much memory is behind them;
+ * TROUPE_ECOMMAND: its step is past) it is freed. *ret_step: the step that it was accepted for; may be NULL. */
+troupe_status schedule_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
+	uint64_t *ret_step, struct troupe_error *error);
+/* What is posted from now on is for `step` or later. The primary's; before it asks what is due at the step before. */
+void schedule_open(struct schedule *schedule, uint64_t step);
 /* The next command due at or before `step`, which is the caller's from now on; false when there are no more. */
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command);
 /* Whether anything is still to come. */
@@ -84,8 +121,9 @@ uint64_t schedule_waiting(const struct schedule *schedule);
 /* The commands that are still to come, in order; NULL after the last. To be asked for from i = 0 on. Not while anybody
  * posts. */
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
-/* All of them, as they were given. */
-void schedule_pack(struct schedule *schedule, struct text *out);
+/* All of them; those that were given by handle as what they mean now. */
+void schedule_pack(
+	struct schedule *schedule, const struct systems *systems, const struct scene *scene, struct text *out);
 /* Adds those. systems: as they were when packed. */
 troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
 	struct troupe_error *error);

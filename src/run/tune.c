@@ -74,9 +74,21 @@ static void begin_trial(struct tune *tune)
 	go_to(tune, neighbour(tune, tune->up));
 }
 
+/* Of numbers next to each other, in times next to each other. */
+static void note_comparison(struct tune *tune)
+{
+	bool alone = tune->now == 1;
+	if ((!alone && tune->chosen != 1) || tune->stretch.steps < STRETCH_STEPS)
+		return;
+	tune->together = alone ? tune->chosen : tune->now;
+	tune->alone_ns = alone ? mean_ns(&tune->stretch) : tune->step_ns;
+	tune->together_ns = alone ? tune->step_ns : mean_ns(&tune->stretch);
+}
+
 static void end_trial(struct tune *tune, bool better)
 {
 	double *patience = &tune->patience[tune->up];
+	note_comparison(tune);
 	tune->budget_ns -= fmax(tune->cost_ns, 0);
 	*patience = better ? PATIENCE_MIN : fmin(*patience * 2, PATIENCE_MAX);
 	if (better) {

@@ -20,6 +20,10 @@ struct tune {
 	uint32_t most;   /* secondaries that there are */
 	uint32_t chosen; /* that pay, as far as is known */
 	uint32_t trials, changes;
+	/* Of the last trial that compared one secondary with more: how many these were, and what a step took; 0: there
+	 * was none. */
+	uint32_t together;
+	double alone_ns, together_ns;
 
 	/* private */
 	uint32_t now;      /* that the steps are taken with: chosen, or another on trial */

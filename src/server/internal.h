@@ -6,7 +6,11 @@
 #include "run/crew.h"
 #include "server/observe.h"
 
+#include <troupe/command.h>
+#include <troupe/report.h>
 #include <troupe/server.h>
+
+#include <pthread.h>
 
 struct server_counts { /* at the last snapshot, to tell how busy each secondary has been since */
 	uint64_t at_ns;
@@ -22,8 +26,10 @@ struct server_world {
 	struct shared shared;
 	struct primary primary;
 	struct observe *observe;
-	uint32_t threads;     /* secondaries that are threads; 0: a single runner */
-	uint32_t secondaries; /* the same, but at least 1 */
+	pthread_mutex_t view_lock;
+	const struct troupe_scene *view; /* view.h; NULL: none yet. Written under view_lock. */
+	uint32_t threads;                /* secondaries that are threads; 0: a single runner */
+	uint32_t secondaries;            /* the same, but at least 1 */
 	struct server_counts counts;
 	bool ready; /* primary and shared are to be cleaned up */
 };
@@ -46,6 +52,10 @@ struct troupe_server {
 	bool copy;                 /* of a primary's, in a secondary's process: nothing runs by itself */
 	struct costs *costs;       /* costs.h; NULL: not wanted */
 	const struct assign_policy *policy;
+	/* Held by whoever makes snapshots while it does not run, and to begin and to end a run. */
+	pthread_mutex_t lock;
+	bool running;        /* under the lock */
+	_Atomic bool unseen; /* the state is later than the newest snapshot; false while it runs */
 	/* By the thread that writes a file, and by the caller between runs. */
 	uint64_t stop_seen_ns; /* when a writer first saw that it is to stop; 0: it is not */
 	bool was_stopped;      /* the last run ended because of that */
@@ -93,8 +103,8 @@ void world_fini(struct server_world *world);
 uint32_t world_movers(const struct server_world *world);
 /* A snapshot; between steps, before the coming turn: state is that of the last merged step. */
 void world_publish(struct server_world *world, bool running);
-/* Models in snapshots and reports: those that move, and performers. */
-bool world_shows(const struct server_world *world, uint32_t model);
+/* The scene as it is now, made anew if it has changed; the world's. The same times. */
+const struct troupe_scene *world_view(struct server_world *world);
 
 /* What to call a secondary outside: the single runner is 0. */
 static inline uint32_t world_number(const struct server_world *world, uint32_t secondary)

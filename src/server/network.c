@@ -584,16 +584,14 @@ struct physics_stats network_physics_stats(const struct network *network, uint32
 	return network->wire ? wire_physics_stats(network->wire, secondary) : (struct physics_stats){0};
 }
 
-void network_report(struct network *network, struct text *out)
+void network_report(struct network *network, struct troupe_report_network *ret_report)
 {
 	struct wire_counts counts = network->wire ? wire_counts(network->wire) : (struct wire_counts){0};
 	struct tcp_counts wire = network->link.transport ? tcp_counts(&network->link) : network->counts;
-	double bytes = (double)counts.step_bytes + (double)counts.ack_bytes;
-	text_add(out, "  \"network\": {\"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64, wire.sent,
-		wire.received);
-	text_add(out, ", \"step_bytes\": %" PRIu64 ", \"ack_bytes\": %" PRIu64 ", \"robot_steps\": %" PRIu64,
-		counts.step_bytes, counts.ack_bytes, counts.robot_steps);
-	text_add(out, ", \"bytes_per_robot_step\": ");
-	text_add_double(out, counts.robot_steps ? bytes / (double)counts.robot_steps : 0);
-	text_add(out, "},\n");
+	*ret_report = (struct troupe_report_network){.given = true,
+		.bytes_sent = wire.sent,
+		.bytes_received = wire.received,
+		.step_bytes = counts.step_bytes,
+		.ack_bytes = counts.ack_bytes,
+		.robot_steps = counts.robot_steps};
 }

@@ -34,7 +34,6 @@ void network_stop(struct network *network, enum stop_kind kind, const char *why)
 void network_done(struct network *network);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);
-/* Members of the report. */
-void network_report(struct network *network, struct text *out);
+void network_report(struct network *network, struct troupe_report_network *ret_report);
 
 #endif

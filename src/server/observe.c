@@ -1,5 +1,7 @@
 #include "server/observe.h"
 
+#include "server/view.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,8 +26,7 @@ struct frame {
 	struct rcu_head head;
 	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
 	struct observe_arrays arrays;
-	uint32_t model_room;
-	size_t name_room;
+	uint32_t model_room, link_room, joint_room, contact_room;
 };
 
 struct observe {
@@ -50,9 +51,13 @@ void observe_destroy(struct observe *observe)
 		return;
 	rcu_barrier(); /* no frame is still on its way back */
 	for (int i = 0; i < FRAMES; i++) {
-		free(observe->frames[i].arrays.models);
-		free(observe->frames[i].arrays.names);
-		free(observe->frames[i].arrays.busy);
+		struct observe_arrays *arrays = &observe->frames[i].arrays;
+		troupe_scene_release(observe->frames[i].snapshot.scene);
+		free(arrays->models);
+		free(arrays->links);
+		free(arrays->joints);
+		free(arrays->contacts);
+		free(arrays->busy);
 	}
 	free(observe);
 }
@@ -62,22 +67,28 @@ bool observe_wanted(const struct observe *observe)
 	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
 }
 
-static void fit(struct frame *frame, uint32_t models, size_t name_bytes)
+/* A buffer that is at `at` gets room for `count` elements; what was in it is lost. */
+static void *fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
 {
-	if (models > frame->model_room) {
-		frame->model_room = models + models / 2;
-		frame->arrays.models =
-			mem_realloc(frame->arrays.models, frame->model_room * sizeof *frame->arrays.models);
-	}
-	if (name_bytes > frame->name_room) {
-		frame->name_room = name_bytes + name_bytes / 2;
-		frame->arrays.names = mem_realloc(frame->arrays.names, frame->name_room);
-	}
+	if (count <= *room)
+		return at;
+	*room = count + count / 2;
+	free(at);
+	return mem_alloc(*room * bytes);
+}
+
+static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uint32_t contacts)
+{
+	struct observe_arrays *a = &frame->arrays;
+	a->models = fit(a->models, &frame->model_room, scene->mover_count, sizeof *a->models);
+	a->links = fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
+	a->joints = fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
+	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
 }
 
 /* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
-struct troupe_snapshot *observe_begin(
-	struct observe *observe, bool sure, uint32_t models, size_t name_bytes, struct observe_arrays *ret_arrays)
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
+	uint32_t contacts, struct observe_arrays *ret_arrays)
 {
 	struct frame *frame = NULL;
 	int free_frames = 0;
@@ -90,10 +101,18 @@ struct troupe_snapshot *observe_begin(
 	}
 	if (!frame || (free_frames < 2 && !sure))
 		return NULL;
-	fit(frame, models, name_bytes);
+	fit_frame(frame, scene, contacts);
 	*ret_arrays = frame->arrays;
-	frame->snapshot.models = frame->arrays.models;
-	frame->snapshot.busy = frame->arrays.busy;
+	troupe_scene_release(frame->snapshot.scene);
+	frame->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
+		.model_count = scene->mover_count,
+		.link_count = scene->moving_links,
+		.joint_count = scene->joint_count,
+		.models = frame->arrays.models,
+		.links = frame->arrays.links,
+		.joints = frame->arrays.joints,
+		.contacts = frame->arrays.contacts,
+		.busy = frame->arrays.busy};
 	return &frame->snapshot;
 }
 

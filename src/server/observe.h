@@ -24,14 +24,17 @@ void observe_destroy(struct observe *observe);
 bool observe_wanted(const struct observe *observe);
 struct observe_arrays {
 	struct troupe_model_state *models;
-	char *names;
+	struct troupe_link_state *links;
+	struct troupe_joint_state *joints;
+	struct troupe_contact *contacts;
 	double *busy;
 };
 
-/* A frame to fill in and publish, with room for so many models and bytes of names (allocates when there was none). NULL
- * when too many are out; never with sure, which is for publishers that wait below. */
-struct troupe_snapshot *observe_begin(
-	struct observe *observe, bool sure, uint32_t models, size_t name_bytes, struct observe_arrays *ret_arrays);
+/* A frame to fill in and publish, of that scene, which it holds from now on, and with room for so many contacts.
+ * Allocates when there was too little room. NULL when too many are out; never with sure, which is for publishers that
+ * wait below. */
+struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
+	uint32_t contacts, struct observe_arrays *ret_arrays);
 /* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
  * else some time after. */
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);

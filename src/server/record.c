@@ -208,7 +208,7 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 static bool may_name_files(const struct command *command)
 {
 	bool creates = command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
-	return creates && (strstr(command->text, "filename") || strstr(command->text, "uri"));
+	return creates && command->text && (strstr(command->text, "filename") || strstr(command->text, "uri"));
 }
 
 static void add_files(struct server_world *world, const struct command *command)
@@ -243,7 +243,9 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	pack_u64(&recorder->body, world->index);
 	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (status ? RECORD_COMMAND_FAILED : 0u));
 	pack_string(&recorder->body, command->topic);
-	pack_string(&recorder->body, command->text);
+	struct text scratch = {0};
+	pack_string(&recorder->body, command_text(command, &scratch));
+	text_fini(&scratch);
 	add_chunk(world->server, RECORD_COMMAND);
 }
 

@@ -97,7 +97,7 @@ static troupe_status give(struct server_world *world, uint64_t step, uint32_t fl
 		status = command_parse(
 			world->systems, world->scene->name, step, topic, text, &schedule->may_create, &command, error);
 	}
-	return status ? status : schedule_post(schedule, &command, error);
+	return status ? status : schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 }
 
 static troupe_status take_command(struct replay *replay, struct unpack *in, struct troupe_error *error)

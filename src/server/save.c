@@ -101,6 +101,17 @@ troupe_status troupe_server_save(struct troupe_server *server, const char *path,
 	return status;
 }
 
+troupe_status troupe_server_pack(
+	struct troupe_server *server, void **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	struct text out = {0};
+	(void)error;
+	server_pack(server, &out);
+	*ret_bytes = out.at;
+	*ret_count = out.count;
+	return TROUPE_OK;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static troupe_status check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
@@ -193,7 +204,6 @@ troupe_status server_resume(struct troupe_server *server, struct troupe_error *e
 			return fail(error, why.status, "%s: world '%s': %s", path, world->scene->name, why.text);
 		atomic_store(&world->primary.seen_steps, world->primary.lockstep.number);
 		atomic_store(&world->primary.seen_time_s, primary_time_s(&world->primary));
-		world_publish(world, false);
 	}
 	free(server->saved);
 	server->saved = NULL;

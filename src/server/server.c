@@ -7,6 +7,7 @@
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
+#include "server/view.h"
 #include "system/ignored.h"
 
 #include <stdlib.h>
@@ -36,24 +37,44 @@ static bool sane(double value, double max)
 	return value >= 0 && value <= max;
 }
 
-static troupe_status check_def(const struct troupe_server_def *def, struct troupe_error *error)
+static troupe_status check_source(const struct troupe_server_def *def, struct troupe_error *error)
 {
-	if (!def || def->stamp_ != STAMP)
-		return fail(error, TROUPE_EINVAL, "server definition not made by troupe_server_def_default()");
-	if (!def->world_path == !def->resume_path)
-		return fail(error, TROUPE_EINVAL, "%s: expected a path in world_path or in resume_path",
+	bool resumes = def->resume_path || def->resume_bytes;
+	if (!def->world_path == !resumes)
+		return fail(error, TROUPE_EINVAL,
+			"%s: expected a path in world_path or in resume_path, or resume_bytes",
 			def->world_path ? "a world and a state to resume" : "no world");
-	if (def->resume_path && def->world_text)
+	if (resumes && def->world_text)
 		return fail(error, TROUPE_EINVAL, "a state to resume has its world: expected no world_text");
-	if (def->secondaries < TROUPE_SECONDARIES_AUTO || def->secondaries > TROUPE_SECONDARIES_MAX)
-		return fail(error, TROUPE_EINVAL, "%d secondaries: expected 0 to %d", def->secondaries,
-			TROUPE_SECONDARIES_MAX);
+	return TROUPE_OK;
+}
+
+static troupe_status check_pace(const struct troupe_server_def *def, struct troupe_error *error)
+{
 	if (def->pace == TROUPE_PACE_FACTOR && !sane(def->rtf, 1e6))
 		return fail(error, TROUPE_EINVAL, "real-time factor %g: expected 0 to 1e6", def->rtf);
 	if (def->pace == TROUPE_PACE_RATE && !(def->rate_hz > 0 && def->rate_hz <= 1e12))
 		return fail(error, TROUPE_EINVAL, "update rate %g Hz: expected a positive number", def->rate_hz);
 	if (!sane(def->initial_time_s, 1e9))
 		return fail(error, TROUPE_EINVAL, "initial time %g s: expected 0 to 1e9", def->initial_time_s);
+	return TROUPE_OK;
+}
+
+static troupe_status check_def(const struct troupe_server_def *def, struct troupe_error *error)
+{
+	const uint32_t all = TROUPE_OBSERVE_CONTACTS | TROUPE_OBSERVE_EFFORTS;
+	if (!def || def->stamp_ != STAMP)
+		return fail(error, TROUPE_EINVAL, "server definition not made by troupe_server_def_default()");
+	troupe_status status = check_source(def, error);
+	if (!status)
+		status = check_pace(def, error);
+	if (status)
+		return status;
+	if (def->secondaries < TROUPE_SECONDARIES_AUTO || def->secondaries > TROUPE_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%d secondaries: expected 0 to %d", def->secondaries,
+			TROUPE_SECONDARIES_MAX);
+	if (def->observe & ~all)
+		return fail(error, TROUPE_EINVAL, "observe %#x: expected bits of %#x", def->observe, all);
 	if (def->costs_path && !def->costs_every)
 		return fail(error, TROUPE_EINVAL, "a table of costs every 0 steps: expected 1 or more");
 	if (def->record_path && !def->record_every)
@@ -193,6 +214,8 @@ static void on_merged(void *ctx, uint64_t steps)
 	const struct troupe_server_def *def = &server->def;
 	if (def->on_hash && def->hash_every && steps && steps % def->hash_every == 0)
 		def->on_hash(def->ctx, steps, troupe_server_hash(server));
+	if (def->on_step && def->step_every && steps && steps % def->step_every == 0)
+		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
 	costs_merged(server, steps);
 }
@@ -204,9 +227,43 @@ static void on_watch(void *ctx)
 		server->def.on_watch(server->def.ctx);
 }
 
+/* Between runs nobody else makes the snapshot of the present state. */
+static void publish_unseen(struct troupe_server *server)
+{
+	if (!atomic_load_explicit(&server->unseen, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&server->lock);
+	for (uint32_t i = 0; !server->running && i < server->world_count; i++)
+		world_publish(&server->worlds[i], false);
+	if (!server->running)
+		atomic_store_explicit(&server->unseen, false, memory_order_release);
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void set_running(struct troupe_server *server, bool running)
+{
+	pthread_mutex_lock(&server->lock);
+	server->running = running;
+	atomic_store_explicit(&server->unseen, !running, memory_order_release);
+	pthread_mutex_unlock(&server->lock);
+}
+
+const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uint32_t world)
+{
+	if (world >= server->world_count)
+		return NULL;
+	struct server_world *w = &server->worlds[world];
+	publish_unseen(server);
+	pthread_mutex_lock(&w->view_lock);
+	const struct troupe_scene *view = w->view ? view_hold(w->view) : NULL;
+	pthread_mutex_unlock(&w->view_lock);
+	return view;
+}
+
 void troupe_server_snapshot(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
+	publish_unseen(server);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		observe_read(server->worlds[i].observe, fn, ctx);
 }
@@ -293,7 +350,13 @@ static void tell_why(const struct troupe_server_def *def, const struct troupe_er
 troupe_status troupe_server_create(
 	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error)
 {
-	return server_create(def, NULL, 0, ret_server, error);
+	if (!def || !def->resume_bytes || def->stamp_ != STAMP)
+		return server_create(def, NULL, 0, ret_server, error);
+	struct troupe_server_def named = *def;
+	char *saved = mem_alloc(def->resume_count + 1);
+	memcpy(saved, def->resume_bytes, def->resume_count);
+	named.resume_path = def->resume_path ? def->resume_path : "the state in memory";
+	return server_create(&named, saved, def->resume_count, ret_server, error);
 }
 
 void server_refuse(const struct troupe_server_def *def)
@@ -313,6 +376,8 @@ static troupe_status create(const struct troupe_server_def *def, bool copy, char
 	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	pthread_mutex_init(&server->lock, NULL);
+	atomic_store(&server->unseen, true);
 	server->importer = importer_create();
 	server->copy = copy;
 	server->saved = saved;
@@ -360,6 +425,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	for (uint32_t i = 0; i < server->folders.count; i++)
 		free(server->folders.at[i]);
 	vec_free(&server->folders);
+	pthread_mutex_destroy(&server->lock);
 	free(server);
 }
 
@@ -389,14 +455,14 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 			return status;
 		}
 	}
+	set_running(server, true);
 	status = crew_run(server->crew, error);
 	tell_others(server, status, error);
 	server->was_stopped = atomic_load(&server->worlds[0].primary.stop);
 	server->stop_seen_ns = 0;
-	for (uint32_t i = 0; i < server->world_count; i++) {
+	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, false);
-		world_publish(&server->worlds[i], false); /* who asks after a run sees its end */
-	}
+	set_running(server, false);
 	return status;
 }
 
@@ -432,6 +498,13 @@ troupe_status troupe_server_run(
 	return run_worlds(server, error);
 }
 
+/* Worlds of one server are always at the same step. */
+troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struct troupe_error *error)
+{
+	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + n};
+	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
+}
+
 enum outfile_haste server_haste(void *ctx)
 {
 	struct troupe_server *server = ctx;
@@ -447,57 +520,6 @@ void troupe_server_stop(struct troupe_server *server)
 {
 	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, true);
-}
-
-/* --- commands ----------------------------------------------------------------------------------------------------- */
-
-static troupe_status give(
-	struct server_world *world, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
-{
-	struct schedule *schedule = &world->primary.schedule;
-	struct command command;
-	troupe_status status = command_parse(
-		world->systems, world->scene->name, step, topic, text, &schedule->may_create, &command, error);
-	return status ? status : schedule_post(schedule, &command, error);
-}
-
-/* Of several worlds, the one that the topic names; NULL: any. */
-static struct server_world *world_of_topic(struct troupe_server *server, const char *topic)
-{
-	for (uint32_t i = 0; i < server->world_count; i++) {
-		const char *name = server->worlds[i].scene->name;
-		size_t length = strlen(name);
-		if (!strncmp(topic, "/world/", 7) && !strncmp(topic + 7, name, length) && topic[7 + length] == '/')
-			return &server->worlds[i];
-	}
-	return NULL;
-}
-
-/* A topic of a model goes to every world where somebody listens to it, else to where somebody may listen later. */
-static troupe_status give_to_listeners(
-	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
-{
-	bool heard = false;
-	for (uint32_t i = 0; i < server->world_count; i++) {
-		struct server_world *world = &server->worlds[i];
-		if (!systems_channel_schema(world->systems, topic))
-			continue;
-		troupe_status status = give(world, step, topic, text, error);
-		if (status)
-			return status;
-		heard = true;
-	}
-	for (uint32_t i = 0; i < server->world_count && !heard; i++)
-		if (atomic_load(&server->worlds[i].primary.schedule.may_create))
-			return give(&server->worlds[i], step, topic, text, error);
-	return heard ? TROUPE_OK : give(&server->worlds[0], step, topic, text, error);
-}
-
-troupe_status troupe_server_command(
-	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
-{
-	struct server_world *world = server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, topic);
-	return world ? give(world, step, topic, text, error) : give_to_listeners(server, step, topic, text, error);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,9 @@
 #include "server/internal.h"
 
 #include "base/clock.h"
+#include "server/read.h"
 #include "server/record.h"
+#include "server/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +165,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	set_up_primary(world);
 	world->counts.busy_ns = mem_alloc(world->secondaries * sizeof *world->counts.busy_ns);
 	world->observe = observe_create(world->secondaries);
-	world_publish(world, false);
+	pthread_mutex_init(&world->view_lock, NULL);
 }
 
 void world_fini(struct server_world *world)
@@ -173,7 +175,10 @@ void world_fini(struct server_world *world)
 		touch_fini(&world->shared.touch);
 		tracker_fini(&world->shared.tracker);
 	}
+	if (world->observe)
+		pthread_mutex_destroy(&world->view_lock);
 	observe_destroy(world->observe);
+	troupe_scene_release(world->view);
 	state_destroy(world->shared.state);
 	free(world->shared.control.joints);
 	free(world->shared.control.bodies);
@@ -186,42 +191,28 @@ void world_fini(struct server_world *world)
 
 /* --- snapshots -------------------------------------------------------------------------------------------------- */
 
-/* Models in snapshots and reports: those that move, and performers. */
-bool world_shows(const struct server_world *world, uint32_t model)
+const struct troupe_scene *world_view(struct server_world *world)
 {
-	const struct scene_model *m = &world->scene->models[model];
-	return !m->absent && (m->performer || m->body_count);
+	uint64_t epoch = world->primary.edit.epoch + 1;
+	if (world->view && world->view->epoch == epoch)
+		return world->view;
+	const struct troupe_scene *old = world->view;
+	const struct troupe_scene *view = view_create(world->scene, world->index, epoch);
+	pthread_mutex_lock(&world->view_lock);
+	world->view = view;
+	pthread_mutex_unlock(&world->view_lock);
+	troupe_scene_release(old);
+	return view;
 }
 
-static void count_shown(const struct server_world *world, uint32_t *ret_models, size_t *ret_name_bytes)
+static void fill_parts(const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
 {
-	*ret_models = 0;
-	*ret_name_bytes = 0;
-	for (uint32_t m = 0; m < world->scene->model_count; m++) {
-		if (!world_shows(world, m))
-			continue;
-		++*ret_models;
-		*ret_name_bytes += strlen(world->scene->models[m].name) + 1;
-	}
-}
-
-/* Names are copied: the model may be gone while somebody still reads the snapshot. */
-static void fill_models(struct server_world *world, struct troupe_model_state *models, char *names)
-{
-	for (uint32_t m = 0, i = 0; m < world->scene->model_count; m++) {
-		if (!world_shows(world, m))
-			continue;
-		const char *name = world->scene->models[m].name;
-		struct pose pose = state_model_pose(world->shared.state, m, false);
-		models[i++] = (struct troupe_model_state){
-			.name = strcpy(names, name),
-			.pose = {pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z},
-			.secondary = world_number(world, world->primary.plan.roster.now.model[m]),
-			.loaded = world->primary.plan.active[m],
-			.asleep = primary_rests(&world->primary, m),
-		};
-		names += strlen(name) + 1;
-	}
+	for (uint32_t i = 0; i < view->mover_count; i++)
+		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
+	for (uint32_t i = 0; i < view->moving_links; i++)
+		read_link(world, view_link_at(view, i), &arrays->links[i]);
+	for (uint32_t i = 0; i < view->joint_count; i++)
+		read_joint(world, view_joint_at(view, i), &arrays->joints[i]);
 }
 
 static void fill_busy(struct server_world *world, double *busy)
@@ -240,19 +231,16 @@ static void fill_busy(struct server_world *world, double *busy)
 void world_publish(struct server_world *world, bool running)
 {
 	struct observe_arrays arrays;
-	uint32_t model_count;
-	size_t name_bytes;
-	count_shown(world, &model_count, &name_bytes);
-	struct troupe_snapshot *snapshot = observe_begin(world->observe, !running, model_count, name_bytes, &arrays);
+	const struct troupe_scene *view = world_view(world);
+	struct troupe_snapshot *snapshot = observe_begin(world->observe, !running, view, 0, &arrays);
 	if (!snapshot)
 		return;
-	fill_models(world, arrays.models, arrays.names);
+	fill_parts(world, view, &arrays);
 	fill_busy(world, arrays.busy);
 	snapshot->world = world->scene->name;
 	snapshot->step = world->primary.lockstep.number;
 	snapshot->time_s = primary_time_s(&world->primary);
 	snapshot->paused = world->primary.paused;
-	snapshot->model_count = model_count;
 	snapshot->secondaries = world->secondaries;
 	observe_publish(world->observe, snapshot, !running);
 }

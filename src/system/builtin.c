@@ -195,7 +195,7 @@ static troupe_status add_topic(struct system *system, const struct sdf_element *
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file,
 			plugin->line, SYSTEM_TOPICS_MAX);
-	vec_push(&system->topics, (struct system_topic){name, schema, tag});
+	vec_push(&system->topics, (struct system_topic){.name = name, .schema = schema, .tag = tag});
 	return TROUPE_OK;
 }
 
@@ -224,7 +224,10 @@ troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_el
 	if (input->of_actuators && !sub && !said(plugin, "topic"))
 		return add_topic(system, plugin, plugin, arena_printf(arena, "/actuators"), schema, 0, error);
 	const char *rest = sub ? sub->text : arena_printf(arena, "joint/%s/%s", joint, usual);
-	return builtin_add_topic(system, plugin, "topic", rest, schema, 0, arena, error);
+	troupe_status status = builtin_add_topic(system, plugin, "topic", rest, schema, 0, arena, error);
+	if (!status)
+		system->topics.at[system->topics.count - 1].joint = arena_strdup(arena, joint);
+	return status;
 }
 
 /* --- messages for one joint ----------------------------------------------------------------------------------------

@@ -208,34 +208,11 @@ static void post_update(const struct system *system, const struct system_step *s
 	w->measured = (struct speed){ahead / step->dt, turn / step->dt};
 }
 
-static void report(const struct system *system, const uint64_t *words, struct text *out)
+static void reckon(const struct system *system, const uint64_t *words, struct system_reckoning *ret_reckoning)
 {
 	const struct drive_words *w = (const void *)words;
-	const struct {
-		const char *name;
-		double value;
-	} members[] = {
-		{"x", w->x},
-		{"y", w->y},
-		{"yaw", remainder(w->yaw, 2 * M_PI)},
-		{"linear", w->measured.linear},
-		{"angular", w->measured.angular},
-	};
-	(void)system;
-	text_add(out, "\"odometry\": {");
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		text_add(out, "%s\"%s\": ", i ? ", " : "", members[i].name);
-		text_add_double(out, isfinite(members[i].value) ? members[i].value : 0); /* of a damaged state */
-	}
-	text_add(out, "}");
-}
-
-static void reckon(
-	const struct system *system, const uint64_t *words, struct pose *ret_frame, struct pose *ret_reckoned)
-{
-	const struct drive_words *w = (const void *)words;
-	*ret_frame = ((const struct config *)system->config)->axle;
-	*ret_reckoned = (struct pose){{w->x, w->y, 0}, quat_from_rpy(0, 0, w->yaw)};
+	*ret_reckoning = (struct system_reckoning){((const struct config *)system->config)->axle, w->x, w->y, w->yaw,
+		w->measured.linear, w->measured.angular};
 }
 
 const struct system_ops diff_drive_ops = {
@@ -244,6 +221,5 @@ const struct system_ops diff_drive_ops = {
 	.command = command,
 	.pre_update = pre_update,
 	.post_update = post_update,
-	.report = report,
 	.reckon = reckon,
 };

@@ -19,8 +19,10 @@ enum {
 	MESSAGE_ITEMS_MAX = 100000,
 };
 
+#define MESSAGE_DOUBLE_MAX 1e9
+
 enum message_kind {
-	MESSAGE_DOUBLE, /* finite, |value| <= 1e9 */
+	MESSAGE_DOUBLE, /* finite, |value| <= MESSAGE_DOUBLE_MAX */
 	MESSAGE_BOOL,
 	MESSAGE_UINT,    /* up to 2^32 - 1 */
 	MESSAGE_ENUM,    /* a name of the schema's enum_names, or its number */
@@ -170,6 +172,9 @@ troupe_status message_parse(
  * schema; true: the caller owns the message. */
 void message_pack(const struct message_schema *schema, const struct message *message, struct text *out);
 bool message_unpack(const struct message_schema *schema, struct unpack *in, struct message *ret_message);
+
+/* The text form, from which message_parse() makes the same message. */
+void message_print(const struct message_schema *schema, const struct message *message, struct text *out);
 
 /* Frees texts and items; nothing to do for a message without. Copies made by assignment share them: whoever holds the
  * last one calls this, once, and nobody looks at another copy's texts or items afterwards. */

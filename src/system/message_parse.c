@@ -12,7 +12,7 @@
 
 enum { NAME_BYTES_MAX = 64, DEPTH_MAX = 4, ANY_DEPTH_MAX = 16 };
 
-static const double value_max = 1e9;
+static const double value_max = MESSAGE_DOUBLE_MAX;
 
 struct numbered { /* one number of a list */
 	uint32_t slot;

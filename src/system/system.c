@@ -429,21 +429,22 @@ static struct system_drift drift_between(struct pose reckoned, struct pose is)
 	};
 }
 
-bool systems_drift(
-	const struct systems *systems, const struct state *state, uint32_t model, struct system_drift *ret_drift)
+bool systems_reckon(const struct systems *systems, const struct state *state, uint32_t model,
+	struct system_reckoning *ret_reckoning, struct system_drift *ret_drift)
 {
 	const struct system_set *set = &systems->sets[model];
-	for (uint32_t i = 0; i < set->count; i++) {
-		struct pose frame, reckoned;
-		if (!set->at[i].ops->reckon)
-			continue;
-		set->at[i].ops->reckon(&set->at[i], words_of(&set->at[i], state, false), &frame, &reckoned);
-		if (!pose_finite(reckoned))
-			return false;
-		struct pose began = pose_mul(state_model_home(state, model), frame);
-		*ret_drift = drift_between(
-			pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), frame));
-		return true;
-	}
-	return false;
+	uint32_t i = 0;
+	while (i < set->count && !set->at[i].ops->reckon)
+		i++;
+	if (i == set->count)
+		return false;
+	struct system_reckoning *r = ret_reckoning;
+	set->at[i].ops->reckon(&set->at[i], words_of(&set->at[i], state, false), r);
+	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
+	if (!pose_finite(reckoned) || !isfinite(r->linear) || !isfinite(r->angular))
+		return false;
+	struct pose began = pose_mul(state_model_home(state, model), r->frame);
+	*ret_drift = drift_between(
+		pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), r->frame));
+	return true;
 }

@@ -24,7 +24,8 @@ enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 struct system_topic {
 	const char *name; /* "/model/vehicle_blue/cmd_vel" */
 	const struct message_schema *schema;
-	uint32_t tag; /* the system's own number for it */
+	uint32_t tag;      /* the system's own number for it */
+	const char *joint; /* of the model, that it drives, the first of several; NULL: none */
 };
 
 struct system {
@@ -42,6 +43,13 @@ struct system_step {
 	uint64_t number; /* k */
 	double time_s;   /* simulated time of state k */
 	double dt;
+};
+
+/* Where dead reckoning puts a frame that is fixed to the model, relative to where it was in the initial state. */
+struct system_reckoning {
+	struct pose frame;      /* in the model's */
+	double x, y, yaw;       /* m, rad; turns counted */
+	double linear, angular; /* m/s ahead, rad/s to the left, in the last step */
 };
 
 struct system_ops {
@@ -62,12 +70,8 @@ struct system_ops {
 	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
 	/* Optional. state k+1 is the `next` copy. */
 	void (*post_update)(const struct system *system, const struct system_step *step, uint64_t *words);
-	/* Optional: what it has to say in a report, as members of a JSON object: "odometry": {...} */
-	void (*report)(const struct system *system, const uint64_t *words, struct text *out);
-	/* Optional: dead reckoning of a frame that is fixed to the model. *ret_frame: that frame, in the model's.
-	 * *ret_reckoned: where dead reckoning puts the frame, relative to where it was in the initial state. */
-	void (*reckon)(
-		const struct system *system, const uint64_t *words, struct pose *ret_frame, struct pose *ret_reckoned);
+	/* Optional: dead reckoning. */
+	void (*reckon)(const struct system *system, const uint64_t *words, struct system_reckoning *ret_reckoning);
 };
 
 /* The difference between where a model is and where its odometry puts it. It is 0 for a robot whose wheels do not slip;
@@ -151,10 +155,10 @@ void systems_command(const struct systems *systems, const struct system_listener
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 
-/* The drift of a model in state k, by the first of its systems that does dead reckoning. False: none does, or its words
- * are those of a damaged state. The primary's, between steps. */
-bool systems_drift(
-	const struct systems *systems, const struct state *state, uint32_t model, struct system_drift *ret_drift);
+/* Odometry and drift of a model in state k, by the first of its systems that does dead reckoning. False: none does, or
+ * its words are those of a damaged state. The primary's, between steps. */
+bool systems_reckon(const struct systems *systems, const struct state *state, uint32_t model,
+	struct system_reckoning *ret_reckoning, struct system_drift *ret_drift);
 
 /* The built-in systems, NULL-terminated. Listed by hand: no constructors. */
 extern const struct system_ops *const system_builtin[];

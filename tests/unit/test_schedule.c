@@ -17,7 +17,7 @@ static struct command numbered(uint64_t step, uint32_t number)
 static void post(struct schedule *schedule, uint64_t step, uint32_t number)
 {
 	struct command command = numbered(step, number);
-	cr_assert_eq(schedule_post(schedule, &command, NULL), TROUPE_OK);
+	cr_assert_eq(schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, NULL), TROUPE_OK);
 }
 
 /* The number of the next due command; -1: none. */
@@ -97,8 +97,8 @@ Test(schedule, too_many_are_refused)
 	struct troupe_error error;
 	struct command one = numbered(0, 1), more = numbered(0, 2);
 	more.topic = strdup("/x");
-	cr_assert_eq(schedule_post(&schedule, &one, &error), TROUPE_OK);
-	cr_assert_eq(schedule_post(&schedule, &more, &error), TROUPE_ELIMIT);
+	cr_assert_eq(schedule_post(&schedule, &one, SCHEDULE_LATE_NEXT, NULL, &error), TROUPE_OK);
+	cr_assert_eq(schedule_post(&schedule, &more, SCHEDULE_LATE_NEXT, NULL, &error), TROUPE_ELIMIT);
 	cr_assert(strstr(error.text, "4194304 commands"), "%s", error.text);
 	cr_assert_eq(next(&schedule, 0), 1); /* which makes room for another */
 	cr_assert_eq(next(&schedule, 0), -1);
@@ -124,7 +124,7 @@ Test(schedule, too_much_memory_is_refused)
 	cr_assert_eq(message_parse(&message_entity_factory, text, &message, &error), TROUPE_OK);
 	while (!status) { /* the refused one frees it: nobody looks at it after that */
 		struct command command = {.kind = COMMAND_CREATE, .message = message};
-		status = schedule_post(&schedule, &command, &error);
+		status = schedule_post(&schedule, &command, SCHEDULE_LATE_NEXT, NULL, &error);
 		posted += !status;
 		cr_assert_leq(posted, SCHEDULE_BYTES_MAX / BYTES);
 	}

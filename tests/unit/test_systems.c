@@ -146,14 +146,14 @@ static void near(const char *what, double is, double expected)
 
 static void odometry(double *ret_x, double *ret_y, double *ret_yaw, double *ret_linear, double *ret_angular)
 {
-	struct text text = {0};
-	const struct system *drive = &systems->sets[0].at[0];
-	drive->ops->report(drive, state_systems(state, 0, false) + drive->word_first, &text);
-	int read = sscanf(text.at,
-		"\"odometry\": {\"x\": %lf, \"y\": %lf, \"yaw\": %lf, \"linear\": %lf, \"angular\": %lf}", ret_x, ret_y,
-		ret_yaw, ret_linear, ret_angular);
-	cr_assert_eq(read, 5, "%s", text.at);
-	text_fini(&text);
+	struct system_reckoning is;
+	struct system_drift drift;
+	cr_assert(systems_reckon(systems, state, 0, &is, &drift));
+	*ret_x = is.x;
+	*ret_y = is.y;
+	*ret_yaw = remainder(is.yaw, 2 * M_PI);
+	*ret_linear = is.linear;
+	*ret_angular = is.angular;
 }
 
 Test(systems, wheels_turn_as_commanded_until_the_next_command)
@@ -287,8 +287,9 @@ Test(systems, odometry_follows_a_straight_line_and_an_arc)
 
 static void drift(double position, double yaw, double tilt)
 {
+	struct system_reckoning reckoning;
 	struct system_drift is;
-	cr_assert(systems_drift(systems, state, 0, &is));
+	cr_assert(systems_reckon(systems, state, 0, &reckoning, &is));
 	NEAR(is.position_m, position);
 	NEAR(is.yaw_rad, yaw);
 	NEAR(is.tilt_rad, tilt);
@@ -340,12 +341,13 @@ Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
 
 Test(systems, only_sound_odometry_has_a_drift)
 {
+	struct system_reckoning reckoning;
 	struct system_drift is = {1, 2, 3};
 	start(PLUGIN("DiffDrive", WHEELS SIZES));
-	cr_assert_not(systems_drift(systems, state, 1, &is), "a rock");
+	cr_assert_not(systems_reckon(systems, state, 1, &reckoning, &is), "a rock");
 	for (uint32_t i = 0; i < systems->sets[0].words; i++)
 		memcpy(&state_systems(state, 0, false)[i], &(double){NAN}, sizeof(double));
-	cr_assert_not(systems_drift(systems, state, 0, &is), "a damaged state");
+	cr_assert_not(systems_reckon(systems, state, 0, &reckoning, &is), "a damaged state");
 	cr_assert(is.position_m == 1 && is.yaw_rad == 2 && is.tilt_rad == 3);
 	stop();
 }

@@ -1,0 +1,80 @@
+/* The report of a run as numbers: what `troupe run` prints from. All of it is of the moment when it was made, between
+ * steps. */
+#ifndef TROUPE_REPORT_H
+#define TROUPE_REPORT_H
+
+#include <troupe/world.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct troupe_report_secondary {
+	uint32_t number; /* from 1; 0: the single runner */
+	uint32_t level_count, performer_count;
+	const char *const *levels;     /* that it has */
+	const char *const *performers; /* models that it simulates */
+	uint64_t steps;
+	double busy_s, waiting_s; /* at work, and waiting for work */
+	double critical_share;    /* 0 .. 1: of the time that steps took, the part in which it was the slowest */
+	uint64_t contacts, regroups, helped;
+	uint32_t groups;
+};
+
+struct troupe_report_tuning { /* where the number of secondaries was found out */
+	bool given;
+	uint32_t working, secondaries, trials, changes;
+	/* Of the last trial that compared one secondary with more: how many these were, and what a step took with one
+	 * and with them. 0: there was no such trial. */
+	uint32_t together;
+	double alone_step_s, together_step_s;
+};
+
+struct troupe_report_network { /* where secondaries are other processes */
+	bool given;
+	uint64_t bytes_sent, bytes_received; /* by the primary, on all connections */
+	uint64_t step_bytes, ack_bytes;      /* before encryption */
+	uint64_t robot_steps;                /* steps of models, summed over models */
+};
+
+struct troupe_report_world {
+	const char *name;
+	uint64_t steps;
+	double simulated_s; /* simulated time */
+	double begun_s;     /* that of state 0 */
+	double wall_s;      /* from the first step to the last */
+	double serial_s;    /* in which no secondary worked */
+	double rtf, steps_per_s;
+	uint64_t hash;
+	uint64_t moves, meetings;
+	uint64_t loads; /* of levels that were not loaded */
+	uint64_t created, removed, refused_commands, waiting_commands;
+	struct troupe_report_tuning tuning;
+	struct troupe_report_network network;
+	const struct troupe_scene *scene;
+	const struct troupe_model_state *models; /* of scene->models[i], i < scene->mover_count */
+	const struct troupe_joint_state *joints; /* of scene->joints[i] */
+	uint32_t secondary_count;
+	const struct troupe_report_secondary *secondaries;
+};
+
+struct troupe_report {
+	uint64_t steps;
+	double wall_s;
+	uint64_t hash; /* of all worlds */
+	uint64_t peak_memory_bytes;
+	uint32_t world_count;
+	const struct troupe_report_world *worlds;
+};
+
+/* Only while the server does not run. The caller calls troupe_report_free(); it may outlive the server. */
+TROUPE_API struct troupe_report *troupe_server_report(struct troupe_server *server);
+/* NULL is fine. */
+TROUPE_API void troupe_report_free(struct troupe_report *report);
+/* As JSON, ends with a newline; free() it. See the manual page for its members. */
+TROUPE_API char *troupe_report_json(const struct troupe_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

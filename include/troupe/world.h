@@ -1,0 +1,238 @@
+/* What a world consists of (troupe_scene) and how it is at a step (troupe_snapshot), for programs that watch or control
+ * it.
+ *
+ * A handle names a model, a link or a joint for as long as that model exists: it is found by name once and then costs
+ * no search. When a model was removed its handles are stale, also if another model takes its name; a reset that brings
+ * the model back makes them good again. All zero is no handle.
+ *
+ * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless said
+ * otherwise. Quaternions have unit length, up to rounding. */
+#ifndef TROUPE_WORLD_H
+#define TROUPE_WORLD_H
+
+#include <troupe/base.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct troupe_server;
+
+typedef struct troupe_model {
+	uint32_t at, born, world;
+} troupe_model;
+typedef struct troupe_link {
+	uint32_t at, born, world;
+} troupe_link;
+typedef struct troupe_joint {
+	uint32_t at, born, world;
+} troupe_joint;
+
+struct troupe_vec3 {
+	double x, y, z;
+};
+
+struct troupe_pose {
+	double x, y, z, qw, qx, qy, qz;
+};
+
+struct troupe_twist {
+	struct troupe_vec3 linear, angular; /* m/s, rad/s */
+};
+
+struct troupe_wrench {
+	struct troupe_vec3 force, torque; /* N, N m */
+};
+
+/* --- what there is ------------------------------------------------------------------------------------------------ */
+
+enum { TROUPE_NONE = UINT32_MAX }; /* instead of an index: there is none */
+
+struct troupe_scene_model {
+	troupe_model handle;
+	const char *name;
+	uint64_t id; /* as `remove` and `set_pose` take it */
+	bool is_static, performer, actor;
+	uint32_t link_first, link_count, joint_first, joint_count; /* in the scene's arrays */
+};
+
+struct troupe_scene_link {
+	troupe_link handle;
+	const char *name; /* in its model: "wheel", "arm::hand" of a nested model's */
+	uint32_t model;   /* index in scene.models */
+	double mass; /* of the rigid body that it is a part of: links that fixed joints hold are one body; static: 0 */
+	uint32_t shape_first, shape_count;
+};
+
+typedef enum troupe_joint_kind {
+	TROUPE_JOINT_REVOLUTE, /* continuous ones too */
+	TROUPE_JOINT_PRISMATIC,
+	TROUPE_JOINT_SCREW,
+	TROUPE_JOINT_UNIVERSAL,
+	TROUPE_JOINT_REVOLUTE2,
+	TROUPE_JOINT_BALL,
+	TROUPE_JOINT_GEARBOX,
+	TROUPE_JOINT_FIXED, /* between different models; others make links one body */
+} troupe_joint_kind;
+
+struct troupe_scene_axis {
+	struct troupe_vec3 direction; /* at the pose in the file */
+	double lower, upper;          /* rad or m; -INFINITY, INFINITY: no stop */
+	double velocity, effort;      /* most that it does; INFINITY: no limit */
+};
+
+struct troupe_scene_joint {
+	troupe_joint handle;
+	const char *name; /* in its model, or the world's own joint's */
+	troupe_joint_kind kind;
+	uint32_t model;         /* whose state has it: the child's */
+	uint32_t parent, child; /* indices in scene.links, of the links that the file names; TROUPE_NONE: the world */
+	uint32_t axis_count;    /* 0 .. 2 */
+	struct troupe_scene_axis axis[2];
+};
+
+typedef enum troupe_shape_kind {
+	TROUPE_SHAPE_BOX,       /* size: edges */
+	TROUPE_SHAPE_SPHERE,    /* size.x: radius */
+	TROUPE_SHAPE_CYLINDER,  /* size.x: radius, size.z: length, along z */
+	TROUPE_SHAPE_CAPSULE,   /* the same; length of the cylindrical part */
+	TROUPE_SHAPE_CONE,      /* size.x: radius of the base, size.z: height, apex at +z, centred */
+	TROUPE_SHAPE_ELLIPSOID, /* size: radii */
+	TROUPE_SHAPE_PLANE,     /* size.x, size.y: edges of what is to be drawn; normal: `normal` */
+	TROUPE_SHAPE_MESH,      /* uri, and size: its scale; points and triangles of a collision */
+	TROUPE_SHAPE_HEIGHTMAP, /* uri; size */
+	TROUPE_SHAPE_POLYLINE,  /* points and triangles of a collision */
+} troupe_shape_kind;
+
+struct troupe_scene_shape {
+	const char *name; /* of the <visual> or <collision> */
+	uint32_t link;    /* index in scene.links */
+	bool collision;   /* a <collision>; otherwise a <visual> */
+	troupe_shape_kind kind;
+	struct troupe_pose in_link;
+	struct troupe_vec3 size, normal;
+	float colour[4]; /* red, green, blue, alpha, 0 .. 1, the diffuse one; what the file gives, or 0.7 0.7 0.7 1 */
+	const char *uri, *path; /* as in the file, and the local file that it leads to; NULL: none */
+	const double *points;   /* [3 * point_count] in the shape's frame, scaled; NULL: none are known */
+	uint32_t point_count;
+	const uint32_t *triangles; /* [3 * triangle_count] indices of points */
+	uint32_t triangle_count;
+};
+
+/* Immutable. The scene of a world is made anew when its models change; each has an epoch, which only grows. */
+struct troupe_scene {
+	const char *world;
+	uint64_t epoch;
+	uint32_t model_count, link_count, joint_count, shape_count;
+	/* Those that can move and performers first (mover_count, and moving_links), in file order; one that was created
+	 * takes the lowest place that is free. Then the static ones. */
+	uint32_t mover_count, moving_links;
+	const struct troupe_scene_model *models;
+	const struct troupe_scene_link *links;
+	const struct troupe_scene_joint *joints; /* of models that can move */
+	const struct troupe_scene_shape *shapes; /* of each link: collisions, then visuals */
+};
+
+/* --- how it is ---------------------------------------------------------------------------------------------------- */
+
+struct troupe_odometry { /* of the model's first system that does dead reckoning (DiffDrive) */
+	bool given;
+	double x, y, yaw;                    /* from where it was in state 0, in that frame; yaw: -pi .. pi */
+	double linear, angular;              /* m/s forward, rad/s to the left, as measured */
+	double drift_m, drift_rad, tilt_rad; /* from where the model really is: see the manual page */
+};
+
+struct troupe_model_state {
+	const char *name;          /* the scene's */
+	struct troupe_pose pose;   /* of the model's frame in the world */
+	struct troupe_twist twist; /* of that frame */
+	uint32_t secondary;        /* who simulates it; 0: nobody, or the single runner */
+	bool loaded;
+	bool asleep; /* at rest, and not stepped until something touches or commands it: see the manual page */
+	struct troupe_odometry odometry;
+};
+
+struct troupe_link_state {
+	struct troupe_pose pose;   /* of the link's frame in the world */
+	struct troupe_twist twist; /* of that frame */
+};
+
+struct troupe_joint_state {
+	double position[2]; /* by axis: rad, turns counted, or m; from the pose in the file */
+	double velocity[2];
+	/* N m or N along the axis that the joint exerted on the child in the last step: motor, spring, damper, friction
+	 * and stop together. 0 unless troupe_server_def.observe has TROUPE_OBSERVE_EFFORTS. */
+	double effort[2];
+};
+
+struct troupe_contact {     /* two collisions that touched at the beginning of the last step that moved one of them */
+	uint32_t shapes[2]; /* indices in scene.shapes; TROUPE_NONE: an actor's */
+	struct troupe_vec3 position;
+	struct troupe_vec3 normal; /* unit, from the second into the first */
+	double depth;              /* m */
+};
+
+/* A state as a whole, immutable, protected by RCU: valid only inside the callback, as is its scene. */
+struct troupe_snapshot {
+	const char *world; /* the server's */
+	uint64_t step;
+	double time_s;
+	bool paused;
+	const struct troupe_scene *scene;
+	uint32_t model_count, link_count, joint_count; /* scene->mover_count, moving_links, joint_count */
+	const struct troupe_model_state *models;       /* of scene->models[i] */
+	const struct troupe_link_state *links;         /* of scene->links[i] */
+	const struct troupe_joint_state *joints;       /* of scene->joints[i] */
+	uint32_t contact_count; /* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS; by shapes */
+	const struct troupe_contact *contacts;
+	uint32_t secondaries;
+	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
+};
+
+/* Any thread, also while the server runs: fn sees the newest snapshot of each world, one after the other, without
+ * blocking anyone. While it runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees
+ * the state of about the last asking; otherwise it sees the present one. */
+TROUPE_API void troupe_server_snapshot(
+	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+
+/* Inside the callback, by handle; NULL: stale, or of another world. Static models and their links have no state. */
+TROUPE_API const struct troupe_model_state *troupe_snapshot_model(
+	const struct troupe_snapshot *snapshot, troupe_model model);
+TROUPE_API const struct troupe_link_state *troupe_snapshot_link(
+	const struct troupe_snapshot *snapshot, troupe_link link);
+TROUPE_API const struct troupe_joint_state *troupe_snapshot_joint(
+	const struct troupe_snapshot *snapshot, troupe_joint joint);
+
+/* The scene of the newest snapshot of a world, to be kept: NULL when there is no such world. Whoever has it calls
+ * troupe_scene_release() once; it may outlive the server. Any thread. */
+TROUPE_API const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uint32_t world);
+TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
+
+/* --- between steps ------------------------------------------------------------------------------------------------ */
+
+/* The functions below read the present state without a snapshot. They are for the thread that has the server: while it
+ * does not run, and inside def.on_step. */
+
+/* No handle (all zero) when there is none of that name. A link or joint by its name in the model, or its full one. */
+TROUPE_API troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name);
+TROUPE_API troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name);
+TROUPE_API troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name);
+/* A joint of the world itself. */
+TROUPE_API troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name);
+
+/* False, and nothing is written: the handle is stale. */
+TROUPE_API bool troupe_get_model(
+	const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state);
+TROUPE_API bool troupe_get_link(
+	const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state);
+TROUPE_API bool troupe_get_joint(
+	const struct troupe_server *server, troupe_joint joint, struct troupe_joint_state *ret_state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,208 @@
+/* Commands from programs. What is given as numbers is kept so until its step comes: nothing is printed and parsed again
+ * on the way, unless a recording or a saved state wants the text. What is given by handle is looked up by the primary
+ * at that step, because models come and go while other threads give commands. */
+#include "server/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,
+	uint64_t *ret_step, struct troupe_error *error)
+{
+	enum schedule_late late = when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
+	command->step = when ? when->step : 0;
+	return schedule_post(&world->primary.schedule, command, late, ret_step, error);
+}
+
+/* --- on a topic --------------------------------------------------------------------------------------------------- */
+
+struct given { /* a message, as text or as numbers */
+	const struct troupe_when *when;
+	const char *topic, *text;
+	const double *numbers;
+	uint32_t count;
+	uint64_t *ret_step;
+};
+
+static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
+{
+	struct schedule *schedule = &world->primary.schedule;
+	const char *name = world->scene->name;
+	struct command command;
+	troupe_status status = given->text ? command_parse(world->systems, name, 0, given->topic, given->text,
+						     &schedule->may_create, &command, error)
+					   : command_of_numbers(world->systems, name, 0, given->topic, given->numbers,
+						     given->count, &command, error);
+	return status ? status : post(world, &command, given->when, given->ret_step, error);
+}
+
+/* Of several worlds, the one that the topic names; NULL: any. */
+static struct server_world *world_of_topic(struct troupe_server *server, const char *topic)
+{
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		const char *name = server->worlds[i].scene->name;
+		size_t length = strlen(name);
+		if (!strncmp(topic, "/world/", 7) && !strncmp(topic + 7, name, length) && topic[7 + length] == '/')
+			return &server->worlds[i];
+	}
+	return NULL;
+}
+
+/* A topic of a model goes to every world where somebody listens to it, else to where somebody may listen later. */
+static troupe_status give_to_listeners(
+	struct troupe_server *server, const struct given *given, struct troupe_error *error)
+{
+	bool heard = false;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		struct server_world *world = &server->worlds[i];
+		if (!systems_channel_schema(world->systems, given->topic))
+			continue;
+		troupe_status status = give(world, given, error);
+		if (status)
+			return status;
+		heard = true;
+	}
+	for (uint32_t i = 0; i < server->world_count && !heard; i++)
+		if (atomic_load(&server->worlds[i].primary.schedule.may_create))
+			return give(&server->worlds[i], given, error);
+	return heard ? TROUPE_OK : give(&server->worlds[0], given, error);
+}
+
+static troupe_status give_any(struct troupe_server *server, const struct given *given, struct troupe_error *error)
+{
+	struct server_world *world =
+		server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, given->topic);
+	return world ? give(world, given, error) : give_to_listeners(server, given, error);
+}
+
+troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when, const char *topic,
+	const char *text, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct given given = {.when = when, .topic = topic, .text = text, .ret_step = ret_step};
+	return give_any(server, &given, error);
+}
+
+troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when, const char *topic,
+	const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct given given = {.when = when, .topic = topic, .numbers = numbers, .count = count, .ret_step = ret_step};
+	return give_any(server, &given, error);
+}
+
+troupe_status troupe_server_command(
+	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
+{
+	struct troupe_when when = {.step = step};
+	return troupe_command_text(server, &when, topic, text, NULL, error);
+}
+
+/* --- by handle ---------------------------------------------------------------------------------------------------- */
+
+static struct server_world *world_of(
+	struct troupe_server *server, uint32_t at, uint32_t world, struct troupe_error *error)
+{
+	if (at && world < server->world_count)
+		return &server->worlds[world];
+	(void)fail(error, TROUPE_ECOMMAND, "no handle: expected one of this server's");
+	return NULL;
+}
+
+/* Not given: NAN where that is allowed. */
+static troupe_status set_numbers(struct message *message, uint32_t slot, const double *numbers, uint32_t count,
+	bool some, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (some && isnan(numbers[i]))
+			continue;
+		if (!(fabs(numbers[i]) <= MESSAGE_DOUBLE_MAX))
+			return fail(error, TROUPE_ECOMMAND, "%g: expected a number within %g", numbers[i],
+				MESSAGE_DOUBLE_MAX);
+		message->value[slot + i] = numbers[i];
+		message->given |= 1u << (slot + i);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
+	const struct command_target *target, const double *numbers, uint32_t count, uint64_t *ret_step,
+	struct troupe_error *error)
+{
+	struct server_world *w = world_of(server, target->at + 1, world, error);
+	struct command command = {.kind = COMMAND_SYSTEM,
+		.schema = target->kind == TARGET_JOINT ? &message_double : &message_twist,
+		.target = *target};
+	if (!w)
+		return TROUPE_ECOMMAND;
+	troupe_status status =
+		set_numbers(&command.message, 0, numbers, count, target->kind == TARGET_JOINT_STATE, error);
+	return status ? status : post(w, &command, when, ret_step, error);
+}
+
+/* To a service that takes a model by its id. */
+static troupe_status give_to_service(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
+	const char *service, uint32_t id_slot, uint32_t slot, const double *numbers, uint32_t count, uint64_t *ret_step,
+	struct troupe_error *error)
+{
+	struct server_world *world = world_of(server, model.at, model.world, error);
+	struct command command = {0};
+	if (!world)
+		return TROUPE_ECOMMAND;
+	char *long_topic = mem_printf("/world/%s/%s", world->scene->name, service);
+	troupe_status status =
+		command_of_numbers(world->systems, world->scene->name, 0, long_topic, NULL, 0, &command, error);
+	free(long_topic);
+	if (status)
+		return status;
+	command.message.value[id_slot] = model.born;
+	command.message.given |= 1u << id_slot;
+	status = set_numbers(&command.message, slot, numbers, count, false, error);
+	if (!status)
+		return post(world, &command, when, ret_step, error);
+	command_fini(&command);
+	return status;
+}
+
+troupe_status troupe_command_twist(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
+	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
+{
+	const double numbers[6] = {twist->linear.x, twist->linear.y, twist->linear.z, twist->angular.x,
+		twist->angular.y, twist->angular.z};
+	struct command_target target = {TARGET_TWIST, model.at - 1, model.born, 0};
+	return give_to(server, when, model.world, &target, numbers, 6, ret_step, error);
+}
+
+troupe_status troupe_command_joint(struct troupe_server *server, const struct troupe_when *when, troupe_joint joint,
+	double number, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct command_target target = {TARGET_JOINT, joint.at - 1, joint.born, 0};
+	return give_to(server, when, joint.world, &target, &number, 1, ret_step, error);
+}
+
+troupe_status troupe_command_wrench(struct troupe_server *server, const struct troupe_when *when, troupe_link link,
+	const struct troupe_wrench *wrench, uint64_t *ret_step, struct troupe_error *error)
+{
+	const double numbers[6] = {wrench->force.x, wrench->force.y, wrench->force.z, wrench->torque.x,
+		wrench->torque.y, wrench->torque.z};
+	struct command_target target = {TARGET_WRENCH, link.at - 1, link.born, 0};
+	return give_to(server, when, link.world, &target, numbers, 6, ret_step, error);
+}
+
+troupe_status troupe_command_joint_state(struct troupe_server *server, const struct troupe_when *when,
+	troupe_joint joint, uint32_t axis, double position, double velocity, uint64_t *ret_step,
+	struct troupe_error *error)
+{
+	const double numbers[2] = {position, velocity};
+	struct command_target target = {TARGET_JOINT_STATE, joint.at - 1, joint.born, axis};
+	if (axis > 1)
+		return fail(error, TROUPE_ECOMMAND, "axis %u: expected 0 or 1", axis);
+	return give_to(server, when, joint.world, &target, numbers, 2, ret_step, error);
+}
+
+troupe_status troupe_command_pose(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
+	const struct troupe_pose *pose, uint64_t *ret_step, struct troupe_error *error)
+{
+	const double numbers[MESSAGE_POSE_SLOTS] = {pose->x, pose->y, pose->z, pose->qx, pose->qy, pose->qz, pose->qw};
+	return give_to_service(server, when, model, "set_pose", MESSAGE_POSE_ID, MESSAGE_POSE_POSE, numbers,
+		MESSAGE_POSE_SLOTS, ret_step, error);
+}

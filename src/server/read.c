@@ -1,0 +1,183 @@
+/* Handles are checked at each use: one is a place in the scene with the id of the model that it was found for, and the
+ * place may have been given up, or have another model by now. */
+#include "server/read.h"
+
+#include "server/view.h"
+
+static struct troupe_vec3 shown(struct vec3 v)
+{
+	return (struct troupe_vec3){v.x, v.y, v.z};
+}
+
+static struct troupe_pose pose_shown(struct pose pose)
+{
+	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
+}
+
+/* Of a frame at `at` that is a part of the body. */
+static struct troupe_twist twist_at(const struct body_state *body, struct vec3 at)
+{
+	struct vec3 linear = vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));
+	return (struct troupe_twist){shown(linear), shown(body->w)};
+}
+
+static const struct body_state *body_of(const struct server_world *world, uint32_t body)
+{
+	const struct scene_body *b = &world->scene->bodies[body];
+	return &state_bodies(world->shared.state, b->model, false)[body - world->scene->models[b->model].body_first];
+}
+
+static struct troupe_odometry odometry_of(const struct server_world *world, uint32_t model)
+{
+	struct system_reckoning r;
+	struct system_drift drift;
+	if (!systems_count(world->systems, model) ||
+		!systems_reckon(world->systems, world->shared.state, model, &r, &drift))
+		return (struct troupe_odometry){0};
+	return (struct troupe_odometry){.given = true,
+		.x = r.x,
+		.y = r.y,
+		.yaw = remainder(r.yaw, 2 * M_PI),
+		.linear = r.linear,
+		.angular = r.angular,
+		.drift_m = drift.position_m,
+		.drift_rad = drift.yaw_rad,
+		.tilt_rad = drift.tilt_rad};
+}
+
+void read_model(
+	const struct server_world *world, uint32_t model, const char *name, struct troupe_model_state *ret_state)
+{
+	const struct scene_model *m = &world->scene->models[model];
+	struct pose pose = state_model_pose(world->shared.state, model, false);
+	*ret_state = (struct troupe_model_state){.name = name,
+		.pose = pose_shown(pose),
+		.secondary = world_number(world, world->primary.plan.roster.now.model[model]),
+		.loaded = world->primary.plan.active[model],
+		.asleep = primary_rests(&world->primary, model),
+		.odometry = odometry_of(world, model)};
+	if (m->body_count)
+		ret_state->twist = twist_at(body_of(world, m->body_first + m->frame_body), pose.p);
+}
+
+void read_link(const struct server_world *world, uint32_t link, struct troupe_link_state *ret_state)
+{
+	uint32_t body = world->scene->links[link].body;
+	struct pose pose = state_link_pose(world->shared.state, link, false);
+	*ret_state = (struct troupe_link_state){.pose = pose_shown(pose)};
+	if (body != SCENE_NONE)
+		ret_state->twist = twist_at(body_of(world, body), pose.p);
+}
+
+void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state)
+{
+	const struct joint_state *state = state_joint(world->shared.state, joint, false);
+	*ret_state = (struct troupe_joint_state){.position = {state->position[0], state->position[1]}};
+}
+
+/* --- handles ------------------------------------------------------------------------------------------------------ */
+
+static struct server_world *world_at(const struct troupe_server *server, uint32_t world)
+{
+	return world < server->world_count ? &server->worlds[world] : NULL;
+}
+
+static bool is_born(const struct scene *scene, uint32_t model, uint32_t born)
+{
+	const struct scene_model *m = &scene->models[model];
+	return m->id && (uint32_t)m->id == born && !m->absent;
+}
+
+uint32_t read_find_model(const struct troupe_server *server, troupe_model model, struct server_world **ret_world)
+{
+	struct server_world *world = *ret_world = world_at(server, model.world);
+	if (world && model.at && model.at <= world->scene->model_count &&
+		is_born(world->scene, model.at - 1, model.born))
+		return model.at - 1;
+	*ret_world = NULL;
+	return SCENE_NONE;
+}
+
+uint32_t read_find_link(const struct troupe_server *server, troupe_link link, struct server_world **ret_world)
+{
+	struct server_world *world = *ret_world = world_at(server, link.world);
+	if (world && link.at && link.at <= world->scene->link_count &&
+		world->scene->links[link.at - 1].model < world->scene->model_count &&
+		is_born(world->scene, world->scene->links[link.at - 1].model, link.born))
+		return link.at - 1;
+	*ret_world = NULL;
+	return SCENE_NONE;
+}
+
+uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world)
+{
+	struct server_world *world = *ret_world = world_at(server, joint.world);
+	if (world && joint.at && joint.at <= world->scene->joint_count &&
+		world->scene->joints[joint.at - 1].model < world->scene->model_count &&
+		is_born(world->scene, world->scene->joints[joint.at - 1].model, joint.born))
+		return joint.at - 1;
+	*ret_world = NULL;
+	return SCENE_NONE;
+}
+
+troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name)
+{
+	const struct server_world *w = world_at(server, world);
+	uint32_t model = w ? scene_find_model(w->scene, name) : SCENE_NONE;
+	return model == SCENE_NONE ? (troupe_model){0} : view_model_handle(w->scene, world, model);
+}
+
+troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name)
+{
+	struct server_world *world;
+	uint32_t place = read_find_model(server, model, &world);
+	uint32_t link = world ? scene_find_link(world->scene, place, name) : SCENE_NONE;
+	return link == SCENE_NONE ? (troupe_link){0} : view_link_handle(world->scene, model.world, link);
+}
+
+troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name)
+{
+	struct server_world *world;
+	uint32_t place = read_find_model(server, model, &world);
+	uint32_t joint = world ? scene_find_joint(world->scene, place, name) : SCENE_NONE;
+	return joint == SCENE_NONE ? (troupe_joint){0} : view_joint_handle(world->scene, model.world, joint);
+}
+
+troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name)
+{
+	const struct server_world *w = world_at(server, world);
+	for (uint32_t i = 0; w && i < w->scene->world_joints.count; i++) {
+		uint32_t joint = w->scene->world_joints.at[i];
+		if (!strcmp(w->scene->joints[joint].name, name) &&
+			!w->scene->models[w->scene->joints[joint].model].absent)
+			return view_joint_handle(w->scene, world, joint);
+	}
+	return (troupe_joint){0};
+}
+
+bool troupe_get_model(const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state)
+{
+	struct server_world *world;
+	uint32_t place = read_find_model(server, model, &world);
+	if (world)
+		read_model(world, place, world->scene->models[place].name, ret_state);
+	return world != NULL;
+}
+
+bool troupe_get_link(const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state)
+{
+	struct server_world *world;
+	uint32_t place = read_find_link(server, link, &world);
+	if (world)
+		read_link(world, place, ret_state);
+	return world != NULL;
+}
+
+bool troupe_get_joint(const struct troupe_server *server, troupe_joint joint, struct troupe_joint_state *ret_state)
+{
+	struct server_world *world;
+	uint32_t place = read_find_joint(server, joint, &world);
+	if (world)
+		read_joint(world, place, ret_state);
+	return world != NULL;
+}

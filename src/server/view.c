@@ -1,0 +1,421 @@
+/* A view is read by threads that the simulation does not wait for, while models come and go: so it copies names and
+ * points, into one arena. Points of a mesh that several shapes have are copied once. */
+#include "server/view.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct view {
+	struct troupe_scene shown; /* first: a troupe_scene is its view */
+	_Atomic uint32_t holders;
+	struct arena arena;
+	uint32_t *models, *links, *joints;       /* [of shown] places in the scene */
+	uint32_t *model_of, *link_of, *joint_of; /* [of the scene] indices in shown, or TROUPE_NONE */
+	uint32_t *shape_of;                      /* [of the scene's geoms] likewise */
+	uint32_t model_places, link_places, joint_places, geom_places;
+};
+
+struct copied_mesh { /* of one mesh */
+	const struct mesh *of;
+	const double *points;
+	const uint32_t *triangles;
+};
+
+struct making {
+	struct view *view;
+	const struct scene *scene;
+	uint32_t world;
+	struct troupe_scene_model *models;
+	struct troupe_scene_link *links;
+	struct troupe_scene_joint *joints;
+	struct troupe_scene_shape *shapes;
+	VEC(struct copied_mesh) meshes;
+};
+
+static const struct view *view_of(const struct troupe_scene *shown)
+{
+	return (const struct view *)(const void *)shown;
+}
+
+static uint32_t *no_places(struct arena *arena, uint32_t count)
+{
+	uint32_t *places = arena_array(arena, uint32_t, count);
+	memset(places, 0xff, count * sizeof *places);
+	return places;
+}
+
+static struct troupe_vec3 vec3_shown(struct vec3 v)
+{
+	return (struct troupe_vec3){v.x, v.y, v.z};
+}
+
+static struct troupe_pose pose_shown(struct pose pose)
+{
+	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	enum sdf_shape_kind from;
+	troupe_shape_kind to;
+} shape_kinds[] = {{SDF_BOX, TROUPE_SHAPE_BOX}, {SDF_SPHERE, TROUPE_SHAPE_SPHERE},
+	{SDF_CYLINDER, TROUPE_SHAPE_CYLINDER}, {SDF_CAPSULE, TROUPE_SHAPE_CAPSULE}, {SDF_CONE, TROUPE_SHAPE_CONE},
+	{SDF_ELLIPSOID, TROUPE_SHAPE_ELLIPSOID}, {SDF_PLANE, TROUPE_SHAPE_PLANE}, {SDF_MESH, TROUPE_SHAPE_MESH},
+	{SDF_HEIGHTMAP, TROUPE_SHAPE_HEIGHTMAP}, {SDF_IMAGE, TROUPE_SHAPE_HEIGHTMAP},
+	{SDF_POLYLINE, TROUPE_SHAPE_POLYLINE}};
+
+/* False: nothing is to be seen of it. */
+static bool find_kind(enum sdf_shape_kind kind, troupe_shape_kind *ret_kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shape_kinds); i++)
+		if (shape_kinds[i].from == kind) {
+			*ret_kind = shape_kinds[i].to;
+			return true;
+		}
+	return false;
+}
+
+static struct vec3 size_of(const struct sdf_shape *shape)
+{
+	switch (shape->kind) {
+	case SDF_SPHERE:
+		return (struct vec3){shape->radius, shape->radius, shape->radius};
+	case SDF_CYLINDER:
+	case SDF_CAPSULE:
+	case SDF_CONE:
+		return (struct vec3){shape->radius, shape->radius, shape->length};
+	default:
+		return shape->size;
+	}
+}
+
+static const struct copied_mesh *copy_mesh(struct making *m, const struct mesh *mesh)
+{
+	for (uint32_t i = 0; i < m->meshes.count; i++)
+		if (m->meshes.at[i].of == mesh)
+			return &m->meshes.at[i];
+	double *points = arena_array(&m->view->arena, double, 3 * (size_t)mesh->points.count);
+	uint32_t *triangles = arena_array(&m->view->arena, uint32_t, mesh->corners.count);
+	for (uint32_t i = 0; i < mesh->points.count; i++) {
+		points[3 * i] = mesh->points.at[i].x;
+		points[3 * i + 1] = mesh->points.at[i].y;
+		points[3 * i + 2] = mesh->points.at[i].z;
+	}
+	if (mesh->corners.count)
+		memcpy(triangles, mesh->corners.at, mesh->corners.count * sizeof *triangles);
+	vec_push(&m->meshes, (struct copied_mesh){mesh, points, triangles});
+	return &m->meshes.at[m->meshes.count - 1];
+}
+
+/* <material><diffuse>, else <ambient>: three numbers or four. */
+static void read_colour(const struct sdf_element *visual, float ret_colour[4])
+{
+	static const char *const names[] = {"diffuse", "ambient"};
+	const struct sdf_element *material = visual ? sdf_child(visual, "material", NULL) : NULL;
+	double numbers[4] = {0.7, 0.7, 0.7, 1};
+	for (size_t i = 0; material && i < ARRAY_LEN(names); i++) {
+		const char *text = sdf_child_text(material, names[i]);
+		double read[4] = {0, 0, 0, 1};
+		if (!text || text_doubles(text, read, 4) < 3)
+			continue;
+		memcpy(numbers, read, sizeof numbers);
+		break;
+	}
+	for (int i = 0; i < 4; i++)
+		ret_colour[i] = (float)(numbers[i] >= 0 ? MIN(numbers[i], 1.0) : 0);
+}
+
+static void add_shape(struct making *m, uint32_t link, const char *name, const struct sdf_shape *shape,
+	struct pose in_link, const struct sdf_element *visual)
+{
+	struct troupe_scene *shown = &m->view->shown;
+	troupe_shape_kind kind;
+	if (!find_kind(shape->kind, &kind))
+		return;
+	struct troupe_scene_shape *to = &m->shapes[shown->shape_count++];
+	*to = (struct troupe_scene_shape){.name = arena_strdup(&m->view->arena, name),
+		.link = link,
+		.collision = !visual,
+		.kind = kind,
+		.in_link = pose_shown(in_link),
+		.size = vec3_shown(size_of(shape)),
+		.normal = vec3_shown(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
+		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
+		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
+	read_colour(visual, to->colour);
+	if (!shape->mesh)
+		return;
+	const struct copied_mesh *mesh = copy_mesh(m, shape->mesh);
+	to->points = mesh->points;
+	to->point_count = shape->mesh->points.count;
+	to->triangles = mesh->triangles;
+	to->triangle_count = shape->mesh->corners.count / 3;
+}
+
+static void add_shapes(struct making *m, const struct sdf_world *from, const struct sdf_link *sdf, uint32_t link)
+{
+	struct troupe_scene *shown = &m->view->shown;
+	struct troupe_scene_link *to = &m->links[link];
+	to->shape_first = shown->shape_count;
+	for (uint32_t i = sdf->collision_first; i < sdf->collision_first + sdf->collision_count; i++)
+		add_shape(m, link, from->collisions.at[i].name, &from->collisions.at[i].shape,
+			from->collisions.at[i].in_link, NULL);
+	for (uint32_t i = sdf->visual_first; i < sdf->visual_first + sdf->visual_count; i++)
+		add_shape(m, link, from->visuals.at[i].name, &from->visuals.at[i].shape, from->visuals.at[i].in_link,
+			from->visuals.at[i].element);
+	to->shape_count = shown->shape_count - to->shape_first;
+}
+
+/* A collision is one shape and one geom or several. */
+static void find_shapes_of_geoms(struct making *m, uint32_t model)
+{
+	const struct scene_model *from = &m->scene->models[model];
+	for (uint32_t g = from->geom_first; g < from->geom_first + from->geom_count; g++) {
+		uint32_t place = m->scene->geoms[g].link;
+		uint32_t link = place < m->view->link_places ? m->view->link_of[place] : TROUPE_NONE;
+		if (from->actor || link == TROUPE_NONE)
+			continue;
+		const struct troupe_scene_link *l = &m->links[link];
+		for (uint32_t s = l->shape_first; s < l->shape_first + l->shape_count; s++)
+			if (m->shapes[s].collision && !strcmp(m->shapes[s].name, m->scene->geoms[g].name)) {
+				m->view->shape_of[g] = s;
+				break;
+			}
+	}
+}
+
+/* --- models, links, joints ---------------------------------------------------------------------------------------- */
+
+static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
+{
+	const struct scene_model *from = &m->scene->models[model];
+	struct troupe_scene *shown = &m->view->shown;
+	struct troupe_scene_model *to = &m->models[shown_model];
+	to->link_first = shown->link_count;
+	for (uint32_t l = from->link_first; l < from->link_first + from->link_count; l++) {
+		const struct scene_link *link = &m->scene->links[l];
+		uint32_t at = shown->link_count++;
+		m->view->links[at] = l;
+		m->view->link_of[l] = at;
+		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
+			.name = arena_strdup(&m->view->arena, link->name),
+			.model = shown_model,
+			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass};
+		if (from->sdf != SDF_NONE)
+			add_shapes(m, from->from,
+				&from->from->links
+					 .at[from->from->models.at[from->sdf].link_first + l - from->link_first],
+				at);
+	}
+	to->link_count = shown->link_count - to->link_first;
+}
+
+static void add_model(struct making *m, uint32_t model)
+{
+	const struct scene_model *from = &m->scene->models[model];
+	uint32_t at = m->view->shown.model_count++;
+	m->view->models[at] = model;
+	m->view->model_of[model] = at;
+	m->models[at] = (struct troupe_scene_model){.handle = view_model_handle(m->scene, m->world, model),
+		.name = arena_strdup(&m->view->arena, from->name),
+		.id = from->id,
+		.is_static = from->is_static,
+		.performer = from->performer,
+		.actor = from->actor != NULL};
+	add_links(m, model, at);
+	find_shapes_of_geoms(m, model);
+}
+
+static uint32_t shown_link(const struct making *m, uint32_t body, uint32_t sdf_link)
+{
+	if (body == SCENE_NONE || sdf_link == SDF_NONE)
+		return TROUPE_NONE;
+	const struct scene_model *model = &m->scene->models[m->scene->bodies[body].model];
+	return model->sdf == SDF_NONE
+		       ? TROUPE_NONE
+		       : m->view->link_of[model->link_first + sdf_link - model->from->models.at[model->sdf].link_first];
+}
+
+static troupe_joint_kind kind_of(enum sdf_joint_kind kind)
+{
+	switch (kind) {
+	case SDF_PRISMATIC:
+		return TROUPE_JOINT_PRISMATIC;
+	case SDF_SCREW:
+		return TROUPE_JOINT_SCREW;
+	case SDF_UNIVERSAL:
+		return TROUPE_JOINT_UNIVERSAL;
+	case SDF_REVOLUTE2:
+		return TROUPE_JOINT_REVOLUTE2;
+	case SDF_BALL:
+		return TROUPE_JOINT_BALL;
+	case SDF_GEARBOX:
+		return TROUPE_JOINT_GEARBOX;
+	case SDF_FIXED:
+		return TROUPE_JOINT_FIXED;
+	default:
+		return TROUPE_JOINT_REVOLUTE;
+	}
+}
+
+static void add_joint(struct making *m, uint32_t joint)
+{
+	const struct scene_joint *from = &m->scene->joints[joint];
+	uint32_t at = m->view->shown.joint_count++;
+	struct troupe_scene_joint *to = &m->joints[at];
+	m->view->joints[at] = joint;
+	m->view->joint_of[joint] = at;
+	*to = (struct troupe_scene_joint){.handle = view_joint_handle(m->scene, m->world, joint),
+		.name = arena_strdup(&m->view->arena, from->name),
+		.kind = kind_of(from->kind),
+		.model = m->view->model_of[from->model],
+		.parent = shown_link(m, from->parent, from->sdf->parent),
+		.child = shown_link(m, from->child, from->sdf->child),
+		.axis_count = from->axis_count};
+	for (uint32_t a = 0; a < from->axis_count; a++)
+		to->axis[a] = (struct troupe_scene_axis){vec3_shown(from->axis[a].xyz_world), from->axis[a].lower,
+			from->axis[a].upper, from->axis[a].velocity, from->axis[a].effort};
+}
+
+static void add_joints(struct making *m)
+{
+	for (uint32_t i = 0; i < m->view->shown.mover_count; i++) {
+		const struct scene_model *from = &m->scene->models[m->view->models[i]];
+		m->models[i].joint_first = m->view->shown.joint_count;
+		for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
+			add_joint(m, j);
+		m->models[i].joint_count = from->joint_count;
+	}
+	for (uint32_t i = 0; i < m->scene->world_joints.count; i++) {
+		uint32_t joint = m->scene->world_joints.at[i];
+		if (m->view->model_of[m->scene->joints[joint].model] != TROUPE_NONE)
+			add_joint(m, joint);
+	}
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+/* Room for all, whether it is shown or not. */
+static void make_room(struct making *m)
+{
+	struct view *view = m->view;
+	const struct scene *scene = m->scene;
+	uint32_t shapes = 0;
+	for (uint32_t i = 0; i < scene->model_count; i++) {
+		const struct scene_model *model = &scene->models[i];
+		if (model->absent || !model->id || model->sdf == SDF_NONE)
+			continue;
+		const struct sdf_model *sdf = &model->from->models.at[model->sdf];
+		for (uint32_t l = sdf->link_first; l < sdf->link_first + sdf->link_count; l++)
+			shapes += model->from->links.at[l].collision_count + model->from->links.at[l].visual_count;
+	}
+	view->model_places = scene->model_count;
+	view->link_places = scene->link_count;
+	view->joint_places = scene->joint_count;
+	view->geom_places = scene->geom_count;
+	view->models = arena_array(&view->arena, uint32_t, scene->model_count);
+	view->links = arena_array(&view->arena, uint32_t, scene->link_count);
+	view->joints = arena_array(&view->arena, uint32_t, scene->joint_count);
+	view->model_of = no_places(&view->arena, scene->model_count);
+	view->link_of = no_places(&view->arena, scene->link_count);
+	view->joint_of = no_places(&view->arena, scene->joint_count);
+	view->shape_of = no_places(&view->arena, scene->geom_count);
+	m->models = arena_array(&view->arena, struct troupe_scene_model, scene->model_count);
+	m->links = arena_array(&view->arena, struct troupe_scene_link, scene->link_count);
+	m->joints = arena_array(&view->arena, struct troupe_scene_joint, scene->joint_count);
+	m->shapes = arena_array(&view->arena, struct troupe_scene_shape, shapes);
+}
+
+const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch)
+{
+	struct view *view = mem_alloc(sizeof *view);
+	struct making m = {.view = view, .scene = scene, .world = world};
+	struct troupe_scene *shown = &view->shown;
+	atomic_init(&view->holders, 1);
+	make_room(&m);
+	shown->world = arena_strdup(&view->arena, scene->name);
+	shown->epoch = epoch;
+	for (uint32_t i = 0; i < scene->model_count; i++)
+		if (scene->models[i].id && view_moves(&scene->models[i]))
+			add_model(&m, i);
+	shown->mover_count = shown->model_count;
+	shown->moving_links = shown->link_count;
+	for (uint32_t i = 0; i < scene->model_count; i++)
+		if (scene->models[i].id && !scene->models[i].absent && !view_moves(&scene->models[i]))
+			add_model(&m, i);
+	add_joints(&m);
+	shown->models = m.models;
+	shown->links = m.links;
+	shown->joints = m.joints;
+	shown->shapes = m.shapes;
+	vec_free(&m.meshes);
+	return shown;
+}
+
+const struct troupe_scene *view_hold(const struct troupe_scene *shown)
+{
+	struct view *view = (struct view *)(void *)(uintptr_t)shown;
+	atomic_fetch_add_explicit(&view->holders, 1, memory_order_relaxed);
+	return shown;
+}
+
+void troupe_scene_release(const struct troupe_scene *shown)
+{
+	struct view *view = (struct view *)(void *)(uintptr_t)shown;
+	/* who frees it sees all that the others did with it */
+	if (!view || atomic_fetch_sub_explicit(&view->holders, 1, memory_order_acq_rel) != 1)
+		return;
+	arena_fini(&view->arena);
+	free(view);
+}
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+uint32_t view_model_at(const struct troupe_scene *shown, uint32_t model)
+{
+	return view_of(shown)->models[model];
+}
+
+uint32_t view_link_at(const struct troupe_scene *shown, uint32_t link)
+{
+	return view_of(shown)->links[link];
+}
+
+uint32_t view_joint_at(const struct troupe_scene *shown, uint32_t joint)
+{
+	return view_of(shown)->joints[joint];
+}
+
+uint32_t view_shape_of_geom(const struct troupe_scene *shown, uint32_t geom)
+{
+	return geom < view_of(shown)->geom_places ? view_of(shown)->shape_of[geom] : TROUPE_NONE;
+}
+
+const struct troupe_model_state *troupe_snapshot_model(const struct troupe_snapshot *snapshot, troupe_model model)
+{
+	const struct view *view = view_of(snapshot->scene);
+	uint32_t i = model.at && model.at <= view->model_places ? view->model_of[model.at - 1] : TROUPE_NONE;
+	return i < snapshot->model_count && !memcmp(&snapshot->scene->models[i].handle, &model, sizeof model)
+		       ? &snapshot->models[i]
+		       : NULL;
+}
+
+const struct troupe_link_state *troupe_snapshot_link(const struct troupe_snapshot *snapshot, troupe_link link)
+{
+	const struct view *view = view_of(snapshot->scene);
+	uint32_t i = link.at && link.at <= view->link_places ? view->link_of[link.at - 1] : TROUPE_NONE;
+	return i < snapshot->link_count && !memcmp(&snapshot->scene->links[i].handle, &link, sizeof link)
+		       ? &snapshot->links[i]
+		       : NULL;
+}
+
+const struct troupe_joint_state *troupe_snapshot_joint(const struct troupe_snapshot *snapshot, troupe_joint joint)
+{
+	const struct view *view = view_of(snapshot->scene);
+	uint32_t i = joint.at && joint.at <= view->joint_places ? view->joint_of[joint.at - 1] : TROUPE_NONE;
+	return i < snapshot->joint_count && !memcmp(&snapshot->scene->joints[i].handle, &joint, sizeof joint)
+		       ? &snapshot->joints[i]
+		       : NULL;
+}

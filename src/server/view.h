@@ -1,0 +1,45 @@
+/* What a world consists of, as programs see it: struct troupe_scene, made of the scene and of its SDF. A view is
+ * immutable, has copies of all that it shows, and is counted: the last one who releases it frees it, on any thread. */
+#ifndef SERVER_VIEW_H
+#define SERVER_VIEW_H
+
+#include "scene/scene.h"
+
+#include <troupe/world.h>
+
+/* The caller has one count of it. `world` goes into handles. The primary's, between steps. */
+const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch);
+const struct troupe_scene *view_hold(const struct troupe_scene *view);
+
+/* Places in the scene that an index of the view's stands for. */
+uint32_t view_model_at(const struct troupe_scene *view, uint32_t model);
+uint32_t view_link_at(const struct troupe_scene *view, uint32_t link);
+uint32_t view_joint_at(const struct troupe_scene *view, uint32_t joint);
+/* The reverse; TROUPE_NONE: it is not shown. */
+uint32_t view_shape_of_geom(const struct troupe_scene *view, uint32_t geom);
+
+/* Models that snapshots and reports have: those that can move, and performers. */
+static inline bool view_moves(const struct scene_model *model)
+{
+	return !model->absent && (model->performer || model->body_count);
+}
+
+/* Handles. `born` is the low half of the model's id, which is never used again while 2^32 models are made. */
+static inline uint32_t view_born(const struct scene *scene, uint32_t model)
+{
+	return (uint32_t)scene->models[model].id;
+}
+static inline troupe_model view_model_handle(const struct scene *scene, uint32_t world, uint32_t model)
+{
+	return (troupe_model){model + 1, view_born(scene, model), world};
+}
+static inline troupe_link view_link_handle(const struct scene *scene, uint32_t world, uint32_t link)
+{
+	return (troupe_link){link + 1, view_born(scene, scene->links[link].model), world};
+}
+static inline troupe_joint view_joint_handle(const struct scene *scene, uint32_t world, uint32_t joint)
+{
+	return (troupe_joint){joint + 1, view_born(scene, scene->joints[joint].model), world};
+}
+
+#endif
