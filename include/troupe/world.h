@@ -153,7 +153,6 @@ struct troupe_model_state {
 	uint32_t secondary;        /* who simulates it; 0: nobody, or the single runner */
 	bool loaded;
 	bool asleep; /* at rest, and not stepped until something touches or commands it: see the manual page */
-	struct troupe_odometry odometry;
 };
 
 struct troupe_link_state {
@@ -185,6 +184,7 @@ struct troupe_snapshot {
 	const struct troupe_scene *scene;
 	uint32_t model_count, link_count, joint_count; /* scene->mover_count, moving_links, joint_count */
 	const struct troupe_model_state *models;       /* of scene->models[i] */
+	const struct troupe_odometry *odometry;        /* likewise; most models have none */
 	const struct troupe_link_state *links;         /* of scene->links[i] */
 	const struct troupe_joint_state *joints;       /* of scene->joints[i] */
 	uint32_t contact_count; /* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS; by shapes */
@@ -227,6 +227,9 @@ TROUPE_API troupe_joint troupe_find_world_joint(const struct troupe_server *serv
 /* False, and nothing is written: the handle is stale. */
 TROUPE_API bool troupe_get_model(
 	const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state);
+/* The same, also when the model has none. */
+TROUPE_API bool troupe_get_odometry(
+	const struct troupe_server *server, troupe_model model, struct troupe_odometry *ret_odometry);
 TROUPE_API bool troupe_get_link(
 	const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state);
 TROUPE_API bool troupe_get_joint(

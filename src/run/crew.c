@@ -407,7 +407,8 @@ static const struct troupe_error *who_is_lost(const struct team *team)
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
-	crew->watched_ns = clock_now_ns();
+	if (crew->watch.on_watch)
+		crew->watched_ns = clock_now_ns();
 	if (!crew->teams[0].world.threads)
 		run_alone(crew);
 	else if (crew->teams[0].first)

@@ -535,9 +535,9 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 	if (!primary->begin_ns)
 		primary->begin_ns = *ret_begin_ns;
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
-		primary->end_ns = clock_now_ns();
-		atomic_store(&primary->seen_steps, primary->lockstep.number);
-		atomic_store(&primary->seen_time_s, primary_time_s(primary));
+		primary->end_ns = *ret_begin_ns;
+		atomic_store_explicit(&primary->seen_steps, primary->lockstep.number, memory_order_relaxed);
+		atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
 		end(primary, TROUPE_OK);
 		return NULL;
 	}

@@ -26,7 +26,7 @@ struct frame {
 	struct rcu_head head;
 	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
 	struct observe_arrays arrays;
-	uint32_t model_room, link_room, joint_room, contact_room;
+	uint32_t model_room, odometry_room, link_room, joint_room, contact_room;
 };
 
 struct observe {
@@ -54,6 +54,7 @@ void observe_destroy(struct observe *observe)
 		struct observe_arrays *arrays = &observe->frames[i].arrays;
 		troupe_scene_release(observe->frames[i].snapshot.scene);
 		free(arrays->models);
+		free(arrays->odometry);
 		free(arrays->links);
 		free(arrays->joints);
 		free(arrays->contacts);
@@ -81,6 +82,7 @@ static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uin
 {
 	struct observe_arrays *a = &frame->arrays;
 	a->models = fit(a->models, &frame->model_room, scene->mover_count, sizeof *a->models);
+	a->odometry = fit(a->odometry, &frame->odometry_room, scene->mover_count, sizeof *a->odometry);
 	a->links = fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
 	a->joints = fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
 	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
@@ -109,6 +111,7 @@ struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const 
 		.link_count = scene->moving_links,
 		.joint_count = scene->joint_count,
 		.models = frame->arrays.models,
+		.odometry = frame->arrays.odometry,
 		.links = frame->arrays.links,
 		.joints = frame->arrays.joints,
 		.contacts = frame->arrays.contacts,

@@ -24,6 +24,7 @@ void observe_destroy(struct observe *observe);
 bool observe_wanted(const struct observe *observe);
 struct observe_arrays {
 	struct troupe_model_state *models;
+	struct troupe_odometry *odometry;
 	struct troupe_link_state *links;
 	struct troupe_joint_state *joints;
 	struct troupe_contact *contacts;

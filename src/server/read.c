@@ -27,7 +27,7 @@ static const struct body_state *body_of(const struct server_world *world, uint32
 	return &state_bodies(world->shared.state, b->model, false)[body - world->scene->models[b->model].body_first];
 }
 
-static struct troupe_odometry odometry_of(const struct server_world *world, uint32_t model)
+struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model)
 {
 	struct system_reckoning r;
 	struct system_drift drift;
@@ -54,8 +54,7 @@ void read_model(
 		.pose = pose_shown(pose),
 		.secondary = world_number(world, world->primary.plan.roster.now.model[model]),
 		.loaded = world->primary.plan.active[model],
-		.asleep = primary_rests(&world->primary, model),
-		.odometry = odometry_of(world, model)};
+		.asleep = primary_rests(&world->primary, model)};
 	if (m->body_count)
 		ret_state->twist = twist_at(body_of(world, m->body_first + m->frame_body), pose.p);
 }
@@ -161,6 +160,15 @@ bool troupe_get_model(const struct troupe_server *server, troupe_model model, st
 	uint32_t place = read_find_model(server, model, &world);
 	if (world)
 		read_model(world, place, world->scene->models[place].name, ret_state);
+	return world != NULL;
+}
+
+bool troupe_get_odometry(const struct troupe_server *server, troupe_model model, struct troupe_odometry *ret_odometry)
+{
+	struct server_world *world;
+	uint32_t place = read_find_model(server, model, &world);
+	if (world)
+		*ret_odometry = read_odometry(world, place);
 	return world != NULL;
 }
 

@@ -7,6 +7,7 @@
 /* name: what the state says of itself. model, link, joint: places in the scene. */
 void read_model(
 	const struct server_world *world, uint32_t model, const char *name, struct troupe_model_state *ret_state);
+struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model);
 void read_link(const struct server_world *world, uint32_t link, struct troupe_link_state *ret_state);
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state);
 

@@ -89,13 +89,17 @@ static void fill_parts(struct server_world *world, struct arena *arena, struct t
 {
 	const struct troupe_scene *view = world_view(world);
 	struct troupe_model_state *models = arena_array(arena, struct troupe_model_state, view->mover_count);
+	struct troupe_odometry *odometry = arena_array(arena, struct troupe_odometry, view->mover_count);
 	struct troupe_joint_state *joints = arena_array(arena, struct troupe_joint_state, view->joint_count);
-	for (uint32_t i = 0; i < view->mover_count; i++)
+	for (uint32_t i = 0; i < view->mover_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &models[i]);
+		odometry[i] = read_odometry(world, view_model_at(view, i));
+	}
 	for (uint32_t i = 0; i < view->joint_count; i++)
 		read_joint(world, view_joint_at(view, i), &joints[i]);
 	to->scene = view_hold(view);
 	to->models = models;
+	to->odometry = odometry;
 	to->joints = joints;
 }
 
@@ -238,8 +242,8 @@ static void add_model(const struct troupe_report_world *world, uint32_t model, s
 	add_numbers(out, ", \"pose\": [", pose, 7, "]");
 	add_numbers(out, ", \"twist\": [", twist, 6, "]");
 	text_add(out, ", \"asleep\": %s, \"id\": %" PRIu64, state->asleep ? "true" : "false", m->id);
-	if (state->odometry.given)
-		add_odometry(&state->odometry, out);
+	if (world->odometry[model].given)
+		add_odometry(&world->odometry[model], out);
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
 		if (!world->scene->joints[j].axis_count)
 			continue;

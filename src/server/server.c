@@ -223,8 +223,7 @@ static void on_merged(void *ctx, uint64_t steps)
 static void on_watch(void *ctx)
 {
 	struct troupe_server *server = ctx;
-	if (server->def.on_watch)
-		server->def.on_watch(server->def.ctx);
+	server->def.on_watch(server->def.ctx);
 }
 
 /* Between runs nobody else makes the snapshot of the present state. */
@@ -272,7 +271,7 @@ void troupe_server_snapshot(
 
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {on_watch, on_step, on_merged, server};
+	struct crew_watch watch = {server->def.on_watch ? on_watch : NULL, on_step, on_merged, server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,

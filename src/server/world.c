@@ -207,8 +207,10 @@ const struct troupe_scene *world_view(struct server_world *world)
 
 static void fill_parts(const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
 {
-	for (uint32_t i = 0; i < view->mover_count; i++)
+	for (uint32_t i = 0; i < view->mover_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
+		arrays->odometry[i] = read_odometry(world, view_model_at(view, i));
+	}
 	for (uint32_t i = 0; i < view->moving_links; i++)
 		read_link(world, view_link_at(view, i), &arrays->links[i]);
 	for (uint32_t i = 0; i < view->joint_count; i++)
