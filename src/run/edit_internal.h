@@ -46,6 +46,9 @@ void edit_pack_pose(struct text *out, const struct pose *pose);
 struct pose edit_unpack_pose(struct unpack *in);
 
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
+/* A model by its id, when there is one in the message (id > 0), else by its name. */
+troupe_status edit_find_by_id(
+	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error);
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
 
 #endif

@@ -33,7 +33,9 @@ enum command_kind {
 	COMMAND_SET_POSE_VECTOR,
 	COMMAND_SET_PHYSICS,
 	COMMAND_SET_PERFORMER,
-	COMMAND_RESET_MODEL, /* not Gazebo's */
+	COMMAND_RESET_MODEL,  /* not Gazebo's */
+	COMMAND_SET_VELOCITY, /* not Gazebo's */
+	COMMAND_WRENCH,
 };
 
 struct command {
