@@ -87,6 +87,9 @@ troupe_status edit_set_performer(struct edit *edit, const struct message *perfor
 troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
+troupe_status edit_set_joint(struct edit *edit, const struct message *joint, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_set_joint */
+
 /* message_entity_wrench: changes nothing. *ret_wrench: what acts on which body. TROUPE_ECOMMAND also for a model that
  * nobody will simulate in the coming step. */
 troupe_status edit_wrench(const struct edit *edit, const struct message *wrench, struct due_wrench *ret_wrench,

@@ -10,13 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* m/s and rad/s; as for what systems ask for: well below where the physics gives a model up as diverged. */
-#define SPEED_MAX 1e4
-
 /* --- who ---------------------------------------------------------------------------------------------------------- */
 
-/* done: what is to be done to it, for messages. */
-static troupe_status check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error)
+troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error)
 {
 	const struct scene_model *m = &edit->shared->scene->models[model];
 	if (m->actor)
@@ -27,7 +23,7 @@ static troupe_status check_moves(const struct edit *edit, uint32_t model, const 
 	return TROUPE_OK;
 }
 
-static troupe_status check_body(const struct scene *scene, uint32_t body, struct troupe_error *error)
+troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error)
 {
 	const struct scene_body *b = &scene->bodies[body];
 	if (b->tie)
@@ -62,15 +58,15 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 {
 	const struct scene_model *m = &scene->models[model];
 	double spin = vec3_length(twist->angular);
-	if (!(spin <= SPEED_MAX))
-		return fail(
-			error, TROUPE_ECOMMAND, "angular velocity of %g rad/s: expected at most %g", spin, SPEED_MAX);
+	if (!(spin <= EDIT_SPEED_MAX))
+		return fail(error, TROUPE_ECOMMAND, "angular velocity of %g rad/s: expected at most %g", spin,
+			EDIT_SPEED_MAX);
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		double speed = vec3_length(velocity_at(twist, frame, bodies[i].p));
-		troupe_status status = check_body(scene, m->body_first + i, error);
-		if (!status && !(speed <= SPEED_MAX))
+		troupe_status status = edit_check_body(scene, m->body_first + i, error);
+		if (!status && !(speed <= EDIT_SPEED_MAX))
 			status = fail(error, TROUPE_ECOMMAND, "link '%.100s' would move at %g m/s: expected at most %g",
-				scene->bodies[m->body_first + i].name, speed, SPEED_MAX);
+				scene->bodies[m->body_first + i].name, speed, EDIT_SPEED_MAX);
 		if (status)
 			return status;
 	}
@@ -88,7 +84,7 @@ troupe_status edit_set_velocity(
 	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_VELOCITY_ID],
 		message_string(message, MESSAGE_VELOCITY_NAME), &model, error);
 	if (!status)
-		status = check_moves(edit, model, "given a velocity", error);
+		status = edit_check_moves(edit, model, "given a velocity", error);
 	if (!status && !linear && !angular)
 		status = fail(error, TROUPE_ECOMMAND, "neither linear nor angular: expected one of them or both");
 	if (status)
@@ -138,7 +134,7 @@ static troupe_status find_link(
 	snprintf(name, sizeof name, "%.*s", (int)(rest - scoped), scoped);
 	troupe_status status = edit_find(edit, name, &model, error);
 	if (!status)
-		status = check_moves(edit, model, "pushed", error);
+		status = edit_check_moves(edit, model, "pushed", error);
 	if (status)
 		return status;
 	*ret_link = scene_find_link(edit->shared->scene, model, scoped);
@@ -160,7 +156,7 @@ static troupe_status find_target(
 		return fail(error, TROUPE_ECOMMAND, "type %g: a force acts on links: expected MODEL or LINK", type);
 	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_WRENCH_ID], name, &model, error);
 	if (!status)
-		status = check_moves(edit, model, "pushed", error);
+		status = edit_check_moves(edit, model, "pushed", error);
 	if (!status)
 		*ret_link = canonical_link(edit->shared->scene, model);
 	return status;
@@ -173,7 +169,7 @@ troupe_status edit_wrench(const struct edit *edit, const struct message *message
 	uint32_t link;
 	troupe_status status = find_target(edit, message, &link, error);
 	if (!status)
-		status = check_body(scene, scene->links[link].body, error);
+		status = edit_check_body(scene, scene->links[link].body, error);
 	if (status)
 		return status;
 	const struct scene_model *model = &scene->models[scene->links[link].model];

@@ -370,6 +370,8 @@ static troupe_status obey(
 		return reset_model(primary, message, note, error);
 	case COMMAND_SET_VELOCITY:
 		return edit_set_velocity(edit, message, note, error);
+	case COMMAND_SET_JOINT:
+		return edit_set_joint(edit, message, note, error);
 	case COMMAND_WRENCH:
 		return push(primary, message, note, error);
 	case COMMAND_SYSTEM:

@@ -35,6 +35,7 @@ enum command_kind {
 	COMMAND_SET_PERFORMER,
 	COMMAND_RESET_MODEL,  /* not Gazebo's */
 	COMMAND_SET_VELOCITY, /* not Gazebo's */
+	COMMAND_SET_JOINT,    /* not Gazebo's */
 	COMMAND_WRENCH,
 };
 
