@@ -19,6 +19,8 @@
  * push back on its leader). */
 #include "physics/internal.h"
 
+#include "scene/axis.h"
+
 #include <string.h>
 
 enum {
@@ -71,7 +73,8 @@ static double mobility_of(const struct physics *physics, const struct coupling *
 		const struct scene_body *b = &physics->scene->bodies[coupling->body[i]];
 		if (b->kinematic)
 			continue;
-		struct vec3 a = quat_rotate(quat_conj(body_now(physics, coupling->body[i])->q), coupling->angular[i]);
+		struct vec3 a = quat_rotate(
+			quat_conj(state_body(physics->state, coupling->body[i], false)->q), coupling->angular[i]);
 		/* a . I^-1 a, by the adjugate */
 		double cxx = b->iyy * b->izz - b->iyz * b->iyz, cxy = b->ixz * b->iyz - b->ixy * b->izz;
 		double cxz = b->ixy * b->iyz - b->ixz * b->iyy, cyy = b->ixx * b->izz - b->ixz * b->ixz;
@@ -122,8 +125,8 @@ static void collect_thread(struct physics *physics, uint32_t index, dJointID id,
 	struct coupling *coupling = begin(physics, index, 0);
 	double lead = 1 / joint->sdf->thread_pitch;
 	struct axis_rate slide, turn;
-	axis_sliding(physics, joint, &slide);
-	axis_turning(physics, joint, 0, &turn);
+	scene_axis_sliding(physics->state, joint, false, &slide);
+	scene_axis_turning(physics->state, joint, 0, false, &turn);
 	add_rate(coupling, joint, &slide, 1);
 	add_rate(coupling, joint, &turn, -lead);
 	finish(physics, coupling, dJointGetPistonPosition(id) - lead * position_of(physics, index, 0), SLIDE_BACK_MAX,
@@ -137,7 +140,8 @@ static void collect_gears(struct physics *physics, uint32_t index, double dt)
 	struct coupling *coupling = begin(physics, index, 0);
 	const struct vec3 none = {0, 0, 0};
 	double ratio = joint->sdf->gearbox_ratio;
-	struct vec3 input = axis_direction(physics, joint, 0), output = axis_direction(physics, joint, 1);
+	struct vec3 input = scene_axis_direction(physics->state, joint, 0, false);
+	struct vec3 output = scene_axis_direction(physics->state, joint, 1, false);
 	add_body(coupling, joint->parent, none, input, ratio);
 	add_body(coupling, joint->child, none, output, 1);
 	add_body(coupling, joint->reference, none, input, -ratio);
@@ -153,8 +157,8 @@ static void collect_mimic(struct physics *physics, uint32_t index, uint32_t axis
 	const struct scene_joint *leader = &physics->scene->joints[mimic->joint];
 	struct coupling *coupling = begin(physics, index, which);
 	struct axis_rate own, leading;
-	axis_rate_of(physics, joint, axis, &own);
-	axis_rate_of(physics, leader, mimic->axis, &leading);
+	scene_axis_rate_of(physics->state, joint, axis, false, &own);
+	scene_axis_rate_of(physics->state, leader, mimic->axis, false, &leading);
 	add_rate(coupling, joint, &own, 1);
 	add_rate(coupling, leader, &leading, -mimic->multiplier);
 	double wanted = mimic->multiplier * (position_of(physics, mimic->joint, mimic->axis) - mimic->reference) +

@@ -48,11 +48,6 @@ struct axis_setting { /* NaN: not set yet */
 	double low, high, stop_erp, stop_cfm;
 };
 
-/* The rate of an axis: the sum over child (0) and parent (1) of linear . v + angular . w. */
-struct axis_rate {
-	struct vec3 linear[2], angular[2];
-};
-
 enum { COUPLING_BODIES_MAX = 4 };
 
 /* A linear function of the velocities of some bodies, to be led to `target`; see couple.c. */
@@ -312,22 +307,6 @@ void sleep_update(struct physics *physics, const struct physics_pair *pairs, uin
 /* Counts a still step of state k+1, or begins again. */
 void sleep_count(struct physics *physics, struct instance *instance, double dt);
 void sleep_end_step(struct physics *physics);
-
-/* axis.c */
-static inline const struct body_state *body_now(const struct physics *physics, uint32_t body)
-{
-	const struct scene_body *b = &physics->scene->bodies[body];
-	return &state_bodies(physics->state, b->model, false)[body - physics->scene->models[b->model].body_first];
-}
-
-/* Of state k, in the world. */
-struct vec3 axis_direction(const struct physics *physics, const struct scene_joint *joint, uint32_t axis);
-void axis_turning(const struct physics *physics, const struct scene_joint *joint, uint32_t axis, struct axis_rate *ret);
-void axis_sliding(const struct physics *physics, const struct scene_joint *joint, struct axis_rate *ret);
-/* Whichever of the two its position counts. */
-void axis_rate_of(const struct physics *physics, const struct scene_joint *joint, uint32_t axis, struct axis_rate *ret);
-/* rad/s or m/s in state k. */
-double axis_rate_now(const struct physics *physics, const struct scene_joint *joint, uint32_t axis);
 
 /* couple.c */
 /* Lists what the joint couples in this step; bodies hold state k. */

@@ -29,6 +29,8 @@
  * coupling and has no joint of ODE's. A mimic is a coupling between two axes; see couple.c. */
 #include "physics/internal.h"
 
+#include "scene/axis.h"
+
 #include <float.h>
 
 /* What sdf.h gives a stop of which the file says nothing. */
@@ -426,8 +428,7 @@ static double coming_rate(const struct moment *m)
 	if (!follows(m))
 		return m->rate;
 	const struct scene_mimic *mimic = &joint_of(m)->mimic[m->axis];
-	const struct scene_joint *leader = &m->physics->scene->joints[mimic->joint];
-	double led = mimic->multiplier * axis_rate_now(m->physics, leader, mimic->axis);
+	double led = mimic->multiplier * scene_axis_rate(m->physics->state, mimic->joint, mimic->axis, false);
 	return fabs(led) > fabs(m->rate) ? led : m->rate;
 }
 
@@ -495,7 +496,7 @@ static bool may_reach_stop(const struct moment *m)
 	if (joint_of(m)->kind == SDF_PRISMATIC)
 		return true;
 	for (uint32_t i = 0; i < 2; i++)
-		speed += bodies[i] == SCENE_NONE ? 0 : vec3_length(body_now(m->physics, bodies[i])->w);
+		speed += bodies[i] == SCENE_NONE ? 0 : vec3_length(state_body(m->physics->state, bodies[i], false)->w);
 	return fmin(m->position - axis->lower, axis->upper - m->position) <=
 	       speed * m->dt * (1 + STOP_NEAR) + STOP_NEAR;
 }
@@ -553,7 +554,7 @@ void joint_control(struct physics *physics, uint32_t index, dJointID id, struct 
 			.position = state_joint(physics->state, index, false)->position[a],
 			.dt = dt};
 		if (is_passive(axis) || isfinite(axis->velocity) || may_reach_stop(&moment))
-			moment.rate = axis_rate_now(physics, joint, a);
+			moment.rate = scene_axis_rate(physics->state, index, a, false);
 		drive(&moment, &setting->axis[a]);
 	}
 	if (physics->collects && scene_joint_couplings(joint))
@@ -585,7 +586,7 @@ static double far_turn(const struct physics *physics, const struct scene_joint *
 	if (!far)
 		return 0;
 	struct vec3 spin = vec3_sub(spin_of(physics, bodies[0]), spin_of(physics, bodies[1]));
-	double turn = vec3_dot(axis_direction(physics, joint, axis), spin) * physics->owner->dt;
+	double turn = vec3_dot(scene_axis_direction(physics->state, joint, axis, false), spin) * physics->owner->dt;
 	return isfinite(turn) ? turn : 0;
 }
 

@@ -77,8 +77,7 @@ static void leave(struct edit *edit, uint32_t model)
 	edit->removed++;
 }
 
-/* A model by its id, when there is one in the message (id > 0), else by its name. */
-static troupe_status find_model(
+troupe_status edit_find_by_id(
 	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
@@ -104,7 +103,7 @@ static troupe_status entity_of(const struct edit *edit, const struct message *en
 	double type = entity->value[MESSAGE_ENTITY_TYPE];
 	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL && type != MESSAGE_ENTITY_TYPE_ACTOR)
 		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be %s: expected MODEL", type, done);
-	return find_model(
+	return edit_find_by_id(
 		edit, entity->value[MESSAGE_ENTITY_ID], message_string(entity, MESSAGE_ENTITY_NAME), ret_model, error);
 }
 
@@ -192,7 +191,7 @@ static troupe_status check_pose(const struct edit *edit, const struct message *m
 	struct pose *ret_pose, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	troupe_status status = find_model(
+	troupe_status status = edit_find_by_id(
 		edit, message->value[MESSAGE_POSE_ID], message_string(message, MESSAGE_POSE_NAME), ret_model, error);
 	if (!status)
 		status = message_pose_of(message, MESSAGE_POSE_POSE, ret_pose, error);

@@ -76,6 +76,8 @@ troupe_status edit_set_pose(struct edit *edit, const struct message *pose, char 
 	struct troupe_error *error); /* message_pose; velocities stay as they are */
 troupe_status edit_set_poses(struct edit *edit, const struct message *poses, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_pose_v */
+troupe_status edit_set_velocity(struct edit *edit, const struct message *velocity, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_set_velocity; of two vectors, the one that is not given stays */
 troupe_status edit_set_physics(struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_physics; the real-time factor is the caller's to see to */
 troupe_status edit_set_performer(struct edit *edit, const struct message *performer, char note[EDIT_NOTE_BYTES],
@@ -84,6 +86,14 @@ troupe_status edit_set_performer(struct edit *edit, const struct message *perfor
 /* message_entity: the model as its file or its creation had it, as a reset of the world would have it; what the others
  * do to it is another thing. *ret_model: whose commands of this step are undone. */
 troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
+troupe_status edit_set_joint(struct edit *edit, const struct message *joint, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error); /* message_set_joint */
+
+/* message_entity_wrench: changes nothing. *ret_wrench: what acts on which body. TROUPE_ECOMMAND also for a model that
+ * nobody will simulate in the coming step. */
+troupe_status edit_wrench(const struct edit *edit, const struct message *wrench, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
 /* Back to the models of the file as they stand there: the caller then resets state and plan. Time step and gravity

@@ -6,6 +6,10 @@
 
 #define EDIT_GRAVITY_MAX 1e6 /* m/s^2 */
 
+/* m/s and rad/s that a command may ask for: as for what systems ask for, well below where the physics gives a model up
+ * as diverged. */
+#define EDIT_SPEED_MAX 1e4
+
 /* What a created model was made from: enough to make it again. All of it is owned. */
 struct edit_source {
 	char *text, *path, *name; /* path: for messages and relative names. name: "" for the text's own */
@@ -47,6 +51,13 @@ void edit_pack_pose(struct text *out, const struct pose *pose);
 struct pose edit_unpack_pose(struct unpack *in);
 
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
+/* A model by its id, when there is one in the message (id > 0), else by its name. */
+troupe_status edit_find_by_id(
+	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error);
+/* Whether the model is one that moves; done: what is to be done to it, for messages. */
+troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error);
+/* Whether forces move the body. */
+troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error);
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
 
 #endif

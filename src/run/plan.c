@@ -236,13 +236,19 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 	}
 }
 
+/* Whether the level is loaded in the coming step. */
+static bool is_needed(const struct plan *plan, uint32_t level)
+{
+	return plan->shared->tracker.near_count[level] > 0;
+}
+
 static void update_levels(struct plan *plan)
 {
 	if (!plan->levels_dirty)
 		return;
 	plan->levels_dirty = false;
 	for (uint32_t l = 0; l < plan->scene->level_count; l++) {
-		bool loaded = plan->shared->tracker.near_count[l] > 0;
+		bool loaded = is_needed(plan, l);
 		if (loaded != plan->loaded[l])
 			set_loaded(plan, l, loaded);
 	}
@@ -273,9 +279,17 @@ static bool must_stay(struct plan *plan, uint32_t model)
 			return true;
 	}
 	for (uint32_t l = 0; l < plan->scene->level_count; l++)
-		if (plan->loaded[l] && aabb_overlap(box, &plan->scene->levels[l].box))
+		if (is_needed(plan, l) && aabb_overlap(box, &plan->scene->levels[l].box))
 			return true;
 	return false;
+}
+
+bool plan_simulates(struct plan *plan, uint32_t model)
+{
+	uint32_t level = plan->scene->models[model].level;
+	if (plan->is_mover[model] || (level != SCENE_NONE && is_needed(plan, level)))
+		return true;
+	return plan->active[model] && must_stay(plan, model);
 }
 
 static void update_strays(struct plan *plan)
@@ -646,6 +660,12 @@ void plan_placed(struct plan *plan, uint32_t model)
 	}
 	touch_moved(&shared->touch, model);
 	plan_strayed(plan, model);
+}
+
+void plan_pushed(struct plan *plan, uint32_t model)
+{
+	wake(plan, model);
+	plan->woken = true;
 }
 
 void plan_performer(struct plan *plan, uint32_t model)

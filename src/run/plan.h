@@ -104,6 +104,8 @@ void plan_add(struct plan *plan, uint32_t model);
 void plan_remove(struct plan *plan, uint32_t model);
 /* It was put elsewhere: state k and, of a static one, the scene say where. */
 void plan_placed(struct plan *plan, uint32_t model);
+/* State k was written: it moves otherwise from now on. */
+void plan_pushed(struct plan *plan, uint32_t model);
 /* The scene says otherwise whether it is a performer, or of what size. */
 void plan_performer(struct plan *plan, uint32_t model);
 /* Nobody is at rest any more. */
@@ -120,6 +122,8 @@ bool plan_unpack(struct plan *plan, struct unpack *in);
 /* Whether costs are to be measured in step k. */
 bool plan_measures(const struct plan *plan, uint64_t k);
 
+/* Whether a secondary will simulate the model in step k, if no further command changes that. Before plan_step(). */
+bool plan_simulates(struct plan *plan, uint32_t model);
 /* Decides step k. */
 void plan_step(struct plan *plan, uint64_t k);
 

@@ -41,6 +41,8 @@ void primary_fini(struct primary *primary)
 	schedule_fini(&primary->schedule);
 	vec_free(&primary->commands);
 	vec_free(&primary->due);
+	vec_free(&primary->pushes);
+	vec_free(&primary->wrenches);
 	free(primary->runners);
 }
 
@@ -121,6 +123,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 			touch_moved(&shared->touch, acks[i]->moved.at[m]);
 		}
 	}
+	primary->wrenches.count = 0;
 	primary->moving_steps++;
 	primary->even_steps++;
 	bool last = primary->multi_steps && !--primary->multi_steps;
@@ -253,7 +256,7 @@ static void control_world(struct primary *primary, const struct message *message
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
 		primary->step.state_changed = true;
-		primary->due.count = 0; /* commands before it in this step are undone, too */
+		primary->due.count = primary->wrenches.count = 0; /* commands before it in this step are undone, too */
 	}
 	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_TIME))
 		reset_time(primary);
@@ -278,6 +281,20 @@ static troupe_status set_physics(
 	return status;
 }
 
+static uint32_t model_of(const struct primary *primary, const struct due_wrench *wrench)
+{
+	return primary->shared->scene->bodies[wrench->body].model;
+}
+
+static void forget_wrenches(struct primary *primary, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < primary->wrenches.count; i++)
+		if (model_of(primary, &primary->wrenches.at[i]) != model)
+			primary->wrenches.at[kept++] = primary->wrenches.at[i];
+	primary->wrenches.count = kept;
+}
+
 /* Commands to it that came before in this step are undone, too. */
 static troupe_status reset_model(
 	struct primary *primary, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
@@ -290,7 +307,20 @@ static troupe_status reset_model(
 		if (primary->due.at[i].to.model != model)
 			primary->due.at[kept++] = primary->due.at[i];
 	primary->due.count = kept;
+	forget_wrenches(primary, model);
 	return TROUPE_OK;
+}
+
+static troupe_status push(
+	struct primary *primary, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct due_wrench wrench;
+	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
+	if (!status && primary->paused)
+		return fail(error, TROUPE_ECOMMAND, "the world is paused: a force acts in one step that is not");
+	if (!status)
+		vec_push(&primary->wrenches, wrench);
+	return status;
 }
 
 /* To each listener that can take it: a list of Actuators may be for some of them only. On failure: to none. */
@@ -338,6 +368,12 @@ static troupe_status obey(
 		return edit_set_performer(edit, message, note, error);
 	case COMMAND_RESET_MODEL:
 		return reset_model(primary, message, note, error);
+	case COMMAND_SET_VELOCITY:
+		return edit_set_velocity(edit, message, note, error);
+	case COMMAND_SET_JOINT:
+		return edit_set_joint(edit, message, note, error);
+	case COMMAND_WRENCH:
+		return push(primary, message, note, error);
 	case COMMAND_SYSTEM:
 	case COMMAND_TEXT:
 		status = command_parse_late(primary->shared->systems, command, error);
@@ -378,6 +414,31 @@ static void drop_unheard(struct primary *primary)
 		if (!primary->shared->scene->models[primary->due.at[i].to.model].absent)
 			primary->due.at[kept++] = primary->due.at[i];
 	primary->due.count = kept;
+}
+
+/* Removed models hear no more of them; nor does anybody in a paused step. */
+static void deal_wrenches(struct primary *primary)
+{
+	struct plan *plan = &primary->plan;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < primary->wrenches.count; i++)
+		if (!primary->shared->scene->models[model_of(primary, &primary->wrenches.at[i])].absent)
+			primary->wrenches.at[kept++] = primary->wrenches.at[i];
+	primary->wrenches.count = kept;
+	for (uint32_t s = 0; s < primary->options.secondaries; s++)
+		plan->parts[s].wrench_count = 0;
+	if (!kept || primary->paused)
+		return;
+	primary->pushes.count = 0;
+	(void)vec_append(&primary->pushes, kept);
+	struct due_wrench *at = primary->pushes.at;
+	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
+		plan->parts[s].wrenches = at;
+		for (uint32_t i = 0; i < kept; i++)
+			if (plan->roster.now.model[model_of(primary, &primary->wrenches.at[i])] == s + 1)
+				*at++ = primary->wrenches.at[i];
+		plan->parts[s].wrench_count = (uint32_t)(at - plan->parts[s].wrenches);
+	}
 }
 
 /* Commands go to the secondary that simulates the model; of a model that nobody simulates, the primary sees to them. */
@@ -495,6 +556,7 @@ static const struct step *decide(struct primary *primary)
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
+	deal_wrenches(primary);
 	tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
@@ -589,6 +651,46 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	}
 }
 
+static void pack_vector(struct vec3 v, struct text *out)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static struct vec3 unpack_vector(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static void pack_wrenches(const struct primary *primary, struct text *out)
+{
+	pack_u64(out, primary->wrenches.count);
+	for (uint32_t i = 0; i < primary->wrenches.count; i++) {
+		pack_u64(out, primary->wrenches.at[i].body);
+		pack_vector(primary->wrenches.at[i].force, out);
+		pack_vector(primary->wrenches.at[i].torque, out);
+	}
+}
+
+/* States of earlier versions end before it. */
+static void unpack_wrenches(struct primary *primary, struct unpack *in)
+{
+	uint64_t count = in->at < in->end ? unpack_u64(in) : 0;
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct due_wrench wrench = {.body = unpack_count(in, UINT32_MAX)};
+		wrench.force = unpack_vector(in);
+		wrench.torque = unpack_vector(in);
+		in->bad = in->bad || !due_wrench_sane(primary->shared->scene, &wrench);
+		if (!in->bad)
+			vec_push(&primary->wrenches, wrench);
+	}
+}
+
 void primary_pack(struct primary *primary, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with it */
@@ -608,6 +710,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	plan_pack(&primary->plan, out);
 	schedule_pack(&primary->schedule, primary->shared->systems, primary->shared->scene, out);
 	pack_rest(primary, out);
+	pack_wrenches(primary, out);
 }
 
 static bool within(double value, double max)
@@ -656,6 +759,9 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	unpack_rest(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
+	unpack_wrenches(primary, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
 	primary->lockstep.number = number;
 	schedule_open(&primary->schedule, number);
 	if (primary_hash(primary) != hash)

@@ -52,6 +52,7 @@ struct primary {
 	struct step step;                 /* the one that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
+	VEC(struct due_wrench) pushes;    /* by secondary */
 	VEC(struct command) taken;        /* of this step: they own what `due` points to */
 
 	/* state */
@@ -62,6 +63,9 @@ struct primary {
 	bool paused;
 	uint64_t multi_steps; /* to take before pausing again; 0: it runs on */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
+	/* That act in the next step that is not paused, in the order given. Those of a step that was given up act when
+	 * it is taken again. */
+	VEC(struct due_wrench) wrenches;
 
 	uint64_t share_rounds; /* steps so far that were shared */
 	bool repeats;          /* the last step was given up, and the next is that one again */

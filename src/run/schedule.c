@@ -25,6 +25,9 @@ static const struct {
 	{"set_physics", COMMAND_SET_PHYSICS, &message_physics},
 	{"level/set_performer", COMMAND_SET_PERFORMER, &message_set_performer},
 	{"reset_model", COMMAND_RESET_MODEL, &message_entity},
+	{"set_velocity", COMMAND_SET_VELOCITY, &message_set_velocity},
+	{"set_joint", COMMAND_SET_JOINT, &message_set_joint},
+	{"wrench", COMMAND_WRENCH, &message_entity_wrench},
 };
 
 /* What follows "/world/NAME/"; NULL when the topic is not this world's. */

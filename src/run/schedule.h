@@ -33,7 +33,10 @@ enum command_kind {
 	COMMAND_SET_POSE_VECTOR,
 	COMMAND_SET_PHYSICS,
 	COMMAND_SET_PERFORMER,
-	COMMAND_RESET_MODEL, /* not Gazebo's */
+	COMMAND_RESET_MODEL,  /* not Gazebo's */
+	COMMAND_SET_VELOCITY, /* not Gazebo's */
+	COMMAND_SET_JOINT,    /* not Gazebo's */
+	COMMAND_WRENCH,
 };
 
 /* Whom a command given by handle is for: what that means is looked up when its step comes. */

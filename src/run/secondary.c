@@ -240,6 +240,32 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 	}
 }
 
+/* On top of what the systems ask for. */
+static void push(struct secondary *secondary, const struct step_part *part)
+{
+	const struct shared *shared = secondary->shared;
+	for (uint32_t i = 0; i < part->wrench_count; i++) {
+		const struct due_wrench *wrench = &part->wrenches[i];
+		struct body_control *control = control_body(&shared->control, shared->scene, wrench->body);
+		control->force = vec3_add(control->force, wrench->force);
+		control->torque = vec3_add(control->torque, wrench->torque);
+	}
+	for (uint32_t i = 0; i < part->wrench_count; i++) {
+		uint32_t model = shared->scene->bodies[part->wrenches[i].body].model;
+		if (control_acts(&shared->control, shared->scene, model))
+			physics_disturb(secondary->physics, model);
+	}
+}
+
+/* Nobody looks at the control of a model without systems before the next step, and another secondary may simulate the
+ * model then. */
+static void let_go(struct secondary *secondary, const struct step_part *part)
+{
+	const struct shared *shared = secondary->shared;
+	for (uint32_t i = 0; i < part->wrench_count; i++)
+		control_clear(&shared->control, shared->scene, shared->scene->bodies[part->wrenches[i].body].model);
+}
+
 /* The systems of a model that sleeps may change their own words all the same; then the rest of state k goes with them.
  */
 static bool post_update_asleep(struct secondary *secondary, uint32_t model, const struct system_step *step)
@@ -285,13 +311,14 @@ bool secondary_strayed(const struct shared *shared, uint32_t model)
 						  state_model_pose(shared->state, model, true).p);
 }
 
-static troupe_status update(struct secondary *secondary, const struct step *step, const struct step_part *part)
+static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
 	pre_update(secondary, &system_step);
+	push(secondary, part);
 	bool shares = step->share && secondary->mates;
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
@@ -303,6 +330,13 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 	if (shares)
 		help_others(secondary);
 	return TROUPE_OK;
+}
+
+static troupe_status update(struct secondary *secondary, const struct step *step, const struct step_part *part)
+{
+	troupe_status status = simulate(secondary, step, part);
+	let_go(secondary, part);
+	return status;
 }
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */

@@ -29,12 +29,32 @@ struct due_command { /* for a model's system */
 	struct message message; /* the command's own: alive until the step is over */
 };
 
+#define DUE_WRENCH_MAX 1e9 /* N or N m: each component */
+
+struct due_wrench { /* acts on a body during the step, in the world's axes */
+	uint32_t body;
+	struct vec3 force, torque; /* N at its centre of mass, N m */
+};
+
+/* Of one that came from outside: it names a body that is there, and is within its bounds. */
+static inline bool due_wrench_sane(const struct scene *scene, const struct due_wrench *wrench)
+{
+	if (wrench->body >= scene->body_count || scene->bodies[wrench->body].model >= scene->model_count)
+		return false;
+	const struct scene_model *model = &scene->models[scene->bodies[wrench->body].model];
+	return model->id && !model->absent && wrench->body >= model->body_first &&
+	       wrench->body - model->body_first < model->body_count && vec3_within(wrench->force, DUE_WRENCH_MAX) &&
+	       vec3_within(wrench->torque, DUE_WRENCH_MAX);
+}
+
 /* What concerns one secondary alone. */
 struct step_part {
 	const struct physics_pair *pairs; /* of models that it simulates; by (a, b) */
 	uint32_t pair_count;
 	const struct due_command *commands; /* in the order given */
 	uint32_t command_count;
+	const struct due_wrench *wrenches; /* on bodies of models that it simulates, in the order given */
+	uint32_t wrench_count;             /* 0 in a paused step */
 	bool roused; /* it had no part in the step before: what it knows of the world may be old */
 };
 

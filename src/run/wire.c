@@ -278,6 +278,26 @@ static uint32_t encode_commands(struct wire *wire, const struct step_part *part,
 	return WIRE_COMMANDS;
 }
 
+static void encode_vector(struct vec3 v, struct text *out)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
+{
+	if (!part->wrench_count)
+		return 0;
+	pack_var(out, part->wrench_count);
+	for (uint32_t i = 0; i < part->wrench_count; i++) {
+		pack_var(out, part->wrenches[i].body);
+		encode_vector(part->wrenches[i].force, out);
+		encode_vector(part->wrenches[i].torque, out);
+	}
+	return WIRE_WRENCHES;
+}
+
 static uint32_t plain_flags(const struct wire *wire, const struct peer *peer, const struct step *step)
 {
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
@@ -311,6 +331,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	flags |= encode_pairs(peer, &step->parts[secondary], out);
 	flags |= encode_ghosts(wire, secondary, out);
 	flags |= encode_commands(wire, &step->parts[secondary], out);
+	flags |= encode_wrenches(&step->parts[secondary], out);
 	out->at[begin] = (char)(flags & 0xff);
 	out->at[begin + 1] = (char)(flags >> 8);
 	wire->counts.step_bytes += out->count - begin;

@@ -23,6 +23,7 @@ struct wire_copy {
 	VEC(struct change) changes;
 	VEC(struct physics_pair) pairs, pairs_next;
 	VEC(struct due_command) commands;
+	VEC(struct due_wrench) wrenches;
 	VEC(uint32_t) moved;        /* in the step that was acknowledged: now is not advanced yet */
 	VEC(uint32_t) told;         /* what the primary was told last */
 	struct physics_stats stats; /* likewise */
@@ -81,6 +82,7 @@ void wire_copy_destroy(struct wire_copy *copy)
 	vec_free(&copy->pairs);
 	vec_free(&copy->pairs_next);
 	vec_free(&copy->commands);
+	vec_free(&copy->wrenches);
 	vec_free(&copy->moved);
 	vec_free(&copy->told);
 	vec_free(&copy->scratch);
@@ -371,6 +373,35 @@ static troupe_status decode_commands(struct wire_copy *copy, struct unpack *in, 
 	return TROUPE_OK;
 }
 
+static struct vec3 decode_vector(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static troupe_status decode_wrenches(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
+{
+	const struct scene *scene = copy->shared->scene;
+	uint64_t count = unpack_var(in);
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct due_wrench wrench = {.body = unpack_var_count(in, UINT32_MAX)};
+		wrench.force = decode_vector(in);
+		wrench.torque = decode_vector(in);
+		if (in->bad)
+			break;
+		if (!due_wrench_sane(scene, &wrench) || copy->step.paused)
+			return bad(error,
+				"a force on a body that is not there, or beyond its bounds, or in a paused step");
+		if (!is_own(copy, scene->bodies[wrench.body].model))
+			return bad(error, "a force on a body that it does not simulate");
+		vec_push(&copy->wrenches, wrench);
+	}
+	return TROUPE_OK;
+}
+
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
 static troupe_status decode_head(
@@ -412,6 +443,7 @@ static troupe_status decode_parts(struct wire_copy *copy, uint32_t flags, struct
 		{WIRE_PAIRS, decode_pairs},
 		{WIRE_GHOSTS, decode_ghosts},
 		{WIRE_COMMANDS, decode_commands},
+		{WIRE_WRENCHES, decode_wrenches},
 	};
 	troupe_status status = TROUPE_OK;
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !status && !in->bad; i++)
@@ -442,7 +474,7 @@ troupe_status wire_decode_step(void *ctx, uint32_t secondary, const char *bytes,
 	(void)secondary;
 	advance(copy);
 	free_commands(copy);
-	copy->changes.count = 0;
+	copy->changes.count = copy->wrenches.count = 0;
 	copy->steps++;
 	troupe_status status = decode_head(copy, &in, &flags, &why);
 	if (!status)
@@ -454,7 +486,9 @@ troupe_status wire_decode_step(void *ctx, uint32_t secondary, const char *bytes,
 	*part = (struct step_part){.pairs = copy->pairs.at,
 		.pair_count = copy->pairs.count,
 		.commands = copy->commands.at,
-		.command_count = copy->commands.count};
+		.command_count = copy->commands.count,
+		.wrenches = copy->wrenches.at,
+		.wrench_count = copy->wrenches.count};
 	copy->step.statics = copy->statics;
 	copy->step.changes = copy->changes.at;
 	copy->step.change_count = copy->changes.count;

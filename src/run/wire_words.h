@@ -18,7 +18,8 @@ enum {
 	WIRE_COMMANDS = 512,
 	WIRE_GHOSTS = 1024,
 	WIRE_MEASURE = 2048, /* the ack says what each model costs */
-	WIRE_FLAGS = 4095,
+	WIRE_WRENCHES = 4096,
+	WIRE_FLAGS = 8191,
 };
 
 /* What a secondary is told about one model or level. */

@@ -90,6 +90,12 @@ static inline struct body_state *state_bodies(const struct state *state, uint32_
 	return (struct body_state *)(void *)state_words(state, model, next);
 }
 
+static inline struct body_state *state_body(const struct state *state, uint32_t body, bool next)
+{
+	uint32_t model = state->scene->bodies[body].model;
+	return &state_bodies(state, model, next)[body - state->scene->models[model].body_first];
+}
+
 static inline struct joint_state *state_joint(const struct state *state, uint32_t joint, bool next)
 {
 	uint64_t *words = state_words(state, state->scene->joints[joint].model, next);

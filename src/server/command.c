@@ -206,3 +206,12 @@ troupe_status troupe_command_pose(struct troupe_server *server, const struct tro
 	return give_to_service(server, when, model, "set_pose", MESSAGE_POSE_ID, MESSAGE_POSE_POSE, numbers,
 		MESSAGE_POSE_SLOTS, ret_step, error);
 }
+
+troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
+	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
+{
+	const double numbers[6] = {twist->linear.x, twist->linear.y, twist->linear.z, twist->angular.x,
+		twist->angular.y, twist->angular.z};
+	return give_to_service(server, when, model, "set_velocity", MESSAGE_VELOCITY_ID, MESSAGE_VELOCITY_LINEAR,
+		numbers, 6, ret_step, error);
+}

@@ -2,6 +2,7 @@
  * place may have been given up, or have another model by now. */
 #include "server/read.h"
 
+#include "scene/axis.h"
 #include "server/view.h"
 
 static struct troupe_vec3 shown(struct vec3 v)
@@ -72,6 +73,8 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 {
 	const struct joint_state *state = state_joint(world->shared.state, joint, false);
 	*ret_state = (struct troupe_joint_state){.position = {state->position[0], state->position[1]}};
+	for (uint32_t a = 0; a < world->scene->joints[joint].axis_count; a++)
+		ret_state->velocity[a] = scene_axis_rate(world->shared.state, joint, a, false);
 }
 
 /* --- handles ------------------------------------------------------------------------------------------------------ */

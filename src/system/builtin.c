@@ -104,40 +104,6 @@ double builtin_joint_position(const struct system_step *step, uint32_t joint)
 	return state_joint(step->state, joint, false)->position[0];
 }
 
-static struct body_state body_now(const struct state *state, uint32_t body)
-{
-	if (body == SCENE_NONE)
-		return (struct body_state){.q = QUAT_IDENTITY};
-	uint32_t model = state->scene->bodies[body].model;
-	return state_bodies(state, model, false)[body - state->scene->models[model].body_first];
-}
-
-/* Where a vector or point of the reference pose has gone with a body. */
-static struct vec3 turned(const struct state *state, uint32_t body, struct vec3 v)
-{
-	if (body == SCENE_NONE)
-		return v;
-	struct quat turn = quat_mul(body_now(state, body).q, quat_conj(state->scene->bodies[body].reference.q));
-	return quat_rotate(turn, v);
-}
-
-static struct vec3 velocity_at(const struct body_state *body, struct vec3 point)
-{
-	return vec3_add(body->v, vec3_cross(body->w, vec3_sub(point, body->p)));
-}
-
-double builtin_joint_velocity(const struct system_step *step, uint32_t index)
-{
-	const struct scene_joint *joint = &step->state->scene->joints[index];
-	struct body_state parent = body_now(step->state, joint->parent), child = body_now(step->state, joint->child);
-	/* the first axis goes with the parent; that of a joint with one axis goes with both */
-	uint32_t carrier = joint->parent == SCENE_NONE && joint->axis_count == 1 ? joint->child : joint->parent;
-	struct vec3 axis = turned(step->state, carrier, joint->axis[0].xyz_world);
-	if (joint->kind != SDF_PRISMATIC)
-		return vec3_dot(axis, vec3_sub(child.w, parent.w));
-	return vec3_dot(axis, vec3_sub(child.v, velocity_at(&parent, child.p)));
-}
-
 void builtin_drive(const struct builtin_joints *joints, double velocity, const struct control *control)
 {
 	velocity = builtin_clamp(velocity, -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX);

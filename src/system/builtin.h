@@ -43,9 +43,8 @@ struct builtin_joints {
  * names nothing or cannot be driven: TROUPE_EWORLD. */
 troupe_status builtin_find_joints(const struct system *system, const struct sdf_element *plugin, const char *child,
 	struct arena *arena, struct builtin_joints *ret_joints, struct troupe_error *error);
-/* Axis 0 in state k: rad or m, rad/s or m/s. */
+/* Axis 0 in state k: rad or m. scene_axis_rate() tells its rate. */
 double builtin_joint_position(const struct system_step *step, uint32_t joint);
-double builtin_joint_velocity(const struct system_step *step, uint32_t joint);
 /* Axis 0 of all of them, in rad/s or m/s, within BUILTIN_VELOCITY_MAX. */
 void builtin_drive(const struct builtin_joints *joints, double velocity, const struct control *control);
 /* A force on axis 0 of all of them, in N or N m, on top of what others ask for. */

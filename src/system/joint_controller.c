@@ -2,6 +2,8 @@
  * towards <initial_velocity> or 0, as in Gazebo. */
 #include "system/builtin.h"
 
+#include "scene/axis.h"
+
 struct config {
 	struct builtin_joints joints;
 	struct builtin_input input;
@@ -75,7 +77,7 @@ static void pre_update(const struct system *system, const struct system_step *st
 		builtin_drive(&config->joints, w->target, step->control);
 		return;
 	}
-	double error = builtin_joint_velocity(step, config->joints.at[0]) - w->target;
+	double error = scene_axis_rate(step->state, config->joints.at[0], 0, false) - w->target;
 	builtin_push(&config->joints, builtin_pid_update(&config->pid, &w->pid, error, step->dt), step->control);
 }
 

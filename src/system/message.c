@@ -17,6 +17,9 @@ static const double quaternion_length_min = 1e-6;
 	[(slot) + 2] = {path "position.z", MESSAGE_DOUBLE}, [(slot) + 3] = {path "orientation.x", MESSAGE_DOUBLE},     \
 	[(slot) + 4] = {path "orientation.y", MESSAGE_DOUBLE}, [(slot) + 5] = {path "orientation.z", MESSAGE_DOUBLE},  \
 	[(slot) + 6] = {path "orientation.w", MESSAGE_DOUBLE}
+#define VECTOR_FIELDS(slot, path)                                                                                      \
+	[(slot)] = {path "x", MESSAGE_DOUBLE}, [(slot) + 1] = {path "y", MESSAGE_DOUBLE},                              \
+	[(slot) + 2] = {path "z", MESSAGE_DOUBLE}
 
 static const struct message_field twist_fields[] = {
 	{"linear.x", MESSAGE_DOUBLE},
@@ -113,7 +116,31 @@ static const struct message_field performer_fields[] = {
 	[MESSAGE_PERFORMER_REMOVE] = {"remove", MESSAGE_BOOL},
 	[MESSAGE_PERFORMER_SECONDARY] = {"secondary", MESSAGE_UINT},
 };
+static const struct message_field velocity_fields[] = {
+	[MESSAGE_VELOCITY_NAME] = {"name", MESSAGE_STRING},
+	[MESSAGE_VELOCITY_ID] = {"id", MESSAGE_UINT},
+	VECTOR_FIELDS(MESSAGE_VELOCITY_LINEAR, "linear."),
+	VECTOR_FIELDS(MESSAGE_VELOCITY_ANGULAR, "angular."),
+};
+static const struct message_field joint_fields[] = {
+	[MESSAGE_JOINT_NAME] = {"name", MESSAGE_STRING},
+	[MESSAGE_JOINT_ID] = {"id", MESSAGE_UINT},
+	[MESSAGE_JOINT_JOINT] = {"joint", MESSAGE_STRING},
+	[MESSAGE_JOINT_AXIS] = {"axis", MESSAGE_UINT},
+	[MESSAGE_JOINT_POSITION] = {"position", MESSAGE_DOUBLE},
+	[MESSAGE_JOINT_VELOCITY] = {"velocity", MESSAGE_DOUBLE},
+};
+static const struct message_field wrench_fields[] = {
+	[MESSAGE_WRENCH_ID] = {"entity.id", MESSAGE_UINT},
+	[MESSAGE_WRENCH_NAME] = {"entity.name", MESSAGE_STRING},
+	[MESSAGE_WRENCH_TYPE] = {"entity.type", MESSAGE_ENUM},
+	VECTOR_FIELDS(MESSAGE_WRENCH_FORCE, "wrench.force."),
+	VECTOR_FIELDS(MESSAGE_WRENCH_TORQUE, "wrench.torque."),
+	VECTOR_FIELDS(MESSAGE_WRENCH_OFFSET, "wrench.force_offset."),
+};
 _Static_assert(ARRAY_LEN(entity_factory_fields) == MESSAGE_FACTORY_SLOTS, "");
+_Static_assert(ARRAY_LEN(velocity_fields) == MESSAGE_VELOCITY_SLOTS, "");
+_Static_assert(ARRAY_LEN(wrench_fields) == MESSAGE_WRENCH_SLOTS, "");
 _Static_assert(ARRAY_LEN(pose_fields) == MESSAGE_POSE_END, "");
 _Static_assert((int)MESSAGE_FACTORY_SLOTS <= (int)MESSAGE_SLOTS_MAX, "the longest schema");
 
@@ -162,6 +189,11 @@ const struct message_schema message_physics = {
 const struct message_schema message_string_msg = {.type = "gz.msgs.StringMsg", FIELDS(string_fields), .headers = true};
 const struct message_schema message_set_performer = {
 	.type = "gz.msgs.StringMsg", FIELDS(performer_fields), .headers = true};
+const struct message_schema message_set_velocity = {
+	.type = "troupe.msgs.SetVelocity", FIELDS(velocity_fields), .headers = true};
+const struct message_schema message_set_joint = {.type = "troupe.msgs.SetJoint", FIELDS(joint_fields), .headers = true};
+const struct message_schema message_entity_wrench = {
+	.type = "gz.msgs.EntityWrench", FIELDS(wrench_fields), .enum_names = entity_types, .headers = true};
 
 /* --- what is in a message ----------------------------------------------------------------------------------------- */
 

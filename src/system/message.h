@@ -155,6 +155,37 @@ enum {                            /* gz.msgs.StringMsg, with fields that Gazebo 
 };
 extern const struct message_schema message_set_performer;
 
+enum {                         /* of a model; Gazebo has no such message */
+	MESSAGE_VELOCITY_NAME, /* text */
+	MESSAGE_VELOCITY_ID,
+	MESSAGE_VELOCITY_LINEAR, /* x y z, m/s, of the model's frame, in the world's axes */
+	MESSAGE_VELOCITY_ANGULAR = MESSAGE_VELOCITY_LINEAR + 3, /* x y z, rad/s */
+	MESSAGE_VELOCITY_SLOTS = MESSAGE_VELOCITY_ANGULAR + 3,
+};
+extern const struct message_schema message_set_velocity;
+
+enum {                          /* of a model; Gazebo has no such message */
+	MESSAGE_JOINT_NAME,     /* text: the model */
+	MESSAGE_JOINT_ID,       /* of the model */
+	MESSAGE_JOINT_JOINT,    /* text */
+	MESSAGE_JOINT_AXIS,     /* 0 or 1 */
+	MESSAGE_JOINT_POSITION, /* rad or m */
+	MESSAGE_JOINT_VELOCITY, /* rad/s or m/s */
+	MESSAGE_JOINT_SLOTS,
+};
+extern const struct message_schema message_set_joint;
+
+enum { /* gz.msgs.EntityWrench */
+	MESSAGE_WRENCH_ID,
+	MESSAGE_WRENCH_NAME,                               /* text */
+	MESSAGE_WRENCH_TYPE,                               /* enum message_entity_type */
+	MESSAGE_WRENCH_FORCE,                              /* x y z, N, in the world's axes */
+	MESSAGE_WRENCH_TORQUE = MESSAGE_WRENCH_FORCE + 3,  /* x y z, N m */
+	MESSAGE_WRENCH_OFFSET = MESSAGE_WRENCH_TORQUE + 3, /* x y z, m, from the centre of mass, in the link's axes */
+	MESSAGE_WRENCH_SLOTS = MESSAGE_WRENCH_OFFSET + 3,
+};
+extern const struct message_schema message_entity_wrench;
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Fields may be separated by blanks, commas or semicolons, a colon before `{` may be left out, <...> may stand for
@@ -196,6 +227,17 @@ uint32_t message_item_count(const struct message *message);
 const struct message *message_item(const struct message *message, uint32_t i); /* i < message_item_count() */
 /* Memory behind the message, beyond sizeof: for limits on queues. */
 size_t message_more_bytes(const struct message *message);
+
+/* Whether any of the three slots from `slot` on stood in the text, and what they hold. */
+static inline bool message_vector_given(const struct message *message, uint32_t slot)
+{
+	return message->given >> slot & 7;
+}
+
+static inline struct vec3 message_vector(const struct message *message, uint32_t slot)
+{
+	return (struct vec3){message->value[slot], message->value[slot + 1], message->value[slot + 2]};
+}
 
 /* The pose in the MESSAGE_POSE_SLOTS slots from `slot` on. A position that is not given is the origin; an orientation
  * of which nothing is given is the identity, any other is normalised (components not given are 0, as in protobuf).

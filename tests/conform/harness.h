@@ -23,6 +23,7 @@ static struct {
 	const char *solver; /* elements for the end of <physics> */
 	bool sleepless;
 	void (*on_event)(void *ctx, const struct troupe_event *event);
+	void (*on_reply)(void *ctx, const struct troupe_reply *reply);
 } want;
 
 static void keep_warning(void *ctx, const char *text)
@@ -47,6 +48,7 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_warning = keep_warning;
 	def.on_event = want.on_event;
+	def.on_reply = want.on_reply;
 	def.sleepless = want.sleepless;
 	warning[0] = '\0';
 	troupe_status status = troupe_server_create(&def, &server, error);

@@ -18,7 +18,8 @@
 
 static const struct message_schema *const schemas[] = {&message_twist, &message_double, &message_bool,
 	&message_world_control, &message_entity_factory, &message_entity_factory_v, &message_entity, &message_pose,
-	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer, &message_actuators};
+	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer, &message_actuators,
+	&message_set_velocity, &message_set_joint, &message_entity_wrench};
 
 static void must(bool good, const char *what, const char *text, size_t count)
 {
@@ -248,6 +249,10 @@ static const char *const corpus[] = {
 	"real_time_update_rate: 500 gravity {header {} z: -9.8} iters: -50 sor: 1.3 magnetic_field {x: 1e-5}\n"
 	"13 /world/w/level/set_performer data: \"v\" size {x: 1 y: 2 z: 3} remove: true\n"
 	"14 /world/w/reset_model name: \"v\" type: MODEL\n",
+	"15 /world/w/set_velocity name: \"v\" linear {x: 1 y: -2e-3} angular: {z: .5}\n"
+	"16 /world/w/set_joint id: 3 joint: \"v::arm\" axis: 1 position: -7.25 velocity: 0\n"
+	"17 /world/w/wrench entity {name: \"v::l\" type: LINK id: 2} wrench {force {x: 1} torque: {y: -2} "
+	"force_offset {header {} z: 0.5}}\n",
 	/* quotes, comments and line ends where they may surprise */
 	"1 /t data: \"\\\"\n# '\n\\\\\" # don't\n2 /t 'data: \"a\n\"\t'\r\n3 /t's data: 'a\"\n\"#' \"b\n'\"\r\n",
 	"1 /t 'data: \"a",

@@ -58,6 +58,11 @@ static const struct good {
 	{&message_pose_v, "", 0, {0}},
 	{&message_pose_v, "pose: []", 0, {0}},
 	{&message_set_performer, "size {x: 1, y: 2, z: 3} remove: true", 0x1e, {0, 1, 2, 3, 1}},
+	{&message_set_velocity, "id: 3 linear {x: 1 z: -2} angular: {y: 0.5}", 0x56, {0, 3, 1, 0, -2, 0, 0.5}},
+	{&message_set_velocity, "header {} linear {}", 0, {0}},
+	{&message_set_joint, "id: 3 axis: 1 position: -7.5 velocity: 0", 0x3a, {0, 3, 0, 1, -7.5, 0}},
+	{&message_entity_wrench, "entity {id: 3 type: LINK} wrench {header {} force {y: 2} torque {z: -1}}", 0x115,
+		{3, 0, 3, 0, 2, 0, 0, 0, -1}},
 };
 
 Test(message, every_syntax_is_read)

@@ -504,7 +504,10 @@ Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 	send("/model/bot/spin", "data: 5");
 	/* the robot has turned by 90 degrees more since the start: left's axis is now the world's -y, slide's its -x;
 	 * what a wheel turns with its parent is not the joint's, and the tool stands where the base does */
-	body("base")->q = (struct quat){0, 0, 0, 1};
+	const struct quat turn = {M_SQRT1_2, 0, 0, M_SQRT1_2};
+	const char *const turned[] = {"base", "l1", "tool"};
+	for (size_t i = 0; i < ARRAY_LEN(turned); i++)
+		body(turned[i])->q = quat_mul(turn, body(turned[i])->q);
 	body("base")->w = (struct vec3){0, -1, 4};
 	body("l1")->w = (struct vec3){0, -1.5, 9};
 	body("tool")->v = (struct vec3){-0.25, 7, 7};

@@ -1,0 +1,445 @@
+/* An axis of a joint is put at a position and given a velocity.
+ *
+ * The part of the model that hangs on the joint's child (on its parent, when the child is the world) goes along as it
+ * is: it turns about the axis, or slides along it, and its other joints keep their positions. Its velocities are made
+ * anew: the rigid motion of the body that stays, plus the rates of the joint's axes, plus what the part's bodies move
+ * against the one at the joint. So all joints hold exactly as well as before, and the other joints keep their rates.
+ *
+ * A joint that other joints bridge has no such part, and is refused. Axes that mimic this one follow; an axis that
+ * mimics another, and what a gearbox couples, is refused: it is not for the joint alone to say where it is.
+ *
+ * Everything is looked at before anything is written, but for the bounds of the result, for which the words of before
+ * are kept. */
+#include "run/edit_internal.h"
+
+#include "scene/axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POSITION_MAX 1e9 /* rad or m */
+
+struct goal {
+	uint32_t joint, axis;
+	bool places, drives;
+	double position, velocity;
+};
+
+/* What moves when the joint does. */
+struct part {
+	uint32_t model;      /* of all its bodies */
+	uint32_t root, base; /* bodies at the joint: root moves, base does not; SCENE_NONE: the world */
+	double sign;         /* of the root's motion when the position grows: -1 when the root is the joint's parent */
+	uint32_t *set;       /* [bodies of the model + 1] union-find; the last one is what stays */
+};
+
+struct work {
+	const struct scene *scene;
+	struct state *state;
+	VEC(struct goal) goals; /* leaders before their followers */
+	struct part part;       /* of the goal at hand */
+};
+
+/* --- what hangs on a joint ---------------------------------------------------------------------------------------- */
+
+static uint32_t find(uint32_t *set, uint32_t i)
+{
+	for (; set[i] != i; i = set[i])
+		set[i] = set[set[i]];
+	return i;
+}
+
+static bool is_of_model(const struct scene *scene, uint32_t model, uint32_t body)
+{
+	return body != SCENE_NONE && scene->bodies[body].model == model;
+}
+
+/* Place in part.set; bodies of other models stay, as the world does. */
+static uint32_t node_of(const struct scene *scene, const struct part *part, uint32_t body)
+{
+	const struct scene_model *m = &scene->models[part->model];
+	return is_of_model(scene, part->model, body) ? body - m->body_first : m->body_count;
+}
+
+static void tie(const struct scene *scene, struct part *part, uint32_t a, uint32_t b)
+{
+	uint32_t i = find(part->set, node_of(scene, part, a)), k = find(part->set, node_of(scene, part, b));
+	part->set[i] = k;
+}
+
+static bool moves(const struct scene *scene, const struct part *part, uint32_t body)
+{
+	return find(part->set, node_of(scene, part, body)) == find(part->set, node_of(scene, part, part->root));
+}
+
+static bool is_there(const struct scene *scene, uint32_t body)
+{
+	return body == SCENE_NONE || !scene->models[scene->bodies[body].model].absent;
+}
+
+/* The joints of the model, then those of the world that one of its bodies has; SCENE_NONE after the last. */
+static uint32_t next_joint(const struct scene *scene, uint32_t model, uint32_t *i)
+{
+	const struct scene_model *m = &scene->models[model];
+	while (*i < m->joint_count + scene->world_joints.count) {
+		uint32_t at = (*i)++;
+		if (at < m->joint_count)
+			return m->joint_first + at;
+		uint32_t index = scene->world_joints.at[at - m->joint_count];
+		const struct scene_joint *joint = &scene->joints[index];
+		bool ours = is_of_model(scene, model, joint->parent) || is_of_model(scene, model, joint->child);
+		if (ours && is_there(scene, joint->parent) && is_there(scene, joint->child))
+			return index;
+	}
+	return SCENE_NONE;
+}
+
+static troupe_status check_gearboxes(
+	const struct scene *scene, const struct part *part, const struct scene_joint *joint, struct troupe_error *error)
+{
+	uint32_t i = 0, index;
+	while ((index = next_joint(scene, part->model, &i)) != SCENE_NONE) {
+		const struct scene_joint *g = &scene->joints[index];
+		if (g->kind != SDF_GEARBOX || joint->kind == SDF_PRISMATIC)
+			continue;
+		bool parent = moves(scene, part, g->parent), child = moves(scene, part, g->child);
+		if (parent != child || child != moves(scene, part, g->reference))
+			return fail(error, TROUPE_ECOMMAND,
+				"gearbox '%.100s' couples joint '%.100s' with another: expected a joint that turns "
+				"freely",
+				g->name, joint->name);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status find_part(struct work *work, uint32_t index, struct troupe_error *error)
+{
+	const struct scene *scene = work->scene;
+	const struct scene_joint *joint = &scene->joints[index];
+	struct part *part = &work->part;
+	bool turned = joint->child == SCENE_NONE;
+	part->root = turned ? joint->parent : joint->child;
+	part->base = turned ? SCENE_NONE : joint->parent;
+	part->sign = turned ? -1 : 1;
+	const struct scene_model *m = &scene->models[part->model];
+	for (uint32_t b = 0; b <= m->body_count; b++)
+		part->set[b] = b;
+	tie(scene, part, part->base, SCENE_NONE);
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		if (scene->bodies[b].kinematic)
+			tie(scene, part, b, SCENE_NONE);
+	troupe_status status = edit_check_body(scene, part->root, error);
+	uint32_t i = 0, other;
+	while (!status && (other = next_joint(scene, part->model, &i)) != SCENE_NONE) {
+		if (other == index || scene->joints[other].kind == SDF_GEARBOX)
+			continue;
+		tie(scene, part, scene->joints[other].parent, scene->joints[other].child);
+		if (moves(scene, part, SCENE_NONE))
+			status = fail(error, TROUPE_ECOMMAND,
+				"joint '%.100s' ties what hangs on joint '%.100s' to what does not move with it",
+				scene->joints[other].name, joint->name);
+	}
+	return status ? status : check_gearboxes(scene, part, joint, error);
+}
+
+/* --- what is asked ------------------------------------------------------------------------------------------------ */
+
+static bool is_named(const struct scene_joint *joint, const char *name)
+{
+	return !strcmp(joint->name, name) || !strcmp(joint->scoped, name);
+}
+
+static troupe_status refuse_joint(
+	const struct scene_model *model, const char *name, const char *kind, struct troupe_error *error)
+{
+	if (!kind)
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' has no joint '%.100s'", model->name, name);
+	return fail(error, TROUPE_ECOMMAND, "joint '%.100s' is of type %s: expected one that has an axis", name, kind);
+}
+
+/* A joint whose state the model has: its own, or one of the world of which the model is the child. */
+static troupe_status find_joint(
+	const struct scene *scene, uint32_t model, const char *name, uint32_t *ret_joint, struct troupe_error *error)
+{
+	const struct scene_model *m = &scene->models[model];
+	const struct sdf_joint *from = NULL;
+	uint32_t found = scene_find_joint(scene, model, name), i = 0, index;
+	const struct sdf_model *top = &m->from->models.at[m->sdf];
+	size_t skip = strlen(top->scoped) + 2;
+	while (found == SCENE_NONE && (index = next_joint(scene, model, &i)) != SCENE_NONE)
+		if (scene->joints[index].model == model && is_named(&scene->joints[index], name))
+			found = index;
+	if (found != SCENE_NONE && scene->joints[found].axis_count) {
+		*ret_joint = found;
+		return TROUPE_OK;
+	}
+	/* what holds links together, or to the world, is no joint of the scene */
+	for (i = top->joint_first; i < top->joint_first + top->joint_count && !from; i++)
+		if (!strcmp(m->from->joints.at[i].scoped, name) || !strcmp(m->from->joints.at[i].scoped + skip, name))
+			from = &m->from->joints.at[i];
+	if (found != SCENE_NONE)
+		from = scene->joints[found].sdf;
+	return refuse_joint(m, name, from ? sdf_joint_kind_text(from->kind) : NULL, error);
+}
+
+static troupe_status read_goal(
+	struct work *work, const struct message *message, uint32_t model, struct troupe_error *error)
+{
+	struct goal goal = {.axis = (uint32_t)message->value[MESSAGE_JOINT_AXIS],
+		.places = message_given(message, MESSAGE_JOINT_POSITION),
+		.drives = message_given(message, MESSAGE_JOINT_VELOCITY),
+		.position = message->value[MESSAGE_JOINT_POSITION],
+		.velocity = message->value[MESSAGE_JOINT_VELOCITY]};
+	const char *name = message_string(message, MESSAGE_JOINT_JOINT);
+	if (!*name)
+		return fail(error, TROUPE_ECOMMAND, "no joint: expected the name of a joint of the model");
+	if (!goal.places && !goal.drives)
+		return fail(error, TROUPE_ECOMMAND, "neither position nor velocity: expected one of them or both");
+	troupe_status status = find_joint(work->scene, model, name, &goal.joint, error);
+	if (status)
+		return status;
+	const struct scene_joint *joint = &work->scene->joints[goal.joint];
+	if (goal.axis >= joint->axis_count)
+		return fail(error, TROUPE_ECOMMAND, "axis %u of joint '%.100s': expected %s", goal.axis, name,
+			joint->axis_count == 1 ? "0, the only one" : "0 or 1");
+	const struct scene_mimic *mimic = &joint->mimic[goal.axis];
+	if (mimic->joint != SCENE_NONE)
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' mimics joint '%.100s': expected the one that leads",
+			name, work->scene->joints[mimic->joint].name);
+	vec_push(&work->goals, goal);
+	return TROUPE_OK;
+}
+
+/* Those of the axes that mimic it. */
+static void add_followers(struct work *work, struct goal leader)
+{
+	const struct scene_model *m = &work->scene->models[work->part.model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		for (uint32_t a = 0; a < work->scene->joints[j].axis_count; a++) {
+			const struct scene_mimic *mimic = &work->scene->joints[j].mimic[a];
+			struct goal goal = leader;
+			if (mimic->joint != leader.joint || mimic->axis != leader.axis)
+				continue;
+			goal.joint = j;
+			goal.axis = a;
+			goal.position = mimic->multiplier * (leader.position - mimic->reference) + mimic->offset;
+			goal.velocity = mimic->multiplier * leader.velocity;
+			vec_push(&work->goals, goal);
+		}
+}
+
+static troupe_status check_goal(struct work *work, const struct goal *goal, struct troupe_error *error)
+{
+	const struct scene_joint *joint = &work->scene->joints[goal->joint];
+	const struct sdf_axis *axis = &joint->axis[goal->axis];
+	bool stops = axis->lower <= axis->upper;
+	if (goal->places && stops && !(goal->position >= axis->lower && goal->position <= axis->upper))
+		return fail(error, TROUPE_ECOMMAND,
+			"position %g of joint '%.100s': expected %g to %g, between its stops", goal->position,
+			joint->name, axis->lower, axis->upper);
+	if (goal->places && !(fabs(goal->position) <= POSITION_MAX)) /* of one that mimics another */
+		return fail(error, TROUPE_ECOMMAND, "position %g of joint '%.100s': expected at most %g",
+			goal->position, joint->name, POSITION_MAX);
+	if (goal->drives && !(fabs(goal->velocity) <= EDIT_SPEED_MAX))
+		return fail(error, TROUPE_ECOMMAND, "velocity %g of joint '%.100s': expected at most %g",
+			goal->velocity, joint->name, EDIT_SPEED_MAX);
+	return find_part(work, goal->joint, error);
+}
+
+/* --- moving ------------------------------------------------------------------------------------------------------- */
+
+struct motion { /* of a rigid body whose point p moves with v */
+	struct vec3 p, v, w;
+};
+
+static struct motion motion_of(const struct state *state, uint32_t body)
+{
+	if (body == SCENE_NONE)
+		return (struct motion){0};
+	const struct body_state *b = state_body(state, body, false);
+	return (struct motion){b->p, b->v, b->w};
+}
+
+static struct vec3 velocity_at(const struct motion *motion, struct vec3 point)
+{
+	return vec3_add(motion->v, vec3_cross(motion->w, vec3_sub(point, motion->p)));
+}
+
+/* The joint's anchor, which the base carries. */
+static struct vec3 anchor_of(const struct state *state, const struct scene_joint *joint, uint32_t base)
+{
+	if (base == SCENE_NONE)
+		return joint->anchor;
+	const struct body_state *b = state_body(state, base, false);
+	const struct pose *reference = &state->scene->bodies[base].reference;
+	struct quat turn = quat_mul(b->q, quat_conj(reference->q));
+	return vec3_add(b->p, quat_rotate(turn, vec3_sub(joint->anchor, reference->p)));
+}
+
+/* m for each rad, or each m, of the position. */
+static double slide_of(const struct scene_joint *joint)
+{
+	return joint->kind == SDF_PRISMATIC ? 1 : joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 0;
+}
+
+static bool turns(const struct scene_joint *joint)
+{
+	return joint->kind != SDF_PRISMATIC;
+}
+
+static struct quat turn_about(struct vec3 axis, double angle)
+{
+	double along = sin(angle / 2);
+	return (struct quat){cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
+}
+
+/* *ret_turn: what the part's bodies are turned by. */
+static void place_part(struct work *work, const struct goal *goal, struct vec3 anchor, struct quat *ret_turn)
+{
+	const struct scene_joint *joint = &work->scene->joints[goal->joint];
+	const struct scene_model *m = &work->scene->models[work->part.model];
+	double *position = &state_joint(work->state, goal->joint, false)->position[goal->axis];
+	double by = work->part.sign * (goal->position - *position);
+	struct vec3 axis = scene_axis_direction(work->state, joint, goal->axis, false);
+	struct vec3 slide = vec3_scale(axis, by * slide_of(joint));
+	*position = goal->position;
+	if (turns(joint))
+		*ret_turn = turn_about(axis, by);
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
+		struct body_state *body = state_body(work->state, b, false);
+		if (!moves(work->scene, &work->part, b) || by == 0)
+			continue;
+		struct vec3 arm = quat_rotate(*ret_turn, vec3_sub(body->p, anchor));
+		body->p = vec3_add(vec3_add(anchor, arm), slide);
+		if (turns(joint))
+			body->q = quat_unit(quat_mul(*ret_turn, body->q));
+	}
+}
+
+/* How the root moves in its place when the joint's axes have these rates. */
+static struct motion motion_by(const struct work *work, uint32_t index, const double *rates, struct vec3 anchor)
+{
+	const struct scene_joint *joint = &work->scene->joints[index];
+	struct motion base = motion_of(work->state, work->part.base), root = motion_of(work->state, work->part.root);
+	struct vec3 along = {0, 0, 0}, at = turns(joint) ? anchor : root.p;
+	root.w = base.w;
+	for (uint32_t a = 0; a < joint->axis_count; a++) {
+		struct vec3 axis = scene_axis_direction(work->state, joint, a, false);
+		double rate = work->part.sign * rates[a];
+		if (turns(joint))
+			root.w = vec3_add(root.w, vec3_scale(axis, rate));
+		along = vec3_add(along, vec3_scale(axis, rate * slide_of(joint)));
+	}
+	root.v = vec3_add(vec3_add(velocity_at(&base, at), along), vec3_cross(root.w, vec3_sub(root.p, at)));
+	return root;
+}
+
+/* What the part's bodies do against the root they go on doing, turned with it. was: its bodies before. */
+static void drive_part(const struct work *work, const struct body_state *was, struct motion root, struct quat turn)
+{
+	const struct scene_model *m = &work->scene->models[work->part.model];
+	const struct body_state *first = &was[work->part.root - m->body_first];
+	const struct motion before = {first->p, first->v, first->w};
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		struct body_state *body = state_body(work->state, m->body_first + i, false);
+		if (!moves(work->scene, &work->part, m->body_first + i))
+			continue;
+		struct vec3 v = quat_rotate(turn, vec3_sub(was[i].v, velocity_at(&before, was[i].p)));
+		struct vec3 w = quat_rotate(turn, vec3_sub(was[i].w, before.w));
+		bool is_root = m->body_first + i == work->part.root;
+		body->v = is_root ? root.v : vec3_add(velocity_at(&root, body->p), v);
+		body->w = is_root ? root.w : vec3_add(root.w, w);
+	}
+}
+
+static void reach(struct work *work, const struct goal *goal, struct body_state *was)
+{
+	const struct scene_joint *joint = &work->scene->joints[goal->joint];
+	uint32_t bodies = work->scene->models[work->part.model].body_count;
+	struct vec3 anchor = anchor_of(work->state, joint, work->part.base);
+	struct quat turn = QUAT_IDENTITY;
+	double rates[2] = {0, 0};
+	for (uint32_t a = 0; a < joint->axis_count; a++)
+		rates[a] = goal->drives && a == goal->axis ? goal->velocity
+							   : scene_axis_rate(work->state, goal->joint, a, false);
+	memcpy(was, state_bodies(work->state, work->part.model, false), bodies * sizeof *was);
+	if (goal->places)
+		place_part(work, goal, anchor, &turn);
+	drive_part(work, was, motion_by(work, goal->joint, rates, anchor), turn);
+}
+
+static troupe_status check_result(const struct work *work, struct troupe_error *error)
+{
+	const struct scene_model *m = &work->scene->models[work->part.model];
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
+		const struct body_state *body = state_body(work->state, b, false);
+		if (!vec3_within(body->p, SCENE_POSITION_MAX))
+			return fail(error, TROUPE_ECOMMAND, "link '%.100s' would be beyond %g m",
+				work->scene->bodies[b].name, SCENE_POSITION_MAX);
+		if (!(vec3_length(body->v) <= EDIT_SPEED_MAX && vec3_length(body->w) <= EDIT_SPEED_MAX))
+			return fail(error, TROUPE_ECOMMAND,
+				"link '%.100s' would move at %g m/s and turn at %g rad/s: expected at most %g",
+				work->scene->bodies[b].name, vec3_length(body->v), vec3_length(body->w),
+				EDIT_SPEED_MAX);
+	}
+	return TROUPE_OK;
+}
+
+/* All goals, or none. */
+static troupe_status reach_all(struct work *work, struct troupe_error *error)
+{
+	uint32_t model = work->part.model, words = work->state->models[model].words;
+	uint64_t *now = state_words(work->state, model, false), *kept = mem_alloc(words * sizeof *kept);
+	struct body_state *was = mem_alloc(work->scene->models[model].body_count * sizeof *was);
+	memcpy(kept, now, words * sizeof *kept);
+	for (uint32_t i = 0; i < work->goals.count; i++) {
+		(void)find_part(work, work->goals.at[i].joint, NULL); /* checked before */
+		reach(work, &work->goals.at[i], was);
+	}
+	troupe_status status = check_result(work, error);
+	if (status)
+		memcpy(now, kept, words * sizeof *kept);
+	free(was);
+	free(kept);
+	return status;
+}
+
+static troupe_status set_joint(
+	struct work *work, const struct message *message, uint32_t model, struct troupe_error *error)
+{
+	work->part.model = model;
+	work->part.set = mem_alloc((work->scene->models[model].body_count + 1) * sizeof *work->part.set);
+	troupe_status status = read_goal(work, message, model, error);
+	for (uint32_t i = 0; i < work->goals.count && !status; i++) {
+		status = check_goal(work, &work->goals.at[i], error);
+		add_followers(work, work->goals.at[i]);
+	}
+	if (!status)
+		status = reach_all(work, error);
+	free(work->part.set);
+	return status;
+}
+
+troupe_status edit_set_joint(
+	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct work work = {.scene = edit->shared->scene, .state = edit->shared->state};
+	uint32_t model;
+	troupe_status status = edit_find_by_id(
+		edit, message->value[MESSAGE_JOINT_ID], message_string(message, MESSAGE_JOINT_NAME), &model, error);
+	if (!status)
+		status = edit_check_moves(edit, model, "bent", error);
+	if (!status)
+		status = set_joint(&work, message, model, error);
+	if (!status) {
+		state_wrote(work.state, model);
+		if (work.goals.at[0].places)
+			plan_placed(edit->plan, model);
+		else
+			plan_pushed(edit->plan, model);
+		edit_say(note, "joint '%.100s' of model '%.100s' set", work.scene->joints[work.goals.at[0].joint].name,
+			work.scene->models[model].name);
+	}
+	vec_free(&work.goals);
+	return status;
+}

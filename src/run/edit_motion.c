@@ -1,0 +1,191 @@
+/* How models move, set from outside: the velocity of a model as one rigid whole, and forces during one step.
+ *
+ * A velocity is state, so the primary writes it into state k, where the runner that has the model reads it. A force is
+ * not: it goes to that runner with the step, and is forgotten after it.
+ *
+ * What physics would make nothing of is refused: bodies that forces do not move, models that no runner simulates in
+ * this step. */
+#include "run/edit_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- who ---------------------------------------------------------------------------------------------------------- */
+
+troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error)
+{
+	const struct scene_model *m = &edit->shared->scene->models[model];
+	if (m->actor)
+		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", m->name);
+	if (!m->body_count)
+		return fail(
+			error, TROUPE_ECOMMAND, "model '%.100s' is static: expected one that can be %s", m->name, done);
+	return TROUPE_OK;
+}
+
+troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error)
+{
+	const struct scene_body *b = &scene->bodies[body];
+	if (b->tie)
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds link '%.100s' to the world", b->tie, b->name);
+	if (b->kinematic)
+		return fail(
+			error, TROUPE_ECOMMAND, "link '%.100s' is kinematic: expected one that forces move", b->name);
+	return TROUPE_OK;
+}
+
+/* --- velocities --------------------------------------------------------------------------------------------------- */
+
+struct twist {
+	struct vec3 linear, angular; /* of a point, and of all */
+};
+
+/* Of the model's frame, as its body moves now. */
+static struct twist twist_of(const struct state *state, uint32_t model, struct vec3 frame)
+{
+	const struct scene_model *m = &state->scene->models[model];
+	const struct body_state *body = &state_bodies(state, model, false)[m->frame_body];
+	return (struct twist){vec3_add(body->v, vec3_cross(body->w, vec3_sub(frame, body->p))), body->w};
+}
+
+static struct vec3 velocity_at(const struct twist *twist, struct vec3 frame, struct vec3 point)
+{
+	return vec3_add(twist->linear, vec3_cross(twist->angular, vec3_sub(point, frame)));
+}
+
+static troupe_status check_velocities(const struct scene *scene, uint32_t model, const struct body_state *bodies,
+	const struct twist *twist, struct vec3 frame, struct troupe_error *error)
+{
+	const struct scene_model *m = &scene->models[model];
+	double spin = vec3_length(twist->angular);
+	if (!(spin <= EDIT_SPEED_MAX))
+		return fail(error, TROUPE_ECOMMAND, "angular velocity of %g rad/s: expected at most %g", spin,
+			EDIT_SPEED_MAX);
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		double speed = vec3_length(velocity_at(twist, frame, bodies[i].p));
+		troupe_status status = edit_check_body(scene, m->body_first + i, error);
+		if (!status && !(speed <= EDIT_SPEED_MAX))
+			status = fail(error, TROUPE_ECOMMAND, "link '%.100s' would move at %g m/s: expected at most %g",
+				scene->bodies[m->body_first + i].name, speed, EDIT_SPEED_MAX);
+		if (status)
+			return status;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status edit_set_velocity(
+	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	struct state *state = edit->shared->state;
+	bool linear = message_vector_given(message, MESSAGE_VELOCITY_LINEAR);
+	bool angular = message_vector_given(message, MESSAGE_VELOCITY_ANGULAR);
+	uint32_t model;
+	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_VELOCITY_ID],
+		message_string(message, MESSAGE_VELOCITY_NAME), &model, error);
+	if (!status)
+		status = edit_check_moves(edit, model, "given a velocity", error);
+	if (!status && !linear && !angular)
+		status = fail(error, TROUPE_ECOMMAND, "neither linear nor angular: expected one of them or both");
+	if (status)
+		return status;
+	struct vec3 frame = state_model_pose(state, model, false).p;
+	struct body_state *bodies = state_bodies(state, model, false);
+	struct twist twist = twist_of(state, model, frame);
+	if (linear)
+		twist.linear = message_vector(message, MESSAGE_VELOCITY_LINEAR);
+	if (angular)
+		twist.angular = message_vector(message, MESSAGE_VELOCITY_ANGULAR);
+	status = check_velocities(scene, model, bodies, &twist, frame, error);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < scene->models[model].body_count; i++) {
+		bodies[i].v = velocity_at(&twist, frame, bodies[i].p);
+		bodies[i].w = twist.angular;
+	}
+	state_wrote(state, model);
+	plan_pushed(edit->plan, model);
+	edit_say(note, "model '%.100s' set in motion", scene->models[model].name);
+	return TROUPE_OK;
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t canonical_link(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	const struct sdf_model *from = &m->from->models.at[m->sdf];
+	uint32_t link = from->canonical_link == SDF_NONE ? from->link_first : from->canonical_link;
+	return scene_find_link(scene, model, m->from->links.at[link].scoped);
+}
+
+/* "model::link", or "model::nested::link": the names of models have no colons. */
+static troupe_status find_link(
+	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
+{
+	const char *scoped = message_string(message, MESSAGE_WRENCH_NAME), *rest = strstr(scoped, "::");
+	char name[MESSAGE_BYTES_MAX + 1];
+	uint32_t model;
+	if (!rest || message_given(message, MESSAGE_WRENCH_ID))
+		return fail(error, TROUPE_ECOMMAND, "%s: expected the scoped name of a link, model::link",
+			rest      ? "links have no ids"
+			: *scoped ? scoped
+				  : "no name");
+	snprintf(name, sizeof name, "%.*s", (int)(rest - scoped), scoped);
+	troupe_status status = edit_find(edit, name, &model, error);
+	if (!status)
+		status = edit_check_moves(edit, model, "pushed", error);
+	if (status)
+		return status;
+	*ret_link = scene_find_link(edit->shared->scene, model, scoped);
+	if (*ret_link == SCENE_NONE)
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' has no link '%.100s'", name, rest + 2);
+	return TROUPE_OK;
+}
+
+/* Without a type the name says by its colons whether a link is meant. */
+static troupe_status find_target(
+	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
+{
+	double type = message->value[MESSAGE_WRENCH_TYPE];
+	const char *name = message_string(message, MESSAGE_WRENCH_NAME);
+	uint32_t model;
+	if (type == MESSAGE_ENTITY_TYPE_LINK || (type == MESSAGE_ENTITY_TYPE_NONE && strstr(name, "::")))
+		return find_link(edit, message, ret_link, error);
+	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL)
+		return fail(error, TROUPE_ECOMMAND, "type %g: a force acts on links: expected MODEL or LINK", type);
+	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_WRENCH_ID], name, &model, error);
+	if (!status)
+		status = edit_check_moves(edit, model, "pushed", error);
+	if (!status)
+		*ret_link = canonical_link(edit->shared->scene, model);
+	return status;
+}
+
+troupe_status edit_wrench(const struct edit *edit, const struct message *message, struct due_wrench *ret_wrench,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	uint32_t link;
+	troupe_status status = find_target(edit, message, &link, error);
+	if (!status)
+		status = edit_check_body(scene, scene->links[link].body, error);
+	if (status)
+		return status;
+	const struct scene_model *model = &scene->models[scene->links[link].model];
+	if (!plan_simulates(edit->plan, scene->links[link].model))
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
+			model->name);
+	struct due_wrench wrench = {scene->links[link].body, message_vector(message, MESSAGE_WRENCH_FORCE),
+		message_vector(message, MESSAGE_WRENCH_TORQUE)};
+	struct vec3 arm = quat_rotate(
+		state_link_pose(edit->shared->state, link, false).q, message_vector(message, MESSAGE_WRENCH_OFFSET));
+	wrench.torque = vec3_add(wrench.torque, vec3_cross(arm, wrench.force));
+	if (!vec3_within(wrench.torque, DUE_WRENCH_MAX))
+		return fail(error, TROUPE_ECOMMAND,
+			"a torque of %g N m, with that of the force at its offset: expected at most %g",
+			vec3_length(wrench.torque), DUE_WRENCH_MAX);
+	*ret_wrench = wrench;
+	edit_say(note, "link '%.100s' pushed", scene->links[link].scoped);
+	return TROUPE_OK;
+}

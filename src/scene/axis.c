@@ -1,0 +1,74 @@
+/* ODE tells rates too, but that of its slider leaves out that the parent turns. What acts along an axis (springs,
+ * couplings) must use the same function as the solver's rows do, or it would do work on the side. Directions are those
+ * of the state, as the rows of its step have them: ODE carries an axis with the joint's first body, which is the child,
+ * and with the parent when the child is the world; the first axis of a universal joint goes with the parent. */
+#include "scene/axis.h"
+
+/* What turns the pose in the file to that of the state. */
+static struct quat turn_of(const struct state *state, uint32_t body, bool next)
+{
+	if (body == SCENE_NONE)
+		return QUAT_IDENTITY;
+	return quat_mul(state_body(state, body, next)->q, quat_conj(state->scene->bodies[body].reference.q));
+}
+
+static uint32_t carrier_of(const struct scene_joint *joint, uint32_t axis)
+{
+	if (joint->kind == SDF_GEARBOX)
+		return joint->reference;
+	bool two = joint->axis_count == 2;
+	uint32_t first = two && axis == 0 ? joint->parent : joint->child;
+	if (first != SCENE_NONE)
+		return first;
+	/* the other end is the world: an axis of two that it carries stays as in the file */
+	return two ? SCENE_NONE : joint->parent;
+}
+
+struct vec3 scene_axis_direction(const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next)
+{
+	return quat_rotate(turn_of(state, carrier_of(joint, axis), next), joint->axis[axis].xyz_world);
+}
+
+void scene_axis_turning(
+	const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next, struct axis_rate *ret)
+{
+	struct vec3 direction = scene_axis_direction(state, joint, axis, next);
+	*ret = (struct axis_rate){.angular = {direction, vec3_scale(direction, -1)}};
+}
+
+/* d/dt of axis . (p_child - p_parent), the axis fixed in the parent. */
+void scene_axis_sliding(const struct state *state, const struct scene_joint *joint, bool next, struct axis_rate *ret)
+{
+	struct vec3 direction = scene_axis_direction(state, joint, 0, next);
+	*ret = (struct axis_rate){.linear = {direction, vec3_scale(direction, -1)}};
+	if (joint->child == SCENE_NONE || joint->parent == SCENE_NONE)
+		return;
+	struct vec3 apart =
+		vec3_sub(state_body(state, joint->child, next)->p, state_body(state, joint->parent, next)->p);
+	ret->angular[1] = vec3_cross(direction, apart);
+}
+
+void scene_axis_rate_of(
+	const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next, struct axis_rate *ret)
+{
+	if (joint->kind == SDF_PRISMATIC)
+		scene_axis_sliding(state, joint, next, ret);
+	else
+		scene_axis_turning(state, joint, axis, next, ret);
+}
+
+double scene_axis_rate(const struct state *state, uint32_t index, uint32_t axis, bool next)
+{
+	const struct scene_joint *joint = &state->scene->joints[index];
+	const uint32_t bodies[2] = {joint->child, joint->parent};
+	struct axis_rate of;
+	double rate = 0;
+	scene_axis_rate_of(state, joint, axis, next, &of);
+	for (uint32_t i = 0; i < 2; i++) {
+		if (bodies[i] == SCENE_NONE)
+			continue;
+		const struct body_state *body = state_body(state, bodies[i], next);
+		rate += vec3_dot(of.linear[i], body->v) + vec3_dot(of.angular[i], body->w);
+	}
+	return rate;
+}
