@@ -31,6 +31,13 @@ struct vec3 axis_direction(const struct physics *physics, const struct scene_joi
 	return quat_rotate(turn_of(physics, carrier_of(joint, axis)), joint->axis[axis].xyz_world);
 }
 
+struct vec3 axis_anchor(const struct physics *physics, const struct scene_joint *joint)
+{
+	uint32_t first = joint->child != SCENE_NONE ? joint->child : joint->parent;
+	struct vec3 arm = vec3_sub(joint->anchor, physics->scene->bodies[first].reference.p);
+	return vec3_add(body_now(physics, first)->p, quat_rotate(turn_of(physics, first), arm));
+}
+
 static struct vec3 place_of(const struct physics *physics, uint32_t body)
 {
 	return body_now(physics, body)->p;

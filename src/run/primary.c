@@ -41,6 +41,7 @@ void primary_fini(struct primary *primary)
 	schedule_fini(&primary->schedule);
 	vec_free(&primary->commands);
 	vec_free(&primary->due);
+	observed_fini(&primary->observed);
 	free(primary->runners);
 }
 
@@ -175,6 +176,8 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->step.paused)
 		return;
 	advance(primary, acks);
+	if (primary->step.observe)
+		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
@@ -252,6 +255,7 @@ static void control_world(struct primary *primary, const struct message *message
 		edit_reset(&primary->edit);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
+		observed_clear(&primary->observed);
 		primary->step.state_changed = true;
 		primary->due.count = 0; /* commands before it in this step are undone, too */
 	}
@@ -479,6 +483,19 @@ static void choose_secondaries(struct primary *primary)
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
+/* What is observed from the next step on, and what is no more of what was observed so far. */
+static void observe(struct primary *primary)
+{
+	struct observed *observed = &primary->observed;
+	if (primary->step.observe != primary->options.observe)
+		observed_clear(observed);
+	primary->step.observe = primary->options.observe;
+	if (!primary->step.observe)
+		return;
+	observed_fit(observed, primary->shared->scene);
+	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
+}
+
 static const struct step *decide(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
@@ -491,6 +508,7 @@ static const struct step *decide(struct primary *primary)
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
+	observe(primary);
 	tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);

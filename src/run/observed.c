@@ -1,0 +1,106 @@
+/* Acks bring notes of the models that were stepped, each secondary's in order. What is kept of the models that rest is in
+ * order, too, so one merge makes the list anew. A pair of geoms is in one ack only, because models that may touch are
+ * together (DESIGN, law 4): so the order does not depend on which ack it was. */
+#include "run/observed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void observed_fini(struct observed *observed)
+{
+	vec_free(&observed->contacts);
+	vec_free(&observed->spare);
+	vec_free(&observed->scratch);
+	free(observed->efforts);
+	free(observed->marked);
+}
+
+void observed_fit(struct observed *observed, const struct scene *scene)
+{
+	const struct scene_room *before = &observed->room, *now = &scene->room;
+	if (before->models == now->models && before->joints == now->joints)
+		return;
+	MEM_FIT(observed->efforts, before->joints, now->joints);
+	MEM_FIT(observed->marked, before->models, now->models);
+	observed->room = *now;
+}
+
+void observed_clear(struct observed *observed)
+{
+	observed->contacts.count = 0;
+	if (observed->room.joints)
+		memset(observed->efforts, 0, observed->room.joints * sizeof *observed->efforts);
+}
+
+static bool is_marked(const struct observed *observed, const struct scene *scene, uint32_t geom)
+{
+	return observed->marked[scene->geoms[geom].model] == observed->calls;
+}
+
+/* Whether that body's model is marked; SCENE_NONE: the world. */
+static bool is_marked_end(const struct observed *observed, const struct scene *scene, uint32_t body)
+{
+	return body != SCENE_NONE && observed->marked[scene->bodies[body].model] == observed->calls;
+}
+
+/* Contacts of marked models, and efforts of the world's own joints that one of them is an end of. */
+static void drop_marked(struct observed *observed, const struct scene *scene)
+{
+	observed->spare.count = 0;
+	for (uint32_t i = 0; i < observed->contacts.count; i++) {
+		const struct contact_note *note = &observed->contacts.at[i];
+		if (!is_marked(observed, scene, note->geoms[0]) && !is_marked(observed, scene, note->geoms[1]))
+			vec_push(&observed->spare, *note);
+	}
+	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
+		uint32_t joint = scene->world_joints.at[i];
+		if (is_marked_end(observed, scene, scene->joints[joint].parent) ||
+			is_marked_end(observed, scene, scene->joints[joint].child))
+			memset(observed->efforts[joint], 0, sizeof *observed->efforts);
+	}
+	contact_notes swap = observed->contacts;
+	observed->contacts = observed->spare;
+	observed->spare = swap;
+}
+
+static void mark(struct observed *observed, const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	observed->marked[model] = observed->calls;
+	if (m->joint_count)
+		memset(observed->efforts[m->joint_first], 0, m->joint_count * sizeof *observed->efforts);
+}
+
+static void take(struct observed *observed, const struct notes *notes)
+{
+	uint32_t count = notes->contacts.count;
+	if (count)
+		memcpy(vec_append(&observed->contacts, count), notes->contacts.at, count * sizeof *notes->contacts.at);
+	for (uint32_t i = 0; i < notes->efforts.count; i++) {
+		const struct effort_note *note = &notes->efforts.at[i];
+		memcpy(observed->efforts[note->joint], note->effort, sizeof note->effort);
+	}
+}
+
+void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count)
+{
+	observed->calls++;
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t m = 0; acks[i]->notes && m < acks[i]->stepped; m++)
+			mark(observed, scene, acks[i]->moved.at[m]);
+	drop_marked(observed, scene);
+	for (uint32_t i = 0; i < count; i++)
+		if (acks[i]->notes)
+			take(observed, acks[i]->notes);
+	notes_sort_contacts(&observed->contacts, &observed->scratch);
+}
+
+void observed_forget(struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count)
+{
+	if (!count)
+		return;
+	observed->calls++;
+	for (uint32_t i = 0; i < count; i++)
+		mark(observed, scene, models[i]);
+	drop_marked(observed, scene);
+}
