@@ -14,7 +14,7 @@ enum {
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
 	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
 	PHYSICS_KEEP_STEPS = 500,       /* a group whose models have parted is kept together so long */
-	PHYSICS_CONTACTS_MAX = 64,      /* between two geoms */
+	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_TURN_FAR 0.1       /* rad that a body turns in a step, beyond which instance_turn() turns it exactly */

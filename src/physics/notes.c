@@ -84,6 +84,36 @@ void notes_sort_efforts(effort_notes *list, effort_notes *scratch)
 	SORT(list, scratch, effort_key);
 }
 
+static bool is_there(const struct scene *scene, uint32_t geom)
+{
+	if (geom >= scene->geom_count)
+		return false;
+	const struct scene_model *m = &scene->models[scene->geoms[geom].model];
+	return m->id && !m->absent && geom >= m->geom_first && geom - m->geom_first < m->geom_count;
+}
+
+bool notes_contact_sane(const struct scene *scene, const struct contact_note *note)
+{
+	uint32_t a = note->geoms[0], b = note->geoms[1];
+	if (a >= b || !is_there(scene, a) || !is_there(scene, b) ||
+		(scene->geoms[a].body == SCENE_NONE && scene->geoms[b].body == SCENE_NONE))
+		return false;
+	double length2 = vec3_dot(note->normal, note->normal);
+	return vec3_within(note->position, NOTES_LENGTH_MAX) && fabs(note->depth) <= NOTES_LENGTH_MAX &&
+	       length2 > 0.5 && length2 < 2;
+}
+
+bool notes_effort_sane(const struct scene *scene, const struct effort_note *note)
+{
+	if (note->joint >= scene->joint_count)
+		return false;
+	const struct scene_joint *joint = &scene->joints[note->joint];
+	const struct scene_model *m = &scene->models[joint->model];
+	bool own = note->joint >= m->joint_first && note->joint - m->joint_first < m->joint_count;
+	return m->id && !m->absent && (own || indices_has(&scene->world_joints, note->joint)) && notes_axes(joint) &&
+	       isfinite(note->effort[0]) && isfinite(note->effort[1]);
+}
+
 void notes_fini(struct notes *notes)
 {
 	vec_free(&notes->contacts);

@@ -11,6 +11,9 @@ enum { /* bits: what is to be noted */
 	OBSERVE_ALL = 3,
 };
 
+enum { NOTES_PAIR_MAX = 64 };                        /* contacts between two geoms */
+#define NOTES_LENGTH_MAX (10 * SDF_LENGTH_MAX) /* m: no position or depth is beyond */
+
 /* One point at which two geoms touched at the beginning of a step, in which one of them or both could move. */
 struct contact_note {
 	uint32_t geoms[2];    /* ascending */
@@ -45,6 +48,11 @@ static inline uint64_t notes_contact_key(const struct contact_note *note)
 {
 	return (uint64_t)note->geoms[0] << 32 | note->geoms[1];
 }
+
+/* Whether a note that came from outside may be one: its geoms are there, are of different order, one of them can move,
+ * and its numbers are within bounds. Or: there is such a joint, and it has axes. */
+bool notes_contact_sane(const struct scene *scene, const struct contact_note *note);
+bool notes_effort_sane(const struct scene *scene, const struct effort_note *note);
 
 /* Put a list in order; notes of the same geoms stay as they are. Cheap when the list consists of few pieces that are in
  * order. scratch is the caller's, and kept; a warm call does not allocate. */

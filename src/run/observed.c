@@ -25,11 +25,17 @@ void observed_fit(struct observed *observed, const struct scene *scene)
 	observed->room = *now;
 }
 
+void observed_keep(struct observed *observed, uint32_t what)
+{
+	if (!(what & OBSERVE_CONTACTS))
+		observed->contacts.count = 0;
+	if (!(what & OBSERVE_EFFORTS) && observed->room.joints)
+		memset(observed->efforts, 0, observed->room.joints * sizeof *observed->efforts);
+}
+
 void observed_clear(struct observed *observed)
 {
-	observed->contacts.count = 0;
-	if (observed->room.joints)
-		memset(observed->efforts, 0, observed->room.joints * sizeof *observed->efforts);
+	observed_keep(observed, 0);
 }
 
 static bool is_marked(const struct observed *observed, const struct scene *scene, uint32_t geom)
@@ -103,4 +109,82 @@ void observed_forget(struct observed *observed, const struct scene *scene, const
 	for (uint32_t i = 0; i < count; i++)
 		mark(observed, scene, models[i]);
 	drop_marked(observed, scene);
+}
+
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+static void pack_vec3(struct text *out, struct vec3 v)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static struct vec3 unpack_vec3(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static bool is_zero(const double effort[2])
+{
+	return effort[0] == 0 && effort[1] == 0;
+}
+
+void observed_pack(const struct observed *observed, uint32_t what, struct text *out)
+{
+	uint32_t joints = 0;
+	pack_u64(out, what);
+	pack_u64(out, observed->contacts.count);
+	for (uint32_t i = 0; i < observed->contacts.count; i++) {
+		const struct contact_note *note = &observed->contacts.at[i];
+		pack_u64(out, note->geoms[0]);
+		pack_u64(out, note->geoms[1]);
+		pack_vec3(out, note->position);
+		pack_vec3(out, note->normal);
+		pack_double(out, note->depth);
+	}
+	for (uint32_t j = 0; j < observed->room.joints; j++)
+		joints += !is_zero(observed->efforts[j]);
+	pack_u64(out, joints);
+	for (uint32_t j = 0; j < observed->room.joints; j++) {
+		if (is_zero(observed->efforts[j]))
+			continue;
+		pack_u64(out, j);
+		pack_double(out, observed->efforts[j][0]);
+		pack_double(out, observed->efforts[j][1]);
+	}
+}
+
+bool observed_unpack(struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in)
+{
+	observed_fit(observed, scene);
+	observed_clear(observed);
+	*ret_what = unpack_count(in, OBSERVE_ALL);
+	uint64_t contacts = unpack_u64(in);
+	for (uint64_t i = 0; i < contacts && !in->bad; i++) {
+		struct contact_note note;
+		note.geoms[0] = unpack_count(in, UINT32_MAX);
+		note.geoms[1] = unpack_count(in, UINT32_MAX);
+		note.position = unpack_vec3(in);
+		note.normal = unpack_vec3(in);
+		note.depth = unpack_double(in);
+		bool in_order = !i || notes_contact_key(&observed->contacts.at[i - 1]) <= notes_contact_key(&note);
+		in->bad = in->bad || !in_order || !notes_contact_sane(scene, &note);
+		vec_push(&observed->contacts, note);
+	}
+	uint64_t joints = unpack_u64(in);
+	for (uint64_t i = 0; i < joints && !in->bad; i++) {
+		struct effort_note note = {.joint = unpack_count(in, UINT32_MAX)};
+		note.effort[0] = unpack_double(in);
+		note.effort[1] = unpack_double(in);
+		in->bad = in->bad || !notes_effort_sane(scene, &note);
+		if (!in->bad)
+			memcpy(observed->efforts[note.joint], note.effort, sizeof note.effort);
+	}
+	observed_keep(observed, *ret_what);
+	return !in->bad;
 }

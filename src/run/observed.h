@@ -6,6 +6,7 @@
 #ifndef RUN_OBSERVED_H
 #define RUN_OBSERVED_H
 
+#include "base/pack.h"
 #include "run/step.h"
 
 struct observed {
@@ -30,7 +31,14 @@ void observed_merge(struct observed *observed, const struct scene *scene, struct
 /* These models are gone, or were put elsewhere: what they touched and exerted is no more. */
 void observed_forget(
 	struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count);
-/* Everything is. */
+/* Everything is, or all but what these bits OBSERVE_... ask for. */
 void observed_clear(struct observed *observed);
+void observed_keep(struct observed *observed, uint32_t what);
+
+/* For saved states: models at rest have their notes from long before. what: bits OBSERVE_..., what there is. */
+void observed_pack(const struct observed *observed, uint32_t what, struct text *out);
+/* The reverse, when the scene is as it was. False: damaged. */
+bool observed_unpack(
+	struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in);
 
 #endif

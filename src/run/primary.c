@@ -488,7 +488,7 @@ static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
 	if (primary->step.observe != primary->options.observe)
-		observed_clear(observed);
+		observed_keep(observed, primary->options.observe);
 	primary->step.observe = primary->options.observe;
 	if (!primary->step.observe)
 		return;
@@ -622,6 +622,8 @@ void primary_pack(struct primary *primary, struct text *out)
 	plan_pack(&primary->plan, out);
 	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
+	if (primary->step.observe)
+		observed_pack(&primary->observed, primary->step.observe, out);
 }
 
 static bool within(double value, double max)
@@ -670,6 +672,9 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	unpack_rest(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
+	/* of a run in which nothing was observed there are none */
+	if (in->at < in->end && !observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
+		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");
 	primary->lockstep.number = number;
 	if (primary_hash(primary) != hash)
 		return fail(error, TROUPE_EWORLD,

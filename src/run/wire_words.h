@@ -3,6 +3,7 @@
 #define RUN_WIRE_WORDS_H
 
 #include "base/pack.h"
+#include "physics/notes.h"
 #include "scene/state.h"
 
 enum {
@@ -18,7 +19,8 @@ enum {
 	WIRE_COMMANDS = 512,
 	WIRE_GHOSTS = 1024,
 	WIRE_MEASURE = 2048, /* the ack says what each model costs */
-	WIRE_FLAGS = 4095,
+	WIRE_OBSERVE = 4096, /* this times OBSERVE_...: the ack says what was noted */
+	WIRE_FLAGS = 4095 | WIRE_OBSERVE * OBSERVE_ALL,
 };
 
 /* What a secondary is told about one model or level. */
