@@ -443,6 +443,26 @@ Test(observe, what_sleeps_keeps_its_notes)
 	stop();
 }
 
+/* The crate belongs to the level that the probe leaves. */
+Test(observe, what_is_unloaded_has_no_notes)
+{
+	want.sleepless = false;
+	start("0 0 -9.8", "%s", FLOOR BOX("crate", "0 0 0.5 0 0 0") BALL("probe", "0 4 9 0 0 0")
+		"<plugin name='gz::sim' filename='x'><performer name='p'><ref>probe</ref><geometry><box><size>1 1 1</size></box>"
+		"</geometry></performer><level name='here'><pose>0 0 0 0 0 0</pose><geometry><box><size>20 20 40</size></box>"
+		"</geometry><ref>crate</ref></level></plugin>");
+	observe(OBSERVE_ALL);
+	run_until(0.1);
+	cr_expect_eq(contacts_of("crate"), 4);
+	command("/world/w/set_pose", "name: 'probe' position {x: 90 z: 9}");
+	run_until(0.101);
+	cr_expect_eq(contacts_of("crate"), 0, "contacts of a crate whose level is not loaded");
+	command("/world/w/set_pose", "name: 'probe' position {y: 4 z: 9}");
+	run_until(0.103);
+	cr_expect_eq(contacts_of("crate"), 4);
+	stop();
+}
+
 /* Nothing of what was placed while the world is paused stays, though nothing is stepped. */
 Test(observe, what_is_placed_while_paused_has_no_contacts)
 {
