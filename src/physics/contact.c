@@ -337,6 +337,8 @@ static void collide(struct physics *physics, const struct contact_pair *pair)
 		make(physics, &m, &found[i]);
 	note_touch(physics, a, b);
 	solver_join(physics, a->body, b->body, (uint32_t)count * 3);
+	if (physics->observe & OBSERVE_CONTACTS)
+		observe_contacts(physics, pair, found, (uint32_t)count);
 	physics->stats.contacts += (uint32_t)count;
 }
 

@@ -110,6 +110,7 @@ static struct coupling *begin(struct physics *physics, uint32_t joint, uint32_t 
 	struct coupling *coupling = &physics->couplings.at[physics->couplings.count - 1];
 	coupling->joint = joint;
 	coupling->word = physics->state->joint_coupling[joint] + which;
+	coupling->axis = SCENE_NONE;
 	return coupling;
 }
 
@@ -157,6 +158,7 @@ static void collect_mimic(struct physics *physics, uint32_t index, uint32_t axis
 	const struct scene_joint *leader = &physics->scene->joints[mimic->joint];
 	struct coupling *coupling = begin(physics, index, which);
 	struct axis_rate own, leading;
+	coupling->axis = axis;
 	scene_axis_rate_of(physics->state, joint, axis, false, &own);
 	scene_axis_rate_of(physics->state, leader, mimic->axis, false, &leading);
 	add_rate(coupling, joint, &own, 1);

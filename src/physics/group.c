@@ -6,6 +6,7 @@
  * come out as they were are left alone. */
 #include "physics/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- the ODE side ----------------------------------------------------------------------------------------------- */
@@ -23,6 +24,13 @@ static bool is_of(const struct physics *physics, uint32_t body, uint32_t model)
 	return body != SCENE_NONE && (model == SCENE_NONE || physics->scene->bodies[body].model == model);
 }
 
+static void drop_world_joint(struct world_joint *joint)
+{
+	if (joint->id)
+		dJointDestroy(joint->id);
+	free(joint->feedback);
+}
+
 /* Those of one model; SCENE_NONE: all. The others keep their anchors: these could not be found again from where the
  * bodies are by now. */
 static void drop_world_joints(struct physics *physics, struct group *group, uint32_t model)
@@ -33,8 +41,8 @@ static void drop_world_joints(struct physics *physics, struct group *group, uint
 		const struct scene_joint *joint = &physics->scene->joints[own->index];
 		if (!is_of(physics, joint->parent, model) && !is_of(physics, joint->child, model))
 			group->world_joints.at[kept++] = *own;
-		else if (own->id)
-			dJointDestroy(own->id);
+		else
+			drop_world_joint(own);
 	}
 	group->world_joints.count = kept;
 }
@@ -57,6 +65,8 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
 			struct world_joint own = {.index = j, .id = joint_make(physics, j, world)};
 			joint_unset(joint, &own.setting);
+			if (physics->observe & OBSERVE_EFFORTS)
+				observe_world_joint(physics, &own);
 			vec_push(&group->world_joints, own);
 		}
 	}

@@ -152,6 +152,7 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 			dGeomDestroy(instance->geoms[i]);
 	ode_block_close();
 	vec_free(&instance->statics);
+	free(instance->feedback);
 	free(instance);
 }
 
@@ -229,6 +230,8 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
 	ode_block_close();
+	if (physics->observe & OBSERVE_EFFORTS)
+		observe_joints(physics, instance);
 }
 
 dBodyID instance_body(const struct physics *physics, uint32_t body)

@@ -14,7 +14,7 @@ enum {
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
 	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
 	PHYSICS_KEEP_STEPS = 500,       /* a group whose models have parted is kept together so long */
-	PHYSICS_CONTACTS_MAX = 64,      /* between two geoms */
+	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
 #define PHYSICS_TURN_FAR 0.1       /* rad that a body turns in a step, beyond which instance_turn() turns it exactly */
@@ -46,6 +46,7 @@ enum joint_way {
 struct axis_setting { /* NaN: not set yet */
 	double velocity, force_max, softness;
 	double low, high, stop_erp, stop_cfm;
+	double force; /* added beside what the solver's row does; not of a plain joint */
 };
 
 enum { COUPLING_BODIES_MAX = 4 };
@@ -53,6 +54,7 @@ enum { COUPLING_BODIES_MAX = 4 };
 /* A linear function of the velocities of some bodies, to be led to `target`; see couple.c. */
 struct coupling {
 	uint32_t joint, word; /* where its force is kept: from the first word of the joint's model */
+	uint32_t axis;        /* of a mimic: the joint's that follows; SCENE_NONE: a thread or gears */
 	uint32_t count, body[COUPLING_BODIES_MAX];
 	struct vec3 linear[COUPLING_BODIES_MAX], angular[COUPLING_BODIES_MAX];
 	double target;   /* rad/s or m/s */
@@ -95,6 +97,7 @@ struct instance {
 	dGeomID *geoms;                 /* [model's geom_count] */
 	dJointID *joints;               /* [model's joint_count]; 0: none of ODE's */
 	struct joint_setting *settings; /* [model's joint_count] */
+	dJointFeedback *feedback;       /* [model's joint_count] ODE writes it; NULL: efforts are not observed */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	bool *centred;                  /* [model's geom_count] at their body's origin */
 	struct aabb box;                /* of the model in state k */
@@ -119,6 +122,7 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 	uint32_t index;
 	dJointID id;
 	struct joint_setting setting;
+	dJointFeedback *feedback; /* as an instance's */
 };
 
 struct ode_memory { /* in which ODE steps a world */
@@ -229,6 +233,11 @@ struct physics {
 	bool collects;                  /* they are being listed: the first trial of a step */
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
+
+	/* see physics_observe() */
+	uint32_t observe;
+	struct notes notes, notes_scratch;       /* of the ODE worlds that it has worked on in this step */
+	uint32_t contacts_before, efforts_before; /* that were noted before the world at hand */
 };
 
 /* The groups of the world at hand. */
@@ -299,6 +308,37 @@ void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 /* The model's own. */
 void joint_store_all(struct physics *physics, const struct instance *instance);
 uint32_t joint_rows(const struct physics *physics, uint32_t joint);
+
+/* The force that the joint adds to an axis in this step, beside what the solver's row for it does. */
+double joint_added_force(
+	const struct physics *physics, uint32_t joint, const struct joint_setting *setting, uint32_t axis);
+/* Whether the child is the world, so that ODE's first body is the parent, and its axes are turned. */
+static inline bool joint_is_turned(const struct scene_joint *joint)
+{
+	return joint->child == SCENE_NONE;
+}
+/* ODE's coordinate of an axis is this much times SDF's: a screw's motor and stops are those of its slide. */
+static inline double joint_scale(const struct scene_joint *joint)
+{
+	return joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 1;
+}
+
+/* observe.c */
+/* The feedback of joints that have just been made. */
+void observe_joints(struct physics *physics, struct instance *instance);
+void observe_world_joint(struct physics *physics, struct world_joint *joint);
+/* The world at hand is worked on for the first time in this step. */
+void observe_begin_world(struct physics *physics);
+/* What was noted of the world at hand is forgotten: its step is begun again. */
+static inline void observe_begin_again(struct physics *physics)
+{
+	physics->notes.contacts.count = physics->contacts_before;
+	physics->notes.efforts.count = physics->efforts_before;
+}
+void observe_contacts(
+	struct physics *physics, const struct contact_pair *pair, const dContactGeom *found, uint32_t count);
+/* Of the world at hand, when its step has come to what is kept. */
+void observe_efforts(struct physics *physics, double dt);
 
 /* sleep.c */
 uint64_t sleep_steps(double dt); /* that a model must have been still for */

@@ -1,6 +1,6 @@
 /* Joints: made at the reference pose, driven every step, their unwrapped positions kept in the state.
  *
- * ODE's first body is the child and its second the parent (see is_turned()), so that positions and rates have SDF's
+ * ODE's first body is the child and its second the parent (see joint_is_turned()), so that positions and rates have SDF's
  * sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs
  * to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
  *
@@ -49,25 +49,20 @@ static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t 
 
 /* ODE wants a body as its first, and where it has none it turns some of what it is told round and some not (a hinge's
  * angle, but not its stops). So when the child is the world, the parent is first and the axes are turned here. */
-static bool is_turned(const struct scene_joint *joint)
-{
-	return joint->child == SCENE_NONE;
-}
-
 static struct vec3 ode_axis(const struct scene_joint *joint, uint32_t axis)
 {
-	return vec3_scale(axis_of(joint, axis)->xyz_world, is_turned(joint) ? -1 : 1);
+	return vec3_scale(axis_of(joint, axis)->xyz_world, joint_is_turned(joint) ? -1 : 1);
 }
 
 /* Whether SDF's axis of a universal joint is ODE's first. */
 static bool is_first(const struct scene_joint *joint, uint32_t axis)
 {
-	return (axis == 0) == is_turned(joint);
+	return (axis == 0) == joint_is_turned(joint);
 }
 
 static void make_universal(const struct scene_joint *from, dJointID id)
 {
-	struct vec3 first = ode_axis(from, is_turned(from) ? 0 : 1), second = ode_axis(from, is_turned(from) ? 1 : 0);
+	struct vec3 first = ode_axis(from, joint_is_turned(from) ? 0 : 1), second = ode_axis(from, joint_is_turned(from) ? 1 : 0);
 	dJointSetUniversalAnchor(id, from->anchor.x, from->anchor.y, from->anchor.z);
 	dJointSetUniversalAxis1(id, first.x, first.y, first.z);
 	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
@@ -121,12 +116,6 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 }
 
 /* --- what ODE says of a joint ----------------------------------------------------------------------------------- */
-
-/* ODE's coordinate of an axis is this much times SDF's: a screw's motor and stops are those of its slide. */
-static double scale_of(const struct scene_joint *joint)
-{
-	return joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 1;
-}
 
 static bool is_linear(const struct scene_joint *joint)
 {
@@ -313,7 +302,7 @@ static double ode_coordinate(const struct moment *m)
 {
 	const struct scene_joint *joint = joint_of(m);
 	double turns = is_linear(joint) ? 0 : 2 * M_PI * floor((m->position + M_PI) / (2 * M_PI));
-	return (m->position - turns) * scale_of(joint);
+	return (m->position - turns) * joint_scale(joint);
 }
 
 static void set_limits(const struct moment *m, struct axis_setting *setting, double low, double high)
@@ -328,7 +317,7 @@ static void set_limits(const struct moment *m, struct axis_setting *setting, dou
 static void set_stop(const struct moment *m, struct axis_setting *setting, struct stop stop)
 {
 	const struct scene_joint *joint = joint_of(m);
-	double scale = scale_of(joint), at;
+	double scale = joint_scale(joint), at;
 	if (stop.side == SIDE_NONE) {
 		set_limits(m, setting, -dInfinity, no_high_limit(m));
 		return;
@@ -352,7 +341,7 @@ struct motor { /* rate = velocity - softness * force, |force| <= force_max */
 static void set_motor(const struct moment *m, struct axis_setting *setting, struct motor motor)
 {
 	const struct scene_joint *joint = joint_of(m);
-	double scale = scale_of(joint);
+	double scale = joint_scale(joint);
 	if (joint->kind == SDF_SCREW) {
 		motor.velocity *= scale;
 		motor.force_max /= fabs(scale);
@@ -481,6 +470,7 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 		force += spring_force(m);
 	set_motor(m, setting, motor);
 	set_stop(m, setting, stop);
+	setting->force = force;
 	if (force != 0)
 		ode_add_force(m->physics, joint_of(m), m->id, m->axis, force);
 }
@@ -512,7 +502,7 @@ static enum joint_way way_of(const struct scene_joint *joint)
 
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 {
-	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 	*ret = (struct joint_setting){.way = way_of(joint), .axis = {unset, unset}};
 	if (ret->way != JOINT_PLAIN)
 		return;
@@ -534,6 +524,14 @@ static void drive_plain(const struct joint_control *control, dJointID id, struct
 	double force = clamp(control->force, setting->effort);
 	if (force != 0)
 		dJointAddHingeTorque(id, force);
+}
+
+double joint_added_force(
+	const struct physics *physics, uint32_t index, const struct joint_setting *setting, uint32_t axis)
+{
+	if (setting->way == JOINT_PLAIN)
+		return clamp(physics->control->joints[index].force, setting->effort);
+	return setting->axis[axis].force;
 }
 
 void joint_control(struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting, double dt)

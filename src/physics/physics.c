@@ -83,6 +83,8 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->couplings);
 	vec_free(&physics->contact_pairs);
 	vec_free(&physics->sort_space);
+	notes_fini(&physics->notes);
+	notes_fini(&physics->notes_scratch);
 	vec_free(&physics->joins);
 	vec_free(&physics->bodies);
 	vec_free(&physics->awake);
@@ -246,6 +248,7 @@ static void control_joints(struct physics *physics, struct group *group, double 
 static void begin_world(struct physics *physics, double dt, bool again)
 {
 	solver_begin(physics, again);
+	observe_begin_again(physics);
 	for (uint32_t i = 0; i < physics->world->groups.count; i++) {
 		struct group *group = group_at_hand(physics, i);
 		physics->stepping = group;
@@ -384,6 +387,8 @@ static bool store_world(struct physics *physics, struct physics *owner)
 	for (uint32_t i = 0; i < physics->world->groups.count; i++)
 		sane &= store_group(physics, owner, group_at_hand(physics, i));
 	couple_store(physics, owner->dt);
+	if (physics->observe & OBSERVE_EFFORTS)
+		observe_efforts(physics, owner->dt);
 	return sane;
 }
 
@@ -485,6 +490,7 @@ static bool work_on(
 	struct attempt attempt = {.physics = physics, .owner = owner};
 	physics->owner = owner;
 	physics->world = world;
+	observe_begin_world(physics);
 	lend_memory(physics, world);
 	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
 	if (!survived)
@@ -646,6 +652,7 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	physics->dt = dt;
 	physics->asked_to_stop_ns = 0;
 	physics->abandoned = false;
+	physics->notes.contacts.count = physics->notes.efforts.count = 0;
 	physics->stepping = NULL;
 	physics->world = NULL;
 	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* seen with what is shared */

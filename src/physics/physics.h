@@ -13,6 +13,7 @@
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 
+#include "physics/notes.h"
 #include "scene/control.h"
 #include "scene/state.h"
 
@@ -115,6 +116,13 @@ void physics_forget(struct physics *physics);
 void physics_measure(struct physics *physics);
 /* Of the last step that was timed: ns for a model's own physics, its part of that of those that it touched. */
 uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
+
+/* What is noted from the next step on: bits OBSERVE_... of notes.h. At first nothing is, and then it costs nothing. No
+ * bit of the simulation depends on it. Before physics_begin(). */
+void physics_observe(struct physics *physics, uint32_t what);
+/* What was noted of the ODE worlds that this one has worked on in the step, its own and those of others; when it will
+ * work on none any more. Valid until the next step begins. */
+const struct notes *physics_notes(struct physics *physics);
 
 /* One step of dt seconds (> 0) of all models taken, but for those asleep: reads `now`, writes `next` and
  * *ret_boxes[model] (the boxes of state k+1). It is begun, worked on, and ended; models that may touch form a group,

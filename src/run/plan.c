@@ -102,6 +102,7 @@ void plan_fini(struct plan *plan)
 	vec_free(&plan->changes);
 	vec_free(&plan->events);
 	vec_free(&plan->pairs);
+	vec_free(&plan->gone);
 }
 
 void plan_use(struct plan *plan, uint32_t count)
@@ -296,10 +297,13 @@ static void update_strays(struct plan *plan)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < plan->strays.count; i++) {
-		if (must_stay(plan, plan->strays.at[i]))
-			plan->strays.at[kept++] = plan->strays.at[i];
-		else
-			deactivate(plan, plan->strays.at[i]);
+		uint32_t model = plan->strays.at[i];
+		if (must_stay(plan, model)) {
+			plan->strays.at[kept++] = model;
+			continue;
+		}
+		deactivate(plan, model);
+		vec_push(&plan->gone, model);
 	}
 	plan->strays.count = kept;
 }
@@ -582,7 +586,7 @@ static void deal_pairs(struct plan *plan)
 
 void plan_begin(struct plan *plan)
 {
-	plan->changes.count = plan->events.count = 0;
+	plan->changes.count = plan->events.count = plan->gone.count = 0;
 	plan->woken = false;
 	plan->statics_changed = !plan->begun;
 	plan->begun = true;
@@ -632,6 +636,7 @@ static void forget_past(struct plan *plan, uint32_t model)
 void plan_remove(struct plan *plan, uint32_t model)
 {
 	struct shared *shared = plan->shared;
+	vec_push(&plan->gone, model);
 	deactivate(plan, model);
 	if (shared->tracker.performer_of[model] != SCENE_NONE) {
 		tracker_remove(&shared->tracker, model);
@@ -649,6 +654,7 @@ void plan_remove(struct plan *plan, uint32_t model)
 void plan_placed(struct plan *plan, uint32_t model)
 {
 	struct shared *shared = plan->shared;
+	vec_push(&plan->gone, model);
 	plan_wake(plan, &shared->boxes[model].box);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
 	plan_wake(plan, &shared->boxes[model].box);

@@ -68,6 +68,7 @@ struct plan {
 	VEC(struct change) changes;
 	VEC(struct plan_event) events;
 	bool statics_changed;
+	VEC(uint32_t) gone; /* models that ceased to be there, or were put elsewhere; not after a reset of the world */
 	VEC(struct physics_pair) pairs; /* by secondary, then (a, b) */
 	struct step_part *parts;        /* [most]; commands are the primary's to fill in */
 	uint64_t moves;                 /* of movers, so far */

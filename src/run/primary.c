@@ -43,6 +43,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->due);
 	vec_free(&primary->pushes);
 	vec_free(&primary->wrenches);
+	observed_fini(&primary->observed);
 	free(primary->runners);
 }
 
@@ -178,6 +179,8 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->step.paused)
 		return;
 	advance(primary, acks);
+	if (primary->step.observe)
+		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
@@ -255,6 +258,7 @@ static void control_world(struct primary *primary, const struct message *message
 		edit_reset(&primary->edit);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
+		observed_clear(&primary->observed);
 		primary->step.state_changed = true;
 		primary->due.count = primary->wrenches.count = 0; /* commands before it in this step are undone, too */
 	}
@@ -544,6 +548,19 @@ static void choose_secondaries(struct primary *primary)
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
+/* What is observed from the next step on, and what is no more of what was observed so far. */
+static void observe(struct primary *primary)
+{
+	struct observed *observed = &primary->observed;
+	if (primary->step.observe != primary->options.observe)
+		observed_keep(observed, primary->options.observe);
+	primary->step.observe = primary->options.observe;
+	if (!primary->step.observe)
+		return;
+	observed_fit(observed, primary->shared->scene);
+	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
+}
+
 static const struct step *decide(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
@@ -557,6 +574,7 @@ static const struct step *decide(struct primary *primary)
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
 	deal_wrenches(primary);
+	observe(primary);
 	tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
@@ -711,6 +729,8 @@ void primary_pack(struct primary *primary, struct text *out)
 	schedule_pack(&primary->schedule, primary->shared->systems, primary->shared->scene, out);
 	pack_rest(primary, out);
 	pack_wrenches(primary, out);
+	if (primary->step.observe)
+		observed_pack(&primary->observed, primary->step.observe, out);
 }
 
 static bool within(double value, double max)
@@ -762,6 +782,10 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	unpack_wrenches(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
+	/* of a run in which nothing was observed there are none */
+	if (in->at < in->end &&
+		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
+		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");
 	primary->lockstep.number = number;
 	schedule_open(&primary->schedule, number);
 	if (primary_hash(primary) != hash)

@@ -8,6 +8,7 @@
 
 #include "run/edit.h"
 #include "run/lockstep.h"
+#include "run/observed.h"
 #include "run/schedule.h"
 
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ struct primary_options {
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;
+	uint32_t observe; /* bits OBSERVE_... of physics/notes.h: what `observed` is to have */
 	struct edit_options edit;
 	/* Each may be NULL; called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
@@ -49,6 +51,7 @@ struct primary {
 	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
+	struct observed observed; /* as of the last step that was merged, and the commands obeyed since */
 	struct step step;                 /* the one that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */

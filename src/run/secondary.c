@@ -291,6 +291,7 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 	struct ack *ack = &secondary->ack;
 	const indices *awake = physics_awake(secondary->physics);
 	append(ack, awake->at, awake->count);
+	ack->stepped = awake->count;
 	for (uint32_t i = 0; i < secondary->minded.count; i++) {
 		uint32_t model = secondary->minded.at[i];
 		bool stepped = !physics_sleeps(secondary->physics, model) || physics_rested(secondary->physics, model);
@@ -329,6 +330,8 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 			vec_push(&secondary->ack.strayed, models->at[i]);
 	if (shares)
 		help_others(secondary);
+	if (step->observe)
+		secondary->ack.notes = physics_notes(secondary->physics);
 	return TROUPE_OK;
 }
 
@@ -380,11 +383,13 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->number = step->number;
 	ack->status = TROUPE_OK;
 	ack->abandoned = false;
-	ack->moved.count = ack->strayed.count = 0;
+	ack->moved.count = ack->strayed.count = ack->stepped = 0;
+	ack->notes = NULL;
 	secondary->mate_count = step->secondaries;
 	ack->begin_ns = begin_ns;
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
+	physics_observe(secondary->physics, step->observe);
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
 	if (step->measure)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "run/secondary.h"
+#include "run/wire_notes.h"
 #include "run/wire_words.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@ struct peer {
 	VEC(struct physics_pair) pairs; /* that it has */
 	double dt;                      /* that it has */
 	struct ack ack;
+	struct notes notes; /* the ack's */
 	struct physics_stats stats;
 };
 
@@ -62,6 +64,7 @@ void wire_destroy(struct wire *wire)
 		vec_free(&wire->peers[i].pairs);
 		vec_free(&wire->peers[i].ack.moved);
 		vec_free(&wire->peers[i].ack.strayed);
+		notes_fini(&wire->peers[i].notes);
 	}
 	free(wire->peers);
 	free(wire->statics);
@@ -303,7 +306,7 @@ static uint32_t plain_flags(const struct wire *wire, const struct peer *peer, co
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
 	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
 	       (step->dt != peer->dt ? WIRE_DT : 0u) | (wire->edits.count ? WIRE_EDITS : 0u) |
-	       (step->measure ? WIRE_MEASURE : 0u);
+	       (step->measure ? WIRE_MEASURE : 0u) | step->observe * WIRE_OBSERVE;
 }
 
 void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
@@ -390,6 +393,16 @@ static troupe_status decode_model(
 	return TROUPE_OK;
 }
 
+/* The models that moved are there. Nothing is noted of a step in which nothing moves. */
+static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
+{
+	const struct step *step = &wire->primary->step;
+	const struct wire_moved moved = {wire->primary->shared->scene, wire->met, wire->calls};
+	if (!step->observe || step->paused)
+		return TROUPE_OK;
+	return wire_get_notes(in, step->observe, &moved, &peer->ack, &peer->notes, error);
+}
+
 /* What it has and has not stepped sleeps, and costs nothing. */
 static void decode_costs(struct wire *wire, uint32_t secondary, struct unpack *in)
 {
@@ -422,7 +435,8 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	troupe_status status = TROUPE_OK;
 	wire->calls++;
 	ack->runner = secondary + 1;
-	ack->strayed.count = 0;
+	ack->strayed.count = ack->stepped = 0;
+	ack->notes = NULL;
 	ack->number = unpack_var(in);
 	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
 	decode_stats(peer, in);
@@ -434,6 +448,8 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		status = decode_model(wire, secondary, ack->moved.at[i], in, error);
 	if (!status && !in->bad && !ack->status && wire->primary->step.measure)
 		decode_costs(wire, secondary, in);
+	if (!status && !in->bad && !ack->status)
+		status = decode_notes(wire, peer, in, error);
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)

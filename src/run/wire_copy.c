@@ -2,6 +2,7 @@
  * it has not been given: everything that names one is held against this list before it is used. */
 #include "run/wire.h"
 
+#include "run/wire_notes.h"
 #include "run/wire_words.h"
 
 #include <stdlib.h>
@@ -426,6 +427,7 @@ static troupe_status decode_head(
 	step->statics_changed = flags & WIRE_STATICS;
 	step->world_changed = flags & WIRE_WORLD_CHANGED;
 	step->measure = flags & WIRE_MEASURE;
+	step->observe = flags / WIRE_OBSERVE & OBSERVE_ALL;
 	*ret_flags = flags;
 	return TROUPE_OK;
 }
@@ -542,4 +544,6 @@ void wire_encode_ack(struct wire_copy *copy, const struct ack *ack, const struct
 		wire_put_next(out, copy->shared->state, ack->moved.at[i], &copy->scratch);
 	for (uint32_t i = 0; copy->step.measure && i < ack->moved.count; i++)
 		pack_var(out, copy->shared->cost_ns[ack->moved.at[i]]);
+	if (copy->step.observe && !copy->step.paused)
+		wire_put_notes(out, copy->step.observe, copy->shared->scene, ack);
 }

@@ -3,6 +3,7 @@
 #define RUN_WIRE_WORDS_H
 
 #include "base/pack.h"
+#include "physics/notes.h"
 #include "scene/state.h"
 
 enum {
@@ -19,7 +20,8 @@ enum {
 	WIRE_GHOSTS = 1024,
 	WIRE_MEASURE = 2048, /* the ack says what each model costs */
 	WIRE_WRENCHES = 4096,
-	WIRE_FLAGS = 8191,
+	WIRE_OBSERVE = 8192, /* this times OBSERVE_...: the ack says what was noted */
+	WIRE_FLAGS = 8191 | WIRE_OBSERVE * OBSERVE_ALL,
 };
 
 /* What a secondary is told about one model or level. */

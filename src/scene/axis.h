@@ -21,6 +21,9 @@ void scene_axis_sliding(const struct state *state, const struct scene_joint *joi
 /* The one of the two that the position of the axis counts. */
 void scene_axis_rate_of(
 	const struct state *state, const struct scene_joint *joint, uint32_t axis, bool next, struct axis_rate *ret);
+/* Where the joint's anchor is in the world, as ODE's first body of it carries it: the child, or the parent when the
+ * child is the world. */
+struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint, bool next);
 /* The rate of an axis: rad/s, or m/s of a prismatic joint. */
 double scene_axis_rate(const struct state *state, uint32_t joint, uint32_t axis, bool next);
 

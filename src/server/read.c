@@ -75,6 +75,26 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 	*ret_state = (struct troupe_joint_state){.position = {state->position[0], state->position[1]}};
 	for (uint32_t a = 0; a < world->scene->joints[joint].axis_count; a++)
 		ret_state->velocity[a] = scene_axis_rate(world->shared.state, joint, a, false);
+	const struct observed *observed = &world->primary.observed;
+	if (observed->efforts && joint < observed->room.joints)
+		memcpy(ret_state->effort, observed->efforts[joint], sizeof ret_state->effort);
+}
+
+_Static_assert(
+	(int)OBSERVE_CONTACTS == (int)TROUPE_OBSERVE_CONTACTS && (int)OBSERVE_EFFORTS == (int)TROUPE_OBSERVE_EFFORTS,
+	"the same bits inside and outside");
+
+uint32_t read_contacts(
+	const struct server_world *world, const struct troupe_scene *view, struct troupe_contact *ret_contacts)
+{
+	const contact_notes *notes = &world->primary.observed.contacts;
+	for (uint32_t i = 0; i < notes->count; i++) {
+		const struct contact_note *note = &notes->at[i];
+		ret_contacts[i] = (struct troupe_contact){
+			{view_shape_of_geom(view, note->geoms[0]), view_shape_of_geom(view, note->geoms[1])},
+			shown(note->position), shown(note->normal), note->depth};
+	}
+	return notes->count;
 }
 
 /* --- handles ------------------------------------------------------------------------------------------------------ */

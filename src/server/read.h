@@ -9,6 +9,9 @@ void read_model(
 	const struct server_world *world, uint32_t model, const char *name, struct troupe_model_state *ret_state);
 struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model);
 void read_link(const struct server_world *world, uint32_t link, struct troupe_link_state *ret_state);
+/* Into room for all that the primary has; how many they are. */
+uint32_t read_contacts(
+	const struct server_world *world, const struct troupe_scene *view, struct troupe_contact *ret_contacts);
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state);
 
 /* The place that a handle means; SCENE_NONE: it is stale, or of another kind of thing. *ret_world is NULL then. */

@@ -134,6 +134,7 @@ static void set_up_primary(struct server_world *world)
 		.paused = def->paused,
 		.policy = world->server->policy,
 		.measure = def->costs_path != NULL,
+		.observe = def->observe,
 		.chaos = def->chaos,
 		.chaos_seed = def->chaos_seed,
 		.chaos_moves = def->chaos_moves,
@@ -234,10 +235,12 @@ void world_publish(struct server_world *world, bool running)
 {
 	struct observe_arrays arrays;
 	const struct troupe_scene *view = world_view(world);
-	struct troupe_snapshot *snapshot = observe_begin(world->observe, !running, view, 0, &arrays);
+	struct troupe_snapshot *snapshot =
+		observe_begin(world->observe, !running, view, world->primary.observed.contacts.count, &arrays);
 	if (!snapshot)
 		return;
 	fill_parts(world, view, &arrays);
+	snapshot->contact_count = read_contacts(world, view, arrays.contacts);
 	fill_busy(world, arrays.busy);
 	snapshot->world = world->scene->name;
 	snapshot->step = world->primary.lockstep.number;

@@ -3,6 +3,7 @@
 #ifndef TESTS_FAULT_COPIES_H
 #define TESTS_FAULT_COPIES_H
 
+#include "base/hash.h"
 #include "run/secondary.h"
 #include "run/wire.h"
 #include "server/internal.h"
@@ -57,6 +58,16 @@ static inline void copies_end(struct copies_secondary *side)
 	secondary_destroy(side->secondary);
 	wire_copy_destroy(side->copy);
 	troupe_server_destroy(side->server);
+}
+
+/* What the primary has observed, as a number. */
+static inline uint64_t copies_observed(const struct primary *primary)
+{
+	struct text bytes = {0};
+	observed_pack(&primary->observed, 0, &bytes);
+	uint64_t hash = hash_bytes(1, bytes.at, bytes.count);
+	text_fini(&bytes);
+	return hash;
 }
 
 static inline void copies_encode_ack(struct copies_secondary *side, const struct ack *ack, struct text *out)

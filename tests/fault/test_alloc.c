@@ -3,6 +3,8 @@
 #include "../../bench/robots.h"
 #include "world.h"
 
+#include "server/internal.h"
+
 #include <troupe/server.h>
 
 #include <dlfcn.h>
@@ -56,7 +58,7 @@ static void run(struct troupe_server *server, uint64_t until)
 }
 
 /* The counts of two runs: one of no step, one of a thousand. What a run costs by itself cancels out. */
-static void count(const char *what, const char *world, int secondaries)
+static void count(const char *what, const char *world, int secondaries, uint32_t observe)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
@@ -69,6 +71,7 @@ static void count(const char *what, const char *world, int secondaries)
 		fprintf(stderr, "%s\n", error.text);
 		exit(1);
 	}
+	server->worlds[0].primary.options.observe = observe;
 	run(server, 1500);
 	long before = atomic_load(&allocations);
 	run(server, 1500);
@@ -77,7 +80,8 @@ static void count(const char *what, const char *world, int secondaries)
 	run(server, 2500);
 	long busy = atomic_load(&allocations) - before;
 	troupe_server_destroy(server);
-	printf("%s, %d secondaries: %ld allocations in 1000 warm steps\n", what, secondaries, busy - idle);
+	printf("%s, %d secondaries%s: %ld allocations in 1000 warm steps\n", what, secondaries,
+		observe ? ", observed" : "", busy - idle);
 	if (busy - idle == 0)
 		passed++;
 	else
@@ -96,8 +100,10 @@ int main(void)
 	}
 	char *robots = robots_world(20, 3), *tiles = tiles_world(4, 5);
 	for (int secondaries = 0; secondaries <= 2; secondaries++) {
-		count("20 robots driving", robots, secondaries);
-		count("5 performers in a level", tiles, secondaries);
+		count("20 robots driving", robots, secondaries, 0);
+		count("20 robots driving", robots, secondaries, OBSERVE_ALL);
+		count("5 performers in a level", tiles, secondaries, 0);
+		count("5 performers in a level", tiles, secondaries, OBSERVE_ALL);
 	}
 	free(robots);
 	free(tiles);

@@ -28,7 +28,8 @@ static const char world[] =
 	"<model name='a'><pose>0 0 2.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
 	"<model name='b'><pose>0 0 3.5 0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry>"
-	"</collision></link></model>"
+	"</collision></link><joint name='j' type='prismatic'><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>"
+	"</axis></joint></model>"
 	"<model name='c'><pose>9 0 3.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link></model>"
 	"<model name='d'><pose>40 0 3.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
@@ -383,6 +384,134 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 	text_fini(&bytes);
 }
 
+/* A list of contacts and one of efforts, as they travel; a case spoils something. */
+struct note_parts {
+	uint64_t stepped, contacts, first, second, efforts, joint;
+	double numbers[7], effort; /* position, normal, depth */
+};
+
+static void put_notes(const struct note_parts *notes, struct text *out)
+{
+	pack_var(out, notes->stepped);
+	pack_var(out, notes->contacts);
+	for (uint64_t i = 0; i < MIN(notes->contacts, 100u); i++) {
+		pack_var(out, i ? 0 : notes->first);
+		pack_var(out, i ? 0 : notes->second);
+		for (size_t k = 0; k < ARRAY_LEN(notes->numbers); k++)
+			pack_double(out, notes->numbers[k]);
+	}
+	pack_var(out, notes->efforts);
+	for (uint64_t i = 0; i < MIN(notes->efforts, 2u); i++) {
+		pack_var(out, i ? 0 : notes->joint);
+		pack_double(out, notes->effort);
+	}
+}
+
+static void refuses_notes(struct run *run, uint32_t side, const struct ack_parts *parts, const struct note_parts *notes,
+	const char *words)
+{
+	struct text bytes = {0};
+	put_ack(run, side, parts, &bytes);
+	put_notes(notes, &bytes);
+	refuses_ack(run, side, &bytes, words);
+	text_fini(&bytes);
+}
+
+static void test_contacts(
+	struct run *run, uint32_t side, const struct ack_parts *parts, const struct note_parts *sound, uint32_t foreign)
+{
+	static const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+	const char *range = "it is cut off, or a number is out of range", *moved = ", which did not move";
+	const struct scene *scene = scene_of(run);
+	uint64_t floor = scene->models[model_of(run, "floor")].geom_first,
+		 wall = scene->models[model_of(run, "wall")].geom_first, other = scene->models[foreign].geom_first;
+	struct note_parts notes = *sound;
+	notes.stepped = parts->count + 1;
+	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.first = floor;
+	notes.second = wall - floor - (floor != 0);
+	refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 0 and 6 is not valid");
+	notes.second = 0;
+	refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 0 and 0 is not valid");
+	notes.second = other;
+	refuses_notes(run, side, parts, &notes, moved);
+	notes.second = scene->geom_count;
+	refuses_notes(run, side, parts, &notes, range);
+	notes.first = notes.second = UINT64_MAX;
+	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.contacts = NOTES_PAIR_MAX + 1;
+	refuses_notes(run, side, parts, &notes, "its ack: more than 64 contacts of shapes 1 and 2");
+	notes.contacts = UINT64_MAX;
+	refuses_notes(run, side, parts, &notes, "its ack: more than 64 contacts of shapes 1 and 2");
+	for (size_t k = 0; k < ARRAY_LEN(notes.numbers); k++) {
+		notes = *sound;
+		for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+			notes.numbers[k] = bad[i];
+			refuses_notes(run, side, parts, &notes, range);
+		}
+		notes.numbers[k] = 1e11;
+		refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 1 and 2 is not valid");
+	}
+	notes = *sound;
+	notes.numbers[5] = 0;
+	refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 1 and 2 is not valid");
+}
+
+static void test_efforts(
+	struct run *run, uint32_t side, const struct ack_parts *parts, const struct note_parts *sound)
+{
+	const char *range = "it is cut off, or a number is out of range";
+	struct note_parts notes = *sound;
+	struct ack_parts still = *parts;
+	notes.joint = 1;
+	refuses_notes(run, side, parts, &notes, range);
+	notes.joint = UINT64_MAX;
+	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.efforts = 2; /* there is one joint */
+	refuses_notes(run, side, parts, &notes, range);
+	notes.efforts = UINT64_MAX;
+	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.effort = (double)NAN;
+	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.contacts = 0;
+	notes.stepped = still.count = 0;
+	still.code = 0;
+	refuses_notes(run, side, &still, &notes, "its ack: an effort of joint 0, which did not move");
+}
+
+/* What was noted in a step that asks for it; b has the only joint. */
+static void test_notes(struct run *run, uint32_t side, const struct ack_parts *parts, uint32_t foreign)
+{
+	uint32_t a = scene_of(run)->models[model_of(run, "a")].geom_first;
+	struct note_parts sound = {.stepped = parts->count, .contacts = NOTES_PAIR_MAX, .first = a, .efforts = 1,
+		.numbers = {0, 0, 3, 0, 0, -1, 0.1}, .effort = 2};
+	struct text bytes = {0}, part = {0};
+	struct troupe_error error;
+	put_ack(run, side, parts, &bytes);
+	size_t before = bytes.count;
+	put_notes(&sound, &bytes);
+	refuses_ack(run, side, &bytes, "its ack: more bytes than it has"); /* nobody asked for it */
+	primary_of(run)->step.observe = OBSERVE_ALL;
+	test_contacts(run, side, parts, &sound, foreign);
+	test_efforts(run, side, parts, &sound);
+	for (size_t count = before; count < bytes.count; count++) {
+		part.count = 0;
+		text_add_bytes(&part, bytes.at, count);
+		refuses_ack(run, side, &part, "it is cut off, or a number is out of range");
+	}
+	check(takes_ack(run, side, &bytes, &error), "sound notes are refused: %s", error.text);
+	text_add_bytes(&bytes, "\0", 1);
+	refuses_ack(run, side, &bytes, "its ack: more bytes than it has");
+	primary_of(run)->step.observe = 0;
+	text_fini(&bytes);
+	text_fini(&part);
+}
+
 static void test_acks(void)
 {
 	struct run run;
@@ -404,6 +533,7 @@ static void test_acks(void)
 	test_words(&run, side, &parts);
 	test_bits(&run, side, parts);
 	test_failures(&run, side, parts);
+	test_notes(&run, side, &parts, foreign);
 	primary_of(&run)->step.paused = true;
 	put_ack(&run, side, &parts, &bytes);
 	refuses_ack(&run, side, &bytes, "its ack: models moved while it was paused");

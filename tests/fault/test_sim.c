@@ -110,6 +110,7 @@ struct tale {
 	struct text states[2];      /* of step 0 and of step LATER: a run goes on from either */
 	uint64_t hashes[STEPS + 1]; /* [k] of state k */
 	uint64_t held[STEPS];       /* [k] likewise, with what is decided and commanded at step k */
+	uint64_t notes[STEPS + 1];  /* [k] what is observed, after step k - 1 */
 	uint64_t steps;             /* before it ended */
 	troupe_status status;       /* with which it did: in one in some a model diverges */
 	struct troupe_server *server;
@@ -207,6 +208,7 @@ static void on_tale_merged(void *ctx, uint64_t steps)
 {
 	struct tale *tale = ctx;
 	tale->hashes[steps] = troupe_server_hash(tale->server);
+	tale->notes[steps] = copies_observed(&tale->server->worlds[0].primary);
 	tale->steps = steps;
 	if (steps == LATER)
 		server_pack(tale->server, &tale->states[1]);
@@ -227,6 +229,7 @@ static void write_tale(struct tale *tale, uint64_t number)
 	struct server_world *world = &tale->server->worlds[0];
 	const struct crew_world runner = {.primary = &world->primary, .shared = &world->shared};
 	world->primary.options.iterations = STEPS;
+	world->primary.options.observe = OBSERVE_ALL;
 	copies_must(crew_create(&runner, 1, &transport_inproc, &watch, &crew, &error), "a runner", &error);
 	tale->status = crew_run(crew, &error);
 	crew_destroy(crew);
@@ -265,6 +268,7 @@ struct run {
 	uint64_t steps, hash, moves;
 	uint32_t outdated; /* the first secondary that had another state than the primary; 0: none */
 	uint64_t other;    /* first step after which it had another state than in one process; 0: never */
+	uint64_t noted;    /* likewise, after which something else was observed */
 	bool alarmed;      /* or stopped because of its own failure */
 	troupe_status status;
 	struct troupe_error error;
@@ -364,6 +368,8 @@ static void on_merged(void *ctx, uint64_t steps)
 	struct run *run = ctx;
 	if (!run->other && primary_hash(primary_of(run)) != run->tale->hashes[steps])
 		run->other = steps;
+	if (!run->noted && copies_observed(primary_of(run)) != run->tale->notes[steps])
+		run->noted = steps;
 }
 
 /* As a secondary's process does. */
@@ -412,6 +418,7 @@ static void play(struct run *run)
 		.codec = &codec,
 		.link = &run->link};
 	primary->options.iterations = STEPS;
+	primary->options.observe = OBSERVE_ALL;
 	run->wire = wire_create(primary);
 	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);
 	go(run);
@@ -494,6 +501,7 @@ static void check_state(const struct run *run)
 	const struct tale *tale = run->tale;
 	check(!run->outdated, "secondary %u had another state than the primary", run->outdated);
 	check(!run->other, "another state after step %" PRIu64, run->other);
+	check(!run->noted, "other contacts or efforts after step %" PRIu64, run->noted);
 	check(run->hash == (run->steps < STEPS ? tale->held[run->steps] : tale->hashes[STEPS]),
 		"after %" PRIu64 " steps another state", run->steps);
 	if (!run->status)

@@ -28,6 +28,8 @@ static const char world[] =
 	"</collision></link></model>"
 	"<model name='c'><pose>9 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link></model>"
+	"<model name='arm'><pose>30 0 2 0 0 0</pose><link name='l'/><joint name='j' type='prismatic'><parent>world</parent>"
+	"<child>l</child><axis><xyz>0 0 1</xyz><dynamics><friction>3</friction></dynamics></axis></joint></model>"
 	"<model name='wall'><static>true</static><pose>20 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry>"
 	"<box><size>1 1 1</size></box></geometry></collision></link></model>"
 	"<model name='p'><pose>17 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
@@ -111,6 +113,7 @@ static struct troupe_server *create(void)
 static void begin(struct run *run, const struct text *state)
 {
 	*run = (struct run){.server = copies_server(state, SECONDARIES, 0)};
+	run->server->worlds[0].primary.options.observe = OBSERVE_ALL;
 	run->wire = wire_create(&run->server->worlds[0].primary);
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		copies_begin(&run->sides[i], state, i + 1);
@@ -295,9 +298,12 @@ static bool copies_have_lights(const struct run *run)
 static void compare(const struct text *state)
 {
 	struct troupe_server *reference = create();
+	const struct primary *primary = &reference->worlds[0].primary;
+	uint64_t contacts = 0, efforts = 0;
 	struct troupe_error error = {0};
 	struct run run;
 	begin(&run, state);
+	reference->worlds[0].primary.options.observe = OBSERVE_ALL;
 	for (uint64_t k = 1; k <= STEPS; k++) {
 		struct troupe_limits limits = {k, 0};
 		must(!troupe_server_run(reference, &limits, &error), "the reference", &error);
@@ -305,8 +311,13 @@ static void compare(const struct text *state)
 		must(primary_hash(&run.server->worlds[0].primary) == troupe_server_hash(reference), "another state",
 			NULL);
 		must(copies_have_lights(&run), "other lights", NULL);
+		must(copies_observed(&run.server->worlds[0].primary) == copies_observed(primary),
+			"other contacts or efforts", NULL);
+		contacts += primary->observed.contacts.count;
+		efforts += primary->observed.efforts[0][0] != 0;
 	}
 	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
+	must(contacts > STEPS && efforts > STEPS / 2, "nothing touched, or no joint exerted anything", NULL);
 	end(&run);
 	troupe_server_destroy(reference);
 }

@@ -1,0 +1,121 @@
+/* Lists of notes are put together from pieces that are in order: those of a group, of a runner, those that were kept. So
+ * the sort finds the pieces and merges neighbours until one is left. It is stable, and allocates nothing when it is
+ * warm; qsort() is neither. */
+#include "physics/notes.h"
+
+#include <string.h>
+
+struct items {
+	char *at, *scratch;
+	size_t bytes; /* of one */
+	uint32_t count;
+	uint64_t (*key)(const void *item);
+};
+
+static uint64_t key_of(const struct items *items, uint32_t i)
+{
+	return items->key(items->at + i * items->bytes);
+}
+
+/* The end of the piece that begins at `first`. */
+static uint32_t end_of_piece(const struct items *items, uint32_t first)
+{
+	uint32_t i = first;
+	while (i < items->count && (i == first || key_of(items, i - 1) <= key_of(items, i)))
+		i++;
+	return i;
+}
+
+static void merge(const struct items *items, uint32_t first, uint32_t middle, uint32_t end)
+{
+	for (uint32_t k = first, i = first, j = middle; k < end; k++) {
+		bool left = j >= end || (i < middle && key_of(items, i) <= key_of(items, j));
+		memcpy(items->scratch + k * items->bytes, items->at + (left ? i++ : j++) * items->bytes, items->bytes);
+	}
+}
+
+/* The result is in items->at, which may be what was the scratch. */
+static void sort(struct items *items)
+{
+	while (items->count && end_of_piece(items, 0) < items->count) {
+		for (uint32_t first = 0; first < items->count;) {
+			uint32_t middle = end_of_piece(items, first), end = end_of_piece(items, middle);
+			merge(items, first, middle, end);
+			first = end;
+		}
+		char *swap = items->at;
+		items->at = items->scratch;
+		items->scratch = swap;
+	}
+}
+
+static uint64_t contact_key(const void *item)
+{
+	return notes_contact_key(item);
+}
+
+static uint64_t effort_key(const void *item)
+{
+	return ((const struct effort_note *)item)->joint;
+}
+
+/* The two lists change places when the result has come to lie in the scratch. */
+#define SORT(list, scratch_list, key_fn)                                                                               \
+	do {                                                                                                           \
+		(scratch_list)->count = 0;                                                                             \
+		(void)vec_append(scratch_list, (list)->count);                                                         \
+		struct items items_ = {                                                                                \
+			(char *)(list)->at, (char *)(scratch_list)->at, sizeof *(list)->at, (list)->count, key_fn};    \
+		sort(&items_);                                                                                         \
+		if (items_.at != (char *)(list)->at) {                                                                 \
+			__typeof__(*(list)) swap_ = *(list);                                                           \
+			*(list) = *(scratch_list);                                                                     \
+			*(scratch_list) = swap_;                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+void notes_sort_contacts(contact_notes *list, contact_notes *scratch)
+{
+	SORT(list, scratch, contact_key);
+}
+
+void notes_sort_efforts(effort_notes *list, effort_notes *scratch)
+{
+	SORT(list, scratch, effort_key);
+}
+
+static bool is_there(const struct scene *scene, uint32_t geom)
+{
+	if (geom >= scene->geom_count)
+		return false;
+	const struct scene_model *m = &scene->models[scene->geoms[geom].model];
+	return m->id && !m->absent && geom >= m->geom_first && geom - m->geom_first < m->geom_count;
+}
+
+bool notes_contact_sane(const struct scene *scene, const struct contact_note *note)
+{
+	uint32_t a = note->geoms[0], b = note->geoms[1];
+	if (a >= b || !is_there(scene, a) || !is_there(scene, b) ||
+		(scene->geoms[a].body == SCENE_NONE && scene->geoms[b].body == SCENE_NONE))
+		return false;
+	double length2 = vec3_dot(note->normal, note->normal);
+	return vec3_within(note->position, NOTES_LENGTH_MAX) && fabs(note->depth) <= NOTES_LENGTH_MAX &&
+	       length2 > 0.5 && length2 < 2;
+}
+
+bool notes_effort_sane(const struct scene *scene, const struct effort_note *note)
+{
+	if (note->joint >= scene->joint_count)
+		return false;
+	const struct scene_joint *joint = &scene->joints[note->joint];
+	const struct scene_model *m = &scene->models[joint->model];
+	bool own = note->joint >= m->joint_first && note->joint - m->joint_first < m->joint_count;
+	return m->id && !m->absent && (own || indices_has(&scene->world_joints, note->joint)) && notes_axes(joint) &&
+	       isfinite(note->effort[0]) && isfinite(note->effort[1]);
+}
+
+void notes_fini(struct notes *notes)
+{
+	vec_free(&notes->contacts);
+	vec_free(&notes->efforts);
+}

@@ -1,0 +1,175 @@
+/* What is noted of a step on request: contacts as they are made, and what joints exert.
+ *
+ * The effort of an axis is the force or torque along it that the joint gives its child: what the solver's rows of the
+ * joint did in the step, and what was added to the bodies as a force (physics/joint.c, couple.c). The rows' part comes
+ * from ODE's feedback, a force and a torque about the centre of the joint's first body. ODE only copies it from what it
+ * has solved, so no bit depends on it (tests/conform/test_observe).
+ *
+ *   slide    the force along the axis: the rows that keep the parts on the axis act across it
+ *   turn     the torque about the axis, at the anchor: the rows that hold the anchors together act there
+ *   screw    its motor and stops act on the slide, so the force along the axis, by what it slides for each radian. The
+ *            coupling of its thread does no work on the axis, and so does not count
+ *
+ * A step may be tried several times from state k (couplings, a solver that failed). Each trial makes the same contacts.
+ * What was noted of the ODE world before is dropped whenever its step is begun again, and efforts are taken once, when
+ * the step is stored. */
+#include "physics/internal.h"
+
+#include "scene/axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what ODE is told --------------------------------------------------------------------------------------------- */
+
+void observe_joints(struct physics *physics, struct instance *instance)
+{
+	uint32_t count = physics->scene->models[instance->model].joint_count;
+	bool wanted = physics->observe & OBSERVE_EFFORTS;
+	if (wanted && !instance->feedback)
+		instance->feedback = mem_alloc(count * sizeof *instance->feedback);
+	for (uint32_t i = 0; i < count; i++)
+		if (instance->joints[i])
+			dJointSetFeedback(instance->joints[i], wanted ? &instance->feedback[i] : NULL);
+	if (wanted)
+		return;
+	free(instance->feedback);
+	instance->feedback = NULL;
+}
+
+void observe_world_joint(struct physics *physics, struct world_joint *joint)
+{
+	bool wanted = physics->observe & OBSERVE_EFFORTS;
+	if (wanted && !joint->feedback)
+		joint->feedback = mem_alloc(sizeof *joint->feedback);
+	if (joint->id)
+		dJointSetFeedback(joint->id, wanted ? joint->feedback : NULL);
+	if (wanted)
+		return;
+	free(joint->feedback);
+	joint->feedback = NULL;
+}
+
+void physics_observe(struct physics *physics, uint32_t what)
+{
+	bool changed = (physics->observe ^ what) & OBSERVE_EFFORTS;
+	physics->observe = what;
+	if (!changed)
+		return;
+	for (uint32_t i = 0; i < physics->taken.count; i++)
+		observe_joints(physics, physics->instances[physics->taken.at[i]]);
+	for (uint32_t g = 0; g < physics->groups.count; g++)
+		for (uint32_t i = 0; i < physics->groups.at[g].world_joints.count; i++)
+			observe_world_joint(physics, &physics->groups.at[g].world_joints.at[i]);
+}
+
+const struct notes *physics_notes(struct physics *physics)
+{
+	notes_sort_contacts(&physics->notes.contacts, &physics->notes_scratch.contacts);
+	notes_sort_efforts(&physics->notes.efforts, &physics->notes_scratch.efforts);
+	return &physics->notes;
+}
+
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+void observe_begin_world(struct physics *physics)
+{
+	physics->contacts_before = physics->notes.contacts.count;
+	physics->efforts_before = physics->notes.efforts.count;
+}
+
+static struct vec3 from_ode(const dReal *v)
+{
+	return (struct vec3){v[0], v[1], v[2]};
+}
+
+void observe_contacts(
+	struct physics *physics, const struct contact_pair *pair, const dContactGeom *found, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		vec_push(&physics->notes.contacts, (struct contact_note){
+							   .geoms = {pair->a, pair->b},
+							   .position = from_ode(found[i].pos),
+							   .normal = from_ode(found[i].normal),
+							   .depth = found[i].depth,
+						   });
+}
+
+/* --- efforts ------------------------------------------------------------------------------------------------------ */
+
+/* Of the solver's rows, on the child. */
+static double effort_of_rows(
+	const struct physics *physics, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
+{
+	uint32_t first = joint_is_turned(joint) ? joint->parent : joint->child;
+	struct vec3 along = scene_axis_direction(physics->state, joint, axis, false), force = from_ode(feedback->f1);
+	double effort;
+	if (joint->kind == SDF_PRISMATIC || joint->kind == SDF_SCREW) {
+		effort = vec3_dot(along, force) * joint_scale(joint);
+	} else {
+		struct vec3 arm = vec3_sub(
+			state_body(physics->state, first, false)->p, scene_axis_anchor(physics->state, joint, false));
+		effort = vec3_dot(along, vec3_add(from_ode(feedback->t1), vec3_cross(arm, force)));
+	}
+	return joint_is_turned(joint) ? -effort : effort;
+}
+
+/* feedback: NULL of a gearbox, which has no joint of ODE's. */
+static void note_joint(
+	struct physics *physics, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	struct effort_note note = {.joint = index};
+	uint32_t axes = notes_axes(joint);
+	for (uint32_t a = 0; feedback && a < axes; a++)
+		note.effort[a] =
+			effort_of_rows(physics, joint, feedback, a) + joint_added_force(physics, index, setting, a);
+	if (axes)
+		vec_push(&physics->notes.efforts, note);
+}
+
+static void note_group(struct physics *physics, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		const struct instance *instance = physics->instances[group->members.at[i]];
+		const struct scene_model *m = &physics->scene->models[instance->model];
+		for (uint32_t j = 0; j < m->joint_count; j++)
+			note_joint(physics, m->joint_first + j, instance->joints[j] ? &instance->feedback[j] : NULL,
+				&instance->settings[j]);
+	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++) {
+		const struct world_joint *own = &group->world_joints.at[i];
+		note_joint(physics, own->index, own->id ? own->feedback : NULL, &own->setting);
+	}
+}
+
+static void add_to(struct physics *physics, uint32_t joint, uint32_t axis, double effort)
+{
+	effort_notes *notes = &physics->notes.efforts;
+	for (uint32_t i = physics->efforts_before; i < notes->count; i++)
+		if (notes->at[i].joint == joint)
+			notes->at[i].effort[axis] += effort;
+}
+
+/* What holds the coupling to its target acts along its direction: see couple_apply(). */
+static void add_coupling(struct physics *physics, const struct coupling *coupling, double dt)
+{
+	const struct scene_joint *joint = &physics->scene->joints[coupling->joint];
+	double force = -coupling->impulse / dt;
+	if (coupling->axis != SCENE_NONE) {
+		const struct scene_mimic *mimic = &joint->mimic[coupling->axis];
+		add_to(physics, coupling->joint, coupling->axis, force);
+		add_to(physics, mimic->joint, mimic->axis, -mimic->multiplier * force);
+	} else if (joint->kind == SDF_GEARBOX) {
+		add_to(physics, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
+		add_to(physics, coupling->joint, 1, force);
+	}
+}
+
+void observe_efforts(struct physics *physics, double dt)
+{
+	for (uint32_t i = 0; i < physics->world->groups.count; i++)
+		note_group(physics, group_at_hand(physics, i));
+	for (uint32_t i = 0; i < physics->couplings.count; i++)
+		add_coupling(physics, &physics->couplings.at[i], dt);
+}

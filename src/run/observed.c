@@ -1,0 +1,190 @@
+/* Acks bring notes of the models that were stepped, each secondary's in order. What is kept of the models that rest is in
+ * order, too, so one merge makes the list anew. A pair of geoms is in one ack only, because models that may touch are
+ * together (DESIGN, law 4): so the order does not depend on which ack it was. */
+#include "run/observed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void observed_fini(struct observed *observed)
+{
+	vec_free(&observed->contacts);
+	vec_free(&observed->spare);
+	vec_free(&observed->scratch);
+	free(observed->efforts);
+	free(observed->marked);
+}
+
+void observed_fit(struct observed *observed, const struct scene *scene)
+{
+	const struct scene_room *before = &observed->room, *now = &scene->room;
+	if (before->models == now->models && before->joints == now->joints)
+		return;
+	MEM_FIT(observed->efforts, before->joints, now->joints);
+	MEM_FIT(observed->marked, before->models, now->models);
+	observed->room = *now;
+}
+
+void observed_keep(struct observed *observed, uint32_t what)
+{
+	if (!(what & OBSERVE_CONTACTS))
+		observed->contacts.count = 0;
+	if (!(what & OBSERVE_EFFORTS) && observed->room.joints)
+		memset(observed->efforts, 0, observed->room.joints * sizeof *observed->efforts);
+}
+
+void observed_clear(struct observed *observed)
+{
+	observed_keep(observed, 0);
+}
+
+static bool is_marked(const struct observed *observed, const struct scene *scene, uint32_t geom)
+{
+	return observed->marked[scene->geoms[geom].model] == observed->calls;
+}
+
+/* Whether that body's model is marked; SCENE_NONE: the world. */
+static bool is_marked_end(const struct observed *observed, const struct scene *scene, uint32_t body)
+{
+	return body != SCENE_NONE && observed->marked[scene->bodies[body].model] == observed->calls;
+}
+
+/* Contacts of marked models, and efforts of the world's own joints that one of them is an end of. */
+static void drop_marked(struct observed *observed, const struct scene *scene)
+{
+	observed->spare.count = 0;
+	for (uint32_t i = 0; i < observed->contacts.count; i++) {
+		const struct contact_note *note = &observed->contacts.at[i];
+		if (!is_marked(observed, scene, note->geoms[0]) && !is_marked(observed, scene, note->geoms[1]))
+			vec_push(&observed->spare, *note);
+	}
+	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
+		uint32_t joint = scene->world_joints.at[i];
+		if (is_marked_end(observed, scene, scene->joints[joint].parent) ||
+			is_marked_end(observed, scene, scene->joints[joint].child))
+			memset(observed->efforts[joint], 0, sizeof *observed->efforts);
+	}
+	contact_notes swap = observed->contacts;
+	observed->contacts = observed->spare;
+	observed->spare = swap;
+}
+
+static void mark(struct observed *observed, const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	observed->marked[model] = observed->calls;
+	if (m->joint_count)
+		memset(observed->efforts[m->joint_first], 0, m->joint_count * sizeof *observed->efforts);
+}
+
+static void take(struct observed *observed, const struct notes *notes)
+{
+	uint32_t count = notes->contacts.count;
+	if (count)
+		memcpy(vec_append(&observed->contacts, count), notes->contacts.at, count * sizeof *notes->contacts.at);
+	for (uint32_t i = 0; i < notes->efforts.count; i++) {
+		const struct effort_note *note = &notes->efforts.at[i];
+		memcpy(observed->efforts[note->joint], note->effort, sizeof note->effort);
+	}
+}
+
+void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count)
+{
+	observed->calls++;
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t m = 0; acks[i]->notes && m < acks[i]->stepped; m++)
+			mark(observed, scene, acks[i]->moved.at[m]);
+	drop_marked(observed, scene);
+	for (uint32_t i = 0; i < count; i++)
+		if (acks[i]->notes)
+			take(observed, acks[i]->notes);
+	notes_sort_contacts(&observed->contacts, &observed->scratch);
+}
+
+void observed_forget(struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count)
+{
+	if (!count)
+		return;
+	observed->calls++;
+	for (uint32_t i = 0; i < count; i++)
+		mark(observed, scene, models[i]);
+	drop_marked(observed, scene);
+}
+
+/* --- saving ------------------------------------------------------------------------------------------------------- */
+
+static void pack_vec3(struct text *out, struct vec3 v)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+static struct vec3 unpack_vec3(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static bool is_zero(const double effort[2])
+{
+	return effort[0] == 0 && effort[1] == 0;
+}
+
+void observed_pack(const struct observed *observed, uint32_t what, struct text *out)
+{
+	uint32_t joints = 0;
+	pack_u64(out, what);
+	pack_u64(out, observed->contacts.count);
+	for (uint32_t i = 0; i < observed->contacts.count; i++) {
+		const struct contact_note *note = &observed->contacts.at[i];
+		pack_u64(out, note->geoms[0]);
+		pack_u64(out, note->geoms[1]);
+		pack_vec3(out, note->position);
+		pack_vec3(out, note->normal);
+		pack_double(out, note->depth);
+	}
+	for (uint32_t j = 0; j < observed->room.joints; j++)
+		joints += !is_zero(observed->efforts[j]);
+	pack_u64(out, joints);
+	for (uint32_t j = 0; j < observed->room.joints; j++) {
+		if (is_zero(observed->efforts[j]))
+			continue;
+		pack_u64(out, j);
+		pack_double(out, observed->efforts[j][0]);
+		pack_double(out, observed->efforts[j][1]);
+	}
+}
+
+bool observed_unpack(struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in)
+{
+	observed_fit(observed, scene);
+	observed_clear(observed);
+	*ret_what = unpack_count(in, OBSERVE_ALL);
+	uint64_t contacts = unpack_u64(in);
+	for (uint64_t i = 0; i < contacts && !in->bad; i++) {
+		struct contact_note note;
+		note.geoms[0] = unpack_count(in, UINT32_MAX);
+		note.geoms[1] = unpack_count(in, UINT32_MAX);
+		note.position = unpack_vec3(in);
+		note.normal = unpack_vec3(in);
+		note.depth = unpack_double(in);
+		bool in_order = !i || notes_contact_key(&observed->contacts.at[i - 1]) <= notes_contact_key(&note);
+		in->bad = in->bad || !in_order || !notes_contact_sane(scene, &note);
+		vec_push(&observed->contacts, note);
+	}
+	uint64_t joints = unpack_u64(in);
+	for (uint64_t i = 0; i < joints && !in->bad; i++) {
+		struct effort_note note = {.joint = unpack_count(in, UINT32_MAX)};
+		note.effort[0] = unpack_double(in);
+		note.effort[1] = unpack_double(in);
+		in->bad = in->bad || !notes_effort_sane(scene, &note);
+		if (!in->bad)
+			memcpy(observed->efforts[note.joint], note.effort, sizeof note.effort);
+	}
+	observed_keep(observed, *ret_what);
+	return !in->bad;
+}

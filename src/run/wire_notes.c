@@ -1,0 +1,164 @@
+/* Both lists are in order, so the numbers of geoms and joints travel as distances from the one before: a list that is
+ * not in order cannot be said, nor a joint twice. */
+#include "run/wire_notes.h"
+
+/* --- putting ------------------------------------------------------------------------------------------------------ */
+
+static void put_vec3(struct text *out, struct vec3 v)
+{
+	pack_double(out, v.x);
+	pack_double(out, v.y);
+	pack_double(out, v.z);
+}
+
+/* From which on the second geom is counted. */
+static uint32_t second_after(const uint32_t last[2], uint32_t first)
+{
+	return first == last[0] ? last[1] : first + 1;
+}
+
+static void put_contacts(struct text *out, const contact_notes *contacts)
+{
+	uint32_t last[2] = {0, 0};
+	pack_var(out, contacts->count);
+	for (uint32_t i = 0; i < contacts->count; i++) {
+		const struct contact_note *note = &contacts->at[i];
+		pack_var(out, note->geoms[0] - last[0]);
+		pack_var(out, note->geoms[1] - second_after(last, note->geoms[0]));
+		put_vec3(out, note->position);
+		put_vec3(out, note->normal);
+		pack_double(out, note->depth);
+		last[0] = note->geoms[0];
+		last[1] = note->geoms[1];
+	}
+}
+
+static void put_efforts(struct text *out, const struct scene *scene, const effort_notes *efforts)
+{
+	uint32_t next = 0;
+	pack_var(out, efforts->count);
+	for (uint32_t i = 0; i < efforts->count; i++) {
+		const struct effort_note *note = &efforts->at[i];
+		pack_var(out, note->joint - next);
+		for (uint32_t a = 0; a < notes_axes(&scene->joints[note->joint]); a++)
+			pack_double(out, note->effort[a]);
+		next = note->joint + 1;
+	}
+}
+
+void wire_put_notes(struct text *out, uint32_t what, const struct scene *scene, const struct ack *ack)
+{
+	static const struct notes none;
+	const struct notes *notes = ack->notes ? ack->notes : &none;
+	pack_var(out, ack->stepped);
+	if (what & OBSERVE_CONTACTS)
+		put_contacts(out, &notes->contacts);
+	if (what & OBSERVE_EFFORTS)
+		put_efforts(out, scene, &notes->efforts);
+}
+
+/* --- getting ------------------------------------------------------------------------------------------------------ */
+
+/* The sum; more than there can be is bad. */
+static uint32_t get_from(struct unpack *in, uint32_t first, uint32_t count)
+{
+	if (first >= count) {
+		in->bad = true;
+		return 0;
+	}
+	return first + unpack_var_count(in, count - 1u - first);
+}
+
+static struct vec3 get_vec3(struct unpack *in)
+{
+	struct vec3 v;
+	v.x = unpack_double(in);
+	v.y = unpack_double(in);
+	v.z = unpack_double(in);
+	return v;
+}
+
+static bool has_moved(const struct wire_moved *moved, uint32_t model)
+{
+	return moved->met[model] == moved->number;
+}
+
+/* Both geoms are there. */
+static bool have_moved(const struct wire_moved *moved, const struct contact_note *note)
+{
+	const struct scene_geom *a = &moved->scene->geoms[note->geoms[0]], *b = &moved->scene->geoms[note->geoms[1]];
+	return (a->body == SCENE_NONE || has_moved(moved, a->model)) &&
+	       (b->body == SCENE_NONE || has_moved(moved, b->model));
+}
+
+static troupe_status check_contact(const struct wire_moved *moved, const contact_notes *before,
+	const struct contact_note *note, struct troupe_error *error)
+{
+	uint32_t a = note->geoms[0], b = note->geoms[1];
+	if (!notes_contact_sane(moved->scene, note))
+		return fail(error, TROUPE_EPROTOCOL, "a contact of shapes %u and %u is not valid", a, b);
+	if (!have_moved(moved, note))
+		return fail(error, TROUPE_EPROTOCOL, "a contact of shapes %u and %u, which did not move", a, b);
+	if (before->count >= NOTES_PAIR_MAX &&
+		notes_contact_key(&before->at[before->count - NOTES_PAIR_MAX]) == notes_contact_key(note))
+		return fail(error, TROUPE_EPROTOCOL, "more than %d contacts of shapes %u and %u", NOTES_PAIR_MAX, a, b);
+	return TROUPE_OK;
+}
+
+static troupe_status get_contacts(
+	struct unpack *in, const struct wire_moved *moved, contact_notes *ret, struct troupe_error *error)
+{
+	uint64_t count = unpack_var(in);
+	uint32_t geoms = moved->scene->geom_count, last[2] = {0, 0};
+	troupe_status status = TROUPE_OK;
+	for (uint64_t i = 0; i < count && !in->bad && !status; i++) {
+		struct contact_note note;
+		note.geoms[0] = get_from(in, last[0], geoms);
+		note.geoms[1] = get_from(in, in->bad ? 0 : second_after(last, note.geoms[0]), geoms);
+		note.position = get_vec3(in);
+		note.normal = get_vec3(in);
+		note.depth = unpack_double(in);
+		if (in->bad)
+			break;
+		status = check_contact(moved, ret, &note, error);
+		vec_push(ret, note);
+		last[0] = note.geoms[0];
+		last[1] = note.geoms[1];
+	}
+	return status;
+}
+
+static troupe_status get_efforts(
+	struct unpack *in, const struct wire_moved *moved, effort_notes *ret, struct troupe_error *error)
+{
+	uint64_t count = unpack_var(in);
+	uint32_t next = 0;
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct effort_note note = {.joint = get_from(in, next, moved->scene->joint_count)};
+		if (in->bad)
+			break;
+		if (!notes_effort_sane(moved->scene, &note))
+			return fail(error, TROUPE_EPROTOCOL, "an effort of joint %u, which has none", note.joint);
+		if (!has_moved(moved, moved->scene->joints[note.joint].model))
+			return fail(error, TROUPE_EPROTOCOL, "an effort of joint %u, which did not move", note.joint);
+		for (uint32_t a = 0; a < notes_axes(&moved->scene->joints[note.joint]); a++)
+			note.effort[a] = unpack_double(in);
+		vec_push(ret, note);
+		next = note.joint + 1;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_moved *moved, struct ack *ack,
+	struct notes *ret, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	ret->contacts.count = ret->efforts.count = 0;
+	ack->notes = ret;
+	ack->stepped = unpack_var_count(in, ack->moved.count);
+	if (what & OBSERVE_CONTACTS)
+		status = get_contacts(in, moved, &ret->contacts, error);
+	if (!status && !in->bad && (what & OBSERVE_EFFORTS))
+		status = get_efforts(in, moved, &ret->efforts, error);
+	return status;
+}

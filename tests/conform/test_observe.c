@@ -1,0 +1,484 @@
+/* What is observed of a step, contacts and efforts, against formulas; and that observing changes nothing. */
+#include "server/internal.h"
+
+#include "harness.h"
+
+static void set_up(void)
+{
+	want.sleepless = true;
+}
+
+TestSuite(observe, .init = set_up, .timeout = 60);
+
+static void observe(uint32_t what)
+{
+	server->worlds[0].primary.options.observe = what;
+}
+
+static const struct observed *observed(void)
+{
+	return &server->worlds[0].primary.observed;
+}
+
+static uint32_t joint_of(const char *name)
+{
+	const struct scene *scene = server->worlds[0].scene;
+	for (uint32_t j = 0; j < scene->joint_count; j++)
+		if (scene->joints[j].name && !strcmp(scene->joints[j].name, name))
+			return j;
+	cr_assert_fail("no joint '%s'", name);
+	return 0;
+}
+
+static double effort_of(const char *joint, uint32_t axis)
+{
+	return observed()->efforts[joint_of(joint)][axis];
+}
+
+static double position_of(const char *joint, uint32_t axis)
+{
+	return state_joint(server->worlds[0].shared.state, joint_of(joint), false)->position[axis];
+}
+
+/* --- efforts ------------------------------------------------------------------------------------------------------ */
+
+#define INERTIAL "<inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></inertial>"
+#define SYSTEM(name, joint, more)                                                                                      \
+	"<plugin name='gz::sim::systems::" name "' filename='x'><joint_name>" joint "</joint_name>" more "</plugin>"
+/* An arm of 0.5 m along x, whose frame is at its own centre; 1 kg. */
+#define ARM(kind, axes, systems)                                                                                       \
+	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link><joint name='j' type='" kind      \
+	"'>" ARM_IS_CHILD axes "</joint>" systems "</model>"
+#define ARM_IS_CHILD "<parent>world</parent><child>l</child><pose>-0.5 0 0 0 0 0</pose>"
+/* The same, but the child is a static model. */
+#define HUNG(kind, axes)                                                                                               \
+	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link></model><model name='wall'>"      \
+	"<static>true</static><link name='l'/></model><joint name='j' type='" kind "'><parent>m::l</parent><child>"    \
+	"wall::l</child><pose>0 0 2 0 0 0</pose>" axes "</joint>"
+#define LOCKED "<limit><lower>0</lower><upper>0</upper></limit>"
+#define AXIS(xyz, more) "<axis><xyz>" xyz "</xyz>" more "</axis>"
+#define HELD SYSTEM("JointController", "j", "")
+
+/* Gravity along -z turns what lies along x by a positive angle about y, and is held by the opposite torque. */
+Test(observe, a_motor_holds_a_pendulum_by_m_g_l)
+{
+	static const char *const solvers[] = {"", "<ode><solver><type>quick</type></solver></ode>"};
+	for (size_t i = 0; i < ARRAY_LEN(solvers); i++) {
+		want.solver = solvers[i];
+		start("0 0 -9.8", "%s", ARM("revolute", AXIS("0 1 0", ""), HELD));
+		observe(OBSERVE_EFFORTS);
+		run_until(0.5);
+		expect("hinge: m g l, on the child: N m", effort_of("j", 0), -9.8 * 0.5, i ? 1e-2 : 1e-6);
+		stop();
+	}
+	want.solver = "";
+	start("0 0 -9.8", "%s", HUNG("revolute", AXIS("0 1 0", LOCKED)));
+	observe(OBSERVE_EFFORTS);
+	run_until(0.5);
+	expect("hinge with the world as child: N m", effort_of("j", 0), 9.8 * 0.5, 1e-6);
+	stop();
+}
+
+Test(observe, a_slider_carries_m_g)
+{
+	start("0 0 -9.8", "%s", ARM("prismatic", AXIS("0 0 1", ""), HELD));
+	observe(OBSERVE_EFFORTS);
+	run_until(0.5);
+	expect("slider held by its motor: N", effort_of("j", 0), 9.8, 1e-6);
+	stop();
+	start("0 0 -9.8", "%s", HUNG("prismatic", AXIS("0 0 1", LOCKED)));
+	observe(OBSERVE_EFFORTS);
+	run_until(0.5);
+	expect("slider with the world as child: N", effort_of("j", 0), -9.8, 1e-6);
+	stop();
+	start("0 0 -9.8", "%s",
+		ARM("prismatic",
+			AXIS("0 0 1", "<limit><lower>-0.1</lower><upper>0.2</upper></limit>"), ""));
+	observe(OBSERVE_EFFORTS);
+	run_until(2);
+	expect("slider on its lower stop: N", effort_of("j", 0), 9.8, 1e-3);
+	stop();
+	start("0 0 -9.8", "%s", ARM("prismatic", AXIS("0 0 1", ""), ""));
+	observe(OBSERVE_EFFORTS);
+	run_until(0.2);
+	expect("slider that falls: N", effort_of("j", 0), 0, 1e-9);
+	stop();
+}
+
+#define LINK(name, x) "<link name='" name "'><pose>" x " 0 2 0 0 0</pose>" INERTIAL "</link>"
+#define BETWEEN(name, kind, parent, child, xyz)                                                                        \
+	"<joint name='" name "' type='" kind "'><parent>" parent "</parent><child>" child                              \
+	"</child><pose>-0.5 0 0 0 0 0</pose>" AXIS(xyz, "") "</joint>" SYSTEM("JointController", name, "")
+
+/* What the outer link weighs goes through the inner joint, too. */
+Test(observe, each_joint_of_a_chain_carries_what_is_beyond)
+{
+	start("0 0 -9.8", "%s",
+		"<model name='m'>" LINK("a", "0.5") LINK("b", "1.5") BETWEEN("j1", "revolute", "world", "a", "0 1 0")
+			BETWEEN("j2", "revolute", "a", "b", "0 1 0") "</model>");
+	observe(OBSERVE_EFFORTS);
+	run_until(0.2);
+	expect("chain of hinges, inner: N m", effort_of("j1", 0), -9.8 * (0.5 + 1.5), 1e-5);
+	expect("chain of hinges, outer: N m", effort_of("j2", 0), -9.8 * 0.5, 1e-5);
+	stop();
+	start("0 0 -9.8", "%s",
+		"<model name='m'>" LINK("a", "0.5") LINK("b", "1.5") BETWEEN("j1", "prismatic", "world", "a", "0 0 1")
+			BETWEEN("j2", "prismatic", "a", "b", "0 0 -1") "</model>");
+	observe(OBSERVE_EFFORTS);
+	run_until(0.2);
+	expect("chain of sliders, inner: N", effort_of("j1", 0), 2 * 9.8, 1e-5);
+	expect("chain of sliders, outer, its axis down: N", effort_of("j2", 0), -9.8, 1e-5);
+	stop();
+}
+
+/* A joint of the world's own, between two models. */
+Test(observe, a_joint_between_models)
+{
+	start("0 0 -9.8", "%s",
+		ARM("prismatic", AXIS("0 0 1", ""), HELD) "<model name='n'><pose>1.5 0 2 0 0 0</pose>"
+			"<link name='l'>" INERTIAL "</link></model><joint name='between' type='revolute'><parent>m::l"
+			"</parent><child>n::l</child><pose>-0.5 0 0 0 0 0</pose>"
+			AXIS("0 1 0", LOCKED) "</joint>");
+	observe(OBSERVE_EFFORTS);
+	run_until(0.2);
+	expect("a joint between two models: N m", effort_of("between", 0), -9.8 * 0.5, 1e-5);
+	expect("and what carries both: N", effort_of("j", 0), 2 * 9.8, 1e-5);
+	command("/world/w/remove", "name: 'n'");
+	run_until(0.201);
+	expect("one of them is gone: N m", effort_of("between", 0), 0, 0);
+	run_until(0.3);
+	expect("what carries the other: N", effort_of("j", 0), 9.8, 1e-5);
+	stop();
+}
+
+Test(observe, springs_and_dampers)
+{
+	start("0 0 -9.8", "%s",
+		ARM("prismatic",
+			AXIS("0 0 1", "<dynamics><damping>3</damping><spring_stiffness>98</spring_stiffness>"
+				      "<spring_reference>0.05</spring_reference></dynamics>"),
+			""));
+	observe(OBSERVE_EFFORTS);
+	double before = 0;
+	for (int i = 1; i <= 300; i++) { /* it swings: k x and d v of the same moment */
+		before = position_of("j", 0);
+		run_until(0.001 * i);
+	}
+	double speed = (position_of("j", 0) - before) / 0.001;
+	expect("spring and damper that swing: N", effort_of("j", 0), -98 * (before - 0.05) - 3 * speed, 1e-2);
+	run_until(20);
+	expect("spring at rest, k x: N", effort_of("j", 0), -98 * (position_of("j", 0) - 0.05), 1e-6);
+	expect("which is m g: N", effort_of("j", 0), 9.8, 1e-5);
+	stop();
+	start("0 0 -9.8", "%s",
+		ARM("revolute", AXIS("0 1 0", "<dynamics><damping>1e6</damping></dynamics>"), ""));
+	observe(OBSERVE_EFFORTS);
+	run_until(1);
+	expect("hinge in treacle: N m", effort_of("j", 0), -4.9, 1e-4);
+	stop();
+}
+
+/* The stop has the solver's row, and the spring acts beside it. */
+Test(observe, a_spring_beside_a_stop)
+{
+	start("0 0 -9.8", "%s",
+		ARM("prismatic",
+			AXIS("0 0 1", "<limit><lower>-0.05</lower><upper>1</upper></limit><dynamics><damping>1</damping>"
+				      "<spring_stiffness>98</spring_stiffness></dynamics>"),
+			""));
+	observe(OBSERVE_EFFORTS);
+	run_until(3);
+	expect("it lies on its stop: m", position_of("j", 0), -0.05, 1e-6);
+	expect("spring and stop together: N", effort_of("j", 0), 9.8, 1e-4);
+	stop();
+}
+
+Test(observe, commanded_forces_and_friction)
+{
+	start("0 0 0", "%s", ARM("revolute", AXIS("0 0 1", ""), SYSTEM("ApplyJointForce", "j", "")));
+	observe(OBSERVE_EFFORTS);
+	command("/model/m/joint/j/cmd_force", "data: 0.02");
+	run_until(0.1);
+	expect("a force that was commanded: N m", effort_of("j", 0), 0.02, 1e-9);
+	stop();
+	start("0 0 0", "%s",
+		ARM("revolute", AXIS("0 0 1", "<dynamics><friction>0.1</friction></dynamics>"),
+			SYSTEM("ApplyJointForce", "j", "")));
+	observe(OBSERVE_EFFORTS);
+	command("/model/m/joint/j/cmd_force", "data: 0.12");
+	run_until(0.5);
+	expect("less the friction: N m", effort_of("j", 0), 0.02, 1e-9);
+	command("/model/m/joint/j/cmd_force", "data: 0.05");
+	run_until(3);
+	expect("a force that friction holds: N m", effort_of("j", 0), 0, 1e-9);
+	stop();
+	start("0 0 0", "%s",
+		ARM("revolute", AXIS("0 0 1", "<limit><effort>2</effort></limit>"),
+			SYSTEM("JointController", "j",
+				"<use_force_commands>true</use_force_commands><p_gain>0.3</p_gain>"
+				"<initial_velocity>5</initial_velocity>")));
+	observe(OBSERVE_EFFORTS);
+	run_until(0.001);
+	expect("JointController by force, p times what is amiss: N m", effort_of("j", 0), 0.3 * 5, 1e-9);
+	command("/model/m/joint/j/cmd_vel", "data: 500");
+	run_until(0.002);
+	expect("cut at the joint's effort: N m", effort_of("j", 0), 2, 1e-9);
+	stop();
+}
+
+/* A wheel turns in place; what lies on it slides down a joint of its own. */
+Test(observe, a_wheel_slips_at_constant_speed)
+{
+	start("0 0 -9.8", "%s",
+		"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
+		"<surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision></link></model>"
+		"<model name='m'><pose>0 0 0.1 0 0 0</pose><link name='hub'>" INERTIAL "</link><link name='wheel'>" INERTIAL
+		"<collision name='c'><geometry><sphere><radius>0.1</radius></sphere></geometry><surface><friction><ode>"
+		"<mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision></link>"
+		"<joint name='lift' type='prismatic'><parent>world</parent><child>hub</child>" AXIS("0 0 1", "") "</joint>"
+		"<joint name='j' type='revolute'><parent>hub</parent><child>wheel</child>" AXIS("0 1 0", "") "</joint>"
+		SYSTEM("JointController", "j", "<initial_velocity>20</initial_velocity>") "</model>");
+	observe(OBSERVE_ALL);
+	run_until(2);
+	expect("wheel against friction, mu N r: N m", effort_of("j", 0), 0.5 * 2 * 9.8 * 0.1, 1e-2);
+	expect("what the free slide exerts: N", effort_of("lift", 0), 0, 1e-9);
+	cr_assert_eq(observed()->contacts.count, 1);
+	expect("the contact is where the wheel stands: m", observed()->contacts.at[0].position.z, 0, 2e-3);
+	stop();
+}
+
+#define AXIS2(xyz, more) "<axis2><xyz>" xyz "</xyz>" more "</axis2>"
+#define RUB "<dynamics><friction>9</friction></dynamics>"
+
+/* The arm on two axes: gravity along -y turns it about z, the second; along -z about y, the first. */
+Test(observe, both_axes_of_a_universal_joint)
+{
+	static const struct {
+		const char *what, *text;
+		double first, second;
+	} joints[] = {
+		{"universal", ARM("universal", AXIS("0 1 0", LOCKED) AXIS2("0 0 1", RUB), ""), -2.45, 4.9},
+		{"revolute2", ARM("revolute2", AXIS("0 1 0", RUB) AXIS2("0 0 1", LOCKED), ""), -2.45, 4.9},
+		/* the first axis goes with the arm, which is the parent */
+		{"universal, the world as child", HUNG("universal", AXIS("0 0 1", LOCKED) AXIS2("0 1 0", RUB)), -4.9,
+			2.45},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(joints); i++) {
+		start("0 -9.8 -4.9", "%s", joints[i].text);
+		observe(OBSERVE_EFFORTS);
+		run_until(0.2);
+		puts(joints[i].what);
+		expect("first axis: N m", effort_of("j", 0), joints[i].first, 1e-6);
+		expect("second axis: N m", effort_of("j", 1), joints[i].second, 1e-6);
+		stop();
+	}
+}
+
+#define SCREW(pitch, more, systems)                                                                                    \
+	"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent><child>" \
+	"l</child><screw_thread_pitch>" pitch "</screw_thread_pitch>" AXIS("0 0 1", more) "</joint>" systems "</model>"
+
+Test(observe, a_screw_carries_m_g_by_its_lead)
+{
+	static const double pitches[] = {0.1, -0.1};
+	static const char *const worlds[] = {SCREW("0.1", "", HELD), SCREW("-0.1", "", HELD)};
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		start("0 0 -9.8", "%s", worlds[i]);
+		observe(OBSERVE_EFFORTS);
+		run_until(0.5);
+		expect("screw held by its motor: N m", effort_of("j", 0), 9.8 * pitches[i] / (2 * M_PI), 1e-5);
+		stop();
+	}
+	start("0 0 0", "%s", SCREW("1", "", SYSTEM("ApplyJointForce", "j", "")));
+	observe(OBSERVE_EFFORTS);
+	command("/model/m/joint/j/cmd_force", "data: 0.01");
+	run_until(0.2);
+	expect("screw that a torque drives: N m", effort_of("j", 0), 0.01, 1e-7);
+	stop();
+}
+
+#define SHAFT(name, x, systems)                                                                                        \
+	"<model name='" name "'><pose>" x " 0 1 0 0 0</pose><link name='l'>" INERTIAL                                  \
+	"</link><joint name='" name "_j' type='revolute'><parent>world</parent><child>l</child>" AXIS("0 0 1", "")     \
+	"</joint>" systems "</model>"
+
+/* A shaft of inertia I driven by T through gears of ratio n to another of I: a_1 = T / (I + n^2 I). */
+Test(observe, gears_pass_on_a_torque)
+{
+	start("0 0 0", "%s",
+		SHAFT("a", "0", SYSTEM("ApplyJointForce", "a_j", "")) SHAFT("b", "1", "")
+			"<joint name='g' type='gearbox'><parent>a::l</parent><child>b::l</child><gearbox_ratio>3</gearbox_ratio>"
+			"<gearbox_reference_body>world</gearbox_reference_body>" AXIS("0 0 1", "")
+			"<axis2><xyz>0 0 1</xyz></axis2></joint>");
+	observe(OBSERVE_EFFORTS);
+	command("/model/a/joint/a_j/cmd_force", "data: 0.1");
+	run_until(0.1);
+	double rate = 0.1 / (0.02 + 9 * 0.02);
+	expect("gearbox, on the parent: N m", effort_of("g", 0), 0.02 * rate - 0.1, 1e-6);
+	expect("gearbox, on the child: N m", effort_of("g", 1), -3 * rate * 0.02, 1e-6);
+	expect("and what drives it: N m", effort_of("a_j", 0), 0.1, 1e-9);
+	stop();
+}
+
+#define BAR(joint, link, y, axis)                                                                                      \
+	"<link name='" link "'><pose>0.5 " y " 2 0 0 0</pose>" INERTIAL "</link><joint name='" joint                   \
+	"' type='revolute'><parent>world</parent><child>" link "</child><pose>-0.5 0 0 0 0 0</pose><axis><xyz>0 1 0</xyz>" \
+	axis "</axis></joint>"
+
+/* The leader's motor holds both; the follower is held by what ties it to the leader. */
+Test(observe, a_mimic_holds_its_follower)
+{
+	start("0 0 -9.8", "%s",
+		"<model name='m'>" BAR("leader", "a", "0", "") BAR("follower", "b", "1",
+			"<mimic joint='leader'><multiplier>2</multiplier><offset>0</offset><reference>0</reference></mimic>")
+			SYSTEM("JointController", "leader", "") "</model>");
+	observe(OBSERVE_EFFORTS);
+	run_until(0.3);
+	expect("follower, m g l: N m", effort_of("follower", 0), -4.9, 1e-4);
+	/* the motor holds m g l and twice that of the follower; of these the mimic takes the latter */
+	expect("leader, motor and mimic together: N m", effort_of("leader", 0), -4.9, 1e-4);
+	stop();
+}
+
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+#define FLOOR                                                                                                          \
+	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"    \
+	"</collision></link></model>"
+#define BOX(name, pose)                                                                                                \
+	"<model name='" name "'><pose>" pose "</pose><link name='l'>" INERTIAL                                         \
+	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>"
+#define BALL(name, pose)                                                                                               \
+	"<model name='" name "'><pose>" pose "</pose><link name='l'>" INERTIAL                                         \
+	"<collision name='c'><geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link></model>"
+
+Test(observe, a_box_stands_on_four_points)
+{
+	static const char *const worlds[] = {FLOOR BOX("a", "0 0 0.498 0 0 0"), BOX("a", "0 0 0.498 0 0 0") FLOOR};
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		start("0 0 -9.8", "%s", worlds[i]);
+		observe(OBSERVE_CONTACTS);
+		run_until(0.001);
+		const contact_notes *contacts = &observed()->contacts;
+		cr_assert_eq(contacts->count, 4);
+		double sum_x = 0, sum_y = 0;
+		for (uint32_t c = 0; c < contacts->count; c++) {
+			const struct contact_note *note = &contacts->at[c];
+			cr_expect(note->geoms[0] == 0 && note->geoms[1] == 1);
+			expect("normal, from the later into the earlier", note->normal.z, i ? 1 : -1, 1e-12);
+			expect("depth at the beginning of the step: m", note->depth, 0.002, 1e-12);
+			expect("below a corner: m", fabs(note->position.x), 0.5, 1e-12);
+			sum_x += note->position.x;
+			sum_y += note->position.y;
+		}
+		expect("below all four: m", fabs(sum_x) + fabs(sum_y), 0, 1e-12);
+		stop();
+	}
+}
+
+Test(observe, balls_touch_between_their_centres)
+{
+	start("0 0 0", "%s", BALL("a", "0 0 2 0 0 0") BALL("b", "0.6 0 2.78 0 0 0")); /* 0.984 apart */
+	observe(OBSERVE_CONTACTS);
+	run_until(0.001);
+	cr_assert_eq(observed()->contacts.count, 1);
+	const struct contact_note *note = observed()->contacts.at;
+	double apart = hypot(0.6, 0.78);
+	expect("depth: m", note->depth, 1 - apart, 1e-9);
+	expect("normal from b into a, x", note->normal.x, -0.6 / apart, 1e-9);
+	expect("normal from b into a, z", note->normal.z, -0.78 / apart, 1e-9);
+	expect("position, x: m", note->position.x, 0.3, 1e-2);
+	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
+	run_until(0.002);
+	cr_expect_eq(observed()->contacts.count, 0, "%u contacts of balls that are apart", observed()->contacts.count);
+	stop();
+}
+
+static uint32_t contacts_of(const char *name)
+{
+	const struct scene *scene = server->worlds[0].scene;
+	uint32_t count = 0, model = scene_find_model(scene, name);
+	for (uint32_t i = 0; i < observed()->contacts.count; i++)
+		for (int k = 0; k < 2; k++)
+			count += scene->geoms[observed()->contacts.at[i].geoms[k]].model == model;
+	return count;
+}
+
+#define SWING                                                                                                          \
+	"<model name='swing'><pose>5.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link><joint name='j' "             \
+	"type='prismatic'>" ARM_IS_CHILD AXIS("0 0 1", "<limit><lower>-0.1</lower><upper>0.2</upper></limit>")         \
+	"</joint></model>"
+
+/* What rests keeps what it had, until it goes or is put elsewhere. */
+Test(observe, what_sleeps_keeps_its_notes)
+{
+	want.sleepless = false;
+	start("0 0 -9.8", "%s", FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "3 0 0.5 0 0 0") BALL("c", "9 0 9 0 0 0") SWING);
+	observe(OBSERVE_ALL);
+	run_until(1.2);
+	const struct primary *primary = &server->worlds[0].primary;
+	const struct scene *scene = server->worlds[0].scene;
+	cr_assert(primary_rests(primary, scene_find_model(scene, "a")));
+	cr_assert(primary_rests(primary, scene_find_model(scene, "swing")));
+	cr_assert(!primary_rests(primary, scene_find_model(scene, "c")));
+	cr_expect_eq(contacts_of("a"), 4);
+	cr_expect_eq(contacts_of("b"), 4);
+	cr_expect_eq(contacts_of("c"), 0);
+	expect("a slider asleep on its stop: N", effort_of("j", 0), 9.8, 1e-3);
+	command("/world/w/remove", "name: 'a'");
+	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
+	command("/world/w/remove", "name: 'swing'");
+	run_until(1.201);
+	cr_expect_eq(observed()->contacts.count, 0, "%u contacts of a model that was removed, and one that was lifted",
+		observed()->contacts.count);
+	expect("a joint that was removed: N", effort_of("j", 0), 0, 0);
+	run_until(3);
+	expect("what was lifted is down again: m", pose_of("b").z, 0.5, 5e-3);
+	cr_expect_eq(contacts_of("b"), 4);
+	command("/world/w/control", "reset {all: true} pause: true");
+	struct troupe_limits limits = {.iterations = primary->lockstep.number + 1};
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
+	cr_expect_eq(observed()->contacts.count, 0, "contacts from before a reset");
+	stop();
+}
+
+/* The crate belongs to the level that the probe leaves. */
+Test(observe, what_is_unloaded_has_no_notes)
+{
+	want.sleepless = false;
+	start("0 0 -9.8", "%s", FLOOR BOX("crate", "0 0 0.5 0 0 0") BALL("probe", "0 4 9 0 0 0")
+		"<plugin name='gz::sim' filename='x'><performer name='p'><ref>probe</ref><geometry><box><size>1 1 1</size></box>"
+		"</geometry></performer><level name='here'><pose>0 0 0 0 0 0</pose><geometry><box><size>20 20 40</size></box>"
+		"</geometry><ref>crate</ref></level></plugin>");
+	observe(OBSERVE_ALL);
+	run_until(0.1);
+	cr_expect_eq(contacts_of("crate"), 4);
+	command("/world/w/set_pose", "name: 'probe' position {x: 90 z: 9}");
+	run_until(0.101);
+	cr_expect_eq(contacts_of("crate"), 0, "contacts of a crate whose level is not loaded");
+	command("/world/w/set_pose", "name: 'probe' position {y: 4 z: 9}");
+	run_until(0.103);
+	cr_expect_eq(contacts_of("crate"), 4);
+	stop();
+}
+
+/* Nothing of what was placed while the world is paused stays, though nothing is stepped. */
+Test(observe, what_is_placed_while_paused_has_no_contacts)
+{
+	start("0 0 -9.8", "%s", FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "3 0 0.5 0 0 0"));
+	observe(OBSERVE_ALL);
+	run_until(0.1);
+	struct troupe_limits limits = {.iterations = 103};
+	struct troupe_error error;
+	command("/world/w/control", "pause: true");
+	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
+	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
+	cr_expect_eq(contacts_of("a"), 4);
+	cr_expect_eq(contacts_of("b"), 0);
+	command("/world/w/set_pose", "name: 'floor' position {z: -1}");
+	limits.iterations++;
+	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
+	cr_expect_eq(contacts_of("a"), 0, "contacts with a floor that is elsewhere");
+	stop();
+}
