@@ -425,7 +425,7 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 	random_place(dice, pose);
 	random_place(dice, more);
 	const char *who = any_name(dice, name), *whom = any_name(dice, other);
-	switch (roll(dice, 25)) {
+	switch (roll(dice, 28)) {
 	case 0 ... 4:
 		add_create(commands, dice, step);
 		break;
@@ -470,6 +470,19 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 		break;
 	case 24:
 		add(commands, step, "/world/w/set_pose", "id: %u %s", roll(dice, 40), pose);
+		break;
+	case 25:
+		add(commands, step, "/world/w/set_velocity", "name: '%s' linear {x: %g z: %g} angular {z: %g}", who,
+			between(dice, -6, 8), between(dice, 0, 3), between(dice, -5, 5));
+		break;
+	case 26:
+		add(commands, step, "/world/w/wrench",
+			"entity {name: '%s'} wrench {force {y: %g} torque {x: %g} force_offset {z: %g}}", who,
+			between(dice, -500, 500), between(dice, -50, 50), between(dice, -1, 1));
+		break;
+	case 27:
+		add(commands, step, "/world/w/set_joint", "name: '%s' joint: '%s' position: %g velocity: %g", who,
+			roll(dice, 2) ? "tie" : "j", between(dice, -2, 2), between(dice, -3, 3));
 		break;
 	case 18: /* in one step */
 		add_create(commands, dice, step);

@@ -314,6 +314,12 @@ static void read_world(struct tokens *tokens)
 	}
 	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* who is asleep */
+	mark(tokens);
+	uint64_t wrenches = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < wrenches && !tokens->in.bad; i++) {
+		number(tokens, NUMBER);
+		numbers(tokens, REAL, 6);
+	}
 }
 
 static void read_state(struct tokens *tokens, const struct text *state)
@@ -677,8 +683,10 @@ static const struct own owns[] = {
 	{"asleep.sdf",
 		{{"/world/asleep/create", "sdf_filename: 'models/cart' name: 'late' pose {position {x: -2 y: 12}}"},
 			{"/world/asleep/remove", "name: 'sun' type: LIGHT"},
-			{"/world/asleep/control", "run_to_sim_time {sec: 1}"}},
-		{5, 6, 7}, {1, 20, 0}},
+			{"/world/asleep/control", "run_to_sim_time {sec: 1}"},
+			{"/world/asleep/wrench", "entity {name: 'cart_0'} wrench {force {z: 90}}"},
+			{"/world/asleep/control", "pause: true"}},
+		{5, 6, 7, 18, 18}, {1, 20, 0}},
 };
 
 static void give(struct troupe_server *server, const struct own *own)

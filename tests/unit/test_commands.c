@@ -133,6 +133,9 @@ static const struct {
 	{"/set_physics", &message_physics},
 	{"/set_performer", &message_set_performer},
 	{"/reset_model", &message_entity},
+	{"/set_velocity", &message_set_velocity},
+	{"/set_joint", &message_set_joint},
+	{"/wrench", &message_entity_wrench},
 	{"/actuators", &message_actuators},
 };
 

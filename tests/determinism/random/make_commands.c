@@ -182,6 +182,36 @@ static void reset_model(struct maker *maker, uint64_t step, const struct made *m
 	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/reset_model name: \"%s\"", maker->world, made->name);
 }
 
+/* Slow enough that nothing passes through a floor. */
+static void set_velocity(struct maker *maker, uint64_t step, const struct made *made)
+{
+	struct dice *dice = &maker->dice;
+	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/set_velocity name: \"%s\" linear {x: %.3g y: %.3g} %s",
+		maker->world, made->name, dice_between(dice, -2, 2), dice_between(dice, -2, 2),
+		dice_chance(dice, 50) ? "" : "angular {z: 3}");
+}
+
+static void set_joint(struct maker *maker, uint64_t step, const struct made *made)
+{
+	struct dice *dice = &maker->dice;
+	const char *joint = DICE_WORD(dice, "j0", "j1", "j1", "j2", "j3");
+	const char *axis = dice_chance(dice, 20) ? "axis: 1" : "";
+	const char *position = arena_printf(maker->arena, "position: %.3g", dice_between(dice, -1.5, 1.5));
+	const char *velocity = arena_printf(maker->arena, "velocity: %.3g", dice_between(dice, -3, 3));
+	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/set_joint name: \"%s\" joint: \"%s\" %s %s %s",
+		maker->world, made->name, joint, axis, dice_chance(dice, 60) ? position : "",
+		dice_chance(dice, 60) ? velocity : "");
+}
+
+static void wrench(struct maker *maker, uint64_t step, const struct made *made)
+{
+	struct dice *dice = &maker->dice;
+	make_command(maker, step, COMMAND_EDIT, 0,
+		"/world/w%u/wrench entity {name: \"%s\"} wrench {force {x: %.3g y: %.3g} torque {z: %.3g}}",
+		maker->world, made->name, dice_between(dice, -200, 200), dice_between(dice, -200, 200),
+		dice_between(dice, -5, 5));
+}
+
 static void set_physics(struct maker *maker, uint64_t step)
 {
 	struct dice *dice = &maker->dice;
@@ -279,15 +309,18 @@ enum deed { /* in the order of struct odds */
 	DEED_RESET_WORLD,
 	DEED_PAUSE,
 	DEED_MULTI_STEP,
+	DEED_SET_VELOCITY,
+	DEED_SET_JOINT,
+	DEED_WRENCH,
 	DEED_END,
 };
 
-static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1};
+static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5};
 /* What has the same effect when it is given again after a reset. */
-static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0};
-static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0};
+static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5};
+static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2};
 /* No new step size or gravity: a reset does not take them back. */
-static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0};
+static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5};
 
 static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 {
@@ -299,7 +332,7 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 		number -= odds[deed];
 	const struct made *made = any_model(maker);
 	bool has_subject = deed != DEED_REMOVE && deed != DEED_SET_POSE && deed != DEED_SET_POSES &&
-			   deed != DEED_SET_PERFORMER && deed != DEED_RESET_MODEL;
+			   deed != DEED_SET_PERFORMER && deed != DEED_RESET_MODEL && deed < DEED_SET_VELOCITY;
 	if (!made && !has_subject)
 		return;
 	switch ((enum deed)deed) {
@@ -340,6 +373,15 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 		break;
 	case DEED_MULTI_STEP:
 		multi_step(maker, step);
+		break;
+	case DEED_SET_VELOCITY:
+		set_velocity(maker, step, made);
+		break;
+	case DEED_SET_JOINT:
+		set_joint(maker, step, made);
+		break;
+	case DEED_WRENCH:
+		wrench(maker, step, made);
 		break;
 	case DEED_END:
 		break;
