@@ -96,8 +96,8 @@ void observe_contacts(
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
 
 /* Of the solver's rows, on the child. */
-static double effort_of_rows(const struct physics *physics, const struct scene_joint *joint,
-	const dJointFeedback *feedback, uint32_t axis)
+static double effort_of_rows(
+	const struct physics *physics, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
 {
 	uint32_t first = joint_is_turned(joint) ? joint->parent : joint->child;
 	struct vec3 along = axis_direction(physics, joint, axis), force = from_ode(feedback->f1);
@@ -112,15 +112,15 @@ static double effort_of_rows(const struct physics *physics, const struct scene_j
 }
 
 /* feedback: NULL of a gearbox, which has no joint of ODE's. */
-static void note_joint(struct physics *physics, uint32_t index, const dJointFeedback *feedback,
-	const struct joint_setting *setting)
+static void note_joint(
+	struct physics *physics, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	const struct scene_joint *joint = &physics->scene->joints[index];
 	struct effort_note note = {.joint = index};
 	uint32_t axes = notes_axes(joint);
 	for (uint32_t a = 0; feedback && a < axes; a++)
-		note.effort[a] = effort_of_rows(physics, joint, feedback, a) +
-				 joint_added_force(physics, index, setting, a);
+		note.effort[a] =
+			effort_of_rows(physics, joint, feedback, a) + joint_added_force(physics, index, setting, a);
 	if (axes)
 		vec_push(&physics->notes.efforts, note);
 }

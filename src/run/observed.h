@@ -25,12 +25,11 @@ void observed_fini(struct observed *observed);
 
 /* The scene may have room for more than before. */
 void observed_fit(struct observed *observed, const struct scene *scene);
-/* A step of which all acks are there and good. The contacts of models that were stepped are replaced, and the efforts of
- * their joints. */
+/* A step of which all acks are there and good. The contacts of models that were stepped are replaced, and the efforts
+ * of their joints. */
 void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count);
 /* These models are gone, or were put elsewhere: what they touched and exerted is no more. */
-void observed_forget(
-	struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count);
+void observed_forget(struct observed *observed, const struct scene *scene, const uint32_t *models, uint32_t count);
 /* Everything is, or all but what these bits OBSERVE_... ask for. */
 void observed_clear(struct observed *observed);
 void observed_keep(struct observed *observed, uint32_t what);
@@ -38,7 +37,6 @@ void observed_keep(struct observed *observed, uint32_t what);
 /* For saved states: models at rest have their notes from long before. what: bits OBSERVE_..., what there is. */
 void observed_pack(const struct observed *observed, uint32_t what, struct text *out);
 /* The reverse, when the scene is as it was. False: damaged. */
-bool observed_unpack(
-	struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in);
+bool observed_unpack(struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in);
 
 #endif

@@ -673,7 +673,8 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
 	/* of a run in which nothing was observed there are none */
-	if (in->at < in->end && !observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
+	if (in->at < in->end &&
+		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
 		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");
 	primary->lockstep.number = number;
 	if (primary_hash(primary) != hash)

@@ -72,10 +72,10 @@ struct ack {
 	uint64_t waited_ns; /* before it, and for want of work in it */
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;
-	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
-	uint32_t stepped;          /* the first so many of these were stepped by the physics; the others were at rest */
-	/* What the step asked for, of these; and, in one process, of models that this secondary stepped for another, which
-	 * has them in its list. The secondary's. NULL: nothing was asked for, or nothing moved. */
+	VEC(uint32_t) moved; /* models whose state k+1 is in `next`; all others keep state k */
+	uint32_t stepped;    /* the first so many of these were stepped by the physics; the others were at rest */
+	/* What the step asked for, of these; and, in one process, of models that this secondary stepped for another,
+	 * which has them in its list. The secondary's. NULL: nothing was asked for, or nothing moved. */
 	const struct notes *notes;
 	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
 	struct troupe_error error; /* when status says so */
