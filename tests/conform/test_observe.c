@@ -452,6 +452,35 @@ Test(observe, what_sleeps_keeps_its_notes)
 	stop();
 }
 
+static bool same(const struct contact_note *a, const struct contact_note *b)
+{
+	return !memcmp(a->geoms, b->geoms, sizeof a->geoms) && !memcmp(&a->position, &b->position, sizeof a->position);
+}
+
+/* Boxes that touch without a gap: the exact solver fails on them, and such a step is tried again. */
+Test(observe, a_step_that_is_tried_again_is_noted_once)
+{
+	start("0 0 -9.8", "%s",
+		FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "0.25 0.15 1.5 0 0 0") BOX("c", "0.1 0.25 2.5 0 0 0"));
+	observe(OBSERVE_ALL);
+	uint64_t lost_before = 0;
+	uint32_t tried_again = 0;
+	for (int k = 1; k <= 100; k++) {
+		run_until(0.001 * k);
+		uint64_t lost = crew_physics_stats(server->crew, 0, 0).lost;
+		tried_again += lost != lost_before;
+		lost_before = lost;
+		const contact_notes *contacts = &observed()->contacts;
+		for (uint32_t i = 1; i < contacts->count; i++)
+			for (uint32_t j = 0; j < i; j++)
+				cr_expect(
+					!same(&contacts->at[i], &contacts->at[j]), "step %d: a contact comes twice", k);
+	}
+	printf("%u of 100 steps were tried again\n", tried_again);
+	cr_expect_gt(tried_again, 0);
+	stop();
+}
+
 /* The crate belongs to the level that the probe leaves. */
 Test(observe, what_is_unloaded_has_no_notes)
 {
