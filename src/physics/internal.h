@@ -12,8 +12,8 @@
 enum {
 	PHYSICS_EXACT_ROWS =
 		96, /* islands of up to so many rows are solved exactly; see ../ARCHITECTURE.md, "Tried and measured" */
-	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
-	PHYSICS_KEEP_STEPS = 500,       /* a group whose models have parted is kept together so long */
+	PHYSICS_EXACT_ROWS_MOST = 1000,        /* the same in a world that names the exact solver */
+	PHYSICS_KEEP_STEPS = 500,              /* a group whose models have parted is kept together so long */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
@@ -236,7 +236,7 @@ struct physics {
 
 	/* see physics_observe() */
 	uint32_t observe;
-	struct notes notes, notes_scratch;       /* of the ODE worlds that it has worked on in this step */
+	struct notes notes, notes_scratch;        /* of the ODE worlds that it has worked on in this step */
 	uint32_t contacts_before, efforts_before; /* that were noted before the world at hand */
 };
 

@@ -1,8 +1,8 @@
 /* Joints: made at the reference pose, driven every step, their unwrapped positions kept in the state.
  *
- * ODE's first body is the child and its second the parent (see joint_is_turned()), so that positions and rates have SDF's
- * sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis belongs
- * to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
+ * ODE's first body is the child and its second the parent (see joint_is_turned()), so that positions and rates have
+ * SDF's sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis
+ * belongs to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
  *
  * An axis has one row in the solver, which serves what matters most at the moment; the rest acts as a force.
  *
@@ -62,7 +62,8 @@ static bool is_first(const struct scene_joint *joint, uint32_t axis)
 
 static void make_universal(const struct scene_joint *from, dJointID id)
 {
-	struct vec3 first = ode_axis(from, joint_is_turned(from) ? 0 : 1), second = ode_axis(from, joint_is_turned(from) ? 1 : 0);
+	struct vec3 first = ode_axis(from, joint_is_turned(from) ? 0 : 1),
+		    second = ode_axis(from, joint_is_turned(from) ? 1 : 0);
 	dJointSetUniversalAnchor(id, from->anchor.x, from->anchor.y, from->anchor.z);
 	dJointSetUniversalAxis1(id, first.x, first.y, first.z);
 	dJointSetUniversalAxis2(id, second.x, second.y, second.z);

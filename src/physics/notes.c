@@ -1,5 +1,5 @@
-/* Lists of notes are put together from pieces that are in order: those of a group, of a runner, those that were kept. So
- * the sort finds the pieces and merges neighbours until one is left. It is stable, and allocates nothing when it is
+/* Lists of notes are put together from pieces that are in order: those of a group, of a runner, those that were kept.
+ * So the sort finds the pieces and merges neighbours until one is left. It is stable, and allocates nothing when it is
  * warm; qsort() is neither. */
 #include "physics/notes.h"
 

@@ -11,7 +11,7 @@ enum { /* bits: what is to be noted */
 	OBSERVE_ALL = 3,
 };
 
-enum { NOTES_PAIR_MAX = 64 };                        /* contacts between two geoms */
+enum { NOTES_PAIR_MAX = 64 };                  /* contacts between two geoms */
 #define NOTES_LENGTH_MAX (10 * SDF_LENGTH_MAX) /* m: no position or depth is beyond */
 
 /* One point at which two geoms touched at the beginning of a step, in which one of them or both could move. */
@@ -23,8 +23,8 @@ struct contact_note {
 };
 
 /* What a joint exerted in a step, on its child, along or about each of its axes, in N or N m: motor, friction, spring,
- * damper, stop, mimic and commanded force together. The axes are those of state k. Of a gearbox: on the parent about the
- * first axis, on the child about the second. */
+ * damper, stop, mimic and commanded force together. The axes are those of state k. Of a gearbox: on the parent about
+ * the first axis, on the child about the second. */
 struct effort_note {
 	uint32_t joint;
 	double effort[2];

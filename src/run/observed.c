@@ -1,6 +1,6 @@
-/* Acks bring notes of the models that were stepped, each secondary's in order. What is kept of the models that
- * rest is in order, too, so one merge makes the list anew. A pair of geoms is in one ack only, because models
- * that may touch are together (DESIGN, law 4): so the order does not depend on which ack it was. */
+/* Acks bring notes of the models that were stepped, each secondary's in order. What is kept of the models that rest is
+ * in order, too, so one merge makes the list anew. A pair of geoms is in one ack only, because models that may touch
+ * are together (DESIGN, law 4): so the order does not depend on which ack it was. */
 #include "run/observed.h"
 
 #include <stdlib.h>

@@ -51,7 +51,7 @@ struct primary {
 	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
-	struct observed observed; /* as of the last step that was merged, and the commands obeyed since */
+	struct observed observed;         /* as of the last step that was merged, and the commands obeyed since */
 	struct step step;                 /* the one that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */

@@ -28,7 +28,8 @@ static const char world[] =
 	"<model name='a'><pose>0 0 2.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
 	"<model name='b'><pose>0 0 3.5 0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry>"
-	"</collision></link><joint name='j' type='prismatic'><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>"
+	"</collision></link><joint name='j' type='prismatic'><parent>world</parent><child>l</child><axis><xyz>0 0 "
+	"1</xyz>"
 	"</axis></joint></model>"
 	"<model name='c'><pose>9 0 3.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link></model>"
@@ -459,8 +460,7 @@ static void test_contacts(
 	refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 1 and 2 is not valid");
 }
 
-static void test_efforts(
-	struct run *run, uint32_t side, const struct ack_parts *parts, const struct note_parts *sound)
+static void test_efforts(struct run *run, uint32_t side, const struct ack_parts *parts, const struct note_parts *sound)
 {
 	const char *range = "it is cut off, or a number is out of range";
 	struct note_parts notes = *sound;
@@ -488,8 +488,12 @@ static void test_efforts(
 static void test_notes(struct run *run, uint32_t side, const struct ack_parts *parts, uint32_t foreign)
 {
 	uint32_t a = scene_of(run)->models[model_of(run, "a")].geom_first;
-	struct note_parts sound = {.stepped = parts->count, .contacts = NOTES_PAIR_MAX, .first = a, .efforts = 1,
-		.numbers = {0, 0, 3, 0, 0, -1, 0.1}, .effort = 2};
+	struct note_parts sound = {.stepped = parts->count,
+		.contacts = NOTES_PAIR_MAX,
+		.first = a,
+		.efforts = 1,
+		.numbers = {0, 0, 3, 0, 0, -1, 0.1},
+		.effort = 2};
 	struct text bytes = {0}, part = {0};
 	struct troupe_error error;
 	put_ack(run, side, parts, &bytes);

@@ -227,7 +227,8 @@ static void test(const char *world, const char *commands, uint64_t steps, bool j
 	create(&reference, &def, world, commands);
 	go(&reference, OBSERVE_ALL);
 	troupe_server_destroy(reference.server);
-	printf("%-16s %5" PRIu64 " steps; in each on average %.1f contacts, %.1f of them at rest, %.1f joints that exert\n",
+	printf("%-16s %5" PRIu64
+	       " steps; in each on average %.1f contacts, %.1f of them at rest, %.1f joints that exert\n",
 		world, reference.steps, (double)reference.contacts / (double)reference.steps,
 		(double)reference.kept / (double)reference.steps, (double)reference.efforts / (double)reference.steps);
 	check(reference.contacts > reference.steps && (!joints || reference.efforts > reference.steps / 2),
