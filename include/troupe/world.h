@@ -168,7 +168,9 @@ struct troupe_joint_state {
 	double effort[2];
 };
 
-struct troupe_contact {     /* two collisions that touched at the beginning of the last step that moved one of them */
+/* Two collisions that touched at the beginning of the last step that moved one of their models. Models that slept when
+ * observing began have none until they are stepped. */
+struct troupe_contact {
 	uint32_t shapes[2]; /* indices in scene.shapes; TROUPE_NONE: an actor's */
 	struct troupe_vec3 position;
 	struct troupe_vec3 normal; /* unit, from the second into the first */
