@@ -4,9 +4,10 @@
  * give the same bits. A recording has them all, those that were given as numbers too.
  *
  * Any thread, also while the server runs, and inside def.on_step; not inside other callbacks. Errors: TROUPE_ECOMMAND
- * (no such topic, a bad message or number, a handle that is stale, a step that is past), TROUPE_ELIMIT: four million
- * commands wait already, or a GiB of memory is behind them; the command is then not queued. Whether a queued command
- * can be obeyed turns out when its step comes: def.on_reply tells. */
+ * (no such topic, a bad message or number, no handle, a handle of no world of this server, a step that is past),
+ * TROUPE_ELIMIT: four million commands wait already, or a GiB of memory is behind them; the command is then not queued.
+ * Whether a queued command can be obeyed turns out when its step comes. If not (the handle is stale, nothing drives the
+ * model or joint), def.on_reply tells. */
 #ifndef TROUPE_COMMAND_H
 #define TROUPE_COMMAND_H
 

@@ -112,8 +112,9 @@ struct troupe_server_def {
 	 * thread that called troupe_server_run(), and may call functions marked "any thread". */
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_hash)(void *ctx, uint64_t step, uint64_t hash);
-	/* Every step_every steps, between steps, when state `step` is there, from some thread of the server: may read
-	 * the present state (troupe_get_...) and give commands; the simulation waits meanwhile. */
+	/* Between steps, after each step that leads to a state `step` that is a multiple of step_every, from some
+	 * thread of the server. It may read the present state (troupe_find_..., troupe_get_...) and give commands: the
+	 * next step takes these. The simulation waits meanwhile. */
 	void (*on_step)(void *ctx, struct troupe_server *server, uint64_t step);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply); /* like on_event */
 	void (*on_watch)(void *ctx);

@@ -3,7 +3,8 @@
  *
  * A handle names a model, a link or a joint for as long as that model exists: it is found by name once and then costs
  * no search. When a model was removed its handles are stale, also if another model takes its name; a reset that brings
- * the model back makes them good again. All zero is no handle.
+ * the model back makes them good again. Handles are also good in a server that was resumed from a state of this one.
+ * All zero is no handle. A nested model has no handle of its own: it is a part of the model that it is in.
  *
  * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless said
  * otherwise. Quaternions have unit length, up to rounding. */
@@ -50,14 +51,15 @@ struct troupe_wrench {
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-enum { TROUPE_NONE = UINT32_MAX }; /* instead of an index: there is none */
+#define TROUPE_NONE UINT32_MAX /* instead of an index: there is none */
 
 struct troupe_scene_model {
 	troupe_model handle;
 	const char *name;
 	uint64_t id; /* as `remove` and `set_pose` take it */
 	bool is_static, performer, actor;
-	uint32_t link_first, link_count, joint_first, joint_count; /* in the scene's arrays */
+	uint32_t link_first, link_count;   /* in the scene's links */
+	uint32_t joint_first, joint_count; /* in the scene's joints; the world's own joints are in no model's range */
 };
 
 struct troupe_scene_link {
@@ -87,7 +89,7 @@ struct troupe_scene_axis {
 
 struct troupe_scene_joint {
 	troupe_joint handle;
-	const char *name; /* in its model, or the world's own joint's */
+	const char *name; /* in its model, as a link's; of a joint of the world itself the name in the world */
 	troupe_joint_kind kind;
 	uint32_t model;         /* whose state has it: the child's */
 	uint32_t parent, child; /* indices in scene.links, of the links that the file names; TROUPE_NONE: the world */
@@ -133,7 +135,7 @@ struct troupe_scene {
 	uint32_t mover_count, moving_links;
 	const struct troupe_scene_model *models;
 	const struct troupe_scene_link *links;
-	const struct troupe_scene_joint *joints; /* of models that can move */
+	const struct troupe_scene_joint *joints; /* of models that can move, then those of the world itself */
 	const struct troupe_scene_shape *shapes; /* of each link: collisions, then visuals */
 };
 
@@ -219,17 +221,18 @@ TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
 /* The functions below read the present state without a snapshot. They are for the thread that has the server: while it
  * does not run, and inside def.on_step. */
 
-/* No handle (all zero) when there is none of that name. A link or joint by its name in the model, or its full one. */
+/* No handle (all zero) when there is none of that name. A link or joint by its name in the model ("hand::palm" of the
+ * nested model hand), or by its full name ("arm::hand::palm"). */
 TROUPE_API troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name);
 TROUPE_API troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name);
 TROUPE_API troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name);
 /* A joint of the world itself. */
 TROUPE_API troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name);
 
-/* False, and nothing is written: the handle is stale. */
+/* False, and nothing is written: the handle is stale. Static models and their links can be read, too. */
 TROUPE_API bool troupe_get_model(
 	const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state);
-/* The same, also when the model has none. */
+/* False, and nothing is written: the handle is stale, or the model has no odometry. */
 TROUPE_API bool troupe_get_odometry(
 	const struct troupe_server *server, troupe_model model, struct troupe_odometry *ret_odometry);
 TROUPE_API bool troupe_get_link(

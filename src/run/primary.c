@@ -726,7 +726,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	pack_u64(out, primary->refused);
 	edit_pack(&primary->edit, out);
 	plan_pack(&primary->plan, out);
-	schedule_pack(&primary->schedule, primary->shared->systems, primary->shared->scene, out);
+	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
 	pack_wrenches(primary, out);
 	if (primary->step.observe)

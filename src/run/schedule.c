@@ -475,23 +475,77 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
 }
 
-void schedule_pack(
-	struct schedule *schedule, const struct systems *systems, const struct scene *scene, struct text *out)
+/* What was given by handle is packed by its handle. What the handle means is looked up only when its step comes: its
+ * model may go until then, or come back with a reset. */
+enum { PACKED_NONE, PACKED_TEXT, PACKED_TARGET };
+
+static const struct message_schema *target_schema(enum command_target_kind kind)
+{
+	return kind == TARGET_JOINT ? &message_double : &message_twist;
+}
+
+static void pack_target(const struct command *command, struct text *out)
+{
+	pack_u64(out, command->target.kind);
+	pack_u64(out, command->target.at);
+	pack_u64(out, command->target.born);
+	pack_u64(out, command->target.axis);
+	for (uint32_t i = 0; i < command->schema->field_count; i++) {
+		bool given = message_given(&command->message, i);
+		pack_u64(out, given);
+		if (given)
+			pack_double(out, command->message.value[i]);
+	}
+}
+
+static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_command)
+{
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	command.target.kind = unpack_count(in, TARGET_WRENCH);
+	command.target.at = unpack_count(in, UINT32_MAX);
+	command.target.born = unpack_count(in, UINT32_MAX);
+	command.target.axis = unpack_count(in, 1);
+	command.schema = target_schema(command.target.kind);
+	for (uint32_t i = 0; i < command.schema->field_count; i++) {
+		if (!unpack_count(in, 1))
+			continue;
+		command.message.value[i] = unpack_double(in);
+		command.message.given |= 1u << i;
+		in->bad |= !fits(&command.schema->fields[i], command.message.value[i]);
+	}
+	in->bad |= command.target.kind == TARGET_NONE;
+	*ret_command = command;
+}
+
+void schedule_pack(struct schedule *schedule, struct text *out)
 {
 	const struct command *command;
 	struct text scratch = {0};
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, 1);
-		struct command *meant = &schedule->heap.at[i].posted->command;
-		(void)command_find_target(systems, scene, meant, NULL); /* else it is refused when its step comes */
+		pack_u64(out, command->target.kind ? PACKED_TARGET : PACKED_TEXT);
 		pack_u64(out, command->step);
+		if (command->target.kind) {
+			pack_target(command, out);
+			continue;
+		}
 		pack_string(out, command->topic);
-		scratch.count = 0;
 		pack_string(out, command_text(command, &scratch));
 	}
-	pack_u64(out, 0);
+	pack_u64(out, PACKED_NONE);
 	text_fini(&scratch);
+}
+
+static troupe_status unpack_text(struct schedule *schedule, struct systems *systems, const char *world,
+	struct unpack *in, uint64_t step, struct command *ret_command, struct troupe_error *error)
+{
+	char *topic = unpack_string(in), *text = unpack_string(in);
+	troupe_status status = TROUPE_OK;
+	if (!in->bad)
+		status = command_parse(systems, world, step, topic, text, &schedule->may_create, ret_command, error);
+	free(topic);
+	free(text);
+	return status;
 }
 
 troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
@@ -500,17 +554,15 @@ troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
 	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or any more */
-	while (!status && unpack_count(in, 1)) {
+	for (uint32_t packed; !status && (packed = unpack_count(in, PACKED_TARGET));) {
 		uint64_t step = unpack_u64(in);
-		char *topic = unpack_string(in), *text = unpack_string(in);
 		struct command command;
-		if (!in->bad)
-			status = command_parse(
-				systems, world, step, topic, text, &schedule->may_create, &command, error);
+		if (packed == PACKED_TARGET)
+			unpack_target(in, step, &command);
+		else
+			status = unpack_text(schedule, systems, world, in, step, &command, error);
 		if (!status && !in->bad)
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
-		free(topic);
-		free(text);
 	}
 	atomic_store(&schedule->may_create, may_create);
 	return in->bad ? fail(error, TROUPE_EWORLD, "damaged: a command") : status;

@@ -124,9 +124,8 @@ uint64_t schedule_waiting(const struct schedule *schedule);
 /* The commands that are still to come, in order; NULL after the last. To be asked for from i = 0 on. Not while anybody
  * posts. */
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
-/* All of them; those that were given by handle as what they mean now. */
-void schedule_pack(
-	struct schedule *schedule, const struct systems *systems, const struct scene *scene, struct text *out);
+/* All of them. The schedule stays as it is. */
+void schedule_pack(struct schedule *schedule, struct text *out);
 /* Adds those. systems: as they were when packed. */
 troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
 	struct troupe_error *error);

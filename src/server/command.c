@@ -196,6 +196,8 @@ troupe_status troupe_command_joint_state(struct troupe_server *server, const str
 	struct command_target target = {TARGET_JOINT_STATE, joint.at - 1, joint.born, axis};
 	if (axis > 1)
 		return fail(error, TROUPE_ECOMMAND, "axis %u: expected 0 or 1", axis);
+	if (isnan(position) && isnan(velocity))
+		return fail(error, TROUPE_ECOMMAND, "a joint's state: expected a position, a velocity or both");
 	return give_to(server, when, joint.world, &target, numbers, 2, ret_step, error);
 }
 

@@ -190,9 +190,12 @@ bool troupe_get_odometry(const struct troupe_server *server, troupe_model model,
 {
 	struct server_world *world;
 	uint32_t place = read_find_model(server, model, &world);
+	struct troupe_odometry odometry = {.given = false};
 	if (world)
-		*ret_odometry = read_odometry(world, place);
-	return world != NULL;
+		odometry = read_odometry(world, place);
+	if (odometry.given)
+		*ret_odometry = odometry;
+	return odometry.given;
 }
 
 bool troupe_get_link(const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state)

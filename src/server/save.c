@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 2, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32, FOLDERS_MAX = 65536 };
+enum { VERSION = 3, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32, FOLDERS_MAX = 65536 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";

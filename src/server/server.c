@@ -500,7 +500,8 @@ troupe_status troupe_server_run(
 /* Worlds of one server are always at the same step. */
 troupe_status troupe_server_step(struct troupe_server *server, uint64_t n, struct troupe_error *error)
 {
-	struct troupe_limits limits = {.iterations = server->worlds[0].primary.lockstep.number + n};
+	uint64_t begin = server->worlds[0].primary.lockstep.number;
+	struct troupe_limits limits = {.iterations = begin + MIN(n, UINT64_MAX - begin)};
 	return n ? troupe_server_run(server, &limits, error) : TROUPE_OK;
 }
 

@@ -188,6 +188,15 @@ static void find_shapes_of_geoms(struct making *m, uint32_t model)
 
 /* --- models, links, joints ---------------------------------------------------------------------------------------- */
 
+/* A link's or joint's name in its model: of a nested one's "nested::name". The world's own joints are in none. */
+static const char *name_in(struct making *m, uint32_t model, const char *scoped)
+{
+	const char *name = m->scene->models[model].name;
+	size_t length = strlen(name);
+	bool inside = !strncmp(scoped, name, length) && !strncmp(scoped + length, "::", 2);
+	return arena_strdup(&m->view->arena, inside ? scoped + length + 2 : scoped);
+}
+
 static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 {
 	const struct scene_model *from = &m->scene->models[model];
@@ -200,7 +209,7 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		m->view->links[at] = l;
 		m->view->link_of[l] = at;
 		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
-			.name = arena_strdup(&m->view->arena, link->name),
+			.name = name_in(m, model, link->scoped),
 			.model = shown_model,
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass};
 		if (from->sdf != SDF_NONE)
@@ -268,7 +277,7 @@ static void add_joint(struct making *m, uint32_t joint)
 	m->view->joints[at] = joint;
 	m->view->joint_of[joint] = at;
 	*to = (struct troupe_scene_joint){.handle = view_joint_handle(m->scene, m->world, joint),
-		.name = arena_strdup(&m->view->arena, from->name),
+		.name = name_in(m, from->model, from->scoped),
 		.kind = kind_of(from->kind),
 		.model = m->view->model_of[from->model],
 		.parent = shown_link(m, from->parent, from->sdf->parent),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs into a temporary folder; looks for every file; compiles, links and runs a program against what lies there, with
-# the flags of the installed pkg-config file; uninstalls, and nothing may be left.
+# Installs into a temporary folder; looks for every file; compiles, links and runs programs against what lies there, with
+# the flags of the installed pkg-config file: the examples among them; uninstalls, and nothing may be left.
 set -u
 # this make is not the one that runs the tests: it must not reach for that one's job slots
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -94,6 +94,89 @@ if [ -e "$TROUPE" ]; then
 	[ -e "${program#"$root"}" ] || named "$root/moved/bin/troupe" 1
 	rm -r "$root/moved"
 fi
+
+# every header by itself, twice, as strict C and as C++
+cflags=$(pkg-config --cflags troupe)
+for header in "$SOURCE_DIR"/include/troupe/*.h; do
+	name=troupe/${header##*/}
+	printf '#include <%s>\n#include <%s>\n' "$name" "$name" >"$root/header.c"
+	# shellcheck disable=SC2086
+	gcc -std=c11 -x c -pedantic -Wall -Wextra -Wconversion -Werror -fsyntax-only $cflags "$root/header.c" >"$root/log" 2>&1
+	report $? "$name alone, as C: $(cat "$root/log")"
+	# shellcheck disable=SC2086
+	g++ -std=c++11 -x c++ -pedantic -Wall -Wextra -Wconversion -Werror -fsyntax-only $cflags "$root/header.c" >"$root/log" 2>&1
+	report $? "$name alone, as C++: $(cat "$root/log")"
+done
+
+# a program in C++ finds the same functions
+cat >"$root/user.cc" <<'EOF'
+#include <troupe/command.h>
+#include <troupe/network.h>
+#include <troupe/record.h>
+#include <troupe/report.h>
+#include <troupe/server.h>
+#include <troupe/world.h>
+
+int main()
+{
+	troupe_server_def def = troupe_server_def_default();
+	troupe_server *server = nullptr;
+	troupe_error error;
+	def.world_path = "text";
+	def.world_text = "<sdf version='1.9'><world name='w'><model name='m'><link name='l'/></model></world></sdf>";
+	if (troupe_server_create(&def, &server, &error))
+		return 1;
+	troupe_model model = troupe_find_model(server, 0, "m");
+	troupe_twist twist = {{1, 0, 0}, {0, 0, 0}};
+	troupe_model_state state;
+	bool good = !troupe_command_velocity(server, nullptr, model, &twist, nullptr, &error) &&
+		!troupe_server_step(server, 10, &error) && troupe_get_model(server, model, &state) && state.pose.x > 0;
+	troupe_report *report = troupe_server_report(server);
+	good = good && report->steps == 10;
+	troupe_report_free(report);
+	troupe_server_destroy(server);
+	return !good;
+}
+EOF
+# shellcheck disable=SC2086,SC2046
+g++ -std=c++11 -pedantic -Wall -Wextra -Werror $cflags -c "$root/user.cc" -o "$root/user.o" &&
+	$TEST_CC "$root/user.o" -o "$root/user" $(pkg-config --libs troupe) &&
+	LD_LIBRARY_PATH="$lib" timeout 60 "$root/user"
+report $? 'a program in C++'
+
+worlds=$(installed share/troupe/worlds)
+said=$(pkg-config --variable=worldsdir troupe)
+[ "${said#"$root"}" = "${worlds#"$root"}" ]
+report $? "worldsdir of troupe.pc: $said, expected $worlds"
+
+# example NAME ARGUMENT...: built as it says itself; what it prints is in $root/NAME.out
+example()
+{
+	# shellcheck disable=SC2046
+	$TEST_CC -Wall -Wextra -Werror "$SOURCE_DIR/tests/examples/$1.c" -o "$root/example" \
+		$(pkg-config --cflags --libs troupe) -lm -pthread
+	report $? "example $1 does not build"
+	name=$1
+	shift
+	LD_LIBRARY_PATH="$lib" timeout 100 "$root/example" "$@" >"$root/$name.out" 2>&1
+	report $? "example $name: $(tail -n 3 "$root/$name.out")"
+}
+example square "$worlds"
+# four corners, in turn; at the end the cart is at the last
+awk '/corner/ { n++; bad += $4 != n ":" || $5 > 0.02; next } { x = $4; y = $6; bad += $7 > 0.9 }
+	END { exit !(n == 4 && !bad && x * x + y * y < 0.1) }' "$root/square.out"
+report $? "example square: $(cat "$root/square.out")"
+example branch "$worlds"
+# what it calls the best is the least; the cart goes on from there
+awk '/^turning/ { n++; if (n == 1 || $5 < least) least = $5 } /^best/ { best = $2 }
+	END { exit !(n == 9 && best == least && best < 0.5) }' "$root/branch.out"
+report $? "example branch: $(cat "$root/branch.out")"
+example watch "$worlds/hill.sdf" 3
+# the last thing that it shows is the end; by then what rolls touches slopes
+awk '/^world hill: 42 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
+	/m.s$/ { moves++ } END { exit !(worlds == 1 && time == 3 && contacts && touches && moves) }' "$root/watch.out"
+report $? "example watch: $(tail -n 30 "$root/watch.out")"
+rm -f "$root/header.c" "$root/user.cc" "$root/user.o" "$root/example" "$root"/*.out "$root/log"
 
 rm -f "$root/user" "$root/user.c"
 make -s -C "$BUILD_DIR" uninstall DESTDIR="$root" >/dev/null
