@@ -63,6 +63,10 @@ same screw_quick 500 100
 same screw_free 800
 same screw_lead 800 60
 
+# The exact solver fails only in a later trial of a coupling's search. The second try must find that island, or state k+1
+# is what was left there two steps ago.
+same trial_fails 60 30
+
 # A static model that is created disturbs nobody in the states that are saved later.
 same static_created 1500 500 1100
 same static_in_file 1500 500 1100
