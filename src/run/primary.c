@@ -353,6 +353,10 @@ static void take_commands(struct primary *primary, uint64_t k)
 	free_taken(primary);
 	primary->due.count = 0;
 	while (schedule_due(&primary->schedule, k, &command)) {
+		if (command_passes(primary->shared->systems, &command)) {
+			command_fini(&command);
+			continue;
+		}
 		char note[EDIT_NOTE_BYTES] = "";
 		struct troupe_error error;
 		troupe_status status = obey(primary, &command, note, &error);
@@ -634,7 +638,8 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	return TROUPE_OK;
 }
 
-troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct troupe_error *error)
+troupe_status primary_unpack(
+	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error)
 {
 	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
 	troupe_status status = unpack_time(primary, in, error);
@@ -645,8 +650,8 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	if (!status && !plan_unpack(&primary->plan, in))
 		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
 	if (!status)
-		status = schedule_unpack(
-			&primary->schedule, primary->shared->systems, primary->shared->scene->name, in, error);
+		status = schedule_unpack(&primary->schedule, primary->shared->systems, primary->shared->scene->name,
+			hearings, in, error);
 	if (status)
 		return status;
 	unpack_rest(primary, in);

@@ -117,8 +117,35 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	return status;
 }
 
+struct hearing *hearing_create(uint32_t copies)
+{
+	struct hearing *hearing = mem_alloc(sizeof *hearing);
+	atomic_init(&hearing->copies, copies);
+	atomic_init(&hearing->open, copies);
+	return hearing;
+}
+
+static void hearing_drop(struct hearing *hearing)
+{
+	if (hearing && atomic_fetch_sub(&hearing->copies, 1) == 1)
+		free(hearing);
+}
+
+bool command_passes(struct systems *systems, const struct command *command)
+{
+	struct hearing *hearing = command->hearing;
+	if (!hearing)
+		return false;
+	bool heard = systems_find_channel(systems, command->topic) != NULL;
+	if (heard)
+		atomic_store(&hearing->heard, true);
+	bool last = atomic_fetch_sub(&hearing->open, 1) == 1;
+	return !heard && !(last && !atomic_load(&hearing->heard));
+}
+
 void command_fini(struct command *command)
 {
+	hearing_drop(command->hearing);
 	message_fini(&command->message);
 	free(command->topic);
 	free(command->text);
@@ -269,34 +296,50 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
 }
 
+enum { PACKED_END, PACKED_OWN, PACKED_SHARED }; /* before each command */
+
 void schedule_pack(struct schedule *schedule, struct text *out)
 {
 	const struct command *command;
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, 1);
+		pack_u64(out, command->hearing ? PACKED_SHARED : PACKED_OWN);
 		pack_u64(out, command->step);
 		pack_string(out, command->topic);
 		pack_string(out, command->text);
 	}
-	pack_u64(out, 0);
+	pack_u64(out, PACKED_END);
 }
 
-troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
-	struct troupe_error *error)
+/* Worlds share their commands in the same order. */
+static struct hearing *next_hearing(hearing_list *hearings, uint32_t *at)
+{
+	if (*at == hearings->count)
+		vec_push(hearings, hearing_create(0));
+	struct hearing *hearing = hearings->at[(*at)++];
+	atomic_fetch_add(&hearing->copies, 1);
+	atomic_fetch_add(&hearing->open, 1);
+	return hearing;
+}
+
+troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world,
+	hearing_list *hearings, struct unpack *in, struct troupe_error *error)
 {
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
+	uint32_t kind, shared = 0;
 	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or any more */
-	while (!status && unpack_count(in, 1)) {
+	while (!status && (kind = unpack_count(in, PACKED_SHARED)) != PACKED_END) {
 		uint64_t step = unpack_u64(in);
 		char *topic = unpack_string(in), *text = unpack_string(in);
 		struct command command;
 		if (!in->bad)
 			status = command_parse(
 				systems, world, step, topic, text, &schedule->may_create, &command, error);
-		if (!status && !in->bad)
+		if (!status && !in->bad) {
+			command.hearing = kind == PACKED_SHARED ? next_hearing(hearings, &shared) : NULL;
 			status = schedule_post(schedule, &command, error);
+		}
 		free(topic);
 		free(text);
 	}

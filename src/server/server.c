@@ -473,31 +473,47 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 	return NULL;
 }
 
-/* A topic of a model goes to every world where somebody listens to it, else to where somebody may listen later. */
-static troupe_status give_to_listeners(
+static bool may_hear(struct server_world *world, const char *topic)
+{
+	return systems_channel_schema(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
+}
+
+/* A topic of a model goes to all worlds, since models come and go: who listens is found out when its step comes. At
+ * least one world must listen, or may come to. */
+static troupe_status give_to_all(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
 {
+	struct command copies[SDF_WORLDS_MAX];
+	_Atomic bool later = true;
+	uint32_t count = 0;
+	troupe_status status = TROUPE_OK;
 	bool heard = false;
-	for (uint32_t i = 0; i < server->world_count; i++) {
+	for (uint32_t i = 0; i < server->world_count; i++)
+		heard |= may_hear(&server->worlds[i], topic);
+	if (!heard)
+		return give(&server->worlds[0], step, topic, text, error);
+	for (uint32_t i = 0; i < server->world_count && !status; i++) {
 		struct server_world *world = &server->worlds[i];
-		if (!systems_channel_schema(world->systems, topic))
-			continue;
-		troupe_status status = give(world, step, topic, text, error);
-		if (status)
-			return status;
-		heard = true;
+		status =
+			command_parse(world->systems, world->scene->name, step, topic, text, &later, &copies[i], error);
+		count += !status;
 	}
-	for (uint32_t i = 0; i < server->world_count && !heard; i++)
-		if (atomic_load(&server->worlds[i].primary.schedule.may_create))
-			return give(&server->worlds[i], step, topic, text, error);
-	return heard ? TROUPE_OK : give(&server->worlds[0], step, topic, text, error);
+	struct hearing *hearing = status ? NULL : hearing_create(count);
+	for (uint32_t i = 0; i < count; i++) {
+		copies[i].hearing = hearing;
+		if (status)
+			command_fini(&copies[i]);
+		else
+			status = schedule_post(&server->worlds[i].primary.schedule, &copies[i], error);
+	}
+	return status;
 }
 
 troupe_status troupe_server_command(
 	struct troupe_server *server, uint64_t step, const char *topic, const char *text, struct troupe_error *error)
 {
 	struct server_world *world = server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, topic);
-	return world ? give(world, step, topic, text, error) : give_to_listeners(server, step, topic, text, error);
+	return world ? give(world, step, topic, text, error) : give_to_all(server, step, topic, text, error);
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
