@@ -695,6 +695,11 @@ troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, 
 	return TROUPE_OK;
 }
 
+uint32_t physics_diverged(const struct physics *physics)
+{
+	return atomic_load(&physics->diverged);
+}
+
 void physics_measure(struct physics *physics)
 {
 	physics->timed = true;

@@ -136,6 +136,16 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 	return abandoned;
 }
 
+/* Of several models that diverged in the step, the lowest is named, whichever secondary has it. NULL: no ack failed. */
+static const struct ack *failed_ack(const struct primary *primary, struct ack *const *acks)
+{
+	const struct ack *failed = NULL;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		if (acks[i]->status && (!failed || acks[i]->diverged < failed->diverged))
+			failed = acks[i];
+	return failed;
+}
+
 /* On failure nothing advances: state k stays the last good one. */
 static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 {
@@ -145,14 +155,11 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 		if (status)
 			return status;
 	}
-	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		if (acks[i]->status) {
-			lockstep_take_back(&primary->lockstep);
-			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
-				acks[i]->error.text);
-			return acks[i]->status;
-		}
-	return TROUPE_OK;
+	const struct ack *failed = failed_ack(primary, acks);
+	if (!failed)
+		return TROUPE_OK;
+	lockstep_take_back(&primary->lockstep);
+	return fail(&primary->error, failed->status, "step %" PRIu64 ": %s", primary->step.number, failed->error.text);
 }
 
 bool primary_take_acks(struct primary *primary, struct ack *const *acks)

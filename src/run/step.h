@@ -73,6 +73,7 @@ struct ack {
 	uint64_t end_ns;
 	VEC(uint32_t) moved;       /* models whose state k+1 is in `next`; all others keep state k */
 	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
+	uint32_t diverged;         /* when status says so: which model, if that is known; else SCENE_NONE */
 	struct troupe_error error; /* when status says so */
 };
 

@@ -111,6 +111,25 @@ for i in 00 37 99; do
 done
 found=$kept
 
+# Of several models that diverge in one step the first of the file is named, whichever secondary has it.
+{
+	echo '<sdf version="1.9"><world name="w"><gravity>0 0 -1e6</gravity>'
+	for i in 0 1 2 3 4 5; do
+		echo "<model name='m$i'><pose>$i 0 0 0 0 0</pose><link name='l'/></model>"
+	done
+	echo '</world></sdf>'
+} >"$scratch/falling.sdf"
+run "$scratch/alone" "$scratch/falling.sdf" - 200 --secondaries 0 >/dev/null
+grep -q "model 'm0' diverged" "$scratch/alone.err"
+check "several diverge: $(tail -n 1 "$scratch/alone.err")" $?
+for options in 2 '3 --chaos 1 --chaos-moves 1' '3 --chaos 2 --chaos-moves 1' '3 --chaos 3 --chaos-moves 1' \
+	'2 --chaos 4 --chaos-moves 1 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$scratch/falling.sdf" - 200 --secondaries $options >/dev/null
+	cmp -s "$scratch/alone.err" "$scratch/other.err"
+	check "--secondaries $options: $(tail -n 1 "$scratch/other.err")" $?
+done
+
 # The floor of a level that is not loaded holds what slides onto it.
 same unloaded_floor 8000 4000
 between 'the crate has left the loaded floor, m' "$(coordinate crate_a 1)" 5.5 9
