@@ -438,13 +438,14 @@ static void advance(const struct search *search)
 	}
 }
 
-/* The leads are the first couplings of their islands. */
-static void begin_searches(struct physics *physics)
+/* The leads are the first couplings of their islands. A single coupling needs no island, unless the pass is for one. */
+static void begin_searches(struct physics *physics, bool islands)
 {
+	uint32_t alone = physics->pass.alone;
 	for (uint32_t i = 0; i < physics->couplings.count; i++) {
 		struct coupling *coupling = &physics->couplings.at[i];
-		coupling->root = physics->couplings.count > 1 ? solver_island(physics, coupling->body[0]) : 0;
-		coupling->leads = true;
+		coupling->root = islands ? solver_island(physics, coupling->body[0]) : 0;
+		coupling->leads = alone == SCENE_NONE || alone == coupling->root;
 		for (uint32_t k = 0; k < i; k++)
 			coupling->leads = coupling->leads && physics->couplings.at[k].root != coupling->root;
 		coupling->phase = SEARCH_BEGUN;
@@ -453,9 +454,10 @@ static void begin_searches(struct physics *physics)
 
 void couple_begin(struct physics *physics)
 {
-	if (physics->couplings.count > 1)
+	bool islands = physics->couplings.count > 1 || physics->pass.alone != SCENE_NONE;
+	if (islands)
 		solver_find_islands(physics);
-	begin_searches(physics);
+	begin_searches(physics, islands);
 }
 
 bool couple_search(struct physics *physics)

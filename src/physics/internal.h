@@ -166,6 +166,14 @@ struct contact_pair {
 	enum contact_part part;
 };
 
+/* Which islands a step of the ODE world at hand is for. A step begins with a first pass over all. When that one fails,
+ * each island that is solved exactly has a pass alone, and a last pass over all solves those that failed iteratively.
+ */
+struct solver_pass {
+	bool again;     /* not the first: solver_set_lost() holds */
+	uint32_t alone; /* root of the island that is stepped; SCENE_NONE: all */
+};
+
 struct island_join {
 	uint32_t a, b; /* bodies; one of them may be SCENE_NONE */
 	uint32_t rows;
@@ -221,7 +229,7 @@ struct physics {
 	dJointGroupID contacts; /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
-	bool begun_again;               /* the step of the world at hand: island_lost still holds */
+	struct solver_pass pass;        /* at hand */
 	uint32_t rows;                  /* of the constraints of the group that is being begun */
 	uint32_t rows_most;             /* of one of its groups */
 	VEC(struct island_join) joins;  /* what ties its bodies in this step beyond their joints */
@@ -353,7 +361,8 @@ void sleep_end_step(struct physics *physics);
 void couple_collect(struct physics *physics, uint32_t joint, dJointID id, double dt);
 /* Adds the forces of the trial to the bodies. */
 void couple_apply(struct physics *physics, double dt);
-/* After the first trial, and then after each until it returns true: the trial was the one to keep. */
+/* After the first trial, and then after each until it returns true: the trial was the one to keep. In a pass for one
+ * island only the couplings of that island are searched. */
 void couple_begin(struct physics *physics);
 bool couple_search(struct physics *physics);
 /* The forces that were kept, to state k+1. */
@@ -419,22 +428,20 @@ const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct s
 /* Bodies that joints, contacts and couplings of the begun step connect have one root. */
 void solver_find_islands(struct physics *physics);
 uint32_t solver_island(struct physics *physics, uint32_t body);
-/* again: the step that was begun last is begun anew, and solver_set_lost() still holds. */
-void solver_begin(struct physics *physics, bool again);
+void solver_begin(struct physics *physics, struct solver_pass pass);
 /* Between these two, the group's contacts are made. */
 void solver_begin_group(struct physics *physics, const struct group *group);
 void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows);
 void solver_end_group(struct physics *physics, struct group *group);
-/* False: the exact solver failed on some island, so that this step is worth nothing. */
+/* False: the exact solver failed on some island, so that this step is worth nothing. Never in the last pass. */
 bool solver_step(struct physics *physics, double dt);
 /* Lists the islands of the step that was begun; none is lost. */
 void solver_forget_lost(struct physics *physics);
 /* For a second try, when ODE's objects were made anew or the step was worth nothing: the islands of the step that was
  * begun last that the exact solver is to solve, from the one at or after the i-th body on; false: no more. */
 bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root);
-/* Steps this island alone, in a step begun again. False: the exact solver fails on it, or sends it beyond all bounds.
- */
-bool solver_try(struct physics *physics, uint32_t root, double dt);
+/* Whether the step brought the island's bodies to positions and velocities that a state may have. */
+bool solver_is_sane(struct physics *physics, uint32_t root);
 /* The island gets the iterative solver in this step. */
 void solver_set_lost(struct physics *physics, uint32_t root, bool lost);
 

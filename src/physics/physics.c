@@ -245,9 +245,9 @@ static void control_joints(struct physics *physics, struct group *group, double 
 }
 
 /* ODE's objects hold state k, and what acts on it. */
-static void begin_world(struct physics *physics, double dt, bool again)
+static void begin_world(struct physics *physics, double dt, struct solver_pass pass)
 {
-	solver_begin(physics, again);
+	solver_begin(physics, pass);
 	observe_begin_again(physics);
 	for (uint32_t i = 0; i < physics->world->groups.count; i++) {
 		struct group *group = group_at_hand(physics, i);
@@ -281,22 +281,32 @@ bool physics_abandoned(const struct physics *physics)
 	return physics->abandoned;
 }
 
-/* Steps the world at hand; again and again where axes are coupled, until their forces are found. again: see
- * solver_begin(). False: the exact solver failed on some island, so that all of it is worth nothing. */
-static bool step_world(struct physics *physics, double dt, bool again)
+/* ODE's objects hold state k, with the coupling forces that the step before ended with. */
+static void begin_couplings(struct physics *physics, double dt, struct solver_pass pass)
 {
-	bool good, done = true;
 	physics->couplings.count = 0;
 	physics->collects = true;
+	begin_world(physics, dt, pass);
+	physics->collects = false;
+}
+
+/* Steps the world at hand, or one island of it; several times from state k where axes are coupled, until the forces of
+ * the couplings are found. False: the exact solver failed in one of these trials, so the step is worth nothing. */
+static bool step_world(struct physics *physics, double dt, struct solver_pass pass)
+{
+	bool good, begun = false, done = true;
 	do {
-		begin_world(physics, dt, again);
+		if (begun)
+			begin_world(physics, dt, pass);
+		else
+			begin_couplings(physics, dt, pass);
 		good = physics_abandons(physics) || solver_step(physics, dt);
 		dJointGroupEmpty(physics->contacts);
 		if (!physics->couplings.count || !good || physics->abandoned)
 			break;
-		if (physics->collects)
+		if (!begun)
 			couple_begin(physics);
-		physics->collects = false;
+		begun = true;
 		done = couple_search(physics);
 	} while (!done);
 	return good;
@@ -404,31 +414,22 @@ static void note_all_diverged(const struct physics *physics, struct physics *own
 
 struct attempt {
 	struct physics *physics, *owner;
-	bool again; /* the second one: see solver_begin() */
+	struct solver_pass pass;
 	bool good;
-	uint32_t root; /* of the island that is tried alone */
 };
 
 static void attempt_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
 	/* storing included: what ODE has of a world is still in the cache then */
-	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->again) &&
+	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->pass) &&
 			(attempt->physics->abandoned || store_world(attempt->physics, attempt->owner));
-}
-
-/* With the forces of couplings that the step before ended with. */
-static void begin_again(struct physics *physics, double dt)
-{
-	physics->couplings.count = 0;
-	physics->collects = true;
-	begin_world(physics, dt, true);
 }
 
 static void list_islands_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
-	begin_again(attempt->physics, attempt->owner->dt);
+	begin_couplings(attempt->physics, attempt->owner->dt, attempt->pass);
 	solver_forget_lost(attempt->physics);
 	dJointGroupEmpty(attempt->physics->contacts);
 }
@@ -436,10 +437,8 @@ static void list_islands_under_guard(void *ctx)
 static void try_alone_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
-	struct physics *physics = attempt->physics;
-	begin_again(physics, attempt->owner->dt);
-	attempt->good = solver_try(physics, attempt->root, attempt->owner->dt);
-	dJointGroupEmpty(physics->contacts);
+	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->pass) &&
+			solver_is_sane(attempt->physics, attempt->pass.alone);
 }
 
 static void lend_memory(struct physics *physics, struct ode_world *world)
@@ -464,19 +463,23 @@ static void make_world_anew(struct physics *physics, struct physics *owner)
 }
 
 /* The second try. Each island that the exact solver fails on, sends beyond all bounds, or on which ODE gives up, is
- * solved iteratively; to find them, each is stepped alone, since ODE does not say which it was and the others must not
- * suffer. False: it came to nothing either; with a message when ODE gave up. */
+ * solved iteratively. To find these islands, each is stepped alone, as often as its couplings need it: ODE does not say
+ * where it failed, and the other islands must keep their bits. What the last pass comes to is stored in any case, so
+ * that it shows which model diverged. False: some model did, or ODE gave up again (with its message). */
 static bool try_again(struct physics *physics, struct physics *owner, char *ret_message, size_t bytes)
 {
-	struct attempt attempt = {.physics = physics, .owner = owner, .again = true};
+	struct attempt attempt = {.physics = physics, .owner = owner, .pass = {true, SCENE_NONE}};
+	uint32_t root;
 	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
 		return false;
-	for (uint32_t i = 0; !physics_abandons(physics) && solver_next_exact(physics, &i, &attempt.root); i++) {
+	for (uint32_t i = 0; !physics_abandons(physics) && solver_next_exact(physics, &i, &root); i++) {
+		attempt.pass.alone = root;
 		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
 		if (!survived)
 			make_world_anew(physics, owner);
-		solver_set_lost(physics, attempt.root, !survived || !attempt.good);
+		solver_set_lost(physics, root, !survived || !attempt.good);
 	}
+	attempt.pass.alone = SCENE_NONE;
 	physics->stats.lost++;
 	*ret_message = '\0';
 	return ode_guard(attempt_under_guard, &attempt, ret_message, bytes) && attempt.good;
@@ -487,7 +490,7 @@ static bool work_on(
 	struct physics *physics, struct physics *owner, struct ode_world *world, char *ret_message, size_t bytes)
 {
 	uint64_t begin_ns = owner->timed ? clock_now_ns() : 0;
-	struct attempt attempt = {.physics = physics, .owner = owner};
+	struct attempt attempt = {.physics = physics, .owner = owner, .pass = {false, SCENE_NONE}};
 	physics->owner = owner;
 	physics->world = world;
 	observe_begin_world(physics);
@@ -697,6 +700,11 @@ troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, 
 	for (uint32_t i = 0; i < physics->awake.count; i++)
 		ret_boxes[physics->awake.at[i]].box = physics->instances[physics->awake.at[i]]->box;
 	return TROUPE_OK;
+}
+
+uint32_t physics_diverged(const struct physics *physics)
+{
+	return atomic_load(&physics->diverged);
 }
 
 void physics_measure(struct physics *physics)

@@ -139,6 +139,8 @@ uint32_t physics_world_count(const struct physics *physics);
 troupe_status physics_work(
 	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error);
+/* The model that diverged in the step, when physics_end() failed: of several, the lowest. SCENE_NONE otherwise. */
+uint32_t physics_diverged(const struct physics *physics);
 
 /* The last step was given up: `next` is worth nothing, state k is as it was, and the step can be begun again. */
 bool physics_abandoned(const struct physics *physics);

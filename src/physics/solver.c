@@ -77,7 +77,7 @@ static void find_islands(struct physics *physics, bool keep_lost)
 
 void solver_find_islands(struct physics *physics)
 {
-	find_islands(physics, physics->begun_again);
+	find_islands(physics, physics->pass.again);
 }
 
 void solver_forget_lost(struct physics *physics)
@@ -90,9 +90,9 @@ uint32_t solver_island(struct physics *physics, uint32_t body)
 	return root_of(physics, body);
 }
 
-void solver_begin(struct physics *physics, bool again)
+void solver_begin(struct physics *physics, struct solver_pass pass)
 {
-	physics->begun_again = again;
+	physics->pass = pass;
 	physics->joins.count = 0;
 	physics->rows_most = 0;
 }
@@ -171,7 +171,7 @@ static bool this_one(struct physics *physics, uint32_t root, uint32_t island)
 /* A group of so few rows has no island of more, so nobody need look which there are. */
 static bool all_exact(const struct physics *physics)
 {
-	if (physics->begun_again)
+	if (physics->pass.again)
 		return false;
 	return physics->options.solver != PHYSICS_SOLVER_QUICK && physics->rows_most <= exact_rows_max(physics);
 }
@@ -179,7 +179,7 @@ static bool all_exact(const struct physics *physics)
 static void step_by_island(struct physics *physics, double dt)
 {
 	bool found[2] = {false, false};
-	find_islands(physics, physics->begun_again);
+	find_islands(physics, physics->pass.again);
 	for (uint32_t i = 0; i < physics->bodies.count; i++)
 		if (root_of(physics, physics->bodies.at[i]) == physics->bodies.at[i])
 			found[is_exact(physics, physics->bodies.at[i])] = true;
@@ -197,18 +197,28 @@ static void step_by_island(struct physics *physics, double dt)
 		enable(physics, any, 0);
 }
 
+static void step_alone(struct physics *physics, double dt)
+{
+	find_islands(physics, true);
+	enable(physics, this_one, physics->pass.alone);
+	dWorldStep(physics->world->id, dt);
+	enable(physics, any, 0);
+}
+
 bool solver_step(struct physics *physics, double dt)
 {
 	(void)ode_take_lost();
-	if (all_exact(physics))
+	if (physics->pass.alone != SCENE_NONE)
+		step_alone(physics, dt);
+	else if (all_exact(physics))
 		dWorldStep(physics->world->id, dt);
 	else
 		step_by_island(physics, dt);
-	return !ode_take_lost();
+	bool lost = ode_take_lost(), last = physics->pass.again && physics->pass.alone == SCENE_NONE;
+	return !lost || last;
 }
 
-/* Whether the island has come to numbers that a state may have. */
-static bool is_sane(struct physics *physics, uint32_t root)
+bool solver_is_sane(struct physics *physics, uint32_t root)
 {
 	bool sane = true;
 	for (uint32_t i = 0; i < physics->bodies.count; i++)
@@ -227,17 +237,6 @@ bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root)
 		return true;
 	}
 	return false;
-}
-
-bool solver_try(struct physics *physics, uint32_t root, double dt)
-{
-	find_islands(physics, true);
-	enable(physics, this_one, root);
-	(void)ode_take_lost();
-	dWorldStep(physics->world->id, dt);
-	bool good = !ode_take_lost() && is_sane(physics, root);
-	enable(physics, any, 0);
-	return good;
 }
 
 void solver_set_lost(struct physics *physics, uint32_t root, bool lost)

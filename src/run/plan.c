@@ -250,8 +250,10 @@ static void update_levels(struct plan *plan)
 	plan->levels_dirty = false;
 	for (uint32_t l = 0; l < plan->scene->level_count; l++) {
 		bool loaded = is_needed(plan, l);
-		if (loaded != plan->loaded[l])
-			set_loaded(plan, l, loaded);
+		if (loaded == plan->loaded[l])
+			continue;
+		plan->loads += loaded;
+		set_loaded(plan, l, loaded);
 	}
 }
 
@@ -464,7 +466,6 @@ static void change_levels(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->roster.levels.count; i++) {
 		struct roster_change of = plan->roster.levels.at[i];
-		plan->loads += !of.from && of.to;
 		ghosts_mark_around(&plan->ghosts, &plan->shared->tracker, of.id);
 		if (of.from) {
 			change(plan, CHANGE_UNLOAD, of.from, of.id);
@@ -733,6 +734,7 @@ void plan_pack(const struct plan *plan, struct text *out)
 	pack_u64(out, plan->scene->level_count);
 	for (uint32_t l = 0; l < plan->scene->level_count; l++)
 		pack_u64(out, plan->loaded[l]);
+	pack_u64(out, plan->loads);
 	pack_u64(out, plan->strays.count);
 	for (uint32_t i = 0; i < plan->strays.count; i++)
 		pack_u64(out, plan->strays.at[i]);
@@ -759,6 +761,7 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 	for (uint32_t l = 0; l < levels && levels == scene->level_count; l++)
 		if (unpack_count(in, 1))
 			set_loaded(plan, l, true);
+	plan->loads = unpack_u64(in);
 	plan->strays.count = 0;
 	uint32_t strays = unpack_count(in, scene->model_count);
 	for (uint32_t i = 0; i < strays && !in->bad; i++) {

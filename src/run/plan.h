@@ -72,7 +72,7 @@ struct plan {
 	VEC(struct physics_pair) pairs; /* by secondary, then (a, b) */
 	struct step_part *parts;        /* [most]; commands are the primary's to fill in */
 	uint64_t moves;                 /* of movers, so far */
-	uint64_t loads;                 /* of levels that nobody had, so far */
+	uint64_t loads;                 /* of levels that were not loaded, so far */
 	uint64_t meetings;              /* contacts that began, of models that were first on different secondaries */
 	uint32_t *first;                /* [model_count] the first secondary of each model */
 

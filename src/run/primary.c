@@ -140,6 +140,16 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 	return abandoned;
 }
 
+/* Of several models that diverged in the step, the lowest is named, whichever secondary has it. NULL: no ack failed. */
+static const struct ack *failed_ack(const struct primary *primary, struct ack *const *acks)
+{
+	const struct ack *failed = NULL;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		if (acks[i]->status && (!failed || acks[i]->diverged < failed->diverged))
+			failed = acks[i];
+	return failed;
+}
+
 /* On failure nothing advances: state k stays the last good one. */
 static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 {
@@ -149,14 +159,11 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 		if (status)
 			return status;
 	}
-	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		if (acks[i]->status) {
-			lockstep_take_back(&primary->lockstep);
-			(void)fail(&primary->error, acks[i]->status, "step %" PRIu64 ": %s", primary->step.number,
-				acks[i]->error.text);
-			return acks[i]->status;
-		}
-	return TROUPE_OK;
+	const struct ack *failed = failed_ack(primary, acks);
+	if (!failed)
+		return TROUPE_OK;
+	lockstep_take_back(&primary->lockstep);
+	return fail(&primary->error, failed->status, "step %" PRIu64 ": %s", primary->step.number, failed->error.text);
 }
 
 bool primary_take_acks(struct primary *primary, struct ack *const *acks)
@@ -394,6 +401,10 @@ static void take_commands(struct primary *primary, uint64_t k)
 	primary->due.count = 0;
 	schedule_open(&primary->schedule, k + 1);
 	while (schedule_due(&primary->schedule, k, &command)) {
+		if (command_passes(primary->shared->systems, &command)) {
+			command_fini(&command);
+			continue;
+		}
 		char note[EDIT_NOTE_BYTES] = "";
 		struct troupe_error error;
 		troupe_status status =
@@ -761,7 +772,8 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	return TROUPE_OK;
 }
 
-troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct troupe_error *error)
+troupe_status primary_unpack(
+	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error)
 {
 	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
 	troupe_status status = unpack_time(primary, in, error);
@@ -772,8 +784,8 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	if (!status && !plan_unpack(&primary->plan, in))
 		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
 	if (!status)
-		status = schedule_unpack(
-			&primary->schedule, primary->shared->systems, primary->shared->scene->name, in, error);
+		status = schedule_unpack(&primary->schedule, primary->shared->systems, primary->shared->scene->name,
+			hearings, in, error);
 	if (status)
 		return status;
 	unpack_rest(primary, in);

@@ -121,7 +121,8 @@ void primary_collect(struct primary *primary, struct files *files);
 /* All that the rest of the run depends on, and is not in the world's file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);
 /* The reverse, on a primary that has not begun, of the same world. On failure it is worth nothing. */
-troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct troupe_error *error);
+troupe_status primary_unpack(
+	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
 uint64_t primary_hash(const struct primary *primary);

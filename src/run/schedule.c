@@ -124,8 +124,35 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	return status;
 }
 
+struct hearing *hearing_create(uint32_t copies)
+{
+	struct hearing *hearing = mem_alloc(sizeof *hearing);
+	atomic_init(&hearing->copies, copies);
+	atomic_init(&hearing->open, copies);
+	return hearing;
+}
+
+static void hearing_drop(struct hearing *hearing)
+{
+	if (hearing && atomic_fetch_sub(&hearing->copies, 1) == 1)
+		free(hearing);
+}
+
+bool command_passes(struct systems *systems, const struct command *command)
+{
+	struct hearing *hearing = command->hearing;
+	if (!hearing)
+		return false;
+	bool heard = systems_find_channel(systems, command->topic) != NULL;
+	if (heard)
+		atomic_store(&hearing->heard, true);
+	bool last = atomic_fetch_sub(&hearing->open, 1) == 1;
+	return !heard && !(last && !atomic_load(&hearing->heard));
+}
+
 void command_fini(struct command *command)
 {
+	hearing_drop(command->hearing);
 	message_fini(&command->message);
 	free(command->topic);
 	free(command->text);
@@ -477,7 +504,7 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 
 /* What was given by handle is packed by its handle. What the handle means is looked up only when its step comes: its
  * model may go until then, or come back with a reset. */
-enum { PACKED_NONE, PACKED_TEXT, PACKED_TARGET };
+enum { PACKED_END, PACKED_OWN, PACKED_SHARED, PACKED_TARGET }; /* before each command */
 
 static const struct message_schema *target_schema(enum command_target_kind kind)
 {
@@ -523,7 +550,7 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 	struct text scratch = {0};
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, command->target.kind ? PACKED_TARGET : PACKED_TEXT);
+		pack_u64(out, command->target.kind ? PACKED_TARGET : command->hearing ? PACKED_SHARED : PACKED_OWN);
 		pack_u64(out, command->step);
 		if (command->target.kind) {
 			pack_target(command, out);
@@ -532,7 +559,7 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 		pack_string(out, command->topic);
 		pack_string(out, command_text(command, &scratch));
 	}
-	pack_u64(out, PACKED_NONE);
+	pack_u64(out, PACKED_END);
 	text_fini(&scratch);
 }
 
@@ -548,21 +575,35 @@ static troupe_status unpack_text(struct schedule *schedule, struct systems *syst
 	return status;
 }
 
-troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
-	struct troupe_error *error)
+/* Worlds share their commands in the same order. */
+static struct hearing *next_hearing(hearing_list *hearings, uint32_t *at)
+{
+	if (*at == hearings->count)
+		vec_push(hearings, hearing_create(0));
+	struct hearing *hearing = hearings->at[(*at)++];
+	atomic_fetch_add(&hearing->copies, 1);
+	atomic_fetch_add(&hearing->open, 1);
+	return hearing;
+}
+
+troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world,
+	hearing_list *hearings, struct unpack *in, struct troupe_error *error)
 {
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
+	uint32_t kind, shared = 0;
 	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or any more */
-	for (uint32_t packed; !status && (packed = unpack_count(in, PACKED_TARGET));) {
+	while (!status && (kind = unpack_count(in, PACKED_TARGET)) != PACKED_END) {
 		uint64_t step = unpack_u64(in);
 		struct command command;
-		if (packed == PACKED_TARGET)
+		if (kind == PACKED_TARGET)
 			unpack_target(in, step, &command);
 		else
 			status = unpack_text(schedule, systems, world, in, step, &command, error);
-		if (!status && !in->bad)
+		if (!status && !in->bad) {
+			command.hearing = kind == PACKED_SHARED ? next_hearing(hearings, &shared) : NULL;
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
+		}
 	}
 	atomic_store(&schedule->may_create, may_create);
 	return in->bad ? fail(error, TROUPE_EWORLD, "damaged: a command") : status;

@@ -54,6 +54,14 @@ struct command_target {
 	uint32_t axis;
 };
 
+/* One command that was given to several worlds, a copy to each. It is refused only when nobody hears it in any of them:
+ * by the world that takes its copy last, which is the last world of the file. */
+struct hearing {
+	_Atomic uint32_t copies; /* in memory; the last one frees this */
+	_Atomic uint32_t open;   /* copies whose step has not come */
+	_Atomic bool heard;      /* in some world */
+};
+
 struct command {
 	uint64_t step; /* taken at the start of this step */
 	enum command_kind kind;
@@ -62,7 +70,10 @@ struct command {
 	const struct message_schema *schema;
 	struct message message;
 	struct command_target target;
+	struct hearing *hearing; /* NULL: the command was given to this world alone */
 };
+
+typedef VEC(struct hearing *) hearing_list;
 
 struct posted {
 	struct posted *next;
@@ -94,6 +105,11 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
 /* Parses a COMMAND_TEXT now that its step has come. */
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
+/* For so many copies, each of which lets go of it by command_fini(). */
+struct hearing *hearing_create(uint32_t copies);
+/* To be asked once, when the step of the command has come. True: nobody hears it in this world, and that is no error
+ * here. */
+bool command_passes(struct systems *systems, const struct command *command);
 void command_fini(struct command *command);
 
 /* The same out of numbers: those of the message in their order, `count` of them. */
@@ -126,9 +142,10 @@ uint64_t schedule_waiting(const struct schedule *schedule);
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
 /* All of them. The schedule stays as it is. */
 void schedule_pack(struct schedule *schedule, struct text *out);
-/* Adds those. systems: as they were when packed. */
-troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world, struct unpack *in,
-	struct troupe_error *error);
+/* Adds those. systems: as they were when packed. hearings: of the commands that the worlds unpacked before share with
+ * this one, by number; what this one shares is added. */
+troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world,
+	hearing_list *hearings, struct unpack *in, struct troupe_error *error);
 void schedule_fini(struct schedule *schedule);
 
 #endif

@@ -212,8 +212,10 @@ static troupe_status step_physics(
 	} else if (!ack->status) {
 		ack->status = physics_work(physics, physics, 0, worlds, &ack->error);
 	}
-	if (!ack->status)
+	if (!ack->status) {
 		ack->status = physics_end(physics, secondary->shared->boxes, &ack->error);
+		ack->diverged = physics_diverged(physics);
+	}
 	return ack->status;
 }
 
@@ -382,6 +384,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	struct ack *ack = &secondary->ack;
 	ack->number = step->number;
 	ack->status = TROUPE_OK;
+	ack->diverged = SCENE_NONE;
 	ack->abandoned = false;
 	ack->moved.count = ack->strayed.count = ack->stepped = 0;
 	ack->notes = NULL;

@@ -98,6 +98,7 @@ struct ack {
 	 * which has them in its list. The secondary's. NULL: nothing was asked for, or nothing moved. */
 	const struct notes *notes;
 	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
+	uint32_t diverged;         /* when status says so: which model, if that is known; else SCENE_NONE */
 	struct troupe_error error; /* when status says so */
 };
 

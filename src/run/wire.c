@@ -415,10 +415,12 @@ static void decode_costs(struct wire *wire, uint32_t secondary, struct unpack *i
 		shared->cost_ns[ack->moved.at[i]] = unpack_var_count(in, UINT32_MAX);
 }
 
-static troupe_status decode_failure(struct ack *ack, struct unpack *in, struct troupe_error *error)
+static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unpack *in, struct troupe_error *error)
 {
 	char *text = unpack_string(in);
+	uint32_t diverged = unpack_var_count(in, models);
 	ack->moved.count = 0;
+	ack->diverged = diverged ? diverged - 1 : SCENE_NONE;
 	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL)
 				       ? fail(error, TROUPE_EPROTOCOL, "a failure that there is not")
 				       : TROUPE_OK;
@@ -441,7 +443,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
 	decode_stats(peer, in);
 	if (!in->bad && ack->status)
-		status = decode_failure(ack, in, error);
+		status = decode_failure(ack, wire->primary->shared->scene->model_count, in, error);
 	else if (!in->bad)
 		status = decode_list(wire, peer, in, error);
 	for (uint32_t i = 0; i < ack->moved.count && !status && !in->bad; i++)

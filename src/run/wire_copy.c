@@ -537,6 +537,7 @@ void wire_encode_ack(struct wire_copy *copy, const struct ack *ack, const struct
 	encode_stats(copy, ack, stats, out);
 	if (ack->status) {
 		pack_string(out, ack->error.text);
+		pack_var(out, ack->diverged == SCENE_NONE ? 0 : ack->diverged + 1);
 		return;
 	}
 	encode_list(copy, ack, out);

@@ -49,31 +49,79 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 	return NULL;
 }
 
-/* A topic of a model goes to every world where somebody listens to it, else to where somebody may listen later. */
-static troupe_status give_to_listeners(
-	struct troupe_server *server, const struct given *given, struct troupe_error *error)
+static bool may_hear(struct server_world *world, const char *topic)
 {
-	bool heard = false;
+	return systems_channel_schema(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
+}
+
+/* Numbers as the text that they stand for, by the schema that the topic has in the first world where somebody listens:
+ * in other worlds somebody may listen later. */
+static troupe_status write_numbers(
+	struct troupe_server *server, const struct given *given, struct text *out, struct troupe_error *error)
+{
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct server_world *world = &server->worlds[i];
-		if (!systems_channel_schema(world->systems, given->topic))
+		struct command command;
+		if (i + 1 < server->world_count && !systems_channel_schema(world->systems, given->topic))
 			continue;
-		troupe_status status = give(world, given, error);
+		troupe_status status = command_of_numbers(world->systems, world->scene->name, 0, given->topic,
+			given->numbers, given->count, &command, error);
 		if (status)
 			return status;
-		heard = true;
+		text_add(out, "%s", "");
+		message_print(command.schema, &command.message, out);
+		command_fini(&command);
+		break;
 	}
-	for (uint32_t i = 0; i < server->world_count && !heard; i++)
-		if (atomic_load(&server->worlds[i].primary.schedule.may_create))
-			return give(&server->worlds[i], given, error);
-	return heard ? TROUPE_OK : give(&server->worlds[0], given, error);
+	return TROUPE_OK;
+}
+
+static troupe_status post_copies(
+	struct troupe_server *server, const struct given *given, const char *text, struct troupe_error *error)
+{
+	struct command copies[SDF_WORLDS_MAX];
+	_Atomic bool later = true;
+	uint32_t count = 0;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < server->world_count && !status; i++) {
+		struct server_world *world = &server->worlds[i];
+		status = command_parse(
+			world->systems, world->scene->name, 0, given->topic, text, &later, &copies[i], error);
+		count += !status;
+	}
+	struct hearing *hearing = status ? NULL : hearing_create(count);
+	for (uint32_t i = 0; i < count; i++) {
+		copies[i].hearing = hearing;
+		if (status)
+			command_fini(&copies[i]);
+		else
+			status = post(&server->worlds[i], &copies[i], given->when, given->ret_step, error);
+	}
+	return status;
+}
+
+/* A topic of a model goes to all worlds, since models come and go: who listens is found out when its step comes. At
+ * least one world must listen, or may come to. */
+static troupe_status give_to_all(struct troupe_server *server, const struct given *given, struct troupe_error *error)
+{
+	struct text text = {0};
+	bool heard = false;
+	for (uint32_t i = 0; i < server->world_count; i++)
+		heard |= may_hear(&server->worlds[i], given->topic);
+	if (!heard)
+		return give(&server->worlds[0], given, error);
+	troupe_status status = given->text ? TROUPE_OK : write_numbers(server, given, &text, error);
+	if (!status)
+		status = post_copies(server, given, given->text ? given->text : text.at, error);
+	text_fini(&text);
+	return status;
 }
 
 static troupe_status give_any(struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct server_world *world =
 		server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, given->topic);
-	return world ? give(world, given, error) : give_to_listeners(server, given, error);
+	return world ? give(world, given, error) : give_to_all(server, given, error);
 }
 
 troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when, const char *topic,

@@ -183,7 +183,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	return in->bad ? fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path) : TROUPE_OK;
 }
 
-troupe_status server_resume(struct troupe_server *server, struct troupe_error *error)
+static troupe_status resume_worlds(struct troupe_server *server, hearing_list *hearings, struct troupe_error *error)
 {
 	struct unpack *in = &server->rest;
 	struct troupe_error why;
@@ -200,11 +200,21 @@ troupe_status server_resume(struct troupe_server *server, struct troupe_error *e
 		if (in->bad || !same)
 			return fail(error, TROUPE_EWORLD, "%s: damaged: world %u", path, i + 1);
 		struct unpack part = {bytes, bytes + count, false};
-		if (primary_unpack(&world->primary, &part, &why))
+		if (primary_unpack(&world->primary, &part, hearings, &why))
 			return fail(error, why.status, "%s: world '%s': %s", path, world->scene->name, why.text);
 		atomic_store(&world->primary.seen_steps, world->primary.lockstep.number);
 		atomic_store(&world->primary.seen_time_s, primary_time_s(&world->primary));
 	}
+	return TROUPE_OK;
+}
+
+troupe_status server_resume(struct troupe_server *server, struct troupe_error *error)
+{
+	hearing_list hearings = {0};
+	troupe_status status = resume_worlds(server, &hearings, error);
+	vec_free(&hearings);
+	if (status)
+		return status;
 	free(server->saved);
 	server->saved = NULL;
 	server->files.closed = false; /* what is named from now on is read, and kept for the next saved state */

@@ -107,6 +107,48 @@ cat >"$scratch/several" <<-EOF2
 EOF2
 goes_on several "$scratch/several" 1600 0 50 100 150 700 1050 1200
 
+# A topic of a model is for each world in which somebody listens when its step comes, whichever world may create models and
+# whenever the command was given; a command that nobody hears is refused once.
+echo "<sdf version='1.9'>$(for world in one two three; do
+	echo "<world name='$world'><gravity>0 0 0</gravity></world>"
+done)</sdf>" >"$here/empty.sdf"
+cart="sdf: \"<sdf version='1.9'><model name='cart'><link name='l'/><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\""
+cat >"$scratch/heard" <<-EOF2
+	30 /world/one/create sdf: "<sdf version='1.9'><model name='box'><link name='l'/></model></sdf>"
+	60 /world/two/create $cart
+	110 /model/cart/cmd_vel linear: {x: 1}
+	160 /world/three/create $cart
+	210 /model/cart/cmd_vel linear: {y: 1}
+EOF2
+goes_on empty "$scratch/heard" 300 50 100 150 200
+# cart_in: "x y" of it in each world, from $scratch/out.report
+cart_in() { sed -n 's/.*"name": "cart", "pose": \[\([^,]*\), \([^,]*\),.*/\1 \2/p' "$scratch/out.report"; }
+run "$scratch/out" "$here/empty.sdf" "$scratch/heard" 300 --report "$scratch/out.report"
+cart_in | awk '{ good += $2 > 0.08 && ($1 > 0.09) == (NR == 1) } END { exit !(NR == 2 && good == 2) }'
+check "each world's cart heard what came while it was there: $(cart_in | tr '\n' ';')" $?
+cat >"$scratch/unheard" <<-EOF2
+	0 /world/one/create sdf: "<sdf version='1.9'><model name='box'><link name='l'/></model></sdf>"
+	0 /world/two/create $cart
+	2 /world/two/remove name: "cart"
+	10 /model/cart/cmd_vel linear: {x: 1}
+EOF2
+sed -n 4p "$scratch/unheard" >"$scratch/unheard.after"
+sed 4d "$scratch/unheard" >"$scratch/unheard.before"
+run "$scratch/out" "$here/empty.sdf" "$scratch/unheard.before" 5 --save-at 5 "$scratch/saved"
+cp "$scratch/saved" "$scratch/saved.late"
+refused() { grep -c 'reply 10 /model/cart/cmd_vel failed nobody listens' "$1" | tr '\n' ' ' && grep refused_commands "$2" | tr -d ' \n'; }
+"$troupe" run "$here/empty.sdf" --commands "$scratch/unheard" --rtf 0 -v 0 --iterations 20 --trace --save-at 5 "$scratch/saved" \
+	--report "$scratch/whole" >"$scratch/out" 2>&1
+[ $? = 1 ] && [ "$(refused "$scratch/out" "$scratch/whole")" = '1 "refused_commands":0,"refused_commands":0,"refused_commands":1,' ]
+check "a command that nobody hears is refused once: $(refused "$scratch/out" "$scratch/whole")" $?
+for commands in /dev/null "$scratch/unheard.after"; do # as saved, and given after the resume
+	"$troupe" run --resume "$scratch/saved" --commands "$commands" --rtf 0 -v 0 --iterations 20 --trace --report "$scratch/rest" \
+		>"$scratch/other" 2>&1
+	[ "$(refused "$scratch/out" "$scratch/whole")" = "$(refused "$scratch/other" "$scratch/rest")" ]
+	check "and so in a run that goes on: $(refused "$scratch/other" "$scratch/rest")" $?
+	cp "$scratch/saved.late" "$scratch/saved"
+done
+
 # a model that is refused when it is there already, with its world, goes once; the world can be saved
 cat >"$scratch/bad" <<-'EOF2'
 5 /world/three/create name: "bad" sdf: "<sdf version='1.9'><model name='m'><link name='a'/><link name='b'/><joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='k' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>j</left_joint><right_joint>j</right_joint></plugin></model></sdf>"

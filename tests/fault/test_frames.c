@@ -362,6 +362,7 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 		parts.status = statuses[i];
 		put_head(&parts, &bytes);
 		pack_string(&bytes, "why");
+		pack_var(&bytes, 1);
 		refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
 	}
 	parts.status = (uint64_t)INT32_MAX + 1;
@@ -381,7 +382,13 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 	put_head(&parts, &bytes);
 	pack_string(&bytes, "why");
 	pack_var(&bytes, 0);
+	pack_var(&bytes, 0);
 	refuses_ack(run, side, &bytes, "its ack: more bytes than it has");
+	bytes.count = 0;
+	put_head(&parts, &bytes);
+	pack_string(&bytes, "why");
+	pack_var(&bytes, run->sides[side].server->worlds[0].scene->model_count + 1); /* one after the last model */
+	refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
 	text_fini(&bytes);
 }
 

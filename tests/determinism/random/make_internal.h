@@ -81,5 +81,7 @@ void make_performer(struct maker *maker, struct part *levels, const char *model,
 /* Registers a file that the scenario needs, once. Returns its name. */
 const char *make_mesh(struct maker *maker);
 const char *make_image(struct maker *maker);
+/* One of those in worlds/models/shapes. */
+const char *make_image_named(struct maker *maker, const char *name);
 
 #endif

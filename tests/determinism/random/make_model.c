@@ -78,7 +78,11 @@ const char *make_mesh(struct maker *maker)
 
 const char *make_image(struct maker *maker)
 {
-	const char *name = DICE_WORD(&maker->dice, "hills.png", "bowl.png", "flat.png");
+	return make_image_named(maker, DICE_WORD(&maker->dice, "hills.png", "bowl.png", "flat.png"));
+}
+
+const char *make_image_named(struct maker *maker, const char *name)
+{
 	(void)add_file(maker, name, arena_printf(maker->arena, "worlds/models/shapes/%s", name));
 	return name;
 }

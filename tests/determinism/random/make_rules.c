@@ -37,7 +37,7 @@ static void add_floor(struct maker *maker, struct part *world, struct part *leve
 {
 	struct dice *dice = &maker->dice;
 	const double edge = TILE_M * TILES;
-	switch (dice_below(dice, 4)) {
+	switch (dice_below(dice, 7)) {
 	case 0:
 		part_add(maker->arena, world, PART_NEEDED, NULL, "%s",
 			"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane>"
@@ -45,6 +45,22 @@ static void add_floor(struct maker *maker, struct part *world, struct part *leve
 		break;
 	case 1:
 		add_slab(maker, world, "floor", (struct vec3){0, 0, 0}, (struct vec3){edge, edge, 1});
+		break;
+	case 2: /* flat.png is white: as high as the size says */
+		part_add(maker->arena, world, PART_NEEDED, NULL,
+			"<model name='floor'><static>true</static><link name='l'><collision "
+			"name='c'><geometry><heightmap>"
+			"<uri>%s</uri><size>%g %g 1</size><pos>0 0 -1</pos></heightmap></geometry></collision></link>"
+			"</model>\n",
+			make_image_named(maker, "flat.png"), edge, edge);
+		break;
+	case 3:
+		part_add(maker->arena, world, PART_NEEDED, NULL,
+			"<model name='floor'><static>true</static><pose>0 0 -0.5 0 0 0</pose><link name='l'>"
+			"<collision name='c'><geometry><polyline><point>%g %g</point><point>%g %g</point><point>%g %g"
+			"</point><point>%g %g</point><height>0.5</height></polyline></geometry></collision></link>"
+			"</model>\n",
+			edge / 2, -edge / 2, edge / 2, edge / 2, -edge / 2, edge / 2, -edge / 2, -edge / 2);
 		break;
 	default:
 		add_tiles(maker, world, levels);
@@ -58,7 +74,7 @@ static const char *body_text(struct maker *maker, double *ret_half_m)
 	struct dice *dice = &maker->dice;
 	double half = dice_between(dice, 0.1, 0.25);
 	*ret_half_m = half;
-	switch (dice_below(dice, 6)) {
+	switch (dice_below(dice, 7)) {
 	case 0:
 		return arena_printf(maker->arena, "<sphere><radius>%.3g</radius></sphere>", half);
 	case 1:
@@ -71,6 +87,9 @@ static const char *body_text(struct maker *maker, double *ret_half_m)
 	case 3:
 		return arena_printf(
 			maker->arena, "<ellipsoid><radii>%.3g %.3g %.3g</radii></ellipsoid>", half, 1.2 * half, half);
+	case 4:
+		return arena_printf(
+			maker->arena, "<cone><radius>%.3g</radius><length>%.3g</length></cone>", half, 2 * half);
 	default:
 		return arena_printf(maker->arena, "<box><size>%.3g %.3g %.3g</size></box>", 2 * half,
 			2 * half * DICE_OF(dice, 1, 0.7, 1.5), 2 * half);

@@ -59,6 +59,8 @@ static struct placement some_placement(struct dice *dice, const struct scenario 
 	p.tcp = may_be_tcp && scenario->world_count == 1 && dice_chance(dice, 20);
 	if (p.tcp)
 		p.secondaries = dice_from(dice, 1, 3);
+	else
+		p.tuned = dice_chance(dice, 10);
 	p.balanced = dice_chance(dice, 25);
 	p.chaos = dice_chance(dice, 65);
 	p.chaos_seed = dice_below(dice, 1000);
@@ -93,6 +95,7 @@ static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *
 	if (scenario->world_count == 1 && dice_chance(&dice, 40)) {
 		ways[count] = (struct way){.kind = WAY_PLAIN, .first = some_placement(&dice, scenario, false)};
 		ways[count].first.secondaries = dice_from(&dice, 1, 3);
+		ways[count].first.tuned = false;
 		ways[count++].first.tcp = true;
 	}
 	for (uint32_t i = dice_from(&dice, 1, 2); i > 0; i--) {

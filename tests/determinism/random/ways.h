@@ -8,6 +8,7 @@
 /* Who simulates what, and how. */
 struct placement {
 	uint32_t secondaries;
+	bool tuned; /* no number is named: the program finds out how many pay */
 	bool tcp, balanced, anew;
 	bool chaos;
 	uint64_t chaos_seed;
