@@ -191,7 +191,7 @@ replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249
 
 # killed: usable up to the last state that was written
 "$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tape" --record-every 20 &
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ -s "$tape" ] && [ "$(wc -c <"$tape")" -gt $((first + 2000)) ] && break
 	sleep 0.1
 done
