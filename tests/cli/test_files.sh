@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 180
 # The command and its files: names that cannot be written are found before the run; what is written to, what is replaced,
 # and what stays when that fails; what is read from pipes and devices; and that a run can be stopped wherever it is.
 set -u

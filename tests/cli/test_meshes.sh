@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 240
 # Damaged mesh and image files: every command ends with a status of its own and one line that names the file, and none is
 # ended by a signal. First the files of tests/data/mesh, which crash a reader (or another version of it may refuse them);
 # then every way in which a reader can end, with a stand-in for assimp's, also at a secondary that is sent the file.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # What the command accepts and what it refuses: the exit status, and what the one line says.
 set -u
 troupe=${TROUPE:-./troupe}

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # A recording, run again, has the same bits with any number of secondaries and without the files that its world was loaded
 # from; it is usable up to where it was cut off or damaged; what differs is named; recording changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # A primary and a secondary meet while somebody floods the network: with announcements, made up, recorded, or with the
 # numbers of the moment in them; with connections of all kinds. How long they take is printed: two seconds is what
 # PROTOCOL.md promises, and tests/unit holds it in virtual time; here only a hang is a failure. All of it is in a network

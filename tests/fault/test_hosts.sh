@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Several hosts: network namespaces joined by a switch, where the kernel and rights allow, else processes that meet over
 # loopback. They find each other by multicast, or by address across lines with delay and loss (netem where the kernel has it,
 # else delay_proxy, which does to a connection what these do); the state is what one process comes to. A cable that is

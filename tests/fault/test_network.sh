@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Somebody goes while a networked run is on: killed, stopped, told to leave, at random moments; all others stop in time
 # and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
 # too many, or talks rubbish changes nothing.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 200
 # Several primaries on one network, and secondaries that look by multicast: each goes only where it is awaited. A primary
 # that runs takes nobody from one that waits, one that waits is filled before the next, partitions do not mix, and who is
 # refused goes on looking.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
 # missing, and why two do not meet; each once, however often it is tried.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
