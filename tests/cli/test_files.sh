@@ -231,12 +231,10 @@ mkdir m && printf '<model><name>m</name>\n\000<sdf>model.sdf</sdf></model>' >m/m
 echo '<sdf version="1.9"><world name="w"><include><uri>m</uri></include></world></sdf>' >includes.sdf
 ends 1 'm/model.config:2: a zero byte' -- run includes.sdf
 # UTF-16 has zero bytes of its own
-if command -v iconv >found; then
-	iconv -f UTF-8 -t UTF-16 w.sdf >wide.sdf
-	ends 0 '^7 steps' -- run wide.sdf --rtf 0 --iterations 7
-	{ iconv -f UTF-8 -t UTF-16 w.sdf; printf '\000\000'; } >wide_zero.sdf
-	ends 1 'wide_zero.sdf:3: a zero byte' -- run wide_zero.sdf
-fi
+iconv -f UTF-8 -t UTF-16 w.sdf >wide.sdf
+ends 0 '^7 steps' -- run wide.sdf --rtf 0 --iterations 7
+{ iconv -f UTF-8 -t UTF-16 w.sdf; printf '\000\000'; } >wide_zero.sdf
+ends 1 'wide_zero.sdf:3: a zero byte' -- run wide_zero.sdf
 
 # --- being stopped -------------------------------------------------------------------------------------------------
 # catches PID: whether the process has a handler for SIGTERM
