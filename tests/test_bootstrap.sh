@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # bootstrap on machines that are made up: which packages it installs, as whom and when; what it says of those that it
 # cannot have; results line by line. The tree, apt-get, dpkg-query, sudo and the user are stand-ins, and PATH has only
 # what every Debian has, so that a command beyond that shows.

@@ -217,6 +217,14 @@ static int help(void *arg)
 	return 0;
 }
 
+/* ThreadSanitizer takes the helper for the child of a fork(), and from then on it ignores all synchronization of the
+ * thread whose memory the helper shares. So in such a build there is no helper. */
+#if defined(__SANITIZE_THREAD__)
+enum { HAS_HELPER = 0 };
+#else
+enum { HAS_HELPER = 1 };
+#endif
+
 /* The helper works while this thread waits for it, so its stack may be in this thread's. */
 static void link_and_rename_safely(struct replacing *r)
 {
@@ -225,7 +233,7 @@ static void link_and_rename_safely(struct replacing *r)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of the program's runs in the helper */
 	r->code = 0;
-	int pid = clone(help, stack + sizeof stack, CLONE_VM | CLONE_VFORK, r);
+	int pid = HAS_HELPER ? clone(help, stack + sizeof stack, CLONE_VM | CLONE_VFORK, r) : -1;
 	while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -2,8 +2,8 @@
  * (Ctrl-C) and SIGHUP (it is gone). A process that was started to ignore SIGHUP (nohup) goes on doing so.
  *
  * From signals_catch() on the first of them asks the process to stop: signals_asked() is true, and what signals_tell()
- * names is told. The second one kills, so that a process that does not end can still be ended. What comes within 0.2 s
- * of the first counts as the same: timeout(1) sends each signal twice.
+ * names is told. The second one kills, so that a process that does not end can still be ended. A signal that comes
+ * within 0.2 s of the first counts as the same: timeout(1) sends each signal twice.
  *
  * Some work cannot be asked to stop, as reading a large world or a file that never comes. While signals_watch() holds,
  * and the process is asked and has not called signals_unwatch() within the grace, it leaves in the way that was given,

@@ -86,6 +86,10 @@ troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps,
 
 /* save.c. What troupe_server_save() writes. */
 void server_pack(struct troupe_server *server, struct text *out);
+/* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack() has
+ * done it; tests that change a state do it again. */
+enum { SAVE_HEAD_BYTES = 32 };
+void server_seal(char *state, size_t count);
 /* Opens def.resume_path, unless `saved` is there: what the worlds are loaded from and how. */
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
 /* Puts worlds that have been set up, and not begun, into the state of it. */

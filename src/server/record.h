@@ -11,9 +11,9 @@
  *   RECORD_FILES    files that a command named, that came while it ran: files_pack()
  *   RECORD_COMMAND  step, world, RECORD_COMMAND_..., topic, text: in the order in which commands were taken
  *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its edits, and for
- * each model whose words are not those of the RECORD_HASH before, or that has gone since: place + 1, id (0: gone),
- * name, count of words, words; then 0 RECORD_END      last: step, and whether the run failed in it; not there when the
- * run never came to an end */
+ *                   each model whose words are not those of the RECORD_HASH before, or that has gone since: place + 1,
+ *                   id (0: gone), name, count of words, words; then 0
+ *   RECORD_END      last: step, and whether the run failed in it; not there when the run never came to an end */
 #ifndef SERVER_RECORD_H
 #define SERVER_RECORD_H
 

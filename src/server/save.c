@@ -12,12 +12,13 @@
 #include "base/hash.h"
 #include "base/pack.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 3, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, HEAD_BYTES = 32, FOLDERS_MAX = 65536 };
+enum { VERSION = 3, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, FOLDERS_MAX = 65536 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";
@@ -83,12 +84,25 @@ void server_pack(struct troupe_server *server, struct text *out)
 		pack_string(&body, server->worlds[i].scene->name);
 		pack_bytes(&body, world.at, world.count);
 	}
-	text_add_bytes(out, magic, sizeof magic);
-	pack_u64(out, VERSION);
-	pack_u64(out, hash_bytes(VERSION, body.at, body.count));
+	static const char head[SAVE_HEAD_BYTES];
+	size_t begin = out->count;
+	text_add_bytes(out, head, sizeof head);
 	text_add_bytes(out, body.at, body.count);
+	server_seal(out->at + begin, out->count - begin);
 	text_fini(&world);
 	text_fini(&body);
+}
+
+void server_seal(char *state, size_t count)
+{
+	struct text head = {0};
+	assert(count >= SAVE_HEAD_BYTES);
+	text_add_bytes(&head, magic, sizeof magic);
+	pack_u64(&head, VERSION);
+	pack_u64(&head, hash_bytes(VERSION, state + SAVE_HEAD_BYTES, count - SAVE_HEAD_BYTES));
+	assert(head.count == SAVE_HEAD_BYTES);
+	memcpy(state, head.at, head.count);
+	text_fini(&head);
 }
 
 troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
@@ -116,14 +130,14 @@ troupe_status troupe_server_pack(
 
 static troupe_status check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
 {
-	struct unpack head = {bytes + sizeof magic, bytes + HEAD_BYTES, false};
-	if (count < HEAD_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+	struct unpack head = {bytes + sizeof magic, bytes + SAVE_HEAD_BYTES, false};
+	if (count < SAVE_HEAD_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
 		return fail(error, TROUPE_EWORLD, "%s: is no state that troupe saved", path);
 	uint64_t version = unpack_u64(&head);
 	if (version != VERSION)
 		return fail(error, TROUPE_EWORLD, "%s: is of version %llu: expected %d; it was saved by another troupe",
 			path, (unsigned long long)version, VERSION);
-	if (unpack_u64(&head) != hash_bytes(VERSION, bytes + HEAD_BYTES, count - HEAD_BYTES))
+	if (unpack_u64(&head) != hash_bytes(VERSION, bytes + SAVE_HEAD_BYTES, count - SAVE_HEAD_BYTES))
 		return fail(error, TROUPE_EWORLD, "%s: damaged: its checksum does not fit", path);
 	return TROUPE_OK;
 }
@@ -170,7 +184,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	if (status)
 		return status;
 	struct unpack *in = &server->rest;
-	*in = (struct unpack){server->saved + HEAD_BYTES, server->saved + *count, false};
+	*in = (struct unpack){server->saved + SAVE_HEAD_BYTES, server->saved + *count, false};
 	unpack_saver(server, in);
 	server->def.seed = unpack_u64(in);
 	uint32_t flags = unpack_count(in, FLAG_IGNORE_LEVELS | FLAG_SLEEPLESS);

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # Negative controls: with one rule of determinism broken, the comparison that test_hashes.sh makes must fail. Without, it
 # must hold, or the control would be none.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # The world changed while it runs, by commands bound to steps: the same hashes and replies for any number of secondaries
 # and under forced moves; a reset goes back to the file; what cannot be done is answered with the reason and harms
 # nothing.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Worlds that once broke a law, in found/, and their like: the same hash at every step for all placements, over tcp, with
 # all of ODE's objects made anew at each step, and when they are resumed; and what each must come to.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

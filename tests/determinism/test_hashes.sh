@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 900
 # A sample of the determinism suite: each case without secondaries, for all of its steps, against its golden file; half of
 # the steps with three secondaries; then, in turn from case to case, with one, with forced moves between two, and with
 # eight; and gone on from a saved state. With TROUPE_TEST_FULL each case in all of these ways for all of its steps; `make

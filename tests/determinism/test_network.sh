@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 400
 # Secondaries in processes of their own: the same hashes and replies as with a single runner, under forced moves, with the
 # world changed while it runs, paused, reset, recorded, saved and resumed. A negative control shows that it can fail.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

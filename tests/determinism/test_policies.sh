@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Policies, pins and the table of costs: whoever simulates what, the bits are the same; pins hold; the table says who had
 # what. Nothing here depends on how long anything took.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

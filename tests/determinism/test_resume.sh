@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # A saved state goes on with the same bits, with any number of secondaries, without the files that its world was loaded
 # from, in the middle of commands and of changes of the world; what is damaged, foreign or newer is refused.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Who sleeps when: all that is at rest, but for what may not; what a cart drives into wakes, what it passes sleeps on;
 # and all goes to sleep again. With --no-sleep nobody does.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 900
 # The demo, all of it: every cart is upright, where its odometry puts it and where the plan wants it, and touched no other;
 # levels load and unload and carts move in each third of the run; each secondary has its share of the carts in each tenth.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 300
 # Several worlds in one file: each comes to the state that it comes to alone, for any number of secondaries and under
 # forced moves; commands find their world; one that is paused waits alone; one that fails ends all.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"

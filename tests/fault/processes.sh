@@ -6,12 +6,8 @@ worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
-# patient MS: as long, or longer where more wants to run than there are cores
-patient()
-{
-	read -r load _ </proc/loadavg
-	echo $(($1 * (1 + ${load%%.*} / $(nproc))))
-}
+# How long to wait for anything that must come: what takes longer is a hang. Much longer than it takes on an idle machine.
+patience_ms=60000
 # Whatever happens, nothing of ours is left: each process is in one of these files.
 end_processes()
 {
@@ -51,7 +47,7 @@ start()
 {
 	name=$1
 	shift
-	rm -f "$name.status" "$name.pid"
+	rm -f "$name.status" "$name.pid" "$name.out" "$name.err"
 	(
 		"$troupe" run "$@" >"$name.out" 2>"$name.err" &
 		echo $! >"$name.pid"
@@ -74,5 +70,14 @@ ended_in()
 	status=$(cat "$1.status" 2>/dev/null)
 	[ -n "$status" ]
 }
-# ended NAME MS: the same, with patience
-ended() { ended_in "$1" "$(patient "$2")"; }
+# ended NAME: waits for its end; its exit status in $status. False: it hangs.
+ended() { ended_in "$1" $patience_ms; }
+# await FILE PATTERN [COUNT]: waits until FILE has so many lines (1 unless given) with PATTERN. False: they never come.
+await()
+{
+	await_until=$(($(now_ms) + patience_ms))
+	until [ "$(grep -c -e "$2" "$1" 2>/dev/null)" -ge "${3:-1}" ] 2>/dev/null; do
+		[ "$(now_ms)" -lt $await_until ] || return 1
+		sleep 0.02
+	done
+}

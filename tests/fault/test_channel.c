@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-#define LIMIT_NS (20000 * MS) /* of whatever must happen */
+#define LIMIT_NS (60000 * MS) /* of whatever must happen */
 
 static int skipped;
 
@@ -244,7 +244,7 @@ static void keys_differ(
 		pair.server_error.text, server_says);
 	check(pair.client_status && strstr(pair.client_error.text, client_says), "the client says '%s', not '%s'",
 		pair.client_error.text, client_says);
-	check(clock_now_ns() - begin_ns < 3000 * MS, "it takes too long to find out");
+	check(clock_now_ns() - begin_ns < LIMIT_NS, "it takes too long to find out");
 	free_pair(&pair);
 }
 
@@ -479,7 +479,7 @@ static void test_slow_handshake(void)
 			sent += send(fd, begin + sent, 1, MSG_NOSIGNAL) == 1;
 		work_listener(listener);
 	}
-	check(clock_now_ns() - begin_ns < 2000 * MS, "a slow handshake is waited for");
+	check(clock_now_ns() - begin_ns < LIMIT_NS, "a slow handshake is waited for");
 	check(listener_counts(listener).late + listener_counts(listener).broken == 1, "it is still there");
 	close(fd);
 	listener_destroy(listener);

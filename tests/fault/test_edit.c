@@ -1074,7 +1074,7 @@ static void performers_of_every_kind(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
-/* The floor of a level that is not loaded is there, as a performer and after that: it belongs to the world. */
+/* The floor of a level that is not loaded holds a box, whether it is a performer or not. */
 static void static_performer_of_a_level(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1087,10 +1087,10 @@ static void static_performer_of_a_level(const char *path, const char *world)
 	add(&commands, 0, SERVICE "set_pose", "name: 'floor_2' position {x: 16 y: -6 z: -0.25}");
 	add(&commands, ASLEEP_BY, SERVICE "level/set_performer", "data: 'floor_2' remove: true");
 	run_all("static performer of a level", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
-	const struct seen *held = find(&outcome.middle, "new"), *still = find(&outcome.end, "new");
+	const struct seen *begun = find(&outcome.middle, "new"), *ended = find(&outcome.end, "new");
 	check(outcome.refused == 0, "static performer of a level: %s", outcome.replies.at);
-	check(held && held->pose.z > 0.1, "the floor of an unloaded level that is a performer holds a box");
-	check(still && still->pose.z > 0.1, "... and goes on holding it when it is none any more");
+	check(begun && begun->pose.z > 0.1, "the floor of an unloaded level that is a performer holds a box");
+	check(ended && ended->pose.z > 0.1, "... and holds it when it is none any more");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }

@@ -1073,7 +1073,7 @@ static void test_small(void)
 
 /* --- whole ends --------------------------------------------------------------------------------------------------- */
 
-#define LIMIT_NS UINT64_C(20000000000)
+#define LIMIT_NS UINT64_C(60000000000)
 
 static void send_text(struct channel *channel, enum frame_type type, struct text *bytes)
 {
@@ -1081,10 +1081,9 @@ static void send_text(struct channel *channel, enum frame_type type, struct text
 	bytes->count = 0;
 }
 
-/* Waits for a frame of that type, past others; false: the other end has closed. */
-static bool await(struct channel *channel, enum frame_type wanted, struct text *ret_payload)
+/* Waits for a frame of that type, past others; false: the other end has closed, or that time has come. */
+static bool await_until(struct channel *channel, enum frame_type wanted, uint64_t end_ns, struct text *ret_payload)
 {
-	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
 	while (clock_now_ns() < end_ns) {
 		enum frame_type type;
 		const char *bytes;
@@ -1104,6 +1103,11 @@ static bool await(struct channel *channel, enum frame_type wanted, struct text *
 		(void)poll(&(struct pollfd){channel_fd(channel), POLLIN, 0}, 1, 20);
 	}
 	return false;
+}
+
+static bool await(struct channel *channel, enum frame_type wanted, struct text *ret_payload)
+{
+	return await_until(channel, wanted, clock_now_ns() + LIMIT_NS, ret_payload);
 }
 
 static struct channel *make_channel(int file, enum channel_role role)
@@ -1229,9 +1233,8 @@ static void test_secondary(enum lie lie)
 	if (pthread_create(&end.thread, NULL, run_secondary, &end))
 		abort();
 	lie_as_primary(channel, lie);
-	while (await(channel, FRAME_HEARTBEAT, NULL)) /* until it has closed */
-		;
-	pthread_join(end.thread, NULL);
+	while (pthread_tryjoin_np(end.thread, NULL))
+		(void)await_until(channel, FRAME_HEARTBEAT, clock_now_ns() + 20000000, NULL);
 	check(end.status != TROUPE_OK && strstr(end.error.text, what_is_said[lie]) && strstr(end.error.text, "liar"),
 		"a secondary says '%s', not '%s' and of whom", end.error.text, what_is_said[lie]);
 	channel_destroy(channel);

@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 600
 # Whoever is killed while he saves leaves a whole state behind: the one of before or the new one.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 

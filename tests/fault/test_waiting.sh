@@ -1,5 +1,4 @@
 #!/bin/sh
-# test limit: 120
 # What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
 # missing, and why two do not meet; each once, however often it is tried.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
@@ -28,17 +27,14 @@ secondary()
 # says NAME PATTERN: within a while, and not more than once
 says()
 {
-	for _ in $(seq 250); do
-		grep -q -e "$2" "$1.err" 2>/dev/null && break
-		sleep 0.02
-	done
+	await "$1.err" "$2"
 	[ "$(grep -c -e "$2" "$1.err")" = 1 ]
 	check "$1 says once '$2': $(cat "$1.err")" $?
 }
 # ends NAME STATUS
 ends()
 {
-	ended "$1" 5000 && [ "$status" = "$2" ]
+	ended "$1" && [ "$status" = "$2" ]
 	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
 }
 silent() # NAME PATTERN
@@ -68,10 +64,7 @@ says p 'secondary 1 of 2 joined'
 kill -KILL "$(cat s1.pid)"
 says p '^troupe run: secondary 1 (.* at 127.0.0.1:[0-9]*): .*; 0 of 2 present$'
 secondary s2 -v0
-for _ in $(seq 250); do
-	[ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && break
-	sleep 0.02
-done
+await p.err 'secondary 1 of 2 joined' 2
 [ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && [ ! -s s2.err ]
 check "another comes, quietly: $(cat p.err s2.err)" $?
 

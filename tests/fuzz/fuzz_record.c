@@ -25,7 +25,7 @@ enum { HANG_S = 0 }; /* the timer is the fuzzer's */
 #else
 enum { HANG_S = 60 };
 #endif
-enum { STEPS = 120, UNTIL = 200, FILE_BYTES_MAX = 1 << 22, STATE_HEAD_BYTES = 32 };
+enum { STEPS = 120, UNTIL = 200, FILE_BYTES_MAX = 1 << 22 };
 
 static char folder[] = "/tmp/fuzz_record.XXXXXX", path[64];
 
@@ -69,9 +69,8 @@ static void mend_state(char *body, size_t count)
 	static const char magic[] = "troupe state\n";
 	char *state = memmem(body, count, magic, strlen(magic));
 	size_t bytes = state ? count - (size_t)(state - body) : 0;
-	if (bytes >= STATE_HEAD_BYTES)
-		put_number(state + STATE_HEAD_BYTES - 8,
-			hash_bytes(1, state + STATE_HEAD_BYTES, bytes - STATE_HEAD_BYTES));
+	if (bytes >= SAVE_HEAD_BYTES)
+		server_seal(state, bytes);
 }
 
 static void mend(char *bytes, size_t count)
@@ -304,6 +303,16 @@ static void damage(struct text *text)
 	text_fini(&copy);
 }
 
+/* Nothing is mended in a recording without damage; else each damaged one would be refused for its checksums. */
+static void check_mend(const struct text *sound)
+{
+	struct text copy = {0};
+	text_add_bytes(&copy, sound->at, sound->count);
+	mend(copy.at, copy.count);
+	must(!memcmp(copy.at, sound->at, sound->count), "the checksums are not those that a recording has");
+	text_fini(&copy);
+}
+
 /* The first hash says that a world is very far, at a step within the limit. */
 static void check_far(const struct text *sound)
 {
@@ -333,6 +342,7 @@ int main(int argc, char **argv)
 	}
 	struct text sound = record();
 	must(feed(sound.at, sound.count) == TROUPE_REPLAY_WHOLE, "a sound one is not replayed to its end");
+	check_mend(&sound);
 	check_far(&sound);
 	if (seeds)
 		seeds_write(seeds, "record", 0, sound.at, sound.count);

@@ -10,9 +10,9 @@
  * server must return: with one line that names the file, or with a server that simulates 20 steps or gives a model up.
  * The memory that this takes is limited. With FUZZ_STATE_LAST=FILE each state is written there first and kept, for when
  * the process does not survive it. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "base/pack.h"
 #include "base/sandbox.h"
+#include "server/internal.h"
 
 #include "../amount.h"
 #include "damage.h"
@@ -31,7 +31,7 @@ enum { HANG_S = 0 }; /* the timer is the fuzzer's */
 #else
 enum { HANG_S = 60 };
 #endif
-enum { STEPS = 20, HEAD_BYTES = 32, MAGIC_BYTES = 16, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
+enum { STEPS = 20, STATES_MAX = 32, FILE_BYTES_MAX = 1 << 22 };
 
 #define MEMORY_MAX ((rlim_t)2 << 30)
 
@@ -44,15 +44,6 @@ static void must(bool good, const char *what)
 		return;
 	fprintf(stderr, "fuzz_state: %s; the state is %s\n", what, path);
 	exit(1);
-}
-
-static void set_checksum(struct text *state)
-{
-	struct unpack head = {state->at + MAGIC_BYTES, state->at + HEAD_BYTES, false};
-	uint64_t version = unpack_u64(&head);
-	uint64_t sum = hash_bytes(version, state->at + HEAD_BYTES, state->count - HEAD_BYTES);
-	for (int i = 0; i < 8; i++)
-		state->at[HEAD_BYTES - 8 + i] = (char)(sum >> (8 * i) & 0xff);
 }
 
 /* --- feeding ------------------------------------------------------------------------------------------------------ */
@@ -166,29 +157,38 @@ static bool exchange(struct text *state, uint64_t from, uint64_t to)
 		old[i] = (char)(from >> (8 * i) & 0xff);
 		new[i] = (char)(to >> (8 * i) & 0xff);
 	}
-	char *at = memmem(state->at + HEAD_BYTES, state->count - HEAD_BYTES, old, sizeof old);
+	char *at = memmem(state->at + SAVE_HEAD_BYTES, state->count - SAVE_HEAD_BYTES, old, sizeof old);
 	if (at)
 		memcpy(at, new, sizeof new);
 	return at;
 }
 
-/* All of a state but its head. */
+/* All of a state but its head. Whether it was accepted. */
+static bool feed_rest(const uint8_t *bytes, size_t count)
+{
+	static const char head[SAVE_HEAD_BYTES];
+	struct text state = {0};
+	bool accepted = false;
+	text_add_bytes(&state, head, sizeof head);
+	text_add_bytes(&state, (const char *)bytes, count);
+	for (int tries = 0; tries < 4 && !accepted; tries++) {
+		uint64_t found, expected;
+		server_seal(state.at, state.count);
+		accepted = feed(&state, 0, &found, &expected);
+		if (!accepted && (!found || !exchange(&state, expected, found)))
+			break;
+	}
+	text_fini(&state);
+	return accepted;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-	struct text state = {0};
 	if (!*path) {
 		begin_folder();
 		atexit(end_folder);
 	}
-	text_add_bytes(&state, "troupe state\n\0\0\0\1\0\0\0\0\0\0\0________", HEAD_BYTES);
-	text_add_bytes(&state, (const char *)bytes, count);
-	for (int tries = 0; tries < 4; tries++) {
-		uint64_t found, expected;
-		set_checksum(&state);
-		if (feed(&state, 0, &found, &expected) || !found || !exchange(&state, expected, found))
-			break;
-	}
-	text_fini(&state);
+	(void)feed_rest(bytes, count);
 	return 0;
 }
 
@@ -303,10 +303,11 @@ static void read_world(struct tokens *tokens)
 	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* levels */
 	mark(tokens);
+	number(tokens, NUMBER);                          /* loads */
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* strays */
 	mark(tokens);
 	number(tokens, NUMBER);
-	while (number(tokens, NUMBER) == 1) {
+	while (number(tokens, NUMBER) != 0 && !tokens->in.bad) { /* of one world, or of several */
 		mark(tokens);
 		number(tokens, NUMBER);
 		string(tokens);
@@ -324,7 +325,7 @@ static void read_world(struct tokens *tokens)
 
 static void read_state(struct tokens *tokens, const struct text *state)
 {
-	*tokens = (struct tokens){.in = {state->at + HEAD_BYTES, state->at + state->count, false}};
+	*tokens = (struct tokens){.in = {state->at + SAVE_HEAD_BYTES, state->at + state->count, false}};
 	string(tokens);
 	numbers(tokens, NUMBER, 2);
 	string(tokens);
@@ -359,7 +360,7 @@ static void write_state(const struct tokens *tokens, const char *head, struct te
 {
 	struct text world = {0}, *out = ret_state;
 	*ret_state = (struct text){0};
-	text_add_bytes(ret_state, head, HEAD_BYTES);
+	text_add_bytes(ret_state, head, SAVE_HEAD_BYTES);
 	for (uint32_t i = 0; i < tokens->all.count; i++) {
 		const struct token *token = &tokens->all.at[i];
 		if (token->kind == BEGIN) {
@@ -374,7 +375,7 @@ static void write_state(const struct tokens *tokens, const char *head, struct te
 		}
 	}
 	text_fini(&world);
-	set_checksum(ret_state);
+	server_seal(ret_state->at, ret_state->count);
 }
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
@@ -558,11 +559,11 @@ static bool one(struct damage *damage, struct tokens *tokens, const char *head, 
 		uint64_t found, expected = 0;
 		write_state(tokens, head, &state);
 		if (bytes) {
-			state.at[HEAD_BYTES + damage_below(damage, state.count - HEAD_BYTES)] ^=
+			state.at[SAVE_HEAD_BYTES + damage_below(damage, state.count - SAVE_HEAD_BYTES)] ^=
 				(char)(1 << damage_below(damage, 8));
 			if (damage_below(damage, 2))
-				state.count -= damage_below(damage, state.count - HEAD_BYTES);
-			set_checksum(&state);
+				state.count -= damage_below(damage, state.count - SAVE_HEAD_BYTES);
+			server_seal(state.at, state.count);
 		}
 		bool accepted = feed(&state, secondaries, &found, &expected);
 		text_fini(&state);
@@ -577,6 +578,8 @@ static unsigned run(struct damage *damage, const struct text *states, uint32_t c
 	unsigned accepted = 0;
 	for (uint32_t s = 0; s < count; s++) {
 		struct tokens whole_state;
+		size_t rest = states[s].count - SAVE_HEAD_BYTES;
+		must(feed_rest((const uint8_t *)states[s].at + SAVE_HEAD_BYTES, rest), "a sound one is no seed");
 		read_state(&whole_state, &states[s]);
 		must(one(damage, &whole_state, states[s].at, false), "refused undamaged");
 		free_tokens(&whole_state);
@@ -799,7 +802,8 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < ARRAY_LEN(owns); i++)
 			count += save_all(&owns[i], &states[count]);
 		for (uint32_t i = 0; seeds && i < count; i++)
-			seeds_write(seeds, "state", i, states[i].at + HEAD_BYTES, states[i].count - HEAD_BYTES);
+			seeds_write(
+				seeds, "state", i, states[i].at + SAVE_HEAD_BYTES, states[i].count - SAVE_HEAD_BYTES);
 		rounds = seeds ? 0 : rounds;
 		accepted = run(&damage, states, count, rounds);
 		for (uint32_t i = 0; i < count; i++)

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(assign, .timeout = 20);
+TestSuite(assign, .timeout = 60);
 
 enum { MODELS = 40, CARGO = 20, LEVELS = 12 }; /* model indices from CARGO on are c1, c2, ... */
 

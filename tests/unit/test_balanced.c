@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(balanced, .timeout = 20);
+TestSuite(balanced, .timeout = 60);
 
 enum { MODELS_MAX = 4000, NOBODY = UINT32_MAX };
 

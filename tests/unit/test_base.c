@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(base, .timeout = 10);
+TestSuite(base, .timeout = 60);
 
 Test(base, error_is_one_clean_line)
 {

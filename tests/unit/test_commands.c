@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(commands, .timeout = 10);
+TestSuite(commands, .timeout = 60);
 
 static troupe_status parse(const char *text, struct command_lines *commands, struct troupe_error *error)
 {

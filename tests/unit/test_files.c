@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(files, .timeout = 20);
+TestSuite(files, .timeout = 60);
 
 /* --- pack --------------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-TestSuite(geom, .timeout = 20);
+TestSuite(geom, .timeout = 60);
 
 static void near(struct vec3 a, struct vec3 b)
 {

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-TestSuite(level, .timeout = 20);
+TestSuite(level, .timeout = 60);
 
 static double uniform(uint64_t *seed)
 {

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-TestSuite(lockstep, .timeout = 10);
+TestSuite(lockstep, .timeout = 60);
 
 static void refused(troupe_status status, const struct troupe_error *error, const char *words)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(message, .timeout = 10);
+TestSuite(message, .timeout = 60);
 
 static const struct good {
 	const struct message_schema *schema;

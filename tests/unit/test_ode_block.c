@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(ode_block, .timeout = 20);
+TestSuite(ode_block, .timeout = 60);
 
 enum { BYTES = 1024 };
 

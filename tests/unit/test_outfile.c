@@ -23,7 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-TestSuite(outfile, .timeout = 20);
+TestSuite(outfile, .timeout = 60);
 
 static char folder[] = "/tmp/troupe_outfile_XXXXXX";
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(schedule, .timeout = 30);
+TestSuite(schedule, .timeout = 60);
 
 static struct command numbered(uint64_t step, uint32_t number)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(sdf, .timeout = 30);
+TestSuite(sdf, .timeout = 60);
 
 #define SDF(version, inside) "<sdf version='" version "'>" inside "</sdf>"
 #define W(inside) SDF("1.9", "<world name='w'>" inside "</world>")

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TestSuite(sdf_bare, .timeout = 30);
+TestSuite(sdf_bare, .timeout = 60);
 
 /* Link a is 1 m up, b another 2 m along x; the file's own pose must not matter. */
 #define ROBOT(attributes)                                                                                              \

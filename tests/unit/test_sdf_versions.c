@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TestSuite(sdf_versions, .timeout = 30);
+TestSuite(sdf_versions, .timeout = 60);
 
 #define FOLDER SOURCE_DIR "/tests/data/sdf"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(systems, .timeout = 20);
+TestSuite(systems, .timeout = 60);
 
 #define DT 0.01
 
