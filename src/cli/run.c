@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/network.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -17,14 +18,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs;
+	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs, *log,
+		*log_what;
 	struct option_list resource_paths, pins, save_at, save_every;
-	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every;
+	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
+		log_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
@@ -110,6 +114,18 @@ static const struct option_spec specs[] = {
 		.help = "what a step of each model costs, as a table of numbers: for a spreadsheet, or bench/levels"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --costs: steps between its samples (default 100)"},
+	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
+		.help = "write down how models, joints and so on are while it runs, as a table: one row for each entity "
+			"and sample; troupe plot draws it"},
+	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
+		.hi = WHOLE_MAX,
+		.help = "with --log: steps between samples (default: 10 ms, that is 100 samples for each simulated "
+			"second)"},
+	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
+		.help = "with --log: which entities, as KIND, KIND:MODEL, KIND:MODEL/NAME or MODEL, separated by commas; "
+			"kinds are model, link, joint, contact, odometry, secondary (models with the secondary that "
+			"simulates them) and effort (joints with efforts); * and ? stand for other letters (default: "
+			"model,joint,odometry)"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -268,6 +284,7 @@ struct run {
 	struct troupe_server *server;
 	struct output output;
 	struct status_line status;
+	struct log log;
 	VEC(struct saving) savings;
 	enum network_mode mode;
 	struct children children;
@@ -307,6 +324,12 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct run *run = ctx;
 	output_line(&run->output, "hash %" PRIu64 " %016" PRIx64, step, hash);
+}
+
+static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct run *run = ctx;
+	log_step(&run->log, server, step);
 }
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -532,10 +555,13 @@ static struct troupe_server_def definition(struct run *run)
 	def.record_every = (uint64_t)settings->record_every;
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
+	def.observe = log_observes(&run->log);
+	def.step_every = log_step_every(&run->log);
 	def.anew = settings->anew;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
+	def.on_step = settings->log ? on_step : NULL;
 	def.on_reply = on_reply;
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
@@ -611,6 +637,7 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
 	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
 	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
+	outputs_add(&outputs, OUTPUT_STREAM, "--log", settings->log);
 	for (uint32_t i = 0; i < run->savings.count; i++)
 		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
 			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);
@@ -684,22 +711,109 @@ static void announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
+/* As a shell takes it. */
+static void add_word(struct text *line, const char *option, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+	text_add(line, "%s%s", option ? " " : "", option ? option : "");
+	if (*word && word[strspn(word, plain)] == '\0') {
+		text_add(line, " %s", word);
+		return;
+	}
+	text_add(line, " '");
+	for (; *word; word++)
+		text_add(line, *word == '\'' ? "'\\''" : "%c", (unsigned char)*word < 0x20 ? '?' : *word);
+	text_add(line, "'");
+}
+
+static void add_count(struct text *line, const char *option, int64_t count, int64_t usual)
+{
+	if (count != usual)
+		text_add(line, " %s %" PRId64, option, count);
+}
+
+/* All that the state depends on, on a command line of its own. Nothing when some of it does not stay. */
+static void add_again(const struct run *run, struct text *line)
+{
+	const struct settings *settings = &run->settings;
+	text_add(line, "%s run", program_invocation_name);
+	add_word(line, settings->resume ? "--resume" : NULL, settings->resume ? settings->resume : settings->world);
+	if (settings->commands)
+		add_word(line, "--commands", settings->commands);
+	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
+		add_word(line, "--resource-path", settings->resource_paths.at[i]);
+	add_count(line, "--seed", settings->seed, 0);
+	if (settings->initial_time_s > 0) {
+		text_add(line, " --initial-sim-time ");
+		text_add_double(line, settings->initial_time_s);
+	}
+	text_add(line, "%s%s%s", settings->no_levels ? " --no-levels" : "", settings->no_sleep ? " --no-sleep" : "",
+		settings->paused ? " --paused" : "");
+	add_count(line, "--iterations", (int64_t)troupe_server_progress(run->server).steps, 0);
+	text_add(line, " --rtf 0");
+}
+
+/* Whether the same command line means the same once more: a pipe is read once, and what breaks a rule has other bits. */
+static bool can_repeat(const struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	const char *const files[] = {settings->resume ? settings->resume : settings->world, settings->commands};
+	struct stat info;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
+			return false;
+	return !settings->break_rule && troupe_server_progress(run->server).steps > run->begun_at;
+}
+
+static void summarize(struct run *run, const struct troupe_report *report)
+{
+	struct text base = {0}, again = {0}, tcp = {0}, trace = {0}, out = {0};
+	struct report_next next = {0};
+	const struct settings *settings = &run->settings;
+	if (can_repeat(run)) {
+		add_again(run, &base);
+		text_add(&again, "%s --secondaries 0 -v 0 --hash-every %" PRIu64, base.at,
+			troupe_server_progress(run->server).steps);
+		text_add(&tcp, "%s --transport tcp --secondaries 3 --chaos 7", base.at);
+		text_add(&trace, "%s --secondaries 3 --trace", base.at);
+		bool shared = report->world_count == 1 && report->worlds[0].scene->mover_count > 1;
+		next.again = again.at;
+		next.tries[0] = shared && run->mode == NETWORK_NONE ? tcp.at : NULL;
+		next.tries[1] = shared && !settings->trace ? trace.at : NULL;
+	}
+	report_summarize(report, &next, &out);
+	fputs(out.at, stderr);
+	text_fini(&base);
+	text_fini(&again);
+	text_fini(&tcp);
+	text_fini(&trace);
+	text_fini(&out);
+}
+
+static troupe_status write_report(struct run *run, const struct troupe_report *report, struct troupe_error *error)
+{
+	const char *path = run->settings.report;
+	char *json = troupe_report_json(report);
+	troupe_status status = TROUPE_OK;
+	if (!strcmp(path, "-"))
+		output_text(&run->output, json);
+	else
+		status = outfile_replace(
+			path, json, strlen(json), &(struct outfile_options){.haste = signals_haste}, error);
+	free(json);
+	return status;
+}
+
 /* A run that failed has one line to say and no summary, but its report is still of use. */
 static troupe_status deliver_report(struct run *run, bool summarized, struct troupe_error *error)
 {
-	const char *path = run->settings.report;
+	struct troupe_report *report = troupe_server_report(run->server);
 	troupe_status status = TROUPE_OK;
-	struct troupe_report *numbers = troupe_server_report(run->server);
-	char *report = troupe_report_json(numbers);
-	troupe_report_free(numbers);
-	if (path && !strcmp(path, "-"))
-		output_text(&run->output, report);
-	else if (path)
-		status = outfile_replace(
-			path, report, strlen(report), &(struct outfile_options){.haste = signals_haste}, error);
+	if (run->settings.report)
+		status = write_report(run, report, error);
 	else if (run->settings.verbosity >= 1 && summarized && !output_failed(&run->output))
-		report_summarize(report, stderr);
-	free(report);
+		summarize(run, report);
+	troupe_report_free(report);
 	return status;
 }
 
@@ -747,6 +861,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
 	signals_tell(stop_server, run->server);
+	log_begin(&run->log, run->server, signals_haste);
 	troupe_status status = run_and_save(run, error);
 	*ret_stopped = signals_asked();
 	signals_tell(NULL, NULL);
@@ -773,7 +888,9 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 		*error = later;
 	status = status ? status : saved;
 	bool summarized = !status; /* also when some of its files could not be written */
-	troupe_status next = troupe_server_end_recording(run->server, status ? &later : error);
+	troupe_status next = log_end(&run->log, status ? &later : error);
+	status = status ? status : next;
+	next = troupe_server_end_recording(run->server, status ? &later : error);
 	status = status ? status : next;
 	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
@@ -806,6 +923,7 @@ static int run_world(struct run *run)
 	output_fini(&run->output);
 	commands_fini(&run->commands);
 	vec_free(&run->savings);
+	log_fini(&run->log);
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
@@ -843,6 +961,18 @@ static bool check_fits(struct run *run)
 	return true;
 }
 
+static int run_logged(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct troupe_error error;
+	if (!log_init(&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run,
+		    &error))
+		return run_world(run);
+	cli_complain("run", "%s; see troupe run --help", error.text);
+	log_fini(&run->log);
+	return CLI_BAD_USAGE;
+}
+
 static int run_as_told(struct run *run)
 {
 	struct settings *settings = &run->settings;
@@ -855,7 +985,7 @@ static int run_as_told(struct run *run)
 		return CLI_BAD_USAGE;
 	}
 	if (run->mode != NETWORK_SECONDARY)
-		return run_world(run);
+		return run_logged(run);
 	if (world)
 		cli_complain("run", "a secondary is given its world by the primary: %s is ignored", settings->world);
 	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);
