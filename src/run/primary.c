@@ -604,6 +604,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	plan_pack(&primary->plan, out);
 	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
+	plan_pack_pins(&primary->plan, out);
 }
 
 static bool within(double value, double max)
@@ -652,6 +653,8 @@ troupe_status primary_unpack(struct primary *primary, struct unpack *in, struct 
 	unpack_rest(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
+	if (!plan_unpack_pins(&primary->plan, in))
+		return fail(error, TROUPE_EWORLD, "damaged: which secondaries models are pinned to");
 	primary->lockstep.number = number;
 	if (primary_hash(primary) != hash)
 		return fail(error, TROUPE_EWORLD,
