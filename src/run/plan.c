@@ -779,7 +779,8 @@ bool plan_unpack_pins(struct plan *plan, struct unpack *in)
 	struct scene *scene = plan->shared->scene;
 	uint32_t count = scene->model_count && in->at < in->end ? unpack_count(in, scene->model_count) : 0;
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
-		uint32_t model = unpack_count(in, scene->model_count - 1u), pin = unpack_count(in, SCENE_SECONDARIES_MAX);
+		uint32_t model = unpack_count(in, scene->model_count - 1u),
+			 pin = unpack_count(in, SCENE_SECONDARIES_MAX);
 		if (in->bad || !scene->models[model].id)
 			return false;
 		scene->models[model].pin = pin;
