@@ -76,12 +76,14 @@ struct way {
 	bool second;        /* of two axes it is the second that has the properties */
 	bool negated;       /* the axis, and so what is measured along it */
 	bool exchanged;     /* parent and child */
+	bool to_world;      /* the rock is no body but the world */
 	struct vec3 turned; /* roll, pitch, yaw */
 };
 
-static void add_axis(struct text *out, const char *tag, struct vec3 xyz, bool negated, const struct axis *axis)
+static void add_axis(
+	struct text *out, const char *tag, const char *frame, struct vec3 xyz, bool negated, const struct axis *axis)
 {
-	text_add(out, "<%s><xyz expressed_in='__model__'>%g %g %g</xyz><limit>", tag, xyz.x, xyz.y, xyz.z);
+	text_add(out, "<%s><xyz expressed_in='%s'>%g %g %g</xyz><limit>", tag, frame, xyz.x, xyz.y, xyz.z);
 	if (axis->lower < axis->upper)
 		text_add(out, "<lower>%.17g</lower><upper>%.17g</upper>", negated ? -axis->upper : axis->lower,
 			negated ? -axis->lower : axis->upper);
@@ -102,8 +104,7 @@ static bool has_two_axes(const struct way *way)
 	return !strcmp(way->kind, "universal");
 }
 
-/* An arm that a joint at its end ties to a rock, which is fixed to the world. */
-static void write_arm(const struct way *way, const struct axis *axis, char body[BODY_BYTES])
+static void add_joint(struct text *out, const struct way *way, const struct axis *axis)
 {
 	static const struct axis none;
 	bool linear = !strcmp(way->kind, "prismatic") || !strcmp(way->kind, "screw");
@@ -111,27 +112,46 @@ static void write_arm(const struct way *way, const struct axis *axis, char body[
 	/* the child's turn against the parent is the opposite of the parent's against the child */
 	double sign = way->negated != way->exchanged ? -1 : 1;
 	struct vec3 along = linear ? (struct vec3){0, 0, -sign} : (struct vec3){0, sign, 0};
-	struct text out = {0};
-	text_add(&out,
-		"<model name='m' canonical_link='l'><pose>0.1 0.2 0.3 %.17g %.17g %.17g</pose><link name='rock'/><link "
-		"name='l'><pose>0.5 0 0 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.03</iyy>"
-		"<izz>0.04</izz></inertia></inertial></link><joint name='hold' type='fixed'><parent>world</parent>"
-		"<child>rock</child></joint><joint name='j' type='%s'><pose relative_to='rock'/><parent>%s</parent>"
-		"<child>%s</child><screw_thread_pitch>0.7</screw_thread_pitch>",
-		way->turned.x, way->turned.y, way->turned.z, way->kind, way->exchanged ? "l" : "rock",
-		way->exchanged ? "rock" : "l");
+	const char *arm = way->to_world ? "m::l" : "l", *rock = way->to_world ? "rock::l" : "rock";
+	const char *frame = way->to_world ? "rock" : "__model__";
+	text_add(out,
+		"<joint name='j' type='%s'><pose relative_to='rock'/><parent>%s</parent><child>%s</child>"
+		"<screw_thread_pitch>0.7</screw_thread_pitch>",
+		way->kind, way->exchanged ? arm : rock, way->exchanged ? rock : arm);
 	if (second)
-		add_axis(&out, "axis", (struct vec3){1, 0, 0}, false, &none);
-	add_axis(&out, second ? "axis2" : "axis", along, way->negated, axis);
+		add_axis(out, "axis", frame, (struct vec3){1, 0, 0}, false, &none);
+	add_axis(out, second ? "axis2" : "axis", frame, along, way->negated, axis);
 	if (has_two_axes(way) && !second)
-		add_axis(&out, "axis2", (struct vec3){1, 0, 0}, false, &none);
-	text_add(&out, "</joint>");
+		add_axis(out, "axis2", frame, (struct vec3){1, 0, 0}, false, &none);
+	text_add(out, "</joint>");
+}
+
+/* An arm that a joint at its end ties to a rock: a link that is fixed to the world, or a model that does not move. */
+static void write_arm(const struct way *way, const struct axis *axis, char body[BODY_BYTES])
+{
+	struct text out = {0}, turn = {0};
+	text_add(&turn, "<pose>0.1 0.2 0.3 %.17g %.17g %.17g</pose>", way->turned.x, way->turned.y, way->turned.z);
+	if (way->to_world)
+		text_add(&out, "<model name='rock'><static>true</static>%s<link name='l'/></model>", turn.at);
+	text_add(&out,
+		"<model name='m' canonical_link='l'>%s<link name='l'><pose>0.5 0 0 0 0 0</pose><inertial><mass>1</mass>"
+		"<inertia><ixx>0.02</ixx><iyy>0.03</iyy><izz>0.04</izz></inertia></inertial></link>",
+		turn.at);
+	if (!way->to_world) {
+		text_add(&out,
+			"<link name='rock'/><joint name='hold' type='fixed'><parent>world</parent><child>rock</child>"
+			"</joint>");
+		add_joint(&out, way, axis);
+	}
 	if (axis->system)
 		text_add(&out, "<plugin name='gz::sim::systems::%s' filename='x'><joint_name>j</joint_name></plugin>",
 			axis->system);
 	text_add(&out, "</model>");
+	if (way->to_world)
+		add_joint(&out, way, axis);
 	cr_assert_lt(out.count, BODY_BYTES);
 	memcpy(body, out.at, out.count + 1);
+	text_fini(&turn);
 	text_fini(&out);
 }
 
@@ -203,6 +223,14 @@ static void compare_all(const char *kind, bool second)
 		way.exchanged = false;
 		way.turned = (struct vec3){0.4, -0.7, 2.1};
 		compare("world turned", &way, axis, as);
+		if (axis->system) /* the joint would not be its model's */
+			continue;
+		way.to_world = true;
+		compare("tied to the world", &way, axis, as);
+		way.exchanged = true;
+		compare("tied to the world, parent and child exchanged", &way, axis, as);
+		way.negated = true;
+		compare("tied to the world, both turned round", &way, axis, as);
 	}
 }
 
