@@ -354,6 +354,30 @@ Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 	stop();
 }
 
+/* Of two motors that are tied by a mimic the leader's counts, whatever the follower's is commanded, weak or strong. */
+Test(couplings, a_follower_is_not_driven_while_its_leader_is)
+{
+	static const char *const limits[] = {"", "<limit><effort>5</effort></limit>"};
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		start("0 0 0",
+			"<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+			"</link><joint name='ja' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 "
+			"1</xyz>%s"
+			"</axis></joint><joint name='jb' "
+			"type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 1"
+			"</xyz>%s" MIMIC("ja", "2", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja")
+				SYSTEM("JointController", "jb") "</model>",
+			limits[i], limits[i]);
+		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
+		run_until(1);
+		expect("a follower commanded to stand still: rad", turn("m"), 1, 5e-3);
+		command("/model/m/joint/jb/cmd_vel", "data: -3");
+		run_until(2);
+		expect("and to go the other way: rad", turn("m"), 2, 5e-3);
+		stop();
+	}
+}
+
 /* What holds the follower holds the leader. */
 Test(couplings, a_mimic_pushes_back_on_its_leader)
 {
