@@ -234,3 +234,41 @@ Test(physics, stack_that_touches_exactly_stands)
 	}
 	stop();
 }
+
+/* --- gravity that changes ----------------------------------------------------------------------------------------- */
+
+/* Along each axis by itself; the others stay as they are. All bodies follow, also where they are too many for one ODE
+ * world, but for those that gravity does not pull. */
+Test(physics, gravity_changes_for_all)
+{
+	enum { BALLS = 70, STEPS = 200 };
+	static const char *const commands[] = {"gravity {x: 3}", "gravity {y: -4}", "gravity {z: 5}"};
+	struct text models = {0};
+	for (int i = 0; i < BALLS; i++)
+		text_add(&models, "<model name='m%d'><pose>%d 0 0 0 0 0</pose><link name='l'/></model>", i, i);
+	text_add(&models, "<model name='hovers'><link name='l'><gravity>false</gravity></link></model>");
+	start("0 0 0", "%s", models.at);
+	double g[3] = {0, 0, 0}, v[3] = {0, 0, 0}, p[3] = {0, 0, 0};
+	const double pulls[3] = {3, -4, 5};
+	for (int i = 0; i < 3; i++) {
+		command("/world/w/set_physics", commands[i]);
+		g[i] = pulls[i];
+		run_until((i + 1) * STEPS * DT);
+		for (int axis = 0; axis < 3; axis++) {
+			p[axis] += v[axis] * STEPS * DT + g[axis] * DT * DT * STEPS * (STEPS + 1) / 2;
+			v[axis] += g[axis] * STEPS * DT;
+		}
+		for (int m = 0; m < BALLS; m++) {
+			char name[8];
+			snprintf(name, sizeof name, "m%d", m);
+			struct troupe_pose at = pose_of(name);
+			cr_expect(fabs(at.x - m - p[0]) < 1e-9 && fabs(at.y - p[1]) < 1e-9 && fabs(at.z - p[2]) < 1e-9,
+				"after '%s' '%s' is at %g %g %g: expected %g %g %g", commands[i], name, at.x - m, at.y,
+				at.z, p[0], p[1], p[2]);
+		}
+		struct troupe_pose at = pose_of("hovers");
+		cr_expect(at.x == 0 && at.y == 0 && at.z == 0, "what gravity does not pull stays");
+	}
+	text_fini(&models);
+	stop();
+}

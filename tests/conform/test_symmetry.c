@@ -376,3 +376,55 @@ Test(symmetry, damping_of_each_kind)
 		stop();
 	}
 }
+
+/* --- coming to rest ----------------------------------------------------------------------------------------------- */
+
+/* A wheel and a slide of 1 kg (m2) that coast after a push of `steps` steps, through nothing that would brake them. */
+#define COASTING(name, kind, more)                                                                                     \
+	"<model name='" name "'><link name='l'/><joint name='j' type='" kind                                           \
+	"'><parent>world</parent><child>l</child>"                                                                     \
+	"<axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "                       \
+	"filename='x'><joint_name>j</joint_name></plugin>" more "</model>"
+
+static void push(const char *model, double force)
+{
+	char topic[60], text[40];
+	snprintf(topic, sizeof topic, "/model/%s/joint/j/cmd_force", model);
+	snprintf(text, sizeof text, "data: %g", force);
+	command(topic, text);
+}
+
+static double turned_by(const char *model)
+{
+	struct troupe_pose p = pose_of(model);
+	return 2 * atan2(p.qz, p.qw);
+}
+
+/* What turns in place does not rest, nor what slides without turning; what is slower than a mrad/s and a mm/s does, and
+ * is at rest to the last bit when it is woken. */
+Test(symmetry, coasting)
+{
+	static const struct {
+		double force; /* for one step of 1 ms */
+		bool rests;
+	} pushes[] = {{2, false}, {0.5, true}};
+	want.sleepless = false;
+	for (size_t i = 0; i < ARRAY_LEN(pushes); i++) {
+		double speed = pushes[i].force * 0.001;
+		start("0 0 0", COASTING("wheel", "revolute", "") COASTING("slide", "prismatic", ""));
+		push("wheel", pushes[i].force);
+		push("slide", -pushes[i].force);
+		run_until(0.001);
+		push("wheel", 0);
+		push("slide", 0);
+		run_until(3);
+		double turn = turned_by("wheel"), way = pose_of("slide").z;
+		expect("a wheel coasts: rad", turn, pushes[i].rests ? speed * 0.5 : speed * 3, speed * 0.01);
+		expect("a slide coasts: m", way, -(pushes[i].rests ? speed * 0.5 : speed * 3), speed * 0.01);
+		command("/world/w/set_physics", "gravity {x: 1}"); /* wakes both */
+		run_until(3.4);
+		expect("and when it is woken: rad", turned_by("wheel") - turn, pushes[i].rests ? 0 : speed * 0.4, 1e-6);
+		expect("and when it is woken: m", pose_of("slide").z - way, pushes[i].rests ? 0 : -speed * 0.4, 1e-6);
+		stop();
+	}
+}
