@@ -158,6 +158,28 @@ Test(couplings, gearbox_turns_by_its_ratio)
 	}
 }
 
+/* Either shaft turns by more than half a turn in a step: turns are counted by how fast each shaft turns. */
+Test(couplings, gearbox_of_fast_shafts)
+{
+	static const struct {
+		const char *text, *velocity;
+		double driving, driven;
+	} boxes[] = {
+		{SHAFT("a", "0", SYSTEM("JointController", "j")) SHAFT("b", "1", "") GEARS("0.1"), "data: 5000", 5000,
+			-500},
+		{SHAFT("a", "0", SYSTEM("JointController", "j")) SHAFT("b", "1", "") GEARS("10"), "data: 500", 500,
+			-5000},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(boxes); i++) {
+		start("0 0 0", "%s", boxes[i].text);
+		command("/model/a/joint/j/cmd_vel", boxes[i].velocity);
+		run_until(1.003);
+		expect_turn("fast driving shaft: rad", turn("a"), boxes[i].driving * 1.003, 1e-3);
+		expect_turn("fast driven shaft: rad", turn("b"), boxes[i].driven * 1.003, 1e-3);
+		stop();
+	}
+}
+
 Test(couplings, gearbox_transmits_torque)
 {
 	start("0 0 0", SHAFT("a", "0", SYSTEM("ApplyJointForce", "j")) SHAFT("b", "1", "") GEARS("3"));
