@@ -103,7 +103,7 @@ Test(level, tracker_agrees_with_exhaustive_search)
 				uint32_t p = tracker.performer_of[m];
 				at[m].x += (uniform(&walk) - 0.5) * 0.05 + 0.003 * (m == 0 ? 1 : -1);
 				at[m].y += (uniform(&walk) - 0.5) * 0.05;
-				at[m].z += (uniform(&walk) - 0.5) * 0.1 - 0.001 * at[m].z;
+				at[m].z += (uniform(&walk) - 0.5) * 0.2 - 0.001 * at[m].z;
 				if (p == SCENE_NONE)
 					continue;
 				if (tracker_must_look(&tracker.performers.at[p], at[m])) {
