@@ -377,6 +377,36 @@ Test(symmetry, damping_of_each_kind)
 	}
 }
 
+/* Welded links are one body, which has the greater damping of each kind, whichever link has it. */
+Test(symmetry, damping_of_welded_links)
+{
+	static const char *const decays[] = {
+		"<linear>0.004</linear><angular>0.012</angular>", "<linear>0.009</linear><angular>0.003</angular>"};
+	for (int order = 0; order < 2; order++) {
+		start("0 0 -9.8",
+			"<model name='falls'><link name='a'><velocity_decay>%s</velocity_decay></link><link name='b'>"
+			"<velocity_decay>%s</velocity_decay></link><joint name='w' "
+			"type='fixed'><parent>a</parent><child>b</child>"
+			"</joint></model><model name='m'><pose>5 0 0 0 0 0</pose><link "
+			"name='l'><velocity_decay>%s</velocity_decay>"
+			"</link><link name='b'><velocity_decay>%s</velocity_decay></link><joint name='w' "
+			"type='fixed'><parent>l"
+			"</parent><child>b</child></joint><joint name='j' "
+			"type='revolute'><parent>world</parent><child>l</child>"
+			"<axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "
+			"filename='x'>"
+			"<joint_name>j</joint_name></plugin></model>",
+			decays[order], decays[1 - order], decays[order], decays[1 - order]);
+		command("/model/m/joint/j/cmd_force", "data: 6");
+		run_until(0.5);
+		struct troupe_pose p = pose_of("m");
+		expect("linear damping of welded links: m", pose_of("falls").z, -damped(G * 0.001, 0.009, 500), 1e-9);
+		expect("angular damping of welded links: rad", 2 * atan2(p.qz, p.qw), damped(3 * 0.001, 0.012, 500),
+			1e-6);
+		stop();
+	}
+}
+
 /* --- coming to rest ----------------------------------------------------------------------------------------------- */
 
 /* A wheel and a slide of 1 kg (m2) that coast after a push of `steps` steps, through nothing that would brake them. */
