@@ -458,3 +458,24 @@ Test(symmetry, coasting)
 		stop();
 	}
 }
+
+/* What a joint ties to something that stands still may come to rest in the air, whichever end of the joint that is. */
+Test(symmetry, held_at_either_end)
+{
+#define NESTED "<model name='n'><static>true</static><link name='k'/></model>"
+#define HELD(name, parent, child)                                                                                      \
+	"<model name='" name "'><link name='l'/>" NESTED "<joint name='j' type='revolute'><parent>" parent             \
+	"</parent><child>" child "</child><axis><xyz>0 0 1</xyz></axis></joint><plugin "                               \
+	"name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin></model>"
+	want.sleepless = false;
+	start("0 0 0", HELD("parent", "n::k", "l") HELD("child", "l", "n::k"));
+	push("parent", 0.5);
+	push("child", -0.5);
+	run_until(0.001);
+	push("parent", 0);
+	push("child", 0);
+	run_until(3);
+	expect("the world as parent: rests after half a second: rad", turned_by("parent"), 0.00025, 5e-6);
+	expect("the world as child: rad", turned_by("child"), 0.00025, 5e-6);
+	stop();
+}

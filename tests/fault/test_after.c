@@ -345,6 +345,12 @@ static const struct command comings[] = {
 	{10, TO_W "create", "name: 'new' pose {position {x: -3 z: 2}} sdf: \"" BOX_SDF "\""},
 	{20, TO_W "create", "name: 'new' pose {position {x: -3 z: 2}} sdf: \"" BOX_SDF "\""}, /* refused */
 	{30, TO_W "remove", "name: 'load'"}, {30, TO_W "remove", "name: 'nobody'"},
+	{35, TO_W "create",
+		"name: 'bad' sdf: \"<sdf version='1.9'><model name='m'><link name='l'/><link name='k'/><joint "
+		"name='j' type='revolute'><parent>l</parent><child>k</child><axis><xyz>0 0 1</xyz></axis></joint>"
+		"<plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>j</left_joint><right_joint>j"
+		"</right_joint></plugin></model></sdf>\""}, /* refused by its plug-in */
+	{36, TO_W "create", "name: 'nothing'"},             /* refused: what? */
 	{40, TO_W "remove", "name: 'lamp' type: LIGHT"},
 	{50, TO_W "create",
 		"name: 'slab' pose {position {x: -3 z: 0.3}} sdf: \"<sdf version='1.9'><model name='m'>"
@@ -671,6 +677,81 @@ static void counts_asleep(void)
 	}
 }
 
+/* What was commanded sleeps again once it is not any more, with all of ODE made anew at each step, too; and so it is
+ * the same in each way. */
+static void sleeps_again(void)
+{
+	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, VELOCITY) BOX("c", 3, 0, 0.25, ""));
+	static const struct command commands[] = {{200, "/model/b/cmd_vel", "linear: {x: 0.5}"},
+		{220, "/model/b/cmd_vel", "linear: {}"}, {0, NULL, NULL}};
+	uint64_t hash = 0;
+	for (int way = 0; way < 4; way++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = way % 3;
+		def.anew = way == 3;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		run_to(server, 199);
+		check(find(server, "b").state.asleep, "a box sleeps before it is commanded, in way %d", way);
+		run_to(server, 221);
+		struct where driven = find(server, "b");
+		check(!driven.state.asleep && driven.state.pose.x > 0.035, "it is driven, in way %d", way);
+		check(find(server, "c").state.asleep, "another sleeps on, in way %d", way);
+		run_to(server, 600);
+		check(find(server, "b").state.asleep, "it sleeps again, in way %d", way);
+		check(!way || troupe_server_hash(server) == hash, "and is where it is in the others, in way %d", way);
+		hash = troupe_server_hash(server);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
+/* What differs must have another hash: each kind of change, against none and against its opposite. */
+static void hashes(void)
+{
+	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 9, "") BOX("c", 3, 0, 9,
+		"") "<light name='sun' "
+		    "type='directional'/><plugin name='gz::sim' filename='x'><performer name='p'><ref>b</ref>"
+		    "<geometry><box><size>1 2 3</size></box></geometry></performer></plugin>");
+	static const struct {
+		const char *topic, *text;
+	} changes[] = {{TO_W "control", "pause: false"}, {TO_W "level/set_performer", "data: 'b'"},
+		{TO_W "level/set_performer", "data: 'b' remove: true"},
+		{TO_W "level/set_performer", "data: 'b' size {x: 4}"},
+		{TO_W "level/set_performer", "data: 'b' size {y: 4}"},
+		{TO_W "level/set_performer", "data: 'b' size {z: 4}"},
+		{TO_W "level/set_performer", "data: 'c' size {x: 1 y: 2 z: 3}"},
+		{TO_W "set_pose", "name: 'floor' position {x: 1 z: -0.5}"},
+		{TO_W "set_pose", "name: 'floor' position {y: 1 z: -0.5}"},
+		{TO_W "set_pose", "name: 'floor' position {z: -1.5}"},
+		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 x: 0.6}"},
+		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 y: 0.6}"},
+		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 z: 0.6}"},
+		{TO_W "remove", "name: 'floor'"}, {TO_W "remove", "name: 'c'"},
+		{TO_W "remove", "name: 'sun' type: LIGHT"}, {TO_W "set_physics", "max_step_size: 0.002"},
+		{TO_W "set_physics", "max_step_size: 0.003"}, {TO_W "set_physics", "gravity {x: 1}"},
+		{TO_W "set_physics", "gravity {y: 1}"}, {TO_W "set_physics", "gravity {z: 1}"}};
+	enum { CHANGES = sizeof changes / sizeof *changes };
+	uint64_t seen[CHANGES];
+	for (uint32_t i = 0; i < CHANGES; i++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = 0;
+		struct troupe_server *server = create(def, world, &said);
+		/* nothing moves: what is hashed is what was changed */
+		give(server,
+			(struct command[]){{0, TO_W "control", "pause: true"}, {0, changes[i].topic, changes[i].text},
+				{0, TO_W "control", "pause: true"}, {0, NULL, NULL}});
+		run_to(server, 2);
+		seen[i] = troupe_server_hash(server);
+		for (uint32_t k = 0; k < i; k++)
+			check(seen[k] != seen[i], "'%s' and '%s' have one hash", changes[k].text, changes[i].text);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
 /* --- levels that come back soon ----------------------------------------------------------------------------------- */
 
 /* A level's crate touches a performer; the level goes and comes back within the steps for which contacts count, several
@@ -688,10 +769,11 @@ static void levels_again(void)
 		{330, TO_W "set_pose", "name: 'mover' position {x: 9 y: 0.29 z: 0.25}"}, {0, NULL, NULL}};
 	static const char world[] = WORLD(STAGE);
 	struct said first = {0};
-	for (int way = 0; way < 8; way++) {
+	for (int way = 0; way < 9; way++) {
 		struct troupe_server_def def = troupe_server_def_default();
 		struct said said;
 		def.secondaries = way % 4;
+		def.anew = way == 8;
 		def.chaos = way > 4;
 		def.chaos_seed = (uint64_t)way;
 		def.distribution = way % 2 ? "balanced" : "round-robin";
@@ -724,6 +806,8 @@ int main(void)
 	no_listeners();
 	partners();
 	counts_asleep();
+	sleeps_again();
+	hashes();
 	levels_again();
 	unlink(first_save);
 	unlink(second_save);

@@ -2,7 +2,7 @@
  * worlds, and in the definition of a server. */
 #include "base/text.h"
 #include "net/hello.h"
-#include "physics/physics.h"
+#include "physics/internal.h"
 #include "run/edit_internal.h"
 #include "run/schedule.h"
 #include "system/builtin.h"
@@ -260,4 +260,37 @@ Test(limits, definitions)
 		def.pins = pins[i];
 		cr_expect_eq(status_of(&def), expected[i], "pin %s", pins[i][0]);
 	}
+}
+
+/* A body's state is sane up to each bound, of each number by itself, and never with one that is not finite. */
+Test(limits, states_of_bodies)
+{
+	const struct body_state still = {.q = {1, 0, 0, 0}};
+	const double most[] = {PHYSICS_POSITION_MAX, PHYSICS_POSITION_MAX, PHYSICS_POSITION_MAX, 0, 0, 0, 0,
+		PHYSICS_VELOCITY_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_VELOCITY_MAX, PHYSICS_SPIN_MAX, PHYSICS_SPIN_MAX,
+		PHYSICS_SPIN_MAX};
+	const double odd[] = {NAN, HUGE_VAL, -HUGE_VAL};
+	cr_expect(body_state_sane(&still));
+	for (size_t i = 0; i < ARRAY_LEN(most); i++) {
+		struct body_state state = still;
+		double *number = (double *)&state + i;
+		for (size_t k = 0; k < ARRAY_LEN(odd); k++) {
+			*number = odd[k];
+			cr_expect_not(body_state_sane(&state), "number %zu is %g", i, odd[k]);
+		}
+		for (int sign = -1; sign <= 1 && most[i] > 0; sign += 2) {
+			*number = sign * most[i];
+			cr_expect(body_state_sane(&state), "number %zu is %g", i, *number);
+			*number = nextafter(*number, sign * HUGE_VAL);
+			cr_expect_not(body_state_sane(&state), "number %zu is %.17g", i, *number);
+		}
+	}
+	static const double norms[] = {0, 0.25, 0.7, 0.72, 1.41, 1.42, 4};
+	static const bool sane[] = {false, false, false, true, true, false, false};
+	for (size_t i = 0; i < ARRAY_LEN(norms); i++)
+		for (int axis = 0; axis < 4; axis++) {
+			struct body_state state = {.q = {0, 0, 0, 0}};
+			*((double *)&state.q + axis) = norms[i];
+			cr_expect_eq(body_state_sane(&state), sane[i], "a quaternion of length %g", norms[i]);
+		}
 }
