@@ -473,7 +473,7 @@ static double distance(const struct troupe_pose *a, const struct troupe_pose *b)
 	return sqrt((a->x - b->x) * (a->x - b->x) + (a->y - b->y) * (a->y - b->y) + (a->z - b->z) * (a->z - b->z));
 }
 
-#define TURNTABLE(plugins)                                                                                             \
+#define TURNTABLE(limit, plugins)                                                                                      \
 	"<sdf version='1.9'><model name='m'><link name='l'>" BODY(                                                     \
 		"0.5 0.5 0.2") "</link><link name='k'><pose>0 0 0.2 0 "                                                \
 			       "0 0</pose>" BODY("0.5 0.5 0.1") "</link><joint name='j' "                              \
@@ -488,7 +488,8 @@ static void a_place_again(const char *system, const char *topic, const char *tex
 {
 	static const char world[] = WORLD(FLOOR);
 	char *driven = mem_printf("name: 'old' pose {position {z: 4}} sdf: \"%s\"", system);
-	const char *plain = "name: 'new' pose {position {x: 1 y: 1 z: 3}} sdf: \"" TURNTABLE("") "\"";
+	const char *plain = "name: 'new' pose {position {x: 1 y: 1 z: 3}} sdf: \"" TURNTABLE(
+		"<limit><lower>-0.5</lower><upper>0.5</upper></limit>", "") "\"";
 	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
 		const struct command used[] = {{5, TO_W "create", driven}, {10, topic, text},
 			{60, TO_W "remove", "name: 'old'"}, {61, TO_W "create", plain}, {0, NULL, NULL}};
@@ -524,9 +525,9 @@ static void a_place_again(const char *system, const char *topic, const char *tex
  * comes back with a reset. */
 static void places(void)
 {
-	a_place_again(TURNTABLE(JOINT_PLUGIN("JointController")), "/model/old/joint/j/cmd_vel", "data: 5");
-	a_place_again(TURNTABLE(JOINT_PLUGIN("ApplyJointForce")), "/model/old/joint/j/cmd_force", "data: 2");
-	a_place_again(TURNTABLE(VELOCITY), "/model/old/cmd_vel", "linear: {x: 2} angular: {z: 3}");
+	a_place_again(TURNTABLE("", JOINT_PLUGIN("JointController")), "/model/old/joint/j/cmd_vel", "data: 5");
+	a_place_again(TURNTABLE("", JOINT_PLUGIN("ApplyJointForce")), "/model/old/joint/j/cmd_force", "data: 2");
+	a_place_again(TURNTABLE("", VELOCITY), "/model/old/cmd_vel", "linear: {x: 2} angular: {z: 3}");
 }
 
 /* --- listeners ---------------------------------------------------------------------------------------------------- */
@@ -581,7 +582,7 @@ static void no_listeners(void)
 	static const char world[] = WORLD(FLOOR HEARS("a", 0));
 	const struct command commands[] = {{10, TO_W "remove", "name: 'a'"},
 		{20, TO_W "create",
-			"name: 'new' pose {position {z: 0.1}} sdf: \"" TURNTABLE(
+			"name: 'new' pose {position {z: 0.1}} sdf: \"" TURNTABLE("",
 				"<plugin name='gz::sim::systems::JointController' "
 				"filename='x'><joint_name>j</joint_name><topic>"
 				"/shared</topic></plugin>") "\""},
