@@ -678,6 +678,48 @@ static void counts_asleep(void)
 	}
 }
 
+/* A static model that a box stands on is lowered, goes, and another comes where the box falls: each counts at once. */
+static void floors(void)
+{
+#define SLAB                                                                                                           \
+	"<sdf version='1.9'><model name='m'><static>true</static><link name='l'>" BODY(                                \
+		"4 4 0.2") "</link></model></sdf>"
+	static const char world[] =
+		WORLD("<model name='slab'><static>true</static><pose>0 0 3 0 0 0</pose><link name='l'>" BODY(
+			"4 4 0.2") "</link></model>" BOX("b", 0, 0, 3.35, ""));
+	static const struct command commands[] = {{50, TO_W "set_pose", "name: 'slab' position {z: 2.9}"},
+		{200, TO_W "remove", "name: 'slab'"},
+		{210, TO_W "create", "name: 'other' pose {position {z: 1.5}} sdf: \"" SLAB "\""},
+		{500, TO_W "remove", "name: 'other'"},
+		{500, TO_W "create", "name: 'last' pose {position {z: 1.45}} sdf: \"" SLAB "\""},
+		{700, TO_W "remove", "name: 'last'"}, {0, NULL, NULL}};
+	static const struct {
+		uint64_t step;
+		double z;
+	} seen[] = {{50, 3.35}, {200, 3.25}, {500, 1.85}, {700, 1.8}};
+	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = secondaries;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+			run_to(server, seen[i].step);
+			check(fabs(find(server, "b").state.pose.z - seen[i].z) < 0.02,
+				"at step %" PRIu64 " the box is at %g: expected %g", seen[i].step,
+				find(server, "b").state.pose.z, seen[i].z);
+		}
+		struct where before = find(server, "b");
+		run_to(server, 750);
+		double t = 50 * 0.004;
+		check(fabs(before.state.pose.z - find(server, "b").state.pose.z - 9.8 * t * (t + 0.004) / 2) < 1e-9,
+			"without any floor it falls freely: %g m",
+			before.state.pose.z - find(server, "b").state.pose.z);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
 /* What was commanded sleeps again once it is not any more, with all of ODE made anew at each step, too; and so it is
  * the same in each way. */
 static void sleeps_again(void)
@@ -807,6 +849,7 @@ int main(void)
 	no_listeners();
 	partners();
 	counts_asleep();
+	floors();
 	sleeps_again();
 	hashes();
 	levels_again();
