@@ -257,12 +257,15 @@ Test(base, ranges_refuse_what_no_number_reaches)
 	struct ranges ranges = {0};
 	cr_assert_eq(ranges_take(&ranges, 0), 0);
 	cr_assert(ranges_claim(&ranges, 5, 0) && !ranges.end);
-	cr_assert(!ranges_claim(&ranges, UINT32_MAX, 1));
+	cr_assert(!ranges_claim(&ranges, UINT32_MAX, 1) && !ranges_claim(&ranges, UINT32_MAX - 4, 5));
 	cr_assert(!ranges_claim(&ranges, 2, UINT32_MAX - 1));
 	cr_assert(ranges_claim(&ranges, 4, 2) && ranges.end == 6);
 	cr_assert(!ranges_claim(&ranges, 3, 2) && !ranges_claim(&ranges, 5, 2) && !ranges_claim(&ranges, 3, 9));
 	cr_assert(ranges.end == 6 && ranges.free.count == 1 && ranges.free.at[0].count == 4);
 	ranges_give(&ranges, 4, 2);
+	cr_assert(!ranges.end && !ranges.free.count);
+	cr_assert(ranges_claim(&ranges, UINT32_MAX - 5, 5) && ranges.end == UINT32_MAX);
+	ranges_give(&ranges, UINT32_MAX - 5, 5);
 	cr_assert(!ranges.end && !ranges.free.count);
 	ranges_fini(&ranges);
 }
