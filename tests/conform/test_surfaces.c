@@ -332,6 +332,28 @@ Test(surfaces, order_of_bodies)
 	}
 }
 
+/* A mesh that is mirrored is solid on the same side, whichever axes are turned round, standing still or falling. */
+Test(surfaces, mirrored_meshes)
+{
+#define MESH_BLOCK "<mesh><scale>%g %g %g</scale><uri>" SOURCE_DIR "/worlds/models/shapes/block.obj</uri></mesh>"
+	for (int signs = 0; signs < 8; signs++) {
+		double x = signs & 1 ? -1 : 1, y = signs & 2 ? -1 : 1, z = signs & 4 ? -1 : 1;
+		start("0 0 -9.8",
+			"<model name='floor'><static>true</static><link name='l'><collision "
+			"name='c'><geometry>" MESH_BLOCK "</geometry></collision></link></model><model "
+							 "name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link name='l'>"
+			"<collision name='c'><geometry>" BALL
+			"</geometry></collision></link></model><model name='block'><pose>"
+			"-0.4 -0.8 0.45 0 0 0</pose><link name='l'><collision name='c'><geometry>" MESH_BLOCK
+			"</geometry></collision></link></model>",
+			2 * x, 3 * y, 0.5 * z, 0.4 * x, 0.4 * y, 0.4 * z);
+		run_until(0.5);
+		expect("a ball on a mirrored mesh: m", pose_of("ball").z, 0.45, 3e-3);
+		expect("a mirrored mesh on it: m", pose_of("block").z, 0.45, 3e-3);
+		stop();
+	}
+}
+
 /* On a model that moves a plane is left out: the model is what its other shapes are. */
 Test(surfaces, plane_on_a_model_that_moves)
 {

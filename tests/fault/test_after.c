@@ -724,7 +724,8 @@ static void floors(void)
  * the same in each way. */
 static void sleeps_again(void)
 {
-	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, VELOCITY) BOX("c", 3, 0, 0.25, ""));
+	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, VELOCITY) BOX("c", 3, 0, 0.25, "")
+			BOX("d", 6, 0, 0.25, "<allow_auto_disable>false</allow_auto_disable>"));
 	static const struct command commands[] = {{200, "/model/b/cmd_vel", "linear: {x: 0.5}"},
 		{220, "/model/b/cmd_vel", "linear: {}"}, {0, NULL, NULL}};
 	uint64_t hash = 0;
@@ -743,6 +744,7 @@ static void sleeps_again(void)
 		check(find(server, "c").state.asleep, "another sleeps on, in way %d", way);
 		run_to(server, 600);
 		check(find(server, "b").state.asleep, "it sleeps again, in way %d", way);
+		check(!find(server, "d").state.asleep, "what must not sleep does not, in way %d", way);
 		check(!way || troupe_server_hash(server) == hash, "and is where it is in the others, in way %d", way);
 		hash = troupe_server_hash(server);
 		troupe_server_destroy(server);
