@@ -341,7 +341,7 @@ Test(surfaces, mirrored_meshes)
 		start("0 0 -9.8",
 			"<model name='floor'><static>true</static><link name='l'><collision "
 			"name='c'><geometry>" MESH_BLOCK "</geometry></collision></link></model><model "
-							 "name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link name='l'>"
+			"name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link name='l'>"
 			"<collision name='c'><geometry>" BALL
 			"</geometry></collision></link></model><model name='block'><pose>"
 			"-0.4 -0.8 0.45 0 0 0</pose><link name='l'><collision name='c'><geometry>" MESH_BLOCK
