@@ -614,15 +614,16 @@ static void partners(void)
 	static const char *const joints[] = {
 		"<joint name='tie' type='fixed'><parent>on</parent><child>beside</child></joint>",
 		"<joint name='tie' type='fixed'><parent>beside</parent><child>on</child></joint>"};
-	for (int i = 0; i < 2; i++)
+	static const char on[] = BOX("on", 1.1, 0, 1.25, "");
+	static const char beside[] =
+		"<model name='beside'><pose>1.8 0 1.25 0 0 0</pose><link name='l'><inertial><mass>0.5"
+		"</mass></inertial></link></model>";
+	for (int i = 0; i < 4; i++) /* also by who comes first in the file */
 		for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
 			char *world = mem_printf(
 				WORLD("<model name='post'><static>true</static><pose>0 0 0.5 0 0 0</pose><link "
-				      "name='l'>" BODY("3 1 1") "</link></model>" BOX("on", 1.1, 0, 1.25,
-					      "") "<model name='beside'><pose>1.8 0 1.25 0 "
-						  "0 0</pose><link "
-						  "name='l'><inertial><mass>0.5</mass></inertial></link></model>%s"),
-				joints[i]);
+				      "name='l'>" BODY("3 1 1") "</link></model>%s%s%s"),
+				i / 2 ? beside : on, i / 2 ? on : beside, joints[i % 2]);
 			const struct command commands[] = {{400, TO_W "remove", "name: 'on'"}, {0, NULL, NULL}};
 			struct troupe_server_def def = troupe_server_def_default();
 			struct said said;
@@ -834,6 +835,94 @@ static void levels_again(void)
 	}
 }
 
+struct move {
+	uint64_t step;
+	char name[16];
+	uint32_t to;
+};
+
+static struct move moves_seen[32];
+static uint32_t move_count;
+
+static void on_move(void *ctx, const struct troupe_event *event)
+{
+	(void)ctx;
+	if (event->kind != TROUPE_EVENT_MOVE || move_count == sizeof moves_seen / sizeof *moves_seen)
+		return;
+	struct move *move = &moves_seen[move_count++];
+	*move = (struct move){.step = event->step, .to = event->to};
+	snprintf(move->name, sizeof move->name, "%s", event->name);
+}
+
+static void run_watched(const char *world, const struct command *commands, uint64_t steps)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	def.secondaries = 2;
+	def.on_event = on_move;
+	move_count = 0;
+	struct troupe_server *server = create(def, world, &said);
+	give(server, commands);
+	run_to(server, steps);
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
+/* Two that touched are on one secondary for 500 steps more, to the step, whatever else touches meanwhile. Then the one
+ * that was fetched goes back. */
+static void contacts_are_remembered(void)
+{
+	enum { KEPT = 500 };
+	static const struct command commands[] = {{50, TO_W "set_pose", "name: 'a' position {x: 3.505 z: 0.25}"},
+		{100, TO_W "set_pose", "name: 'a' position {x: -9 z: 0.25}"},
+		{300, TO_W "set_pose", "name: 'c' position {x: 11.505 y: 1 z: 0.25}"},
+		{320, TO_W "set_pose", "name: 'c' position {x: 9 z: 0.25}"}, {0, NULL, NULL}};
+	run_watched(WORLD(FLOOR BOX("a", 0, 0, 0.25, "") BOX("b", 4, 0, 0.25, "") BOX("c", 9, 0, 0.25, "")
+				    BOX("d", 12, 1, 0.25, "")),
+		commands, 1000);
+	uint64_t fetched = 0, back = 0;
+	for (uint32_t i = 0; i < move_count; i++) {
+		if (strcmp(moves_seen[i].name, moves_seen[0].name) != 0)
+			continue;
+		*(i ? &back : &fetched) = moves_seen[i].step;
+	}
+	check(fetched == 50 && back == 100 + KEPT,
+		"one is fetched at %" PRIu64 " and goes back at %" PRIu64 ": expected 50 and %d", fetched, back,
+		100 + KEPT);
+}
+
+/* A level's crate has touched one performer, and its level has been unloaded: when the level comes back with another
+ * performer, the crate is that one's, and the first one has no part in it. */
+static void unloading_forgets_contacts(void)
+{
+	static const struct command commands[] = {
+		/* one beside the crate, then beside it no more, and then out of the level */
+		{20, TO_W "set_pose", "name: 'one' position {x: 0.75 z: 0.25}"},
+		{40, TO_W "set_pose", "name: 'one' position {x: -0.5 z: 0.25}"},
+		{80, TO_W "set_pose", "name: 'one' position {x: -15 z: 0.25}"},
+		{120, TO_W "set_pose", "name: 'two' position {x: -0.5 y: 1 z: 0.25}"}, {0, NULL, NULL}};
+	static const char *const orders[][2] = {{BOX("one", -0.5, 0, 0.25, ""), BOX("crate", 1.2, 0, 0.25, "")},
+		{BOX("crate", 1.2, 0, 0.25, ""), BOX("one", -0.5, 0, 0.25, "")}};
+	for (int i = 0; i < 2; i++) {
+		char *world = mem_printf(WORLD(FLOOR "%s%s" BOX("two", 15, 0, 0.25,
+						 "") "<plugin name='gz::sim' filename='x'><performer name='p1'>"
+						     "<ref>one</ref><geometry><box><size>0.5 0.5 "
+						     "0.5</size></box></geometry></performer><performer "
+						     "name='p2'><ref>two</ref><geometry><box><size>0.5 0.5 "
+						     "0.5</size></box></geometry></performer>"
+						     "<level name='home'><geometry><box><size>4 4 "
+						     "9</size></box></geometry><ref>crate</ref></level>"
+						     "</plugin>"),
+			orders[i][0], orders[i][1]);
+		run_watched(world, commands, 300);
+		for (uint32_t k = 0; k < move_count; k++)
+			check(moves_seen[k].step < 80,
+				"a crate whose level was unloaded still ties '%s', which moves at %" PRIu64,
+				moves_seen[k].name, moves_seen[k].step);
+		free(world);
+	}
+}
+
 int main(void)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -855,6 +944,8 @@ int main(void)
 	sleeps_again();
 	hashes();
 	levels_again();
+	contacts_are_remembered();
+	unloading_forgets_contacts();
 	unlink(first_save);
 	unlink(second_save);
 	rmdir(folder);
