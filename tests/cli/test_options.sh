@@ -103,6 +103,27 @@ check "--initial-sim-time: $(member "$scratch/report" sim_time)" $?
 report --initial-sim-time 7.5 --until 7.511 --iterations 0
 [ "$(member "$scratch/report" iterations)" = 11 ]
 check '--until counts from it' $?
+# simulated time is the sum of the steps since it was reset, and begins where it began
+echo '5 /world/w/set_physics max_step_size: 0.003' >"$scratch/commands"
+report --commands "$scratch/commands"
+awk -v t="$(member "$scratch/report" sim_time)" 'BEGIN { exit !(t > 0.0499999 && t < 0.0500001) }'
+check "5 steps of 1 ms and 15 of 3 ms: $(member "$scratch/report" sim_time)" $?
+for what in time_only all; do
+	echo "12 /world/w/control reset {$what: true}" >"$scratch/commands"
+	report --commands "$scratch/commands" --initial-sim-time 7.5
+	[ "$(member "$scratch/report" sim_time)" = 7.508 ]
+	check "a reset ($what) goes back to --initial-sim-time: $(member "$scratch/report" sim_time)" $?
+done
+echo '0 /world/w/control run_to_sim_time {nsec: 7000000}' >"$scratch/commands"
+report --commands "$scratch/commands"
+[ "$(member "$scratch/report" sim_time)" = 0.007 ]
+check "run_to_sim_time: $(member "$scratch/report" sim_time)" $?
+echo '3 /world/w/control pause: true multi_step: 4
+5 /world/w/control pause: true
+9 /world/w/control multi_step: 2' >"$scratch/commands"
+report --commands "$scratch/commands"
+[ "$(member "$scratch/report" sim_time)" = 0.007 ]
+check "a pause ends the steps that were asked for: $(member "$scratch/report" sim_time)" $?
 report --paused
 [ "$(member "$scratch/report" sim_time)" = 0 ]
 check '--paused' $?
