@@ -55,7 +55,7 @@ static bool is_led(const struct scene *scene, const struct scene_model *model)
 static bool is_held(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
-		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
+		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return true;
 	return is_led(scene, model);
 }

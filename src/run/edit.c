@@ -179,7 +179,7 @@ static const char *tie_of(const struct scene *scene, uint32_t model)
 		if (scene->bodies[b].tie)
 			return scene->bodies[b].tie;
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-		if (scene->joints[j].parent == SCENE_NONE || scene->joints[j].child == SCENE_NONE)
+		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return scene->joints[j].name;
 	for (uint32_t i = 0; i < scene->world_joints.count; i++)
 		if (ties(scene, &scene->joints[scene->world_joints.at[i]], model))

@@ -788,3 +788,33 @@ bool plan_unpack(struct plan *plan, struct unpack *in)
 	plan->restoring = false;
 	return good;
 }
+
+void plan_pack_pins(const struct plan *plan, struct text *out)
+{
+	const struct scene *scene = plan->scene;
+	uint32_t count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		count += scene->models[m].pin != scene->models[m].home_pin;
+	pack_u64(out, count);
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		if (scene->models[m].pin == scene->models[m].home_pin)
+			continue;
+		pack_u64(out, m);
+		pack_u64(out, scene->models[m].pin);
+	}
+}
+
+bool plan_unpack_pins(struct plan *plan, struct unpack *in)
+{
+	struct scene *scene = plan->shared->scene;
+	uint32_t count = scene->model_count && in->at < in->end ? unpack_count(in, scene->model_count) : 0;
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		uint32_t model = unpack_count(in, scene->model_count - 1u),
+			 pin = unpack_count(in, SCENE_SECONDARIES_MAX);
+		if (in->bad || !scene->models[model].id)
+			return false;
+		scene->models[model].pin = pin;
+		learn(plan, model);
+	}
+	return !in->bad;
+}

@@ -119,6 +119,10 @@ void plan_wake(struct plan *plan, const struct aabb *box);
 void plan_pack(const struct plan *plan, struct text *out);
 /* The reverse, after edit_unpack(): everything else is found anew from state k. False: damaged. */
 bool plan_unpack(struct plan *plan, struct unpack *in);
+/* Who is pinned to another secondary than at home: by a command, while it ran. The reverse comes after plan_unpack(),
+ * and finds none at the end of a state that knows of none. */
+void plan_pack_pins(const struct plan *plan, struct text *out);
+bool plan_unpack_pins(struct plan *plan, struct unpack *in);
 
 /* Whether costs are to be measured in step k. */
 bool plan_measures(const struct plan *plan, uint64_t k);

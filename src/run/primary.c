@@ -740,6 +740,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
 	pack_wrenches(primary, out);
+	plan_pack_pins(&primary->plan, out);
 	if (primary->step.observe)
 		observed_pack(&primary->observed, primary->step.observe, out);
 }
@@ -794,6 +795,8 @@ troupe_status primary_unpack(
 	unpack_wrenches(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
+	if (!plan_unpack_pins(&primary->plan, in))
+		return fail(error, TROUPE_EWORLD, "damaged: which secondaries models are pinned to");
 	/* of a run in which nothing was observed there are none */
 	if (in->at < in->end &&
 		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))

@@ -158,6 +158,28 @@ Test(couplings, gearbox_turns_by_its_ratio)
 	}
 }
 
+/* Either shaft turns by more than half a turn in a step: turns are counted by how fast each shaft turns. */
+Test(couplings, gearbox_of_fast_shafts)
+{
+	static const struct {
+		const char *text, *velocity;
+		double driving, driven;
+	} boxes[] = {
+		{SHAFT("a", "0", SYSTEM("JointController", "j")) SHAFT("b", "1", "") GEARS("0.1"), "data: 5000", 5000,
+			-500},
+		{SHAFT("a", "0", SYSTEM("JointController", "j")) SHAFT("b", "1", "") GEARS("10"), "data: 500", 500,
+			-5000},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(boxes); i++) {
+		start("0 0 0", "%s", boxes[i].text);
+		command("/model/a/joint/j/cmd_vel", boxes[i].velocity);
+		run_until(1.003);
+		expect_turn("fast driving shaft: rad", turn("a"), boxes[i].driving * 1.003, 1e-3);
+		expect_turn("fast driven shaft: rad", turn("b"), boxes[i].driven * 1.003, 1e-3);
+		stop();
+	}
+}
+
 Test(couplings, gearbox_transmits_torque)
 {
 	start("0 0 0", SHAFT("a", "0", SYSTEM("ApplyJointForce", "j")) SHAFT("b", "1", "") GEARS("3"));
@@ -352,6 +374,30 @@ Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 	}
 	expect("a base of 100 kg on which 2 kg turn: m", farthest, 0, 0.01);
 	stop();
+}
+
+/* Of two motors that are tied by a mimic the leader's counts, whatever the follower's is commanded, weak or strong. */
+Test(couplings, a_follower_is_not_driven_while_its_leader_is)
+{
+	static const char *const limits[] = {"", "<limit><effort>5</effort></limit>"};
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		start("0 0 0",
+			"<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+			"</link><joint name='ja' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 "
+			"1</xyz>%s"
+			"</axis></joint><joint name='jb' "
+			"type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 1"
+			"</xyz>%s" MIMIC("ja", "2", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja")
+				SYSTEM("JointController", "jb") "</model>",
+			limits[i], limits[i]);
+		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
+		run_until(1);
+		expect("a follower commanded to stand still: rad", turn("m"), 1, 5e-3);
+		command("/model/m/joint/jb/cmd_vel", "data: -3");
+		run_until(2);
+		expect("and to go the other way: rad", turn("m"), 2, 5e-3);
+		stop();
+	}
 }
 
 /* What holds the follower holds the leader. */

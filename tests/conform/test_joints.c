@@ -174,6 +174,31 @@ Test(joints, friction_holds_below_and_brakes_above)
 	stop();
 }
 
+/* What damps beside a motor or dry friction, which then have the axis's row: at the end the torques are in balance. */
+Test(joints, damping_beside_a_motor_and_friction)
+{
+	for (int sign = -1; sign <= 1; sign += 2) {
+		start("0 0 0", WHEEL("<limit><effort>0.05</effort></limit><dynamics><damping>0.1</damping></dynamics>",
+				       "JointController"));
+		command("/model/m/joint/j/cmd_vel", sign < 0 ? "data: -9" : "data: 9");
+		run_until(3);
+		double before = angle_about_z(pose());
+		run_until(4);
+		expect("a motor of 0.05 N m against damping of 0.1, in 1 s: rad", angle_about_z(pose()) - before,
+			sign * 0.5, 5e-3);
+		stop();
+		start("0 0 0", WHEEL("<dynamics><damping>0.1</damping><friction>0.03</friction></dynamics>",
+				       "ApplyJointForce"));
+		command("/model/m/joint/j/cmd_force", sign < 0 ? "data: -0.08" : "data: 0.08");
+		run_until(3);
+		before = angle_about_z(pose());
+		run_until(4);
+		expect("0.08 N m against friction of 0.03 and damping of 0.1, in 1 s: rad",
+			angle_about_z(pose()) - before, sign * 0.5, 5e-3);
+		stop();
+	}
+}
+
 /* A motor of endless strength must not throw the joint through its stop, nor be held by it when it pulls away. */
 Test(joints, driven_against_a_stop_and_away_again)
 {

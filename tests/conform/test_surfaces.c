@@ -251,6 +251,109 @@ Test(surfaces, slip)
 	}
 }
 
+/* slip1 gives way along fdir1, slip2 across it. */
+Test(surfaces, slip_of_each_direction)
+{
+	static const char *const slippery = "<friction><ode><mu>1</mu><mu2>1</mu2><fdir1>1 0 "
+					    "0</fdir1><slip1>0.3</slip1><slip2>0.1</slip2></ode></friction>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "box", "0 0 0.0995 0 0 0", BOX, slippery);
+		begin(f, "1 1 -9.8", slippery, &models);
+		run_until(1);
+		struct troupe_pose before = pose_of("box");
+		run_until(2);
+		expect(label("slip1 of 0.3, 2 N over 4: m/s", f), pose_of("box").x - before.x, 0.3 * 2 / 4, 5e-3);
+		expect(label("slip2 of 0.1, 2 N over 4: m/s", f), pose_of("box").y - before.y, 0.1 * 2 / 4, 5e-3);
+		stop();
+	}
+}
+
+/* What two surfaces make of each other does not depend on which of them is which's. */
+Test(surfaces, exchanged)
+{
+	static const char *const surfaces[] = {
+		"<friction><ode><mu>0.2</mu><mu2>0.3</mu2></ode></friction>",
+		"<friction><ode><mu>0.9</mu><mu2>0.05</mu2></ode></friction>",
+		"<friction><ode><mu>1</mu><mu2>1</mu2><slip1>0.1</slip1><slip2>0.2</slip2></ode></friction>",
+		"<friction><ode><mu>1</mu><mu2>1</mu2><slip1>0.3</slip1><slip2>0.05</slip2></ode></friction>",
+		"<contact><ode><kp>1e4</kp><kd>100</kd><max_vel>100</max_vel></ode></contact>",
+		"<contact><ode><kp>1e5</kp><kd>900</kd><max_vel>3</max_vel></ode></contact>",
+		"<contact><ode><min_depth>0.02</min_depth><max_vel>0.03</max_vel></ode></contact>",
+		"<contact><ode><soft_cfm>0.001</soft_cfm><soft_erp>0.2</soft_erp></ode></contact>",
+		"<contact><ode><soft_cfm>0.0002</soft_cfm><soft_erp>0.6</soft_erp></ode></contact>",
+		"<bounce><restitution_coefficient>0.7</restitution_coefficient><threshold>0.01</threshold></bounce>",
+		"<bounce><restitution_coefficient>0.4</restitution_coefficient><threshold>0.8</threshold></bounce>",
+		"<contact><category_bitmask>1</category_bitmask><collide_bitmask>2</collide_bitmask></contact>",
+		"<contact><category_bitmask>4</category_bitmask><collide_bitmask>1</collide_bitmask></contact>",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(surfaces); i++)
+		for (size_t k = 0; k < i; k++) {
+			struct troupe_pose ends[2];
+			for (int way = 0; way < 2; way++) {
+				struct text models = {0};
+				add_model(&models, "m", "0 0 0.25 0 0 0", BALL, surfaces[way ? i : k]);
+				begin(0, "1 0.5 -9.8", surfaces[way ? k : i], &models);
+				run_until(0.4);
+				ends[way] = pose_of("m");
+				stop();
+			}
+			cr_expect(fabs(ends[0].x - ends[1].x) < 1e-9 && fabs(ends[0].y - ends[1].y) < 1e-9 &&
+					  fabs(ends[0].z - ends[1].z) < 1e-9,
+				"%s and %s: %g %g %g exchanged: %g %g %g", surfaces[i], surfaces[k], ends[0].x,
+				ends[0].y, ends[0].z, ends[1].x, ends[1].y, ends[1].z);
+		}
+}
+
+/* Likewise of two bodies which is first: one rests on, and slides over, the other, whatever their order in the file. */
+Test(surfaces, order_of_bodies)
+{
+	struct troupe_pose ends[2][2];
+	for (int way = 0; way < 2; way++) {
+		struct text models = {0};
+		static const char *const names[] = {"low", "high"};
+		static const char *const poses[] = {"0 0 0.15 0 0 0", "0.05 0 0.6 0 0 0"};
+		static const char *const shapes[] = {"<box><size>0.6 0.6 0.3</size></box>", BALL};
+		for (int i = 0; i < 2; i++) {
+			int which = way ? 1 - i : i;
+			add_model(&models, names[which], poses[which], shapes[which],
+				"<bounce><restitution_coefficient>0.3</restitution_coefficient></bounce>");
+		}
+		begin(0, "0.3 0.2 -9.8", "", &models);
+		run_until(0.7);
+		for (int i = 0; i < 2; i++)
+			ends[way][i] = pose_of(names[i]);
+		stop();
+	}
+	for (int i = 0; i < 2; i++) {
+		expect("the same whichever body is first: x, m", ends[1][i].x, ends[0][i].x, 1e-6);
+		expect("the same whichever body is first: y, m", ends[1][i].y, ends[0][i].y, 1e-6);
+		expect("the same whichever body is first: z, m", ends[1][i].z, ends[0][i].z, 1e-6);
+	}
+}
+
+/* A mesh that is mirrored is solid on the same side, whichever axes are turned round, standing still or falling. */
+Test(surfaces, mirrored_meshes)
+{
+#define MESH_BLOCK "<mesh><scale>%g %g %g</scale><uri>" SOURCE_DIR "/worlds/models/shapes/block.obj</uri></mesh>"
+	for (int signs = 0; signs < 8; signs++) {
+		double x = signs & 1 ? -1 : 1, y = signs & 2 ? -1 : 1, z = signs & 4 ? -1 : 1;
+		start("0 0 -9.8",
+			"<model name='floor'><static>true</static><link name='l'><collision "
+			"name='c'><geometry>" MESH_BLOCK "</geometry></collision></link></model><model "
+			"name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link name='l'>"
+			"<collision name='c'><geometry>" BALL
+			"</geometry></collision></link></model><model name='block'><pose>"
+			"-0.4 -0.8 0.45 0 0 0</pose><link name='l'><collision name='c'><geometry>" MESH_BLOCK
+			"</geometry></collision></link></model>",
+			2 * x, 3 * y, 0.5 * z, 0.4 * x, 0.4 * y, 0.4 * z);
+		run_until(0.5);
+		expect("a ball on a mirrored mesh: m", pose_of("ball").z, 0.45, 3e-3);
+		expect("a mirrored mesh on it: m", pose_of("block").z, 0.45, 3e-3);
+		stop();
+	}
+}
+
 /* On a model that moves a plane is left out: the model is what its other shapes are. */
 Test(surfaces, plane_on_a_model_that_moves)
 {

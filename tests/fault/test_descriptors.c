@@ -244,6 +244,55 @@ static void wrong_keys(const struct key *key)
 	listener_destroy(listener);
 }
 
+/* Who begins a handshake and then says no more is turned away when its time is over. */
+static void stalled_handshakes(void)
+{
+	enum { CLIENTS = 20 };
+	struct listener *listener = listen_here(&one_key, 300 * MS);
+	int before = open_files();
+	struct channel *channels[CLIENTS];
+	for (int i = 0; i < CLIENTS; i++) {
+		struct channel_options options = {.role = CHANNEL_CLIENT, .key = &one_key};
+		if (channel_connect(listener_address(listener), &options, clock_now_ns(), &channels[i], NULL))
+			abort();
+		for (int k = 0; k < 5; k++)
+			(void)channel_work(channels[i], clock_now_ns(), NULL);
+		work_listener(listener);
+	}
+	settle(listener);
+	check(open_files() == before + CLIENTS, "stalled handshakes: %d files are left open",
+		open_files() - before - CLIENTS);
+	check(listener_counts(listener).late > 0 &&
+			listener_counts(listener).late + listener_counts(listener).dropped == CLIENTS,
+		"stalled handshakes: %u were late, %u made room", (unsigned)listener_counts(listener).late,
+		(unsigned)listener_counts(listener).dropped);
+	for (int i = 0; i < CLIENTS; i++)
+		channel_destroy(channels[i]);
+	listener_destroy(listener);
+}
+
+/* A listener goes while many wait, of whom some have said something, and some are in a handshake. */
+static void destroyed_with_guests(void)
+{
+	enum { GUESTS = 60 };
+	int before = open_files(), fds[GUESTS];
+	struct listener *listener = listen_here(key_usable() ? &one_key : NULL, 60000 * MS);
+	for (int i = 0; i < GUESTS; i++) {
+		fds[i] = connect_raw(listener_address(listener));
+		if (i % 3 == 0)
+			(void)!send(fds[i], "\x16\x03\x01", 3, MSG_NOSIGNAL);
+		work_listener(listener);
+	}
+	for (int i = 0; i < 20; i++)
+		work_listener(listener);
+	check(listener_counts(listener).accepted > 0, "nobody was accepted");
+	listener_destroy(listener);
+	check(open_files() == before + GUESTS, "a listener that goes leaves the files of %d guests open",
+		open_files() - before - GUESTS);
+	for (int i = 0; i < GUESTS; i++)
+		close(fds[i]);
+}
+
 static void test_strangers(void)
 {
 	static const char begins[] = "\x16\x03\x01\x02\x00\x01";
@@ -256,7 +305,9 @@ static void test_strangers(void)
 		strangers("half a hello", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, true);
 		strangers("half a hello, gone", keys[i], i ? begins : "\x40\0\0\0\x01troupe", i ? 6 : 11, false);
 	}
+	destroyed_with_guests();
 	if (key_usable()) {
+		stalled_handshakes();
 		wrong_keys(&other_key);
 		wrong_keys(NULL);
 	}

@@ -321,6 +321,8 @@ static void read_world(struct tokens *tokens)
 		number(tokens, NUMBER);
 		numbers(tokens, REAL, 6);
 	}
+	mark(tokens);
+	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* who is pinned to whom */
 }
 
 static void read_state(struct tokens *tokens, const struct text *state)
@@ -686,10 +688,11 @@ static const struct own owns[] = {
 	{"asleep.sdf",
 		{{"/world/asleep/create", "sdf_filename: 'models/cart' name: 'late' pose {position {x: -2 y: 12}}"},
 			{"/world/asleep/remove", "name: 'sun' type: LIGHT"},
+			{"/world/asleep/level/set_performer", "data: 'cart_2' secondary: 2"},
 			{"/world/asleep/control", "run_to_sim_time {sec: 1}"},
 			{"/world/asleep/wrench", "entity {name: 'cart_0'} wrench {force {z: 90}}"},
 			{"/world/asleep/control", "pause: true"}},
-		{5, 6, 7, 18, 18}, {1, 20, 0}},
+		{5, 6, 6, 7, 18, 18}, {1, 20, 0}},
 };
 
 static void give(struct troupe_server *server, const struct own *own)

@@ -13,6 +13,7 @@
  * The outcome has the moves of models from one secondary to another in each step but the first, " | " between steps,
  * and for ? the place of everything, "P1@1 L1@1". */
 #include "assign/assign.h"
+#include "assign/table.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "joined.h"
@@ -596,6 +597,53 @@ Test(assign, properties_of_random_worlds)
 		live(seed, false);
 		live(seed + 1000, true);
 	}
+}
+
+/* What the table counts for each secondary is what is placed there, however often components are placed anew. */
+Test(assign, the_table_counts_what_is_placed)
+{
+	enum { NODES = 40, GROUPS = 12, SECONDARIES = 5 };
+	uint32_t component[NODES], level_component[1] = {TABLE_NONE}, model[NODES] = {0}, level[1] = {0},
+				   home[NODES] = {0};
+	uint32_t component_of[NODES] = {0};
+	bool is_mover[NODES], entered[NODES] = {false}, has_performer[1] = {false};
+	struct assign_scratch scratch = {0};
+	uint64_t state = 5;
+	for (uint32_t m = 0; m < NODES; m++) {
+		component[m] = draw(&state, 8) ? draw(&state, GROUPS) : TABLE_NONE;
+		is_mover[m] = draw(&state, 3) > 0;
+	}
+	struct assign_input input = {.secondaries = SECONDARIES,
+		.model_count = NODES,
+		.level_count = 0,
+		.component_count = GROUPS,
+		.model_component = component,
+		.level_component = level_component,
+		.model_is_mover = is_mover,
+		.model_entered = entered,
+		.level_has_performer = has_performer};
+	struct assignment now = {.model = model, .level = level, .home = home, .component_of = component_of};
+	struct table table;
+	table_build(&table, &input, &now, &scratch);
+	for (int i = 0; i < 500; i++) {
+		uint32_t models[SECONDARIES + 1] = {0}, movers[SECONDARIES + 1] = {0}, with[SECONDARIES + 1] = {0},
+					      idle = 0;
+		table_place(&table, draw(&state, GROUPS), 1 + draw(&state, SECONDARIES));
+		for (uint32_t c = 0; c < GROUPS; c++) {
+			const struct table_component *placed = &table.components[c];
+			models[placed->secondary] += placed->models;
+			movers[placed->secondary] += placed->movers;
+			with[placed->secondary] += placed->movers > 0;
+		}
+		for (uint32_t s = 1; s <= SECONDARIES; s++) {
+			idle += !models[s];
+			cr_assert_eq(table.secondaries[s].models, models[s]);
+			cr_assert_eq(table.secondaries[s].movers, movers[s]);
+			cr_assert_eq(table.secondaries[s].components, with[s]);
+		}
+		cr_assert_eq(table.idle, idle);
+	}
+	assign_scratch_fini(&scratch);
 }
 
 Test(assign, memory_of_more_secondaries_is_forgotten)

@@ -179,8 +179,8 @@ Test(base, doubles_print_as_libc_does)
 		expect_as_libc(value);
 		expect_as_libc(round(value * 1e6) / 1e6);
 	}
-	static const double others[] = {0, -0.0, 1e15, 999999999999999.9, 1e-15, 5e-324, 1.7976931348623157e308, 0.1, 0.3,
-		0.1 + 0.2, 1.0 / 3, 123456789012345678.0};
+	static const double others[] = {0, -0.0, 1e15, 999999999999999.9, 1e-15, 5e-324, 1.7976931348623157e308, 0.1,
+		0.3, 0.1 + 0.2, 1.0 / 3, 123456789012345678.0};
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		expect_as_libc(others[i]);
 }
@@ -303,12 +303,15 @@ Test(base, ranges_refuse_what_no_number_reaches)
 	struct ranges ranges = {0};
 	cr_assert_eq(ranges_take(&ranges, 0), 0);
 	cr_assert(ranges_claim(&ranges, 5, 0) && !ranges.end);
-	cr_assert(!ranges_claim(&ranges, UINT32_MAX, 1));
+	cr_assert(!ranges_claim(&ranges, UINT32_MAX, 1) && !ranges_claim(&ranges, UINT32_MAX - 4, 5));
 	cr_assert(!ranges_claim(&ranges, 2, UINT32_MAX - 1));
 	cr_assert(ranges_claim(&ranges, 4, 2) && ranges.end == 6);
 	cr_assert(!ranges_claim(&ranges, 3, 2) && !ranges_claim(&ranges, 5, 2) && !ranges_claim(&ranges, 3, 9));
 	cr_assert(ranges.end == 6 && ranges.free.count == 1 && ranges.free.at[0].count == 4);
 	ranges_give(&ranges, 4, 2);
+	cr_assert(!ranges.end && !ranges.free.count);
+	cr_assert(ranges_claim(&ranges, UINT32_MAX - 5, 5) && ranges.end == UINT32_MAX);
+	ranges_give(&ranges, UINT32_MAX - 5, 5);
 	cr_assert(!ranges.end && !ranges.free.count);
 	ranges_fini(&ranges);
 }

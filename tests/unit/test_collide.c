@@ -192,3 +192,83 @@ Test(collide, ridge)
 	skin_fini(&skin);
 	mesh_fini(&mesh);
 }
+
+/* How far contacts reach along each axis of the ground, and how deep they are, in the ground's frame; `round`: of a
+ * disc, which they may span at any turn. */
+struct reach {
+	double x, y, depth;
+	bool round;
+};
+
+static void expect_reach(
+	const char *what, const struct collide_contact *c, uint32_t count, struct pose ground, struct reach expected)
+{
+	struct aabb box = AABB_NONE;
+	struct vec3 sum = {0, 0, 0};
+	double deepest = 0, across = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct vec3 at = pose_point(pose_inverse(ground), c[i].at);
+		box = aabb_join(box, (struct aabb){at, at});
+		sum = vec3_add(sum, at);
+		deepest = fmax(deepest, c[i].depth);
+		for (uint32_t k = 0; k < i; k++)
+			across = fmax(across, vec3_length(vec3_sub(c[i].at, c[k].at)));
+	}
+	cr_assert(fabs(deepest - expected.depth) < 1e-6, "%s: %g deep, expected %g", what, deepest, expected.depth);
+	if (expected.round) {
+		cr_assert(count == 4 && fabs(across - expected.x) < 1e-4 && vec3_length(sum) / 4 < 0.01,
+			"%s: %u contacts, %g across: expected 4 around its middle, %g across", what, count, across,
+			expected.x);
+		return;
+	}
+	double x = box.hi.x - box.lo.x, y = box.hi.y - box.lo.y;
+	cr_assert(fabs(x - expected.x) < 1e-4 && fabs(y - expected.y) < 1e-4,
+		"%s: contacts reach %g and %g, expected %g and %g", what, x, y, expected.x, expected.y);
+}
+
+/* Lying on each of its sides, and tilted by next to nothing as all that lies is, a shape touches with all of that side:
+ * on a plane, on a large box and on a large hull. */
+Test(collide, lies_on_all_of_each_side)
+{
+	const double quarter = M_PI / 2, sunk = 0.004;
+	static const struct collide_shape box = {.kind = COLLIDE_BOX, .size = {0.5, 0.4, 0.3}},
+					  can = {.kind = COLLIDE_CYLINDER, .size = {0.3, 0, 0.5}},
+					  pill = {.kind = COLLIDE_CAPSULE, .size = {0.3, 0, 0.5}};
+	const struct {
+		const char *what;
+		const struct collide_shape *shape;
+		double roll, pitch, height, x, y;
+	} sides[] = {
+		{"box on -z", &box, 0, 0, 0.3, 1, 0.8},
+		{"box on +z", &box, M_PI, 0, 0.3, 1, 0.8},
+		{"box on -y", &box, quarter, 0, 0.4, 1, 0.6},
+		{"box on +y", &box, -quarter, 0, 0.4, 1, 0.6},
+		{"box on +x", &box, 0, quarter, 0.5, 0.6, 0.8},
+		{"box on -x", &box, 0, -quarter, 0.5, 0.6, 0.8},
+		{"can on -z", &can, 0, 0, 0.5, 0.6, 0.6},
+		{"can on +z", &can, M_PI, 0, 0.5, 0.6, 0.6},
+		{"can along x", &can, 0, quarter, 0.3, 1, 0},
+		{"can along y", &can, quarter, 0, 0.3, 0, 1},
+		{"pill along x", &pill, 0, quarter, 0.3, 1, 0},
+		{"pill along y", &pill, -quarter, 0, 0.3, 0, 1},
+	};
+	uint64_t seed = 9;
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++)
+		for (int trial = 0; trial < 5; trial++) {
+			struct pose ground = trial ? random_pose(&seed) : POSE_IDENTITY;
+			struct pose over = {{0, 0, sides[i].height - sunk},
+				quat_from_rpy(sides[i].roll + 1e-7, sides[i].pitch + 1e-7, 0)};
+			struct collide_shape a = *sides[i].shape, slab = {.kind = COLLIDE_BOX, .size = {4, 5, 0.5}};
+			struct collide_contact c[COLLIDE_PAIR_MAX];
+			struct vec3 up = quat_rotate(ground.q, (struct vec3){0, 0, 1});
+			const struct reach expected = {sides[i].x, sides[i].y, sunk, i == 6 || i == 7};
+			place(&a, pose_mul(ground, over));
+			uint32_t count = collide_plane(&a, up, vec3_dot(up, ground.p), c);
+			expect_reach(sides[i].what, c, count, ground, expected);
+			place(&slab, pose_mul(ground, (struct pose){{0.1, 0.2, -0.5}, QUAT_IDENTITY}));
+			count = collide_convex(&a, &slab, c);
+			expect_reach(sides[i].what, c, count, ground, expected);
+			count = collide_convex(&slab, &a, c); /* the other way round */
+			expect_reach(sides[i].what, c, count, ground, expected);
+		}
+}

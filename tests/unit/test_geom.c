@@ -86,6 +86,8 @@ Test(geom, tree_agrees_with_exhaustive_search)
 			here[i] = true;
 			count++;
 		}
+		/* nodes that were given back are used again */
+		cr_assert_leq(tree.nodes.count, 2 * COUNT);
 		if (round % 50 && round > 500)
 			continue;
 		cr_assert_eq(count ? check_tree(&tree, tree.root1 - 1) : tree.root1, count);

@@ -3,6 +3,7 @@
 #include "level/tracker.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 TestSuite(level, .timeout = 60);
@@ -26,8 +27,9 @@ static void make_levels(uint64_t seed)
 	for (uint32_t m = 0; m < PERFORMERS; m++)
 		models[m] = (struct scene_model){.performer = true, .volume = {2, 1, 1}};
 	for (uint32_t l = 0; l < LEVELS; l++) {
-		levels[l].box = aabb_around((struct vec3){uniform(&seed) * 60, uniform(&seed) * 20, 0},
-			(struct vec3){uniform(&seed) * 12, 8, 4});
+		levels[l].box =
+			aabb_around((struct vec3){uniform(&seed) * 60, uniform(&seed) * 20, uniform(&seed) * 6 - 3},
+				(struct vec3){uniform(&seed) * 12, 2 + uniform(&seed) * 8, 1 + uniform(&seed) * 4});
 		levels[l].outer = aabb_grow(levels[l].box, l % 3 ? uniform(&seed) * 3 : 0);
 	}
 	scene = (struct scene){.models = models, .model_count = PERFORMERS, .levels = levels, .level_count = LEVELS};
@@ -41,6 +43,49 @@ static bool holds(const bvh_values *values, uint32_t level)
 	return false;
 }
 
+/* What is counted by level, and who is listed around it, follows from the performers' sets. */
+static void check_counts(const struct tracker *tracker)
+{
+	for (uint32_t l = 0; l < LEVELS; l++) {
+		uint32_t in = 0, near = 0, around = 0;
+		for (uint32_t p = 0; p < tracker->performers.count; p++) {
+			const struct tracked *performer = &tracker->performers.at[p];
+			in += holds(&performer->in, l);
+			near += holds(&performer->near, l);
+			if (!holds(&performer->near, l) || holds(&performer->in, l))
+				continue;
+			cr_assert_lt(around, tracker->around[l].count);
+			cr_assert_eq(tracker->around[l].at[around++], performer->model);
+		}
+		cr_assert_eq(tracker->in_count[l], in);
+		cr_assert_eq(tracker->near_count[l], near);
+		cr_assert_eq(tracker->around[l].count, around);
+	}
+	for (uint32_t m = 0; m < PERFORMERS; m++) {
+		uint32_t p = tracker->performer_of[m];
+		cr_assert(p == SCENE_NONE || tracker->performers.at[p].model == m);
+	}
+}
+
+/* Performers come and go, and all is forgotten now and then. */
+static void disturb(struct tracker *tracker, uint64_t *dice)
+{
+	uint32_t m = (uint32_t)(uniform(dice) * PERFORMERS);
+	if (uniform(dice) < 0.2) {
+		tracker_reset(tracker);
+		for (uint32_t p = 0; p < tracker->performers.count; p++)
+			cr_assert(tracker_must_look(&tracker->performers.at[p], (struct vec3){0, 0, 0}) &&
+				  tracker_must_look(&tracker->performers.at[p], (struct vec3){30, 10, 1}) &&
+				  !tracker->performers.at[p].entered);
+	} else if (tracker->performer_of[m] != SCENE_NONE) {
+		tracker_remove(tracker, m);
+		cr_assert_eq(tracker->performer_of[m], SCENE_NONE);
+	} else {
+		tracker_add(tracker, m);
+		cr_assert(tracker_must_look(&tracker->performers.at[tracker->performer_of[m]], (struct vec3){0, 0, 0}));
+	}
+}
+
 /* However few looks are taken, the sets are those of an exhaustive comparison at every step. */
 Test(level, tracker_agrees_with_exhaustive_search)
 {
@@ -51,15 +96,21 @@ Test(level, tracker_agrees_with_exhaustive_search)
 		struct vec3 at[PERFORMERS] = {{0, 0, 0}, {30, 10, 0}, {60, 20, 0}};
 		uint32_t looks = 0, changes = 0;
 		uint64_t walk = seed * 99;
-		for (int step = 0; step < 20000; step++)
-			for (uint32_t p = 0; p < PERFORMERS; p++) {
-				at[p].x += (uniform(&walk) - 0.5) * 0.05 + 0.003 * (p == 0 ? 1 : -1);
-				at[p].y += (uniform(&walk) - 0.5) * 0.05;
-				if (tracker_must_look(&tracker.performers.at[p], at[p])) {
+		for (int step = 0; step < 20000; step++) {
+			if (step % 1000 == 999)
+				disturb(&tracker, &walk);
+			for (uint32_t m = 0; m < PERFORMERS; m++) {
+				uint32_t p = tracker.performer_of[m];
+				at[m].x += (uniform(&walk) - 0.5) * 0.05 + 0.003 * (m == 0 ? 1 : -1);
+				at[m].y += (uniform(&walk) - 0.5) * 0.05;
+				at[m].z += (uniform(&walk) - 0.5) * 0.2 - 0.001 * at[m].z;
+				if (p == SCENE_NONE)
+					continue;
+				if (tracker_must_look(&tracker.performers.at[p], at[m])) {
 					looks++;
-					changes += tracker_look(&tracker, p, at[p]);
+					changes += tracker_look(&tracker, p, at[m]);
 				}
-				struct aabb volume = aabb_around(at[p], models[p].volume);
+				struct aabb volume = aabb_around(at[m], models[m].volume);
 				for (uint32_t l = 0; l < LEVELS; l++) {
 					cr_assert_eq(holds(&tracker.performers.at[p].in, l),
 						aabb_overlap(&volume, &levels[l].box));
@@ -67,6 +118,9 @@ Test(level, tracker_agrees_with_exhaustive_search)
 						aabb_overlap(&volume, &levels[l].outer));
 				}
 			}
+			if (step % 100 == 0)
+				check_counts(&tracker);
+		}
 		cr_assert(changes > 10, "only %u changes: the walk crosses too little", changes);
 		cr_assert(looks < 20000, "%u looks in 60000: the boxes save too little", looks);
 		tracker_fini(&tracker);
@@ -101,22 +155,51 @@ Test(level, touching_counts_and_entering_is_told)
 
 /* --- touch ------------------------------------------------------------------------------------------------------ */
 
-static void check_touching(bool at_once)
+/* At the walls of the room that the boxes are in. */
+static void turn_back(struct vec3 *speed, const struct aabb *box)
 {
-	enum { COUNT = 60 };
+	speed->x = box->lo.x < 0 ? fabs(speed->x) : box->hi.x > 6 ? -fabs(speed->x) : speed->x;
+	speed->y = box->lo.y < 0 ? fabs(speed->y) : box->hi.y > 6 ? -fabs(speed->y) : speed->y;
+	speed->z = box->lo.z < 0 ? fabs(speed->z) : box->hi.z > 3 ? -fabs(speed->z) : speed->z;
+}
+
+static bool ties(const struct scene *crowd, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < crowd->world_joints.count; i++) {
+		const struct scene_joint *joint = &crowd->joints[crowd->world_joints.at[i]];
+		if ((joint->parent == a && joint->child == b) || (joint->parent == b && joint->child == a))
+			return true;
+	}
+	return false;
+}
+
+static void check_touching(bool at_once, bool joined)
+{
+	enum { COUNT = 60, JOINTS = 8 };
 	static struct aabb_line boxes[COUNT];
 	static struct scene_model boxed[COUNT];
+	static struct scene_body bodies[COUNT];
+	static struct scene_joint joints[JOINTS];
+	struct vec3 speed[COUNT];
 	uint32_t all[COUNT];
 	for (uint32_t m = 0; m < COUNT; m++)
-		boxed[m].geom_count = 1;
-	struct scene crowd = {.models = boxed, .model_count = COUNT};
+		boxed[m].geom_count = 1, bodies[m].model = m;
+	struct scene crowd = {.models = boxed, .model_count = COUNT, .bodies = bodies, .joints = joints};
+	for (uint32_t j = 0; j < JOINTS && joined; j++) { /* some twice, some to the world, in either order */
+		joints[j].parent = j == 6 ? SCENE_NONE : j % 2 ? 3 * j : 50 - j;
+		joints[j].child = j == 7 ? SCENE_NONE : j % 2 ? 40 - j : 2 * j;
+		if (j == 5)
+			joints[j] = joints[3];
+		vec_push(&crowd.world_joints, j);
+	}
 	struct touch touch;
 	touch_init(&touch, &crowd);
 	uint64_t seed = 5;
 	uint32_t moves = 0, changes = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
-		boxes[m].box = aabb_around(
-			(struct vec3){uniform(&seed) * 10, uniform(&seed) * 10, 0}, (struct vec3){0.6, 0.6, 0.6});
+		boxes[m].box = aabb_around((struct vec3){uniform(&seed) * 6, uniform(&seed) * 6, uniform(&seed) * 3},
+			(struct vec3){0.6, 0.6, 0.6});
+		speed[m] = (struct vec3){uniform(&seed) - 0.5, uniform(&seed) - 0.5, uniform(&seed) - 0.5};
 		all[m] = m;
 		if (!at_once)
 			touch_add(&touch, m, &boxes[m].box);
@@ -127,7 +210,8 @@ static void check_touching(bool at_once)
 		for (uint32_t m = 0; m < COUNT; m++) {
 			if (uniform(&seed) < (step % 3 ? 0.5 : 0.98)) /* often most stay, sometimes nearly all */
 				continue;
-			struct vec3 by = {(uniform(&seed) - 0.5) * 0.04, (uniform(&seed) - 0.5) * 0.04, 0};
+			struct vec3 by = vec3_scale(speed[m], 0.05 * uniform(&seed));
+			turn_back(&speed[m], &boxes[m].box);
 			boxes[m].box = (struct aabb){vec3_add(boxes[m].box.lo, by), vec3_add(boxes[m].box.hi, by)};
 			if (!touch.models[m].here) {
 				if (step % 7 == 0)
@@ -147,7 +231,7 @@ static void check_touching(bool at_once)
 			for (uint32_t b = a + 1; b < COUNT; b++) {
 				struct aabb padded = aabb_grow(boxes[a].box, TOUCH_PAD);
 				if (!touch.models[a].here || !touch.models[b].here ||
-					!aabb_overlap(&padded, &boxes[b].box))
+					!(aabb_overlap(&padded, &boxes[b].box) || ties(&crowd, a, b)))
 					continue;
 				cr_assert(at < touch.pairs.count && touch.pairs.at[at].a == a &&
 						  touch.pairs.at[at].b == b,
@@ -158,14 +242,21 @@ static void check_touching(bool at_once)
 	}
 	cr_assert(changes > 100 && moves < 4000 * COUNT / 5, "%u changes, %u moves", changes, moves);
 	touch_fini(&touch);
+	vec_free(&crowd.world_joints);
 }
 
 Test(level, touch_agrees_with_exhaustive_search)
 {
-	check_touching(false);
+	check_touching(false, false);
 }
 
 Test(level, what_comes_at_once_touches_as_what_comes_one_by_one)
 {
-	check_touching(true);
+	check_touching(true, false);
+}
+
+Test(level, what_joints_tie_counts_as_touching)
+{
+	check_touching(false, true);
+	check_touching(true, true);
 }

@@ -399,3 +399,20 @@ Test(mesh, outlines_that_are_none)
 		mesh_fini(&mesh);
 	}
 }
+
+/* The box of a grid holds its lowest and its highest point, wherever these are. */
+Test(mesh, box_of_a_grid)
+{
+	for (uint32_t low = 0; low < 12; low++)
+		for (uint32_t high = 0; high < 12; high++) {
+			struct skin_grid grid = {.columns = 4, .rows = 3, .origin = {1, 2, 3}, .dx = 0.5, .dy = 0.25};
+			struct skin skin = {0};
+			grid.z = mem_alloc(12 * sizeof *grid.z);
+			for (uint32_t i = 0; i < 12; i++)
+				grid.z[i] = i == low ? -2 : i == high ? 5 : 1;
+			skin_of_grid(grid, &skin);
+			const struct aabb expected = {{1, 1.5, 1}, {2.5, 2, low == high ? 4 : 8}};
+			cr_assert(!memcmp(&skin.box, &expected, sizeof expected));
+			skin_fini(&skin);
+		}
+}

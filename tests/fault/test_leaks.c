@@ -1,0 +1,692 @@
+/* What is taken is given back: pieces of memory and open files, counted. Each scene is a whole life (a world loaded,
+ * run, changed, saved, resumed, recorded, replayed, simulated by another process's kind of secondary, refused), and
+ * repeated: what the first times keep for good (tables of libraries, threads' stacks) is kept once. So a piece that is
+ * lost in each life shows, whoever lost it. */
+#include "check.h"
+
+#include "base/text.h"
+#include "sdf/sdf.h"
+
+#include <troupe/network.h>
+#include <troupe/record.h>
+#include <troupe/report.h>
+#include <troupe/server.h>
+
+#include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WARM = 2, REPEATS = 4, STEPS = 120 };
+
+/* --- what is counted ---------------------------------------------------------------------------------------------- */
+
+static _Atomic long pieces;
+
+/* Under a sanitizer malloc is its own, and has a search for leaks of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void *piece);
+
+static void *count_in(void *piece)
+{
+	if (piece)
+		atomic_fetch_add_explicit(&pieces, 1, memory_order_relaxed);
+	return piece;
+}
+void *malloc(size_t bytes)
+{
+	return count_in(__libc_malloc(bytes));
+}
+void *calloc(size_t count, size_t bytes)
+{
+	return count_in(__libc_calloc(count, bytes));
+}
+void *realloc(void *old, size_t bytes)
+{
+	void *piece = __libc_realloc(old, bytes);
+	if (!old)
+		return count_in(piece);
+	if (!piece && !bytes) /* freed */
+		atomic_fetch_sub_explicit(&pieces, 1, memory_order_relaxed);
+	return piece;
+}
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	return count_in(__libc_memalign(alignment, bytes));
+}
+void *memalign(size_t alignment, size_t bytes)
+{
+	return count_in(__libc_memalign(alignment, bytes));
+}
+int posix_memalign(void **ret_piece, size_t alignment, size_t bytes)
+{
+	*ret_piece = count_in(__libc_memalign(alignment, bytes));
+	return *ret_piece ? 0 : 12; /* ENOMEM */
+}
+void free(void *piece)
+{
+	if (piece)
+		atomic_fetch_sub_explicit(&pieces, 1, memory_order_relaxed);
+	__libc_free(piece);
+}
+#endif
+
+static int open_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = 0;
+	while (folder && readdir(folder))
+		count++;
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* --- worlds ------------------------------------------------------------------------------------------------------- */
+
+static char *folder, *world_path, *state_path, *record_path, *costs_path;
+
+#define INERTIAL "<inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
+#define SHAPE(shape) "<collision name='c'><geometry>" shape "</geometry></collision>"
+#define BOX "<box><size>0.5 0.5 0.5</size></box>"
+#define PLUGIN(name, more) "<plugin name='gz::sim::systems::" name "' filename='x'>" more "</plugin>"
+#define MODEL(name, x, y, z, shape, more)                                                                              \
+	"<model name='" name "'><pose>" #x " " #y " " #z " 0 0 0</pose><link name='l'>" INERTIAL SHAPE(                \
+		shape) "</link>" more "</model>"
+
+/* Each kind of thing that takes memory of its own: shapes with hulls, surfaces and pieces, joints of each kind, actors,
+ * levels, plug-ins with and without parameters that are ignored, lights, includes. */
+static const char everything
+	[] = "<sdf version='1.12'><world name='w'><physics name='p' "
+	     "type='ode'><real_time_factor>0</real_time_factor></physics>"
+	     "<light name='sun' type='directional'/><model name='floor'><static>true</static><pose>0 0 -0.5 0 0 "
+	     "0</pose><link "
+	     "name='l'>" SHAPE("<box><size>60 60 1</size></box>") "</link></model>" MODEL(
+		     "mover", 0, 0, 0.25, BOX, PLUGIN("VelocityControl", "<topic>/shared</topic>")) MODEL("other", 0, 5,
+		     0.25, BOX, PLUGIN("VelocityControl", "<topic>/shared</topic>") PLUGIN("Unknown", "<a/>"))
+		     MODEL("load", 1.2, 0, 0.25, BOX, "") MODEL("far", 9, 0.8, 0.25, BOX, "") MODEL("ball", 3, 3, 0.3,
+			     "<sphere><radius>0.3</radius></sphere>",
+			     "") MODEL("cone", 5, 5, 0.5, "<cone><radius>0.3</radius><length>1</length></cone>", "")
+			     MODEL("egg", 5, 8, 0.5, "<ellipsoid><radii>0.3 0.4 0.5</radii></ellipsoid>", "") MODEL(
+				     "prism", -5, 5, 0.1,
+				     "<polyline><height>0.4</height><point>0 0</point><point>1 0</point><point>1 "
+				     "1</point>"
+				     "<point>0.5 0.2</point><point>0 1</point></polyline>",
+				     "") "<model name='wall'><static>true</static><link name='l'>" SHAPE("<polyline>"
+													 "<height>1<"
+													 "/height><"
+													 "point>20 "
+													 "20</"
+													 "point><"
+													 "point>"
+													 "21 "
+													 "20</"
+													 "point><"
+													 "point>21 "
+													 "21</"
+													 "point></"
+													 "polyline>") "</link></model>" MODEL("block",
+				     -5, 9, 0.5, "<mesh><uri>models/shapes/block.obj</uri></mesh>",
+				     "") "<include><uri>models/cart</uri><name>cart</name><pose>-8 0 0 0 0 "
+					 "0</pose></include>"
+					 "<model name='chain'><pose>-10 -10 0.3 0 0 0</pose><link name='a'>" INERTIAL
+						 SHAPE(BOX) "</link><link name='b'><pose>1 0 0 0 0 "
+							    "0</pose>" INERTIAL
+							    "</link><link name='c'><pose>2 0 0 0 0 0</pose>" INERTIAL
+							    "</link><link name='d'><pose>3 0 0 0 0 0</pose>" INERTIAL
+							    "</link><joint name='j' "
+							    "type='revolute'><parent>a</parent><child>b</"
+							    "child><axis><xyz>0 0 1</xyz></axis></joint>"
+							    "<joint name='k' "
+							    "type='screw'><parent>b</parent><child>c</"
+							    "child><screw_thread_pitch>0.1</"
+							    "screw_thread_pitch><axis><xyz>1 0 0"
+							    "</xyz></axis></joint><joint name='m' "
+							    "type='revolute'><parent>c</parent><child>d</"
+							    "child><axis><xyz>0 0 1</xyz><mimic "
+							    "joint='j'><multiplier>2</multiplier></mimic></axis></"
+							    "joint>" PLUGIN("JointPositionController",
+								    "<joint_name>j</joint_name>") "</model>"
+												  "<actor "
+												  "name='walker'><"
+												  "pose>0 14 0.5 0 "
+												  "0 0</pose><link "
+												  "name='l'>" SHAPE(
+													  BOX) "</"
+													       "link"
+													       "><"
+													       "scri"
+													       "pt><"
+													       "loop"
+													       ">tru"
+													       "e</"
+													       "loop"
+													       "><"
+													       "traj"
+													       "ecto"
+													       "ry "
+													       "id='"
+													       "0' "
+													       "type"
+													       "='w'"
+													       "><"
+													       "wayp"
+													       "oint"
+													       "><"
+													       "time"
+													       ">0</"
+													       "time"
+													       "><"
+													       "pose"
+													       ">-2 "
+													       "0 0 "
+													       "0 0 "
+													       "0</"
+													       "pose"
+													       "></"
+													       "wayp"
+													       "oint"
+													       "><"
+													       "wayp"
+													       "oint"
+													       "><"
+													       "time"
+													       ">1</"
+													       "time"
+													       "><"
+													       "pose"
+													       ">2 "
+													       "0 0 "
+													       "0 0 "
+													       "0"
+													       "</"
+													       "pose"
+													       "></"
+													       "wayp"
+													       "oint"
+													       "></"
+													       "traj"
+													       "ecto"
+													       "ry><"
+													       "/scr"
+													       "ipt>"
+													       "</"
+													       "acto"
+													       "r>"
+													       "<joi"
+													       "nt "
+													       "name"
+													       "='"
+													       "tie'"
+													       " typ"
+													       "e='"
+													       "revo"
+													       "lute"
+													       "'><"
+													       "pose"
+													       " rel"
+													       "ativ"
+													       "e_"
+													       "to='"
+													       "ball"
+													       "'/"
+													       "><"
+													       "pare"
+													       "nt>"
+													       "ball"
+													       "</"
+													       "pare"
+													       "nt><"
+													       "chil"
+													       "d>"
+													       "load"
+													       "</"
+													       "chil"
+													       "d><"
+													       "axis"
+													       "><"
+													       "xyz>"
+													       "0 0 "
+													       "1</"
+													       "xyz>"
+													       "</"
+													       "axis"
+													       "></"
+													       "join"
+													       "t><"
+													       "plug"
+													       "in "
+													       "name"
+													       "='"
+													       "gz::"
+													       "sim'"
+													       " fil"
+													       "enam"
+													       "e='"
+													       "x'><"
+													       "perf"
+													       "orme"
+													       "r "
+													       "name"
+													       "='p'"
+													       "><"
+													       "ref>"
+													       "move"
+													       "r</"
+													       "ref>"
+													       "<geo"
+													       "metr"
+													       "y><"
+													       "box>"
+													       "<siz"
+													       "e>1 "
+													       "1 "
+													       "1</"
+													       "size"
+													       ">"
+													       "</"
+													       "box>"
+													       "</"
+													       "geom"
+													       "etry"
+													       "></"
+													       "perf"
+													       "orme"
+													       "r><"
+													       "leve"
+													       "l "
+													       "name"
+													       "='"
+													       "home"
+													       "'><"
+													       "geom"
+													       "etry"
+													       "><"
+													       "box>"
+													       "<siz"
+													       "e>4 "
+													       "4 "
+													       "9</"
+													       "size"
+													       "></"
+													       "box>"
+													       "</"
+													       "geom"
+													       "etry"
+													       "><"
+													       "ref>"
+													       "load"
+													       "</"
+													       "ref>"
+													       "</"
+													       "leve"
+													       "l>"
+													       "<lev"
+													       "el "
+													       "name"
+													       "='"
+													       "away"
+													       "'><"
+													       "pose"
+													       ">9 "
+													       "0 0 "
+													       "0 0 "
+													       "0</"
+													       "pose"
+													       "><"
+													       "geom"
+													       "etry"
+													       "><"
+													       "box>"
+													       "<siz"
+													       "e>2 "
+													       "4 "
+													       "9</"
+													       "size"
+													       "></"
+													       "box>"
+													       "</"
+													       "geom"
+													       "etry"
+													       "><"
+													       "ref>"
+													       "far<"
+													       "/ref"
+													       "></"
+													       "leve"
+													       "l>"
+													       "</"
+													       "plug"
+													       "in><"
+													       "/wor"
+													       "ld><"
+													       "/sdf"
+													       ">";
+
+#define CREATED(shape) "<sdf version='1.9'>" MODEL("m", 0, 0, 0, shape, PLUGIN("VelocityControl", "")) "</sdf>"
+static const struct {
+	uint64_t step;
+	const char *topic, *text;
+} commands[] = {
+	{2, "/shared", "linear: {x: 3}"},
+	{3, "/model/chain/joint/j/0/cmd_pos", "data: 1"},
+	{4, "/model/cart/cmd_vel", "linear: {x: 1}"},
+	{10, "/world/w/create", "name: 'new' pose {position {x: -3 z: 2}} sdf: \"" CREATED(BOX) "\""},
+	{11, "/world/w/create", "name: 'new' sdf: \"" CREATED(BOX) "\""},
+	{12, "/world/w/create", "name: 'bad' sdf: \"<sdf version='1.9'><model name='m'><link/></model></sdf>\""},
+	{12, "/world/w/create", "name: 'bad' sdf_filename: \"there/is/none.sdf\""},
+	{13, "/world/w/create",
+		"name: 'solid' pose {position {x: -3 y: 3 z: 2}} sdf: \"" CREATED(
+			"<mesh><uri>models/shapes/block.obj</uri></mesh>") "\""},
+	{14, "/world/w/create_multiple",
+		"data {name: 'a' pose {position {x: 4 z: 3}} sdf: \"" CREATED(BOX) "\"} data {name: 'a'}"},
+	{15, "/world/w/create", "name: 'file' pose {position {x: 14 z: 1}} sdf_filename: \"models/cart\""},
+	{20, "/model/new/cmd_vel", "linear: {x: 1}"},
+	{30, "/world/w/set_pose_vector",
+		"pose {name: 'mover' position {x: 9 z: 0.3}} pose {name: 'far' position {x: 9 y: 1 z: 0.3}}"},
+	{31, "/world/w/set_pose_vector", "pose {name: 'mover' position {x: 9 z: 0.3}} pose {name: 'nobody'}"},
+	{40, "/world/w/remove", "name: 'new'"},
+	{41, "/world/w/remove", "name: 'other'"},
+	{42, "/shared", "linear: {x: 1}"},
+	{43, "/world/w/remove", "name: 'solid'"},
+	{50, "/world/w/level/set_performer", "data: 'load' size {x: 1}"},
+	{55, "/world/w/set_physics", "max_step_size: 0.002 gravity {z: -5}"},
+	{60, "/world/w/remove", "name: 'sun' type: LIGHT"},
+	{70, "/world/w/reset_model", "name: 'mover'"},
+	{80, "/world/w/control", "reset {all: true}"},
+	{85, "/world/w/create", "name: 'late' pose {position {x: -3 z: 2}} sdf: \"" CREATED(BOX) "\""},
+	{500, "/world/w/create", "name: 'never' sdf: \"" CREATED(BOX) "\""}, /* still waits at the end */
+	{500, "/model/late/cmd_vel", "linear: {x: 1}"},
+};
+
+static void or_die(troupe_status status, const struct troupe_error *error)
+{
+	if (!status)
+		return;
+	printf("FAILED: %s\n0 passed, 1 failed\n", error->text);
+	exit(1);
+}
+
+static void ignore_event(void *ctx, const struct troupe_event *event)
+{
+	(void)ctx, (void)event;
+}
+
+static void ignore_text(void *ctx, const char *text)
+{
+	(void)ctx, (void)text;
+}
+
+static void ignore_reply(void *ctx, const struct troupe_reply *reply)
+{
+	(void)ctx, (void)reply;
+}
+
+static void ignore_snapshot(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	(void)ctx, (void)snapshot;
+}
+
+static struct troupe_server_def definition(int secondaries)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.world_path = world_path;
+	def.world_text = everything;
+	def.secondaries = secondaries;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.on_event = ignore_event;
+	def.on_warning = ignore_text;
+	def.on_note = ignore_text;
+	def.on_reply = ignore_reply;
+	return def;
+}
+
+static void give_all(struct troupe_server *server)
+{
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		(void)troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, NULL);
+	/* refused at once */
+	check(troupe_server_command(server, 0, "/shared", "linear {", NULL) != TROUPE_OK, "a bad message is refused");
+	check(troupe_server_command(server, 0, "/world/w/create_multiple", "data {sdf: 'x'} data {", NULL) != TROUPE_OK,
+		"... and a bad list");
+}
+
+static void run(struct troupe_server *server, uint64_t steps)
+{
+	struct troupe_limits limits = {.iterations = steps};
+	struct troupe_error error;
+	or_die(troupe_server_run(server, &limits, &error), &error);
+	troupe_server_snapshot(server, ignore_snapshot, NULL);
+	struct troupe_report *report = troupe_server_report(server);
+	free(troupe_report_json(report));
+	troupe_report_free(report);
+}
+
+/* --- lives -------------------------------------------------------------------------------------------------------- */
+
+static void live(struct troupe_server_def def)
+{
+	struct troupe_server *server;
+	struct troupe_error error;
+	or_die(troupe_server_create(&def, &server, &error), &error);
+	give_all(server);
+	run(server, 25);
+	or_die(troupe_server_save(server, state_path, &error), &error);
+	run(server, STEPS);
+	if (def.record_path)
+		or_die(troupe_server_end_recording(server, &error), &error);
+	troupe_server_destroy(server);
+}
+
+static void alone(void)
+{
+	live(definition(0));
+}
+
+static void together(void)
+{
+	struct troupe_server_def def = definition(3);
+	def.chaos = true;
+	def.chaos_moves = 2;
+	def.distribution = "balanced";
+	live(def);
+}
+
+static void resumed(void)
+{
+	struct troupe_server_def def = definition(2);
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = def.world_text = NULL;
+	def.resume_path = state_path;
+	or_die(troupe_server_create(&def, &server, &error), &error);
+	run(server, STEPS);
+	troupe_server_destroy(server);
+}
+
+static void recorded(void)
+{
+	struct troupe_server_def def = definition(1);
+	struct troupe_replay replay;
+	struct troupe_error error;
+	def.record_path = record_path;
+	def.record_every = 20;
+	def.costs_path = costs_path;
+	def.costs_every = 20;
+	live(def);
+	struct troupe_server_def again = troupe_server_def_default();
+	again.resume_path = record_path;
+	again.secondaries = 2;
+	or_die(troupe_replay_run(&again, 0, &replay, &error), &error);
+	check(replay.end == TROUPE_REPLAY_WHOLE, "it is replayed");
+	or_die(troupe_replay_run(&again, 50, &replay, &error), &error);
+}
+
+static void *be_secondary(void *secondary)
+{
+	struct troupe_error error = {0};
+	troupe_status status = troupe_secondary_run(secondary, &error);
+	check(!status, "a secondary: %s", error.text);
+	return NULL;
+}
+
+/* As over a network, with both ends here. */
+static void over_sockets(void)
+{
+	enum { SECONDARIES = 2 };
+	int ends[SECONDARIES][2], ours[SECONDARIES];
+	struct troupe_secondary *secondaries[SECONDARIES];
+	pthread_t threads[SECONDARIES];
+	struct troupe_error error;
+	for (int i = 0; i < SECONDARIES; i++) {
+		or_die(troupe_network_pair(ends[i], &error), &error);
+		ours[i] = ends[i][0];
+		const struct troupe_network network = {.sockets = &ends[i][1], .stale_ms = 60000};
+		const struct troupe_secondary_def def = {.network = &network, .on_note = ignore_text};
+		or_die(troupe_secondary_create(&def, &secondaries[i], &error), &error);
+		if (pthread_create(&threads[i], NULL, be_secondary, secondaries[i]))
+			abort();
+	}
+	const struct troupe_network network = {.secondaries = SECONDARIES, .sockets = ours, .stale_ms = 60000};
+	struct troupe_server_def def = definition(SECONDARIES);
+	def.network = &network;
+	def.chaos = true;
+	live(def);
+	for (int i = 0; i < SECONDARIES; i++) {
+		pthread_join(threads[i], NULL);
+		troupe_secondary_destroy(secondaries[i]);
+	}
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+static const char *const bad_worlds[] = {
+	"",
+	"<sdf version='1.9'><world name='w'><model></world></sdf>",
+	"<sdf version='1.9'/>",
+	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/><link name='l'/></model></world></sdf>",
+	"<sdf version='1.9'><world name='w'><include><uri>there/is/none</uri></include></world></sdf>",
+	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/><joint name='j' "
+	"type='revolute'><parent>l</parent>"
+	"<child>x</child></joint></model></world></sdf>",
+	"<sdf version='1.9'><world "
+	"name='w'><include><uri>models/cart</uri><name>a</name></include><include><uri>models/cart</uri>"
+	"<name>a</name></include></world></sdf>",
+	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/>" PLUGIN(
+		"DiffDrive", "<left_joint>x</left_joint>") "</model></world></sdf>",
+	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/>" PLUGIN(
+		"VelocityControl", "<topic>/t</topic>") "</model>" MODEL("n", 0, 0, 0, BOX,
+		PLUGIN("VelocityControl", "<initial_linear>x</initial_linear>")) "</world></sdf>",
+	"<sdf version='1.9'><world name='w'><actor name='a'><script><trajectory "
+	"id='0'/></script></actor></world></sdf>",
+	"<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'><level "
+	"name='l'><ref>x</ref></level></plugin></world>"
+	"</sdf>",
+	"<sdf version='1.9'><world name='w'/><world name='w'/></sdf>",
+};
+
+static void refused(void)
+{
+	for (size_t i = 0; i < sizeof bad_worlds / sizeof *bad_worlds; i++) {
+		struct troupe_server_def def = definition(2);
+		struct troupe_server *server;
+		def.world_text = bad_worlds[i];
+		if (!troupe_server_create(&def, &server, NULL))
+			troupe_server_destroy(server);
+	}
+	struct troupe_server_def def = definition(0);
+	struct troupe_server *server;
+	const char *const pins[] = {"nobody=1", NULL};
+	def.pins = pins;
+	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "a pin of nobody is refused");
+	def.pins = NULL;
+	def.record_path = "/there/is/no/folder";
+	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "a recording that cannot be written is refused");
+	def.record_path = NULL;
+	def.costs_path = "/there/is/no/folder";
+	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "... and a table of costs");
+}
+
+/* A state with one word changed, under a checksum that fits. */
+static void damaged(void)
+{
+	size_t bytes;
+	char *state = NULL;
+	struct troupe_error error;
+	char *path = mem_printf("%s/damaged", folder);
+	or_die(text_read_file(state_path, 1 << 30, &state, &bytes, &error), &error);
+	for (size_t at = 48; at + 8 < bytes; at += bytes / 13) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct troupe_server *server;
+		FILE *file = fopen(path, "w");
+		state[at] ^= 0x55;
+		if (!file || fwrite(state, 1, bytes - at / 2, file) != bytes - at / 2 || fclose(file))
+			abort();
+		state[at] ^= 0x55;
+		def.resume_path = path;
+		if (!troupe_server_create(&def, &server, NULL))
+			troupe_server_destroy(server);
+	}
+	unlink(path);
+	free(path);
+	free(state);
+}
+
+/* What `troupe check` and `troupe print` do. */
+static void printed(void)
+{
+	struct files files = {0};
+	struct sdf_options options = {.use_environment = true, .files = &files};
+	struct troupe_error error;
+	struct sdf *sdf = NULL;
+	struct text out = {0};
+	or_die(sdf_load_text(everything, sizeof everything - 1, world_path, &options, &sdf, &error), &error);
+	sdf_print(sdf, &out);
+	sdf_print_flat(sdf, &out);
+	sdf_free(sdf);
+	files_fini(&files);
+	text_fini(&out);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *what;
+		void (*live)(void);
+	} lives[] = {{"alone", alone}, {"together", together}, {"resumed", resumed}, {"recorded", recorded},
+		{"over sockets", over_sockets}, {"refused", refused}, {"damaged", damaged}, {"printed", printed}};
+	const char *source = getenv("SOURCE_DIR"), *temporary = getenv("TMPDIR");
+	folder = mem_printf("%s/troupe_leaks.XXXXXX", temporary ? temporary : "/tmp");
+	world_path = mem_printf("%s/worlds/leaks.sdf", source ? source : ".");
+	if (!mkdtemp(folder))
+		return 1;
+	state_path = mem_printf("%s/state", folder);
+	record_path = mem_printf("%s/recording", folder);
+	costs_path = mem_printf("%s/costs", folder);
+	for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+		for (int k = 0; k < WARM; k++)
+			lives[i].live();
+		long pieces_before = atomic_load(&pieces);
+		int files_before = open_files();
+		for (int k = 0; k < REPEATS; k++)
+			lives[i].live();
+		long lost = atomic_load(&pieces) - pieces_before;
+		/* a thread's stack that is used again or not may keep a piece or two */
+		check(lost < REPEATS, "%s: %ld pieces of memory are lost in %d lives", lives[i].what, lost, REPEATS);
+		check(open_files() == files_before, "%s: %d files are left open", lives[i].what,
+			open_files() - files_before);
+	}
+	const char *const made[] = {state_path, record_path, costs_path};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		unlink(made[i]);
+	rmdir(folder);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}

@@ -1,0 +1,160 @@
+/* Inertia from shapes (auto="true"): random shapes at random poses, against the same mass in points. Eight equal points
+ * at the corners of a box have the moments of any body with three planes of symmetry, if the box is of the right size;
+ * and points are easily added up. */
+#include "config.h"
+#include "sdf/sdf.h"
+
+#include "base/hash.h"
+#include "geom/geom.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+TestSuite(inertia, .timeout = 30);
+
+static uint64_t dice = 3;
+
+static double between(double low, double high)
+{
+	dice = hash_mix(dice, 41);
+	return low + (high - low) * ((double)(dice >> 11) / 9007199254740992.0);
+}
+
+/* Sums over points. */
+struct sums {
+	double mass, first[3], second[3][3];
+};
+
+static void add_point(struct sums *sums, double mass, struct vec3 p)
+{
+	const double at[3] = {p.x, p.y, p.z};
+	sums->mass += mass;
+	for (int i = 0; i < 3; i++) {
+		sums->first[i] += mass * at[i];
+		for (int k = 0; k < 3; k++)
+			sums->second[i][k] += mass * at[i] * at[k];
+	}
+}
+
+/* second: of the shape about its centre, over its mass. */
+static void add_body(struct sums *sums, struct pose pose, double mass, struct vec3 second, struct vec3 centre)
+{
+	struct vec3 half = {sqrt(second.x), sqrt(second.y), sqrt(second.z)};
+	for (int i = 0; i < 8; i++) {
+		struct vec3 corner = {i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z};
+		add_point(sums, mass / 8, pose_point(pose, vec3_add(corner, centre)));
+	}
+}
+
+static struct vec3 round_second(double r, double along)
+{
+	return (struct vec3){r * r / 4, r * r / 4, along};
+}
+
+static void add_shape(struct text *out, struct sums *sums, double density, struct pose pose)
+{
+	struct vec3 s = {between(0.1, 1), between(0.1, 1), between(0.1, 1)}, none = {0, 0, 0};
+	double r = s.x, l = s.z;
+	switch ((int)between(0, 7)) {
+	case 0:
+		text_add(out, "<box><size>%.17g %.17g %.17g</size></box>", s.x, s.y, s.z);
+		add_body(sums, pose, density * s.x * s.y * s.z,
+			(struct vec3){s.x * s.x / 12, s.y * s.y / 12, s.z * s.z / 12}, none);
+		break;
+	case 1:
+		text_add(out, "<sphere><radius>%.17g</radius></sphere>", r);
+		add_body(sums, pose, density * 4 / 3 * M_PI * r * r * r, (struct vec3){r * r / 5, r * r / 5, r * r / 5},
+			none);
+		break;
+	case 2:
+		text_add(out, "<ellipsoid><radii>%.17g %.17g %.17g</radii></ellipsoid>", s.x, s.y, s.z);
+		add_body(sums, pose, density * 4 / 3 * M_PI * s.x * s.y * s.z,
+			(struct vec3){s.x * s.x / 5, s.y * s.y / 5, s.z * s.z / 5}, none);
+		break;
+	case 3:
+		text_add(out, "<cylinder><radius>%.17g</radius><length>%.17g</length></cylinder>", r, l);
+		add_body(sums, pose, density * M_PI * r * r * l, round_second(r, l * l / 12), none);
+		break;
+	case 4:
+		text_add(out, "<cone><radius>%.17g</radius><length>%.17g</length></cone>", r, l);
+		add_body(sums, pose, density * M_PI * r * r * l / 3,
+			(struct vec3){3 * r * r / 20, 3 * r * r / 20, 3 * l * l / 80}, (struct vec3){0, 0, -l / 4});
+		break;
+	case 5: /* a cylinder, and two half-balls: each about its own centre, 3/8 r from its flat side */
+		text_add(out, "<capsule><radius>%.17g</radius><length>%.17g</length></capsule>", r, l);
+		add_body(sums, pose, density * M_PI * r * r * l, round_second(r, l * l / 12), none);
+		for (int side = -1; side <= 1; side += 2)
+			add_body(sums, pose, density * 2 / 3 * M_PI * r * r * r,
+				(struct vec3){r * r / 5, r * r / 5, r * r / 5 - 9 * r * r / 64},
+				(struct vec3){0, 0, side * (l / 2 + 3 * r / 8)});
+		break;
+	default: /* a cube; mirrored, its triangles face inwards */
+		text_add(out, "<mesh><scale>%.17g %.17g %.17g</scale><uri>models/shapes/block.obj</uri></mesh>",
+			between(0, 1) < 0.5 ? s.x : -s.x, s.y, s.z);
+		add_body(sums, pose, density * s.x * s.y * s.z,
+			(struct vec3){s.x * s.x / 12, s.y * s.y / 12, s.z * s.z / 12}, none);
+	}
+}
+
+static void expect_near(const char *what, double found, double expected, double scale)
+{
+	cr_expect(fabs(found - expected) <= 1e-6 * scale, "%s: %.12g, expected %.12g", what, found, expected);
+}
+
+static void check_inertial(const struct sdf_inertial *in, const struct sums *sums)
+{
+	double c[3], s[3][3], scale = 0;
+	for (int i = 0; i < 3; i++)
+		c[i] = sums->first[i] / sums->mass;
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			s[i][k] = sums->second[i][k] - sums->mass * c[i] * c[k];
+	scale = s[0][0] + s[1][1] + s[2][2];
+	expect_near("mass", in->mass, sums->mass, sums->mass);
+	expect_near("centre x", in->in_link.p.x, c[0], 1);
+	expect_near("centre y", in->in_link.p.y, c[1], 1);
+	expect_near("centre z", in->in_link.p.z, c[2], 1);
+	expect_near("ixx", in->ixx, s[1][1] + s[2][2], scale);
+	expect_near("iyy", in->iyy, s[0][0] + s[2][2], scale);
+	expect_near("izz", in->izz, s[0][0] + s[1][1], scale);
+	expect_near("ixy", in->ixy, -s[0][1], scale);
+	expect_near("ixz", in->ixz, -s[0][2], scale);
+	expect_near("iyz", in->iyz, -s[1][2], scale);
+}
+
+#ifdef HAVE_MESHES
+Test(inertia, of_random_shapes)
+{
+	for (int round = 0; round < 60; round++) {
+		struct text out = {0};
+		struct sums sums = {0};
+		struct sdf *sdf = NULL;
+		struct troupe_error error = {0};
+		const struct sdf_options options = {0};
+		int count = 1 + (int)between(0, 4);
+		text_add(&out,
+			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial auto='true'>"
+			"<density>700</density></inertial>");
+		for (int i = 0; i < count; i++) {
+			double at[6], density = i % 2 ? 700 : between(100, 2000);
+			for (int k = 0; k < 6; k++)
+				at[k] = between(-1.5, 1.5);
+			struct pose pose = {{at[0], at[1], at[2]}, quat_from_rpy(at[3], at[4], at[5])};
+			text_add(&out, "<collision name='c%d'><pose>%.17g %.17g %.17g %.17g %.17g %.17g</pose>", i,
+				at[0], at[1], at[2], at[3], at[4], at[5]);
+			if (i % 2 == 0)
+				text_add(&out, "<density>%.17g</density>", density);
+			text_add(&out, "<geometry>");
+			add_shape(&out, &sums, density, pose);
+			text_add(&out, "</geometry></collision>");
+		}
+		text_add(&out, "</link></model></world></sdf>");
+		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
+			TROUPE_OK, "%s", error.text);
+		check_inertial(&sdf->worlds.at[0].links.at[0].inertial, &sums);
+		sdf_free(sdf);
+		text_fini(&out);
+	}
+}
+#endif

@@ -1,0 +1,106 @@
+/* The boxes of shapes: against points of their surfaces, in any pose. What is outside its box is not collided with. */
+#include "base/hash.h"
+#include "mesh/hull.h"
+#include "scene/scene.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+TestSuite(scene, .timeout = 20);
+
+static uint64_t dice = 1;
+
+static double between(double low, double high)
+{
+	dice = hash_mix(dice, 77);
+	return low + (high - low) * ((double)(dice >> 11) / 9007199254740992.0);
+}
+
+static struct pose any_pose(void)
+{
+	struct quat q = {between(-1, 1), between(-1, 1), between(-1, 1), between(-1, 1)};
+	return (struct pose){{between(-9, 9), between(-9, 9), between(-9, 9)}, quat_unit(q)};
+}
+
+/* A point of the surface, or within it, for two numbers from 0 to 1 that go over all of it. */
+static struct vec3 point_of(const struct scene_geom *geom, double u, double v)
+{
+	struct vec3 s = geom->size;
+	double turn = 2 * M_PI * u, tilt = M_PI * v, r = s.x;
+	struct vec3 ball = {cos(turn) * sin(tilt), sin(turn) * sin(tilt), cos(tilt)};
+	switch (geom->kind) {
+	case SCENE_BOX: /* corners alone reach out */
+		return (struct vec3){
+			u < 0.5 ? -s.x : s.x, v < 0.5 ? -s.y : s.y, (int)(u * 4) % 2 == (int)(v * 4) % 2 ? -s.z : s.z};
+	case SCENE_SPHERE:
+		return vec3_scale(ball, r);
+	case SCENE_ELLIPSOID:
+		return (struct vec3){ball.x * s.x, ball.y * s.y, ball.z * s.z};
+	case SCENE_CYLINDER:
+		return (struct vec3){r * cos(turn), r * sin(turn), v < 0.5 ? -s.z : s.z};
+	case SCENE_CAPSULE:
+		return (struct vec3){r * ball.x, r * ball.y, r * ball.z + (v < 0.5 ? s.z : -s.z)};
+	case SCENE_CONE:
+		return v < 0.5 ? (struct vec3){r * cos(turn), r * sin(turn), -s.z} : (struct vec3){0, 0, s.z};
+	default:
+		return geom->hull->points.at[(uint32_t)(u * 0.999 * geom->hull->points.count)];
+	}
+}
+
+static void check_box(const struct scene_geom *geom, struct pose pose, struct aabb box)
+{
+	enum { TURNS = 200, TILTS = 100 };
+	struct aabb found = AABB_NONE;
+	for (int i = 0; i < TURNS; i++)
+		for (int k = 0; k <= TILTS; k++) {
+			struct vec3 p = pose_point(pose, point_of(geom, (double)i / TURNS, (double)k / TILTS));
+			found = aabb_join(found, (struct aabb){p, p});
+		}
+	const double low[] = {found.lo.x - box.lo.x, found.lo.y - box.lo.y, found.lo.z - box.lo.z};
+	const double high[] = {box.hi.x - found.hi.x, box.hi.y - found.hi.y, box.hi.z - found.hi.z};
+	for (int axis = 0; axis < 3; axis++) {
+		cr_assert(low[axis] > -1e-9 && high[axis] > -1e-9, "kind %d is outside its box along %d by %g",
+			(int)geom->kind, axis, -fmin(low[axis], high[axis]));
+		cr_assert(low[axis] < 3e-3 && high[axis] < 3e-3, "the box of kind %d is larger than it along %d by %g",
+			(int)geom->kind, axis, fmax(low[axis], high[axis]));
+	}
+}
+
+Test(scene, boxes_are_exact)
+{
+	static const enum scene_shape_kind kinds[] = {
+		SCENE_BOX, SCENE_SPHERE, SCENE_ELLIPSOID, SCENE_CYLINDER, SCENE_CAPSULE, SCENE_CONE, SCENE_CONVEX};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		for (int round = 0; round < 12; round++) {
+			struct hull hull = {0};
+			struct scene_geom geom = {.kind = kinds[i], .hull = &hull};
+			geom.size = (struct vec3){between(0.2, 1), between(0.2, 1), between(0.2, 1)};
+			for (int k = 0; k < 9; k++)
+				vec_push(&hull.points, ((struct vec3){between(-1, 1), between(-1, 1), between(-1, 1)}));
+			/* upright, too: there the formulas divide by what is zero, or nearly */
+			struct pose pose = round ? any_pose() : POSE_IDENTITY, inside = any_pose();
+			check_box(&geom, pose, scene_shape_box(&geom, pose));
+			geom.in_body = inside;
+			check_box(&geom, pose_mul(pose, inside), scene_geom_box(&geom, pose));
+			vec_free(&hull.points);
+		}
+}
+
+/* A plane is the half space under it: bounded where it lies along an axis, on its side, and nowhere else. */
+Test(scene, boxes_of_planes)
+{
+	const struct vec3 at = {1, 2, 3};
+	const struct vec3 normals[] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1},
+		{0.6, 0.8, 0}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0.5, 0.5, 0.7071}};
+	for (size_t i = 0; i < ARRAY_LEN(normals); i++) {
+		struct scene_geom geom = {.kind = SCENE_PLANE, .size = normals[i]};
+		struct aabb expected = AABB_ALL, box = scene_shape_box(&geom, (struct pose){at, QUAT_IDENTITY});
+		double *const bounds[] = {
+			&expected.hi.x, &expected.lo.x, &expected.hi.y, &expected.lo.y, &expected.hi.z, &expected.lo.z};
+		const double values[] = {at.x, at.x, at.y, at.y, at.z, at.z};
+		if (i < ARRAY_LEN(bounds))
+			*bounds[i] = values[i];
+		cr_expect(!memcmp(&box, &expected, sizeof box), "normal %g %g %g", normals[i].x, normals[i].y,
+			normals[i].z);
+	}
+}
