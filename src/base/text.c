@@ -168,6 +168,39 @@ int text_doubles(const char *text, double *ret_values, int max)
 	return count;
 }
 
+static const char *after_character(const char *at)
+{
+	for (at++; ((unsigned char)*at & 0xc0) == 0x80; at++)
+		;
+	return at;
+}
+
+/* Only the last * is ever tried again: what an earlier one took is a match that a later one can do with. */
+bool text_glob(const char *glob, const char *text)
+{
+	const char *star = NULL, *from = NULL;
+	while (*text) {
+		if (*glob == '*') {
+			star = ++glob;
+			from = text;
+		} else if (*glob == '?') {
+			glob++;
+			text = after_character(text);
+		} else if (*glob == *text) {
+			glob++;
+			text++;
+		} else if (star) {
+			glob = star;
+			text = from = after_character(from);
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return !*glob;
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 enum { READ_BYTES = 1 << 16 };

@@ -27,6 +27,10 @@ bool text_bool(const char *text, bool *ret_value); /* true false 1 0, any case *
 /* Up to max numbers separated by blanks; the count, or -1 when a word is not a number or there are more than max. */
 int text_doubles(const char *text, double *ret_values, int max);
 
+/* Whether the whole text is of this form: * stands for any text, ? for one character (of UTF-8). Takes at most as many
+ * steps as the product of the two lengths. */
+bool text_glob(const char *glob, const char *text);
+
 /* The whole file, terminated. *ret_bytes does not count the terminator. Free with free().
  *
  * A pipe or a device is read to its end. Blocks as long as it gives nothing. One that goes on with nothing but zero

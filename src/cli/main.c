@@ -21,6 +21,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"run", cli_run, "run a world"},
 	{"replay", cli_replay, "run a recording again and compare"},
+	{"plot", cli_plot, "draw a log of a run as a chart"},
 	{"check", cli_check, "say what is wrong with a world, and what is in it"},
 	{"print", cli_print, "print a world with poses resolved and includes expanded"},
 	{"keygen", cli_keygen, "make a key for networked mode"},

@@ -1,0 +1,268 @@
+/* A log may be larger than memory and may come through a pipe, so it is read in parts, and only one row is kept. A row is
+ * first found as a whole, with its limit of bytes, and then taken apart in place: so a quote that is never closed costs
+ * a row of memory and not a file of it. */
+#include "cli/csv.h"
+
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 1 << 16 };
+
+static troupe_status damaged(const struct csv *csv, struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": %s", csv->path, csv->line, what);
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+/* More bytes behind those in the buffer. */
+static troupe_status read_more(struct csv *csv, struct troupe_error *error)
+{
+	if (csv->from) {
+		memmove(csv->buffer, csv->buffer + csv->from, csv->count - csv->from);
+		csv->count -= csv->from;
+		csv->from = 0;
+	}
+	if (csv->room - csv->count < READ_BYTES) {
+		csv->room = csv->count + 2 * (size_t)READ_BYTES;
+		csv->buffer = mem_realloc(csv->buffer, csv->room);
+	}
+	ssize_t got = csv->file ? AGAIN(read(csv->file - 1, csv->buffer + csv->count, READ_BYTES)) : 0;
+	if (got < 0)
+		return fail(error, TROUPE_EIO, "%s: cannot read: %s", csv->path, strerror(errno));
+	csv->ended = !got;
+	csv->count += (size_t)got;
+	return TROUPE_OK;
+}
+
+/* Where the row ends, without its line end, and the line ends in it. *state is kept between calls for the same row. */
+struct scan {
+	size_t at; /* from the row's beginning */
+	bool quoted;
+	uint64_t lines;
+};
+
+static bool find_end(const struct csv *csv, struct scan *scan)
+{
+	const char *row = csv->buffer + csv->from;
+	size_t count = csv->count - csv->from;
+	for (; scan->at < count; scan->at++) {
+		if (row[scan->at] == '"')
+			scan->quoted = !scan->quoted;
+		if (row[scan->at] != '\n')
+			continue;
+		if (!scan->quoted)
+			return true;
+		scan->lines++;
+	}
+	return false;
+}
+
+/* *ret_count: bytes of the row, which begins at csv->from; *ret_whole: it has a line end. */
+static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whole, struct troupe_error *error)
+{
+	*scan = (struct scan){0};
+	csv->line = csv->lines + 1;
+	for (;;) {
+		*ret_whole = find_end(csv, scan);
+		if (scan->at > CSV_ROW_BYTES_MAX)
+			return damaged(csv, error, scan->quoted ? "a quote that is not closed within 1 MiB"
+								: "a line of more than 1 MiB");
+		if (*ret_whole || csv->ended)
+			return TROUPE_OK;
+		troupe_status status = read_more(csv, error);
+		if (status)
+			return status;
+	}
+}
+
+/* --- cells -------------------------------------------------------------------------------------------------------- */
+
+/* Takes one cell out of quotes. *at is moved to its comma, or to the end. */
+static troupe_status unquote(const struct csv *csv, char **at, struct troupe_error *error)
+{
+	char *from = *at + 1, *to = *at;
+	for (;; from++) {
+		if (!*from)
+			return damaged(csv, error, "a quote that is not closed");
+		if (*from == '"' && *++from != '"')
+			break;
+		*to++ = *from;
+	}
+	if (*from && *from != ',')
+		return damaged(csv, error, "text after a closing quote: expected a comma");
+	if (to < from)
+		*to = '\0';
+	*at = from;
+	return TROUPE_OK;
+}
+
+/* Into cells, at most `max`; *ret_count may be one more, to say that there are more. */
+static troupe_status cut_row(
+	const struct csv *csv, char *at, char **cells, uint32_t max, uint32_t *ret_count, struct troupe_error *error)
+{
+	uint32_t count = 0;
+	for (;;) {
+		char *cell = at;
+		troupe_status status = TROUPE_OK;
+		if (*at == '"')
+			status = unquote(csv, &at, error);
+		else
+			at += strcspn(at, ",");
+		if (status)
+			return status;
+		if (count < max)
+			cells[count] = cell;
+		count++;
+		if (!*at || count > max)
+			break;
+		*at++ = '\0';
+	}
+	*ret_count = count;
+	return TROUPE_OK;
+}
+
+/* The next row that is not empty, as a text of its own in csv->row, without its line end. */
+static troupe_status take_row(struct csv *csv, bool *ret_whole, bool *ret_end, struct troupe_error *error)
+{
+	struct scan scan;
+	size_t count;
+	do {
+		troupe_status status = find_row(csv, &scan, ret_whole, error);
+		if (status)
+			return status;
+		const char *row = csv->buffer + csv->from;
+		count = scan.at;
+		while (count && row[count - 1] == '\r')
+			count--;
+		if (memchr(row, '\0', count))
+			return damaged(csv, error, "a zero byte: expected text");
+		memcpy(csv->row, row, count);
+		csv->row[count] = '\0';
+		csv->from += scan.at + *ret_whole;
+		csv->lines += scan.lines + *ret_whole;
+	} while (!count && *ret_whole);
+	*ret_end = !count;
+	return TROUPE_OK;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static void skip_mark(struct csv *csv)
+{
+	if (csv->count >= 3 && !memcmp(csv->buffer, "\xef\xbb\xbf", 3))
+		csv->from = 3;
+}
+
+static troupe_status check_names(const struct csv *csv, struct troupe_error *error)
+{
+	if (csv->columns == 1 && strchr(csv->names[0], ';'))
+		return damaged(csv, error, "columns between semicolons: expected commas");
+	for (uint32_t i = 0; i < csv->columns; i++) {
+		if (!*csv->names[i])
+			return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": column %u has no name", csv->path, csv->line,
+				i + 1);
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcmp(csv->names[i], csv->names[k]))
+				return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": two columns named '%.100s'",
+					csv->path, csv->line, csv->names[i]);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status read_names(struct csv *csv, struct troupe_error *error)
+{
+	bool whole, end;
+	csv->row = mem_alloc(CSV_ROW_BYTES_MAX + 1);
+	csv->cells = mem_alloc(CSV_COLUMNS_MAX * sizeof *csv->cells);
+	csv->names = mem_alloc(CSV_COLUMNS_MAX * sizeof *csv->names);
+	troupe_status status = take_row(csv, &whole, &end, error);
+	if (status)
+		return status;
+	if (end)
+		return damaged(csv, error, "nothing in it: expected a line with the names of the columns");
+	csv->heading = mem_strdup(csv->row);
+	status = cut_row(csv, csv->heading, csv->names, CSV_COLUMNS_MAX, &csv->columns, error);
+	if (status)
+		return status;
+	if (csv->columns > CSV_COLUMNS_MAX) {
+		csv->columns = 0;
+		return damaged(csv, error, "more than 1024 columns");
+	}
+	return check_names(csv, error);
+}
+
+troupe_status csv_open_bytes(
+	struct csv *csv, const char *path, const char *bytes, size_t count, struct troupe_error *error)
+{
+	*csv = (struct csv){.path = path, .count = count, .room = count, .ended = true};
+	csv->buffer = mem_alloc(count + 1);
+	memcpy(csv->buffer, bytes, count);
+	skip_mark(csv);
+	return read_names(csv, error);
+}
+
+troupe_status csv_open(struct csv *csv, const char *path, struct troupe_error *error)
+{
+	struct stat info;
+	*csv = (struct csv){.path = path};
+	csv->file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) + 1;
+	if (!csv->file || fstat(csv->file - 1, &info))
+		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
+	if (S_ISDIR(info.st_mode))
+		return fail(error, TROUPE_EIO, "%s: is a folder: expected a file", path);
+	while (csv->count < 3 && !csv->ended) {
+		troupe_status status = read_more(csv, error);
+		if (status)
+			return status;
+	}
+	skip_mark(csv);
+	return read_names(csv, error);
+}
+
+troupe_status csv_next(struct csv *csv, bool *ret_end, struct troupe_error *error)
+{
+	bool whole, end;
+	uint32_t count = 0;
+	*ret_end = true;
+	troupe_status status = take_row(csv, &whole, &end, error);
+	if (status || end)
+		return status;
+	status = cut_row(csv, csv->row, csv->cells, csv->columns, &count, error);
+	csv->cut = !whole && (status || count < csv->columns);
+	if (csv->cut)
+		return TROUPE_OK;
+	if (status)
+		return status;
+	if (count != csv->columns)
+		return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": %s cells than the %u columns of the first line",
+			csv->path, csv->line, count < csv->columns ? "fewer" : "more", csv->columns);
+	*ret_end = false;
+	return TROUPE_OK;
+}
+
+uint32_t csv_column(const struct csv *csv, const char *name)
+{
+	for (uint32_t i = 0; i < csv->columns; i++)
+		if (!strcmp(csv->names[i], name))
+			return i;
+	return CSV_COLUMNS_MAX;
+}
+
+void csv_close(struct csv *csv)
+{
+	if (csv->file)
+		(void)close(csv->file - 1);
+	free(csv->buffer);
+	free(csv->row);
+	free(csv->heading);
+	free(csv->names);
+	free(csv->cells);
+	*csv = (struct csv){0};
+}

@@ -1,0 +1,719 @@
+/* A log is read once, from a file or a pipe, and what will be worth showing is known at its end: which models moved, and
+ * which kinds of rows there are. So each entity and column that may be shown becomes a series, thinned as it grows
+ * (series.h); how far they are thinned follows from how many there are, so that all of them together stay below
+ * PARTS_MAX. */
+#include "base/map.h"
+#include "base/outfile.h"
+#include "cli/chart.h"
+#include "cli/choice.h"
+#include "cli/cli.h"
+#include "cli/csv.h"
+#include "cli/options.h"
+#include "cli/outputs.h"
+#include "cli/signals.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PANELS_MAX = 6,
+	COLUMNS_MAX = 16, /* of those that may be shown */
+	ENTITIES_MAX = 100000,
+	PARTS_EACH_MAX = 2048, /* a series has half as many at least, more than a chart has columns of pixels */
+	PARTS_EACH_MIN = 16,
+	PARTS_MAX = 1 << 20, /* of all series: 160 MB */
+};
+#define VALUE_MAX 1e100
+
+struct settings {
+	const char *file, *out, *what, *x, *title;
+	int64_t width, height;
+	double from, to;
+};
+
+#define AT(member) offsetof(struct settings, member)
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "file", .argument = "FILE.csv", .offset = AT(file)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_TEXT, .name = "out", .argument = "FILE.svg", .offset = AT(out),
+		.help = "write it there (default: standard output)"},
+	{OPTION_TEXT, .name = "what", .argument = "PATTERN", .offset = AT(what),
+		.help = "what is shown: entities, as --log-what of run chooses them, and columns by their names, "
+			"separated by commas (default: x and y of the models that moved most)"},
+	{OPTION_TEXT, .name = "x", .argument = "COLUMN", .offset = AT(x),
+		.help = "over which column; with x or y it is a map (default: time)"},
+	{OPTION_REAL, .name = "from", .argument = "X", .offset = AT(from), .lo = -VALUE_MAX, .hi = VALUE_MAX,
+		.help = "leave out what is below X on the horizontal axis"},
+	{OPTION_REAL, .name = "to", .argument = "X", .offset = AT(to), .lo = -VALUE_MAX, .hi = VALUE_MAX,
+		.help = "leave out what is above X on the horizontal axis"},
+	{OPTION_TEXT, .name = "title", .argument = "TEXT", .offset = AT(title),
+		.help = "above the chart (default: the name of the file)"},
+	{OPTION_WHOLE, .name = "width", .argument = "N", .offset = AT(width), .lo = CHART_WIDTH_MIN,
+		.hi = CHART_SIZE_MAX, .help = "pixels (default 960)"},
+	{OPTION_WHOLE, .name = "height", .argument = "N", .offset = AT(height), .lo = CHART_HEIGHT_MIN,
+		.hi = CHART_SIZE_MAX, .help = "pixels (default: what suits it)"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "plot",
+	.usage = "troupe plot [OPTIONS] FILE.csv",
+	.about = "Draw a log of troupe run --log, or another table of numbers, as a chart: SVG with light and dark "
+		 "colours. At most 8 entities are shown, those that vary most.",
+	.after = "Examples\n"
+		 "  troupe plot drive.csv --out drive.svg\n"
+		 "  troupe plot drive.csv --x x --what 'cart_*' --out map.svg\n"
+		 "  troupe plot drive.csv --what joint:arm,position,velocity --out arm.svg\n"
+		 "  troupe plot drive.csv --what odometry --from 10 --to 20 --out drift.svg\n\n"
+		 "Exit status\n"
+		 "  0 it is drawn; 1 the file cannot be read, or has nothing that was chosen, or the\n"
+		 "  chart cannot be written; 2 wrong usage\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+/* What a kind of rows shows when no column is asked for. Of kinds that nobody named the first that is there is shown. */
+static const struct kind_shown {
+	const char *kind; /* as --what has it */
+	const char *row;  /* as the file has it */
+	const char *columns[2];
+} kinds_shown[] = {
+	{"model", "model", {"x", "y"}},
+	{"joint", "joint", {"position"}},
+	{"odometry", "odometry", {"drift"}},
+	{"link", "link", {"x", "y"}},
+	{"contact", "contact", {"depth"}},
+	{"secondary", "model", {"secondary"}},
+	{"effort", "joint", {"effort"}},
+};
+
+static const struct {
+	const char *column, *unit;
+} units[] = {{"time", "s"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {"yaw", "rad"}, {"vx", "m/s"}, {"vy", "m/s"},
+	{"vz", "m/s"}, {"wx", "rad/s"}, {"wy", "rad/s"}, {"wz", "rad/s"}, {"position", "rad or m"},
+	{"velocity", "rad/s or m/s"}, {"effort", "N m or N"}, {"depth", "m"}, {"drift", "m"}, {"drift_yaw", "rad"},
+	{"tilt", "rad"}};
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+/* Columns that say which entity a row is of. */
+enum { WORLD, KIND, MODEL, NAME, AXIS, MODEL2, NAME2, KEYS };
+static const char *const key_names[KEYS] = {
+	[WORLD] = "world",
+	[KIND] = "kind",
+	[MODEL] = "model",
+	[NAME] = "name",
+	[AXIS] = "axis",
+	[MODEL2] = "model2",
+	[NAME2] = "name2",
+};
+
+struct entity {
+	char *key;          /* all that tells it from others */
+	char *cells[KEYS];  /* in one piece with the key */
+	uint32_t kind;      /* in kinds_shown; ARRAY_LEN: another */
+	double first_t, last_t; /* when it was first and last there */
+	uint64_t times;     /* how often it was there */
+	struct series *lines[COLUMNS_MAX];
+};
+
+struct plot {
+	struct settings settings;
+	struct csv csv;
+	struct choice choice;
+	bool chosen;     /* by --what: some entities */
+	bool named;      /* some columns */
+	bool any_column; /* those of the file that hold numbers are shown */
+	uint32_t keys[KEYS], x, t;
+	uint32_t columns[COLUMNS_MAX], column_count; /* that may be shown */
+	struct map by_key;
+	VEC(struct entity) entities;
+	uint64_t rows, parts;
+	uint32_t parts_each;
+};
+
+static const char *cell(const struct plot *plot, uint32_t column)
+{
+	return column < plot->csv.columns ? plot->csv.cells[column] : "";
+}
+
+static const char *key_cell(const struct plot *plot, int key)
+{
+	return cell(plot, plot->keys[key]);
+}
+
+static bool is_key(const struct plot *plot, uint32_t column)
+{
+	for (int i = 0; i < KEYS; i++)
+		if (plot->keys[i] == column)
+			return true;
+	return false;
+}
+
+static uint32_t column_index(const struct plot *plot, uint32_t column)
+{
+	for (uint32_t i = 0; i < plot->column_count; i++)
+		if (plot->columns[i] == column)
+			return i;
+	return COLUMNS_MAX;
+}
+
+/* Once, while there is room. */
+static bool add_column(struct plot *plot, uint32_t column)
+{
+	if (column >= plot->csv.columns || column == plot->x || column_index(plot, column) < COLUMNS_MAX)
+		return true;
+	if (plot->column_count == COLUMNS_MAX)
+		return false;
+	plot->columns[plot->column_count++] = column;
+	return true;
+}
+
+/* Columns that --what names, which are taken out of the choice of entities. */
+static troupe_status take_columns(struct plot *plot, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < plot->choice.items.count;) {
+		const struct choice_item *item = &plot->choice.items.at[i];
+		uint32_t column = csv_column(&plot->csv, item->glob);
+		bool plain = !item->kind || !strcmp(item->kind, item->glob);
+		if (item->kind || !plain || column >= plot->csv.columns) {
+			i++;
+			continue;
+		}
+		if (!add_column(plot, column) || plot->column_count > PANELS_MAX)
+			return fail(error, TROUPE_ECOMMAND, "--what: more than %d columns", PANELS_MAX);
+		plot->named = true;
+		choice_drop(&plot->choice, i);
+	}
+	plot->chosen = plot->choice.items.count;
+	return TROUPE_OK;
+}
+
+static troupe_status choose_x(struct plot *plot, struct troupe_error *error)
+{
+	static const char *const usual[] = {"time", "step"};
+	const char *given = plot->settings.x;
+	plot->x = given ? csv_column(&plot->csv, given) : CSV_COLUMNS_MAX;
+	plot->t = CSV_COLUMNS_MAX;
+	for (size_t i = 0; i < ARRAY_LEN(usual) && plot->t >= plot->csv.columns; i++)
+		plot->t = csv_column(&plot->csv, usual[i]);
+	if (!given)
+		plot->x = plot->t < plot->csv.columns ? plot->t : 0;
+	if (plot->x >= plot->csv.columns)
+		return fail(error, TROUPE_ECOMMAND, "%s:1: no column '%.100s', which --x names", plot->csv.path, given);
+	if (plot->t >= plot->csv.columns)
+		plot->t = plot->x;
+	return TROUPE_OK;
+}
+
+static void choose_columns(struct plot *plot)
+{
+	if (plot->named)
+		return;
+	plot->any_column = plot->keys[KIND] >= plot->csv.columns;
+	for (size_t i = 0; i < ARRAY_LEN(kinds_shown); i++)
+		for (size_t k = 0; k < ARRAY_LEN(kinds_shown[i].columns) && !plot->any_column; k++)
+			if (kinds_shown[i].columns[k])
+				(void)add_column(plot, csv_column(&plot->csv, kinds_shown[i].columns[k]));
+	plot->any_column |= !plot->column_count;
+	for (uint32_t i = 0; i < plot->csv.columns && plot->any_column; i++)
+		if (!is_key(plot, i) && i != plot->t)
+			(void)add_column(plot, i);
+}
+
+static troupe_status open_table(struct plot *plot, struct troupe_error *error)
+{
+	troupe_status status = csv_open(&plot->csv, plot->settings.file, error);
+	if (status)
+		return status;
+	for (int i = 0; i < KEYS; i++)
+		plot->keys[i] = csv_column(&plot->csv, key_names[i]);
+	status = choose_x(plot, error);
+	if (!status && plot->settings.what)
+		status = choice_read(&plot->choice, "--what", plot->settings.what, false, error);
+	if (!status)
+		status = take_columns(plot, error);
+	if (!status)
+		choose_columns(plot);
+	return status;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static bool is_chosen(const struct plot *plot, const char *kind)
+{
+	const char *model = key_cell(plot, MODEL), *name = key_cell(plot, NAME);
+	const char *model2 = key_cell(plot, MODEL2), *name2 = key_cell(plot, NAME2);
+	/* a table without models is one of names */
+	if (plot->keys[MODEL] >= plot->csv.columns)
+		model = name;
+	return choice_has(&plot->choice, kind, model, name) || (*model2 && choice_has(&plot->choice, kind, model2, name2));
+}
+
+/* What the row is shown as, in kinds_shown, or its length for a kind that it has not; more than that: nothing. */
+static uint32_t kind_of_row(const struct plot *plot)
+{
+	const char *row = key_cell(plot, KIND);
+	bool known = false;
+	for (uint32_t i = 0; i < ARRAY_LEN(kinds_shown); i++) {
+		if (strcmp(kinds_shown[i].row, row) != 0)
+			continue;
+		known = true;
+		if (!plot->chosen || is_chosen(plot, kinds_shown[i].kind))
+			return i;
+	}
+	if (known)
+		return UINT32_MAX;
+	return !plot->chosen || is_chosen(plot, *row ? row : "model") ? ARRAY_LEN(kinds_shown) : UINT32_MAX;
+}
+
+static troupe_status find_entity(struct plot *plot, uint32_t kind, uint32_t *ret_index, struct troupe_error *error)
+{
+	struct text key = {0};
+	for (int i = 0; i < KEYS; i++) /* a text cannot have a line end of this kind in it */
+		text_add(&key, "%s\x1f", key_cell(plot, i));
+	troupe_status status = TROUPE_OK;
+	if (map_find(&plot->by_key, key.at, ret_index)) {
+		text_fini(&key);
+		return TROUPE_OK;
+	}
+	if (plot->entities.count == ENTITIES_MAX) {
+		status = fail(error, TROUPE_ELIMIT, "%s:%" PRIu64 ": more than %d entities: choose some with --what",
+			plot->csv.path, plot->csv.line, ENTITIES_MAX);
+		text_fini(&key);
+		return status;
+	}
+	struct entity entity = {.key = key.at, .kind = kind};
+	for (int i = 0; i < KEYS; i++)
+		entity.cells[i] = mem_strdup(key_cell(plot, i));
+	*ret_index = plot->entities.count;
+	vec_push(&plot->entities, entity);
+	(void)map_add(&plot->by_key, key.at, *ret_index);
+	return TROUPE_OK;
+}
+
+/* *ret_there: it has a number. must: or else it is empty. */
+static troupe_status read_number(
+	const struct plot *plot, uint32_t column, bool must, double *ret_value, bool *ret_there, struct troupe_error *error)
+{
+	const char *text = cell(plot, column);
+	*ret_there = false;
+	if (!*text)
+		return TROUPE_OK;
+	if (!text_double(text, ret_value))
+		return must ? fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": column '%.100s': '%.100s': expected a number",
+				      plot->csv.path, plot->csv.line, plot->csv.names[column], text)
+			    : TROUPE_OK;
+	if (fabs(*ret_value) > VALUE_MAX) /* infinity, too */
+		return fail(error, TROUPE_EWORLD,
+			"%s:%" PRIu64 ": column '%.100s': '%.100s': expected a number from -1e100 to 1e100",
+			plot->csv.path, plot->csv.line, plot->csv.names[column], text);
+	*ret_there = !isnan(*ret_value);
+	return TROUPE_OK;
+}
+
+/* Whether it was away since it was last there: for more than five times as long as it is used to, or time went back. */
+static bool was_away(struct entity *entity, double t)
+{
+	if (entity->times && t == entity->last_t)
+		return false;
+	double mean = entity->times > 2 ? (entity->last_t - entity->first_t) / (double)(entity->times - 1) : HUGE_VAL;
+	bool back = entity->times && t < entity->last_t;
+	bool away = back || (entity->times && t - entity->last_t > 5 * mean);
+	if (!entity->times || back) {
+		entity->first_t = t;
+		entity->times = 0;
+	}
+	entity->last_t = t;
+	entity->times++;
+	return away;
+}
+
+static void thin_all(struct plot *plot)
+{
+	if (plot->parts_each <= PARTS_EACH_MIN)
+		return;
+	plot->parts_each /= 2;
+	plot->parts = 0;
+	for (uint32_t i = 0; i < plot->entities.count; i++)
+		for (uint32_t k = 0; k < plot->column_count; k++) {
+			struct series *line = plot->entities.at[i].lines[k];
+			while (line && line->parts.count > plot->parts_each)
+				series_halve(line);
+			plot->parts += line ? line->parts.count : 0;
+		}
+}
+
+static bool is_shown(const struct plot *plot, const struct entity *entity, uint32_t index)
+{
+	if (plot->named || plot->any_column || entity->kind == ARRAY_LEN(kinds_shown))
+		return true;
+	const struct kind_shown *shown = &kinds_shown[entity->kind];
+	for (size_t i = 0; i < ARRAY_LEN(shown->columns); i++)
+		if (shown->columns[i] && !strcmp(shown->columns[i], plot->csv.names[plot->columns[index]]))
+			return true;
+	return false;
+}
+
+static troupe_status add_values(
+	struct plot *plot, struct entity *entity, double x, bool away, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < plot->column_count; i++) {
+		double y;
+		bool there;
+		if (!is_shown(plot, entity, i))
+			continue;
+		troupe_status status = read_number(plot, plot->columns[i], !plot->any_column, &y, &there, error);
+		if (status)
+			return status;
+		if (!there)
+			continue;
+		if (!entity->lines[i])
+			entity->lines[i] = mem_alloc(sizeof *entity->lines[i]);
+		struct series *line = entity->lines[i];
+		uint32_t before = line->parts.count;
+		series_add(line, plot->parts_each, x, y, away);
+		plot->parts += line->parts.count;
+		plot->parts -= before;
+		if (plot->parts > PARTS_MAX)
+			thin_all(plot);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status take_row(struct plot *plot, struct troupe_error *error)
+{
+	double x = 0, t = 0;
+	bool there, timed;
+	uint32_t index, kind = kind_of_row(plot);
+	if (kind == UINT32_MAX)
+		return TROUPE_OK;
+	troupe_status status = read_number(plot, plot->x, true, &x, &there, error);
+	if (!status && there)
+		status = read_number(plot, plot->t, true, &t, &timed, error);
+	if (status || !there || x < plot->settings.from || x > plot->settings.to)
+		return status;
+	status = find_entity(plot, kind, &index, error);
+	if (status)
+		return status;
+	struct entity *entity = &plot->entities.at[index];
+	bool away = timed && was_away(entity, t);
+	plot->rows++;
+	return add_values(plot, entity, x, away, error);
+}
+
+static troupe_status read_rows(struct plot *plot, struct troupe_error *error)
+{
+	for (;;) {
+		bool end;
+		troupe_status status = csv_next(&plot->csv, &end, error);
+		if (!status && !end)
+			status = take_row(plot, error);
+		if (status || end)
+			return status;
+	}
+}
+
+/* --- what is shown ------------------------------------------------------------------------------------------------ */
+
+struct picture {
+	uint32_t entities[CHART_LINES_MAX], entity_count;
+	uint32_t columns[PANELS_MAX], column_count; /* indices in plot.columns */
+	uint32_t candidates;                        /* entities that could be shown */
+};
+
+/* Whether --what names its kind. */
+static bool is_named(const struct plot *plot, const struct entity *entity)
+{
+	const char *kind = entity->kind < ARRAY_LEN(kinds_shown) ? kinds_shown[entity->kind].kind : entity->cells[KIND];
+	for (uint32_t i = 0; i < plot->choice.items.count; i++)
+		if (plot->choice.items.at[i].kind && !strcmp(plot->choice.items.at[i].kind, kind))
+			return true;
+	return false;
+}
+
+static bool has_lines(const struct plot *plot, const struct entity *entity)
+{
+	for (uint32_t i = 0; i < plot->column_count; i++)
+		if (entity->lines[i])
+			return true;
+	return false;
+}
+
+/* Of kinds that are not named only the first. */
+static void drop_kinds(struct plot *plot)
+{
+	uint32_t first = UINT32_MAX;
+	bool any_named = false;
+	for (uint32_t i = 0; i < plot->entities.count; i++) {
+		const struct entity *entity = &plot->entities.at[i];
+		if (has_lines(plot, entity)) {
+			first = MIN(first, entity->kind);
+			any_named |= is_named(plot, entity);
+		}
+	}
+	for (uint32_t i = 0; i < plot->entities.count; i++) {
+		struct entity *entity = &plot->entities.at[i];
+		bool stays = any_named ? is_named(plot, entity) : entity->kind == first;
+		for (uint32_t k = 0; k < plot->column_count && !stays; k++) {
+			if (entity->lines[k])
+				series_fini(entity->lines[k]);
+			free(entity->lines[k]);
+			entity->lines[k] = NULL;
+		}
+	}
+}
+
+static void find_panels(const struct plot *plot, struct picture *picture)
+{
+	for (uint32_t k = 0; k < plot->column_count && picture->column_count < PANELS_MAX; k++) {
+		bool any = false;
+		for (uint32_t i = 0; i < plot->entities.count && !any; i++)
+			any = plot->entities.at[i].lines[k];
+		if (any)
+			picture->columns[picture->column_count++] = k;
+	}
+}
+
+/* How much it varies, in parts of what all vary. */
+static double liveliness(
+	const struct picture *picture, const struct entity *entity, const double ranges[PANELS_MAX])
+{
+	double sum = 0;
+	bool there = false;
+	for (uint32_t k = 0; k < picture->column_count; k++) {
+		const struct series *line = entity->lines[picture->columns[k]];
+		there |= line != NULL;
+		if (line && ranges[k] > 0)
+			sum += (line->high_y - line->low_y + line->high_x - line->low_x) / ranges[k];
+	}
+	return there ? sum : -1;
+}
+
+static void find_ranges(const struct plot *plot, const struct picture *picture, double ret_ranges[PANELS_MAX])
+{
+	for (uint32_t k = 0; k < picture->column_count; k++) {
+		double low = HUGE_VAL, high = -HUGE_VAL;
+		for (uint32_t i = 0; i < plot->entities.count; i++) {
+			const struct series *line = plot->entities.at[i].lines[picture->columns[k]];
+			if (line) {
+				low = MIN(low, line->low_y);
+				high = MAX(high, line->high_y);
+			}
+		}
+		ret_ranges[k] = high - low;
+	}
+}
+
+/* The liveliest, in the order of the file. */
+static void find_entities(const struct plot *plot, struct picture *picture)
+{
+	double ranges[PANELS_MAX], least[CHART_LINES_MAX] = {0};
+	find_ranges(plot, picture, ranges);
+	for (uint32_t i = 0; i < plot->entities.count; i++) {
+		double much = liveliness(picture, &plot->entities.at[i], ranges);
+		uint32_t at = picture->entity_count;
+		if (much < 0)
+			continue;
+		picture->candidates++;
+		if (at == CHART_LINES_MAX) {
+			uint32_t worst = 0;
+			for (uint32_t k = 1; k < CHART_LINES_MAX; k++)
+				if (least[k] <= least[worst])
+					worst = k;
+			if (much <= least[worst])
+				continue;
+			for (at--, picture->entity_count--; worst < at; worst++) {
+				picture->entities[worst] = picture->entities[worst + 1];
+				least[worst] = least[worst + 1];
+			}
+		}
+		picture->entities[at] = i;
+		least[at] = much;
+		picture->entity_count++;
+	}
+}
+
+/* --- the chart ---------------------------------------------------------------------------------------------------- */
+
+static char *label_of(const char *column)
+{
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (!strcmp(units[i].column, column))
+			return mem_printf("%s (%s)", column, units[i].unit);
+	return mem_strdup(column);
+}
+
+/* Whether the entities that are shown differ in this. */
+static bool differ(const struct plot *plot, const struct picture *picture, int key)
+{
+	const char *first = plot->entities.at[picture->entities[0]].cells[key];
+	for (uint32_t i = 1; i < picture->entity_count; i++)
+		if (strcmp(first, plot->entities.at[picture->entities[i]].cells[key]) != 0)
+			return true;
+	return false;
+}
+
+static char *name_of(const struct plot *plot, const struct picture *picture, const struct entity *entity)
+{
+	struct text name = {0};
+	char *const *cells = entity->cells;
+	text_add(&name, "%s", ""); /* never NULL */
+	if (differ(plot, picture, WORLD))
+		text_add(&name, "%s: ", cells[WORLD]);
+	if (differ(plot, picture, KIND))
+		text_add(&name, "%s ", cells[KIND]);
+	text_add(&name, "%s%s%s", cells[MODEL], *cells[MODEL] && *cells[NAME] ? "/" : "", cells[NAME]);
+	if (*cells[AXIS] && differ(plot, picture, AXIS))
+		text_add(&name, " axis %s", cells[AXIS]);
+	if (*cells[MODEL2] || *cells[NAME2])
+		text_add(&name, " on %s%s%s", cells[MODEL2], *cells[NAME2] ? "/" : "", cells[NAME2]);
+	return name.at;
+}
+
+/* Whether both axes are lengths in the world. */
+static bool is_map(const struct plot *plot, const struct picture *picture)
+{
+	const char *x = plot->csv.names[plot->x], *y = plot->csv.names[plot->columns[picture->columns[0]]];
+	return picture->column_count == 1 && strlen(x) == 1 && strlen(y) == 1 && strstr("xyz", x) && strstr("xyz", y);
+}
+
+static char *title_of(const struct plot *plot, const char *only)
+{
+	const char *slash = strrchr(plot->settings.file, '/'), *base = slash ? slash + 1 : plot->settings.file;
+	if (plot->settings.title)
+		return mem_strdup(plot->settings.title);
+	return only && *only ? mem_printf("%s: %s", base, only) : mem_strdup(base);
+}
+
+static void draw(const struct plot *plot, const struct picture *picture, struct text *out)
+{
+	struct chart_panel panels[PANELS_MAX] = {{0}};
+	struct chart chart = {.width = (uint32_t)plot->settings.width,
+		.height = (uint32_t)plot->settings.height,
+		.plan = is_map(plot, picture),
+		.line_count = picture->entity_count,
+		.panel_count = picture->column_count,
+		.panels = panels};
+	char *names[CHART_LINES_MAX], *labels[PANELS_MAX], note[120];
+	for (uint32_t i = 0; i < picture->entity_count; i++)
+		chart.names[i] = names[i] = name_of(plot, picture, &plot->entities.at[picture->entities[i]]);
+	for (uint32_t k = 0; k < picture->column_count; k++) {
+		panels[k].label = labels[k] = label_of(plot->csv.names[plot->columns[picture->columns[k]]]);
+		for (uint32_t i = 0; i < picture->entity_count; i++)
+			panels[k].lines[i] = plot->entities.at[picture->entities[i]].lines[picture->columns[k]];
+	}
+	char *title = title_of(plot, picture->entity_count == 1 ? names[0] : NULL);
+	char *x_label = label_of(plot->csv.names[plot->x]);
+	(void)snprintf(note, sizeof note, "%u of %u, those that vary most (--what chooses others)", picture->entity_count,
+		picture->candidates);
+	chart.title = title;
+	chart.x_label = x_label;
+	chart.note = picture->candidates > picture->entity_count ? note : NULL;
+	chart_draw(&chart, out);
+	for (uint32_t i = 0; i < picture->entity_count; i++)
+		free(names[i]);
+	for (uint32_t k = 0; k < picture->column_count; k++)
+		free(labels[k]);
+	free(title);
+	free(x_label);
+}
+
+static troupe_status write_out(const struct plot *plot, const struct text *svg, struct troupe_error *error)
+{
+	if (plot->settings.out)
+		return outfile_replace(plot->settings.out, svg->at, svg->count, NULL, error);
+	(void)fwrite(svg->at, 1, svg->count, stdout); /* main() sees whether it could be written */
+	return TROUPE_OK;
+}
+
+static troupe_status check_names(const struct settings *settings, struct troupe_error *error)
+{
+	struct outputs outputs = {0};
+	outputs_add(&outputs, OUTPUT_INPUT, "the log", settings->file);
+	outputs_add(&outputs, OUTPUT_OWN, "--out", settings->out);
+	troupe_status status = outputs_check(&outputs, error);
+	outputs_fini(&outputs);
+	return status;
+}
+
+static troupe_status nothing_found(const struct plot *plot, struct troupe_error *error)
+{
+	const char *path = plot->csv.path;
+	if (plot->settings.what)
+		return fail(error, TROUPE_EWORLD, "%s: no numbers of what --what '%.200s' chooses", path,
+			plot->settings.what);
+	if (plot->rows)
+		return fail(error, TROUPE_EWORLD, "%s: no column of numbers but '%.100s'", path,
+			plot->csv.names[plot->x]);
+	return fail(error, TROUPE_EWORLD, "%s: no row %s", path,
+		plot->settings.from > -VALUE_MAX || plot->settings.to < VALUE_MAX ? "between --from and --to"
+										  : "after the first line");
+}
+
+static troupe_status plot_file(struct plot *plot, struct troupe_error *error)
+{
+	struct picture picture = {0};
+	struct text svg = {0};
+	troupe_status status = check_names(&plot->settings, error);
+	if (!status)
+		status = open_table(plot, error);
+	if (!status)
+		status = read_rows(plot, error);
+	if (status)
+		return status;
+	if (plot->csv.cut)
+		cli_complain("plot", "%s:%" PRIu64 ": the file is cut off in this line, which is left out",
+			plot->csv.path, plot->csv.line);
+	drop_kinds(plot);
+	find_panels(plot, &picture);
+	find_entities(plot, &picture);
+	if (!picture.entity_count)
+		return nothing_found(plot, error);
+	draw(plot, &picture, &svg);
+	status = write_out(plot, &svg, error);
+	text_fini(&svg);
+	return status;
+}
+
+static void fini(struct plot *plot)
+{
+	for (uint32_t i = 0; i < plot->entities.count; i++) {
+		struct entity *entity = &plot->entities.at[i];
+		for (uint32_t k = 0; k < COLUMNS_MAX; k++) {
+			if (entity->lines[k])
+				series_fini(entity->lines[k]);
+			free(entity->lines[k]);
+		}
+		for (int k = 0; k < KEYS; k++)
+			free(entity->cells[k]);
+		free(entity->key);
+	}
+	vec_free(&plot->entities);
+	map_fini(&plot->by_key);
+	choice_fini(&plot->choice);
+	csv_close(&plot->csv);
+}
+
+int cli_plot(int argc, char **argv)
+{
+	struct plot plot = {
+		.settings = {.width = 960, .from = -VALUE_MAX, .to = VALUE_MAX}, .parts_each = PARTS_EACH_MAX};
+	struct arena arena = {0};
+	struct troupe_error error;
+	int exit_status = CLI_DONE;
+	if (options_parse(&command, argc, argv, &plot.settings, &arena, NULL, &exit_status)) {
+		troupe_status status = plot_file(&plot, &error);
+		if (status)
+			cli_complain("plot", "%s", error.text);
+		exit_status = status == TROUPE_EINVAL ? CLI_BAD_USAGE : cli_exit_status(status);
+	}
+	fini(&plot);
+	arena_fini(&arena);
+	return exit_status;
+}
