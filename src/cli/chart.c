@@ -25,7 +25,7 @@ enum {
 	LETTER_WIDTH = 7, /* of 12 px, on the generous side */
 	TICK_GAP = 8,
 	X_TICK_WIDTH = 90,
-	Y_TICK_HEIGHT = 50,
+	Y_TICK_HEIGHT = 40,
 };
 
 struct scale {
@@ -42,7 +42,7 @@ static const char style[] =
 	".title{font-size:16px;font-weight:600}.note,.tick{fill:#5c5c5c}.tick{font-variant-numeric:tabular-nums}\n"
 	".line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
 	".l4,.l5,.l6,.l7{stroke-linecap:butt}"
-	".l4{stroke-dasharray:7 3}.l5{stroke-dasharray:2.5 2.5}.l6{stroke-dasharray:9 3 2 3}.l7{stroke-dasharray:4 2}\n"
+	".l4{stroke-dasharray:7 3}.l5{stroke-dasharray:2.5 2.5}.l6{stroke-dasharray:9 3 2 3}.l7{stroke-dasharray:14 4}\n"
 	".l0{stroke:#0072b2}.l1{stroke:#d55e00}.l2{stroke:#009e73}.l3{stroke:#cc79a7}"
 	".l4{stroke:#e69f00}.l5{stroke:#56b4e9}.l6{stroke:#222}.l7{stroke:#a39000}\n"
 	".begin{fill:#fff;stroke-width:1.8;stroke-dasharray:none}.end{stroke-width:6;stroke-linecap:round;stroke-dasharray:none}\n"

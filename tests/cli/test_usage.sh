@@ -80,8 +80,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, check, print or keygen; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, check, print or keygen" fly
+bad 2 'no command given: expected run, replay, plot, check, print or keygen; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, plot, check, print or keygen" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
