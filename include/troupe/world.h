@@ -221,6 +221,12 @@ TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
 /* The functions below read the present state without a snapshot. They are for the thread that has the server: while it
  * does not run, and inside def.on_step. */
 
+/* All of the present state: as troupe_server_snapshot(), which may show an earlier one while it runs. busy is NULL. */
+TROUPE_API void troupe_server_look(
+	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+/* Simulated time that the next step of a world takes, unless it is paused; 0: there is no such world. */
+TROUPE_API double troupe_server_step_s(const struct troupe_server *server, uint32_t world);
+
 /* No handle (all zero) when there is none of that name. A link or joint by its name in the model ("hand::palm" of the
  * nested model hand), or by its full name ("arm::hand::palm"). */
 TROUPE_API troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name);

@@ -107,6 +107,8 @@ void world_fini(struct server_world *world);
 uint32_t world_movers(const struct server_world *world);
 /* A snapshot; between steps, before the coming turn: state is that of the last merged step. */
 void world_publish(struct server_world *world, bool running);
+/* The same without publishing it; valid until the next call. */
+const struct troupe_snapshot *world_look(struct server_world *world);
 /* The scene as it is now, made anew if it has changed; the world's. The same times. */
 const struct troupe_scene *world_view(struct server_world *world);
 

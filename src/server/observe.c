@@ -35,6 +35,7 @@ struct observe {
 	_Atomic(struct frame *) newest;
 	_Atomic bool wanted; /* set by any reader, cleared by the publisher */
 	struct frame frames[FRAMES];
+	struct frame own; /* never published */
 };
 
 struct observe *observe_create(uint32_t secondaries)
@@ -50,9 +51,10 @@ void observe_destroy(struct observe *observe)
 	if (!observe)
 		return;
 	rcu_barrier(); /* no frame is still on its way back */
-	for (int i = 0; i < FRAMES; i++) {
-		struct observe_arrays *arrays = &observe->frames[i].arrays;
-		troupe_scene_release(observe->frames[i].snapshot.scene);
+	for (int i = 0; i <= FRAMES; i++) {
+		struct frame *frame = i < FRAMES ? &observe->frames[i] : &observe->own;
+		struct observe_arrays *arrays = &frame->arrays;
+		troupe_scene_release(frame->snapshot.scene);
 		free(arrays->models);
 		free(arrays->odometry);
 		free(arrays->links);
@@ -88,6 +90,25 @@ static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uin
 	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
 }
 
+static struct troupe_snapshot *begin_frame(struct frame *frame, const struct troupe_scene *scene, uint32_t contacts,
+	struct observe_arrays *ret_arrays)
+{
+	fit_frame(frame, scene, contacts);
+	*ret_arrays = frame->arrays;
+	troupe_scene_release(frame->snapshot.scene);
+	frame->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
+		.model_count = scene->mover_count,
+		.link_count = scene->moving_links,
+		.joint_count = scene->joint_count,
+		.models = frame->arrays.models,
+		.odometry = frame->arrays.odometry,
+		.links = frame->arrays.links,
+		.joints = frame->arrays.joints,
+		.contacts = frame->arrays.contacts,
+		.busy = frame->arrays.busy};
+	return &frame->snapshot;
+}
+
 /* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
 struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct observe_arrays *ret_arrays)
@@ -103,20 +124,13 @@ struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const 
 	}
 	if (!frame || (free_frames < 2 && !sure))
 		return NULL;
-	fit_frame(frame, scene, contacts);
-	*ret_arrays = frame->arrays;
-	troupe_scene_release(frame->snapshot.scene);
-	frame->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
-		.model_count = scene->mover_count,
-		.link_count = scene->moving_links,
-		.joint_count = scene->joint_count,
-		.models = frame->arrays.models,
-		.odometry = frame->arrays.odometry,
-		.links = frame->arrays.links,
-		.joints = frame->arrays.joints,
-		.contacts = frame->arrays.contacts,
-		.busy = frame->arrays.busy};
-	return &frame->snapshot;
+	return begin_frame(frame, scene, contacts, ret_arrays);
+}
+
+struct troupe_snapshot *observe_begin_own(
+	struct observe *observe, const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays)
+{
+	return begin_frame(&observe->own, scene, contacts, ret_arrays);
 }
 
 static void frame_back(struct rcu_head *head)

@@ -267,6 +267,18 @@ void troupe_server_snapshot(
 		observe_read(server->worlds[i].observe, fn, ctx);
 }
 
+void troupe_server_look(
+	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
+{
+	for (uint32_t i = 0; i < server->world_count; i++)
+		fn(ctx, world_look(&server->worlds[i]));
+}
+
+double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
+{
+	return world < server->world_count ? server->worlds[world].primary.edit.step_s : 0;
+}
+
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)

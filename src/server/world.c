@@ -231,6 +231,18 @@ static void fill_busy(struct server_world *world, double *busy)
 	}
 }
 
+static void fill_snapshot(
+	struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
+{
+	fill_parts(world, snapshot->scene, arrays);
+	snapshot->contact_count = read_contacts(world, snapshot->scene, arrays->contacts);
+	snapshot->world = world->scene->name;
+	snapshot->step = world->primary.lockstep.number;
+	snapshot->time_s = primary_time_s(&world->primary);
+	snapshot->paused = world->primary.paused;
+	snapshot->secondaries = world->secondaries;
+}
+
 void world_publish(struct server_world *world, bool running)
 {
 	struct observe_arrays arrays;
@@ -239,13 +251,16 @@ void world_publish(struct server_world *world, bool running)
 		observe_begin(world->observe, !running, view, world->primary.observed.contacts.count, &arrays);
 	if (!snapshot)
 		return;
-	fill_parts(world, view, &arrays);
-	snapshot->contact_count = read_contacts(world, view, arrays.contacts);
+	fill_snapshot(world, snapshot, &arrays);
 	fill_busy(world, arrays.busy);
-	snapshot->world = world->scene->name;
-	snapshot->step = world->primary.lockstep.number;
-	snapshot->time_s = primary_time_s(&world->primary);
-	snapshot->paused = world->primary.paused;
-	snapshot->secondaries = world->secondaries;
 	observe_publish(world->observe, snapshot, !running);
+}
+
+const struct troupe_snapshot *world_look(struct server_world *world)
+{
+	struct observe_arrays arrays;
+	struct troupe_snapshot *snapshot = observe_begin_own(
+		world->observe, world_view(world), world->primary.observed.contacts.count, &arrays);
+	fill_snapshot(world, snapshot, &arrays);
+	return snapshot;
 }
