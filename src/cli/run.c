@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/log.h"
 #include "cli/network.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -22,9 +23,11 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs;
+	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs, *log,
+		*log_what;
 	struct option_list resource_paths, pins, save_at, save_every;
-	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every;
+	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
+		log_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
@@ -110,6 +113,18 @@ static const struct option_spec specs[] = {
 		.help = "what a step of each model costs, as a table of numbers: for a spreadsheet, or bench/levels"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --costs: steps between its samples (default 100)"},
+	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
+		.help = "write down how models, joints and so on are while it runs, as a table: one row for each entity "
+			"and sample; troupe plot draws it"},
+	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
+		.hi = WHOLE_MAX,
+		.help = "with --log: steps between samples (default: 10 ms, that is 100 samples for each simulated "
+			"second)"},
+	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
+		.help = "with --log: which entities, as KIND, KIND:MODEL, KIND:MODEL/NAME or MODEL, separated by commas; "
+			"kinds are model, link, joint, contact, odometry, secondary (models with the secondary that "
+			"simulates them) and effort (joints with efforts); * and ? stand for other letters (default: "
+			"model,joint,odometry)"},
 	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
 		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
@@ -268,6 +283,7 @@ struct run {
 	struct troupe_server *server;
 	struct output output;
 	struct status_line status;
+	struct log log;
 	VEC(struct saving) savings;
 	enum network_mode mode;
 	struct children children;
@@ -307,6 +323,12 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct run *run = ctx;
 	output_line(&run->output, "hash %" PRIu64 " %016" PRIx64, step, hash);
+}
+
+static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct run *run = ctx;
+	log_step(&run->log, server, step);
 }
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -532,10 +554,13 @@ static struct troupe_server_def definition(struct run *run)
 	def.record_every = (uint64_t)settings->record_every;
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
+	def.observe = log_observes(&run->log);
+	def.step_every = log_step_every(&run->log);
 	def.anew = settings->anew;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
+	def.on_step = settings->log ? on_step : NULL;
 	def.on_reply = on_reply;
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
@@ -611,6 +636,7 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
 	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
 	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
+	outputs_add(&outputs, OUTPUT_STREAM, "--log", settings->log);
 	for (uint32_t i = 0; i < run->savings.count; i++)
 		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
 			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);
@@ -747,6 +773,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
 	signals_tell(stop_server, run->server);
+	log_begin(&run->log, run->server, signals_haste);
 	troupe_status status = run_and_save(run, error);
 	*ret_stopped = signals_asked();
 	signals_tell(NULL, NULL);
@@ -773,7 +800,9 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 		*error = later;
 	status = status ? status : saved;
 	bool summarized = !status; /* also when some of its files could not be written */
-	troupe_status next = troupe_server_end_recording(run->server, status ? &later : error);
+	troupe_status next = log_end(&run->log, status ? &later : error);
+	status = status ? status : next;
+	next = troupe_server_end_recording(run->server, status ? &later : error);
 	status = status ? status : next;
 	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
@@ -806,6 +835,7 @@ static int run_world(struct run *run)
 	output_fini(&run->output);
 	commands_fini(&run->commands);
 	vec_free(&run->savings);
+	log_fini(&run->log);
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
@@ -843,6 +873,18 @@ static bool check_fits(struct run *run)
 	return true;
 }
 
+static int run_logged(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct troupe_error error;
+	if (!log_init(&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run,
+		    &error))
+		return run_world(run);
+	cli_complain("run", "%s; see troupe run --help", error.text);
+	log_fini(&run->log);
+	return CLI_BAD_USAGE;
+}
+
 static int run_as_told(struct run *run)
 {
 	struct settings *settings = &run->settings;
@@ -855,7 +897,7 @@ static int run_as_told(struct run *run)
 		return CLI_BAD_USAGE;
 	}
 	if (run->mode != NETWORK_SECONDARY)
-		return run_world(run);
+		return run_logged(run);
 	if (world)
 		cli_complain("run", "a secondary is given its world by the primary: %s is ignored", settings->world);
 	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);

@@ -1,0 +1,416 @@
+/* One row for each entity and sample ("tidy"), because models come and go: columns named after models would have to be
+ * known before the first row. Which entities are chosen, and what stands before their numbers, changes only when models
+ * do: it is found once for each scene.
+ *
+ * Rows are written between steps, so the run waits for them. They are collected and written out twice a second, or when
+ * there are many; each write ends with a whole row. */
+#include "cli/log.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_BYTES = 1 << 16 };
+#define ROWS_NS ((uint64_t)500000000)
+
+enum row_kind { ROW_MODEL, ROW_ODOMETRY, ROW_JOINT, ROW_LINK };
+
+struct log_row { /* an entity that is chosen */
+	enum row_kind kind;
+	uint32_t index, axis; /* in the scene */
+	bool also;            /* of a model its secondary, of a joint its effort */
+	char *head;           /* ",world,kind,model,name,axis" */
+};
+
+struct log_world {
+	uint64_t epoch; /* of the scene that the rest is made for */
+	VEC(struct log_row) rows;
+	uint32_t shape_count;
+	bool *shapes;       /* [shape_count] those whose contacts are chosen */
+	char **shape_names; /* [shape_count] "model,name", for such rows */
+};
+
+/* The columns after step, time, world, kind, model, name and axis, in their order. */
+enum column {
+	X,
+	Y,
+	Z,
+	QW,
+	QX,
+	QY,
+	QZ,
+	VX,
+	VY,
+	VZ,
+	WX,
+	WY,
+	WZ,
+	YAW,
+	POSITION,
+	VELOCITY,
+	EFFORT,
+	DRIFT,
+	DRIFT_YAW,
+	TILT,
+	DEPTH,
+	NX,
+	NY,
+	NZ,
+	NUMBERS, /* that are numbers; then texts */
+};
+static const char head[] = "step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
+			   "effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary\n";
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+static void give_up(struct log *log, const char *why)
+{
+	struct troupe_error text;
+	(void)fail(&log->why, TROUPE_EIO, "%s: the log ends at step %" PRIu64, why, log->sampled);
+	(void)fail(&text, TROUPE_EIO, "%s, the run goes on", log->why.text);
+	(void)outfile_close(&log->file);
+	log->warn(log->ctx, text.text);
+}
+
+static void write_rows(struct log *log)
+{
+	struct troupe_error text;
+	int code = outfile_write(&log->file, log->rows.at, log->rows.count);
+	log->rows.count = 0;
+	log->written_ns = clock_now_ns();
+	if (!code)
+		return;
+	(void)fail(&text, TROUPE_EIO, "%s: cannot write: %s", log->path, outfile_why(code));
+	give_up(log, text.text);
+}
+
+/* --- what is chosen ----------------------------------------------------------------------------------------------- */
+
+static void add_name(struct text *out, const char *name)
+{
+	if (!strpbrk(name, ",\"\r\n")) {
+		text_add_bytes(out, name, strlen(name));
+		return;
+	}
+	text_add_bytes(out, "\"", 1);
+	for (; *name; name++)
+		text_add_bytes(out, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1);
+	text_add_bytes(out, "\"", 1);
+}
+
+static void add_row(struct log_world *world, const char *of, const struct log_row *row, const char *model,
+	const char *name)
+{
+	static const char *const kinds[] = {
+		[ROW_MODEL] = "model", [ROW_ODOMETRY] = "odometry", [ROW_JOINT] = "joint", [ROW_LINK] = "link"};
+	struct log_row added = *row;
+	struct text text = {0};
+	text_add(&text, ",");
+	add_name(&text, of);
+	text_add(&text, ",%s,", kinds[row->kind]);
+	add_name(&text, model);
+	text_add(&text, ",");
+	add_name(&text, name);
+	text_add(&text, row->kind == ROW_JOINT ? ",%u" : ",", row->axis + 1);
+	added.head = text.at;
+	vec_push(&world->rows, added);
+}
+
+static void choose_joint(struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t joint,
+	const char *model)
+{
+	const struct troupe_scene_joint *j = &scene->joints[joint];
+	bool effort = choice_has(&log->choice, "effort", model, j->name);
+	if (!effort && !choice_has(&log->choice, "joint", model, j->name))
+		return;
+	for (uint32_t axis = 0; axis < j->axis_count; axis++)
+		add_row(world, scene->world, &(struct log_row){ROW_JOINT, joint, axis, effort, NULL}, model, j->name);
+}
+
+static void choose_model(struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t model)
+{
+	const struct troupe_scene_model *m = &scene->models[model];
+	bool secondary = choice_has(&log->choice, "secondary", m->name, "");
+	if (secondary || choice_has(&log->choice, "model", m->name, ""))
+		add_row(world, scene->world, &(struct log_row){ROW_MODEL, model, 0, secondary, NULL}, m->name, "");
+	if (choice_has(&log->choice, "odometry", m->name, ""))
+		add_row(world, scene->world, &(struct log_row){ROW_ODOMETRY, model, 0, false, NULL}, m->name, "");
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		choose_joint(log, world, scene, j, m->name);
+	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++)
+		if (choice_has(&log->choice, "link", m->name, scene->links[l].name))
+			add_row(world, scene->world, &(struct log_row){ROW_LINK, l, 0, false, NULL}, m->name,
+				scene->links[l].name);
+}
+
+/* Joints of the world itself come after those of models, and are of no model. */
+static void choose_world_joints(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+{
+	uint32_t first = 0;
+	for (uint32_t m = 0; m < scene->mover_count; m++)
+		first = MAX(first, scene->models[m].joint_first + scene->models[m].joint_count);
+	for (uint32_t j = first; j < scene->joint_count; j++)
+		choose_joint(log, world, scene, j, "");
+}
+
+static void choose_shapes(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+{
+	if (!choice_may_have(&log->choice, "contact"))
+		return;
+	world->shape_count = scene->shape_count;
+	world->shapes = mem_alloc(scene->shape_count * sizeof *world->shapes);
+	world->shape_names = mem_alloc(scene->shape_count * sizeof *world->shape_names);
+	for (uint32_t i = 0; i < scene->shape_count; i++) {
+		const struct troupe_scene_shape *shape = &scene->shapes[i];
+		const struct troupe_scene_link *link = &scene->links[shape->link];
+		const char *model = scene->models[link->model].name;
+		struct text name = {0}, cells = {0};
+		if (!shape->collision)
+			continue;
+		text_add(&name, "%s::%s", link->name, shape->name);
+		world->shapes[i] = choice_has(&log->choice, "contact", model, name.at);
+		add_name(&cells, model);
+		text_add(&cells, ",");
+		add_name(&cells, name.at);
+		world->shape_names[i] = cells.at;
+		text_fini(&name);
+	}
+}
+
+static void forget(struct log_world *world)
+{
+	for (uint32_t i = 0; i < world->rows.count; i++)
+		free(world->rows.at[i].head);
+	world->rows.count = 0;
+	for (uint32_t i = 0; i < world->shape_count; i++)
+		free(world->shape_names[i]);
+	free(world->shape_names);
+	free(world->shapes);
+	world->shape_names = NULL;
+	world->shapes = NULL;
+	world->shape_count = 0;
+}
+
+static void choose(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+{
+	if (world->epoch == scene->epoch)
+		return;
+	forget(world);
+	world->epoch = scene->epoch;
+	for (uint32_t m = 0; m < scene->mover_count; m++)
+		choose_model(log, world, scene, m);
+	choose_world_joints(log, world, scene);
+	choose_shapes(log, world, scene);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static void put_pose(double numbers[NUMBERS], const struct troupe_pose *pose, const struct troupe_twist *twist)
+{
+	const double values[13] = {pose->x, pose->y, pose->z, pose->qw, pose->qx, pose->qy, pose->qz, twist->linear.x,
+		twist->linear.y, twist->linear.z, twist->angular.x, twist->angular.y, twist->angular.z};
+	memcpy(&numbers[X], values, sizeof values);
+}
+
+static void put_odometry(double numbers[NUMBERS], const struct troupe_odometry *odometry)
+{
+	numbers[X] = odometry->x;
+	numbers[Y] = odometry->y;
+	numbers[YAW] = odometry->yaw;
+	numbers[VX] = odometry->linear;
+	numbers[WZ] = odometry->angular;
+	numbers[DRIFT] = odometry->drift_m;
+	numbers[DRIFT_YAW] = odometry->drift_rad;
+	numbers[TILT] = odometry->tilt_rad;
+}
+
+/* NAN: the cell is empty. `first` is the part of the row before its numbers, `last` the part after them. */
+static void put_row(struct log *log, const char *first, const double numbers[NUMBERS], const char *last)
+{
+	struct text *out = &log->rows;
+	text_add_bytes(out, log->line.at, log->line.count);
+	text_add_bytes(out, first, strlen(first));
+	for (int i = 0; i < NUMBERS; i++) {
+		text_add_bytes(out, ",", 1);
+		if (!isnan(numbers[i]))
+			text_add_double(out, numbers[i]);
+	}
+	text_add_bytes(out, last, strlen(last));
+}
+
+static void put_entity(struct log *log, const struct log_row *row, const struct troupe_snapshot *snapshot)
+{
+	double numbers[NUMBERS];
+	char last[64] = ",,,,,\n";
+	for (int i = 0; i < NUMBERS; i++)
+		numbers[i] = NAN;
+	switch (row->kind) {
+	case ROW_MODEL: {
+		const struct troupe_model_state *model = &snapshot->models[row->index];
+		put_pose(numbers, &model->pose, &model->twist);
+		(void)snprintf(last, sizeof last, row->also ? ",,,%d,%d,%u\n" : ",,,%d,%d,\n", model->loaded,
+			model->asleep, model->secondary);
+		break;
+	}
+	case ROW_ODOMETRY:
+		if (!snapshot->odometry[row->index].given)
+			return;
+		put_odometry(numbers, &snapshot->odometry[row->index]);
+		break;
+	case ROW_JOINT:
+		numbers[POSITION] = snapshot->joints[row->index].position[row->axis];
+		numbers[VELOCITY] = snapshot->joints[row->index].velocity[row->axis];
+		if (row->also)
+			numbers[EFFORT] = snapshot->joints[row->index].effort[row->axis];
+		break;
+	case ROW_LINK:
+		put_pose(numbers, &snapshot->links[row->index].pose, &snapshot->links[row->index].twist);
+		break;
+	}
+	put_row(log, row->head, numbers, last);
+}
+
+static void put_contact(struct log *log, const struct log_world *world, const struct troupe_snapshot *snapshot,
+	const struct troupe_contact *contact)
+{
+	double numbers[NUMBERS];
+	struct text first = {0}, last = {0};
+	const uint32_t a = contact->shapes[0], b = contact->shapes[1];
+	if (a >= world->shape_count || b >= world->shape_count || (!world->shapes[a] && !world->shapes[b]))
+		return;
+	for (int i = 0; i < NUMBERS; i++)
+		numbers[i] = NAN;
+	numbers[X] = contact->position.x;
+	numbers[Y] = contact->position.y;
+	numbers[Z] = contact->position.z;
+	numbers[NX] = contact->normal.x;
+	numbers[NY] = contact->normal.y;
+	numbers[NZ] = contact->normal.z;
+	numbers[DEPTH] = contact->depth;
+	text_add(&first, ",");
+	add_name(&first, snapshot->scene->world);
+	text_add(&first, ",contact,%s,", world->shape_names[a]);
+	text_add(&last, ",%s,,,\n", world->shape_names[b]);
+	put_row(log, first.at, numbers, last.at);
+	text_fini(&first);
+	text_fini(&last);
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+struct sampling {
+	struct log *log;
+	uint32_t world; /* the next */
+	uint64_t step;
+};
+
+static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct sampling *sampling = ctx;
+	struct log *log = sampling->log;
+	while (log->worlds.count <= sampling->world)
+		(void)vec_append(&log->worlds, 1);
+	struct log_world *world = &log->worlds.at[sampling->world++];
+	if (snapshot->step != sampling->step) /* this world has ended before */
+		return;
+	choose(log, world, snapshot->scene);
+	log->line.count = 0;
+	text_add(&log->line, "%" PRIu64 ",", snapshot->step);
+	text_add_double(&log->line, snapshot->time_s);
+	for (uint32_t i = 0; i < world->rows.count; i++)
+		put_entity(log, &world->rows.at[i], snapshot);
+	for (uint32_t i = 0; i < snapshot->contact_count; i++)
+		put_contact(log, world, snapshot, &snapshot->contacts[i]);
+}
+
+static void sample(struct log *log, struct troupe_server *server, uint64_t step)
+{
+	struct sampling sampling = {log, 0, step};
+	if (step % log->every)
+		return;
+	troupe_server_look(server, sample_world, &sampling);
+	log->sampled = step;
+	if (log->rows.count > ROWS_BYTES || clock_now_ns() - log->written_ns > ROWS_NS)
+		write_rows(log);
+}
+
+void log_step(struct log *log, struct troupe_server *server, uint64_t step)
+{
+	if (outfile_is_open(&log->file) && step != log->sampled)
+		sample(log, server, step);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
+	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+{
+	*log = (struct log){.path = path, .every = every, .warn = warn, .ctx = ctx};
+	return path ? choice_read(&log->choice, "--log-what", what ? what : "model,joint,odometry", true, error)
+		    : TROUPE_OK;
+}
+
+uint32_t log_observes(const struct log *log)
+{
+	uint32_t bits = 0;
+	if (choice_may_have(&log->choice, "contact"))
+		bits |= TROUPE_OBSERVE_CONTACTS;
+	if (choice_may_have(&log->choice, "effort"))
+		bits |= TROUPE_OBSERVE_EFFORTS;
+	return bits;
+}
+
+uint64_t log_step_every(const struct log *log)
+{
+	return !log->path ? 0 : log->every ? log->every : 1;
+}
+
+static void find_every(struct log *log, const struct troupe_server *server)
+{
+	double step_s = troupe_server_step_s(server, 0);
+	if (!log->every)
+		log->every = step_s > 0 ? (uint64_t)MAX(1.0, round(1.0 / LOG_PER_SECOND / step_s)) : 1;
+}
+
+void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste)
+{
+	struct troupe_error why;
+	if (!log->path)
+		return;
+	find_every(log, server);
+	if (outfile_open(&log->file, log->path, &(struct outfile_options){.haste = haste}, &why)) {
+		give_up(log, why.text);
+		return;
+	}
+	log->written_ns = clock_now_ns();
+	text_add_bytes(&log->rows, head, strlen(head));
+	sample(log, server, troupe_server_progress(server).steps);
+}
+
+troupe_status log_end(struct log *log, struct troupe_error *error)
+{
+	if (outfile_is_open(&log->file))
+		write_rows(log);
+	int code = outfile_close(&log->file);
+	if (code && !log->why.status)
+		(void)fail(&log->why, TROUPE_EIO, "%s: cannot write: %s: the log ends at step %" PRIu64, log->path,
+			outfile_why(code), log->sampled);
+	return log->why.status ? fail(error, log->why.status, "%s", log->why.text) : TROUPE_OK;
+}
+
+void log_fini(struct log *log)
+{
+	(void)outfile_close(&log->file);
+	for (uint32_t i = 0; i < log->worlds.count; i++) {
+		forget(&log->worlds.at[i]);
+		vec_free(&log->worlds.at[i].rows);
+	}
+	vec_free(&log->worlds);
+	choice_fini(&log->choice);
+	text_fini(&log->rows);
+	text_fini(&log->line);
+}
