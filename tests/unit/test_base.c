@@ -139,6 +139,52 @@ Test(base, doubles_print_shortest_and_read_back)
 	text_fini(&text);
 }
 
+/* The least of 15, 16 and 17 digits that reads back, as the C library prints them. */
+static void expect_as_libc(double value)
+{
+	struct text text = {0};
+	char wanted[40];
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(wanted, sizeof wanted, "%.*g", digits, value);
+		if (strtod(wanted, NULL) == value)
+			break;
+	}
+	text_add_double(&text, value);
+	cr_expect_str_eq(text.at, wanted, "%a", value);
+	text_fini(&text);
+}
+
+Test(base, doubles_print_as_libc_does)
+{
+	uint64_t state = 1;
+	for (int power = -20; power <= 20; power++) /* neighbours of powers of ten and two, and of what is short */
+		for (int by = 1; by <= 9; by++) {
+			double value = by * pow(10, power), two = ldexp(by, power * 3);
+			for (int i = 0; i < 20; i++) {
+				expect_as_libc(value);
+				expect_as_libc(-two);
+				value = nextafter(value, i < 10 ? INFINITY : 0);
+				two = nextafter(two, i < 10 ? 0 : INFINITY);
+			}
+			expect_as_libc(by * pow(10, power));
+		}
+	for (int i = 0; i < 150000; i++) {
+		uint64_t bits = state = hash_mix(state, (uint64_t)i);
+		double value;
+		/* exponents of 2^-56 to 2^55, all mantissas, and mantissas with few bits */
+		bits = (bits & 0x800fffffffffffffu) | (1023 - 56 + (bits >> 52) % 112) << 52;
+		if (i % 4 == 0)
+			bits &= ~(uint64_t)0 << (state % 52);
+		memcpy(&value, &bits, sizeof value);
+		expect_as_libc(value);
+		expect_as_libc(round(value * 1e6) / 1e6);
+	}
+	static const double others[] = {0, -0.0, 1e15, 999999999999999.9, 1e-15, 5e-324, 1.7976931348623157e308, 0.1, 0.3,
+		0.1 + 0.2, 1.0 / 3, 123456789012345678.0};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		expect_as_libc(others[i]);
+}
+
 Test(base, hashes_differ_by_seed_length_and_content)
 {
 	static const uint64_t words[3] = {0, 0, 1};
