@@ -1,79 +1,168 @@
+/* People first: whether the robots are where they should be, then what the simulator did, and only then the hash. What was
+ * not measured is left out. Whatever the world is, the summary stays short: of what there is many of, the first are
+ * named and the others counted. */
 #include "cli/report.h"
 
-#include "base/text.h"
+#include <inttypes.h>
+#include <stdio.h>
 
-#include <stdlib.h>
-#include <string.h>
+enum {
+	WORLDS_MAX = 2,       /* that have lines of their own */
+	SHARES_MAX = 8,       /* secondaries that are named */
+	FALLEN_MAX = 3,       /* robots */
+	NAME_LETTERS_MAX = 60, /* of a model */
+};
+#define NEAR_M 0.05
+#define UPRIGHT_RAD 0.5
+_Static_assert(WORLDS_MAX * 7 + 8 <= REPORT_LINES_MAX, "a world takes at most seven lines, the rest eight");
 
-/* --- for people --------------------------------------------------------------------------------------------------- */
-
-/* The next member of that name; names inside of strings cannot match, as their quotes are escaped. */
-static const char *find_member(const char **cursor, const char *name)
+static const char *plural(uint64_t count, const char *one, const char *many)
 {
-	char key[64];
-	snprintf(key, sizeof key, "\"%s\": ", name);
-	const char *at = *cursor ? strstr(*cursor, key) : NULL;
-	return *cursor = at ? at + strlen(key) : NULL;
+	return count == 1 ? one : many;
 }
 
-static double number(const char *report, const char *name)
+/* Names come from files. */
+static void add_name(struct text *out, const char *name)
 {
-	const char *at = find_member(&report, name);
-	char word[40] = {0};
-	double value = 0;
-	if (at)
-		memcpy(word, at, strnlen(at, sizeof word - 1));
-	word[strcspn(word, ",}\n")] = '\0';
-	return text_double(word, &value) ? value : 0;
+	for (uint32_t i = 0; *name && i < NAME_LETTERS_MAX; name++, i++)
+		text_add(out, "%c", (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
+	text_add(out, *name ? "..." : "");
+}
+
+/* --- robots ------------------------------------------------------------------------------------------------------- */
+
+static void add_fallen(const struct troupe_report_world *world, struct text *out)
+{
+	uint32_t fallen = 0;
+	for (uint32_t i = 0; i < world->scene->mover_count; i++) {
+		const struct troupe_odometry *odometry = &world->odometry[i];
+		if (!odometry->given || odometry->tilt_rad <= UPRIGHT_RAD)
+			continue;
+		if (fallen++ < FALLEN_MAX) {
+			text_add(out, fallen == 1 ? "not upright: " : ", ");
+			add_name(out, world->models[i].name);
+		}
+	}
+	if (fallen > FALLEN_MAX)
+		text_add(out, " and %u more", fallen - FALLEN_MAX);
+	if (fallen)
+		text_add(out, "\n");
+}
+
+/* Those that count their wheels' turns. */
+static void add_robots(const struct troupe_report_world *world, struct text *out)
+{
+	uint32_t robots = 0, good = 0, worst = TROUPE_NONE;
+	for (uint32_t i = 0; i < world->scene->mover_count; i++) {
+		const struct troupe_odometry *odometry = &world->odometry[i];
+		if (!odometry->given)
+			continue;
+		robots++;
+		good += odometry->drift_m <= NEAR_M && odometry->tilt_rad <= UPRIGHT_RAD;
+		if (worst == TROUPE_NONE || odometry->drift_m > world->odometry[worst].drift_m)
+			worst = i;
+	}
+	if (!robots)
+		return;
+	text_add(out, "%u of %u %s upright and within %g m of where %s odometry says; ", good, robots,
+		robots == 1 ? "robot is" : "robots are", NEAR_M, plural(robots, "its", "their"));
+	text_add(out, "%s", robots == 1 ? "" : "the farthest is ");
+	add_name(out, world->models[worst].name);
+	text_add(out, ": %.3f m\n", world->odometry[worst].drift_m);
+	add_fallen(world, out);
+}
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+static void add_shares(const struct troupe_report_world *world, struct text *out)
+{
+	double all_s = 0;
+	for (uint32_t i = 0; i < world->secondary_count; i++)
+		all_s += world->secondaries[i].busy_s;
+	if (all_s <= 0 || world->secondary_count < 2)
+		return;
+	text_add(out, "work:");
+	for (uint32_t i = 0; i < world->secondary_count && i < SHARES_MAX; i++)
+		text_add(out, "%s secondary %u %.0f %%", i ? "," : "", world->secondaries[i].number,
+			100 * world->secondaries[i].busy_s / all_s);
+	if (world->secondary_count > SHARES_MAX)
+		text_add(out, ", and %u more", world->secondary_count - SHARES_MAX);
+	text_add(out, "\n");
+}
+
+static void add_tuning(const struct troupe_report_tuning *tuning, struct text *out)
+{
+	if (!tuning->given)
+		return;
+	text_add(out, "%u of %u %s %s", tuning->working, tuning->secondaries,
+		plural(tuning->secondaries, "secondary", "secondaries"), plural(tuning->working, "works", "work"));
+	if (tuning->together > 1 && tuning->alone_step_s > 0 && tuning->together_step_s > 0)
+		text_add(out, "; %u were %.2g times as fast as one alone, when that was last tried", tuning->together,
+			tuning->alone_step_s / tuning->together_step_s);
+	text_add(out, "\n");
 }
 
 /* A line only when there is something to say. */
-static void summarize_commands(const char *report, FILE *out)
+static void add_commands(const struct troupe_report_world *world, struct text *out)
 {
-	static const struct {
-		const char *member, *words;
-	} counts[] = {{"created", "models created"}, {"removed", "models removed"},
-		{"refused_commands", "commands refused"},
-		{"waiting_commands", "commands for steps that were not reached"}};
+	const struct {
+		uint64_t count;
+		const char *words;
+	} counts[] = {{world->created, "models created"}, {world->removed, "models removed"},
+		{world->refused_commands, "commands refused"},
+		{world->waiting_commands, "commands for steps that were not reached"}};
 	bool any = false;
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
-		double count = number(report, counts[i].member);
-		if (count <= 0)
+		if (!counts[i].count)
 			continue;
-		fprintf(out, "%s%.0f %s", any ? ", " : "", count, counts[i].words);
+		text_add(out, "%s%" PRIu64 " %s", any ? ", " : "", counts[i].count, counts[i].words);
 		any = true;
 	}
-	if (any)
-		fprintf(out, "\n");
+	text_add(out, any ? "\n" : "");
 }
 
-static void summarize_world(const char *report, const char *end, FILE *out)
+static void add_moves(const struct troupe_report_world *world, struct text *out)
 {
-	double wall_s = number(report, "wall_time");
-	const char *at = report, *hash = find_member(&at, "state_hash");
-	fprintf(out, "%.0f steps, %.6g s simulated in %.3f s: rtf %.3g, %.0f steps/s\n", number(report, "iterations"),
-		number(report, "sim_time"), wall_s, number(report, "rtf"), number(report, "steps_per_second"));
-	fprintf(out, "state %.*s, %.0f moves, busy", hash ? 16 : 0, hash ? hash + 1 : "", number(report, "moves"));
-	const char *cursor = strstr(report, "\"secondaries\": [");
-	while (find_member(&cursor, "secondary") && (!end || cursor < end)) {
-		double busy_s = number(cursor, "busy_time");
-		fprintf(out, " %.0f%%", wall_s > 0 ? busy_s / wall_s * 100 : 0);
-	}
-	fprintf(out, "\n");
-	summarize_commands(report, out);
-}
-
-void report_summarize(const char *report, FILE *out)
-{
-	const char *world = report, *next;
-	if (!strstr(report, "\n  \"worlds\": [")) {
-		summarize_world(report, NULL, out);
+	if (!world->moves && !world->loads)
 		return;
+	text_add(out, "%" PRIu64 " %s between secondaries, %" PRIu64 " %s of levels\n", world->moves,
+		plural(world->moves, "move", "moves"), world->loads, plural(world->loads, "load", "loads"));
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void add_world(const struct troupe_report_world *world, struct text *out)
+{
+	add_robots(world, out);
+	text_add(out, "%" PRIu64 " steps, %.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->steps,
+		world->simulated_s, world->wall_s, world->rtf, world->steps_per_s);
+	add_moves(world, out);
+	add_shares(world, out);
+	add_commands(world, out);
+}
+
+static void add_next(const struct report_next *next, struct text *out)
+{
+	if (next->again)
+		text_add(out, "the same state again, from a single runner:\n  %s\n", next->again);
+	for (size_t i = 0; i < ARRAY_LEN(next->tries); i++)
+		if (next->tries[i])
+			text_add(out, "%s  %s\n", i == 0 || !next->tries[0] ? "to try next:\n" : "", next->tries[i]);
+}
+
+void report_summarize(const struct troupe_report *report, const struct report_next *next, struct text *out)
+{
+	for (uint32_t i = 0; i < report->world_count && i < WORLDS_MAX; i++) {
+		if (report->world_count > 1) {
+			text_add(out, "world ");
+			add_name(out, report->worlds[i].name);
+			text_add(out, ":\n");
+		}
+		add_world(&report->worlds[i], out);
 	}
-	for (world = find_member(&world, "world"); world; world = next) {
-		next = world;
-		next = find_member(&next, "world");
-		fprintf(out, "world %.*s: ", (int)strcspn(world, ",\n"), world);
-		summarize_world(world, next, out);
-	}
+	if (report->world_count > WORLDS_MAX)
+		text_add(out, "and %u more worlds\n", report->world_count - WORLDS_MAX);
+	add_tuning(&report->worlds[0].tuning, out);
+	text_add(out, "state %016" PRIx64 "\n", report->hash);
+	add_next(next, out);
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
@@ -710,22 +711,109 @@ static void announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
+/* As a shell takes it. */
+static void add_word(struct text *line, const char *option, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+	text_add(line, "%s%s", option ? " " : "", option ? option : "");
+	if (*word && word[strspn(word, plain)] == '\0') {
+		text_add(line, " %s", word);
+		return;
+	}
+	text_add(line, " '");
+	for (; *word; word++)
+		text_add(line, *word == '\'' ? "'\\''" : "%c", (unsigned char)*word < 0x20 ? '?' : *word);
+	text_add(line, "'");
+}
+
+static void add_count(struct text *line, const char *option, int64_t count, int64_t usual)
+{
+	if (count != usual)
+		text_add(line, " %s %" PRId64, option, count);
+}
+
+/* All that the state depends on, on a command line of its own. Nothing when some of it does not stay. */
+static void add_again(const struct run *run, struct text *line)
+{
+	const struct settings *settings = &run->settings;
+	text_add(line, "%s run", program_invocation_name);
+	add_word(line, settings->resume ? "--resume" : NULL, settings->resume ? settings->resume : settings->world);
+	if (settings->commands)
+		add_word(line, "--commands", settings->commands);
+	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
+		add_word(line, "--resource-path", settings->resource_paths.at[i]);
+	add_count(line, "--seed", settings->seed, 0);
+	if (settings->initial_time_s > 0) {
+		text_add(line, " --initial-sim-time ");
+		text_add_double(line, settings->initial_time_s);
+	}
+	text_add(line, "%s%s%s", settings->no_levels ? " --no-levels" : "", settings->no_sleep ? " --no-sleep" : "",
+		settings->paused ? " --paused" : "");
+	add_count(line, "--iterations", (int64_t)troupe_server_progress(run->server).steps, 0);
+	text_add(line, " --rtf 0");
+}
+
+/* Whether the same command line means the same once more: a pipe is read once, and what breaks a rule has other bits. */
+static bool can_repeat(const struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	const char *const files[] = {settings->resume ? settings->resume : settings->world, settings->commands};
+	struct stat info;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
+			return false;
+	return !settings->break_rule && troupe_server_progress(run->server).steps > run->begun_at;
+}
+
+static void summarize(struct run *run, const struct troupe_report *report)
+{
+	struct text base = {0}, again = {0}, tcp = {0}, trace = {0}, out = {0};
+	struct report_next next = {0};
+	const struct settings *settings = &run->settings;
+	if (can_repeat(run)) {
+		add_again(run, &base);
+		text_add(&again, "%s --secondaries 0 -v 0 --hash-every %" PRIu64, base.at,
+			troupe_server_progress(run->server).steps);
+		text_add(&tcp, "%s --transport tcp --secondaries 3 --chaos 7", base.at);
+		text_add(&trace, "%s --secondaries 3 --trace", base.at);
+		bool shared = report->world_count == 1 && report->worlds[0].scene->mover_count > 1;
+		next.again = again.at;
+		next.tries[0] = shared && run->mode == NETWORK_NONE ? tcp.at : NULL;
+		next.tries[1] = shared && !settings->trace ? trace.at : NULL;
+	}
+	report_summarize(report, &next, &out);
+	fputs(out.at, stderr);
+	text_fini(&base);
+	text_fini(&again);
+	text_fini(&tcp);
+	text_fini(&trace);
+	text_fini(&out);
+}
+
+static troupe_status write_report(struct run *run, const struct troupe_report *report, struct troupe_error *error)
+{
+	const char *path = run->settings.report;
+	char *json = troupe_report_json(report);
+	troupe_status status = TROUPE_OK;
+	if (!strcmp(path, "-"))
+		output_text(&run->output, json);
+	else
+		status = outfile_replace(
+			path, json, strlen(json), &(struct outfile_options){.haste = signals_haste}, error);
+	free(json);
+	return status;
+}
+
 /* A run that failed has one line to say and no summary, but its report is still of use. */
 static troupe_status deliver_report(struct run *run, bool summarized, struct troupe_error *error)
 {
-	const char *path = run->settings.report;
+	struct troupe_report *report = troupe_server_report(run->server);
 	troupe_status status = TROUPE_OK;
-	struct troupe_report *numbers = troupe_server_report(run->server);
-	char *report = troupe_report_json(numbers);
-	troupe_report_free(numbers);
-	if (path && !strcmp(path, "-"))
-		output_text(&run->output, report);
-	else if (path)
-		status = outfile_replace(
-			path, report, strlen(report), &(struct outfile_options){.haste = signals_haste}, error);
+	if (run->settings.report)
+		status = write_report(run, report, error);
 	else if (run->settings.verbosity >= 1 && summarized && !output_failed(&run->output))
-		report_summarize(report, stderr);
-	free(report);
+		summarize(run, report);
+	troupe_report_free(report);
 	return status;
 }
 
