@@ -64,6 +64,7 @@ struct troupe_report {
 	double wall_s;
 	uint64_t hash; /* of all worlds */
 	uint64_t peak_memory_bytes;
+	uint32_t observed; /* TROUPE_OBSERVE_...: without that of efforts, efforts of joints are 0 */
 	uint32_t world_count;
 	const struct troupe_report_world *worlds;
 };

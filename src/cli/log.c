@@ -274,13 +274,24 @@ static void put_entity(struct log *log, const struct log_row *row, const struct 
 	put_row(log, row->head, numbers, last);
 }
 
+/* A shape that is not known is an actor's. */
+static bool is_chosen(const struct log_world *world, uint32_t shape)
+{
+	return shape < world->shape_count && world->shapes[shape];
+}
+
+static const char *name_cells(const struct log_world *world, uint32_t shape)
+{
+	return shape < world->shape_count ? world->shape_names[shape] : ",";
+}
+
 static void put_contact(struct log *log, const struct log_world *world, const struct troupe_snapshot *snapshot,
 	const struct troupe_contact *contact)
 {
 	double numbers[NUMBERS];
 	struct text first = {0}, last = {0};
 	const uint32_t a = contact->shapes[0], b = contact->shapes[1];
-	if (a >= world->shape_count || b >= world->shape_count || (!world->shapes[a] && !world->shapes[b]))
+	if (!is_chosen(world, a) && !is_chosen(world, b))
 		return;
 	for (int i = 0; i < NUMBERS; i++)
 		numbers[i] = NAN;
@@ -293,8 +304,8 @@ static void put_contact(struct log *log, const struct log_world *world, const st
 	numbers[DEPTH] = contact->depth;
 	text_add(&first, ",");
 	add_name(&first, snapshot->scene->world);
-	text_add(&first, ",contact,%s,", world->shape_names[a]);
-	text_add(&last, ",%s,,,\n", world->shape_names[b]);
+	text_add(&first, ",contact,%s,", name_cells(world, a));
+	text_add(&last, ",%s,,,\n", name_cells(world, b));
 	put_row(log, first.at, numbers, last.at);
 	text_fini(&first);
 	text_fini(&last);

@@ -144,6 +144,7 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 		.wall_s = (double)(first->end_ns - first->begin_ns) * 1e-9,
 		.hash = troupe_server_hash(server),
 		.peak_memory_bytes = peak_memory_bytes(),
+		.observed = server->def.observe,
 		.world_count = server->world_count,
 		.worlds = worlds};
 	return &report->shown;
@@ -220,15 +221,20 @@ static void add_odometry(const struct troupe_odometry *odometry, struct text *ou
 	text_add(out, "}");
 }
 
-static void add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, struct text *out)
+static void add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts,
+	struct text *out)
 {
 	text_add(out, "{\"name\": ");
 	text_add_json(out, joint->name);
 	add_numbers(out, ", \"position\": [", state->position, joint->axis_count, "]");
-	add_numbers(out, ", \"velocity\": [", state->velocity, joint->axis_count, "]}");
+	add_numbers(out, ", \"velocity\": [", state->velocity, joint->axis_count, "]");
+	if (efforts)
+		add_numbers(out, ", \"effort\": [", state->effort, joint->axis_count, "]");
+	text_add(out, "}");
 }
 
-static void add_model(const struct troupe_report_world *world, uint32_t model, struct text *out)
+static void add_model(
+	const struct troupe_report_world *world, uint32_t model, bool efforts, struct text *out)
 {
 	const struct troupe_scene_model *m = &world->scene->models[model];
 	const struct troupe_model_state *state = &world->models[model];
@@ -248,13 +254,13 @@ static void add_model(const struct troupe_report_world *world, uint32_t model, s
 		if (!world->scene->joints[j].axis_count)
 			continue;
 		text_add(out, first ? ", \"joints\": [" : ", ");
-		add_joint(&world->scene->joints[j], &world->joints[j], out);
+		add_joint(&world->scene->joints[j], &world->joints[j], efforts, out);
 		first = false;
 	}
 	text_add(out, first ? "}" : "]}");
 }
 
-static void add_models(const struct troupe_report_world *world, struct text *out)
+static void add_models(const struct troupe_report_world *world, bool efforts, struct text *out)
 {
 	bool first = true;
 	text_add(out, "  \"models\": [");
@@ -262,7 +268,7 @@ static void add_models(const struct troupe_report_world *world, struct text *out
 		if (world->scene->models[m].is_static)
 			continue;
 		text_add(out, first ? "\n" : ",\n");
-		add_model(world, m, out);
+		add_model(world, m, efforts, out);
 		first = false;
 	}
 	text_add(out, "%s],\n", first ? "" : "\n  ");
@@ -307,7 +313,7 @@ static void add_world(const struct troupe_report *report, const struct troupe_re
 {
 	text_add(out, "{\n");
 	add_totals(report, world, out);
-	add_models(world, out);
+	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, out);
 	if (world->network.given)
 		add_network(&world->network, out);
 	if (world->tuning.given)

@@ -65,7 +65,7 @@ echo '5 /world/w/control pause: true' >commands
 
 # --- names, before the run -----------------------------------------------------------------------------------------
 mkdir real
-for option in --report --record --costs --save-on-stop '--save-at 5' '--save-every 5'; do
+for option in --report --record --costs --log --save-on-stop '--save-at 5' '--save-every 5'; do
 	# shellcheck disable=SC2086
 	refused 'no/file: cannot write: No such file or directory' $option no/file
 	# shellcheck disable=SC2086
@@ -114,7 +114,7 @@ check $? 'a run that was refused has emptied a file'
 # --- devices, pipes, links -----------------------------------------------------------------------------------------
 before=$(ls -lL /dev/null | cut -c1-10)
 ends 0 '' --save-at 5 /dev/null --save-every 5 /dev/null --save-on-stop /dev/null --report /dev/null --record /dev/null \
-	--costs /dev/null
+	--costs /dev/null --log /dev/null
 [ -c /dev/null ] && [ "$(ls -lL /dev/null | cut -c1-10)" = "$before" ]
 check $? '/dev/null is not what it was'
 ln -s /dev/null sink
@@ -126,6 +126,7 @@ if [ -e /dev/full ]; then
 	ends 1 '1 state could not be saved, the first: /dev/full: cannot write: No space' --save-at 5 /dev/full
 	ends 1 '/dev/full: cannot write: No space.*: the recording ends at step 0$' --record /dev/full
 	ends 1 '/dev/full: cannot write: No space' --costs /dev/full
+	ends 1 '/dev/full: cannot write: No space.*: the log ends at step 20$' --log /dev/full
 fi
 ln -s real/state by_link
 ends 0 '' --save-at 5 by_link --record real/record
@@ -133,7 +134,7 @@ ends 0 '' --save-at 5 by_link
 [ -L by_link ] && [ -s real/state ] && [ "$(ls real | wc -l)" = 2 ]
 check $? 'a link was not followed'
 mkfifo pipe
-for option in '--save-at 20' --report --record --costs; do
+for option in '--save-at 20' --report --record --costs --log; do
 	timeout 20 cat pipe >came &
 	# shellcheck disable=SC2086
 	ends 0 '' $option pipe
@@ -177,6 +178,12 @@ status=$?
 [ $status = 1 ] && grep -q '^hash 20 ' out && grep -q '^warning: record: cannot write: File too large: the recording ends' err
 check $? "--record that fails: status $status"
 ends 5 '' -- replay record
+full 4 "$troupe" run w.sdf --rtf 0 --iterations 200 --log log.csv --log-every 1 --hash-every 200
+status=$?
+[ $status = 1 ] && grep -q '^hash 200 ' out && grep -q '^warning: log.csv: cannot write: File too large: the log ends' err &&
+	[ "$(wc -c <log.csv)" = 2048 ]
+check $? "--log that fails: status $status"
+ends 0 'log.csv:[0-9]*: the file is cut off in this line, which is left out$' -- plot log.csv --out log.svg
 rm -f record
 full 4 "$troupe" run w.sdf --rtf 0 --iterations 200 --record record --record-every 5 -v 0
 ends 5 '' -- replay record
@@ -194,8 +201,9 @@ for device in /dev/zero /dev/urandom; do
 	ends 1 "$device" --config $device
 	ends 1 "$device: is no file" -- replay $device
 	ends 1 "$device" -- check $device
+	ends 1 "$device" -- plot $device
 done
-for what in 'run .' 'run --resume .' 'run w.sdf --commands .' 'run w.sdf --config .' 'check .' 'print .'; do
+for what in 'run .' 'run --resume .' 'run w.sdf --commands .' 'run w.sdf --config .' 'check .' 'print .' 'plot .'; do
 	# shellcheck disable=SC2086
 	ends 1 '(\.|^troupe replay: \.): is a folder: expected a file' -- $what
 done

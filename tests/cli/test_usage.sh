@@ -189,7 +189,7 @@ bad 2 "troupe run: --network-role primary: expected --network-secondaries" run -
 # what means nothing to a secondary
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
-	'--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
+	'--log l' '--log l --log-every 5' '--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
 	'--no-sleep' '--strict' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
 	'--network-stale-ms 500'; do
 	# shellcheck disable=SC2086
@@ -205,6 +205,14 @@ bad 1 "'nothing0' is no network interface" run --network-role primary --network-
 	--network-interface nothing0 w.sdf
 bad 2 "troupe run: --costs-every without --costs: expected both" run --costs-every 5 w.sdf
 bad 2 "troupe run: --record-every without --record: expected both" run --record-every 5 w.sdf
+bad 2 "troupe run: --log-every without --log: expected both" run --log-every 5 w.sdf
+bad 2 "troupe run: --log-what without --log: expected both" run --log-what model w.sdf
+bad 2 "troupe run: --log-every: '0': expected a whole number of 1 or more" run --log l --log-every 0 w.sdf
+bad 2 "troupe run: --log-what: 'lnik': no such kind: expected model, link, joint, .* or effort; see" run --log l \
+	--log-what lnik:x w.sdf
+bad 2 'troupe plot: no FILE.csv given; see troupe plot --help' plot
+bad 2 "troupe plot: --width: '10': expected a whole number from 300 to 20000" plot --width 10 l
+bad 2 "troupe plot: --iterations: no such option" plot --iterations 5 l
 bad 2 "troupe run: --chaos-moves without --chaos: expected both" run --chaos-moves 5 w.sdf
 bad 1 "pin 'ball one=2': 'ball one' is pinned twice: expected once" run --pin 'ball one=1' --pin 'ball two=1' --pin 'ball one=2' w.sdf
 bad 1 "no/key: " run --network-role secondary --network-address 192.0.2.1:1 --network-key-file no/key
@@ -484,6 +492,7 @@ good '^usage: troupe replay' replay --help
 good '^5 steps' run --iterations 5 --record r w.sdf
 good '^5 steps, 2 hashes compared: all the same$' replay r
 good '^usage: troupe print' print --help
+good '^usage: troupe plot' plot --help
 good '^5 steps, 0.005 s simulated' run w.sdf --iterations 5
 good '^5 steps' run --iterations=5 w.sdf
 good '^5 steps' run --iterations 7 w.sdf --iterations 5
@@ -866,7 +875,7 @@ bad 1 '/dev/null/key: cannot write: Not a directory' keygen --output /dev/null/k
 bad 2 'keygen: ' keygen there
 
 # --- the manual page -----------------------------------------------------------------------------------------------
-for command in run replay check print keygen; do
+for command in run replay plot check print keygen; do
 	"$troupe" $command --help | cut -c1-29 | grep -E '^ +-' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
 done | sort -u >in_help
 sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' | sed 's/\\-/-/g' |
