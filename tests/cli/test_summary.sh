@@ -1,0 +1,142 @@
+#!/bin/sh
+# test limit: 240
+# What a run says at its end: in a few plain lines, true ones; and the command in it shows the same hash again.
+set -u
+troupe=${TROUPE:-./troupe}
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
+source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
+passed=0
+failed=0
+lines_max=25
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+# check STATUS WHAT
+check()
+{
+	if [ "$1" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAILED: $2"
+		sed 's/^/    err: /' err | head -n 30
+	fi
+}
+
+# sums STATUS ARGUMENT...: a run with that status, whose summary is in `err`
+sums()
+{
+	want=$1
+	shift
+	timeout 100 "$troupe" run --rtf 0 "$@" >out 2>err
+	status=$?
+	[ $status = "$want" ] && [ "$(wc -l <err)" -le $lines_max ]
+	check $? "status $status, not $want, or $(wc -l <err) lines: run $*"
+	! LC_ALL=C grep -q '[{}"[:cntrl:]]' err
+	check $? "JSON, or a control character: run $*"
+}
+
+# has COUNT PATTERN: so many lines of the summary
+has()
+{
+	[ "$(grep -cE -e "$2" err)" = "$1" ]
+	check $? "not $1 times /$2/"
+}
+
+# again: the command in the summary shows the hash that stands there
+again()
+{
+	cp err kept
+	hash=$(sed -n 's/^state \([0-9a-f]\{16\}\)$/\1/p' err)
+	command=$(sed -n '/^the same state again/{n;s/^  //p;}' err)
+	sh -c "$command" >shown 2>&1
+	[ -n "$hash" ] && [ "$(wc -l <shown)" = 1 ] && grep -qE "^hash [0-9]+ $hash\$" shown
+	check $? "the same state again: '$command' shows '$(head -n 1 shown)'"
+}
+
+demo=$(sed -n "s/^demo='build.troupe \(.*\)'/\1/p" "$source/bootstrap")
+[ -n "$demo" ] && ! echo "$demo" | grep -q -- --report
+check $? "the demo prints a report: $demo"
+
+worlds=$source/worlds
+carts=$(grep -c 'stands at' "$worlds/warehouse.commands")
+: >err
+sums 0 warehouse --commands warehouse --iterations 700 --secondaries 2
+has 1 "^$carts of $carts robots are upright and within 0.05 m of where their odometry says; the farthest is cart_[0-9]*: 0\.0[0-4][0-9] m$"
+has 1 '^700 steps, 0.7 s simulated in [0-9.]+ s: [0-9.e+]+ times real time, [0-9]+ steps/s$'
+has 1 '^[0-9]+ moves between secondaries, [1-9][0-9]* loads of levels$'
+has 1 '^work: secondary 1 [0-9]+ %, secondary 2 [0-9]+ %$'
+sed -n 's/^work: secondary 1 \([0-9]*\) %, secondary 2 \([0-9]*\) %$/\1 \2/p' err | awk '{ exit !($1 + $2 >= 99 && $1 + $2 <= 101) }'
+check $? 'the shares of the work are not all of it'
+has 0 'times as fast|not upright'
+has 1 '^  .* --transport tcp --secondaries 3 --chaos 7$'
+has 1 '^  .* --secondaries 3 --trace$'
+again
+# what it says to try next does run, to the same hash
+for what in '--chaos 7' '--trace'; do
+	command=$(sed -n "s/^  \(.*$what\)\$/\1/p" kept)
+	sh -c "$command" >out 2>err
+	[ $? = 0 ] && grep -qx "state $hash" err && { [ "$what" != --trace ] || grep -q '^load ' out; }
+	check $? "to try next: $command"
+done
+"$troupe" run --rtf 0 warehouse --commands warehouse --iterations 700 --secondaries 2 --report r.json -v 0 >out 2>err
+loads=$(sed -n 's/^  "loads": \([0-9]*\),$/\1/p' r.json)
+grep -q "^[0-9]* moves between secondaries, $loads loads of levels" kept
+check $? "not $loads loads"
+
+# a cart on its roof, and one that was carried away
+printf '10 /world/meeting/set_pose name: "cart_0" position {x: 50 y: 50 z: 2} orientation {x: 1 w: 0}\n' >commands
+sums 0 "$worlds/meeting.sdf" --commands commands --iterations 20 --secondaries 1
+has 1 '^7 of 8 robots are upright and within 0.05 m of where their odometry says; the farthest is cart_0: [1-9][0-9]\.[0-9]{3} m$'
+has 1 '^not upright: cart_0$'
+has 0 '^work'
+again
+
+# options on which the state depends are in the command, and names are quoted
+mkdir "it's a folder"
+cp "$worlds/meeting.sdf" "it's a folder/a world.sdf"
+printf '5 /world/meeting/control pause: false\n' >"it's a folder/\$commands"
+sums 0 "it's a folder/a world.sdf" --commands "it's a folder/\$commands" --iterations 30 --seed 5 --no-sleep --no-levels --initial-sim-time 2.5 \
+	--paused --secondaries 2 --distribution balanced --chaos 3 --resource-path "$worlds"
+again
+grep -q -- "--seed 5 --initial-sim-time 2.5 --no-levels --no-sleep --paused --iterations 30" kept
+check $? 'options are missing'
+sums 0 "$worlds/meeting.sdf" --until 0.02 --save-at 5 state --secondaries 1
+again
+sums 0 --resume state --iterations 40 --secondaries 2 --transport tcp
+again
+has 0 'transport tcp --secondaries 3'
+
+# not invented, not said
+cat >w.sdf <<'END_OF_WORLD'
+<sdf version="1.9"><world name="w"><model name="ball"><pose>0 0 5 0 0 0</pose><link name="l"/></model></world></sdf>
+END_OF_WORLD
+sums 0 w.sdf --iterations 20
+has 1 '^20 steps, 0.02 s simulated'
+has 1 '^state [0-9a-f]{16}$'
+has 0 'robot|^work|moves|times as fast|to try next'
+sums 0 /dev/stdin --iterations 20 <w.sdf
+has 1 '^state [0-9a-f]{16}$'
+cat w.sdf | timeout 20 "$troupe" run /dev/stdin --rtf 0 --iterations 20 >out 2>err
+has 0 'the same state again'
+timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 -v 0 >out 2>err
+[ ! -s out ] && [ ! -s err ]
+check $? '-v 0 says something'
+timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 --report - >out 2>err
+[ ! -s err ] && python3 -c 'import json; json.load(open("out"))' 2>err
+check $? '--report - is not the JSON alone'
+{
+	echo '<sdf version="1.9">'
+	for i in $(seq 12); do
+		echo "<world name='w$i'><model name='a'><link name='l'/></model><model name='b'><pose>5 5 5 0 0 0</pose><link name='l'/></model></world>"
+	done
+	echo '</sdf>'
+} >many.sdf
+sums 0 many.sdf --iterations 20 --secondaries 2
+has 1 '^and 10 more worlds$'
+again
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
