@@ -4,7 +4,8 @@
  *   fuzz_csv SEED ROUNDS FILE...  so many rounds over each file
  *
  * Whatever comes in, the reader ends; each row has as many cells as there are names; an error names the file and a line
- * that there is; and a chart holds no character that XML cannot hold. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+ * that there is; and a chart holds no character that XML cannot hold. With WITHOUT_MAIN it is a target for
+ * tests/fuzz/run. */
 #include "base/hash.h"
 #include "cli/chart.h"
 #include "cli/choice.h"
@@ -40,8 +41,15 @@ static void check_error(const struct troupe_error *error, const char *bytes, siz
 static void check_chart(const char *name, const struct series *series, const char *bytes, size_t count)
 {
 	struct chart_panel panel = {.label = name, .lines = {series, series}};
-	struct chart chart = {.width = 400, .title = name, .x_label = name, .note = name, .line_count = 2, .panel_count = 1,
-		.names = {name, name}, .panels = &panel, .plan = count % 2};
+	struct chart chart = {.width = 400,
+		.title = name,
+		.x_label = name,
+		.note = name,
+		.line_count = 2,
+		.panel_count = 1,
+		.names = {name, name},
+		.panels = &panel,
+		.plan = count % 2};
 	struct text svg = {0};
 	chart_draw(&chart, &svg);
 	for (size_t i = 0; i < svg.count; i++)
@@ -73,8 +81,8 @@ static unsigned one_table(const char *bytes, size_t count)
 			length += strlen(csv.cells[i]) + 1;
 		must(length <= count + csv.columns, "cells that are longer than the table", bytes, count);
 		must(csv.line >= 1, "a row without a line", bytes, count);
-		if (csv.columns >= 2 && text_double(csv.cells[0], &x) && text_double(csv.cells[1], &y) && fabs(x) < 1e100 &&
-			fabs(y) < 1e100)
+		if (csv.columns >= 2 && text_double(csv.cells[0], &x) && text_double(csv.cells[1], &y) &&
+			fabs(x) < 1e100 && fabs(y) < 1e100)
 			series_add(&series, 16, x, y, csv.columns > 2 && !*csv.cells[2]);
 	}
 	if (status)
@@ -116,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 static const char *const corpus[] = {
 	"step,time,world,kind,model,name,x,y\n0,0,w,model,cart_0,,1.5,-2e-3\n10,0.01,w,model,\"a,\"\"b\",,1,2\n",
 	"x,y,z\r\n1,2,\r\n3,4,5\r\n\r\n1e99,-1e99,0\r\n",
-	"\xef\xbb\xbf" "a\xc3\xa9,\"b\nc\"\n1,2\n\"3\",\"4\"\n5,6",
+	"\xef\xbb\xbf"
+	"a\xc3\xa9,\"b\nc\"\n1,2\n\"3\",\"4\"\n5,6",
 	"t,v\n0,1\n1,1\n2,1\n3,1\n4,-7\n5,nan\n6,inf\n7,1e-320\n",
 	"model,joint:cart_*/wheel,*:arm::hand,a?b,contact",
 	"a;b\n1;2\n",

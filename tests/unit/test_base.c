@@ -179,8 +179,8 @@ Test(base, doubles_print_as_libc_does)
 		expect_as_libc(value);
 		expect_as_libc(round(value * 1e6) / 1e6);
 	}
-	static const double others[] = {0, -0.0, 1e15, 999999999999999.9, 1e-15, 5e-324, 1.7976931348623157e308, 0.1, 0.3,
-		0.1 + 0.2, 1.0 / 3, 123456789012345678.0};
+	static const double others[] = {0, -0.0, 1e15, 999999999999999.9, 1e-15, 5e-324, 1.7976931348623157e308, 0.1,
+		0.3, 0.1 + 0.2, 1.0 / 3, 123456789012345678.0};
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		expect_as_libc(others[i]);
 }
