@@ -29,23 +29,26 @@ enum {
 };
 
 struct scale {
-	double low, high;   /* values at the two ends */
-	double from, to;    /* pixels there */
+	double low, high; /* values at the two ends */
+	double from, to;  /* pixels there */
 	double tick;
 };
 
 static const char style[] =
 	"<style>\n"
 	".ground{fill:#fff}.grid{stroke:#e4e4e4;fill:none}.frame{stroke:#8a8a8a;fill:none}\n"
-	"text{fill:#222;font-family:system-ui,-apple-system,\"Segoe UI\",\"Liberation Sans\",\"DejaVu Sans\",sans-serif;"
+	"text{fill:#222;font-family:system-ui,-apple-system,\"Segoe UI\",\"Liberation Sans\",\"DejaVu "
+	"Sans\",sans-serif;"
 	"font-size:12px}\n"
 	".title{font-size:16px;font-weight:600}.note,.tick{fill:#5c5c5c}.tick{font-variant-numeric:tabular-nums}\n"
 	".line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
 	".l4,.l5,.l6,.l7{stroke-linecap:butt}"
-	".l4{stroke-dasharray:7 3}.l5{stroke-dasharray:2.5 2.5}.l6{stroke-dasharray:9 3 2 3}.l7{stroke-dasharray:14 4}\n"
+	".l4{stroke-dasharray:7 3}.l5{stroke-dasharray:2.5 2.5}.l6{stroke-dasharray:9 3 2 3}.l7{stroke-dasharray:14 "
+	"4}\n"
 	".l0{stroke:#0072b2}.l1{stroke:#d55e00}.l2{stroke:#009e73}.l3{stroke:#cc79a7}"
 	".l4{stroke:#e69f00}.l5{stroke:#56b4e9}.l6{stroke:#222}.l7{stroke:#a39000}\n"
-	".begin{fill:#fff;stroke-width:1.8;stroke-dasharray:none}.end{stroke-width:6;stroke-linecap:round;stroke-dasharray:none}\n"
+	".begin{fill:#fff;stroke-width:1.8;stroke-dasharray:none}.end{stroke-width:6;stroke-linecap:round;stroke-"
+	"dasharray:none}\n"
 	"@media (prefers-color-scheme:dark){.ground{fill:#16181d}.grid{stroke:#2c3038}.frame{stroke:#7d838f}"
 	"text{fill:#e6e6e6}.note,.tick{fill:#a7adb8}\n"
 	".l0{stroke:#4ba6e0}.l1{stroke:#ff8a3c}.l2{stroke:#2cc598}.l3{stroke:#e39cc6}"
@@ -210,8 +213,8 @@ static void draw_axes(const struct scale *x, const struct scale *y, bool last, s
 	text_add(out, "\"/>\n<path class=\"frame\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->from, y->to, y->from, x->to);
 	for (double i = first; i < end; i++) {
 		print_tick(y, i * y->tick, text, sizeof text);
-		add_text(out, x->from - TICK_GAP, place(y, i * y->tick) + 4, " class=\"tick\" text-anchor=\"end\"", text,
-			40);
+		add_text(out, x->from - TICK_GAP, place(y, i * y->tick) + 4, " class=\"tick\" text-anchor=\"end\"",
+			text, 40);
 	}
 	find_ticks(x, &first, &end);
 	for (double i = first; last && i < end; i++) {
@@ -298,8 +301,8 @@ static void move_on_map(struct pen *pen, struct pixel at)
 	pen->last = at;
 }
 
-static void draw_path(const struct series *line, const struct scale *x, const struct scale *y, bool plan,
-	struct text *out)
+static void draw_path(
+	const struct series *line, const struct scale *x, const struct scale *y, bool plan, struct text *out)
 {
 	struct pen pen = {.out = out};
 	for (uint32_t i = 0; i < line->parts.count; i++) {
@@ -316,8 +319,8 @@ static void draw_path(const struct series *line, const struct scale *x, const st
 }
 
 /* Where it began, and where it ended. */
-static void draw_ends(const struct series *line, const struct scale *x, const struct scale *y, uint32_t index,
-	struct text *out)
+static void draw_ends(
+	const struct series *line, const struct scale *x, const struct scale *y, uint32_t index, struct text *out)
 {
 	const struct series_point *begin = &line->parts.at[0].kept[SERIES_FIRST];
 	const struct series_point *end = &line->parts.at[line->parts.count - 1].kept[SERIES_LAST];
@@ -431,7 +434,8 @@ static void lay_out(const struct chart *chart, uint32_t height, struct scale *y,
 	struct bounds all = {0};
 	double right = chart->width - EDGE - legend_width(chart);
 	double head = EDGE + TITLE_HEIGHT + (chart->note ? NOTE_HEIGHT : 0);
-	*layout = (struct layout){.top = head + LABEL_HEIGHT, .step = (height - head - AXIS_HEIGHT) / chart->panel_count, .y = y};
+	*layout = (struct layout){
+		.top = head + LABEL_HEIGHT, .step = (height - head - AXIS_HEIGHT) / chart->panel_count, .y = y};
 	layout->panel = MAX(10.0, layout->step - LABEL_HEIGHT - GAP_HEIGHT);
 	for (uint32_t i = 0; i < chart->panel_count; i++) {
 		struct bounds own = bounds_of(&chart->panels[i], (struct bounds){0});

@@ -15,7 +15,7 @@ enum {
 };
 
 struct chart_panel {
-	const char *label; /* "x (m)" */
+	const char *label;                           /* "x (m)" */
 	const struct series *lines[CHART_LINES_MAX]; /* by entity; NULL: it has none here */
 };
 

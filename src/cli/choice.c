@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const choice_kinds[] = {
-	"model", "link", "joint", "contact", "odometry", "secondary", "effort", NULL};
+const char *const choice_kinds[] = {"model", "link", "joint", "contact", "odometry", "secondary", "effort", NULL};
 static const char *const usual[] = {"model", "joint", "odometry", NULL};
 
 static bool is_among(const char *const *words, const char *word)
@@ -33,8 +32,8 @@ static troupe_status bad_kind(const char *option, const char *kind, struct troup
 	struct text names = {0};
 	for (uint32_t i = 0; choice_kinds[i]; i++)
 		text_add(&names, "%s%s", i ? (choice_kinds[i + 1] ? ", " : " or ") : "", choice_kinds[i]);
-	troupe_status status = fail(
-		error, TROUPE_EINVAL, "%s: '%.100s': no such kind: expected %s", option, kind, names.at);
+	troupe_status status =
+		fail(error, TROUPE_EINVAL, "%s: '%.100s': no such kind: expected %s", option, kind, names.at);
 	text_fini(&names);
 	return status;
 }

@@ -1,6 +1,6 @@
-/* A log may be larger than memory and may come through a pipe, so it is read in parts, and only one row is kept. A row is
- * first found as a whole, with its limit of bytes, and then taken apart in place: so a quote that is never closed costs
- * a row of memory and not a file of it. */
+/* A log may be larger than memory and may come through a pipe, so it is read in parts, and only one row is kept. A row
+ * is first found as a whole, with its limit of bytes, and then taken apart in place: so a quote that is never closed
+ * costs a row of memory and not a file of it. */
 #include "cli/csv.h"
 
 #include "base/text.h"
@@ -72,8 +72,8 @@ static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whol
 	for (;;) {
 		*ret_whole = find_end(csv, scan);
 		if (scan->at > CSV_ROW_BYTES_MAX)
-			return damaged(csv, error, scan->quoted ? "a quote that is not closed within 1 MiB"
-								: "a line of more than 1 MiB");
+			return damaged(csv, error,
+				scan->quoted ? "a quote that is not closed within 1 MiB" : "a line of more than 1 MiB");
 		if (*ret_whole || csv->ended)
 			return TROUPE_OK;
 		troupe_status status = read_more(csv, error);

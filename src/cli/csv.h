@@ -16,8 +16,8 @@ enum { CSV_ROW_BYTES_MAX = 1 << 20, CSV_COLUMNS_MAX = 1024 };
 struct csv { /* zeroed: closed */
 	const char *path;
 	uint32_t columns;
-	char **names; /* [columns] of the first row */
-	char **cells; /* [columns] of the row that was read last; valid until the next one */
+	char **names;  /* [columns] of the first row */
+	char **cells;  /* [columns] of the row that was read last; valid until the next one */
 	uint64_t line; /* on which that row begins, from 1 */
 	bool cut;
 

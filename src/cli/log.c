@@ -62,8 +62,9 @@ enum column {
 	NZ,
 	NUMBERS, /* that are numbers; then texts */
 };
-static const char head[] = "step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
-			   "effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary\n";
+static const char head[] =
+	"step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
+	"effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary\n";
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
@@ -102,8 +103,8 @@ static void add_name(struct text *out, const char *name)
 	text_add_bytes(out, "\"", 1);
 }
 
-static void add_row(struct log_world *world, const char *of, const struct log_row *row, const char *model,
-	const char *name)
+static void add_row(
+	struct log_world *world, const char *of, const struct log_row *row, const char *model, const char *name)
 {
 	static const char *const kinds[] = {
 		[ROW_MODEL] = "model", [ROW_ODOMETRY] = "odometry", [ROW_JOINT] = "joint", [ROW_LINK] = "link"};
@@ -120,8 +121,8 @@ static void add_row(struct log_world *world, const char *of, const struct log_ro
 	vec_push(&world->rows, added);
 }
 
-static void choose_joint(struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t joint,
-	const char *model)
+static void choose_joint(
+	struct log *log, struct log_world *world, const struct troupe_scene *scene, uint32_t joint, const char *model)
 {
 	const struct troupe_scene_joint *j = &scene->joints[joint];
 	bool effort = choice_has(&log->choice, "effort", model, j->name);

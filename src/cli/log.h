@@ -1,5 +1,5 @@
-/* What --log writes: how entities of the worlds are, every so many steps, as CSV with one row for each entity and sample.
- * The manual page has the columns.
+/* What --log writes: how entities of the worlds are, every so many steps, as CSV with one row for each entity and
+ * sample. The manual page has the columns.
  *
  * The rows depend on the state and the pattern alone, so that a log is the same for each placement, transport and
  * resumed run; but for the column `secondary`, which only a pattern that asks for it fills.
@@ -40,8 +40,8 @@ troupe_status log_init(struct log *log, const char *path, uint64_t every, const 
 /* For the definition of the server: TROUPE_OBSERVE_..., and at which steps log_step() is to be called; 0: never. */
 uint32_t log_observes(const struct log *log);
 uint64_t log_step_every(const struct log *log);
-/* Opens the file and takes the state in which the run begins, if it is due. What fails from now on ends the log, and not
- * the run. haste: as long as the log is open. */
+/* Opens the file and takes the state in which the run begins, if it is due. What fails from now on ends the log, and
+ * not the run. haste: as long as the log is open. */
 void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste);
 void log_step(struct log *log, struct troupe_server *server, uint64_t step);
 /* TROUPE_EIO: the log could not be written. Says so once. */

@@ -1,5 +1,5 @@
-/* A log is read once, from a file or a pipe, and what will be worth showing is known at its end: which models moved, and
- * which kinds of rows there are. So each entity and column that may be shown becomes a series, thinned as it grows
+/* A log is read once, from a file or a pipe, and what will be worth showing is known at its end: which models moved,
+ * and which kinds of rows there are. So each entity and column that may be shown becomes a series, thinned as it grows
  * (series.h); how far they are thinned follows from how many there are, so that all of them together stay below
  * PARTS_MAX. */
 #include "base/map.h"
@@ -77,7 +77,8 @@ static const struct options_command command = {
 	.spec_count = ARRAY_LEN(specs),
 };
 
-/* What a kind of rows shows when no column is asked for. Of kinds that nobody named the first that is there is shown. */
+/* What a kind of rows shows when no column is asked for. Of kinds that nobody named the first that is there is shown.
+ */
 static const struct kind_shown {
 	const char *kind; /* as --what has it */
 	const char *row;  /* as the file has it */
@@ -114,11 +115,11 @@ static const char *const key_names[KEYS] = {
 };
 
 struct entity {
-	char *key;          /* all that tells it from others */
-	char *cells[KEYS];  /* in one piece with the key */
-	uint32_t kind;      /* in kinds_shown; ARRAY_LEN: another */
+	char *key;              /* all that tells it from others */
+	char *cells[KEYS];      /* in one piece with the key */
+	uint32_t kind;          /* in kinds_shown; ARRAY_LEN: another */
 	double first_t, last_t; /* when it was first and last there */
-	uint64_t times;     /* how often it was there */
+	uint64_t times;         /* how often it was there */
 	struct series *lines[COLUMNS_MAX];
 };
 
@@ -252,7 +253,8 @@ static bool is_chosen(const struct plot *plot, const char *kind)
 	/* a table without models is one of names */
 	if (plot->keys[MODEL] >= plot->csv.columns)
 		model = name;
-	return choice_has(&plot->choice, kind, model, name) || (*model2 && choice_has(&plot->choice, kind, model2, name2));
+	return choice_has(&plot->choice, kind, model, name) ||
+	       (*model2 && choice_has(&plot->choice, kind, model2, name2));
 }
 
 /* What the row is shown as, in kinds_shown, or its length for a kind that it has not; more than that: nothing. */
@@ -298,8 +300,8 @@ static troupe_status find_entity(struct plot *plot, uint32_t kind, uint32_t *ret
 }
 
 /* *ret_there: it has a number. must: or else it is empty. */
-static troupe_status read_number(
-	const struct plot *plot, uint32_t column, bool must, double *ret_value, bool *ret_there, struct troupe_error *error)
+static troupe_status read_number(const struct plot *plot, uint32_t column, bool must, double *ret_value,
+	bool *ret_there, struct troupe_error *error)
 {
 	const char *text = cell(plot, column);
 	*ret_there = false;
@@ -481,8 +483,7 @@ static void find_panels(const struct plot *plot, struct picture *picture)
 }
 
 /* How much it varies, in parts of what all vary. */
-static double liveliness(
-	const struct picture *picture, const struct entity *entity, const double ranges[PANELS_MAX])
+static double liveliness(const struct picture *picture, const struct entity *entity, const double ranges[PANELS_MAX])
 {
 	double sum = 0;
 	bool there = false;
@@ -610,8 +611,8 @@ static void draw(const struct plot *plot, const struct picture *picture, struct 
 	}
 	char *title = title_of(plot, picture->entity_count == 1 ? names[0] : NULL);
 	char *x_label = label_of(plot->csv.names[plot->x]);
-	(void)snprintf(note, sizeof note, "%u of %u, those that vary most (--what chooses others)", picture->entity_count,
-		picture->candidates);
+	(void)snprintf(note, sizeof note, "%u of %u, those that vary most (--what chooses others)",
+		picture->entity_count, picture->candidates);
 	chart.title = title;
 	chart.x_label = x_label;
 	chart.note = picture->candidates > picture->entity_count ? note : NULL;
@@ -649,8 +650,8 @@ static troupe_status nothing_found(const struct plot *plot, struct troupe_error 
 		return fail(error, TROUPE_EWORLD, "%s: no numbers of what --what '%.200s' chooses", path,
 			plot->settings.what);
 	if (plot->rows)
-		return fail(error, TROUPE_EWORLD, "%s: no column of numbers but '%.100s'", path,
-			plot->csv.names[plot->x]);
+		return fail(
+			error, TROUPE_EWORLD, "%s: no column of numbers but '%.100s'", path, plot->csv.names[plot->x]);
 	return fail(error, TROUPE_EWORLD, "%s: no row %s", path,
 		plot->settings.from > -VALUE_MAX || plot->settings.to < VALUE_MAX ? "between --from and --to"
 										  : "after the first line");

@@ -1,5 +1,5 @@
-/* People first: whether the robots are where they should be, then what the simulator did, and only then the hash. What was
- * not measured is left out. Whatever the world is, the summary stays short: of what there is many of, the first are
+/* People first: whether the robots are where they should be, then what the simulator did, and only then the hash. What
+ * was not measured is left out. Whatever the world is, the summary stays short: of what there is many of, the first are
  * named and the others counted. */
 #include "cli/report.h"
 
@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 enum {
-	WORLDS_MAX = 2,       /* that have lines of their own */
-	SHARES_MAX = 8,       /* secondaries that are named */
-	FALLEN_MAX = 3,       /* robots */
+	WORLDS_MAX = 2,        /* that have lines of their own */
+	SHARES_MAX = 8,        /* secondaries that are named */
+	FALLEN_MAX = 3,        /* robots */
 	NAME_LETTERS_MAX = 60, /* of a model */
 };
 #define NEAR_M 0.05
@@ -134,8 +134,8 @@ static void add_moves(const struct troupe_report_world *world, struct text *out)
 static void add_world(const struct troupe_report_world *world, struct text *out)
 {
 	add_robots(world, out);
-	text_add(out, "%" PRIu64 " steps, %.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->steps,
-		world->simulated_s, world->wall_s, world->rtf, world->steps_per_s);
+	text_add(out, "%" PRIu64 " steps, %.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n",
+		world->steps, world->simulated_s, world->wall_s, world->rtf, world->steps_per_s);
 	add_moves(world, out);
 	add_shares(world, out);
 	add_commands(world, out);

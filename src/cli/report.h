@@ -8,8 +8,8 @@
 
 enum { REPORT_LINES_MAX = 25 };
 
-struct report_next {         /* command lines, each may be NULL: it is not shown */
-	const char *again;   /* shows the same hash, alone and as fast as possible */
+struct report_next {          /* command lines, each may be NULL: it is not shown */
+	const char *again;    /* shows the same hash, alone and as fast as possible */
 	const char *tries[2]; /* what else there is to see */
 };
 

@@ -115,14 +115,16 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --costs: steps between its samples (default 100)"},
 	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
-		.help = "write down how models, joints and so on are while it runs, as a table: one row for each entity "
+		.help = "write down how models, joints and so on are while it runs, as a table: one row for each "
+			"entity "
 			"and sample; troupe plot draws it"},
 	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
 		.hi = WHOLE_MAX,
 		.help = "with --log: steps between samples (default: 10 ms, that is 100 samples for each simulated "
 			"second)"},
 	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
-		.help = "with --log: which entities, as KIND, KIND:MODEL, KIND:MODEL/NAME or MODEL, separated by commas; "
+		.help = "with --log: which entities, as KIND, KIND:MODEL, KIND:MODEL/NAME or MODEL, separated by "
+			"commas; "
 			"kinds are model, link, joint, contact, odometry, secondary (models with the secondary that "
 			"simulates them) and effort (joints with efforts); * and ? stand for other letters (default: "
 			"model,joint,odometry)"},
@@ -753,7 +755,8 @@ static void add_again(const struct run *run, struct text *line)
 	text_add(line, " --rtf 0");
 }
 
-/* Whether the same command line means the same once more: a pipe is read once, and what breaks a rule has other bits. */
+/* Whether the same command line means the same once more: a pipe is read once, and what breaks a rule has other bits.
+ */
 static bool can_repeat(const struct run *run)
 {
 	const struct settings *settings = &run->settings;

@@ -1,6 +1,6 @@
 /* A line of a chart, thinned while it is read: of however many points so many parts are kept, each of which stands for
- * the same number of points in a row and keeps its first, last, lowest, highest, leftmost and rightmost one. So no spike
- * is lost, and memory is bounded.
+ * the same number of points in a row and keeps its first, last, lowest, highest, leftmost and rightmost one. So no
+ * spike is lost, and memory is bounded.
  *
  * Pure, but for memory. */
 #ifndef CLI_SERIES_H

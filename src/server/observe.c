@@ -90,8 +90,8 @@ static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uin
 	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
 }
 
-static struct troupe_snapshot *begin_frame(struct frame *frame, const struct troupe_scene *scene, uint32_t contacts,
-	struct observe_arrays *ret_arrays)
+static struct troupe_snapshot *begin_frame(
+	struct frame *frame, const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays)
 {
 	fit_frame(frame, scene, contacts);
 	*ret_arrays = frame->arrays;

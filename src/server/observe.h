@@ -37,8 +37,8 @@ struct observe_arrays {
 struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct observe_arrays *ret_arrays);
 /* The same for the publisher itself: a frame that is never published, valid until the next call. Its busy is NULL. */
-struct troupe_snapshot *observe_begin_own(
-	struct observe *observe, const struct troupe_scene *scene, uint32_t contacts, struct observe_arrays *ret_arrays);
+struct troupe_snapshot *observe_begin_own(struct observe *observe, const struct troupe_scene *scene, uint32_t contacts,
+	struct observe_arrays *ret_arrays);
 /* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
  * else some time after. */
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);

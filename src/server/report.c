@@ -221,8 +221,8 @@ static void add_odometry(const struct troupe_odometry *odometry, struct text *ou
 	text_add(out, "}");
 }
 
-static void add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts,
-	struct text *out)
+static void add_joint(
+	const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts, struct text *out)
 {
 	text_add(out, "{\"name\": ");
 	text_add_json(out, joint->name);
@@ -233,8 +233,7 @@ static void add_joint(const struct troupe_scene_joint *joint, const struct troup
 	text_add(out, "}");
 }
 
-static void add_model(
-	const struct troupe_report_world *world, uint32_t model, bool efforts, struct text *out)
+static void add_model(const struct troupe_report_world *world, uint32_t model, bool efforts, struct text *out)
 {
 	const struct troupe_scene_model *m = &world->scene->models[model];
 	const struct troupe_model_state *state = &world->models[model];

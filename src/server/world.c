@@ -231,8 +231,7 @@ static void fill_busy(struct server_world *world, double *busy)
 	}
 }
 
-static void fill_snapshot(
-	struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
+static void fill_snapshot(struct server_world *world, struct troupe_snapshot *snapshot, struct observe_arrays *arrays)
 {
 	fill_parts(world, snapshot->scene, arrays);
 	snapshot->contact_count = read_contacts(world, snapshot->scene, arrays->contacts);
@@ -259,8 +258,8 @@ void world_publish(struct server_world *world, bool running)
 const struct troupe_snapshot *world_look(struct server_world *world)
 {
 	struct observe_arrays arrays;
-	struct troupe_snapshot *snapshot = observe_begin_own(
-		world->observe, world_view(world), world->primary.observed.contacts.count, &arrays);
+	struct troupe_snapshot *snapshot =
+		observe_begin_own(world->observe, world_view(world), world->primary.observed.contacts.count, &arrays);
 	fill_snapshot(world, snapshot, &arrays);
 	return snapshot;
 }

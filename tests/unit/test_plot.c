@@ -124,7 +124,9 @@ Test(plot, csv)
 	static const char *const cases[][2] = {
 		{"a,b\n1,2\n3,4\n", "1|2|\n3|4|\n"},
 		{"a,b\n1,2\n3,4", "1|2|\n3|4|\n"},
-		{"\xef\xbb\xbf" "a,b\r\n1,2\r\n\r\n\n3,4\r\n", "1|2|\n3|4|\n"},
+		{"\xef\xbb\xbf"
+		 "a,b\r\n1,2\r\n\r\n\n3,4\r\n",
+			"1|2|\n3|4|\n"},
 		{"a,b\n,\n", "||\n"},
 		{"a,b\n\"x,\"\"y\"\"\nz\",2\n", "x,\"y\"\nz|2|\n"},
 		{"a,b\n\"\",\"\"\n", "||\n"},
@@ -219,8 +221,13 @@ Test(plot, ticks)
 static void draw(const char *name, const struct series *line, struct text *ret_svg)
 {
 	struct chart_panel panel = {.label = "y (m)", .lines = {line}};
-	struct chart chart = {.width = 600, .title = name, .x_label = "time (s)", .line_count = 1, .panel_count = 1,
-		.names = {name}, .panels = &panel};
+	struct chart chart = {.width = 600,
+		.title = name,
+		.x_label = "time (s)",
+		.line_count = 1,
+		.panel_count = 1,
+		.names = {name},
+		.panels = &panel};
 	*ret_svg = (struct text){0};
 	chart_draw(&chart, ret_svg);
 }
