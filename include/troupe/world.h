@@ -199,7 +199,9 @@ struct troupe_snapshot {
 
 /* Any thread, also while the server runs: fn sees the newest snapshot of each world, one after the other, without
  * blocking anyone. While it runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees
- * the state of about the last asking; otherwise it sees the present one. */
+ * the state of about the last asking; otherwise it sees the present one. While the server runs for the first time and
+ * nobody has asked before, there is none until the next step boundary, and fn is not called: a program that asks once
+ * before the run always sees one. */
 TROUPE_API void troupe_server_snapshot(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
@@ -211,9 +213,10 @@ TROUPE_API const struct troupe_link_state *troupe_snapshot_link(
 TROUPE_API const struct troupe_joint_state *troupe_snapshot_joint(
 	const struct troupe_snapshot *snapshot, troupe_joint joint);
 
-/* The scene of the newest snapshot of a world, to be kept: NULL when there is no such world. Whoever has it calls
- * troupe_scene_release() once; it may outlive the server. Any thread. */
+/* Asks for a snapshot, and gives the scene of the newest one of a world, to be kept. NULL: there is no such world, or
+ * no snapshot yet. Whoever has it calls troupe_scene_release() once; it may outlive the server. Any thread. */
 TROUPE_API const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uint32_t world);
+/* NULL is fine. Any thread. */
 TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
 
 /* --- between steps ------------------------------------------------------------------------------------------------ */

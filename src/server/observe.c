@@ -65,6 +65,11 @@ void observe_destroy(struct observe *observe)
 	free(observe);
 }
 
+void observe_ask(struct observe *observe)
+{
+	atomic_store_explicit(&observe->wanted, true, memory_order_relaxed);
+}
+
 bool observe_wanted(const struct observe *observe)
 {
 	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
@@ -184,7 +189,7 @@ static void know_reader(void)
 void observe_read(struct observe *observe, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx)
 {
 	know_reader();
-	atomic_store_explicit(&observe->wanted, true, memory_order_relaxed);
+	observe_ask(observe);
 	rcu_read_lock();
 	/* acquire: pairs with the exchange in observe_publish(), so that the frame is seen as it was filled in */
 	struct frame *frame = atomic_load_explicit(&observe->newest, memory_order_acquire);

@@ -20,6 +20,8 @@ struct observe;
 struct observe *observe_create(uint32_t secondaries);
 void observe_destroy(struct observe *observe);
 
+/* Asks for a snapshot. Any thread. */
+void observe_ask(struct observe *observe);
 /* Whether somebody has asked since the last publish. One relaxed load. */
 bool observe_wanted(const struct observe *observe);
 struct observe_arrays {

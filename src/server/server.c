@@ -253,6 +253,7 @@ const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uin
 		return NULL;
 	struct server_world *w = &server->worlds[world];
 	publish_unseen(server);
+	observe_ask(w->observe);
 	pthread_mutex_lock(&w->view_lock);
 	const struct troupe_scene *view = w->view ? view_hold(w->view) : NULL;
 	pthread_mutex_unlock(&w->view_lock);

@@ -741,6 +741,45 @@ Test(library_scene, may_outlive_the_server)
 	troupe_scene_release(new);
 }
 
+struct asking {
+	struct troupe_server *server;
+	bool first, second;
+};
+
+/* Nobody asked before the run: the first step that ends after the first question answers it. */
+static void ask_late(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct asking *asking = ctx;
+	const struct troupe_scene *scene = troupe_server_scene(server, 0);
+	if (step == 10)
+		asking->first = scene != NULL;
+	if (step == 20)
+		asking->second = scene != NULL;
+	troupe_scene_release(scene);
+}
+
+Test(library_scene, is_there_after_a_step_when_the_first_question_comes_in_a_run)
+{
+	for (int secondaries = 0; secondaries < 3; secondaries++) {
+		struct asking asking = {.first = false};
+		struct troupe_server_def def = lib_def(lib_all, secondaries);
+		def.step_every = 10;
+		def.on_step = ask_late;
+		def.ctx = &asking;
+		struct troupe_server *server = lib_create(&def);
+		lib_run(server, 30);
+		cr_assert(!asking.first && asking.second);
+		troupe_server_destroy(server);
+		/* and at once when somebody asked before */
+		server = lib_create(&def);
+		troupe_scene_release(troupe_server_scene(server, 0));
+		lib_run(server, 30);
+		cr_assert(asking.first);
+		troupe_server_destroy(server);
+	}
+	troupe_scene_release(NULL);
+}
+
 Test(library_scene, of_no_world_is_none)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);
