@@ -47,7 +47,7 @@ INSTALLED = {
     "autoconf": "autoconf autoheader autoreconf",
     "automake": "aclocal automake",
     "binutils": "ar nm objcopy objdump readelf size strings strip",
-    "g++": "c++ g++",
+    "g++": "g++",
     "gcc": "cc gcc",
     "iproute2": "ip ss tc",
     "libtool": "libtoolize",
