@@ -17,7 +17,9 @@ _Static_assert((SLOTS & MASK) == 0, "the ring index is masked, not divided");
 
 struct secondary {
 	_Alignas(64) uint32_t seen; /* steps taken, or passed over while it slept. Its own. */
-	uint32_t since; /* Writer: the primary, before it raises `active` above this one: what `seen` then is. */
+	/* Writer: the primary, before it raises `active` above this one: what `seen` then is. Read by this secondary,
+	 * which may still hold an older `active` for true. */
+	_Atomic uint32_t since;
 	struct transport_message taken; /* the step it works on. Its own. */
 	bool owes_ack;                  /* Its own. */
 	struct transport_message ack; /* Written before outstanding goes down, read by the primary after it is zero. */
@@ -89,11 +91,18 @@ static void sleep_aside(struct transport *transport, uint32_t index)
 	}
 }
 
+/* Steps are numbered on and on, modulo 2^32. */
+static bool is_after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
 /* Steps without this secondary are not its own. It may have slept through all of the time in which it took no part. */
 static void pass_over(struct secondary *secondary)
 {
-	if ((int32_t)(secondary->since - secondary->seen) > 0)
-		secondary->seen = secondary->since;
+	uint32_t since = atomic_load_explicit(&secondary->since, memory_order_relaxed);
+	if (is_after(since, secondary->seen))
+		secondary->seen = since;
 }
 
 enum wake { WAKE_STEP, WAKE_CLOSED, WAKE_NOTHING };
@@ -109,7 +118,8 @@ static enum wake wait_for_step(struct transport *transport, uint32_t index, uint
 		uint32_t published = atomic_load_explicit(&transport->published, memory_order_acquire);
 		if (takes_part(transport, index)) {
 			pass_over(secondary);
-			if (published != secondary->seen)
+			/* `since` may be later than `published` was */
+			if (is_after(published, secondary->seen))
 				return WAKE_STEP;
 		}
 		if (closed)
@@ -163,7 +173,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 	uint32_t before = atomic_load_explicit(&transport->active, memory_order_relaxed);
 	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
 	for (uint32_t i = before; i < active; i++)
-		transport->secondaries[i].since = published;
+		atomic_store_explicit(&transport->secondaries[i].since, published, memory_order_relaxed);
 	/* pairs with takes_part(): who takes part sees `since` */
 	atomic_store_explicit(&transport->active, active, memory_order_release);
 	if (active > before)

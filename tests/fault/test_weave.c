@@ -244,6 +244,90 @@ static void test_inproc(void)
 	check(runs, "inproc: a step that was published before the end is not delivered");
 	printf("inproc: %llu orders\n", (unsigned long long)runs);
 	transport_inproc.destroy(the_transport);
+	the_transport = NULL;
+}
+
+/* Two secondaries, of which the second takes no part in the second step. Who acknowledges last is the primary. */
+static uint64_t taken[2][8];
+static uint32_t taken_count[2];
+
+static void publish_step(uint64_t number)
+{
+	if (transport_inproc.publish(the_transport, (struct transport_message){number, NULL}))
+		abort();
+}
+
+static void on_resized_acked(void *ctx)
+{
+	(void)ctx;
+	switch (++turns) {
+	case 1:
+		transport_inproc.resize(the_transport, 1);
+		publish_step(2);
+		break;
+	case 2:
+		transport_inproc.resize(the_transport, 2);
+		publish_step(3);
+		break;
+	default:
+		transport_inproc.close(the_transport);
+		break;
+	}
+}
+
+static void set_up_resized(void)
+{
+	struct transport_options options = {.secondaries = 2, .threads = 1u << 20, .all_acked = on_resized_acked};
+	transport_inproc.destroy(the_transport);
+	if (transport_inproc.create(&options, &the_transport, NULL))
+		abort();
+	memset(taken_count, 0, sizeof taken_count);
+	turns = 0;
+}
+
+static void take_all(uint32_t self)
+{
+	struct transport_message step;
+	while (taken_count[self] < 8 && transport_inproc.wait(the_transport, self, &step) == TROUPE_OK) {
+		taken[self][taken_count[self]++] = step.number;
+		if (transport_inproc.ack(the_transport, self, step))
+			return;
+	}
+}
+
+static void begin_and_take_all(void *arg)
+{
+	(void)arg;
+	publish_step(1);
+	take_all(0);
+}
+
+static void take_as_second(void *arg)
+{
+	(void)arg;
+	take_all(1);
+}
+
+static bool took_their_own(void)
+{
+	return taken_count[0] == 3 && taken[0][0] == 1 && taken[0][1] == 2 && taken[0][2] == 3 && taken_count[1] == 2 &&
+	       taken[1][0] == 1 && taken[1][1] == 3;
+}
+
+static void test_resize(void)
+{
+	/* three steps of two threads are many operations */
+	weave_switches_max = 2;
+	weave_stale_max = 1;
+	weave_thread(begin_and_take_all, NULL);
+	weave_thread(take_as_second, NULL);
+	uint64_t runs = weave_all(set_up_resized, took_their_own);
+	check(runs, "inproc: a secondary takes a step in which it has no part, or one that is not there yet");
+	printf("inproc, another number of secondaries: %llu orders\n", (unsigned long long)runs);
+	transport_inproc.destroy(the_transport);
+	the_transport = NULL;
+	weave_switches_max = WEAVE_SWITCHES_MAX;
+	weave_stale_max = WEAVE_STALE_MAX;
 }
 
 int main(void)
@@ -255,6 +339,7 @@ int main(void)
 	test_gate(1, 1, 2, 2);
 	test_share();
 	test_inproc();
+	test_resize();
 	for (uint32_t i = 0; i < WEAVE_THREADS_MAX; i++)
 		free(weave.threads[i].stack);
 	printf("%d passed, %d failed\n", passed, failed);

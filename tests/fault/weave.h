@@ -11,7 +11,8 @@
  * Sequentially consistent operations share a view of their own for each variable. Two limits: a thread looks at most
  * WEAVE_STALE_MAX times at what is not the newest value; and where a thread could go on, another one goes on at most
  * WEAVE_SWITCHES_MAX times in a run, but for one that has done WEAVE_PATIENCE operations by itself, since it may be
- * waiting for another. */
+ * waiting for another. Where that is too much, both limits can be lowered for one test: weave_switches_max,
+ * weave_stale_max. */
 #ifndef TESTS_FAULT_WEAVE_H
 #define TESTS_FAULT_WEAVE_H
 
@@ -74,6 +75,8 @@ static struct {
 	uint32_t choice, choice_count;
 	uint64_t runs;
 } weave;
+
+static uint32_t weave_switches_max = WEAVE_SWITCHES_MAX, weave_stale_max = WEAVE_STALE_MAX;
 
 /* Zero to of - 1: another one in each run, until all have been taken. */
 static uint32_t weave_choose(uint32_t of)
@@ -182,7 +185,7 @@ static uint64_t weave_look(const volatile void *address, size_t bytes, memory_or
 	uint32_t oldest = self->view.known[at];
 	if (order == memory_order_seq_cst && weave.consistent.known[at] > oldest)
 		oldest = weave.consistent.known[at];
-	uint32_t back = self->stale < WEAVE_STALE_MAX ? weave_choose(newest - oldest + 1) : 0;
+	uint32_t back = self->stale < weave_stale_max ? weave_choose(newest - oldest + 1) : 0;
 	self->stale += back > 0;
 	return weave_take(at, newest - back, order);
 }
@@ -283,7 +286,7 @@ static uint32_t weave_pick(void)
 		weave.alone = 0;
 		return ready[1];
 	}
-	if (goes_on && weave.switches == WEAVE_SWITCHES_MAX)
+	if (goes_on && weave.switches == weave_switches_max)
 		return weave.current;
 	uint32_t picked = ready[weave_choose(count)];
 	weave.switches += goes_on && picked != weave.current;
