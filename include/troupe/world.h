@@ -191,7 +191,9 @@ struct troupe_snapshot {
 	const struct troupe_odometry *odometry;        /* likewise; most models have none */
 	const struct troupe_link_state *links;         /* of scene->links[i] */
 	const struct troupe_joint_state *joints;       /* of scene->joints[i] */
-	uint32_t contact_count; /* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS; by shapes */
+	/* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS. Contacts of the same two shapes follow one
+	 * another; their order is that of the places of models in the world, the same for any number of secondaries. */
+	uint32_t contact_count;
 	const struct troupe_contact *contacts;
 	uint32_t secondaries;
 	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */

@@ -1011,6 +1011,168 @@ Test(library_snapshot, joints_count_turns_and_know_their_speed)
 	troupe_server_destroy(server);
 }
 
+static struct troupe_server *observing(uint32_t observe, int secondaries)
+{
+	struct troupe_server_def def = lib_def(lib_all, secondaries);
+	def.observe = observe;
+	return lib_create(&def);
+}
+
+struct touching {
+	uint32_t crate_on_ground, pusher_on_crate, all;
+	struct troupe_vec3 crate;
+};
+
+static bool is_of(const struct troupe_scene *scene, uint32_t shape, const char *model)
+{
+	cr_assert_lt(shape, scene->shape_count);
+	cr_assert(scene->shapes[shape].collision);
+	return !strcmp(scene->models[scene->links[scene->shapes[shape].link].model].name, model);
+}
+
+/* The direction from the shape of that model to the other's; 0: the contact is of another pair. */
+static int from_to(
+	const struct troupe_scene *scene, const struct troupe_contact *contact, const char *from, const char *to)
+{
+	if (is_of(scene, contact->shapes[0], to) && is_of(scene, contact->shapes[1], from))
+		return 1;
+	return is_of(scene, contact->shapes[1], to) && is_of(scene, contact->shapes[0], from) ? -1 : 0;
+}
+
+/* Contacts of two shapes follow one another. */
+static void assert_in_pairs(const struct troupe_snapshot *snapshot)
+{
+	for (uint32_t i = 1; i < snapshot->contact_count; i++)
+		for (uint32_t j = 0; j + 1 < i; j++) {
+			const uint32_t *a = snapshot->contacts[j].shapes, *b = snapshot->contacts[i].shapes;
+			const uint32_t *between = snapshot->contacts[i - 1].shapes;
+			cr_assert(a[0] != b[0] || a[1] != b[1] || (a[0] == between[0] && a[1] == between[1]));
+			cr_assert(a[0] != b[1] || a[1] != b[0], "the same two in another order");
+		}
+}
+
+static void see_contacts(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct touching *touching = ctx;
+	*touching = (struct touching){.all = snapshot->contact_count, .crate = touching->crate};
+	assert_in_pairs(snapshot);
+	for (uint32_t i = 0; i < snapshot->contact_count; i++) {
+		const struct troupe_contact *c = &snapshot->contacts[i];
+		assert_near(hypot(hypot(c->normal.x, c->normal.y), c->normal.z), 1, 1e-9, "normal");
+		cr_assert(c->depth >= 0 && c->depth < 0.01, "%g", c->depth);
+		int up = from_to(snapshot->scene, c, "ground", "crate");
+		int ahead = from_to(snapshot->scene, c, "pusher", "crate");
+		touching->crate_on_ground += up != 0;
+		touching->pusher_on_crate += ahead != 0;
+		if (up) {
+			assert_near(c->normal.z, up, 1e-9, "out of the ground");
+			assert_near(c->position.z, 0, 2e-3, "on the ground");
+			assert_near(fabs(c->position.x - touching->crate.x), 0.25, 5e-3, "at a corner of the crate");
+			assert_near(fabs(c->position.y - touching->crate.y), 0.25, 5e-3, "at a corner of the crate");
+		}
+		if (ahead)
+			assert_near(c->normal.x, ahead, 1e-2, "from the pusher into the crate");
+	}
+}
+
+static void look_at_contacts(struct troupe_server *server, struct touching *ret_touching)
+{
+	troupe_model crate = troupe_find_model(server, 0, "crate");
+	struct troupe_model_state state = {.pose.qw = 1};
+	(void)troupe_get_model(server, crate, &state);
+	ret_touching->crate = (struct troupe_vec3){state.pose.x, state.pose.y, state.pose.z};
+	see(server, see_contacts, ret_touching);
+}
+
+Test(library_snapshot, contacts_are_those_of_what_touches)
+{
+	for (int secondaries = 0; secondaries < 3; secondaries++) {
+		struct troupe_server *server = observing(TROUPE_OBSERVE_CONTACTS, secondaries);
+		struct touching touching;
+		lib_step(server, 300);
+		look_at_contacts(server, &touching);
+		cr_assert_eq(touching.crate_on_ground, 4);
+		cr_assert_eq(touching.pusher_on_crate, 0);
+		lib_step(server, 1000); /* asleep: it stands there still */
+		cr_assert(lib_at(server, lib_model(server, "crate")).asleep);
+		look_at_contacts(server, &touching);
+		cr_assert_eq(touching.crate_on_ground, 4);
+		lib_text(server, 0, "/model/pusher/cmd_vel", "linear: {x: 1}");
+		lib_step(server, 1300);
+		look_at_contacts(server, &touching);
+		cr_assert_gt(touching.pusher_on_crate, 0);
+		lib_text(server, 0, "/world/w/remove", "name: 'crate' type: MODEL");
+		lib_step(server, 1);
+		look_at_contacts(server, &touching);
+		cr_assert(touching.all && !touching.crate_on_ground && !touching.pusher_on_crate);
+		troupe_server_destroy(server);
+	}
+}
+
+struct kept_contacts {
+	struct troupe_contact at[256];
+	uint32_t count;
+};
+
+static void keep_contacts(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct kept_contacts *kept = ctx;
+	cr_assert_leq(snapshot->contact_count, 256);
+	kept->count = snapshot->contact_count;
+	memcpy(kept->at, snapshot->contacts, kept->count * sizeof *kept->at);
+}
+
+Test(library_snapshot, contacts_are_the_same_for_any_number_of_secondaries)
+{
+	struct kept_contacts kept[3];
+	for (int secondaries = 0; secondaries < 3; secondaries++) {
+		struct troupe_server *server = observing(TROUPE_OBSERVE_CONTACTS, secondaries);
+		drive(server);
+		lib_step(server, 2000);
+		see(server, keep_contacts, &kept[secondaries]);
+		troupe_server_destroy(server);
+		cr_assert(kept[secondaries].count && kept[secondaries].count == kept[0].count);
+		cr_assert(!memcmp(kept[secondaries].at, kept[0].at, kept[0].count * sizeof *kept[0].at));
+	}
+}
+
+static void see_nothing_observed(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	(void)ctx;
+	cr_assert_eq(snapshot->contact_count, 0);
+	for (uint32_t i = 0; i < snapshot->joint_count; i++)
+		cr_assert(snapshot->joints[i].effort[0] == 0 && snapshot->joints[i].effort[1] == 0);
+}
+
+Test(library_snapshot, observing_changes_no_bit_and_costs_nothing_unasked)
+{
+	uint64_t hash = hash_of_run(0);
+	for (uint32_t observe = 0; observe < 4; observe++) {
+		struct troupe_server *server = observing(observe, (int)observe % 3);
+		drive(server);
+		lib_step(server, 300);
+		cr_assert_eq(troupe_server_hash(server), hash, "%u", observe);
+		if (!observe)
+			see(server, see_nothing_observed, NULL);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(library_snapshot, efforts_are_what_accelerates)
+{
+	struct troupe_server *server = observing(TROUPE_OBSERVE_EFFORTS, 1);
+	troupe_joint rail = lib_joint(server, "arm", "rail"), elbow = lib_joint(server, "arm", "elbow");
+	lib_step(server, 100);
+	double before = lib_joint_at(server, rail).velocity[0];
+	assert_near(lib_joint_at(server, elbow).effort[0], 0, 1e-6, "nothing is asked of it");
+	must(troupe_command_joint(server, NULL, rail, 20, NULL, &lib_error)); /* 1 kg, along the vertical */
+	lib_step(server, 1);
+	struct troupe_joint_state state = lib_joint_at(server, rail);
+	assert_near(state.effort[0], 20, 1e-6, "effort");
+	assert_near((state.velocity[0] - before) / LIB_DT_S, 20 - 9.8, 0.2, "acceleration");
+	troupe_server_destroy(server);
+}
+
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
 /* A member of the first object that has one of that name. */
