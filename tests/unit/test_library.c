@@ -1011,6 +1011,52 @@ Test(library_snapshot, joints_count_turns_and_know_their_speed)
 	troupe_server_destroy(server);
 }
 
+/* Inside on_step the present state is seen at once, while snapshots come later. */
+static void look_in_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct seen *seen = ctx;
+	int calls = seen->calls;
+	seen->server = server;
+	troupe_server_look(server, see_all, seen);
+	cr_assert_eq(seen->calls, calls + 1);
+	cr_assert_eq(seen->step, step);
+}
+
+Test(library_snapshot, is_the_present_state_when_looked_at_between_steps)
+{
+	for (int secondaries = 0; secondaries < 3; secondaries++) {
+		struct seen seen = {.calls = 0};
+		struct troupe_server_def def = lib_def(lib_all, secondaries);
+		def.step_every = 7;
+		def.on_step = look_in_step;
+		def.ctx = &seen;
+		struct troupe_server *server = lib_create(&def);
+		drive(server);
+		lib_text(server, 50, "/world/w/create", guest);
+		lib_text(server, 70, "/world/w/remove", "name: 'cart' type: MODEL");
+		lib_run(server, 140);
+		cr_assert_eq(seen.calls, 140 / 7);
+		look_in_step(&seen, server, 140);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(library_snapshot, time_goes_on_by_the_length_of_a_step)
+{
+	struct troupe_server *server = lib_server(two_worlds, 1);
+	assert_near(troupe_server_step_s(server, 0), LIB_DT_S, 1e-15, "the file's");
+	cr_assert_eq(troupe_server_step_s(server, 2), 0);
+	lib_step(server, 5);
+	lib_text(server, 0, "/world/one/set_physics", "max_step_size: 0.004");
+	lib_step(server, 1);
+	double before = troupe_server_progress(server).time_s;
+	lib_step(server, 10);
+	assert_near(troupe_server_progress(server).time_s - before, 0.04, 1e-12, "ten of the new steps");
+	assert_near(troupe_server_step_s(server, 0), 0.004, 1e-15, "the new one");
+	assert_near(troupe_server_step_s(server, 1), LIB_DT_S, 1e-15, "the other world's");
+	troupe_server_destroy(server);
+}
+
 static struct troupe_server *observing(uint32_t observe, int secondaries)
 {
 	struct troupe_server_def def = lib_def(lib_all, secondaries);
