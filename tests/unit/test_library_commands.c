@@ -194,6 +194,20 @@ Test(library_numbers, put_joints_where_they_say)
 	troupe_server_destroy(server);
 }
 
+Test(library_numbers, put_the_worlds_own_joints_where_they_say)
+{
+	static struct replies replies;
+	struct troupe_server *server = listened_to(lib_all, 1, &replies);
+	troupe_joint tether = troupe_find_world_joint(server, 0, "tether");
+	must(troupe_command_joint_state(server, NULL, tether, 0, 0.5, 0, NULL, &lib_error));
+	lib_step(server, 1);
+	cr_assert_eq(replies.count, 1);
+	cr_assert_eq(replies.at[0].status, TROUPE_OK, "%s", replies.at[0].text);
+	cr_assert(fabs(lib_joint_at(server, tether).position[0] - 0.5) < 1e-3, "%g",
+		lib_joint_at(server, tether).position[0]);
+	troupe_server_destroy(server);
+}
+
 Test(library_numbers, are_taken_in_the_order_given)
 {
 	struct troupe_server *server = lib_server(weightless, 0);
