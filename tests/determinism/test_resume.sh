@@ -242,8 +242,8 @@ for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
-{ head -c 16 "$state"; printf '\003'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: is of version 3: expected 2'
+{ head -c 16 "$state"; printf '\004'; tail -c +18 "$state"; } >"$scratch/newer"
+refused "$scratch/newer" 'newer: is of version 4: expected 3'
 refused "$here/meeting.sdf" 'meeting.sdf: is no state that troupe saved'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected one of them' "$here/meeting.sdf"
