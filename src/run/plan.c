@@ -807,7 +807,7 @@ void plan_pack_pins(const struct plan *plan, struct text *out)
 bool plan_unpack_pins(struct plan *plan, struct unpack *in)
 {
 	struct scene *scene = plan->shared->scene;
-	uint32_t count = scene->model_count && in->at < in->end ? unpack_count(in, scene->model_count) : 0;
+	uint32_t count = unpack_count(in, scene->model_count);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint32_t model = unpack_count(in, scene->model_count - 1u),
 			 pin = unpack_count(in, SCENE_SECONDARIES_MAX);

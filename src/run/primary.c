@@ -665,14 +665,13 @@ static void pack_rest(const struct primary *primary, struct text *out)
 			pack_u64(out, m);
 }
 
-/* States of earlier versions end before it. */
 static void unpack_rest(struct primary *primary, struct unpack *in)
 {
 	struct state *state = primary->shared->state;
 	uint32_t models = primary->shared->scene->model_count;
 	for (uint32_t m = 0; m < models; m++)
 		state->models[m].moved_at = primary->moving_steps;
-	uint32_t count = in->at < in->end && models ? unpack_count(in, models) : 0;
+	uint32_t count = unpack_count(in, models);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint32_t model = unpack_count(in, models - 1);
 		if (!in->bad && primary->moving_steps)
@@ -706,10 +705,9 @@ static void pack_wrenches(const struct primary *primary, struct text *out)
 	}
 }
 
-/* States of earlier versions end before it. */
 static void unpack_wrenches(struct primary *primary, struct unpack *in)
 {
-	uint64_t count = in->at < in->end ? unpack_u64(in) : 0;
+	uint64_t count = unpack_u64(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
 		struct due_wrench wrench = {.body = unpack_count(in, UINT32_MAX)};
 		wrench.force = unpack_vector(in);
