@@ -595,7 +595,7 @@ Test(library_scene, shapes_have_sizes_poses_and_colours)
 }
 
 static const char other_shapes[] = LIB_SDF(LIB_WORLD("w",
-	"<model name='m'><pose>0 0 5 0 0 0</pose><link name='l'>"
+	"<model name='m'><static>true</static><pose>0 0 5 0 0 0</pose><link name='l'>"
 	"<collision "
 	"name='capsule'><geometry><capsule><radius>0.2</radius><length>0.6</length></capsule></geometry></collision>"
 	"<collision name='cone'><geometry><cone><radius>0.3</radius><length>0.7</length></cone></geometry></collision>"
