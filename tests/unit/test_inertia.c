@@ -56,7 +56,7 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 {
 	struct vec3 s = {between(0.1, 1), between(0.1, 1), between(0.1, 1)}, none = {0, 0, 0};
 	double r = s.x, l = s.z;
-	switch ((int)between(0, 7)) {
+	switch ((int)between(0, 8)) {
 	case 0:
 		text_add(out, "<box><size>%.17g %.17g %.17g</size></box>", s.x, s.y, s.z);
 		add_body(sums, pose, density * s.x * s.y * s.z,
@@ -88,6 +88,15 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 			add_body(sums, pose, density * 2 / 3 * M_PI * r * r * r,
 				(struct vec3){r * r / 5, r * r / 5, r * r / 5 - 9 * r * r / 64},
 				(struct vec3){0, 0, side * (l / 2 + 3 * r / 8)});
+		break;
+	case 6: /* a plate that begins at its corner */
+		text_add(out,
+			"<polyline><height>%.17g</height><point>0 0</point><point>%.17g 0</point><point>%.17g "
+			"%.17g</point>"
+			"<point>0 %.17g</point></polyline>",
+			s.z, s.x, s.x, s.y, s.y);
+		add_body(sums, pose, density * s.x * s.y * s.z,
+			(struct vec3){s.x * s.x / 12, s.y * s.y / 12, s.z * s.z / 12}, vec3_scale(s, 0.5));
 		break;
 	default: /* a cube; mirrored, its triangles face inwards */
 		text_add(out, "<mesh><scale>%.17g %.17g %.17g</scale><uri>models/shapes/block.obj</uri></mesh>",
