@@ -35,7 +35,7 @@ ends()
 
 grep '"name": "cart_' "$scratch/report.0" >"$scratch/carts"
 for what in position yaw tilt; do
-	sed -n "s/.*\"name\": \"\(cart_[0-9]*\)\".*\"drift\": {.*\"$what\": \([^,}]*\).*/\1 \2/p" "$scratch/carts" >"$scratch/$what"
+	sed -n "s/.*\"name\": \"\(cart_[0-9]*\)\".*\"drift\": {[^}]*\"$what\": \([^,}]*\).*/\1 \2/p" "$scratch/carts" >"$scratch/$what"
 	ends "drift, $what" "$([ $what = position ] && echo $near_m || echo $near_rad)" "$scratch/$what"
 done
 sed -n 's/.*"name": "\(cart_[0-9]*\)", "pose": \[\([^]]*\)\].*/\1 \2/p' "$scratch/carts" | tr -d , >"$scratch/poses"

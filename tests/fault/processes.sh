@@ -3,6 +3,8 @@ XDG_CONFIG_HOME=$scratch/config
 export XDG_CONFIG_HOME
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 worlds=$(cd "$worlds" && pwd)
+# The version of the protocol, for who makes up announcements.
+protocol=$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\),.*/\1/p' "$worlds/../src/net/hello.h")
 cd "$scratch" || exit 1
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }

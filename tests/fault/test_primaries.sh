@@ -127,7 +127,7 @@ if need python3; then
 	primary other --network-secondaries 1
 	other_port=$port
 	partition=$partition-ours
-	python3 - $other_port $partition <<-'EOF2' &
+	python3 - $other_port $partition $protocol <<-'EOF2' &
 		import os, signal, socket, struct, sys
 		signal.alarm(30)
 		group = ("239.255.84.82", 47082)
@@ -144,7 +144,7 @@ if need python3; then
 		    if role != 2 or partition not in asked:
 		        continue
 		    number = struct.unpack_from("<Q", asked, 32 + 8 * echoes)[0]
-		    out.sendto(b"troupe U" + struct.pack("<6Q", 2, 1, 1, number, 7, 1) + b"forged forged id" +
+		    out.sendto(b"troupe U" + struct.pack("<6Q", int(sys.argv[3]), 1, 1, number, 7, 1) + b"forged forged id" +
 		               struct.pack("<3Q", int(sys.argv[1]), 1, 0) +
 		               b"".join(struct.pack("<Q", len(text)) + text for text in (partition, b"host:1")), group)
 	EOF2

@@ -197,7 +197,7 @@ elif need python3; then
 	start s1 --network-role secondary --network-partition $partition
 	says s1 'looking for a primary by multicast'
 	next_port
-	python3 - $port $partition <<-'EOF2'
+	python3 - $port $partition $protocol <<-'EOF2'
 		import os, socket, struct, sys, time
 		group = ("239.255.84.82", 47082)
 		out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -215,7 +215,7 @@ elif need python3; then
 		        if role == 2 and partition in bytes:
 		            return struct.unpack_from("<Q", bytes, 32 + 8 * echoes)[0]
 		def announce(mac, echo):
-		    out.sendto(b"troupe U" + struct.pack("<3Q", 2, 1, 1) + struct.pack("<3Q", echo, 7, 1) + os.urandom(16) +
+		    out.sendto(b"troupe U" + struct.pack("<3Q", int(sys.argv[3]), 1, 1) + struct.pack("<3Q", echo, 7, 1) + os.urandom(16) +
 		               struct.pack("<3Q", int(sys.argv[1]), 1, 0) +
 		               b"".join(struct.pack("<Q", len(text)) + text for text in (partition, b"host:1")) + mac, group)
 		for _ in range(15):
