@@ -41,7 +41,8 @@ static bool is_chosen(enum inject_call call)
 	if (plan->call != call && (plan->call != INJECT_ANY || call == INJECT_ALLOC))
 		return false;
 	bool chosen = plan->number && (number == plan->number || (plan->lasting && number > plan->number));
-	plan->met |= chosen;
+	if (chosen) /* no other process writes it back with what it read before */
+		plan->met = 1;
 	return chosen;
 }
 

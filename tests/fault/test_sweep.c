@@ -269,7 +269,7 @@ static const struct scene scenes[] = {
 	{"resume",
 		{"troupe", "run", "--resume", "s5", "--iterations", "20", "--rtf", "0", "--save-at", "20", "s",
 			"--secondaries", "0", NULL},
-		prepare_resume, look_at_resume, 0, {1}, {4}, 5},
+		prepare_resume, look_at_resume, 0, {1}, {4}, 12}, /* with a summary */
 	{"replay", {"troupe", "replay", "r", "--secondaries", "0", NULL}, prepare_replay, look_at_replay, 0, {1}, {4},
 		1},
 	{"wild", {"troupe", "run", "wild.sdf", "--rtf", "0", "--save-on-stop", "s", "--secondaries", "0", NULL},
@@ -385,7 +385,7 @@ static void sweep_growth(void)
 {
 	static const int refused[3] = {1};
 	static const struct scene reading = {
-		"growing", {RUN, "--secondaries", "0", NULL}, prepare_resume, NULL, 0, {0}, {0}, 3};
+		"growing", {RUN, "--secondaries", "0", NULL}, prepare_resume, NULL, 0, {0}, {0}, 12};
 	for (uint64_t number = 1, met = 1; met; number++) {
 		write_inputs();
 		plan->call = INJECT_READ;
