@@ -18,7 +18,7 @@
 
 enum { HASHES_MAX = 400, POINTS_MAX = 6 };
 
-static const char *path;               /* of a world that is not there: names the folder */
+static char *path;                     /* of a world that is not there: names the folder */
 static char *first_save, *second_save; /* files */
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
@@ -952,6 +952,10 @@ int main(void)
 	unlink(first_save);
 	unlink(second_save);
 	rmdir(folder);
+	free(folder);
+	free(path);
+	free(first_save);
+	free(second_save);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

@@ -529,11 +529,16 @@ static void recorded(void)
 	or_die(troupe_replay_run(&again, 50, &replay, &error), &error);
 }
 
-static void *be_secondary(void *secondary)
+struct joined { /* a secondary with a thread of its own, which leaves to the main one to count */
+	struct troupe_secondary *secondary;
+	troupe_status status;
+	struct troupe_error error;
+};
+
+static void *be_secondary(void *arg)
 {
-	struct troupe_error error = {0};
-	troupe_status status = troupe_secondary_run(secondary, &error);
-	check(!status, "a secondary: %s", error.text);
+	struct joined *joined = arg;
+	joined->status = troupe_secondary_run(joined->secondary, &joined->error);
 	return NULL;
 }
 
@@ -542,7 +547,7 @@ static void over_sockets(void)
 {
 	enum { SECONDARIES = 2 };
 	int ends[SECONDARIES][2], ours[SECONDARIES];
-	struct troupe_secondary *secondaries[SECONDARIES];
+	struct joined joined[SECONDARIES] = {0};
 	pthread_t threads[SECONDARIES];
 	struct troupe_error error;
 	for (int i = 0; i < SECONDARIES; i++) {
@@ -550,8 +555,8 @@ static void over_sockets(void)
 		ours[i] = ends[i][0];
 		const struct troupe_network network = {.sockets = &ends[i][1], .stale_ms = 60000};
 		const struct troupe_secondary_def def = {.network = &network, .on_note = ignore_text};
-		or_die(troupe_secondary_create(&def, &secondaries[i], &error), &error);
-		if (pthread_create(&threads[i], NULL, be_secondary, secondaries[i]))
+		or_die(troupe_secondary_create(&def, &joined[i].secondary, &error), &error);
+		if (pthread_create(&threads[i], NULL, be_secondary, &joined[i]))
 			abort();
 	}
 	const struct troupe_network network = {.secondaries = SECONDARIES, .sockets = ours, .stale_ms = 60000};
@@ -561,7 +566,8 @@ static void over_sockets(void)
 	live(def);
 	for (int i = 0; i < SECONDARIES; i++) {
 		pthread_join(threads[i], NULL);
-		troupe_secondary_destroy(secondaries[i]);
+		check(!joined[i].status, "a secondary: %s", joined[i].error.text);
+		troupe_secondary_destroy(joined[i].secondary);
 	}
 }
 
