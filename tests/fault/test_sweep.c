@@ -277,7 +277,7 @@ static const struct scene scenes[] = {
 };
 /* What its secondaries are refused ends them, and then the primary with 3; both have a line to say. */
 static const struct scene over_tcp = {
-	"tcp", {RUN, "--transport", "tcp", "--secondaries", "2", NULL}, prepare_resume, NULL, 0, {0}, {4, 3}, 5};
+	"tcp", {RUN, "--transport", "tcp", "--secondaries", "2", NULL}, prepare_resume, NULL, 0, {0}, {4, 3}, 12};
 
 static bool is_among(int status, const int *statuses)
 {
