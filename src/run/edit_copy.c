@@ -2,6 +2,8 @@
  * for states that the copy does not have, but what came of them. Nothing of what is read is trusted. */
 #include "run/edit_internal.h"
 
+#include "geom/pack.h"
+
 void edit_pack_log(const struct edit *edit, struct text *out)
 {
 	const struct scene *scene = edit->shared->scene;
@@ -18,9 +20,7 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 		} else if (op->kind == EDIT_LIGHT) {
 			pack_u64(out, scene->lights[op->model].absent);
 		} else if (op->kind == EDIT_GRAVITY) {
-			pack_double(out, scene->gravity.x);
-			pack_double(out, scene->gravity.y);
-			pack_double(out, scene->gravity.z);
+			pack_vec3(out, scene->gravity);
 		}
 	}
 }
@@ -54,10 +54,7 @@ static troupe_status place(struct edit *edit, uint32_t model, struct unpack *in,
 
 static troupe_status set_gravity(struct edit *edit, struct unpack *in, struct troupe_error *error)
 {
-	struct vec3 g;
-	g.x = unpack_double(in);
-	g.y = unpack_double(in);
-	g.z = unpack_double(in);
+	struct vec3 g = unpack_vec3(in);
 	if (in->bad || !(vec3_length(g) <= EDIT_GRAVITY_MAX))
 		return bad(error, "the gravity");
 	edit->shared->scene->gravity = g;

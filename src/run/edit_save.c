@@ -2,6 +2,7 @@
  * is trusted: it may be somebody else's, or made up. */
 #include "run/edit_internal.h"
 
+#include "geom/pack.h"
 #include "physics/physics.h"
 
 #include <stdlib.h>
@@ -14,13 +15,6 @@ enum { HOLES_MAX = 1 << 18 }; /* places below those of created models that a sma
 
 enum { USED = 1, CREATED = 2, ABSENT = 4, PERFORMER = 8 };
 
-static void pack_vec3(struct text *out, struct vec3 v)
-{
-	pack_double(out, v.x);
-	pack_double(out, v.y);
-	pack_double(out, v.z);
-}
-
 void edit_pack_pose(struct text *out, const struct pose *pose)
 {
 	pack_vec3(out, pose->p);
@@ -28,15 +22,6 @@ void edit_pack_pose(struct text *out, const struct pose *pose)
 	pack_double(out, pose->q.x);
 	pack_double(out, pose->q.y);
 	pack_double(out, pose->q.z);
-}
-
-static struct vec3 unpack_vec3(struct unpack *in)
-{
-	struct vec3 v;
-	v.x = unpack_double(in);
-	v.y = unpack_double(in);
-	v.z = unpack_double(in);
-	return v;
 }
 
 struct pose edit_unpack_pose(struct unpack *in)

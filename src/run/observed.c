@@ -3,6 +3,8 @@
  * are together (DESIGN, law 4): so the order does not depend on which ack it was. */
 #include "run/observed.h"
 
+#include "geom/pack.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,22 +114,6 @@ void observed_forget(struct observed *observed, const struct scene *scene, const
 }
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
-
-static void pack_vec3(struct text *out, struct vec3 v)
-{
-	pack_double(out, v.x);
-	pack_double(out, v.y);
-	pack_double(out, v.z);
-}
-
-static struct vec3 unpack_vec3(struct unpack *in)
-{
-	struct vec3 v;
-	v.x = unpack_double(in);
-	v.y = unpack_double(in);
-	v.z = unpack_double(in);
-	return v;
-}
 
 static bool is_zero(const double effort[2])
 {

@@ -1,6 +1,7 @@
 #include "run/primary.h"
 
 #include "base/clock.h"
+#include "geom/pack.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -679,29 +680,13 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	}
 }
 
-static void pack_vector(struct vec3 v, struct text *out)
-{
-	pack_double(out, v.x);
-	pack_double(out, v.y);
-	pack_double(out, v.z);
-}
-
-static struct vec3 unpack_vector(struct unpack *in)
-{
-	struct vec3 v;
-	v.x = unpack_double(in);
-	v.y = unpack_double(in);
-	v.z = unpack_double(in);
-	return v;
-}
-
 static void pack_wrenches(const struct primary *primary, struct text *out)
 {
 	pack_u64(out, primary->wrenches.count);
 	for (uint32_t i = 0; i < primary->wrenches.count; i++) {
 		pack_u64(out, primary->wrenches.at[i].body);
-		pack_vector(primary->wrenches.at[i].force, out);
-		pack_vector(primary->wrenches.at[i].torque, out);
+		pack_vec3(out, primary->wrenches.at[i].force);
+		pack_vec3(out, primary->wrenches.at[i].torque);
 	}
 }
 
@@ -710,8 +695,8 @@ static void unpack_wrenches(struct primary *primary, struct unpack *in)
 	uint64_t count = unpack_u64(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
 		struct due_wrench wrench = {.body = unpack_count(in, UINT32_MAX)};
-		wrench.force = unpack_vector(in);
-		wrench.torque = unpack_vector(in);
+		wrench.force = unpack_vec3(in);
+		wrench.torque = unpack_vec3(in);
 		in->bad = in->bad || !due_wrench_sane(primary->shared->scene, &wrench);
 		if (!in->bad)
 			vec_push(&primary->wrenches, wrench);

@@ -265,7 +265,7 @@ static void write_service(const struct scene *scene, struct command *command)
 	const char *service = "wrench";
 	if (target->kind == TARGET_WRENCH) {
 		text_add(&text, "entity {name: ");
-		text_add_json(&text, scene->links[target->at].scoped);
+		message_add_string(&text, scene->links[target->at].scoped);
 		text_add(&text, " type: LINK} wrench {force {x: ");
 		static const char *const between[] = {" y: ", " z: ", "} torque {x: ", " y: ", " z: ", "}}"};
 		for (int i = 0; i < 6; i++) {
@@ -275,9 +275,9 @@ static void write_service(const struct scene *scene, struct command *command)
 	} else {
 		service = "set_joint";
 		text_add(&text, "name: ");
-		text_add_json(&text, scene->models[scene->joints[target->at].model].name);
+		message_add_string(&text, scene->models[scene->joints[target->at].model].name);
 		text_add(&text, " joint: ");
-		text_add_json(&text, scene->joints[target->at].name);
+		message_add_string(&text, scene->joints[target->at].name);
 		text_add(&text, " axis: %u", target->axis);
 		for (int i = 0; i < 2; i++) {
 			if (!message_given(&command->message, (uint32_t)i))

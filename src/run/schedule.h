@@ -115,7 +115,7 @@ void command_fini(struct command *command);
 /* The same out of numbers: those of the message in their order, `count` of them. */
 troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error);
-/* Makes a command that was given by handle one for a topic. The primary's, between steps; its target is none then. On
+/* Makes a command that was given by handle one for a topic. The primary's, between steps. On
  * failure (TROUPE_ECOMMAND: there is no such thing any more, or nothing drives it) the command has a topic all the
  * same, to be told of. */
 troupe_status command_find_target(

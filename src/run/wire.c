@@ -4,6 +4,7 @@
 #include "run/wire.h"
 
 #include "base/clock.h"
+#include "geom/pack.h"
 #include "run/secondary.h"
 #include "run/wire_notes.h"
 #include "run/wire_words.h"
@@ -281,13 +282,6 @@ static uint32_t encode_commands(struct wire *wire, const struct step_part *part,
 	return WIRE_COMMANDS;
 }
 
-static void encode_vector(struct vec3 v, struct text *out)
-{
-	pack_double(out, v.x);
-	pack_double(out, v.y);
-	pack_double(out, v.z);
-}
-
 static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 {
 	if (!part->wrench_count)
@@ -295,8 +289,8 @@ static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 	pack_var(out, part->wrench_count);
 	for (uint32_t i = 0; i < part->wrench_count; i++) {
 		pack_var(out, part->wrenches[i].body);
-		encode_vector(part->wrenches[i].force, out);
-		encode_vector(part->wrenches[i].torque, out);
+		pack_vec3(out, part->wrenches[i].force);
+		pack_vec3(out, part->wrenches[i].torque);
 	}
 	return WIRE_WRENCHES;
 }

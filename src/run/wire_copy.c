@@ -2,6 +2,7 @@
  * it has not been given: everything that names one is held against this list before it is used. */
 #include "run/wire.h"
 
+#include "geom/pack.h"
 #include "run/wire_notes.h"
 #include "run/wire_words.h"
 
@@ -374,23 +375,14 @@ static troupe_status decode_commands(struct wire_copy *copy, struct unpack *in, 
 	return TROUPE_OK;
 }
 
-static struct vec3 decode_vector(struct unpack *in)
-{
-	struct vec3 v;
-	v.x = unpack_double(in);
-	v.y = unpack_double(in);
-	v.z = unpack_double(in);
-	return v;
-}
-
 static troupe_status decode_wrenches(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
 {
 	const struct scene *scene = copy->shared->scene;
 	uint64_t count = unpack_var(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
 		struct due_wrench wrench = {.body = unpack_var_count(in, UINT32_MAX)};
-		wrench.force = decode_vector(in);
-		wrench.torque = decode_vector(in);
+		wrench.force = unpack_vec3(in);
+		wrench.torque = unpack_vec3(in);
 		if (in->bad)
 			break;
 		if (!due_wrench_sane(scene, &wrench) || copy->step.paused)

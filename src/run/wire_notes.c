@@ -2,14 +2,9 @@
  * not in order cannot be said, nor a joint twice. */
 #include "run/wire_notes.h"
 
-/* --- putting ------------------------------------------------------------------------------------------------------ */
+#include "geom/pack.h"
 
-static void put_vec3(struct text *out, struct vec3 v)
-{
-	pack_double(out, v.x);
-	pack_double(out, v.y);
-	pack_double(out, v.z);
-}
+/* --- putting ------------------------------------------------------------------------------------------------------ */
 
 /* From which on the second geom is counted. */
 static uint32_t second_after(const uint32_t last[2], uint32_t first)
@@ -25,8 +20,8 @@ static void put_contacts(struct text *out, const contact_notes *contacts)
 		const struct contact_note *note = &contacts->at[i];
 		pack_var(out, note->geoms[0] - last[0]);
 		pack_var(out, note->geoms[1] - second_after(last, note->geoms[0]));
-		put_vec3(out, note->position);
-		put_vec3(out, note->normal);
+		pack_vec3(out, note->position);
+		pack_vec3(out, note->normal);
 		pack_double(out, note->depth);
 		last[0] = note->geoms[0];
 		last[1] = note->geoms[1];
@@ -69,15 +64,6 @@ static uint32_t get_from(struct unpack *in, uint32_t first, uint32_t count)
 	return first + unpack_var_count(in, count - 1u - first);
 }
 
-static struct vec3 get_vec3(struct unpack *in)
-{
-	struct vec3 v;
-	v.x = unpack_double(in);
-	v.y = unpack_double(in);
-	v.z = unpack_double(in);
-	return v;
-}
-
 static bool has_moved(const struct wire_moved *moved, uint32_t model)
 {
 	return moved->met[model] == moved->number;
@@ -115,8 +101,8 @@ static troupe_status get_contacts(
 		struct contact_note note;
 		note.geoms[0] = get_from(in, last[0], geoms);
 		note.geoms[1] = get_from(in, in->bad ? 0 : second_after(last, note.geoms[0]), geoms);
-		note.position = get_vec3(in);
-		note.normal = get_vec3(in);
+		note.position = unpack_vec3(in);
+		note.normal = unpack_vec3(in);
 		note.depth = unpack_double(in);
 		if (in->bad)
 			break;

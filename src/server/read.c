@@ -5,27 +5,11 @@
 #include "scene/axis.h"
 #include "server/view.h"
 
-static struct troupe_vec3 shown(struct vec3 v)
-{
-	return (struct troupe_vec3){v.x, v.y, v.z};
-}
-
-static struct troupe_pose pose_shown(struct pose pose)
-{
-	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
-}
-
 /* Of a frame at `at` that is a part of the body. */
 static struct troupe_twist twist_at(const struct body_state *body, struct vec3 at)
 {
 	struct vec3 linear = vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));
-	return (struct troupe_twist){shown(linear), shown(body->w)};
-}
-
-static const struct body_state *body_of(const struct server_world *world, uint32_t body)
-{
-	const struct scene_body *b = &world->scene->bodies[body];
-	return &state_bodies(world->shared.state, b->model, false)[body - world->scene->models[b->model].body_first];
+	return (struct troupe_twist){view_vec3(linear), view_vec3(body->w)};
 }
 
 struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model)
@@ -52,21 +36,22 @@ void read_model(
 	const struct scene_model *m = &world->scene->models[model];
 	struct pose pose = state_model_pose(world->shared.state, model, false);
 	*ret_state = (struct troupe_model_state){.name = name,
-		.pose = pose_shown(pose),
+		.pose = view_pose(pose),
 		.secondary = world_number(world, world->primary.plan.roster.now.model[model]),
 		.loaded = world->primary.plan.active[model],
 		.asleep = primary_rests(&world->primary, model)};
 	if (m->body_count)
-		ret_state->twist = twist_at(body_of(world, m->body_first + m->frame_body), pose.p);
+		ret_state->twist =
+			twist_at(state_body(world->shared.state, m->body_first + m->frame_body, false), pose.p);
 }
 
 void read_link(const struct server_world *world, uint32_t link, struct troupe_link_state *ret_state)
 {
 	uint32_t body = world->scene->links[link].body;
 	struct pose pose = state_link_pose(world->shared.state, link, false);
-	*ret_state = (struct troupe_link_state){.pose = pose_shown(pose)};
+	*ret_state = (struct troupe_link_state){.pose = view_pose(pose)};
 	if (body != SCENE_NONE)
-		ret_state->twist = twist_at(body_of(world, body), pose.p);
+		ret_state->twist = twist_at(state_body(world->shared.state, body, false), pose.p);
 }
 
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state)
@@ -92,7 +77,7 @@ uint32_t read_contacts(
 		const struct contact_note *note = &notes->at[i];
 		ret_contacts[i] = (struct troupe_contact){
 			{view_shape_of_geom(view, note->geoms[0]), view_shape_of_geom(view, note->geoms[1])},
-			shown(note->position), shown(note->normal), note->depth};
+			view_vec3(note->position), view_vec3(note->normal), note->depth};
 	}
 	return notes->count;
 }

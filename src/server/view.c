@@ -45,16 +45,6 @@ static uint32_t *no_places(struct arena *arena, uint32_t count)
 	return places;
 }
 
-static struct troupe_vec3 vec3_shown(struct vec3 v)
-{
-	return (struct troupe_vec3){v.x, v.y, v.z};
-}
-
-static struct troupe_pose pose_shown(struct pose pose)
-{
-	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
-}
-
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -139,9 +129,9 @@ static void add_shape(struct making *m, uint32_t link, const char *name, const s
 		.link = link,
 		.collision = !visual,
 		.kind = kind,
-		.in_link = pose_shown(in_link),
-		.size = vec3_shown(size_of(shape)),
-		.normal = vec3_shown(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
+		.in_link = view_pose(in_link),
+		.size = view_vec3(size_of(shape)),
+		.normal = view_vec3(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
 		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
 		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
 	read_colour(visual, to->colour);
@@ -284,7 +274,7 @@ static void add_joint(struct making *m, uint32_t joint)
 		.child = shown_link(m, from->child, from->sdf->child),
 		.axis_count = from->axis_count};
 	for (uint32_t a = 0; a < from->axis_count; a++)
-		to->axis[a] = (struct troupe_scene_axis){vec3_shown(from->axis[a].xyz_world), from->axis[a].lower,
+		to->axis[a] = (struct troupe_scene_axis){view_vec3(from->axis[a].xyz_world), from->axis[a].lower,
 			from->axis[a].upper, from->axis[a].velocity, from->axis[a].effort};
 }
 

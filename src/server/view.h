@@ -24,6 +24,15 @@ static inline bool view_moves(const struct scene_model *model)
 	return !model->absent && (model->performer || model->body_count);
 }
 
+static inline struct troupe_vec3 view_vec3(struct vec3 v)
+{
+	return (struct troupe_vec3){v.x, v.y, v.z};
+}
+static inline struct troupe_pose view_pose(struct pose pose)
+{
+	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
+}
+
 /* Handles. `born` is the low half of the model's id, which is never used again while 2^32 models are made. */
 static inline uint32_t view_born(const struct scene *scene, uint32_t model)
 {

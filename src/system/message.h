@@ -204,6 +204,8 @@ troupe_status message_parse(
 void message_pack(const struct message_schema *schema, const struct message *message, struct text *out);
 bool message_unpack(const struct message_schema *schema, struct unpack *in, struct message *ret_message);
 
+/* A text as it stands in a message, in quotes and with escapes. */
+void message_add_string(struct text *out, const char *string);
 /* The text form, from which message_parse() makes the same message. */
 void message_print(const struct message_schema *schema, const struct message *message, struct text *out);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void add_string(struct text *out, const char *string)
+void message_add_string(struct text *out, const char *string)
 {
 	text_add(out, "\"");
 	for (const unsigned char *c = (const unsigned char *)string; *c; c++)
@@ -31,7 +31,7 @@ static void add_value(
 {
 	switch (schema->fields[slot].kind) {
 	case MESSAGE_STRING:
-		add_string(out, message_string(message, slot));
+		message_add_string(out, message_string(message, slot));
 		break;
 	case MESSAGE_NUMBERS:
 		add_numbers(out, message_numbers(message, slot), (uint32_t)message->value[slot]);
