@@ -1,27 +1,7 @@
 #!/bin/sh
 # The command and its files: names that cannot be written are found before the run; what is written to, what is replaced,
 # and what stays when that fails; what is read from pipes and devices; and that a run can be stopped wherever it is.
-set -u
-troupe=${TROUPE:-./troupe}
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-
-# check STATUS WHAT
-check()
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-		sed 's/^/    err: /' err | head -n 5
-	fi
-}
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # ends STATUS PATTERN OPTION...: a run of 20 steps, or what follows --, with that status, and a line on standard error with
 # the pattern
@@ -321,5 +301,4 @@ stopped 0.5 0 '' "$troupe" run --network-role secondary --network-address 127.0.
 stopped 0.5 0 '' "$troupe" run w.sdf --rtf 1 --transport tcp --secondaries 2 --save-on-stop s
 nothing_left 'after all'
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+totals

@@ -1,27 +1,7 @@
 #!/bin/sh
 # test limit: 180
 # `troupe plot`: what is drawn of logs and other tables, that the SVG is well-formed XML, and what is refused.
-set -u
-troupe=${TROUPE:-./troupe}
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-
-# check STATUS WHAT
-check()
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-		sed 's/^/    err: /' err | head -n 5
-	fi
-}
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # Prints of an SVG: its size, the texts that it shows, and of each line its class, how many points it has, and how far they
 # reach. Fails if it is not well-formed.
@@ -225,5 +205,4 @@ if [ -c /dev/full ]; then
 	check $? 'a full device'
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+totals

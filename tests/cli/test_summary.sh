@@ -1,29 +1,8 @@
 #!/bin/sh
 # test limit: 240
 # What a run says at its end: in a few plain lines, true ones; and the command in it shows the same hash again.
-set -u
-troupe=${TROUPE:-./troupe}
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
-source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
-passed=0
-failed=0
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 lines_max=25
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-
-# check STATUS WHAT
-check()
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-		sed 's/^/    err: /' err | head -n 30
-	fi
-}
 
 # sums STATUS ARGUMENT...: a run with that status, whose summary is in `err`
 sums()
@@ -138,5 +117,4 @@ sums 0 many.sdf --iterations 20 --secondaries 2
 has 1 '^and 10 more worlds$'
 again
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+totals
