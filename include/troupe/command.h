@@ -29,8 +29,9 @@ struct troupe_when {   /* NULL or zeroed: at the next step */
 
 /* A command in gz topic's text form. Once a command was given that creates models, a topic that nobody listens to yet
  * is no error: it is looked at when the step comes, and def.on_reply says so if nobody listens then. What comes of
- * commands to services of the world, /world/NAME/create and so on, is told there as well. ret_step, here and below: the
- * step that the command was accepted for; may be NULL. */
+ * commands to services of the world, /world/NAME/create and so on, is told there as well. Of several worlds, a topic
+ * that names none is given to all of them or, when one refuses it, to none. ret_step, here and below: the step that the
+ * command was accepted for (of several worlds the last one's); may be NULL. */
 TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *text, uint64_t *ret_step, struct troupe_error *error);
 

@@ -398,34 +398,52 @@ static void push_posted(struct schedule *schedule, struct posted *posted)
 		;
 }
 
+troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
+	struct posted **ret_posted, struct troupe_error *error)
+{
+	uint64_t bytes = bytes_of(command), wanted = command->step;
+	struct posted *posted = mem_alloc(sizeof *posted);
+	*posted = (struct posted){.bytes = bytes, .command = *command};
+	troupe_status status = count_in(schedule, bytes, error);
+	if (status) {
+		command_fini(&posted->command);
+		free(posted);
+		return status;
+	}
+	atomic_fetch_add(&schedule->posting, 1);
+	uint64_t open = atomic_load(&schedule->open_step);
+	posted->command.step = MAX(wanted, open);
+	if (wanted >= open || late == SCHEDULE_LATE_NEXT) {
+		*ret_posted = posted;
+		return TROUPE_OK;
+	}
+	schedule_end_post(schedule, posted, false);
+	return fail(error, TROUPE_ECOMMAND, "step %" PRIu64 " is past: expected %" PRIu64 " or later", wanted, open);
+}
+
+void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep)
+{
+	if (keep)
+		push_posted(schedule, posted);
+	atomic_fetch_sub(&schedule->posting, 1);
+	if (keep)
+		return;
+	uncount(schedule, posted->bytes);
+	command_fini(&posted->command);
+	free(posted);
+}
+
 troupe_status schedule_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	uint64_t *ret_step, struct troupe_error *error)
 {
-	uint64_t bytes = bytes_of(command), wanted = command->step;
-	troupe_status status = count_in(schedule, bytes, error);
-	if (status) {
-		struct command refused = *command;
-		command_fini(&refused);
+	struct posted *posted;
+	troupe_status status = schedule_begin_post(schedule, command, late, &posted, error);
+	if (status)
 		return status;
-	}
-	struct posted *posted = mem_alloc(sizeof *posted);
-	posted->command = *command;
-	posted->bytes = bytes;
-	atomic_fetch_add(&schedule->posting, 1);
-	uint64_t open = atomic_load(&schedule->open_step);
-	bool taken = wanted >= open || late == SCHEDULE_LATE_NEXT;
-	posted->command.step = MAX(wanted, open);
-	if (ret_step && taken)
+	if (ret_step)
 		*ret_step = posted->command.step;
-	if (taken)
-		push_posted(schedule, posted);
-	atomic_fetch_sub(&schedule->posting, 1);
-	if (taken)
-		return TROUPE_OK;
-	uncount(schedule, bytes);
-	command_fini(&posted->command);
-	free(posted);
-	return fail(error, TROUPE_ECOMMAND, "step %" PRIu64 " is past: expected %" PRIu64 " or later", wanted, open);
+	schedule_end_post(schedule, posted, true);
+	return TROUPE_OK;
 }
 
 /* Who posts is between two atomic operations, unless the machine has put its thread aside. */

@@ -129,6 +129,12 @@ enum schedule_late { SCHEDULE_LATE_NEXT, SCHEDULE_LATE_REFUSE }; /* a command fo
  * TROUPE_ECOMMAND: its step is past) it is freed. *ret_step: the step that it was accepted for; may be NULL. */
 troupe_status schedule_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	uint64_t *ret_step, struct troupe_error *error);
+/* The same in two calls, for a command that is taken by several schedules or by none. Between them posted->command.step
+ * is the step that it is accepted for, and the primary cannot begin that step: so nothing that waits may stand there.
+ * keep: false withdraws it, and frees it. */
+troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
+	struct posted **ret_posted, struct troupe_error *error);
+void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep);
 /* What is posted from now on is for `step` or later. The primary's; before it asks what is due at the step before. */
 void schedule_open(struct schedule *schedule, uint64_t step);
 /* The next command due at or before `step`, which is the caller's from now on; false when there are no more. */

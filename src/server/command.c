@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static enum schedule_late late_of(const struct troupe_when *when)
+{
+	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
+}
+
 static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,
 	uint64_t *ret_step, struct troupe_error *error)
 {
-	enum schedule_late late = when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 	command->step = when ? when->step : 0;
-	return schedule_post(&world->primary.schedule, command, late, ret_step, error);
+	return schedule_post(&world->primary.schedule, command, late_of(when), ret_step, error);
 }
 
 /* --- on a topic --------------------------------------------------------------------------------------------------- */
@@ -76,27 +80,53 @@ static troupe_status write_numbers(
 	return TROUPE_OK;
 }
 
+/* One copy of a message for each world, none of them posted; on failure there are none. */
+static troupe_status make_copies(struct troupe_server *server, const struct given *given, const char *text,
+	struct command *copies, struct troupe_error *error)
+{
+	_Atomic bool later = true;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		struct server_world *world = &server->worlds[i];
+		troupe_status status = command_parse(
+			world->systems, world->scene->name, 0, given->topic, text, &later, &copies[i], error);
+		while (status && i)
+			command_fini(&copies[--i]);
+		if (status)
+			return status;
+	}
+	struct hearing *hearing = hearing_create(server->world_count);
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		copies[i].hearing = hearing;
+		copies[i].step = given->when ? given->when->step : 0;
+	}
+	return TROUPE_OK;
+}
+
+/* All worlds take it or none does. Of the steps that they take it at, the last is told. */
 static troupe_status post_copies(
 	struct troupe_server *server, const struct given *given, const char *text, struct troupe_error *error)
 {
 	struct command copies[SDF_WORLDS_MAX];
-	_Atomic bool later = true;
-	uint32_t count = 0;
-	troupe_status status = TROUPE_OK;
-	for (uint32_t i = 0; i < server->world_count && !status; i++) {
-		struct server_world *world = &server->worlds[i];
-		status = command_parse(
-			world->systems, world->scene->name, 0, given->topic, text, &later, &copies[i], error);
-		count += !status;
-	}
-	struct hearing *hearing = status ? NULL : hearing_create(count);
-	for (uint32_t i = 0; i < count; i++) {
-		copies[i].hearing = hearing;
-		if (status)
+	struct posted *posted[SDF_WORLDS_MAX];
+	troupe_status status = make_copies(server, given, text, copies, error);
+	if (status)
+		return status;
+	uint32_t begun = 0;
+	uint64_t last_step = 0;
+	for (uint32_t i = 0; i < server->world_count; i++)
+		if (status) {
 			command_fini(&copies[i]);
-		else
-			status = post(&server->worlds[i], &copies[i], given->when, given->ret_step, error);
-	}
+		} else {
+			status = schedule_begin_post(&server->worlds[i].primary.schedule, &copies[i],
+				late_of(given->when), &posted[i], error);
+			begun += !status;
+		}
+	for (uint32_t i = 0; i < begun; i++)
+		last_step = MAX(last_step, posted[i]->command.step);
+	for (uint32_t i = 0; i < begun; i++)
+		schedule_end_post(&server->worlds[i].primary.schedule, posted[i], !status);
+	if (!status && given->ret_step)
+		*given->ret_step = last_step;
 	return status;
 }
 
