@@ -462,6 +462,16 @@ static void make_world_anew(struct physics *physics, struct physics *owner)
 	physics->stepping = NULL;
 }
 
+/* A first pass that was stored has left boxes of state k+1. */
+static void measure_again(struct physics *physics)
+{
+	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
+		const struct group *group = group_at_hand(physics, g);
+		for (uint32_t i = 0; i < group->members.count; i++)
+			physics->instances[group->members.at[i]]->boxes_known = false;
+	}
+}
+
 /* The second try. Each island that the exact solver fails on, sends beyond all bounds, or on which ODE gives up, is
  * solved iteratively. To find these islands, each is stepped alone, as often as its couplings need it: ODE does not say
  * where it failed, and the other islands must keep their bits. What the last pass comes to is stored in any case, so
@@ -470,6 +480,7 @@ static bool try_again(struct physics *physics, struct physics *owner, char *ret_
 {
 	struct attempt attempt = {.physics = physics, .owner = owner, .pass = {true, SCENE_NONE}};
 	uint32_t root;
+	measure_again(physics);
 	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
 		return false;
 	for (uint32_t i = 0; !physics_abandons(physics) && solver_next_exact(physics, &i, &root); i++) {
