@@ -36,7 +36,7 @@ static void fit(struct plan *plan)
 static void learn(struct plan *plan, uint32_t m)
 {
 	const struct scene_model *model = &plan->scene->models[m];
-	plan->model_pin[m] = model->pin <= plan->secondaries ? model->pin : ASSIGN_NONE;
+	plan->model_pin[m] = model->pin <= plan->most ? model->pin : ASSIGN_NONE;
 	plan->pinned |= plan->model_pin[m] != ASSIGN_NONE;
 	plan->is_mover[m] = !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
 }
@@ -53,7 +53,7 @@ static void find_fixed_inputs(struct plan *plan)
 {
 	const struct scene *scene = plan->scene;
 	for (uint32_t l = 0; l < scene->level_count; l++) {
-		plan->level_pin[l] = scene->levels[l].pin <= plan->secondaries ? scene->levels[l].pin : ASSIGN_NONE;
+		plan->level_pin[l] = scene->levels[l].pin <= plan->most ? scene->levels[l].pin : ASSIGN_NONE;
 		plan->pinned |= plan->level_pin[l] != ASSIGN_NONE;
 	}
 	for (uint32_t m = 0; m < scene->model_count; m++) {
@@ -612,8 +612,8 @@ void plan_add(struct plan *plan, uint32_t model)
 	set_static(plan, model);
 	if (plan->scene->models[model].performer && shared->tracker.performer_of[model] == SCENE_NONE)
 		tracker_add(&shared->tracker, model);
-	uint32_t level = plan->scene->models[model].level;
-	if (plan->is_mover[model] || (level != SCENE_NONE && plan->loaded[level]))
+	const struct scene_model *m = &plan->scene->models[model];
+	if (plan->is_mover[model] || (!m->is_static && m->level != SCENE_NONE && plan->loaded[m->level]))
 		activate(plan, model);
 	if (shared->tracker.performer_of[model] != SCENE_NONE)
 		look(plan, shared->tracker.performer_of[model]);
