@@ -190,11 +190,8 @@ void physics_disturb(struct physics *physics, uint32_t model)
 
 void physics_state_changed(struct physics *physics)
 {
-	for (uint32_t i = 0; i < physics->taken.count; i++) {
-		struct instance *instance = physics->instances[physics->taken.at[i]];
-		instance->boxes_known = false;
-		instance->statics_known = false;
-	}
+	for (uint32_t i = 0; i < physics->taken.count; i++)
+		physics->instances[physics->taken.at[i]]->boxes_known = false;
 	physics->regroup = true; /* who sleeps is decided anew */
 }
 

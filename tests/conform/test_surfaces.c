@@ -146,6 +146,32 @@ Test(surfaces, friction_direction)
 		}
 }
 
+/* A plate and a block on it slide down together; the block moves slowly across the plate, at 45 degrees to that.
+ * Friction is against its motion on the plate, whatever both gain from gravity in the step: so it goes straight. */
+Test(surfaces, friction_between_two_that_slide)
+{
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		text_add(&models, "<model name='plate'><pose>0 0 0.1 0 0 0</pose><link "
+				  "name='l'><inertial><mass>1000</mass><inertia>"
+				  "<ixx>1e3</ixx><iyy>1e3</iyy><izz>1e3</izz></inertia></inertial><collision "
+				  "name='c'><geometry><box>"
+				  "<size>4 4 0.2</size></box></geometry></collision></link></model>");
+		add_model(&models, "block", "0 0 0.3 0 0 0", BOX,
+			"<friction><ode><mu>0.1</mu><mu2>0.1</mu2></ode></friction>");
+		begin(f, "0 -5 -9.8", "<friction><ode><mu>0</mu><mu2>0</mu2></ode></friction>", &models);
+		run_until(0.1);
+		struct troupe_pose from = pose_of("block"), plate_from = pose_of("plate");
+		command("/world/w/set_velocity", "name: 'block' linear {x: 0.05 y: -0.45}"); /* the plate's: -0.5 */
+		run_until(0.3);
+		struct troupe_pose to = pose_of("block"), plate_to = pose_of("plate");
+		double x = to.x - from.x - (plate_to.x - plate_from.x), y = to.y - from.y - (plate_to.y - plate_from.y);
+		expect(label("slides on the plate along x, m", f), x, 0.05 * 0.05 * sqrt(2) / (2 * 0.1 * G), 1e-4);
+		expect(label("... and as far along y, m", f), y, x, 1e-6);
+		stop();
+	}
+}
+
 static double highest_after(const char *name, double from_s, double to_s)
 {
 	double highest = -1;

@@ -368,6 +368,11 @@ static const struct command comings[] = {
 	{250, TO_W "remove", "name: 'a'"}, {260, "/model/next/cmd_vel", "linear: {x: 1}"}, /* nobody listens */
 	{0, NULL, NULL}};
 
+/* A level's own model performs, and goes where no level is: its level is unloaded, and it is not. */
+static const struct command own_ways[] = {{5, TO_W "level/set_performer", "data: 'load' size {x: 1 y: 1 z: 1}"},
+	{20, TO_W "set_pose", "name: 'load' position {x: -15 y: 15 z: 0.5}"},
+	{25, TO_W "set_pose", "name: 'mover' position {x: 30 z: 0.25}"}, {0, NULL, NULL}};
+
 static const struct command multiple[] = {
 	{190, TO_W "create_multiple", "data {name: 'a' pose {position {x: 4 z: 3}} sdf: \"" BOX_SDF "\"}"},
 	{0, NULL, NULL}};
@@ -385,6 +390,7 @@ static const struct story stories[] = {
 	{"physics", WORLD(STAGE), NULL, physics, {10, 50, 150, 250}, 300},
 	{"performers", WORLD(STAGE), NULL, performers, {10, 40, 100, 150, 190, 250}, 300},
 	{"comings and goings", WORLD(STAGE), NULL, comings, {5, 35, 65, 185, 255, 290}, 300},
+	{"a performer of an unloaded level", WORLD(STAGE), NULL, own_ways, {10, 22, 60}, 120},
 	{"several to come", WORLD(STAGE), NULL, multiple, {100, 250}, 300},
 	{"a reset", WORLD(STAGE), NULL, reset_later, {140, 210, 230}, 300},
 };
@@ -801,6 +807,118 @@ static void hashes(void)
 	}
 }
 
+/* A static model that is created is a change like any other, wherever it is. */
+static void created_are_hashed(void)
+{
+	static const char world[] = WORLD(FLOOR);
+	uint64_t seen[3];
+	for (int i = 0; i < 3; i++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		char *slab =
+			mem_printf("name: 's' pose {position {x: %d z: 9}} sdf: \"<sdf version='1.9'><model name='m'>"
+				   "<static>true</static><link name='l'>" BODY("2 2 0.2") "</link></model></sdf>\"",
+				50 + i);
+		const struct command create_one[] = {{3, TO_W "create", slab}, {0, NULL, NULL}};
+		struct troupe_server *server = create(def, world, &said);
+		if (i)
+			give(server, create_one);
+		run_to(server, 9);
+		seen[i] = troupe_server_hash(server);
+		for (int k = 0; k < i; k++)
+			check(seen[i] != seen[k], "a static model that is created counts in the hash, and where it is");
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+		free(slab);
+	}
+}
+
+static uint32_t found_by_policy[2];
+
+/* What is refused says why, in words that name what is wrong. */
+static void refusals(void)
+{
+	static const struct command commands[] = {{3, TO_W "create", "name: 'nothing'"},
+		{3, TO_W "create", "name: 'both' sdf_filename: 'x' sdf: \"" BOX_SDF "\""}, {0, NULL, NULL}};
+	static const char world[] = WORLD(FLOOR);
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	struct troupe_server *server = create(def, world, &said);
+	give(server, commands);
+	run_to(server, 5);
+	check(strstr(said.replies.at, "neither sdf nor sdf_filename: expected either sdf or sdf_filename"), "%s",
+		said.replies.at);
+	check(strstr(said.replies.at, ": sdf and sdf_filename") || strstr(said.replies.at, " sdf and sdf_filename"),
+		"%s", said.replies.at);
+	struct troupe_report *report = troupe_server_report(server);
+	check(report->worlds[0].refused_commands == 2, "both are counted as refused");
+	troupe_report_free(report);
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
+/* --- what a reset puts back --------------------------------------------------------------------------------------- */
+
+/* One that was created goes back to where it was created, at rest, its plug-ins as at first; and falls as it did. */
+static void created_ones_go_back(void)
+{
+	static const char world[] = WORLD(FLOOR);
+	static const struct command commands[] = {
+		{10, TO_W "create", "name: 'new' pose {position {x: 3 z: 2}} sdf: \"" BOX_SDF "\""},
+		{40, TO_W "reset_model", "name: 'new'"}, {0, NULL, NULL}};
+	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = secondaries;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		run_to(server, 20);
+		struct where first = find(server, "new");
+		run_to(server, 50);
+		struct where second = find(server, "new");
+		check(first.found && second.found && first.state.pose.z < 2 - 1e-3, "it falls");
+		check(!memcmp(&first.state.pose, &second.state.pose, sizeof first.state.pose),
+			"ten steps after a reset it is where it was ten steps after it came: %g and %g",
+			first.state.pose.z, second.state.pose.z);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
+/* After a reset nothing is left of what was commanded before: who performs, of what size, pinned to whom. What is saved
+ * then says it all. */
+static void roles_go_back(void)
+{
+	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'load' secondary: 2"},
+		{6, TO_W "level/set_performer", "data: 'mover' size {x: 3 y: 3 z: 3} secondary: 1"},
+		{7, TO_W "level/set_performer", "data: 'floor'"},
+		{8, TO_W "set_pose", "name: 'floor' position {z: -0.6}"}, {9, TO_W "remove", "name: 'sun' type: LIGHT"},
+		{10, TO_W "remove", "name: 'load'"}, {50, TO_W "control", "reset {all: true}"}, {0, NULL, NULL}};
+	static const char world[] = WORLD(STAGE);
+	uint64_t hash = 0;
+	for (int way = 0; way < 2; way++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = 2;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, way ? commands : commands + 6);
+		run_to(server, 80);
+		check(!way || troupe_server_hash(server) == hash, "after a reset the hash is as if nothing had been");
+		hash = troupe_server_hash(server);
+		/* removed models and loaded levels are counted on: one of the first is removed, to be like the other */
+		struct troupe_report *report = troupe_server_report(server);
+		check(report->worlds[0].removed == (uint64_t)way, "%d removed", (int)report->worlds[0].removed);
+		troupe_report_free(report);
+		for (uint32_t m = 0; way && m < 2; m++)
+			check(secondary_of(server, m ? "mover" : "load") == found_by_policy[m],
+				"'%s' is where the policy puts it", m ? "mover" : "load");
+		for (uint32_t m = 0; !way && m < 2; m++)
+			found_by_policy[m] = secondary_of(server, m ? "mover" : "load");
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
 /* --- levels that come back soon ----------------------------------------------------------------------------------- */
 
 /* A level's crate touches a performer; the level goes and comes back within the steps for which contacts count, several
@@ -946,6 +1064,10 @@ int main(void)
 	floors();
 	sleeps_again();
 	hashes();
+	created_are_hashed();
+	created_ones_go_back();
+	roles_go_back();
+	refusals();
 	levels_again();
 	contacts_are_remembered();
 	unloading_forgets_contacts();

@@ -858,6 +858,15 @@ static void test_edits(uint32_t own)
 			pack_u64(&bytes, cases[i][k]);
 		refuses_step(&bytes, "its step: a change of the world: ");
 	}
+	/* nobody gives up the place of a created model that is there */
+	for (int created = 0; created < 2; created++) {
+		put_step(&bytes, WIRE_EDITS);
+		pack_u64(&bytes, 1);
+		pack_u64(&bytes, EDIT_GIVE_UP);
+		pack_u64(&bytes, own);
+		steps_run.sides[step_side].server->worlds[0].scene->models[own].created = created;
+		refuses_step(&bytes, "its step: a change of the world: it does not fit the model");
+	}
 	put_step(&bytes, WIRE_EDITS);
 	pack_u64(&bytes, 1);
 	pack_u64(&bytes, EDIT_PLACE);
@@ -1371,6 +1380,70 @@ static void test_primary(enum lie_of_secondary lie)
 	troupe_server_destroy(end.server);
 }
 
+/* --- saved states ------------------------------------------------------------------------------------------------- */
+
+/* As it is in memory now. */
+static void refuses_state(struct troupe_server *server, const char *words)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *copy;
+	struct troupe_error error = {0};
+	struct text bytes = {0};
+	server_pack(server, &bytes);
+	def.resume_path = "state";
+	troupe_status status = server_create_copy(&def, bytes.at, bytes.count, &copy, &error);
+	check(*words ? status == TROUPE_EWORLD && strstr(error.text, words) : !status, "a state: '%s' is not '%s'",
+		error.text, words);
+	if (!status)
+		troupe_server_destroy(copy);
+}
+
+/* All of it sound but for one number. */
+static void test_saved(void)
+{
+	static const char box[] = "sdf: \"<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>\"";
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	struct troupe_limits limits = {.iterations = 3};
+	def.world_path = "w.sdf";
+	def.world_text = world;
+	def.pace = TROUPE_PACE_FACTOR;
+	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
+	for (int i = 0; i < 2; i++) {
+		char *text = mem_printf("name: 'new%d' pose {position {x: %d z: 50}} %s", i, 3 * i, box);
+		copies_must(troupe_server_command(server, 0, "/world/w/create", text, &error), text, &error);
+		free(text);
+	}
+	copies_must(troupe_server_run(server, &limits, &error), "three steps", &error);
+	struct scene *scene = server->worlds[0].scene;
+	struct state *now = server->worlds[0].shared.state;
+	refuses_state(server, "");
+
+	struct scene_model *last = &scene->models[scene_find_model(scene, "new1")];
+	uint64_t id = last->id;
+	last->id = scene->models[scene_find_model(scene, "new0")].id;
+	refuses_state(server, "their ids");
+	last->id = scene->models[scene_find_model(scene, "c")].id;
+	refuses_state(server, "their ids");
+	last->id = scene->last_id + 1;
+	refuses_state(server, "their ids");
+	last->id = id;
+
+	uint32_t b = scene_find_model(scene, "b");
+	double *position = &state_joint(now, scene->models[b].joint_first, false)->position[0], before = *position;
+	static const double wrong[] = {NAN, INFINITY, -INFINITY, -1e300, 1e300};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		*position = wrong[i];
+		state_touched(now, b);
+		refuses_state(server, "the state of a model");
+	}
+	*position = before;
+	state_touched(now, b);
+	refuses_state(server, "");
+	troupe_server_destroy(server);
+}
+
 int main(void)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -1391,6 +1464,7 @@ int main(void)
 		test_secondary((enum lie)lie);
 	for (int lie = 0; lie < FALSES; lie++)
 		test_primary((enum lie_of_secondary)lie);
+	test_saved();
 	text_fini(&state);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
