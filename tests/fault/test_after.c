@@ -835,6 +835,63 @@ static void created_are_hashed(void)
 
 static uint32_t found_by_policy[2];
 
+/* From a reset on each step is the one that followed the beginning. */
+static void begins_anew(void)
+{
+	enum { STEPS = 150 };
+	static const char world[] = WORLD(STAGE);
+	static const struct command commands[] = {{STEPS, TO_W "control", "reset {all: true}"}, {0, NULL, NULL}};
+	for (int way = 0; way < 4; way++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		uint64_t differs = 0;
+		def.secondaries = way % 3;
+		def.chaos = way == 3;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		run_to(server, 2 * STEPS);
+		for (uint64_t k = 1; k < STEPS && !differs; k++)
+			differs = said.hashes[k] != said.hashes[STEPS + k] ? k : 0;
+		check(!differs, "in way %d step %" PRIu64 " after a reset is not the one after the beginning", way,
+			differs);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
+/* Commands that come before a reset in its step are undone: of the one model that it is for, or of all. */
+static void undone(void)
+{
+	static const char world[] = WORLD("<gravity>0 0 0</gravity>" BOX("a", 0, 0, 9, VELOCITY)
+			BOX("b", 0, 5, 9, VELOCITY) BOX("c", 0, 9, 9, ""));
+	static const struct {
+		const char *reset_topic, *reset;
+		bool a, b, c;
+	} cases[] = {{TO_W "reset_model", "name: 'a'", false, true, true},
+		{TO_W "reset_model", "name: 'b'", true, false, true},
+		{TO_W "reset_model", "name: 'c'", true, true, false},
+		{TO_W "control", "reset {all: true}", false, false, false},
+		{TO_W "control", "reset {time_only: true}", true, true, true}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct command commands[] = {{5, "/model/a/cmd_vel", "linear: {x: 1}"},
+			{5, "/model/b/cmd_vel", "linear: {x: 1}"},
+			{5, TO_W "wrench", "entity {name: 'c::l' type: LINK} wrench {force {x: 500}}"},
+			{5, cases[i].reset_topic, cases[i].reset}, {0, NULL, NULL}};
+		static const char *const names[] = {"a", "b", "c"};
+		const bool moves_on[] = {cases[i].a, cases[i].b, cases[i].c};
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		run_to(server, 15);
+		for (int m = 0; m < 3; m++)
+			check((find(server, names[m]).state.pose.x > 0.03) == moves_on[m], "%s: '%s' is at %g",
+				cases[i].reset, names[m], find(server, names[m]).state.pose.x);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
 /* What is refused says why, in words that name what is wrong. */
 static void refusals(void)
 {
@@ -1067,6 +1124,8 @@ int main(void)
 	created_are_hashed();
 	created_ones_go_back();
 	roles_go_back();
+	begins_anew();
+	undone();
 	refusals();
 	levels_again();
 	contacts_are_remembered();
