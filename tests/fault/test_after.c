@@ -484,11 +484,19 @@ static double distance(const struct troupe_pose *a, const struct troupe_pose *b)
 
 #define TURNTABLE(limit, plugins)                                                                                      \
 	"<sdf version='1.9'><model name='m'><link name='l'>" BODY(                                                     \
-		"0.5 0.5 0.2") "</link><link name='k'><pose>0 0 0.2 0 "                                                \
-			       "0 0</pose>" BODY("0.5 0.5 0.1") "</link><joint name='j' "                              \
-								"type='revolute'><parent>l</parent><child>k</child>"   \
-								"<axis><xyz>0 0 1</xyz></axis></joint>" plugins        \
-								"</model></sdf>"
+		"0.5 0.5 0.2") "</link><link name='k'><pose>0 0 0.2 0 0 0</pose>" BODY("0.5 0.5 0.1") "</link><joint " \
+												      "name='j' "      \
+												      "type='"         \
+												      "revolute'><"    \
+												      "parent>l</"     \
+												      "parent><child>" \
+												      "k</"            \
+												      "child><axis><"  \
+												      "xyz>0 0 "       \
+												      "1</xyz>" limit  \
+												      "</axis></"      \
+												      "joint>" plugins \
+												      "</model></sdf>"
 #define JOINT_PLUGIN(system)                                                                                           \
 	"<plugin name='gz::sim::systems::" system "' filename='x'><joint_name>j</joint_name></plugin>"
 
