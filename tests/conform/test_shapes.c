@@ -164,6 +164,28 @@ static const char *const seamed[][2] = {
 			      "1")},
 };
 
+/* A negative height turns bright and dark round: what is level in one is as high as the other is deep. */
+Test(shapes, heightmaps_turned_over)
+{
+	double rests[2];
+	for (int turned = 0; turned < 2; turned++) {
+		start("0 0 -9.8",
+			"<model name='ground'><static>true</static><link name='l'><collision "
+			"name='c'><geometry><heightmap><uri>" FILES
+			"bowl.png</uri><size>6 6 %s</size></heightmap></geometry></collision></link></model>"
+			"<model name='ball'><pose>0 0 2 0 0 0</pose><link name='l'><collision "
+			"name='c'><geometry><sphere>"
+			"<radius>0.3</radius></sphere></geometry></collision></link></model>",
+			turned ? "-1.5" : "1.5");
+		run_until(1);
+		rests[turned] = pose_of("ball").z;
+		stop();
+	}
+	/* the bowl's ground is dark: at 0, and turned over at the top */
+	expect("in a bowl: the ball lies at, m", rests[0], 0.3, 0.05);
+	expect("on a bowl turned over: the ball lies at, m", rests[1], 1.8, 0.05);
+}
+
 /* On a flat floor cut into triangles everything goes as on a plane. */
 Test(shapes, slide_and_roll_over_seams)
 {

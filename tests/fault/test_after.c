@@ -179,8 +179,9 @@ static const char *replies_from(const char *replies, uint64_t step)
 	return replies;
 }
 
-static void resume_from(
-	const struct story *story, uint64_t point, int secondaries, const struct said *said, const struct end *end)
+/* before: the report of the undisturbed run when it was saved there. */
+static void resume_from(const struct story *story, uint64_t point, const char *before, int secondaries,
+	const struct said *said, const struct end *end)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct said again;
@@ -188,6 +189,10 @@ static void resume_from(
 	def.resume_path = from;
 	def.secondaries = secondaries;
 	struct troupe_server *server = create(def, NULL, &again);
+	char *begins = report_of(server);
+	check(!strcmp(begins, before), "%s, from %" PRIu64 ": the report before the first step: %.90s", story->what,
+		point, first_difference(begins, before));
+	free(begins);
 	run_to(server, story->steps);
 	save(server, second_save);
 	struct end now = end_of(server, &again);
@@ -215,6 +220,7 @@ static void goes_on(const struct story *story)
 	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
 	uint64_t points = 1;
+	char *reports[POINTS_MAX];
 	def.secondaries = 2;
 	if (story->options)
 		story->options(&def);
@@ -223,6 +229,7 @@ static void goes_on(const struct story *story)
 	for (uint32_t i = 0; i < POINTS_MAX && (!i || story->points[i]); i++, points = i) {
 		char *to = mem_printf("%s.%" PRIu64, first_save, story->points[i]);
 		run_to(server, story->points[i]);
+		reports[i] = report_of(server);
 		save(server, to);
 		free(to);
 	}
@@ -232,8 +239,9 @@ static void goes_on(const struct story *story)
 	troupe_server_destroy(server);
 	for (uint32_t i = 0; i < points; i++)
 		for (int secondaries = 0; secondaries <= 2; secondaries += 2)
-			resume_from(story, story->points[i], secondaries, &said, &end);
+			resume_from(story, story->points[i], reports[i], secondaries, &said, &end);
 	for (uint32_t i = 0; i < points; i++) {
+		free(reports[i]);
 		char *from = mem_printf("%s.%" PRIu64, first_save, story->points[i]);
 		unlink(from);
 		free(from);
@@ -900,12 +908,66 @@ static void undone(void)
 	}
 }
 
+/* Who the file pins is there after a reset, too. */
+static void pins_of_the_file(void)
+{
+#define PINNED(name, secondary)                                                                                        \
+	"<performer name='" name "'><ref>" name "</ref><geometry><box><size>1 1 1</size></box></geometry>"             \
+	"<secondary>" secondary "</secondary></performer>"
+	static const char world[] = WORLD(BOX("a", 0, 0, 9, "") BOX("b", 5, 0, 9, "")
+			BOX("c", 9, 0, 9, "") "<plugin name='gz::sim' filename='x'>" PINNED("a", "2") PINNED("b", "2")
+				PINNED("c", "1") "</plugin>");
+	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'a' secondary: 1"},
+		{5, TO_W "level/set_performer", "data: 'c' secondary: 2"}, {50, TO_W "control", "reset {all: true}"},
+		{0, NULL, NULL}};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	def.secondaries = 2;
+	struct troupe_server *server = create(def, world, &said);
+	give(server, commands);
+	static const uint32_t expected[][3] = {{2, 2, 1}, {1, 2, 2}, {2, 2, 1}};
+	for (int k = 0; k < 3; k++) {
+		run_to(server, (uint64_t)(3 + 30 * k));
+		check(secondary_of(server, "a") == expected[k][0] && secondary_of(server, "b") == expected[k][1] &&
+				secondary_of(server, "c") == expected[k][2],
+			"pins of the file, then of commands, then of the file: %d", k);
+	}
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
+/* Once a command that creates was given, topics may come that nobody listens to yet. */
+static void topics_to_come(void)
+{
+	static const char *const creations[][2] = {{TO_W "create", "name: 'a' sdf: \"" BOX_SDF "\""},
+		{TO_W "create_multiple", "data {name: 'a' sdf: \"" BOX_SDF "\"}"}};
+	static const char world[] = WORLD(FLOOR);
+	for (int i = 0; i < 2; i++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		struct troupe_server *server = create(def, world, &said);
+		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_ECOMMAND,
+			"nobody can come to hear it");
+		or_die(troupe_server_command(server, 10, creations[i][0], creations[i][1], NULL), NULL);
+		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_OK,
+			"%s: somebody may come to hear it", creations[i][0]);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
 /* What is refused says why, in words that name what is wrong. */
 static void refusals(void)
 {
 	static const struct command commands[] = {{3, TO_W "create", "name: 'nothing'"},
-		{3, TO_W "create", "name: 'both' sdf_filename: 'x' sdf: \"" BOX_SDF "\""}, {0, NULL, NULL}};
-	static const char world[] = WORLD(FLOOR);
+		{3, TO_W "create", "name: 'both' sdf_filename: 'x' sdf: \"" BOX_SDF "\""},
+		{3, TO_W "set_pose", "name: 'held' position {x: 1}"}, {0, NULL, NULL}};
+	/* the second of two links that are one body is held */
+	static const char world[] = WORLD(FLOOR "<model name='held'><pose>9 0 3 0 0 0</pose><link name='l'/><link "
+						"name='k'/><joint name='weld' type='fixed'>"
+						"<parent>l</parent><child>k</child></joint><joint name='nail' "
+						"type='fixed'><parent>world</parent><child>k"
+						"</child></joint></model>");
 	struct troupe_server_def def = troupe_server_def_default();
 	struct said said;
 	struct troupe_server *server = create(def, world, &said);
@@ -915,9 +977,92 @@ static void refusals(void)
 		said.replies.at);
 	check(strstr(said.replies.at, ": sdf and sdf_filename") || strstr(said.replies.at, " sdf and sdf_filename"),
 		"%s", said.replies.at);
+	check(strstr(said.replies.at, "nail") != NULL, "the joint that holds a model is named: %s", said.replies.at);
 	struct troupe_report *report = troupe_server_report(server);
-	check(report->worlds[0].refused_commands == 2, "both are counted as refused");
+	check(report->worlds[0].refused_commands == 3, "all are counted as refused");
 	troupe_report_free(report);
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
+/* A static model that was moved is where it is, and nowhere else: what lies on it moves as if it had always been there.
+ */
+static void moved_statics(void)
+{
+#define SLAB_AT(z)                                                                                                     \
+	"<model name='slab'><static>true</static><pose>0 0 " z                                                         \
+	" 0 0 0</pose><link name='l'>" BODY("4 4 0.2") "</link></model>"
+	static const char *const worlds[] = {WORLD(SLAB_AT("1") BOX("b", 0.3, 0.1, 1.36, VELOCITY)),
+		WORLD(SLAB_AT("0.96875") BOX("b", 0.3, 0.1, 1.36, VELOCITY))};
+	static const struct command commands[] = {{0, TO_W "set_pose", "name: 'slab' position {z: 1}"},
+		{100, TO_W "set_pose", "name: 'slab' position {z: 0.875}"}, {150, TO_W "remove", "name: 'slab'"},
+		{0, NULL, NULL}};
+	for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
+		struct where at[2][3];
+		for (int i = 0; i < 2; i++) {
+			struct troupe_server_def def = troupe_server_def_default();
+			struct said said;
+			def.secondaries = secondaries;
+			struct troupe_server *server = create(def, worlds[i], &said);
+			give(server, i ? commands : commands + 1);
+			for (int k = 0; k < 3; k++) {
+				run_to(server, (uint64_t)(80 + 60 * k));
+				at[i][k] = find(server, "b");
+			}
+			troupe_server_destroy(server);
+			text_fini(&said.replies);
+		}
+		for (int k = 0; k < 3; k++)
+			check(!memcmp(&at[0][k].state.pose, &at[1][k].state.pose, sizeof at[0][k].state.pose),
+				"what lies on a model that was moved: %g m apart, at step %d",
+				distance(&at[0][k].state.pose, &at[1][k].state.pose), 80 + 60 * k);
+	}
+}
+
+/* A command for a model that nobody simulates is in force when its level comes. */
+static void commands_while_unloaded(void)
+{
+	static const char world[] = WORLD("<gravity>0 0 0</gravity>" BOX("mover", 0, 0, 0.25, "") BOX(
+		"far", 9, 0, 0.25, VELOCITY) "<plugin name='gz::sim' filename='x'><performer "
+					     "name='p'><ref>mover</ref><geometry><box><size>"
+					     "0.5 0.5 0.5</size></box></geometry></performer><level "
+					     "name='away'><pose>9 0 0 0 0 0</pose><geometry>"
+					     "<box><size>2 4 9</size></box></geometry><ref>far</ref></level></plugin>");
+	static const struct command commands[] = {{5, "/model/far/cmd_vel", "linear: {x: 1}"},
+		{20, TO_W "set_pose", "name: 'mover' position {x: 9 y: 1.5 z: 0.25}"}, {0, NULL, NULL}};
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = secondaries;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, commands);
+		run_to(server, 20);
+		check(fabs(find(server, "far").state.pose.x - 9) < 1e-9, "a model of an unloaded level does not move");
+		run_to(server, 70);
+		check(fabs(find(server, "far").state.pose.x - 9 - 50 * 0.004) < 1e-6,
+			"it is commanded all the same: it is at %g once its level is loaded",
+			find(server, "far").state.pose.x);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
+/* Time begins anew, and whoever sleeps sleeps on, in each step. */
+static void sleeps_through_time(void)
+{
+	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, ""));
+	static const struct command commands[] = {{300, TO_W "control", "reset {time_only: true}"}, {0, NULL, NULL}};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	struct troupe_server *server = create(def, world, &said);
+	give(server, commands);
+	run_to(server, 300);
+	check(find(server, "b").state.asleep, "it sleeps");
+	for (uint64_t k = 302; k < 600; k++) {
+		run_to(server, k);
+		if (!find(server, "b").state.asleep)
+			check(false, "it sleeps in step %" PRIu64, k);
+	}
 	troupe_server_destroy(server);
 	text_fini(&said.replies);
 }
@@ -1132,6 +1277,11 @@ int main(void)
 	created_are_hashed();
 	created_ones_go_back();
 	roles_go_back();
+	moved_statics();
+	commands_while_unloaded();
+	sleeps_through_time();
+	pins_of_the_file();
+	topics_to_come();
 	begins_anew();
 	undone();
 	refusals();

@@ -9,6 +9,9 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <stdlib.h>
 
 TestSuite(inertia, .timeout = 30);
@@ -165,5 +168,52 @@ Test(inertia, of_random_shapes)
 		sdf_free(sdf);
 		text_fini(&out);
 	}
+}
+
+/* A closed mesh whose triangles all face inwards weighs what it does with the other sign. */
+Test(inertia, of_a_mesh_that_is_inside_out)
+{
+	/* a tetrahedron: corners at the origin and at 1, 2 and 3 m along the axes */
+	static const char corners[] = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\n";
+	static const char *const faces[] = {
+		"f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n", "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n"};
+	char folder[] = "/tmp/test_inertia.XXXXXX", name[64];
+	cr_assert_not_null(mkdtemp(folder));
+	(void)snprintf(name, sizeof name, "%s/m.obj", folder);
+	for (int i = 0; i < 2; i++) {
+		struct sdf *sdf = NULL;
+		struct troupe_error error = {0};
+		const struct sdf_options options = {0};
+		struct text out = {0};
+		FILE *file = fopen(name, "w");
+		cr_assert_not_null(file);
+		(void)fprintf(file, "%s%s", corners, faces[i]);
+		cr_assert_eq(fclose(file), 0);
+		text_add(&out,
+			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial "
+			"auto='true'><density>700"
+			"</density></inertial><collision "
+			"name='c'><geometry><mesh><uri>%s</uri></mesh></geometry></collision>"
+			"</link></model></world></sdf>",
+			name);
+		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
+			TROUPE_OK, "%s", error.text);
+		const struct sdf_inertial *in = &sdf->worlds.at[0].links.at[0].inertial;
+		double mass = 700.0 * 1 * 2 * 3 / 6; /* of a tetrahedron: 3/80 m (b2 + c2), centre at a quarter */
+		expect_near("mass", in->mass, mass, mass);
+		expect_near("centre x", in->in_link.p.x, 0.25, 1);
+		expect_near("centre y", in->in_link.p.y, 0.5, 1);
+		expect_near("centre z", in->in_link.p.z, 0.75, 1);
+		expect_near("ixx", in->ixx, mass * 3 / 80 * (4 + 9), mass);
+		expect_near("iyy", in->iyy, mass * 3 / 80 * (1 + 9), mass);
+		expect_near("izz", in->izz, mass * 3 / 80 * (1 + 4), mass);
+		expect_near("ixy", in->ixy, mass / 80 * 1 * 2, mass);
+		expect_near("ixz", in->ixz, mass / 80 * 1 * 3, mass);
+		expect_near("iyz", in->iyz, mass / 80 * 2 * 3, mass);
+		sdf_free(sdf);
+		text_fini(&out);
+	}
+	unlink(name);
+	rmdir(folder);
 }
 #endif

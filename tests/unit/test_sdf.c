@@ -579,42 +579,45 @@ Test(sdf, auto_inertia_of_each_shape)
 #define AUTO(shape)                                                                                                    \
 	"<inertial auto='true'><density>2</density></inertial><collision name='c'><geometry>" shape                    \
 	"</geometry></collision>"
-	struct sdf *sdf = good(SDF(
-		"1.11", "<model name='m'>"
-			"<link name='box'>" AUTO(
-				"<box><size>1 2 3</size></box>") "</link>"
-								 "<link name='sphere'>" AUTO(
-									 "<sphere><radius>0.5</radius></"
-									 "sphere>") "</link>"
-										    "<link "
-										    "name='cylinder'>" AUTO(
-											    "<cylinder><radius>"
-											    "1</"
-											    "radius><length>3</"
-											    "length></"
-											    "cylinder>") "</"
-													 "link>"
-													 "<link"
-													 " name"
-													 "='"
+	struct sdf *sdf = good(SDF("1.11",
+		"<model name='m'>"
+		"<link name='box'>" AUTO(
+			"<box><size>1 2 3</size></box>") "</link>"
+							 "<link name='sphere'>" AUTO(
+								 "<sphere><radius>0.5</radius></"
+								 "sphere>") "</link>"
+									    "<link "
+									    "name='cylinder'>" AUTO(
+										    "<cylinder><radius>"
+										    "1</"
+										    "radius><length>3</"
+										    "length></"
+										    "cylinder>") "</"
+												 "link>"
+												 "<link"
+												 " name"
+												 "='"
+												 "ellip"
+												 "soid'"
+												 ">" AUTO(
+													 "<elli"
+													 "psoid"
+													 "><"
+													 "radii"
+													 ">1 2 "
+													 "3</"
+													 "radii"
+													 "></"
 													 "ellip"
-													 "soid'"
-													 ">" AUTO(
-														 "<elli"
-														 "psoid"
-														 "><"
-														 "radii"
-														 ">1 2 "
-														 "3</"
-														 "radii"
-														 "></"
-														 "ellip"
-														 "soid"
-														 ">") "</link>"
-														      "<link name='capsule'>" AUTO(
-															      "<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
-																							 "<link name='cone'>" AUTO(
-																								 "<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
+													 "soid"
+													 ">") "</link>"
+													      "<link "
+													      "name='"
+													      "capsule'"
+													      ">" AUTO(
+														      "<capsule><radius>1</radius><length>2</length></capsule>") "</link>"
+																						 "<link name='cone'>" AUTO(
+																							 "<cone><radius>1</radius><length>2</length></cone>") "</link></model>"));
 	const struct sdf_inertial *in = &find_link(sdf, "m::box")->inertial;
 	near(in->mass, 12);
 	near(in->ixx, 12 * (4.0 + 9) / 12);
@@ -861,6 +864,37 @@ Test(sdf, merged_includes_keep_their_places)
 	near3(sdf->worlds.at[0].joints.at[0].axis[0].xyz_world, 1, 0, 0);
 	sdf_free(sdf);
 	folder_remove(&folder);
+}
+
+/* The pose of a merged include places the frame that it names, in the file or in the include. */
+Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
+{
+	static const struct {
+		const char *attribute, *element;
+	} cases[] = {{" placement_frame='tool'", ""}, {"", "<placement_frame>tool</placement_frame>"},
+		{" placement_frame='base'", "<placement_frame>tool</placement_frame>"}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct folder folder;
+		troupe_status status;
+		char arm[600], world[400];
+		folder_make(&folder);
+		(void)snprintf(arm, sizeof arm,
+			"<sdf version='1.9'><model name='arm'%s><pose>1 0 0 0 0 1.5707963267948966</pose><link "
+			"name='base'/>"
+			"<link name='tool'><pose>2 0 1 0 0 0</pose></link></model></sdf>",
+			cases[i].attribute);
+		(void)snprintf(world, sizeof world,
+			M("<link name='own'/><include merge='true'><uri>arm</uri>%s%s</include>"), cases[i].element,
+			*cases[i].element ? "<pose>1 0 0 0 0 1.5707963267948966</pose>" : "");
+		folder_add(&folder, "arm/model.sdf", arm);
+		folder_add(&folder, "w.sdf", world);
+		struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
+		cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
+		near3(find_link(sdf, "m::tool")->in_world.p, 1, 0, 0);
+		near3(find_link(sdf, "m::base")->in_world.p, 1, -2, -1);
+		sdf_free(sdf);
+		folder_remove(&folder);
+	}
 }
 
 Test(sdf, includes_that_cannot_be_are_refused)
