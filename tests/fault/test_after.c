@@ -908,32 +908,38 @@ static void undone(void)
 	}
 }
 
-/* Who the file pins is there after a reset, too. */
-static void pins_of_the_file(void)
-{
+/* Who the file pins, or whoever runs it, is there after a reset, too. */
 #define PINNED(name, secondary)                                                                                        \
 	"<performer name='" name "'><ref>" name "</ref><geometry><box><size>1 1 1</size></box></geometry>"             \
 	"<secondary>" secondary "</secondary></performer>"
-	static const char world[] = WORLD(BOX("a", 0, 0, 9, "") BOX("b", 5, 0, 9, "")
-			BOX("c", 9, 0, 9, "") "<plugin name='gz::sim' filename='x'>" PINNED("a", "2") PINNED("b", "2")
-				PINNED("c", "1") "</plugin>");
+#define THREE BOX("a", 0, 0, 9, "") BOX("b", 5, 0, 9, "") BOX("c", 9, 0, 9, "")
+static void pins_of_the_file(void)
+{
+	static const char *const worlds[] = {WORLD(THREE "<plugin name='gz::sim' filename='x'>" PINNED("a", "2")
+							     PINNED("b", "2") PINNED("c", "1") "</plugin>"),
+		WORLD(THREE)};
+	static const char *const given[] = {"a=2", "b=2", "c=1", NULL};
 	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'a' secondary: 1"},
 		{5, TO_W "level/set_performer", "data: 'c' secondary: 2"}, {50, TO_W "control", "reset {all: true}"},
 		{0, NULL, NULL}};
-	struct troupe_server_def def = troupe_server_def_default();
-	struct said said;
-	def.secondaries = 2;
-	struct troupe_server *server = create(def, world, &said);
-	give(server, commands);
 	static const uint32_t expected[][3] = {{2, 2, 1}, {1, 2, 2}, {2, 2, 1}};
-	for (int k = 0; k < 3; k++) {
-		run_to(server, (uint64_t)(3 + 30 * k));
-		check(secondary_of(server, "a") == expected[k][0] && secondary_of(server, "b") == expected[k][1] &&
-				secondary_of(server, "c") == expected[k][2],
-			"pins of the file, then of commands, then of the file: %d", k);
+	for (int by_hand = 0; by_hand < 2; by_hand++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		def.secondaries = 2;
+		def.pins = by_hand ? given : NULL;
+		struct troupe_server *server = create(def, worlds[by_hand], &said);
+		give(server, commands);
+		for (int k = 0; k < 3; k++) {
+			run_to(server, (uint64_t)(3 + 30 * k));
+			check(secondary_of(server, "a") == expected[k][0] &&
+					secondary_of(server, "b") == expected[k][1] &&
+					secondary_of(server, "c") == expected[k][2],
+				"pins of the file, then of commands, then of the file: %d", k);
+		}
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
 	}
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
 }
 
 /* Once a command that creates was given, topics may come that nobody listens to yet. */

@@ -549,6 +549,10 @@ static void test_key_file(void)
 	check(key_read(path, &again, &error) == TROUPE_EIO && strstr(error.text, "others may read it (mode 0640)"),
 		"a key that others may read is taken");
 	chmod(path, 0600);
+	struct stat status;
+	check(!stat(path, &status) && !truncate(path, status.st_size - 1) &&
+			key_read(path, &again, &error) == TROUPE_EINVAL,
+		"a key that may be cut off, since its line does not end, is taken");
 	check(!truncate(path, 40) && key_read(path, &again, &error) == TROUPE_EINVAL, "half a key is taken");
 	check(key_read(above, &again, &error) == TROUPE_EIO, "a folder is a key");
 	check(key_create(path, &error) == TROUPE_EIO, "a key is overwritten");

@@ -1069,6 +1069,14 @@ static void test_small(void)
 	out.count = 0;
 	announcement_encode(&announcement, &out);
 	ends_where_it_ends("an announcement", decode_announcement, &out, "an announcement that is not valid");
+	struct announcement read = {0};
+	struct text again = {0};
+	check(!announcement_decode(out.at, out.count, &read, NULL), "an announcement is not read");
+	announcement_encode(&read, &again);
+	check(again.count == out.count && !memcmp(again.at, out.at, out.count) &&
+			read.present == announcement.present && read.secondaries == announcement.secondaries,
+		"an announcement is read as another");
+	text_fini(&again);
 	refuses_number("an announcement", decode_announcement, &out, 16, 3);               /* role */
 	refuses_number("an announcement", decode_announcement, &out, 16, HELLO_SECONDARY); /* which has no port */
 	refuses_number("an announcement", decode_announcement, &out, 24, 3);               /* echoes */

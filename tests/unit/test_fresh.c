@@ -155,3 +155,23 @@ Test(fresh, a_flood_of_questions_delays_no_genuine_one)
 	cr_assert_leq(wait_ms(false, true), 20);
 	cr_assert_leq(wait_ms(true, true), 20);
 }
+
+/* Of one host's many questions the oldest goes when there is room for no more. */
+Test(fresh, the_oldest_question_makes_room)
+{
+	struct fresh fresh = {0};
+	uint64_t begin = 10000 * MS, now = begin;
+	for (uint32_t i = 0; i < FRESH_HEARD_MAX + 3; i++, now += MS) {
+		struct announcement asked = announcement_of(i + 1, 1000 + i);
+		fresh_hear(&fresh, &asked, here, false, now);
+	}
+	bool heard[FRESH_HEARD_MAX + 3] = {false};
+	for (int rounds = 0; rounds < FRESH_HEARD_MAX / ANNOUNCEMENT_ECHOES_MAX + 2; rounds++) {
+		struct announcement out;
+		fresh_echo(&fresh, &out, now);
+		for (uint32_t i = 0; i < out.echo_count; i++)
+			heard[out.echoes[i] - 1000] = true;
+	}
+	for (uint32_t i = 0; i < FRESH_HEARD_MAX + 3; i++)
+		cr_assert_eq(heard[i], i >= 3, "question %u", i);
+}

@@ -288,6 +288,7 @@ static const struct {
 	{"data: \"<a b=\\\"c\\\"/>\"", "<a b=\"c\"/>"},
 	{"data: \"\\a\\b\\f\\n\\r\\t\\v\\\\\\'\\\"\\?\"", "\a\b\f\n\r\t\v\\'\"?"},
 	{"data: \"\\x41\\x4a\\x4B\\101\\1011\\7z\\x9z\"", "AJKAA1\7z\tz"},
+	{"data: \"\\x0414\\x414\"", "\00414A4"}, /* two digits at most */
 	{"data: \"\\303\\xa9 \xc3\xa9 \xe2\x82\xac \xf0\x9f\xa4\x96\"",
 		"\xc3\xa9 \xc3\xa9 \xe2\x82\xac \xf0\x9f\xa4\x96"},
 	{"data: \"one \" 'two' # and\n\t\"\" \"three\"", "one twothree"},

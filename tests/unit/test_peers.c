@@ -639,6 +639,40 @@ static void hear_stop(struct net *net, uint32_t node, uint64_t next_step)
 	text_fini(&bytes);
 }
 
+/* The step is over when each of them has acknowledged it, not when there are as many acks. */
+Test(peers, an_ack_counts_once)
+{
+	static struct net net;
+	run_two(&net, 13);
+	while (!net.nodes[1].works || !net.nodes[2].works)
+		pass(&net, MS);
+	struct peers *primary = net.nodes[0].peers;
+	uint32_t id = net.connections[1].primary_id;
+	cr_assert(peers_waits(primary));
+	cr_assert(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
+	cr_assert(peers_waits(primary), "the other one owes its ack");
+	cr_assert_not(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
+	says(&net, 0, TROUPE_EPROTOCOL, "sent an ack that nobody waits for");
+	destroy(&net);
+}
+
+Test(peers, who_has_lost_its_primary_has_no_number)
+{
+	static struct net net;
+	set_up(&net, 2, 0, 14);
+	connect_node(&net, 1);
+	uint32_t of = 0;
+	while (!peers_own_number(net.nodes[1].peers, &of))
+		pass(&net, MS);
+	cr_assert_eq(peers_own_number(net.nodes[1].peers, &of), 1);
+	cr_assert_eq(of, 2);
+	peers_drop(net.nodes[1].peers, net.connections[1].secondary_id, "the connection broke", net.now_ns);
+	drain(&net, 1);
+	cr_assert_eq(peers_own_number(net.nodes[1].peers, &of), 0);
+	cr_assert_eq(of, 0);
+	destroy(&net);
+}
+
 Test(peers, the_end_is_at_a_step_that_can_be)
 {
 	static struct net net;

@@ -463,6 +463,21 @@ Test(systems, limits_the_wrong_way_round_are_none)
 	stop();
 }
 
+/* Each limit below what the joint itself allows. */
+Test(systems, position_by_velocity_is_limited_both_ways)
+{
+	start(PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><topic>/arm</topic><cmd_max>0.25</cmd_max>"
+		"<use_velocity_commands>true</use_velocity_commands>"));
+	send("/arm", "data: -2");
+	step();
+	NEAR(asked("slide")->velocity, -0.25);
+	send("/arm", "data: 2");
+	step();
+	NEAR(asked("slide")->velocity, 0.25);
+	stop();
+}
+
 Test(systems, position_by_velocity_stops_at_the_target)
 {
 	start(PLUGIN("JointPositionController",
