@@ -1,0 +1,319 @@
+/* What services of a running world do to bodies and joints, beside the plain cases of test_library_commands.c: links
+ * that are not the first, frames that are not the body's, what is tied and what was tied once; and what they refuse. */
+#include "library.h"
+
+TestSuite(services, .timeout = 120);
+
+#define DT LIB_DT_S
+#define FLOATING(content) LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD content "</world>")
+#define POINT(name, pose)                                                                                              \
+	"<link name='" name "'><pose>" pose "</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"     \
+	"<izz>0.1</izz></inertia></inertial></link>"
+#define HINGE(name, parent, child, more)                                                                               \
+	"<joint name='" name "' type='revolute'><parent>" parent "</parent><child>" child                              \
+	"</child><axis><xyz expressed_in='__model__'>0 0 1</xyz>" more "</axis></joint>"
+
+static char reply[200]; /* of the last service; "" when it succeeded */
+
+static void keep(void *ctx, const struct troupe_reply *said)
+{
+	(void)ctx;
+	(void)snprintf(reply, sizeof reply, "%s", said->status ? said->text : "");
+}
+
+static struct troupe_server *begin(const char *world)
+{
+	struct troupe_server_def def = lib_def(world, 1);
+	def.on_reply = keep;
+	return lib_create(&def);
+}
+
+/* At the next step, which is made. */
+static void ask(struct troupe_server *server, const char *topic, const char *text)
+{
+	(void)snprintf(reply, sizeof reply, "no reply");
+	lib_text(server, 0, topic, text);
+	lib_step(server, 1);
+}
+
+static void does(struct troupe_server *server, const char *topic, const char *text)
+{
+	ask(server, topic, text);
+	cr_assert_str_empty(reply, "%s: %s", text, reply);
+}
+
+static void refuses(struct troupe_server *server, const char *topic, const char *text, const char *words)
+{
+	ask(server, topic, text);
+	cr_assert(strstr(reply, words), "%s: '%s' does not say '%s'", text, reply, words);
+}
+
+static struct troupe_link_state link_at(const struct troupe_server *server, const char *model, const char *link)
+{
+	return lib_link_at(server, lib_link(server, model, link));
+}
+
+#define NEAR(found, expected)                                                                                          \
+	do {                                                                                                           \
+		double found_ = (found);                                                                               \
+		cr_assert(fabs(found_ - (expected)) < 1e-9, "%s is %.12g", #found, found_);                            \
+	} while (0)
+
+/* --- motion ------------------------------------------------------------------------------------------------------- */
+
+Test(services, velocities_are_limited_for_each_link)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0") POINT("far", "1000 0 0 0 0 0") HINGE("j", "l", "far", ""))));
+	refuses(server, "/world/w/set_velocity", "name: 'm' angular {z: 20}", "expected at most");
+	does(server, "/world/w/set_velocity", "name: 'm' angular {z: 2}");
+	troupe_server_destroy(server);
+}
+
+/* What is not given stays: of the model's own frame, whose origin is beside the centre of mass. */
+Test(services, a_velocity_that_is_not_given_stays)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		"<link name='l'><inertial><pose>0.5 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
+		"<izz>0.1</izz></inertia></inertial></link>")));
+	troupe_model m = lib_model(server, "m");
+	does(server, "/world/w/set_velocity", "name: 'm' linear {y: 1} angular {z: 2}");
+	does(server, "/world/w/set_velocity", "name: 'm' angular {z: 0}");
+	struct troupe_model_state at = lib_at(server, m);
+	NEAR(at.twist.angular.z, 0);
+	cr_assert(fabs(at.twist.linear.y - 1) < 0.01 && fabs(at.twist.linear.x) < 0.01,
+		"the origin went on with %g, %g m/s: it had 0, 1", at.twist.linear.x, at.twist.linear.y);
+	troupe_server_destroy(server);
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)
+{
+	struct troupe_server *server = begin(FLOATING("<model name='m' canonical_link='b'>" POINT("a", "0 0 0 0 0 0")
+			POINT("b", "5 0 0 0 0 0") "</model>"
+						  "<model name='n'>" POINT("a", "0 9 0 0 0 0")
+							  POINT("b", "5 9 0 0 0 0") "</model>"));
+	does(server, "/world/w/wrench", "entity {name: 'm' type: MODEL} wrench {force {x: 10}}");
+	NEAR(link_at(server, "m", "a").twist.linear.x, 0);
+	NEAR(link_at(server, "m", "b").twist.linear.x, 10 / 2.0 * DT);
+	does(server, "/world/w/wrench", "entity {name: 'n'} wrench {force {x: 10}}");
+	NEAR(link_at(server, "n", "a").twist.linear.x, 10 / 2.0 * DT);
+	NEAR(link_at(server, "n", "b").twist.linear.x, 0);
+	troupe_server_destroy(server);
+}
+
+/* The offset is in the axes of the link that is named, though a weld makes it one body with another. */
+Test(services, a_force_acts_where_its_offset_says)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l",
+			"0 0 0 0 0 0") "<link name='k'><pose>0 0 0 0 0 "
+				       "1.5707963267948966</pose><inertial><mass>2</mass>"
+				       "<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>"
+				       "<joint name='weld' type='fixed'><parent>l</parent><child>k</child></joint>")));
+	does(server, "/world/w/wrench", "entity {name: 'm::k' type: LINK} wrench {force {x: 10} force_offset {x: 1}}");
+	/* the offset is 1 m along the world's y: a torque of -10 N m on 0.2 kg m^2 */
+	NEAR(link_at(server, "m", "l").twist.angular.z, -10 / 0.2 * DT);
+	NEAR(link_at(server, "m", "l").twist.linear.x, 10 / 4.0 * DT);
+	troupe_server_destroy(server);
+}
+
+/* Torques add up, and so does what a plug-in asks for in the same step. */
+Test(services, wrenches_of_one_step_add_up)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
+	lib_text(server, 0, "/world/w/wrench", "entity {name: 'm'} wrench {force {x: 10} torque {z: 1}}");
+	lib_text(server, 0, "/world/w/wrench", "entity {name: 'm'} wrench {force {y: 20} torque {z: 2}}");
+	lib_step(server, 1);
+	NEAR(link_at(server, "m", "l").twist.linear.x, 10 / 2.0 * DT);
+	NEAR(link_at(server, "m", "l").twist.linear.y, 20 / 2.0 * DT);
+	NEAR(link_at(server, "m", "l").twist.angular.z, 3 / 0.1 * DT);
+	lib_step(server, 1);
+	NEAR(link_at(server, "m", "l").twist.angular.z, 3 / 0.1 * DT);
+	troupe_server_destroy(server);
+}
+
+/* --- joints ------------------------------------------------------------------------------------------------------- */
+
+/* What hangs on the joint is tied to another model, which goes. */
+Test(services, joints_are_free_when_what_tied_them_has_gone)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0") POINT("k", "1 0 0 0 0 0") HINGE("j", "l", "k", "")) LIB_MODEL("parent",
+		"3 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) LIB_MODEL("child", "3 3 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0")) "<joint name='a' "
+					   "type='ball'><parent>parent::l</parent><child>m::k</child></joint>"
+					   "<joint name='b' "
+					   "type='ball'><parent>m::k</parent><child>child::l</child></joint>"));
+	const char *turn = "name: 'm' joint: 'j' position: 0.5", *put = "name: 'm' position {x: 1}";
+	refuses(server, "/world/w/set_joint", turn, "ties what hangs on joint 'j'");
+	refuses(server, "/world/w/set_pose", put, "joint '");
+	does(server, "/world/w/remove", "name: 'parent'");
+	refuses(server, "/world/w/set_joint", turn, "'b' ties what hangs on joint 'j'");
+	refuses(server, "/world/w/set_pose", put, "joint 'b'");
+	does(server, "/world/w/remove", "name: 'child'");
+	does(server, "/world/w/set_joint", turn);
+	does(server, "/world/w/set_pose", put);
+	does(server, "/world/w/reset_model", "name: 'm'");
+	troupe_server_destroy(server);
+}
+
+/* Both wheels of a gearbox turn with the arm that they are on, the body that their angles are against does not. */
+Test(services, joints_that_gearboxes_couple_are_refused)
+{
+#define GEARED(reference)                                                                                              \
+	LIB_MODEL("m", "0 0 0 0 0 0",                                                                                  \
+		POINT("base", "0 0 0 0 0 0") POINT("arm", "1 0 0 0 0 0") POINT("low", "2 0 0 0 0 0") POINT(            \
+			"high", "3 0 0 0 0 0") HINGE("shoulder", "base", "arm", "") HINGE("one", "arm", "low", "")     \
+			HINGE("two", "arm", "high",                                                                    \
+				"") "<joint name='gears' type='gearbox'><parent>low</parent><child>high</child>"       \
+				    "<gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>" reference               \
+				    "</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz>"    \
+				    "</axis2></joint>")
+	static const char *const worlds[] = {FLOATING(GEARED("arm")), FLOATING(GEARED("base"))};
+	for (int of_base = 0; of_base < 2; of_base++) {
+		struct troupe_server *server = begin(worlds[of_base]);
+		if (of_base)
+			refuses(server, "/world/w/set_joint", "name: 'm' joint: 'shoulder' position: 1",
+				"gearbox 'gears'");
+		else
+			does(server, "/world/w/set_joint", "name: 'm' joint: 'shoulder' position: 1");
+		refuses(server, "/world/w/set_joint", "name: 'm' joint: 'one' position: 1", "gearbox 'gears'");
+		troupe_server_destroy(server);
+	}
+}
+
+Test(services, kinematic_links_are_not_dragged_along)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0") "<link name='k'><pose>1 0 0 0 0 "
+					  "0</pose><kinematic>true</kinematic></link>" POINT("free", "0 1 0 0 0 0")
+						  HINGE("j", "l", "free", "") HINGE("i", "free", "k", ""))));
+	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1", "ties what hangs on joint 'j'");
+	troupe_server_destroy(server);
+}
+
+/* A follower's position counts from the reference that <mimic> gives for its leader. */
+Test(services, followers_are_put_where_they_belong)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0") POINT("a", "1 0 0 0 0 0") POINT("b", "0 1 0 0 0 0")
+			HINGE("lead", "l", "a", "") HINGE("follow", "l", "b",
+				"<mimic joint='lead'><multiplier>2</multiplier><offset>0.3</offset>"
+				"<reference>0.1</reference></mimic>"))));
+	does(server, "/world/w/set_joint", "name: 'm' joint: 'lead' position: 0.5 velocity: 0");
+	cr_assert(fabs(lib_joint_at(server, lib_joint(server, "m", "lead")).position[0] - 0.5) < 1e-3);
+	cr_assert(fabs(lib_joint_at(server, lib_joint(server, "m", "follow")).position[0] - (2 * (0.5 - 0.1) + 0.3)) <
+			  2e-3,
+		"the follower is at %g", lib_joint_at(server, lib_joint(server, "m", "follow")).position[0]);
+	troupe_server_destroy(server);
+}
+
+/* A joint's anchor is where the base carries it, however the base stands in the file and now. */
+Test(services, joints_turn_about_their_anchors)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "2 1 0 0 0 0.4",
+		POINT("l", "0 0 0 0 0 1.1") POINT("k", "1 0 0 0 0 0")
+			HINGE("j", "l", "k", "") "<allow_auto_disable>0"
+						 "</allow_auto_disable>")));
+	/* the anchor is the origin of k: it stays there, and k turns in its place */
+	does(server, "/world/w/set_pose", "name: 'm' position {x: -3 y: 2 z: 1} orientation {w: 0.6 z: 0.8}");
+	struct troupe_pose before = link_at(server, "m", "k").pose;
+	does(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1 velocity: 0");
+	struct troupe_pose after = link_at(server, "m", "k").pose;
+	NEAR(after.x, before.x);
+	NEAR(after.y, before.y);
+	NEAR(after.z, before.z);
+	cr_assert(fabs(after.qz - before.qz) > 0.01 || fabs(after.qw - before.qw) > 0.01, "it turns");
+	troupe_server_destroy(server);
+}
+
+/* --- others ------------------------------------------------------------------------------------------------------- */
+
+Test(services, an_id_is_no_light)
+{
+	struct troupe_server *server = begin(
+		FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) "<light name='lamp' type='point'/>"));
+	refuses(server, "/world/w/remove", "id: 99 name: 'lamp'", "99");
+	does(server, "/world/w/remove", "name: 'lamp'");
+	refuses(server, "/world/w/remove", "name: 'lamp'", "lamp");
+	troupe_server_destroy(server);
+}
+
+Test(services, performers_have_three_edges)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
+	static const char *const sizes[] = {"x: -1", "y: -1", "z: -1"};
+	char text[80];
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		(void)snprintf(text, sizeof text, "data: 'm' size {%s}", sizes[i]);
+		refuses(server, "/world/w/level/set_performer", text, "expected 0 to");
+	}
+	does(server, "/world/w/level/set_performer", "data: 'm' size {x: 0 y: 1 z: 2}");
+	troupe_server_destroy(server);
+}
+
+/* Whoever watches sees from the epoch that a model has become a performer, or is none any more. */
+Test(services, each_change_of_the_scene_has_its_epoch)
+{
+	static const char *const changes[][2] = {{"/world/w/level/set_performer", "data: 'm'"},
+		{"/world/w/level/set_performer", "data: 'm' remove: true"},
+		{"/world/w/level/set_performer", "data: 'still'"}, {"/world/w/reset_model", "name: 'still'"},
+		{"/world/w/remove", "name: 'm'"}, {"/world/w/control", "reset {all: true}"},
+		{"/world/w/set_pose", "name: 'still' position {x: 3}"}};
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))
+			LIB_MODEL("still", "9 0 0 0 0 0", "<static>1</static><link name='l'/>")));
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		const struct troupe_scene *scene = troupe_server_scene(server, 0);
+		uint64_t before = scene->epoch;
+		troupe_scene_release(scene);
+		lib_text(server, 0, changes[i][0], changes[i][1]);
+		lib_step(server, 1);
+		scene = troupe_server_scene(server, 0);
+		cr_assert_gt(scene->epoch, before, "%s %s", changes[i][0], changes[i][1]);
+		troupe_scene_release(scene);
+	}
+	troupe_server_destroy(server);
+}
+
+/* A performer that was made larger loads no more levels than at first once its model was reset. */
+Test(services, a_reset_model_has_its_size_again)
+{
+	struct troupe_server *server =
+		begin(FLOATING(LIB_MODEL("p", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) LIB_MODEL("c", "9 0 0 0 0 0",
+			POINT("l", "0 0 0 0 0 0")) "<plugin name='gz::sim' filename='x'><performer "
+						   "name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box>"
+						   "</geometry></performer><level name='far'><pose>9 0 0 0 0 "
+						   "0</pose><geometry><box><size>2 2 2</size></box>"
+						   "</geometry><ref>c</ref></level></plugin>"));
+	struct troupe_model_state state;
+	troupe_model c = lib_model(server, "c");
+	lib_step(server, 1);
+	cr_assert_eq(lib_at(server, c).secondary, 0, "its level is not loaded");
+	does(server, "/world/w/level/set_performer", "data: 'p' size {x: 30}");
+	state = lib_at(server, c);
+	cr_assert_eq(state.secondary, 1, "it is");
+	does(server, "/world/w/reset_model", "name: 'p'");
+	cr_assert_eq(lib_at(server, c).secondary, 0, "it is not any more");
+	troupe_server_destroy(server);
+}
+
+/* Of two worlds one of which has a name that begins like the other's, each has its own topics. */
+Test(services, worlds_are_told_apart_by_their_whole_names)
+{
+#define ONE(name) "<world name='" name "'>" LIB_HEAD LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) "</world>"
+	static const char *const worlds[] = {LIB_SDF(ONE("a") ONE("ab")), LIB_SDF(ONE("ab") ONE("a"))};
+	for (int i = 0; i < 2; i++) {
+		struct troupe_server *server = begin(worlds[i]);
+		lib_text(server, 0, "/world/ab/remove", "name: 'm'");
+		lib_step(server, 1);
+		cr_assert_str_empty(reply, "%s", reply);
+		for (uint32_t w = 0; w < 2; w++) {
+			troupe_model m = troupe_find_model(server, w, "m");
+			bool is_ab = !strcmp(troupe_server_world_name(server, w), "ab");
+			cr_assert_eq(lib_given(&m), !is_ab, "%s", troupe_server_world_name(server, w));
+		}
+		troupe_server_destroy(server);
+	}
+}
