@@ -403,6 +403,92 @@ static const struct story stories[] = {
 	{"a reset", WORLD(STAGE), NULL, reset_later, {140, 210, 230}, 300},
 };
 
+/* How many secondaries work changes while it runs: whoever had no part in a step knows all the same what was changed in
+ * it. */
+static void numbers_that_change(void)
+{
+	for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
+		struct said said, again;
+		for (int chaos = 0; chaos < 2; chaos++) {
+			struct troupe_server_def def = troupe_server_def_default();
+			def.secondaries = chaos ? TROUPE_SECONDARIES_AUTO : 0;
+			def.chaos = chaos;
+			def.chaos_seed = i;
+			if (stories[i].options)
+				stories[i].options(&def);
+			struct troupe_server *server = create(def, stories[i].world, chaos ? &again : &said);
+			give(server, stories[i].commands);
+			run_to(server, stories[i].steps);
+			troupe_server_destroy(server);
+			text_fini(chaos ? &again.replies : &said.replies);
+		}
+		check(!memcmp(said.hashes, again.hashes, sizeof said.hashes), "%s: the same when numbers change",
+			stories[i].what);
+	}
+}
+
+/* --- worlds that end together ------------------------------------------------------------------------------------- */
+
+/* Of two worlds one fails: the run fails, whichever it is, and both are at the same step, as what is saved is then. */
+static void one_of_two_fails(void)
+{
+#define FAILS                                                                                                          \
+	"<world name='bad'><physics type='ode'><max_step_size>0.004</max_step_size></physics><gravity>0 0 0</gravity>" \
+	"<model name='m'><pose>9999990 0 0 0 0 0</pose><link name='l'/><plugin "                                       \
+	"name='gz::sim::systems::VelocityControl'"                                                                     \
+	" filename='x'><initial_linear>100 0 0</initial_linear></plugin></model></world>"
+#define GOES_ON                                                                                                        \
+	"<world name='good'><physics type='ode'><max_step_size>0.004</max_step_size></physics>" FLOOR BOX(             \
+		"b", 0, 0, 3, "") "</world>"
+	static const char *const worlds[] = {
+		"<sdf version='1.9'>" FAILS GOES_ON "</sdf>", "<sdf version='1.9'>" GOES_ON FAILS "</sdf>"};
+	for (int way = 0; way < 6; way++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct troupe_limits limits = {.iterations = 200};
+		struct troupe_error error = {0};
+		struct said said;
+		def.secondaries = way / 2;
+		def.pace = TROUPE_PACE_FACTOR;
+		struct troupe_server *server = create(def, worlds[way % 2], &said);
+		check(troupe_server_run(server, &limits, &error) == TROUPE_EDIVERGED, "the run ends with it: %s",
+			error.text);
+		struct troupe_report *report = troupe_server_report(server);
+		check(report->worlds[0].steps == report->worlds[1].steps && report->worlds[0].steps < 200,
+			"both worlds are at one step: %d and %d", (int)report->worlds[0].steps,
+			(int)report->worlds[1].steps);
+		troupe_report_free(report);
+		uint64_t hash = troupe_server_hash(server);
+		save(server, first_save);
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+		struct troupe_server_def again = troupe_server_def_default();
+		again.resume_path = first_save;
+		server = create(again, NULL, &said);
+		check(troupe_server_hash(server) == hash, "what was saved is what was there");
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+}
+
+/* Sleeping between steps is not work that only one thread can do. */
+static void serial_time(void)
+{
+	static const char world[] = WORLD(FLOOR BOX("a", 0, 0, 9, "") BOX("b", 5, 0, 9, ""));
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	def.secondaries = 2;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = 1;
+	struct troupe_server *server = create(def, world, &said);
+	run_to(server, 100);
+	struct troupe_report *report = troupe_server_report(server);
+	check(report->worlds[0].serial_s >= 0 && report->worlds[0].serial_s <= report->wall_s,
+		"%g s of %g s are serial", report->worlds[0].serial_s, report->wall_s);
+	troupe_report_free(report);
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
 /* --- options that no bit depends on ------------------------------------------------------------------------------- */
 
 static const char *looked_for;
@@ -942,6 +1028,27 @@ static void pins_of_the_file(void)
 	}
 }
 
+/* Who is pinned is where he is pinned from the first step on, also when nobody says how many secondaries there are. */
+static void pins_without_a_number(void)
+{
+	static const char world[] = WORLD(THREE);
+	static const char *const given[] = {"a=2", "b=2", "c=1", NULL};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	def.secondaries = TROUPE_SECONDARIES_AUTO;
+	def.pins = given;
+	struct troupe_server *server = create(def, world, &said);
+	if (troupe_server_secondaries(server, 0) >= 2)
+		for (uint64_t k = 1; k < 300; k += 10) {
+			run_to(server, k);
+			check(secondary_of(server, "a") == 2 && secondary_of(server, "b") == 2 &&
+					secondary_of(server, "c") == 1,
+				"pins hold at step %d", (int)k);
+		}
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
 /* Once a command that creates was given, topics may come that nobody listens to yet. */
 static void topics_to_come(void)
 {
@@ -1288,6 +1395,10 @@ int main(void)
 	sleeps_through_time();
 	pins_of_the_file();
 	topics_to_come();
+	pins_without_a_number();
+	numbers_that_change();
+	one_of_two_fails();
+	serial_time();
 	begins_anew();
 	undone();
 	refusals();

@@ -1452,6 +1452,24 @@ static void test_saved(void)
 	troupe_server_destroy(server);
 }
 
+/* What steps cost comes with the ack of whoever made them, and leaves alone what is known of the others. */
+static void test_costs(void)
+{
+	struct run run;
+	begin(&run);
+	primary_of(&run)->plan.measure = true;
+	for (uint32_t k = 0; k < 2 * PLAN_MEASURE_STEPS; k++) {
+		end_step(&run, 0);
+		decide(&run);
+	}
+	const struct shared *shared = &run.server->worlds[0].shared;
+	for (uint32_t m = 0; m < shared->scene->model_count; m++)
+		if (primary_of(&run)->plan.active[m] && shared->scene->models[m].body_count)
+			check(shared->cost_ns[m] && shared->cost_ns[m] != COST_UNKNOWN,
+				"what '%s' costs is not known: %u", shared->scene->models[m].name, shared->cost_ns[m]);
+	end(&run);
+}
+
 int main(void)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -1473,6 +1491,7 @@ int main(void)
 	for (int lie = 0; lie < FALSES; lie++)
 		test_primary((enum lie_of_secondary)lie);
 	test_saved();
+	test_costs();
 	text_fini(&state);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
