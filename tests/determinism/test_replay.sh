@@ -106,6 +106,36 @@ replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
 replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
 mv "$here.hidden" "$here"
 
+# a model that is given as text names a mesh, which is part of the recording, too
+cat >"$here/corner.obj" <<'END'
+v 0 0 0
+v 1 0 0
+v 0 1 0
+v 0 0 1
+f 1 3 2
+f 1 2 4
+f 1 4 3
+f 2 3 4
+END
+echo "20 /world/w/create name: \"late\" pose {position {z: 3}} sdf: \"<sdf version='1.9'><model name='m'><link name='l'><collision
+	name='c'><geometry><mesh><uri>corner.obj</uri></mesh></geometry></collision></link></model></sdf>\"" | tr '\n\t' '  ' >"$scratch/mesh"
+echo >>"$scratch/mesh"
+echo '<sdf version="1.9"><world name="w"><model name="floor"><static>true</static><link name="l"><collision name="c"><geometry>
+<plane/></geometry></collision></link></model></world></sdf>' >"$here/plain.sdf"
+"$troupe" run "$here/plain.sdf" --commands "$scratch/mesh" --rtf 0 -v 0 --iterations 900 --record "$tape" --record-every 100 \
+	--trace >"$scratch/out" 2>"$scratch/err"
+if grep -q 'built without' "$scratch/out" "$scratch/err"; then
+	skip 'a mesh of a model that is created' 'troupe was built without meshes'
+else
+	grep -q '^reply 20 .* ok' "$scratch/out"
+	check "a model with a mesh is created: $(head -n 2 "$scratch/out" "$scratch/err" | tr '\n' ';')" $?
+	mv "$here" "$here.hidden"
+	replay 0 '^900 steps, 10 hashes compared: all the same$' "$tape" --secondaries 1
+	mv "$here.hidden" "$here"
+	sed -i 's/^v 1 0 0/v 5 0 0/' "$here/corner.obj"
+	replay 0 '^900 steps, 10 hashes compared: all the same$' "$tape" --secondaries 2
+fi
+
 # found by way of resource paths: an option's and the environment's
 mkdir -p "$here/option/ball" "$here/environment/other"
 cp "$here/late.sdf" "$here/environment/other/model.sdf"

@@ -207,6 +207,21 @@ cmp -s "$scratch/rest" "$scratch/resumed" && [ -s "$scratch/rest" ]
 check "from the third state: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
 mv "$here.hidden" "$here"
 
+# each of several worlds has the files of what is to be created in it
+cat >"$scratch/three" <<-EOF2
+	50 /world/one/create sdf_filename: "ball.sdf" name: "new" pose {position {z: 2}}
+	60 /world/three/create sdf_filename: "models/cart" name: "new" pose {position {x: 9 z: 2}}
+	70 /world/two/create_multiple data {sdf_filename: "models/cart" name: "new" pose {position {x: 9 z: 2}}}
+EOF2
+run "$scratch/whole" "$here/several.sdf" "$scratch/three" 100 --hash-every 50 --save-at 20 "$scratch/files" --trace
+[ "$(grep -c '^reply .* ok' "$scratch/whole")" = 3 ]
+check "three are created: $(grep '^reply' "$scratch/whole" | tr '\n' ';')" $?
+mv "$here" "$here.hidden"
+"$troupe" run --resume "$scratch/files" --rtf 0 -v 0 --iterations 100 --hash-every 50 --trace >"$scratch/resumed" 2>"$scratch/err"
+mv "$here.hidden" "$here"
+[ "$(grep -c '^reply .* ok' "$scratch/resumed")" = 3 ]
+check "and without their files: $(grep '^reply' "$scratch/resumed" | tr '\n' ';')" $?
+
 # files that were found in resource paths, given and of the environment, are found again
 mkdir -p "$scratch/given" "$scratch/environment"
 cp -r "$here/models" "$scratch/given"
