@@ -1048,6 +1048,13 @@ static void test_small(void)
 	ends_where_it_ends("a heartbeat", decode_heartbeat, &out, "its heartbeat is not valid");
 	refuses_number("a heartbeat", decode_heartbeat, &out, 0, 2);
 	out.count = 0;
+	for (enum stop_kind kind = STOP_DONE; kind < STOP_REFUSED; kind++) {
+		struct stop stop;
+		stop_encode(&(struct stop){kind, 7, "who", "why"}, &out);
+		check(!stop_decode(out.at, out.count, &stop, NULL) && stop.kind == kind,
+			"a stop of kind %d is not read", kind);
+		out.count = 0;
+	}
 	stop_encode(&(struct stop){STOP_LEFT, 7, "who", "why"}, &out);
 	ends_where_it_ends("a stop", decode_stop, &out, "its stop is not valid");
 	refuses_number("a stop", decode_stop, &out, 0, 0);

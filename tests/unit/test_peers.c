@@ -731,6 +731,32 @@ Test(peers, who_waits_in_vain_says_who_is_missing)
 	destroy(&net);
 }
 
+/* When somebody is lost who was loading, others are waited for as long as at first. */
+Test(peers, the_wait_begins_anew_when_one_is_lost_while_loading)
+{
+	static struct net net;
+	set_up(&net, 1, 0, 15);
+	peers_destroy(net.nodes[0].peers);
+	net.nodes[0].peers = make_primary(1, 1000 * MS, 0);
+	while (net.now_ns < 900 * MS)
+		pass(&net, MS);
+	connect_node(&net, 1);
+	while (peers_phase(net.nodes[0].peers) != PEERS_LOADING)
+		pass(&net, MS);
+	uint64_t lost_ns = net.now_ns;
+	peers_drop(net.nodes[0].peers, net.connections[1].primary_id, "the connection broke", net.now_ns);
+	drain(&net, 0);
+	net.nodes[1].dead = true;
+	while (net.now_ns < lost_ns + 990 * MS)
+		pass(&net, MS);
+	cr_assert(!net.nodes[0].ended, "it waits for another");
+	while (net.now_ns < lost_ns + 1100 * MS)
+		pass(&net, MS);
+	cr_assert(net.nodes[0].ended, "and gives up then");
+	says(&net, 0, TROUPE_EPEER, "waited 1 s for 1 secondary");
+	destroy(&net);
+}
+
 Test(peers, who_connects_and_says_nothing_is_closed)
 {
 	struct peers *primary = make_primary(1, 0, 0);
