@@ -146,6 +146,51 @@ Test(surfaces, friction_direction)
 		}
 }
 
+/* Directions of a floor's own surface turn with the floor. */
+Test(surfaces, friction_direction_of_the_floor)
+{
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (int turned = 0; turned < 2; turned++) {
+			start("3 3 -9.8",
+				"<model name='floor'><static>true</static><pose>0 0 0 0 0 %s</pose><link "
+				"name='l'><collision "
+				"name='c'><geometry>%s</geometry><surface><friction><ode><mu>0.1</mu><mu2>0.9</mu2>"
+				"<fdir1>1 0 0</fdir1></ode></friction></surface></collision></link></model>"
+				"<model name='block'><pose>0 0 0.0995 0 0 0</pose><link "
+				"name='l'><inertial><mass>2</mass>"
+				"<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision "
+				"name='c'>"
+				"<geometry>" BOX "</geometry></collision></link></model>",
+				turned ? "1.5707963267948966" : "0", floors[f][1]);
+			run_until(1);
+			struct troupe_pose p = pose_of("block");
+			double slid = (3 - 0.1 * G) / 2;
+			expect(label("mu 0.1 along the floor's fdir1: x, m", f), p.x, turned ? 0 : slid, 4e-3);
+			expect(label("mu 0.1 along the floor's fdir1: y, m", f), p.y, turned ? slid : 0, 4e-3);
+			stop();
+		}
+}
+
+/* Planes that lean to each side hold what lies on them. */
+Test(surfaces, planes_that_lean)
+{
+	static const double leans[][2] = {{0.3, 0}, {-0.3, 0}, {0, 0.3}, {0, -0.3}, {0.2, 0.2}, {-0.2, -0.2}};
+	for (size_t i = 0; i < ARRAY_LEN(leans); i++) {
+		double x = leans[i][0], y = leans[i][1], length = sqrt(1 + x * x + y * y);
+		start("0 0 -9.8",
+			"<model name='floor'><static>true</static><link name='l'><collision "
+			"name='c'><geometry><plane><normal>"
+			"%g %g 1</normal></plane></geometry></collision></link></model>"
+			"<model name='ball'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision "
+			"name='c'><geometry>" BALL "</geometry></collision></link></model>",
+			x, y);
+		run_until(2);
+		struct troupe_pose p = pose_of("ball");
+		expect("the ball rolls down on the plane, m above it", (p.x * x + p.y * y + p.z) / length, 0.2, 2e-3);
+		stop();
+	}
+}
+
 /* A plate and a block on it slide down together; the block moves slowly across the plate, at 45 degrees to that.
  * Friction is against its motion on the plate, whatever both gain from gravity in the step: so it goes straight. */
 Test(surfaces, friction_between_two_that_slide)

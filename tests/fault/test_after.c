@@ -864,6 +864,31 @@ static void sleeps_again(void)
 	}
 }
 
+/* What hangs from the world by a joint of its own, and trembles less and less, sleeps at last though it touches
+ * nothing; what floats by slowly never does. */
+static void held_ones_sleep(void)
+{
+	static const char world[] = WORLD(
+		"<model name='hangs'><pose>0 0 5 0.02 0 0</pose><link name='l'><pose>0 0 -1 0 0 0"
+		"</pose>" BODY(
+			"0.2 0.2 0.2") "</link><joint name='j' type='revolute'><pose>0 0 1 0 0 0</pose><parent>world"
+				       "</parent><child>l</child><axis><xyz>1 0 "
+				       "0</xyz><dynamics><damping>20</damping></dynamics></axis></joint>"
+				       "</model><model name='floats'><pose>9 0 5 0 0 0</pose><link "
+				       "name='l'><gravity>0</gravity>" BODY(
+					       "0.2 0.2 0.2") "</link><plugin name='gz::sim::systems::VelocityControl' "
+							      "filename='x'><initial_linear>1e-5 0 0"
+							      "</initial_linear></plugin></model>");
+	struct troupe_server_def def = troupe_server_def_default();
+	struct said said;
+	struct troupe_server *server = create(def, world, &said);
+	run_to(server, 3000);
+	check(find(server, "hangs").state.asleep, "what hangs from the world sleeps at last");
+	check(!find(server, "floats").state.asleep, "what floats does not");
+	troupe_server_destroy(server);
+	text_fini(&said.replies);
+}
+
 /* What differs must have another hash: each kind of change, against none and against its opposite. */
 static void hashes(void)
 {
@@ -1386,6 +1411,7 @@ int main(void)
 	counts_asleep();
 	floors();
 	sleeps_again();
+	held_ones_sleep();
 	hashes();
 	created_are_hashed();
 	created_ones_go_back();

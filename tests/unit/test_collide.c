@@ -1,8 +1,10 @@
 /* Contacts between pairs of shapes whose depth is known, turned every way; and what must not depend on how it is asked.
  */
-#include "collide/collide.h"
+#include "collide/internal.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "config.h"
@@ -271,4 +273,148 @@ Test(collide, lies_on_all_of_each_side)
 			count = collide_convex(&slab, &a, c); /* the other way round */
 			expect_reach(sides[i].what, c, count, ground, expected);
 		}
+}
+
+/* --- parts of it -------------------------------------------------------------------------------------------------- */
+
+static struct vec3 random_point(uint64_t *seed)
+{
+	return (struct vec3){uniform(seed) * 2 - 1, uniform(seed) * 2 - 1, uniform(seed) * 2 - 1};
+}
+
+static double apart(struct vec3 a, struct vec3 b)
+{
+	return vec3_length(vec3_sub(a, b));
+}
+
+/* Of two lines, against many pairs of their points; also of lines that are parallel, or points. */
+Test(collide, nearest_points_of_lines)
+{
+	enum { POINTS = 200 };
+	uint64_t seed = 3;
+	for (int trial = 0; trial < 400; trial++) {
+		struct vec3 a = random_point(&seed), b = random_point(&seed), c = random_point(&seed),
+			    d = random_point(&seed);
+		if (trial % 10 == 1)
+			d = vec3_add(c, vec3_scale(vec3_sub(b, a), uniform(&seed) * 2 - 1));
+		if (trial % 10 == 2)
+			b = a;
+		if (trial % 10 == 3)
+			d = c;
+		struct vec3 p, q;
+		round_nearest(a, b, c, d, &p, &q);
+		double least = apart(p, q);
+		cr_assert(
+			fabs(apart(a, p) + apart(p, b) - apart(a, b)) < 1e-9, "trial %d: not on the first line", trial);
+		cr_assert(fabs(apart(c, q) + apart(q, d) - apart(c, d)) < 1e-9, "trial %d: not on the second line",
+			trial);
+		for (int i = 0; i <= POINTS; i++)
+			for (int k = 0; k <= POINTS; k++) {
+				struct vec3 x = vec3_add(a, vec3_scale(vec3_sub(b, a), (double)i / POINTS));
+				struct vec3 y = vec3_add(c, vec3_scale(vec3_sub(d, c), (double)k / POINTS));
+				cr_assert(apart(x, y) > least - 1e-9, "trial %d: %g apart, others %g", trial, least,
+					apart(x, y));
+			}
+	}
+}
+
+/* Of many contacts on a plane the deepest is kept, and others so that they span about as much as all. */
+Test(collide, kept_contacts_span)
+{
+	uint64_t seed = 9;
+	for (int trial = 0; trial < 500; trial++) {
+		struct collide_contact c[12];
+		uint32_t count = 3 + (uint32_t)(uniform(&seed) * 9), deepest = 0;
+		double most = 0, kept = 0, way = trial % 2 ? 1 : -1;
+		for (uint32_t i = 0; i < count; i++) {
+			c[i] = (struct collide_contact){
+				{uniform(&seed), uniform(&seed), 0}, {0, 0, way}, 0.1 + 0.1 * uniform(&seed)};
+			deepest = c[i].depth > c[deepest].depth ? i : deepest;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			for (uint32_t k = 0; k < i; k++)
+				for (uint32_t l = 0; l < k; l++)
+					most = fmax(most,
+						fabs(vec3_cross(vec3_sub(c[k].at, c[i].at), vec3_sub(c[l].at, c[i].at))
+								.z));
+		double depth = c[deepest].depth;
+		uint32_t left = reduce_flat(c, count);
+		cr_assert(left >= 3 && left <= COLLIDE_PAIR_MAX, "trial %d: %u are left", trial, left);
+		cr_assert_eq(c[0].depth, depth, "trial %d", trial);
+		for (uint32_t i = 0; i < left; i++)
+			for (uint32_t k = 0; k < i; k++)
+				for (uint32_t l = 0; l < k; l++)
+					kept = fmax(kept,
+						fabs(vec3_cross(vec3_sub(c[k].at, c[i].at), vec3_sub(c[l].at, c[i].at))
+								.z));
+		cr_assert(kept > 0.3 * most, "trial %d: an area of %g of %g", trial, kept, most);
+	}
+}
+
+static struct skin grid_of(const float *heights, uint32_t columns, uint32_t rows)
+{
+	struct skin skin;
+	struct skin_grid grid = {.columns = columns,
+		.rows = rows,
+		.origin = {0, rows - 1, 0},
+		.dx = 1,
+		.dy = 1,
+		.z = mem_alloc(columns * rows * sizeof *grid.z)};
+	memcpy(grid.z, heights, columns * rows * sizeof *heights);
+	skin_of_grid(grid, &skin);
+	return skin;
+}
+
+/* A cell of which one corner alone is high is met there. */
+Test(collide, each_corner_of_a_cell)
+{
+	static const double at[4][2] = {{0, 1}, {1, 1}, {0, 0}, {1, 0}};
+	for (int corner = 0; corner < 4; corner++) {
+		float heights[4] = {0};
+		heights[corner] = 1;
+		struct skin skin = grid_of(heights, 2, 2);
+		struct collide_space space = {0};
+		struct collide_contact found[4];
+		double x = at[corner][0], y = at[corner][1];
+		struct collide_shape ball = {.kind = COLLIDE_SPHERE, .size = {0.1, 0, 0}};
+		place(&ball,
+			(struct pose){{x + (x > 0 ? -0.02 : 0.02), y + (y > 0 ? -0.02 : 0.02), 1.03}, QUAT_IDENTITY});
+		cr_assert_gt(collide_skin(&ball, &skin, 4, &space, found), 0, "corner %d", corner);
+		collide_space_fini(&space);
+		skin_fini(&skin);
+	}
+}
+
+/* However few contacts may be made with a surface, the deepest is one of them. */
+Test(collide, the_deepest_on_a_surface_is_kept)
+{
+	enum { SIDE = 8, MANY = 32 };
+	uint64_t seed = 21;
+	for (int trial = 0; trial < 60; trial++) {
+		float heights[SIDE * SIDE];
+		for (int i = 0; i < SIDE * SIDE; i++)
+			heights[i] = (float)(0.3 * uniform(&seed));
+		struct skin skin = grid_of(heights, SIDE, SIDE);
+		struct collide_space space = {0};
+		struct collide_contact found[MANY];
+		struct collide_shape box = {.kind = COLLIDE_BOX, .size = {2.5, 2.5, 0.3}};
+		place(&box,
+			(struct pose){{3.5, 3.5, 0.5}, quat_from_rpy(0.1 * uniform(&seed), 0.1 * uniform(&seed), 1)});
+		double deepest = 0;
+		uint32_t all = collide_skin(&box, &skin, MANY, &space, found);
+		for (uint32_t i = 0; i < all; i++)
+			deepest = fmax(deepest, found[i].depth);
+		cr_assert(all > 6, "%u contacts", all);
+		for (uint32_t most = 1; most < 6; most++) {
+			double kept = 0;
+			uint32_t count = collide_skin(&box, &skin, most, &space, found);
+			cr_assert_eq(count, most);
+			for (uint32_t i = 0; i < count; i++)
+				kept = fmax(kept, found[i].depth);
+			cr_assert_eq(kept, deepest, "trial %d: %u contacts, the deepest %g of %g", trial, most, kept,
+				deepest);
+		}
+		collide_space_fini(&space);
+		skin_fini(&skin);
+	}
 }

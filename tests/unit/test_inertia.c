@@ -216,4 +216,37 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 	unlink(name);
 	rmdir(folder);
 }
+
+/* A mass that is given beside it scales all six moments. */
+Test(inertia, of_a_given_mass)
+{
+	struct sdf_inertial found[2];
+	for (int given = 0; given < 2; given++) {
+		struct sdf *sdf = NULL;
+		struct troupe_error error = {0};
+		const struct sdf_options options = {0};
+		struct text out = {0};
+		text_add(&out,
+			"<sdf version='1.12'><world name='w'><model name='m'><link name='l'><inertial "
+			"auto='true'>%s<density>700"
+			"</density></inertial><collision name='c'><pose>0 0 0 0.3 0.5 0.7</pose><geometry><box><size>1 "
+			"2 3</size>"
+			"</box></geometry></collision></link></model></world></sdf>",
+			given ? "<mass>84</mass>" : "");
+		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
+			TROUPE_OK, "%s", error.text);
+		found[given] = sdf->worlds.at[0].links.at[0].inertial;
+		sdf_free(sdf);
+		text_fini(&out);
+	}
+	double by = 84.0 / (700 * 6);
+	expect_near("mass", found[1].mass, 84, 84);
+	expect_near("ixx", found[1].ixx, found[0].ixx * by, 100);
+	expect_near("iyy", found[1].iyy, found[0].iyy * by, 100);
+	expect_near("izz", found[1].izz, found[0].izz * by, 100);
+	expect_near("ixy", found[1].ixy, found[0].ixy * by, 100);
+	expect_near("ixz", found[1].ixz, found[0].ixz * by, 100);
+	expect_near("iyz", found[1].iyz, found[0].iyz * by, 100);
+	cr_assert(fabs(found[1].ixy) > 1e-3 && fabs(found[1].ixz) > 1e-3 && fabs(found[1].iyz) > 1e-3);
+}
 #endif

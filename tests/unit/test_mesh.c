@@ -159,6 +159,42 @@ Test(mesh, kinds)
 	files_fini(&files);
 }
 
+/* Nodes within nodes: the outer one is applied last. */
+Test(mesh, nested_nodes)
+{
+	/* a tetrahedron with corners at the origin and at 1 m along each axis */
+	static const char text[] =
+		"{\"asset\": {\"version\": \"2.0\"}, \"scene\": 0, \"scenes\": [{\"nodes\": [0]}], \"nodes\": ["
+		"{\"scale\": [2, 1, 1], \"children\": [1]}, {\"translation\": [1, 0, 0], \"children\": [2]}, "
+		"{\"scale\": [3, 1, 1], \"mesh\": 0}], \"meshes\": [{\"primitives\": [{\"attributes\": {\"POSITION\": "
+		"0}, "
+		"\"indices\": 1}]}], \"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 4, "
+		"\"type\": "
+		"\"VEC3\", \"min\": [0, 0, 0], \"max\": [1, 1, 1]}, {\"bufferView\": 1, \"componentType\": 5123, "
+		"\"count\": "
+		"12, \"type\": \"SCALAR\"}], \"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48}, {\"buffer\": 0, "
+		"\"byteOffset\": 48, \"byteLength\": 24}], \"buffers\": [{\"byteLength\": 72, \"uri\": "
+		"\"data:application/octet-stream;base64,"
+		"AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAACAAEAAAABAAMAAAADAAIAAQACAAMA\"}]}";
+	struct files files = {0};
+	struct importer *importer = importer_create();
+	struct mesh mesh = {0};
+	struct troupe_error error = {0};
+	files_add(&files, "nested.gltf", text, sizeof text - 1);
+	files.closed = true;
+	cr_assert_eq(importer_mesh(importer, &files, "nested.gltf", &mesh, &error), TROUPE_OK, "%s", error.text);
+	double least = 1e9, most = -1e9;
+	for (uint32_t i = 0; i < mesh.points.count; i++) {
+		least = fmin(least, mesh.points.at[i].x);
+		most = fmax(most, mesh.points.at[i].x);
+	}
+	near(least, 2 * (1 + 3 * 0), "the least x");
+	near(most, 2 * (1 + 3 * 1), "the greatest x");
+	mesh_fini(&mesh);
+	importer_destroy(importer);
+	files_fini(&files);
+}
+
 /* A closed set is all that there is: nothing that a file names is looked for elsewhere. */
 Test(mesh, closed_set)
 {
@@ -363,6 +399,34 @@ Test(mesh, outlines)
 	cr_expect_float_eq(extrude(all, 2, 8).volume, 30, 1e-12);
 	cr_expect_float_eq(extrude(all, 4, 20).volume, 30 - 0.25 + 0.5, 1e-12);
 	cr_expect_float_eq(extrude(&corner, 1, 2).volume, 10, 1e-12);
+}
+
+/* Rings in rings, in every order: each hole is cut out of the smallest ring around it. */
+Test(mesh, outlines_in_outlines)
+{
+	enum { RINGS = 5 };
+	struct vec3 rings[RINGS][4];
+	double area = 0;
+	uint32_t order[RINGS], rounds = 0;
+	for (uint32_t i = 0; i < RINGS; i++) {
+		double h = 5 - i;
+		const struct vec3 square[] = {{-h, -h, 0}, {h, -h, 0}, {h, h, 0}, {-h, h, 0}};
+		memcpy(rings[i], square, sizeof square);
+		area += (i % 2 ? -4 : 4) * h * h;
+	}
+	for (uint32_t code = 0; code < 5 * 4 * 3 * 2; code++, rounds++) {
+		uint32_t left[RINGS] = {0, 1, 2, 3, 4}, rest = code;
+		struct mesh_outline outlines[RINGS];
+		for (uint32_t i = 0; i < RINGS; i++) {
+			uint32_t pick = rest % (RINGS - i);
+			rest /= RINGS - i;
+			order[i] = left[pick];
+			left[pick] = left[RINGS - 1 - i];
+			outlines[i] = (struct mesh_outline){rings[order[i]], 4};
+		}
+		cr_expect_float_eq(extrude(outlines, RINGS, 60).volume, 2 * area, 1e-9, "order %u", code);
+	}
+	cr_expect_eq(rounds, 120);
 }
 
 /* A star of many points, and one with a zigzag: every volume is that of the shoelace formula. */

@@ -897,6 +897,118 @@ Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
 	}
 }
 
+/* A model in a merged model goes with it. */
+Test(sdf, merged_includes_bring_their_models)
+{
+	struct folder folder;
+	troupe_status status;
+	folder_make(&folder);
+	folder_add(&folder, "arm/model.sdf",
+		SDF("1.9", "<model name='arm'>" LINK("base") "<model name='hand'><pose>0 1 0 0 0 0</pose>" LINK(
+				   "palm") "</model>"
+					   "</model>"));
+	folder_add(&folder, "w.sdf",
+		M(LINK("own") "<include merge='true'><uri>arm</uri><pose>3 0 0 0 0 "
+			      "1.5707963267948966</pose></include>"));
+	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
+	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
+	near3(find_link(sdf, "m::base")->in_world.p, 3, 0, 0);
+	near3(find_link(sdf, "m::hand::palm")->in_world.p, 2, 0, 0);
+	sdf_free(sdf);
+	folder_remove(&folder);
+}
+
+/* Any number of them beside each other; only what is within each other is limited. */
+Test(sdf, many_includes_are_merged)
+{
+	enum { COUNT = 2 * SDF_DEPTH_MAX + 5 };
+	struct folder folder;
+	troupe_status status;
+	char name[64], text[300], *all = NULL;
+	size_t bytes = 0;
+	FILE *world = open_memstream(&all, &bytes);
+	folder_make(&folder);
+	(void)fprintf(world, "<sdf version='1.9'><model name='m'>" LINK("own"));
+	for (int i = 0; i < COUNT; i++) {
+		(void)snprintf(name, sizeof name, "part_%d.sdf", i);
+		(void)snprintf(text, sizeof text,
+			"<sdf version='1.9'><model name='part%d'><link name='l%d'/></model></sdf>", i, i);
+		folder_add(&folder, name, text);
+		(void)fprintf(world, "<include merge='true'><uri>%s</uri></include>", name);
+	}
+	(void)fprintf(world, "</model></sdf>");
+	(void)fclose(world);
+	folder_add(&folder, "w.sdf", all);
+	struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
+	cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
+	cr_assert_eq(sdf->worlds.at[0].links.count, COUNT + 1);
+	sdf_free(sdf);
+	folder_remove(&folder);
+	free(all);
+}
+
+/* What an include says about being static holds, whatever the model says of itself. */
+Test(sdf, includes_say_what_is_static)
+{
+	static const struct {
+		const char *own, *include;
+		bool is_static;
+	} cases[] = {{"", "<static>1</static>", true}, {"<static>0</static>", "<static>1</static>", true},
+		{"<static>1</static>", "<static>0</static>", false}, {"<static>1</static>", "", true}, {"", "", false}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct folder folder;
+		troupe_status status;
+		char model[200], world[200];
+		folder_make(&folder);
+		(void)snprintf(model, sizeof model,
+			"<sdf version='1.9'><model name='m'>%s<link name='l'/></model></sdf>", cases[i].own);
+		(void)snprintf(world, sizeof world,
+			"<sdf version='1.9'><world name='w'><include><uri>m</uri>%s</include></world></sdf>",
+			cases[i].include);
+		folder_add(&folder, "m/model.sdf", model);
+		folder_add(&folder, "w.sdf", world);
+		struct sdf *sdf = folder_load(&folder, "w.sdf", &status);
+		cr_assert_eq(status, TROUPE_OK, "%s", first_message(sdf));
+		cr_assert_eq(sdf->worlds.at[0].models.at[0].is_static, cases[i].is_static, "%s in %s", cases[i].own,
+			cases[i].include);
+		sdf_free(sdf);
+		folder_remove(&folder);
+	}
+}
+
+/* A pose may be given in a frame of a nested model whose own place is only known later in the file. */
+Test(sdf, frames_of_models_that_are_placed_later)
+{
+	struct sdf *sdf = good(M("<frame name='f'><pose relative_to='n::g'>1 0 0 0 0 0</pose></frame>"
+				 "<link name='a'><pose relative_to='f'>0 0 1 0 0 0</pose></link>"
+				 "<model name='n'><pose relative_to='h'>0 2 0 0 0 0</pose>" LINK(
+					 "b") "<frame name='g'><pose>0 0 5 0 0 0</pose></frame></model>"
+					      "<frame name='h'><pose>10 0 0 0 0 1.5707963267948966</pose></frame>"));
+	near3(find_link(sdf, "m::n::b")->in_world.p, 8, 0, 0);
+	near3(find_link(sdf, "m::a")->in_world.p, 8, 1, 6);
+	sdf_free(sdf);
+}
+
+/* The second axis of a joint that needs two, when it is not given, is none that the first one is. */
+Test(sdf, second_axes_differ_from_first_ones)
+{
+	static const char *const axes[] = {
+		"1 0 0", "-1 0 0", "0 1 0", "0 -1 0", "0 0 1", "0 0 -1", "0.7 0.7 0", "-0.95 0.1 0"};
+	for (size_t i = 0; i < ARRAY_LEN(axes); i++) {
+		char text[400];
+		(void)snprintf(text, sizeof text,
+			"<sdf version='1.9'><model name='m'>" TWO
+			"<joint name='j' type='universal'><parent>a</parent><child>b"
+			"</child><axis><xyz>%s</xyz></axis></joint></model></sdf>",
+			axes[i]);
+		struct sdf *sdf = good(text);
+		const struct sdf_joint *joint = &sdf->worlds.at[0].joints.at[0];
+		cr_assert(
+			fabs(vec3_dot(joint->axis[0].xyz_world, joint->axis[1].xyz_world)) < 0.95, "axis %s", axes[i]);
+		sdf_free(sdf);
+	}
+}
+
 Test(sdf, includes_that_cannot_be_are_refused)
 {
 	static const struct {
