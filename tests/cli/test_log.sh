@@ -69,6 +69,12 @@ ask 'a joint that turns' a.csv 'all(r["axis"] == 1 and near(r["velocity"], 2, 1e
 ask 'names with commas and quotes' a.csv 'len(n("model", "a \"b\", c")) == 10'
 ask 'no secondary, no effort' a.csv 'all(r["secondary"] == "" and r["effort"] == "" for r in rows)'
 head -n 1 a.csv >columns
+# of several worlds each has its own samples, up to the step at which it ends
+sed 's|world name="w"|world name="v"|; s|<max_step_size>0.001|<max_step_size>0.002|; 1s|<sdf[^>]*>||; s|</sdf>||' w.sdf >second
+sed 's|</sdf>||' w.sdf | cat - second >two.sdf
+echo '</sdf>' >>two.sdf
+logged 'two worlds' 0 two.sdf --iterations 95 --log two.csv
+ask 'each world has its samples' two.csv 'all(len({(r["step"], r["kind"], r["model"], r["name"]) for r in rows if r["world"] == w}) == len([r for r in rows if r["world"] == w]) for w in ("v", "w"))'
 for step_s in 0.002:5 0.004:3 0.02:1 0.0003:33; do
 	sed "s|<max_step_size>0.001|<max_step_size>${step_s%:*}|" w.sdf >s.sdf
 	logged "steps of ${step_s%:*} s" 0 s.sdf --iterations 100 --log s.csv

@@ -154,6 +154,12 @@ has 2 '^line l0: <&>"....\]\]>: points: 2,|^line l0: <&>"\?\?\?.*\]\]>: points: 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
 : >empty.csv
+# six columns are enough of one chart, and no more
+echo 'step,a,b,c,d,e,f,g' >seven.csv
+seq 20 | awk '{ print $1 ",1,2,3,4,5," $1 ",7" }' >>seven.csv
+draws seven.csv --what a,b,c,d,e,f
+has 6 '^line'
+refused '--what: more than 6 columns' seven.csv --what a,b,c,d,e,f,g
 refused 'empty.csv:1: nothing in it' empty.csv
 refused 'missing.csv: cannot open: No such file' missing.csv
 refused '.: is a folder' .

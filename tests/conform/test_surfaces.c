@@ -191,6 +191,37 @@ Test(surfaces, planes_that_lean)
 	}
 }
 
+/* What begins deep in the floor comes out no faster than the world's own limit says, or the surface's. */
+Test(surfaces, correcting_velocity)
+{
+	static const struct {
+		const char *world, *surface;
+		double speed;
+	} cases[] = {{"0.05", "10", 0.05}, {"10", "0.02", 0.02}};
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (size_t i = 0; i < 2; i++) {
+			struct text models = {0}, world = {0}, surface = {0};
+			text_add(&world,
+				"<ode><constraints><contact_max_correcting_vel>%s</contact_max_correcting_vel></"
+				"constraints>"
+				"</ode>",
+				cases[i].world);
+			text_add(&surface, "<contact><ode><max_vel>%s</max_vel></ode></contact>", cases[i].surface);
+			add_model(&models, "deep", "0 0 0.15 0 0 0", BALL, surface.at);
+			want.solver = world.at;
+			begin(f, "0 0 -9.8", surface.at, &models);
+			run_until(0.2);
+			double first = pose_of("deep").z;
+			run_until(0.4);
+			expect(label("comes out, m/s", f), (pose_of("deep").z - first) / 0.2, cases[i].speed,
+				0.1 * cases[i].speed);
+			stop();
+			want.solver = NULL;
+			text_fini(&world);
+			text_fini(&surface);
+		}
+}
+
 /* A plate and a block on it slide down together; the block moves slowly across the plate, at 45 degrees to that.
  * Friction is against its motion on the plate, whatever both gain from gravity in the step: so it goes straight. */
 Test(surfaces, friction_between_two_that_slide)

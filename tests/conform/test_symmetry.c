@@ -377,6 +377,36 @@ Test(symmetry, damping_of_each_kind)
 	}
 }
 
+/* However slowly something moves. */
+Test(symmetry, damping_of_slow_motion)
+{
+	start("0 0 0", "<model name='m'><link name='l'><velocity_decay><linear>0.01</linear><angular>0.02</angular>"
+		       "</velocity_decay></link></model>");
+	command("/world/w/set_velocity", "name: 'm' linear {x: 1e-4} angular {z: 2e-4}");
+	run_until(0.5);
+	struct troupe_pose p = pose_of("m");
+	expect("linear damping of a slow way: m", p.x,
+		1e-4 * 0.001 * (1 - pow(0.99, 500)) / 0.01, 1e-8);
+	expect("angular damping of a slow turn: rad", 2 * atan2(p.qz, p.qw),
+		2e-4 * 0.001 * (1 - pow(0.98, 500)) / 0.02, 1e-8);
+	stop();
+}
+
+/* Welded links of which one feels gravity fall as one, whichever it is. */
+Test(symmetry, gravity_of_welded_links)
+{
+	for (int which = 0; which < 2; which++) {
+		start("0 0 -9.8",
+			"<model name='m'><link name='a'><gravity>%d</gravity></link><link "
+			"name='b'><gravity>%d</gravity></link>"
+			"<joint name='weld' type='fixed'><parent>a</parent><child>b</child></joint></model>",
+			which, !which);
+		run_until(0.5);
+		expect("falls with its weightless half: m", pose_of("m").z, -G * 0.5 * 0.501 / 2, 1e-9);
+		stop();
+	}
+}
+
 /* Welded links are one body, which has the greater damping of each kind, whichever link has it. */
 Test(symmetry, damping_of_welded_links)
 {

@@ -358,6 +358,20 @@ Test(message, numbers_come_in_lists)
 					message_numbers(&message, slot)[n], lists[i].numbers[at], "%s", lists[i].text);
 		}
 		cr_assert_eq(message_more_bytes(&message) > 0, at > 0);
+		struct text bytes = {0};
+		struct message again;
+		message_pack(&message_actuators, &message, &bytes);
+		struct unpack in = {bytes.at, bytes.at + bytes.count, false};
+		cr_assert(message_unpack(&message_actuators, &in, &again) && in.at == in.end, "%s", lists[i].text);
+		cr_assert_eq(again.given, message.given, "%s", lists[i].text);
+		for (uint32_t slot = 0; slot < 3; slot++) {
+			cr_assert_eq(again.value[slot], message.value[slot], "%s", lists[i].text);
+			for (uint32_t n = 0; n < lists[i].counts[slot]; n++)
+				cr_assert_eq(message_numbers(&again, slot)[n], message_numbers(&message, slot)[n],
+					"%s: packed", lists[i].text);
+		}
+		message_fini(&again);
+		text_fini(&bytes);
 		message_fini(&message);
 		cr_assert_null(message.more);
 	}

@@ -155,6 +155,7 @@ static void make(struct world *world, uint64_t seed)
 	cr_assert_eq(scene_create(&world->sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(scene->model_count, MODELS);
 	cr_assert_eq(scene->world_joints.count, 4);
+	cr_assert_eq(scene->models[FREE_FIRST].level, SCENE_NONE, "what several levels name is no level's");
 	uint32_t *none = mem_alloc(scene->room.models * sizeof *none);
 	struct state *state = state_create(scene, none);
 	free(none);

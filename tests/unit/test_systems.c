@@ -393,6 +393,25 @@ Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 	stop();
 }
 
+/* Each of them is enough to be driven from the beginning. */
+Test(systems, velocity_control_has_one_initial_velocity)
+{
+	start(PLUGIN("VelocityControl", "<initial_angular>0 0 2</initial_angular>"));
+	step();
+	cr_assert(body_asked("base")->drive);
+	NEAR(body_asked("base")->w.z, 2);
+	stop();
+	start(PLUGIN("VelocityControl", "<initial_linear>0.5 0 0</initial_linear>"));
+	step();
+	cr_assert(body_asked("base")->drive);
+	NEAR(body_asked("base")->v.y, 0.5);
+	stop();
+	start(PLUGIN("VelocityControl", ""));
+	step();
+	cr_assert_not(body_asked("base")->drive);
+	stop();
+}
+
 Test(systems, velocity_control_has_initial_velocities_and_links)
 {
 	start(PLUGIN("VelocityControl",
