@@ -311,6 +311,31 @@ Test(couplings, mimic_between_kinds)
 	stop();
 }
 
+/* The second axis of a joint may follow its first one; nothing follows itself. */
+Test(couplings, an_axis_mimics_another_of_its_joint)
+{
+	start("0 0 0", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+		       "</link><joint name='ja' type='universal'><parent>a</parent><child>b</child><axis><xyz>0 0 "
+		       "1</xyz></axis>"
+		       "<axis2><xyz>0 1 0</xyz><mimic joint='ja' "
+		       "axis='axis'><multiplier>1</multiplier></mimic></axis2></joint>"
+		       "<joint name='fix' type='fixed'><parent>world</parent><child>a</child></joint></model>");
+	command("/world/w/set_joint", "name: 'm' joint: 'ja' axis: 0 position: 0.3 velocity: 0");
+	run_until(0.2);
+	struct troupe_pose p = pose_of("m");
+	/* turned by 0.3 about z, then by 0.3 about the turned y: the angle of both together */
+	expect("both axes of a joint turn: rad", 2 * acos(fabs(p.qw)), 2 * acos(cos(0.15) * cos(0.15)), 2e-3);
+	stop();
+	refuse("the second axis mimics itself",
+		"<model name='m'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+		"</link><joint name='ja' type='universal'><parent>a</parent><child>b</child><axis><xyz>0 0 "
+		"1</xyz></axis>"
+		"<axis2><xyz>0 1 0</xyz><mimic joint='ja' "
+		"axis='axis2'><multiplier>1</multiplier></mimic></axis2></joint>"
+		"</model>",
+		"another joint");
+}
+
 static double height_of(const char *name)
 {
 	return pose_of(name).z;

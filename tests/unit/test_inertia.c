@@ -249,4 +249,31 @@ Test(inertia, of_a_given_mass)
 	expect_near("iyz", found[1].iyz, found[0].iyz * by, 100);
 	cr_assert(fabs(found[1].ixy) > 1e-3 && fabs(found[1].ixz) > 1e-3 && fabs(found[1].iyz) > 1e-3);
 }
+
+/* One mesh in two sizes that differ along one axis alone. */
+Test(inertia, of_one_mesh_in_several_sizes)
+{
+	static const char *const scales[] = {"1 1 1", "2 1 1", "1 2 1", "1 1 2", "1 1 3"};
+	static const double volumes[] = {1, 2, 2, 2, 3};
+	struct sdf *sdf = NULL;
+	struct troupe_error error = {0};
+	const struct sdf_options options = {0};
+	struct text out = {0};
+	text_add(&out, "<sdf version='1.11'><world name='w'><model name='m'>");
+	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
+		text_add(&out,
+			"<link name='l%zu'><inertial auto='true'><density>700</density></inertial><collision "
+			"name='c'><geometry>"
+			"<mesh><scale>%s</scale><uri>models/shapes/block.obj</uri></mesh></geometry></collision></"
+			"link>",
+			i, scales[i]);
+	text_add(&out, "</model></world></sdf>");
+	cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
+		TROUPE_OK, "%s", error.text);
+	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
+		expect_near(scales[i], sdf->worlds.at[0].links.at[i].inertial.mass,
+			volumes[i] * sdf->worlds.at[0].links.at[0].inertial.mass, 1000);
+	sdf_free(sdf);
+	text_fini(&out);
+}
 #endif

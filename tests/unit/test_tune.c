@@ -1,5 +1,6 @@
 /* How many secondaries pay, on machines of which the times are known: never more than 5 % slower in all than the best
  * fixed number would have been. */
+#include "base/base.h"
 #include "base/hash.h"
 #include "run/tune.h"
 
@@ -128,4 +129,27 @@ Test(tune, one_secondary_is_one)
 	for (int i = 0; i < 100000; i++)
 		cr_assert_eq(tune_step(&tune, 1000), 1u);
 	cr_expect_eq(tune.trials, 0u);
+}
+
+/* From a number the next one down is its half, rounded up, and the next one up its double; and what one secondary takes
+ * is only compared with what the next number takes. */
+Test(tune, trials_go_by_halves_and_doubles)
+{
+	static const struct {
+		uint32_t most, first, next;
+	} cases[] = {{3, 3, 2}, {7, 7, 4}, {16, 16, 8}, {4, 2, 1}, {5, 1, 2}, {5, 5, 3}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct tune tune;
+		tune_init(&tune, cases[i].most, cases[i].first, 0);
+		uint32_t now = cases[i].first;
+		for (int step = 0; step < 100000 && now == cases[i].first; step++)
+			now = tune_step(&tune, 1000000);
+		cr_assert_eq(now, cases[i].next, "of %u: %u after %u", cases[i].most, now, cases[i].first);
+		/* the trial takes twice as long */
+		for (int step = 0; step < 1000 && now != cases[i].first; step++)
+			now = tune_step(&tune, 2000000);
+		bool compared = cases[i].first == 1 || cases[i].next == 1;
+		cr_assert_eq(tune.together, compared ? MAX(cases[i].first, cases[i].next) : 0, "of %u: together is %u",
+			cases[i].most, tune.together);
+	}
 }
