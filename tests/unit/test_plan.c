@@ -294,8 +294,14 @@ static void returns(struct world *world, uint32_t m)
 
 static void placed(struct world *world, uint32_t m)
 {
+	struct vec3 to = anywhere(world), by = {between(world, -0.2, 0.2), between(world, -0.2, 0.2), 0};
+	uint32_t how = below(world, 4);
+	if (how < 2) /* so little that nobody else need be looked up */
+		to = vec3_add(state_model_pose(world->shared.state, m, false).p, by);
+	else if (how == 2) /* beside somebody */
+		to = vec3_add(state_model_pose(world->shared.state, below(world, MODELS), false).p, vec3_scale(by, 5));
 	must_wake_in(world, box_of(world, m));
-	put(world, m, anywhere(world));
+	put(world, m, to);
 	plan_placed(&world->plan, m);
 	must_wake_in(world, box_of(world, m));
 	must_wake(world, m);
@@ -308,7 +314,7 @@ static void performs(struct world *world, uint32_t m, bool performer)
 	struct scene_model *model = model_of(world, m);
 	model->performer = performer;
 	model->level = performer ? SCENE_NONE : model->home_level;
-	model->volume = (struct vec3){between(world, 0, 3), 1, 1};
+	model->volume = (struct vec3){between(world, 0, 3), between(world, 0, 1), between(world, 0, 2)};
 	if (!below(world, 6))
 		model->pin = below(world, world->most + 2); /* 0 and one too many: anybody */
 	plan_performer(&world->plan, m);
@@ -813,7 +819,7 @@ Test(plan, is_what_follows_from_the_definitions)
 		meetings += world.plan.meetings;
 		destroy(&world);
 	}
-	cr_assert(ended > 20 && strays > 500 && wakes > 500 && components > 1000 && pinned > 1000 && moves > 500 &&
+	cr_assert(ended > 10 && strays > 500 && wakes > 500 && components > 1000 && pinned > 1000 && moves > 500 &&
 			  meetings > 50,
 		"%u contacts ended, %u strays, %u wakes, %u in components, %u pinned, %d moves, %d meetings", ended,
 		strays, wakes, components, pinned, (int)moves, (int)meetings);
