@@ -1157,6 +1157,34 @@ static void moved_statics(void)
 	}
 }
 
+/* A static model that takes the place of one that has gone is met once, not twice. */
+static void recreated_statics(void)
+{
+#define SLAB_SDF                                                                                                       \
+	"<sdf version='1.9'><model name='m'><static>true</static><link name='l'>" BODY(                                \
+		"4 4 0.2") "</link></model></sdf>"
+	static const char world[] = WORLD(BOX("b", 0.3, 0.1, 1.5, VELOCITY));
+	static const struct command commands[] = {
+		{2, TO_W "create", "name: 'first' pose {position {x: 0.125 z: 1}} sdf: \"" SLAB_SDF "\""},
+		{4, TO_W "remove", "name: 'first'"},
+		{6, TO_W "create", "name: 'second' pose {position {z: 1}} sdf: \"" SLAB_SDF "\""}, {0, NULL, NULL}};
+	struct where at[2];
+	for (int i = 0; i < 2; i++) {
+		struct troupe_server_def def = troupe_server_def_default();
+		struct said said;
+		struct troupe_server *server = create(def, world, &said);
+		give(server, i ? commands : commands + 2);
+		run_to(server, 150);
+		at[i] = find(server, "b");
+		check(at[i].state.pose.z > 1.3, "it lies on the second");
+		troupe_server_destroy(server);
+		text_fini(&said.replies);
+	}
+	check(!memcmp(&at[0].state.pose, &at[1].state.pose, sizeof at[0].state.pose),
+		"what lies on a model in the place of another: %g m apart",
+		distance(&at[0].state.pose, &at[1].state.pose));
+}
+
 /* A command for a model that nobody simulates is in force when its level comes. */
 static void commands_while_unloaded(void)
 {
@@ -1417,6 +1445,7 @@ int main(void)
 	created_ones_go_back();
 	roles_go_back();
 	moved_statics();
+	recreated_statics();
 	commands_while_unloaded();
 	sleeps_through_time();
 	pins_of_the_file();

@@ -554,6 +554,9 @@ static void test_key_file(void)
 	check(!stat(path, &status) && !truncate(path, status.st_size - 1) &&
 			key_read(path, &again, &error) == TROUPE_EINVAL,
 		"a key that may be cut off, since its line does not end, is taken");
+	FILE *file = fopen(path, "a");
+	check(file && fputc('0', file) == '0' && !fclose(file) && key_read(path, &again, &error) == TROUPE_EINVAL,
+		"a key with one digit more instead of the end of its line is taken");
 	check(!truncate(path, 40) && key_read(path, &again, &error) == TROUPE_EINVAL, "half a key is taken");
 	check(key_read(above, &again, &error) == TROUPE_EIO, "a folder is a key");
 	check(key_create(path, &error) == TROUPE_EIO, "a key is overwritten");

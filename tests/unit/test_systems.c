@@ -848,6 +848,24 @@ static void expect_left_out(const struct bad *expected)
 	cr_assert_eq(systems->channel_by_name.count, 0);
 }
 
+/* Models that come and go again and again take no more room for their topics, and are not counted twice. */
+Test(systems, topics_that_go_make_room)
+{
+	start(PLUGIN("VelocityControl", "<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
+	uint32_t channels = systems->channels.count, count = systems->count;
+	cr_assert(channels >= 3 && count == 1);
+	for (int i = 0; i < 50; i++) {
+		systems_silence(systems, 0);
+		cr_assert_null(systems_find_channel(systems, "/go"));
+		systems_hear(systems, 0);
+		cr_assert_not_null(systems_find_channel(systems, "/go"));
+	}
+	cr_assert_eq(systems->channels.count, channels);
+	systems_remove(systems, 0);
+	cr_assert_eq(systems->count, 0);
+	stop();
+}
+
 Test(systems, what_does_not_fit_is_left_out_with_a_warning)
 {
 	for (size_t i = 0; i < ARRAY_LEN(unfit); i++) {
