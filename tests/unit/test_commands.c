@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "system/message.h"
 
+#include <troupe/server.h>
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,8 @@ static const struct {
 		{{1, 1, "/t", "a: \"x\n2 /t 'y'\n\" b: 1"}, {2, 4, "/u", "c"}}},
 	{"\n1 /t a: 'x\n\"\n' \n2 /u c\n", 2, {{1, 2, "/t", "a: 'x\n\"\n'"}, {2, 5, "/u", "c"}}},
 	{"1 /t a: \"\\\"\n\\\\\" b\n2 /u c", 2, {{1, 1, "/t", "a: \"\\\"\n\\\\\" b"}, {2, 3, "/u", "c"}}},
+	/* a backslash escapes within a message, not in the quotes around it */
+	{"1 /t 'a: 1\\'\n2 /u 'b'\n", 2, {{1, 1, "/t", "a: 1\\"}, {2, 2, "/u", "b"}}},
 	/* ... but not in a comment, and not in a step or a topic */
 	{"1 /t a: 1 # don't\n2 /u b # \"\n3 /v c", 3,
 		{{1, 1, "/t", "a: 1 # don't"}, {2, 2, "/u", "b # \""}, {3, 3, "/v", "c"}}},
@@ -181,4 +185,24 @@ Test(commands, examples_of_the_manual_are_read)
 	}
 	cr_assert_eq(seen, (1u << ARRAY_LEN(taken)) - 1, "seen %x", seen);
 	free(page);
+}
+
+/* A file need not be sorted: what is created at an earlier step may be commanded in an earlier line. */
+Test(commands, are_given_in_the_order_of_their_steps)
+{
+	static const char file[] =
+		"20 /model/late/cmd_vel linear: {x: 1}\n"
+		"10 /world/w/create name: \"late\" sdf: \"<sdf version='1.9'><model name='m'><link name='l'/>"
+		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\"\n";
+	struct command_lines commands;
+	struct troupe_error error = {0};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	def.world_path = "w.sdf";
+	def.world_text = "<sdf version='1.9'><world name='w'/></sdf>";
+	cr_assert_eq(parse(file, &commands, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(commands_queue(&commands, server, &error), TROUPE_OK, "%s", error.text);
+	troupe_server_destroy(server);
+	commands_fini(&commands);
 }

@@ -421,39 +421,6 @@ Test(library_accepted, is_the_next_one_or_the_one_that_was_asked_for)
 	troupe_server_destroy(server);
 }
 
-static const char shared_by_worlds[] = LIB_SDF(LIB_WORLD("slow", LIB_MODEL("a", "0 0 0.25 0 0 0", LIB_BOX LIB_DRIVEN))
-		LIB_WORLD("fast", LIB_MODEL("a", "0 0 0.25 0 0 0", LIB_BOX LIB_DRIVEN)));
-
-/* The first world is paused and would take the command; the second one refuses it, since its step is past there. */
-Test(library_accepted, by_all_worlds_of_a_shared_topic_or_by_none)
-{
-	struct troupe_server *server = lib_server(shared_by_worlds, 1);
-	lib_text(server, 5, "/world/slow/control", "pause: true");
-	lib_step(server, 20);
-	struct troupe_when when = {.step = 8, .late = TROUPE_LATE_REFUSE};
-	uint64_t step = 4711;
-	const char *push = "linear: {x: 1}";
-	refused(TROUPE_ECOMMAND, troupe_command_text(server, &when, "/model/a/cmd_vel", push, &step, &lib_error));
-	cr_assert_eq(step, 4711, "untouched");
-	lib_text(server, 0, "/world/slow/control", "pause: false");
-	lib_step(server, 200);
-	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
-
-	server = lib_server(shared_by_worlds, 1);
-	lib_text(server, 5, "/world/slow/control", "pause: true");
-	lib_step(server, 20);
-	lib_text(server, 0, "/world/slow/control", "pause: false");
-	lib_step(server, 200);
-	cr_assert_eq(troupe_server_hash(server), hash, "as without the command");
-	when = (struct troupe_when){.late = TROUPE_LATE_NEXT};
-	must(troupe_command_text(server, &when, "/model/a/cmd_vel", push, &step, &lib_error));
-	cr_assert_geq(step, 220, "the last of the worlds");
-	lib_step(server, 20);
-	cr_assert_neq(troupe_server_hash(server), hash);
-	troupe_server_destroy(server);
-}
-
 enum { POSTERS = 3, POSTS = 300, TRACK = 1 << 20 };
 
 struct post {

@@ -1,4 +1,7 @@
 #include "run/schedule.h"
+#include "server/internal.h"
+
+#include <troupe/command.h>
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -181,4 +184,46 @@ Test(schedule, threads_post_while_the_primary_takes)
 		pthread_join(posters[t].thread, NULL);
 	cr_assert_eq(schedule.count, 0);
 	schedule_fini(&schedule);
+}
+
+#define WORLD(name)                                                                                                    \
+	"<world name='" name "'><model name='a'><link name='l'/><plugin name='gz::sim::systems::VelocityControl' "     \
+	"filename='x'/></model></world>"
+
+/* Of three worlds one is far ahead: a command for all that must not come late is taken by none of them; one that may is
+ * taken by each, and the last step is told. */
+Test(schedule, a_command_for_all_worlds_is_taken_by_all_or_none)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error = {0};
+	def.world_path = "w.sdf";
+	def.world_text = "<sdf version='1.9'>" WORLD("one") WORLD("two") WORLD("three") "</sdf>";
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	for (uint32_t ahead = 0; ahead < 3; ahead++) {
+		struct troupe_when when = {.step = 8, .late = TROUPE_LATE_REFUSE};
+		uint64_t step = 4711;
+		atomic_store(&server->worlds[ahead].primary.schedule.open_step, 100);
+		cr_assert_eq(troupe_command_text(server, &when, "/model/a/cmd_vel", "linear: {x: 1}", &step, &error),
+			TROUPE_ECOMMAND);
+		cr_assert_not_null(strstr(error.text, "step 8 is past: expected 100 or later"), "%s", error.text);
+		cr_assert_eq(step, 4711);
+		for (uint32_t i = 0; i < 3; i++) {
+			struct schedule *schedule = &server->worlds[i].primary.schedule;
+			cr_assert(!schedule_pending(schedule), "world %u has it", i);
+			cr_assert(schedule->count == 0 && schedule->bytes == 0 && schedule->posting == 0);
+		}
+		when.late = TROUPE_LATE_NEXT;
+		cr_assert_eq(troupe_command_text(server, &when, "/model/a/cmd_vel", "linear: {x: 1}", &step, &error),
+			TROUPE_OK, "%s", error.text);
+		cr_assert_eq(step, 100);
+		for (uint32_t i = 0; i < 3; i++) {
+			struct command command;
+			cr_assert(schedule_due(&server->worlds[i].primary.schedule, 100, &command));
+			cr_assert_eq(command.step, i == ahead ? 100 : 8);
+			command_fini(&command);
+		}
+		atomic_store(&server->worlds[ahead].primary.schedule.open_step, 0);
+	}
+	troupe_server_destroy(server);
 }
