@@ -317,3 +317,50 @@ Test(services, worlds_are_told_apart_by_their_whole_names)
 		troupe_server_destroy(server);
 	}
 }
+
+/* --- crowds ------------------------------------------------------------------------------------------------------- */
+
+enum { CROWD = 60, CROWD_LEAST = 24 };
+
+static void count_partners(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	bool(*meet)[CROWD] = ctx;
+	for (uint32_t i = 0; i < snapshot->contact_count; i++) {
+		const struct troupe_contact *contact = &snapshot->contacts[i];
+		uint32_t a = snapshot->scene->shapes[contact->shapes[0]].link,
+			 b = snapshot->scene->shapes[contact->shapes[1]].link;
+		if (a < CROWD && b < CROWD)
+			meet[a][b] = meet[b][a] = true;
+	}
+}
+
+/* Of very many things in one place each keeps contacts with as many as push it out, whoever else is full. */
+Test(services, each_of_a_crowd_keeps_contacts)
+{
+	static bool meet[CROWD][CROWD];
+	char *world = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&world, &bytes);
+	(void)fprintf(out, "<sdf version='1.11'><world name='w'><gravity>0 0 0</gravity>" LIB_HEAD);
+	for (int i = 0; i < CROWD; i++)
+		(void)fprintf(out,
+			"<model name='m%d'><pose>%g %g %g 0 0 0</pose><link name='l'><collision "
+			"name='c'><geometry><box>"
+			"<size>1 1 1</size></box></geometry></collision></link></model>",
+			i, 0.011 * i, 0.007 * (i % 7), 0.013 * (i % 5));
+	(void)fprintf(out, "</world></sdf>");
+	(void)fclose(out);
+	struct troupe_server_def def = lib_def(world, 1);
+	def.observe = TROUPE_OBSERVE_CONTACTS;
+	struct troupe_server *server = lib_create(&def);
+	lib_step(server, 1);
+	troupe_server_snapshot(server, count_partners, meet);
+	for (int i = 0; i < CROWD; i++) {
+		int partners = 0;
+		for (int k = 0; k < CROWD; k++)
+			partners += meet[i][k];
+		cr_assert(partners >= CROWD_LEAST, "m%d keeps %d contacts", i, partners);
+	}
+	troupe_server_destroy(server);
+	free(world);
+}
