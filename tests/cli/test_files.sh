@@ -273,8 +273,13 @@ awk 'BEGIN {
 for moment in 0.3 0.6; do
 	stopped $moment 0 '0 steps|[0-9]+ steps' "$troupe" run large.sdf --rtf 0
 done
-# before there is a world that could be stopped: those of a short one come as later ones do
-for name in TERM INT HUP; do
+# before there is a world that could be stopped: those of a short one come as later ones do. Under nohup SIGHUP is ignored,
+# and stays so.
+case $(awk '/^SigIgn/ { print $2 }' /proc/self/status) in
+*[13579bdf]) names='TERM INT' ;;
+*) names='TERM INT HUP' ;;
+esac
+for name in $names; do
 	"$troupe" run w.sdf --report early.json --save-on-stop early.%s >out 2>err &
 	for _ in $(seq 20000); do catches $! && break; done
 	kill -s $name $!
