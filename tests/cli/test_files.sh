@@ -1,6 +1,7 @@
 #!/bin/sh
 # The command and its files: names that cannot be written are found before the run; what is written to, what is replaced,
 # and what stays when that fails; what is read from pipes and devices; and that a run can be stopped wherever it is.
+. "${SOURCE_DIR:-.}/tests/signals.sh"
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # ends STATUS PATTERN OPTION...: a run of 20 steps, or what follows --, with that status, and a line on standard error with
@@ -273,13 +274,8 @@ awk 'BEGIN {
 for moment in 0.3 0.6; do
 	stopped $moment 0 '0 steps|[0-9]+ steps' "$troupe" run large.sdf --rtf 0
 done
-# before there is a world that could be stopped: those of a short one come as later ones do. Under nohup SIGHUP is ignored,
-# and stays so.
-case $(awk '/^SigIgn/ { print $2 }' /proc/self/status) in
-*[13579bdf]) names='TERM INT' ;;
-*) names='TERM INT HUP' ;;
-esac
-for name in $names; do
+# before there is a world that could be stopped: those of a short one come as later ones do
+for name in $stop_signals; do
 	"$troupe" run w.sdf --report early.json --save-on-stop early.%s >out 2>err &
 	for _ in $(seq 20000); do catches $! && break; done
 	kill -s $name $!

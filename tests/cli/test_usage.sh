@@ -5,6 +5,7 @@ troupe=${TROUPE:-./troupe}
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 [ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
 source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
+. "$source/tests/signals.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 passed=0
 failed=0
@@ -788,7 +789,7 @@ going()
 		sleep 0.02
 	done
 }
-for name in INT TERM HUP; do
+for name in $stop_signals; do
 	rm -f r.json
 	: >out
 	"$troupe" run --hash-every 10000 --report r.json w.sdf >out 2>err &

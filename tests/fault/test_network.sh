@@ -3,6 +3,7 @@
 # and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
 # too many, or talks rubbish changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/signals.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 stale=1500 # so that on a busy machine nobody is taken for dead
 rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 20)} # of killing; check-long has 200
@@ -226,7 +227,7 @@ for i in 1 2; do
 	check "the primary was killed: secondary $i says so: $(tail -n 1 s$i.err)" $?
 done
 saved 'the primary was killed'
-for signal in TERM HUP; do
+for signal in $stop_signals; do
 	gather 2
 	kill -$signal "$(cat p.pid)"
 	ended p && [ "$status" = 0 ]

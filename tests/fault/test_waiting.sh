@@ -2,6 +2,7 @@
 # What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
 # missing, and why two do not meet; each once, however often it is tried.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/signals.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ % 20000))
@@ -72,7 +73,7 @@ check "another comes, quietly: $(cat p.err s2.err)" $?
 kill -INT "$(cat p.pid)"
 ends p 0
 ends s2 3
-for signal in INT TERM HUP; do
+for signal in $stop_signals; do
 	primary --network-secondaries 1
 	kill -$signal "$(cat p.pid)"
 	ends p 0

@@ -365,3 +365,27 @@ Test(base, data_lie_where_the_program_was_moved_to)
 	assert_moved("/x/usr/bin", "/usr/bin", "/usr/binary", "/x/usr/binary");
 	assert_moved("/x/bin", "bin", "share", NULL);
 }
+
+/* ? is a character, of however many bytes; * is any number of them. */
+Test(base, patterns)
+{
+	static const struct {
+		const char *glob, *text;
+		bool matches;
+	} cases[] = {{"", "", true}, {"", "a", false}, {"?", "", false}, {"?", "a", true}, {"?", "\xc3\xa9", true},
+		{"??", "\xc3\xa9", false},
+		{"?b",
+			"\xe2\x82\xac"
+			"b",
+			true},
+		{"a?c",
+			"a\xf0\x9f\xa4\x96"
+			"c",
+			true},
+		{"*", "", true}, {"*", "abc", true}, {"a*", "abc", true}, {"*c", "abc", true}, {"*b", "abc", false},
+		{"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXbYbZ", false}, {"*?", "\xc3\xa9", true}, {"*ab", "aab", true},
+		{"?*?", "a", false}, {"cart_?", "cart_1", true}, {"cart_?", "cart_10", false}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		cr_assert_eq(text_glob(cases[i].glob, cases[i].text), cases[i].matches, "'%s' and '%s'", cases[i].glob,
+			cases[i].text);
+}
