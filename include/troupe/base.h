@@ -1,10 +1,10 @@
-/* What every troupe header needs: status codes and the error that goes with them.
+/* What every troupe header needs: status codes, and the error text that goes with them.
  *
- * Every function that can fail returns a troupe_status and, where it takes one, fills a struct troupe_error with one
- * line that says what is wrong, where, and what was expected.
+ * Every function that can fail returns a troupe_status. If it takes a struct troupe_error, it fills it with one line
+ * that says what is wrong, where, and what was expected.
  *
- * The library never prints and never exits, but in one case: when memory runs out half-way through a step there is
- * nothing to return to. The process then ends with a line "troupe: out of memory" on standard error, and status 4. */
+ * The library never prints and never exits, with one exception: if memory runs out, the process ends with a line
+ * "troupe: out of memory" on standard error, and status 4, because a step that is half done cannot return. */
 #ifndef TROUPE_BASE_H
 #define TROUPE_BASE_H
 
@@ -20,7 +20,7 @@ extern "C" {
 #define TROUPE_PRINTF(f, a)
 #endif
 
-/* X(name, text): the one list of what can go wrong. */
+/* X(name, text): the only list of status codes. */
 #define TROUPE_STATUS_LIST(X)                                                                                          \
 	X(OK, "no error")                                                                                              \
 	X(EINVAL, "invalid argument")                                                                                  \

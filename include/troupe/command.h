@@ -1,13 +1,14 @@
-/* Commands to a running world: as text on a topic or service, or as numbers for what is commanded often.
+/* Commands to a running world: as text on a topic or service, or as numbers for commands that are given often.
  *
- * Each is bound to a step and taken at its beginning, in the order given, so that the same commands at the same steps
- * give the same bits. A recording has them all, those that were given as numbers too.
+ * Each command is bound to a step. It takes effect at the beginning of that step, and commands of one step take
+ * effect in the order in which they were given. So the same commands at the same steps give the same bits. A
+ * recording has all commands, also commands that were given as numbers.
  *
- * Any thread, also while the server runs, and inside def.on_step; not inside other callbacks. Errors: TROUPE_ECOMMAND
- * (no such topic, a bad message or number, no handle, a handle of no world of this server, a step that is past),
- * TROUPE_ELIMIT: four million commands wait already, or a GiB of memory is behind them; the command is then not queued.
- * Whether a queued command can be obeyed turns out when its step comes. If not (the handle is stale, nothing drives the
- * model or joint), def.on_reply tells. */
+ * Any thread may call these functions, also while the server runs, and also inside def.on_step, but not inside other
+ * callbacks. Errors: TROUPE_ECOMMAND (no such topic, a bad message or number, an empty handle, a handle of no world
+ * of this server, a step in the past); TROUPE_ELIMIT (four million commands wait already, or they use a GiB of
+ * memory). A command that is refused is not queued. Whether a queued command can be obeyed is known only when its
+ * step comes. If it cannot (the handle is stale, no system drives the model or joint), def.on_reply is told. */
 #ifndef TROUPE_COMMAND_H
 #define TROUPE_COMMAND_H
 
@@ -18,47 +19,48 @@ extern "C" {
 #endif
 
 enum troupe_late {
-	TROUPE_LATE_NEXT,   /* a step that is past means the next one */
-	TROUPE_LATE_REFUSE, /* it is an error */
+	TROUPE_LATE_NEXT,   /* a step in the past means the next step */
+	TROUPE_LATE_REFUSE, /* a step in the past is an error */
 };
 
 struct troupe_when {   /* NULL or zeroed: at the next step */
-	uint64_t step; /* at whose beginning it is taken */
+	uint64_t step; /* the command takes effect at the beginning of this step */
 	enum troupe_late late;
 };
 
-/* A command in gz topic's text form. Once a command was given that creates models, a topic that nobody listens to yet
- * is no error: it is looked at when the step comes, and def.on_reply says so if nobody listens then. What comes of
- * commands to services of the world, /world/NAME/create and so on, is told there as well. Of several worlds, a topic
- * that names none is given to all of them or, when one refuses it, to none. ret_step, here and below: the step that the
- * command was accepted for (of several worlds the last one's); may be NULL. */
+/* A command in gz topic's text form. A topic without a listener is an error, unless a command that creates models was
+ * given before: then the topic is checked when the step comes, and def.on_reply is told if it has no listener then.
+ * def.on_reply is also told the result of commands to services of the world (/world/NAME/create and so on). A server
+ * with several worlds gives a topic that names no world to all its worlds or, if one world refuses it, to none.
+ * ret_step, here and below: the step that the command was accepted for (with several worlds: the step of the last
+ * world); may be NULL. */
 TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *text, uint64_t *ret_step, struct troupe_error *error);
 
-/* The same with the message as numbers: those of its schema in their order, at most 16; what is left out is not given.
- * Of gz.msgs.Twist: linear x y z, angular x y z; of gz.msgs.Double and Boolean: data. */
+/* The same with the message as numbers: the fields of its schema in their order, at most 16. Fields that are left out
+ * at the end are not given. gz.msgs.Twist: linear x y z, angular x y z; gz.msgs.Double and Boolean: data. */
 TROUPE_API troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error);
 
-/* A twist for what drives the model (DiffDrive, VelocityControl): on the topic of its first system that takes one,
- * which other models may listen to as well. */
+/* A twist for the system that drives the model (DiffDrive, VelocityControl). It goes to the topic of the model's
+ * first system that takes a twist; other models may listen to the same topic. */
 TROUPE_API troupe_status troupe_command_twist(struct troupe_server *server, const struct troupe_when *when,
 	troupe_model model, const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error);
-/* A number for what drives the joint: rad/s or m/s for a JointController, rad or m for a JointPositionController, N m
- * or N for ApplyJointForce; on the topic of the first of them. */
+/* A number for the system that drives the joint: rad/s or m/s for a JointController, rad or m for a
+ * JointPositionController, N m or N for ApplyJointForce. It goes to the topic of the first of these systems. */
 TROUPE_API troupe_status troupe_command_joint(struct troupe_server *server, const struct troupe_when *when,
 	troupe_joint joint, double number, uint64_t *ret_step, struct troupe_error *error);
-/* Force and torque on a link during one step, in the world's axes, at its body's centre of mass. */
+/* Force and torque on a link during one step, in the world's axes, at the centre of mass of the link's body. */
 TROUPE_API troupe_status troupe_command_wrench(struct troupe_server *server, const struct troupe_when *when,
 	troupe_link link, const struct troupe_wrench *wrench, uint64_t *ret_step, struct troupe_error *error);
-/* The model is put there; its velocities stay as they are. */
+/* Places the model at a pose; its velocities do not change. */
 TROUPE_API troupe_status troupe_command_pose(struct troupe_server *server, const struct troupe_when *when,
 	troupe_model model, const struct troupe_pose *pose, uint64_t *ret_step, struct troupe_error *error);
-/* The model moves as one rigid whole from now on: the velocity of its frame. */
+/* Sets the velocity of the model's frame; from then on the model moves as one rigid whole. */
 TROUPE_API troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when,
 	troupe_model model, const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error);
-/* An axis of a joint of the model is put at a position and moves at a velocity: what hangs on the joint's child goes
- * with it. NAN for one of the two: it stays as it is. */
+/* Sets the position and the velocity of an axis of a joint. The bodies that hang on the joint's child move with it.
+ * NAN for one of the two numbers: it does not change. */
 TROUPE_API troupe_status troupe_command_joint_state(struct troupe_server *server, const struct troupe_when *when,
 	troupe_joint joint, uint32_t axis, double position, double velocity, uint64_t *ret_step,
 	struct troupe_error *error);

@@ -1,5 +1,5 @@
-/* The report of a run as numbers: what `troupe run` prints from. All of it is of the moment when it was made, between
- * steps. */
+/* The report of a run as numbers; `troupe run` prints from it. All numbers are of the same moment between two steps:
+ * when the report was made. */
 #ifndef TROUPE_REPORT_H
 #define TROUPE_REPORT_H
 
@@ -12,25 +12,25 @@ extern "C" {
 struct troupe_report_secondary {
 	uint32_t number; /* from 1; 0: the single runner */
 	uint32_t level_count, performer_count;
-	const char *const *levels;     /* that it has */
-	const char *const *performers; /* models that it simulates */
+	const char *const *levels;     /* loaded on this runner */
+	const char *const *performers; /* that this runner simulates */
 	uint64_t steps;
-	double busy_s, waiting_s; /* at work, and waiting for work */
-	double critical_share;    /* 0 .. 1: of the time that steps took, the part in which it was the slowest */
+	double busy_s, waiting_s; /* time at work, and time waiting for work */
+	double critical_share;    /* 0 .. 1: the share of the steps' time in which this runner was the slowest */
 	uint64_t contacts, regroups, helped;
 	uint32_t groups;
 };
 
-struct troupe_report_tuning { /* where the number of secondaries was found out */
+struct troupe_report_tuning { /* if the number of secondaries was found by trials */
 	bool given;
 	uint32_t working, secondaries, trials, changes;
-	/* Of the last trial that compared one secondary with more: how many these were, and what a step took with one
-	 * and with them. 0: there was no such trial. */
+	/* Of the last trial that compared one secondary with several: how many secondaries these were, and how long a
+	 * step took with one secondary and with all of them. 0: there was no such trial. */
 	uint32_t together;
 	double alone_step_s, together_step_s;
 };
 
-struct troupe_report_network { /* where secondaries are other processes */
+struct troupe_report_network { /* if secondaries are other processes */
 	bool given;
 	uint64_t bytes_sent, bytes_received; /* by the primary, on all connections */
 	uint64_t step_bytes, ack_bytes;      /* before encryption */
@@ -41,13 +41,13 @@ struct troupe_report_world {
 	const char *name;
 	uint64_t steps;
 	double simulated_s; /* simulated time */
-	double begun_s;     /* that of state 0 */
+	double begun_s;     /* simulated time of state 0 */
 	double wall_s;      /* from the first step to the last */
-	double serial_s;    /* in which no secondary worked */
+	double serial_s;    /* time in which no secondary worked */
 	double rtf, steps_per_s;
 	uint64_t hash;
 	uint64_t moves, meetings;
-	uint64_t loads; /* of levels that were not loaded */
+	uint64_t loads; /* loads of levels that were not loaded before */
 	uint64_t created, removed, refused_commands, waiting_commands;
 	struct troupe_report_tuning tuning;
 	struct troupe_report_network network;
@@ -64,7 +64,7 @@ struct troupe_report {
 	double wall_s;
 	uint64_t hash; /* of all worlds */
 	uint64_t peak_memory_bytes;
-	uint32_t observed; /* TROUPE_OBSERVE_...: without that of efforts, efforts of joints are 0 */
+	uint32_t observed; /* TROUPE_OBSERVE_...; without TROUPE_OBSERVE_EFFORTS, efforts of joints are 0 */
 	uint32_t world_count;
 	const struct troupe_report_world *worlds;
 };

@@ -1,13 +1,14 @@
-/* What a world consists of (troupe_scene) and how it is at a step (troupe_snapshot), for programs that watch or control
- * it.
+/* The parts of a world (troupe_scene) and their state at a step (troupe_snapshot), for programs that watch or control
+ * the world.
  *
- * A handle names a model, a link or a joint for as long as that model exists: it is found by name once and then costs
- * no search. When a model was removed its handles are stale, also if another model takes its name; a reset that brings
- * the model back makes them good again. Handles are also good in a server that was resumed from a state of this one.
- * All zero is no handle. A nested model has no handle of its own: it is a part of the model that it is in.
+ * A handle names a model, a link or a joint for as long as its model exists. It is found by name once; its use then
+ * needs no search. When a model is removed, its handles become stale, and stay so if another model takes its name. A
+ * reset that brings the model back makes them valid again. Handles are also valid in a server that was resumed from a
+ * state of this server. A handle of zeros is no handle. A nested model has no handle of its own: it is a part of the
+ * model around it.
  *
- * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless said
- * otherwise. Quaternions have unit length, up to rounding. */
+ * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless the
+ * comment says otherwise. Quaternions have unit length, up to rounding. */
 #ifndef TROUPE_WORLD_H
 #define TROUPE_WORLD_H
 
@@ -51,48 +52,50 @@ struct troupe_wrench {
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-#define TROUPE_NONE UINT32_MAX /* instead of an index: there is none */
+#define TROUPE_NONE UINT32_MAX /* in place of an index: none */
 
 struct troupe_scene_model {
 	troupe_model handle;
 	const char *name;
-	uint64_t id; /* as `remove` and `set_pose` take it */
+	uint64_t id; /* as the services `remove` and `set_pose` take it */
 	bool is_static, performer, actor;
 	uint32_t link_first, link_count;   /* in the scene's links */
-	uint32_t joint_first, joint_count; /* in the scene's joints; the world's own joints are in no model's range */
+	uint32_t joint_first, joint_count; /* in the scene's joints; joints of the world itself are in no model's
+					    * range */
 };
 
 struct troupe_scene_link {
 	troupe_link handle;
-	const char *name; /* in its model: "wheel", "arm::hand" of a nested model's */
+	const char *name; /* in its model: "wheel"; in a nested model: "arm::hand" */
 	uint32_t model;   /* index in scene.models */
-	double mass; /* of the rigid body that it is a part of: links that fixed joints hold are one body; static: 0 */
+	double mass;      /* of the rigid body that the link is a part of: links that fixed joints connect are one body;
+			   * static: 0 */
 	uint32_t shape_first, shape_count;
 };
 
 typedef enum troupe_joint_kind {
-	TROUPE_JOINT_REVOLUTE, /* continuous ones too */
+	TROUPE_JOINT_REVOLUTE, /* continuous joints too */
 	TROUPE_JOINT_PRISMATIC,
 	TROUPE_JOINT_SCREW,
 	TROUPE_JOINT_UNIVERSAL,
 	TROUPE_JOINT_REVOLUTE2,
 	TROUPE_JOINT_BALL,
 	TROUPE_JOINT_GEARBOX,
-	TROUPE_JOINT_FIXED, /* between different models; others make links one body */
+	TROUPE_JOINT_FIXED, /* between different models; inside a model a fixed joint makes its links one body */
 } troupe_joint_kind;
 
 struct troupe_scene_axis {
 	struct troupe_vec3 direction; /* at the pose in the file */
 	double lower, upper;          /* rad or m; -INFINITY, INFINITY: no stop */
-	double velocity, effort;      /* most that it does; INFINITY: no limit */
+	double velocity, effort;      /* the largest allowed; INFINITY: no limit */
 };
 
 struct troupe_scene_joint {
 	troupe_joint handle;
-	const char *name; /* in its model, as a link's; of a joint of the world itself the name in the world */
+	const char *name; /* in its model, as for a link; for a joint of the world itself its name in the world */
 	troupe_joint_kind kind;
-	uint32_t model;         /* whose state has it: the child's */
-	uint32_t parent, child; /* indices in scene.links, of the links that the file names; TROUPE_NONE: the world */
+	uint32_t model;         /* the model whose state holds the joint: that of the child */
+	uint32_t parent, child; /* indices in scene.links of the links that the file names; TROUPE_NONE: the world */
 	uint32_t axis_count;    /* 0 .. 2 */
 	struct troupe_scene_axis axis[2];
 };
@@ -104,10 +107,10 @@ typedef enum troupe_shape_kind {
 	TROUPE_SHAPE_CAPSULE,   /* the same; length of the cylindrical part */
 	TROUPE_SHAPE_CONE,      /* size.x: radius of the base, size.z: height, apex at +z, centred */
 	TROUPE_SHAPE_ELLIPSOID, /* size: radii */
-	TROUPE_SHAPE_PLANE,     /* size.x, size.y: edges of what is to be drawn; normal: `normal` */
-	TROUPE_SHAPE_MESH,      /* uri, and size: its scale; points and triangles of a collision */
+	TROUPE_SHAPE_PLANE,     /* size.x, size.y: edges of the part to draw; normal: `normal` */
+	TROUPE_SHAPE_MESH,      /* uri; size: scale; for a collision also points and triangles */
 	TROUPE_SHAPE_HEIGHTMAP, /* uri; size */
-	TROUPE_SHAPE_POLYLINE,  /* points and triangles of a collision */
+	TROUPE_SHAPE_POLYLINE,  /* for a collision: points and triangles */
 } troupe_shape_kind;
 
 struct troupe_scene_shape {
@@ -117,44 +120,44 @@ struct troupe_scene_shape {
 	troupe_shape_kind kind;
 	struct troupe_pose in_link;
 	struct troupe_vec3 size, normal;
-	float colour[4]; /* red, green, blue, alpha, 0 .. 1, the diffuse one; what the file gives, or 0.7 0.7 0.7 1 */
-	const char *uri, *path; /* as in the file, and the local file that it leads to; NULL: none */
-	const double *points;   /* [3 * point_count] in the shape's frame, scaled; NULL: none are known */
+	float colour[4];        /* red, green, blue, alpha, 0 .. 1: the diffuse colour in the file, or 0.7 0.7 0.7 1 */
+	const char *uri, *path; /* as in the file, and the local file that it means; NULL: none */
+	const double *points;   /* [3 * point_count] in the shape's frame, scaled; NULL: not known */
 	uint32_t point_count;
 	const uint32_t *triangles; /* [3 * triangle_count] indices of points */
 	uint32_t triangle_count;
 };
 
-/* Immutable. The scene of a world is made anew when its models change; each has an epoch, which only grows. */
+/* Immutable. A world gets a new scene when its models change; a later scene has a higher epoch. */
 struct troupe_scene {
 	const char *world;
 	uint64_t epoch;
 	uint32_t model_count, link_count, joint_count, shape_count;
-	/* Those that can move and performers first (mover_count, and moving_links), in file order; one that was created
-	 * takes the lowest place that is free. Then the static ones. */
+	/* Models that can move, and performers, come first (mover_count, moving_links), in file order; a created
+	 * model takes the lowest place that is free. Static models follow. */
 	uint32_t mover_count, moving_links;
 	const struct troupe_scene_model *models;
 	const struct troupe_scene_link *links;
-	const struct troupe_scene_joint *joints; /* of models that can move, then those of the world itself */
-	const struct troupe_scene_shape *shapes; /* of each link: collisions, then visuals */
+	const struct troupe_scene_joint *joints; /* joints of models that can move, then joints of the world itself */
+	const struct troupe_scene_shape *shapes; /* for each link: collisions, then visuals */
 };
 
 /* --- how it is ---------------------------------------------------------------------------------------------------- */
 
-struct troupe_odometry { /* of the model's first system that does dead reckoning (DiffDrive) */
+struct troupe_odometry { /* of the first system of the model that does dead reckoning (DiffDrive) */
 	bool given;
-	double x, y, yaw;                    /* from where it was in state 0, in that frame; yaw: -pi .. pi */
+	double x, y, yaw;                    /* relative to the pose in state 0, in its frame; yaw: -pi .. pi */
 	double linear, angular;              /* m/s forward, rad/s to the left, as measured */
-	double drift_m, drift_rad, tilt_rad; /* from where the model really is: see the manual page */
+	double drift_m, drift_rad, tilt_rad; /* difference to the true pose of the model: see the manual page */
 };
 
 struct troupe_model_state {
 	const char *name;          /* the scene's */
 	struct troupe_pose pose;   /* of the model's frame in the world */
 	struct troupe_twist twist; /* of that frame */
-	uint32_t secondary;        /* who simulates it; 0: nobody, or the single runner */
+	uint32_t secondary;        /* the secondary that simulates the model; 0: none, or the single runner */
 	bool loaded;
-	bool asleep; /* at rest, and not stepped until something touches or commands it: see the manual page */
+	bool asleep; /* at rest, and not stepped until a contact or a command wakes it: see the manual page */
 };
 
 struct troupe_link_state {
@@ -163,51 +166,53 @@ struct troupe_link_state {
 };
 
 struct troupe_joint_state {
-	double position[2]; /* by axis: rad, turns counted, or m; from the pose in the file */
+	double position[2]; /* by axis: rad, with full turns counted, or m; relative to the pose in the file */
 	double velocity[2];
-	/* N m or N along the axis that the joint exerted on the child in the last step: motor, spring, damper, friction
-	 * and stop together. 0 unless troupe_server_def.observe has TROUPE_OBSERVE_EFFORTS. */
+	/* N m or N along the axis: what the joint exerted on the child in the last step, as the sum of motor, spring,
+	 * damper, friction and stop. 0 unless troupe_server_def.observe has TROUPE_OBSERVE_EFFORTS. */
 	double effort[2];
 };
 
-/* Two collisions that touched at the beginning of the last step that moved one of their models. Models that slept when
- * observing began have none until they are stepped. */
+/* Two collisions that touched at the beginning of the last step that moved one of their models. A model that slept
+ * when observing began has no contacts until it is stepped. */
 struct troupe_contact {
-	uint32_t shapes[2]; /* indices in scene.shapes; TROUPE_NONE: an actor's */
+	uint32_t shapes[2]; /* indices in scene.shapes; TROUPE_NONE: a shape of an actor */
 	struct troupe_vec3 position;
 	struct troupe_vec3 normal; /* unit, from the second into the first */
 	double depth;              /* m */
 };
 
-/* A state as a whole, immutable, protected by RCU: valid only inside the callback, as is its scene. */
+/* The whole state of a world, immutable, protected by RCU: it and its scene are valid only inside the callback. */
 struct troupe_snapshot {
-	const char *world; /* the server's */
+	const char *world; /* the server's string */
 	uint64_t step;
 	double time_s;
 	bool paused;
 	const struct troupe_scene *scene;
 	uint32_t model_count, link_count, joint_count; /* scene->mover_count, moving_links, joint_count */
 	const struct troupe_model_state *models;       /* of scene->models[i] */
-	const struct troupe_odometry *odometry;        /* likewise; most models have none */
+	const struct troupe_odometry *odometry;        /* of scene->models[i]; most models have none */
 	const struct troupe_link_state *links;         /* of scene->links[i] */
 	const struct troupe_joint_state *joints;       /* of scene->joints[i] */
-	/* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS. Contacts of the same two shapes follow one
-	 * another; their order is that of the places of models in the world, the same for any number of secondaries. */
+	/* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS. Contacts of the same two shapes are
+	 * adjacent. The order is that of the places of models in the world; it is the same for any number of
+	 * secondaries. */
 	uint32_t contact_count;
 	const struct troupe_contact *contacts;
 	uint32_t secondaries;
-	const double *busy; /* [secondaries] share of the time since the snapshot before that each was at work */
+	const double *busy; /* [secondaries] share of the time since the previous snapshot in which each was at work */
 };
 
-/* Any thread, also while the server runs: fn sees the newest snapshot of each world, one after the other, without
- * blocking anyone. While it runs, a snapshot is made at a step boundary after somebody asked for one, so a call sees
- * the state of about the last asking; otherwise it sees the present one. While the server runs for the first time and
- * nobody has asked before, there is none until the next step boundary, and fn is not called: a program that asks once
- * before the run always sees one. */
+/* Any thread, also while the server runs. fn is called with the newest snapshot of each world, one after the other;
+ * it blocks no runner. While the server runs, a snapshot is made at the first step boundary after a call asked for
+ * one, so a call sees the state at about the time of the previous call; otherwise it sees the present state. During a
+ * server's first run there is no snapshot until the first step boundary after the first call, and fn is not called: a
+ * program that makes one call before the run always gets one. */
 TROUPE_API void troupe_server_snapshot(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 
-/* Inside the callback, by handle; NULL: stale, or of another world. Static models and their links have no state. */
+/* Inside the callback, by handle. NULL: the handle is stale, or of another world. Static models and their links have
+ * no state. */
 TROUPE_API const struct troupe_model_state *troupe_snapshot_model(
 	const struct troupe_snapshot *snapshot, troupe_model model);
 TROUPE_API const struct troupe_link_state *troupe_snapshot_link(
@@ -215,32 +220,34 @@ TROUPE_API const struct troupe_link_state *troupe_snapshot_link(
 TROUPE_API const struct troupe_joint_state *troupe_snapshot_joint(
 	const struct troupe_snapshot *snapshot, troupe_joint joint);
 
-/* Asks for a snapshot, and gives the scene of the newest one of a world, to be kept. NULL: there is no such world, or
- * no snapshot yet. Whoever has it calls troupe_scene_release() once; it may outlive the server. Any thread. */
+/* Asks for a snapshot, and returns the scene of a world's newest snapshot. The caller may keep the scene, also after
+ * the server is destroyed, and calls troupe_scene_release() once. NULL: there is no such world, or no snapshot yet.
+ * Any thread. */
 TROUPE_API const struct troupe_scene *troupe_server_scene(struct troupe_server *server, uint32_t world);
 /* NULL is fine. Any thread. */
 TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
 
 /* --- between steps ------------------------------------------------------------------------------------------------ */
 
-/* The functions below read the present state without a snapshot. They are for the thread that has the server: while it
- * does not run, and inside def.on_step. */
+/* The functions below read the present state without a snapshot. The thread that uses the server calls them while the
+ * server does not run, and inside def.on_step. */
 
-/* All of the present state: as troupe_server_snapshot(), which may show an earlier one while it runs. busy is NULL. */
+/* The whole present state. troupe_server_snapshot() may show an earlier state while the server runs; this function
+ * does not. busy is NULL. */
 TROUPE_API void troupe_server_look(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
 /* Simulated time that the next step of a world takes, unless it is paused; 0: there is no such world. */
 TROUPE_API double troupe_server_step_s(const struct troupe_server *server, uint32_t world);
 
-/* No handle (all zero) when there is none of that name. A link or joint by its name in the model ("hand::palm" of the
- * nested model hand), or by its full name ("arm::hand::palm"). */
+/* Returns a handle of zeros if there is no such name. A link or joint is found by its name in the model ("hand::palm"
+ * in the nested model hand), or by its full name ("arm::hand::palm"). */
 TROUPE_API troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name);
 TROUPE_API troupe_link troupe_find_link(const struct troupe_server *server, troupe_model model, const char *name);
 TROUPE_API troupe_joint troupe_find_joint(const struct troupe_server *server, troupe_model model, const char *name);
 /* A joint of the world itself. */
 TROUPE_API troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name);
 
-/* False, and nothing is written: the handle is stale. Static models and their links can be read, too. */
+/* False, and nothing is written: the handle is stale. Static models and their links can be read too. */
 TROUPE_API bool troupe_get_model(
 	const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state);
 /* False, and nothing is written: the handle is stale, or the model has no odometry. */

@@ -1,13 +1,13 @@
-/* The rules of assign.h. Where the components are to be is first reckoned beside the table, for one way of filling the
- * secondaries after the other; then the best is placed. */
+/* The rules of assign.h. Each fill limit gives a plan that is computed beside the table; only the best plan is then
+ * placed in it. */
 #include "assign/table.h"
 
 #include <string.h>
 
-enum { GAIN_MIN = 32 }; /* a makespan counts as less when it is less by so many-th */
+enum { GAIN_MIN = 32 }; /* a makespan counts as less when it is less by one part in GAIN_MIN */
 
-struct plan_of {      /* one way of sharing out */
-	uint32_t *to; /* [component_count] secondary; of those in the list only */
+struct plan_of {      /* the assignment that one fill limit gives */
+	uint32_t *to; /* [component_count] secondary; defined for listed components only */
 	uint64_t makespan;
 	uint64_t moved; /* models */
 };
@@ -53,7 +53,7 @@ static void sort_by_digit(
 		to[start[table->components[from[i]].cost >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* What may go elsewhere, and what is new; but not what will follow others. */
+/* Lists components that may move and components that are new, but no component that follows another. */
 static void list_free(struct balance *balance)
 {
 	struct table *table = balance->table;
@@ -71,7 +71,7 @@ static void list_free(struct balance *balance)
 	balance->count = count;
 }
 
-/* Loads by pins alone, and by what is not to be moved now. */
+/* Loads from pinned components and from components that are not to move now. */
 static void load_pinned(struct table *table)
 {
 	const struct assign_load *others = table->input->others;
@@ -130,7 +130,7 @@ static void make_heap(struct balance *balance)
 
 /* --- sharing out -------------------------------------------------------------------------------------------------- */
 
-/* Fills the secondaries up to that load with those that are there, and gives the rest to the least loaded. */
+/* Components stay on their secondaries up to the load `fill`; the others go to the secondary with the least load. */
 static void share_out(struct balance *balance, uint64_t fill, struct plan_of *plan)
 {
 	struct table *table = balance->table;
@@ -159,13 +159,13 @@ static void share_out(struct balance *balance, uint64_t fill, struct plan_of *pl
 		plan->makespan = MAX(plan->makespan, table->secondaries[s].load);
 }
 
-/* What a way of sharing out costs over the horizon. */
+/* The cost of a plan over the horizon. */
 static uint64_t price(const struct assign_input *input, const struct plan_of *plan)
 {
 	return plan->makespan * input->horizon + plan->moved * input->move_cost;
 }
 
-/* The best of a few, `stay` being that in which nothing moves. `spare` is room for another. */
+/* Returns the best of a few plans; in `stay` nothing moves. `spare` is room for another plan. */
 static struct plan_of improve(struct balance *balance, struct plan_of stay, uint32_t *spare)
 {
 	const struct assign_input *input = balance->table->input;
@@ -191,7 +191,7 @@ static void place(struct balance *balance, const struct plan_of *plan)
 	}
 }
 
-/* One round: what is new is placed, and then what is worth it moved; false when nothing is gained any more. */
+/* One round: places new components, then moves components if that gains enough; false when it gains nothing. */
 static bool balance_once(struct balance *balance)
 {
 	struct table *table = balance->table;
@@ -215,7 +215,7 @@ bool assign_balanced(const struct assign_input *input, struct assignment *now, s
 	list_free(&balance);
 	find_bound(&balance);
 	balance.heap = table.by_secondary_a;
-	while (balance_once(&balance)) /* ends: each round leaves less by 1/32 at least */
+	while (balance_once(&balance)) /* ends: each round makes the makespan less by 1/32 at least */
 		;
 	table_follow_leaders(&table);
 	table_commit(&table);

@@ -1,6 +1,6 @@
-/* A component is a ring of nodes, so that joining takes no memory and a part is taken out node by node. After each call
- * the components are those of the edges that there are: a cut of several edges one after the other is right because
- * those still to be cut still count. */
+/* A component is a ring of nodes, so that joining takes no memory and a part is taken out node by node. After each
+ * call the components are those of the present edges. So several edges may be cut one after the other: edges still to
+ * be cut still count. */
 #include "assign/components.h"
 
 #include <assert.h>
@@ -50,7 +50,7 @@ static uint32_t new_set(struct components *components)
 	return set;
 }
 
-/* Alone, in a ring of its own. */
+/* Makes the node a ring of one. */
 static void seclude(struct components *components, uint32_t node, uint32_t set)
 {
 	components->of[node] = set;
@@ -92,7 +92,8 @@ void components_reset(struct components *components)
 	}
 }
 
-/* An owner's components are counted while they are as they are: uncounted before a change, counted after it. */
+/* The count of an owner's components excludes a component while it changes: subtracted before a change, added after
+ * it. */
 static void count(struct components *components, uint32_t set, uint32_t by)
 {
 	const struct component *counted = &components->sets.at[set];
@@ -195,7 +196,8 @@ static void swap_edges(struct components *components, uint32_t node, uint32_t i,
 	put_edge(components, node, i, b);
 }
 
-/* Its other end leads on, or does no more. */
+/* raise(): the other end of the edge has further edges, so the edge moves to the front part of the list; lower(): the
+ * opposite. */
 static void raise(struct components *components, uint32_t node, uint32_t at)
 {
 	if (at >= components->edges[node].through)
@@ -208,7 +210,7 @@ static void lower(struct components *components, uint32_t node, uint32_t at)
 		swap_edges(components, node, at, --components->edges[node].through);
 }
 
-/* The edge to b among those of a; UINT32_MAX: there is none. */
+/* Index of the edge to b among the edges of a; UINT32_MAX: there is none. */
 static uint32_t find_edge(const struct components *components, uint32_t a, uint32_t b)
 {
 	bool turned = degree(components, b) < degree(components, a);
@@ -219,7 +221,7 @@ static uint32_t find_edge(const struct components *components, uint32_t a, uint3
 	return UINT32_MAX;
 }
 
-/* That edge of its was just added: from who leads to it, one can now go on, if there are two. */
+/* An edge was added to the node: neighbours may search through the node once it has two edges. */
 static void lead_through(struct components *components, uint32_t node, uint32_t added)
 {
 	uint32_t count = degree(components, node), from = count > 2 ? added : 0, to = count > 2 ? added + 1 : count;
@@ -252,7 +254,7 @@ static void drop_edge(struct components *components, uint32_t node, uint32_t at)
 static void remove_edge(struct components *components, uint32_t a, uint32_t b, uint32_t at_a)
 {
 	drop_edge(components, a, at_a);
-	/* its entry is still behind the last one, and knows where the twin is by now */
+	/* its entry is still there behind the last one, with the present index of the twin */
 	drop_edge(components, b, components->edges[a].all.at[degree(components, a)].twin);
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t node = i ? b : a;
@@ -330,7 +332,7 @@ static enum found look(struct components *components, uint32_t side)
 	return FOUND_NOTHING;
 }
 
-/* The side of which all is found without meeting the other; 2: they meet. */
+/* The side that was searched completely without meeting the other; 2: the sides met. */
 static uint32_t search(struct components *components, uint32_t a, uint32_t b)
 {
 	components->searches++;
@@ -343,7 +345,7 @@ static uint32_t search(struct components *components, uint32_t a, uint32_t b)
 	}
 }
 
-/* What leads nowhere was not looked at. */
+/* Adds the nodes with one edge, which the search left out. */
 static void add_ends(struct components *components, uint32_t side)
 {
 	struct component_side *from = &components->sides[side];
@@ -360,7 +362,7 @@ static void take_out(struct components *components, uint32_t node, uint32_t from
 {
 	struct component *sets = components->sets.at;
 	uint32_t *next = components->next, *previous = components->previous;
-	sets[from].any = next[node]; /* of the ring that is left, if there is one */
+	sets[from].any = next[node]; /* the rest of the ring, if there is one */
 	next[previous[node]] = next[node];
 	previous[next[node]] = previous[node];
 	next[node] = previous[node] = node;

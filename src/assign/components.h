@@ -1,11 +1,11 @@
-/* What must be simulated together: the components of a graph whose nodes are models and levels, kept while edges come
- * and go. Joining takes as long as the smaller of the two components is large; a cut as long as it takes to find
- * another way between the two nodes, or the whole of the smaller part, searching from both in turn. What did not change
- * costs nothing.
+/* Components of a graph whose nodes are models and levels: the sets that must be simulated together, kept up to date
+ * while edges are added and removed. Joining takes time in proportion to the smaller component. A cut takes as long
+ * as finding another path between the two nodes, or the whole of the smaller part, searching from both nodes in turn.
+ * Unchanged parts cost nothing.
  *
- * Each component has an owner, the secondary that has all of its nodes. One that was made of two owners', or that
- * components_open() names, has none and is listed: somebody has to decide where it is to be, and to say so with
- * components_own().
+ * Each component has an owner: the secondary that has all of its nodes. A component that was joined from components
+ * of two owners, or that components_open() names, has no owner and is listed as open. The caller decides where it
+ * goes and calls components_own().
  *
  * Thread: one owner. Memory grows to the largest graph seen, so that a warm step allocates nothing. */
 #ifndef ASSIGN_COMPONENTS_H
@@ -15,24 +15,24 @@
 
 enum {
 	COMPONENTS_NONE = UINT32_MAX,
-	COMPONENTS_OPEN = UINT32_MAX, /* owner of what is listed as open */
+	COMPONENTS_OPEN = UINT32_MAX, /* owner of an open component */
 };
 
 struct component {
 	uint32_t any;    /* one of its nodes: see components.next */
-	uint32_t nodes;  /* 0: it is not there (any more) */
-	uint32_t movers; /* nodes that are */
-	uint32_t pinned; /* likewise: such a component is opened by whatever happens to it */
-	uint32_t owner;  /* a secondary, 0: nobody, or COMPONENTS_OPEN */
+	uint32_t nodes;  /* 0: no such component (any more) */
+	uint32_t movers; /* nodes that are movers */
+	uint32_t pinned; /* pinned nodes; a component with any is opened by every change to it */
+	uint32_t owner;  /* a secondary; 0: none; or COMPONENTS_OPEN */
 };
 
 struct component_edge {
 	uint32_t node; /* the other end */
-	uint32_t twin; /* this edge among the other end's */
+	uint32_t twin; /* index of this edge among the other end's edges */
 };
 
-/* The edges of a node, in no order but that those come first whose other end has more of them: a search need not look
- * at the others. */
+/* The edges of a node. Edges to nodes with more than one edge come first; otherwise the order means nothing. A search
+ * looks at these first edges only. */
 struct component_edges {
 	VEC(struct component_edge) all;
 	uint32_t through;
@@ -41,48 +41,48 @@ struct component_edges {
 struct components {
 	uint32_t node_count;
 	uint32_t *of;   /* [node_count] the component of each */
-	uint32_t *next; /* [node_count] another of its component, in a ring */
+	uint32_t *next; /* [node_count] next node of the same component, in a ring */
 	VEC(struct component)
-	sets; /* by number; numbers of those that are gone are used again after components_settle() */
+	sets; /* by number; numbers of removed components are used again after components_settle() */
 	struct component_edges *edges; /* [node_count] */
-	VEC(uint32_t) open;            /* components; some may be gone, or be owned again */
-	uint32_t *owned;               /* [owner_count] components with movers that each owner has */
+	VEC(uint32_t) open;            /* open components; some may be removed or owned by now */
+	uint32_t *owned;               /* [owner_count] number of components with movers of each owner */
 	/* [node_count] the component of each at the last components_settle() */
 	uint32_t *was;
 
 	/* private */
-	uint32_t *previous; /* [node_count] in the ring */
+	uint32_t *previous; /* [node_count] previous node in the ring */
 	bool *mover, *pinned;
-	uint64_t *seen; /* [node_count] in which search, and from which side */
+	uint64_t *seen; /* [node_count] last search that reached the node, and its side */
 	uint64_t searches;
 	struct component_side {
 		VEC(uint32_t) nodes;
-		uint32_t at, edge; /* the next to look at */
+		uint32_t at, edge; /* next node and edge to look at */
 	} sides[2];
 	VEC(uint32_t) relabelled, gone, free, numbers, numbered;
 	uint32_t owner_count;
 };
 
-/* Owners are 0 (nobody) to owner_count - 1. */
+/* Owners are 0 (none) to owner_count - 1. */
 void components_init(struct components *components, uint32_t owner_count);
 void components_fini(struct components *components);
-/* There are so many nodes; new ones are alone, and nobody's. */
+/* Sets the number of nodes; new nodes are alone and have no owner. */
 void components_fit(struct components *components, uint32_t node_count);
-/* All edges are gone, and all nodes nobody's. */
+/* Removes all edges; no node has an owner. */
 void components_reset(struct components *components);
 
-/* Of an edge that is there already, or that is not: nothing happens. */
+/* Linking an existing edge or cutting a missing one does nothing. */
 void components_link(struct components *components, uint32_t a, uint32_t b);
 void components_cut(struct components *components, uint32_t a, uint32_t b);
 void components_describe(struct components *components, uint32_t node, bool mover, bool pinned);
-/* The node's component is to be decided about. */
+/* Opens the node's component: its owner must be decided. */
 void components_open(struct components *components, uint32_t node);
 void components_own(struct components *components, uint32_t component, uint32_t owner);
-/* A number for each of some components, from 0, in the order in which they are asked for: `count` is how many have one.
- * They are valid until components_forget_numbers(), which is to come before the next change. */
+/* Numbers components from 0 in the order in which the caller asks for them; `count` is how many have a number.
+ * Numbers are valid until components_forget_numbers(), which must be called before the next change. */
 uint32_t components_number(struct components *components, uint32_t component, uint32_t *count);
 void components_forget_numbers(struct components *components);
-/* What is now counts as the state before from here on. */
+/* The present state becomes the previous one: `was` is set from it. */
 void components_settle(struct components *components);
 
 #endif

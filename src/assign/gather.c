@@ -1,5 +1,5 @@
-/* What all policies have in common: pins hold, what comes together goes where most of it is, and what has nobody in it
- * follows those near it. */
+/* The rules that all policies share: pins hold; a component whose nodes come together goes where most of it is; a
+ * component without movers follows the models near it. */
 #include "assign/table.h"
 
 static uint32_t lowest_pin(const struct table *table, const uint32_t *pins, const uint32_t *nodes, uint32_t count)
@@ -20,8 +20,8 @@ static uint32_t pin_of(const struct table *table, const struct table_component *
 	return lowest_pin(table, table->input->level_pin, &table->levels[component->levels_at], component->levels);
 }
 
-/* The vote for the secondary that had a node, and the secondary itself into *voted when it is the first; NULL when
- * nobody had it. */
+/* The vote for the secondary that had a node; NULL when none had it. The secondary is appended to `voted` when this
+ * is its first vote. */
 static struct table_vote *vote_for(struct table *table, uint32_t secondary, uint32_t *voted, uint32_t *voted_count)
 {
 	secondary = table_known(table, secondary);
@@ -34,8 +34,8 @@ static struct table_vote *vote_for(struct table *table, uint32_t secondary, uint
 	return vote;
 }
 
-/* Votes of all nodes of a component, lowest mover first, then cargo, then levels: the order of `voted` is the last
- * word in a tie. Returns how many secondaries got any. */
+/* Collects the votes of all nodes of a component: lowest mover first, then cargo, then levels. The order of `voted`
+ * decides a remaining tie. Returns how many secondaries got votes. */
 static uint32_t vote(struct table *table, const struct table_component *component, uint32_t *voted)
 {
 	uint32_t count = 0;

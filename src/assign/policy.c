@@ -1,3 +1,5 @@
+/* A policy is chosen by its name. One table holds the name, the function and whether the policy needs measured costs.
+ * The first entry is the default. */
 #include "assign/assign.h"
 
 #include <stdlib.h>

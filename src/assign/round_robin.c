@@ -1,20 +1,20 @@
 /* The rules of assign.h, in the order in which they are applied:
  *
- *   pins, merge   what was somewhere stays or comes together; now it is known who is idle
- *   first, new    what was nowhere is dealt, to the idle first
- *   homes         who was fetched for contact, seen before anything below moves it again
- *   part          the idle that are left take from those with several
- *   return        only when nobody is idle, and never so that somebody becomes idle
- *   levels        what only follows a performer, when all performers are placed
+ *   pins, merge   components that had a secondary stay or come together; then the idle secondaries are known
+ *   first, new    components that had no secondary are dealt, to idle secondaries first
+ *   homes         the home of movers that contact fetched is noted, before a later rule moves them again
+ *   part          secondaries still idle take components from secondaries with several
+ *   return        only when no secondary is idle, and never so that one becomes idle
+ *   levels        components that follow another, when all components with movers are placed
  *
- * A second call with the same input and nothing entered moves nothing, because each rule looks only at what the later
- * ones leave alone: part and return count components with movers, which the last rule does not place; part leaves no
- * idle secondary beside one that could give, return none that could go. */
+ * A second call with the same input and nothing entered moves nothing, because each rule looks only at what later rules
+ * do not change: part and return count components with movers, which the last rule does not place; after part, no
+ * secondary is idle while another could give a component; after return, no component is left that could go home. */
 #include "assign/table.h"
 
 #include <string.h>
 
-/* The next idle secondary in turn, or the next at all when none is idle. */
+/* Places a component on the next idle secondary in turn; when none is idle, on the next in turn. */
 static void deal(struct table *table, uint32_t component)
 {
 	uint32_t count = table->input->secondaries, index = table->now->turn % count;
@@ -51,7 +51,7 @@ static void forget_homes(struct table *table, struct table_component *component)
 	component->home = ASSIGN_NONE;
 }
 
-/* The home of a mover that is now in that component. */
+/* The home of a mover that is in this component now. */
 static uint32_t home_of(const struct table *table, const struct table_component *component, uint32_t mover)
 {
 	uint32_t home = table_known(table, table->now->home[mover]);
@@ -59,7 +59,7 @@ static uint32_t home_of(const struct table *table, const struct table_component 
 	if (table->input->model_entered[mover])
 		return ASSIGN_NONE;
 	if (was != ASSIGN_NONE && was != component->secondary) {
-		if (component->entered) /* fetched because somebody entered: not mere contact */
+		if (component->entered) /* fetched because a mover entered a level: not mere contact */
 			return ASSIGN_NONE;
 		if (home == ASSIGN_NONE)
 			home = was;
@@ -84,8 +84,8 @@ static void note_homes(struct table *table)
 	}
 }
 
-/* Those that stayed put and share a previous component with another that stayed put. (They then also share the
- * secondary.) */
+/* Marks components that stayed and that share a previous component with another one that stayed. (They then also
+ * share the secondary.) */
 static void mark_parted(struct table *table)
 {
 	const struct assign_input *input = table->input;
@@ -105,8 +105,8 @@ static void mark_parted(struct table *table)
 	}
 }
 
-/* The components with movers that no pin holds: smallest first, in a tie the highest first mover. By counting, since
- * qsort() may allocate. Uses by_node and by_component_b. */
+/* Lists the components with movers that no pin holds: smallest first; of equal size, the highest first mover first.
+ * Sorts by counting, since qsort() may allocate. Uses by_node and by_component_b. */
 static uint32_t list_by_size(struct table *table, uint32_t *list)
 {
 	const struct assign_input *input = table->input;
@@ -136,7 +136,7 @@ static bool can_give(const struct table *table, uint32_t secondary)
 	return table->secondaries[secondary].components >= 2;
 }
 
-/* Which idle secondary a component goes to: fewest movers move when it is where most of them were. */
+/* The idle secondary for a component: fewest movers move when it is the one where most of them were. */
 static uint32_t idle_for(struct table *table, const struct table_component *component)
 {
 	uint32_t best = ASSIGN_NONE, *were = table->by_secondary_a;
@@ -158,8 +158,8 @@ static void move_to_idle(struct table *table, uint32_t component)
 	forget_homes(table, &table->components[component]);
 }
 
-/* The secondary with most components, then most movers, then the lowest number, of those that can give one of their
- * list's; ASSIGN_NONE when there is none. */
+/* Of the secondaries that can give a listed component: the one with most components, then most movers, then the
+ * lowest number; ASSIGN_NONE: there is none. */
 static uint32_t fullest(const struct table *table, const uint32_t *next, const uint32_t *end)
 {
 	uint32_t best = ASSIGN_NONE;
@@ -211,7 +211,7 @@ static bool somebody_can_give(const struct table *table)
 	return false;
 }
 
-/* False: it may be for one of the others to go there. */
+/* False: the component that should move may be one of the rest (see assign_input.others). */
 static bool fill_idle(struct table *table)
 {
 	if (!table->idle || !somebody_can_give(table))
@@ -230,8 +230,8 @@ static bool fill_idle(struct table *table)
 	return true;
 }
 
-/* A component that would leave its secondary without any other waits there for the next one that comes home to it, so
- * that the outcome is final whatever the order of the components. */
+/* When a component's move home would leave its secondary without another component, it waits there until the next
+ * component comes home to that secondary. So the result does not depend on the order of the components. */
 static void return_home(struct table *table, uint32_t component, uint32_t *waiting)
 {
 	while (component != TABLE_NONE) {
@@ -248,8 +248,8 @@ static void return_home(struct table *table, uint32_t component, uint32_t *waiti
 	}
 }
 
-/* A secondary that is idle even now, after fill_idle(), means that none has two components of which one is free to
- * leave; so that return_home() then moves nothing, as the rule wants. */
+/* When a secondary is still idle after fill_idle(), no secondary has two components of which one may leave.
+ * return_home() then moves nothing, as the rule demands. */
 static void return_all(struct table *table)
 {
 	uint32_t *waiting = table->by_secondary_a;

@@ -1,3 +1,7 @@
+/* A policy needs the nodes of each component and the load of each secondary, in every step that changes something.
+ * Both come from dense input arrays by one counting pass and one listing pass, so building is linear. All arrays lie
+ * in one piece of scratch memory that only grows, so that a warm call allocates nothing. The counts of the
+ * secondaries and the number of idle ones stay correct after every table_place(). */
 #include "assign/table.h"
 
 #include <assert.h>

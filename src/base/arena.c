@@ -1,3 +1,6 @@
+/* Many small allocations with one lifetime are cut from a chain of blocks, and only the chain is freed. A request
+ * that does not fit into the last block gets a new block, of 64 KiB or as large as the request. The rest of the old
+ * block is not used. */
 #include "base/arena.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Failures and memory for all modules. A failure is a status and one line of text, from which control characters are
+ * removed. Out of memory is not a failure that a caller sees: every allocation here either succeeds or ends the
+ * process, without allocating anything for the message. */
 #include "base/base.h"
 
 #include "config.h"

@@ -19,7 +19,7 @@
 troupe_status fail(struct troupe_error *error, troupe_status status, const char *format, ...) TROUPE_PRINTF(3, 4);
 troupe_status fail_v(struct troupe_error *error, troupe_status status, const char *format, va_list args);
 
-/* A system call that a signal interrupted is made again; not for close(). */
+/* Repeats a system call that a signal interrupted; not for close(). */
 #define AGAIN(call)                                                                                                    \
 	({                                                                                                             \
 		__typeof__(call) result_;                                                                              \
@@ -29,26 +29,26 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 		result_;                                                                                               \
 	})
 
-/* Memory. A step that cannot get memory cannot be finished, undone or told of, and the libraries below do not always
- * notice. So when memory runs out the process ends at once: one line on standard error, "troupe: out of memory (N
- * bytes)", and MEM_EXIT_STATUS, by _exit(). A file that was being replaced is the old one then, a recording ends with
- * the last state in it. */
+/* Memory. A step that cannot get memory cannot be finished, undone or reported, and the libraries that troupe uses do
+ * not always notice. So the process ends at once when memory runs out: it writes one line to standard error, "troupe:
+ * out of memory (N bytes)", and calls _exit(MEM_EXIT_STATUS). A file that was being replaced then keeps its old
+ * content, and a recording ends with the last state written to it. */
 enum { MEM_EXIT_STATUS = 4 };
-/* Ends the process in this way: for memory that something else was refused. bytes: 0 when not known. */
+/* Ends the process in this way when other code was refused memory. bytes: 0 when not known. */
 void mem_run_out(size_t bytes) __attribute__((noreturn));
-/* pthread_create() says the same when there is no memory for a stack and when there are too many threads. Given what it
- * returned, ends the process if it was memory. */
+/* pthread_create() returns the same code when there is no memory for a stack and when there are too many threads.
+ * Takes that code and ends the process if memory was the cause. */
 void mem_check_thread(int code);
-/* From now on malloc() may return NULL to the calling thread for more than so many bytes, and C++ throw: what runs is
- * asked for any amount by hostile files, and knows what to do. SIZE_MAX: no more. In a program that only uses the
- * library malloc() does as it likes. */
+/* From now on malloc() may return NULL to the calling thread, and C++ new may throw, for more than this number of
+ * bytes: for code that hostile files make ask for any amount, and that handles a refusal. SIZE_MAX: refuse nothing.
+ * Only the troupe program refuses: in a program that uses the library, malloc() is not replaced. */
 void mem_refuse_above(size_t bytes);
 bool mem_is_refusable(size_t bytes);
 void *mem_alloc(size_t bytes);              /* zeroed */
 void *mem_alloc_lines(size_t bytes);        /* zeroed, on a cache line's boundary; free() it */
 void *mem_realloc(void *old, size_t bytes); /* grown part not zeroed */
-/* From old_bytes to bytes, the grown part zeroed; a smaller size changes nothing. Of what mem_alloc_lines() gave: still
- * on a line's boundary. */
+/* Grows from old_bytes to bytes, the grown part zeroed; a smaller size changes nothing. mem_grow_lines() is for
+ * memory from mem_alloc_lines() and keeps it on a cache line's boundary. */
 void *mem_grow(void *old, size_t old_bytes, size_t bytes);
 void *mem_grow_lines(void *old, size_t old_bytes, size_t bytes);
 /* An array with room for `before` elements gets room for `now`. */

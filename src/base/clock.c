@@ -1,3 +1,5 @@
+/* Everything that measures or waits uses one monotonic clock, in ns as one integer. A sleep ends at an absolute time,
+ * so that the time between two calls does not count. */
 #include "base/clock.h"
 
 #include <time.h>

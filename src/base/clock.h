@@ -1,4 +1,4 @@
-/* The monotonic clock. Nothing that it says may reach the state of a world. */
+/* The monotonic clock. Its readings must never reach the state of a world. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -1,7 +1,7 @@
-/* An installed tree may lie elsewhere than its prefix says: under DESTDIR, unpacked into a user's folder, or moved. So
- * the data are looked for relative to the program. From bin = /usr/local/bin and data = /usr/local/share/troupe follows
- * that the data of a program in ANYTHING/bin are in ANYTHING/share/troupe. When nothing is common to the two folders
- * but the root, this still holds for a tree under DESTDIR. */
+/* An installed tree may lie elsewhere than its prefix says: under DESTDIR, unpacked into a user's folder, or moved.
+ * So data are searched relative to the program. Example: bin = /usr/local/bin and data = /usr/local/share/troupe, so
+ * the data of a program in ANYTHING/bin are in ANYTHING/share/troupe. When the two folders share only the root, this
+ * still holds for a tree under DESTDIR. */
 #include "base/data.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The length of the folder around both. */
+/* The length of the deepest folder that contains both paths. */
 static size_t common_folder(const char *a, const char *b)
 {
 	size_t common = 0;
@@ -29,7 +29,7 @@ char *data_moved(const char *folder, const char *bin, const char *data)
 	return mem_printf("%.*s%s", (int)(length - tail_length), folder, data + common);
 }
 
-/* "" when the system does not say. */
+/* "" when the system does not tell. */
 static void program_folder(char ret_folder[PATH_MAX])
 {
 	ssize_t count = readlink("/proc/self/exe", ret_folder, PATH_MAX - 1);

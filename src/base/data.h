@@ -6,14 +6,14 @@
 
 #include "base/base.h"
 
-/* The folder number i, from 0, in which a part of the data ("worlds") may lie, whether it is there or not; NULL after
- * the last. To be freed. In this order: beside the program (in a build tree); where the program was installed, wherever
- * its tree lies now; where it was to be installed when it was built, for a program that is not troupe but uses its
- * library. */
+/* Folder number i, from 0, in which a part of the data ("worlds") may lie; the folder need not exist. NULL after the
+ * last. The caller frees it. In this order: beside the program (in a build tree); where the program is installed,
+ * wherever that tree lies now; where the build was configured to install, for a program that is not troupe but uses
+ * its library. */
 char *data_folder(const char *part, uint32_t i);
 
-/* For data_folder(): where the data lie when the program that was to be installed into `bin`, its data into `data`,
- * lies in `folder`. NULL: `folder` is not such a place. To be freed. A pure function. */
+/* For data_folder(): the data folder of a program that lies in `folder`, when the build was configured to install
+ * programs into `bin` and data into `data`. NULL: `folder` does not fit `bin`. The caller frees it. A pure function. */
 char *data_moved(const char *folder, const char *bin, const char *data);
 
 #endif

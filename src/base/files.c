@@ -1,3 +1,7 @@
+/* A world that was loaded once must load again from a save, or on another machine, with the same result. So every
+ * file that the loader looks at or reads is kept in a set, and the set answers before the file system does. The first
+ * content that was read stays valid: a later change of the file is not seen. A closed set never asks the file system.
+ */
 #include "base/files.h"
 
 #include "base/text.h"
@@ -60,7 +64,7 @@ enum files_kind files_look(struct files *files, const char *path)
 	}
 	if (files->closed)
 		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
-	if (stat(path, &info)) /* what it was before is kept, too */
+	if (stat(path, &info)) /* the folder may be gone, but its kept files count */
 		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
 	if (S_ISREG(info.st_mode))
 		files_add(files, path, NULL, 0);

@@ -1,8 +1,8 @@
-/* Files as they were read: an open set reads from the file system and keeps what it was asked for, which counts from
- * then on, whatever becomes of the file system; a closed set is all that there is, so that what was loaded once can be
- * loaded again, elsewhere, to the same end.
+/* Sets of files as they were read. An open set reads from the file system and keeps what it reads; from then on the
+ * kept content counts, whatever happens to the file system. A closed set never reads the file system, so that a world
+ * that was loaded once can be loaded again elsewhere with the same result.
  *
- * Zeroed is open and empty. Paths are taken as they are written. Not thread-safe. */
+ * Zeroed is open and empty. Paths are compared as they are written. Not thread-safe. */
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 
@@ -13,7 +13,7 @@ enum files_kind { FILES_NOTHING, FILES_FILE, FILES_FOLDER };
 
 struct files_entry {
 	char *path;
-	char *bytes; /* terminated; NULL: it was looked for and found, but not read */
+	char *bytes; /* terminated; NULL: the file was found but not read */
 	size_t count;
 };
 
@@ -21,21 +21,21 @@ struct files {
 	VEC(struct files_entry) all; /* in the order in which they were first asked for */
 	struct map by_path;          /* value: index in all */
 	bool closed;
-	struct files *before; /* a set that is asked before the file system is; what is found there is kept here too */
+	struct files *before; /* a set that is searched before the file system; what is found in it is kept here too */
 };
 
-/* What is there. In a closed set, a folder is what some file's path begins with. */
+/* What the path names. In a closed set, a path with which the path of a file begins is a folder. */
 enum files_kind files_look(struct files *files, const char *path);
-/* The whole file, terminated; *ret_bytes stays the set's. Errors as text_read_file(). */
+/* The whole file, terminated; the set owns *ret_bytes. Errors as text_read_file(). */
 troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);
-/* Puts a file into a set; bytes (NULL: it is there, but has not been read) are copied. One that is there already stays,
- * but for its bytes if it had none. */
+/* Puts a file into a set and copies its bytes (NULL: the file exists but has not been read). A file that is already
+ * in the set keeps its bytes; it gets these only if it had none. */
 void files_add(struct files *files, const char *path, const char *bytes, size_t count);
 void files_fini(struct files *files);
 
 void files_pack(const struct files *files, struct text *out);
-/* Into an empty set, which is then closed. */
+/* Unpacks into an empty set and closes it. */
 void files_unpack(struct files *files, struct unpack *in);
 
 #endif

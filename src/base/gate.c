@@ -1,3 +1,7 @@
+/* A hand-over between threads must cost little when the other thread is about to arrive, and must not waste a core
+ * when it is not. So a waiter spins for about the time that a sleep would cost, and then sleeps on a futex. No
+ * wake-up is lost: opener and waiter each write one word and then read the other's, sequentially consistent, so at
+ * least one of the two sees the write of the other. */
 #include "base/gate.h"
 
 #include <linux/futex.h>
@@ -6,18 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS = 100, LOOKS = 50 }; /* a spin is LOOKS looks, about 1-2 us; SPINS of them cost about what a sleep would */
+enum { SPINS = 100, LOOKS = 50 }; /* a spin is LOOKS checks, about 1-2 us; SPINS spins cost about as much as a sleep */
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
-	/* every return is followed by another look, so its value does not matter */
+	/* the caller checks the count after every return, so the result does not matter */
 	(void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
 void gate_open(struct gate *gate)
 {
-	/* Sequentially consistent, as is the waiter's add below: either the opener sees a sleeper, or the sleeper sees
-	 * the new count. Release at least, so that gate_peek() and gate_wait() see what was written before. */
+	/* Sequentially consistent, as is the waiter's add below: either the opener sees a sleeper, or the sleeper
+	 * sees the new count. Release at least, so that a thread that sees the count in gate_peek() or gate_wait()
+	 * also sees earlier writes. */
 	atomic_fetch_add(&gate->count, 1);
 	if (atomic_load(&gate->sleepers))
 		futex(&gate->count, FUTEX_WAKE, INT32_MAX, NULL);

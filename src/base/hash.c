@@ -1,3 +1,5 @@
+/* State hashes cover all stored bytes of a world, so the hash takes 8 or 16 bytes for each multiplication. The number
+ * of bytes or words is mixed in first, so that inputs which differ only in zeros at the end differ in their hash. */
 #include "base/hash.h"
 
 #include <string.h>
@@ -6,7 +8,7 @@
 #define P1 UINT64_C(0xe7037ed1a0b428db)
 #define P2 UINT64_C(0x8ebc6af09c88c6e3)
 
-/* Never call it with b == P1 or a constant a == P0: the product would be zero whatever the other is. */
+/* Must not be called with b == P1 or a constant a == P0: the product would be zero for every other argument. */
 uint64_t hash_mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;

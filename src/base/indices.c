@@ -1,3 +1,5 @@
+/* A set that is walked in order much more often than it is changed: an ascending array. Finding is a binary search;
+ * adding and removing shift the items behind. */
 #include "base/indices.h"
 
 #include <string.h>

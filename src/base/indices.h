@@ -6,10 +6,10 @@
 
 typedef VEC(uint32_t) indices;
 
-/* Where value is, or would be: the first place whose index is not below it. */
+/* Where value is or would be inserted: the first place whose index is not below value. */
 uint32_t indices_place(const indices *set, uint32_t value);
 bool indices_has(const indices *set, uint32_t value);
-/* Adding what is there and removing what is not change nothing. */
+/* Adding an index that is in the set, or removing one that is not, changes nothing. */
 void indices_add(indices *set, uint32_t value);
 void indices_remove(indices *set, uint32_t value);
 

@@ -1,5 +1,6 @@
-/* Open addressing, linear probing, at most two thirds full. Removing moves back what follows in the same run of slots:
- * a mark in the place of what was removed would have to be cleaned up some day, and makes finding slow until then. */
+/* Open addressing, linear probing, at most two thirds full. Removing a name moves later names of the same run of
+ * slots back. The alternative, a mark in the slot of a removed name, makes finding slow until the marks are cleaned
+ * up. */
 #include "base/map.h"
 
 #include "base/hash.h"
@@ -60,7 +61,7 @@ bool map_remove(struct map *map, const char *name)
 		return false;
 	uint32_t hole = (uint32_t)(gone - map->slots);
 	for (uint32_t i = (hole + 1) & mask; map->slots[i].name; i = (i + 1) & mask) {
-		/* one may move back as far as where its search begins */
+		/* a name may move back no farther than to the slot at which its search begins */
 		uint32_t home = (uint32_t)map->slots[i].hash & mask;
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;

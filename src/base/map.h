@@ -1,5 +1,5 @@
-/* A hash map from names to numbers. Names are borrowed: they must outlive the map, or their removal. Not thread-safe.
- */
+/* A hash map from names to numbers. The map borrows names: each must live until it is removed or the map is freed.
+ * Not thread-safe. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -16,12 +16,12 @@ struct map { /* zeroed is empty */
 	uint32_t count, room;
 };
 
-/* False when the name is there already (its value stays). */
+/* False when the map has the name already (its value stays). */
 bool map_add(struct map *map, const char *name, uint32_t value);
-/* False when the name is not there; *ret_value is then left alone. */
+/* False when the map has no such name; *ret_value is then unchanged. */
 bool map_find(const struct map *map, const char *name, uint32_t *ret_value);
-/* False when the name is not there. The map keeps its room for names to come, and no trace of the name: `name` may be
- * the very one that was added, and be freed afterwards. */
+/* False when the map has no such name. The map keeps its memory but no pointer to the name: `name` may be the pointer
+ * that was added, and may be freed afterwards. */
 bool map_remove(struct map *map, const char *name);
 void map_fini(struct map *map);
 

@@ -1,6 +1,6 @@
-/* Writing to what is open, and what is known of a name before. A device or a pipe may take nothing for as long as it
- * likes, and a write to it cannot be interrupted so that it is known how far it came; so it is asked first whether it
- * takes something (poll), and given no more than it takes at once. outfile_replace.c has how a file is replaced. */
+/* Writing to open files, and checking a name before a run. A device or a pipe may block a write for any time, and an
+ * interrupted write does not tell how much was written. So poll() is called first, and a write gets no more bytes
+ * than the pipe takes at once. How a file is replaced is in outfile_replace.c. */
 #include "base/outfile_internal.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	PIPE_BYTES = 4096, /* PIPE_BUF: a pipe that poll() calls ready takes them at once */
+	PIPE_BYTES = 4096, /* PIPE_BUF: a pipe that poll() calls ready takes this many bytes at once */
 	LOOK_MS = 50,
 	READER_MS = 500,
 };
@@ -43,7 +43,7 @@ struct held {
 	sigset_t before, ours;
 };
 
-/* SIGPIPE and SIGXFSZ; what was pending of them before stays pending. */
+/* Blocks SIGPIPE and SIGXFSZ; signals that were pending stay pending. */
 static void hold_signals(struct held *held)
 {
 	static const int numbers[] = {SIGPIPE, SIGXFSZ};
@@ -69,7 +69,7 @@ static void release_signals(const struct held *held)
 	errno = code;
 }
 
-/* What is never written to. 0 or errno. */
+/* Refuses kinds that are never written to. 0 or errno. */
 static int check_kind(const struct place *place)
 {
 	if (place->there && S_ISDIR(place->info.st_mode))
@@ -77,7 +77,7 @@ static int check_kind(const struct place *place)
 	return place->there && S_ISSOCK(place->info.st_mode) && place->own < 0 ? ENOTSOCK : 0; /* open() cannot */
 }
 
-/* A file of another user, in a folder where each user removes only his own. */
+/* A file of another user in a sticky folder, where each user may remove only own files. */
 static bool belongs_to_others(const struct place *place)
 {
 	struct stat folder;
@@ -85,7 +85,7 @@ static bool belongs_to_others(const struct place *place)
 	       place->info.st_uid != geteuid();
 }
 
-/* What has the name may be replaced only by a process that could write to it. 0 or errno. */
+/* An existing file may be replaced only by a process that could write to it. 0 or errno. */
 static int check_old(const struct place *place)
 {
 	if (!place->there)
@@ -102,7 +102,7 @@ enum outfile_haste outfile_haste_of(const struct outfile_options *options)
 	return options->haste ? options->haste(options->ctx) : OUTFILE_PATIENT;
 }
 
-/* Waits for a reader of a pipe or a device. 0, or ETIMEDOUT when nobody takes anything and it is in a hurry. */
+/* Waits until a pipe or a device takes bytes. 0, or ETIMEDOUT when it takes none and the caller is in a hurry. */
 static int wait_for_reader(int file, const struct outfile_options *options)
 {
 	int hurried_ms = 0;
@@ -110,7 +110,7 @@ static int wait_for_reader(int file, const struct outfile_options *options)
 		struct pollfd fd = {.fd = file, .events = POLLOUT};
 		int ready = poll(&fd, 1, LOOK_MS);
 		if (ready > 0)
-			return 0; /* an error, too, which write() tells */
+			return 0; /* also on an error, which write() reports */
 		if (ready < 0 && errno != EINTR)
 			return errno;
 		hurried_ms = outfile_haste_of(options) ? hurried_ms + LOOK_MS : 0;
@@ -161,12 +161,12 @@ int outfile_put(int file, const char *bytes, size_t count, const struct outfile_
 
 /* --- writing to what cannot be replaced --------------------------------------------------------------------------- */
 
-/* A pipe without a reader is waited for. The descriptor, or -1 with errno. */
+/* Waits for a reader of a pipe. Returns the descriptor, or -1 with errno. */
 static int open_special(const struct place *place, const struct outfile_options *options)
 {
 	int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_APPEND;
 	if (S_ISBLK(place->info.st_mode))
-		flags |= O_EXCL; /* a disk that is mounted is refused */
+		flags |= O_EXCL; /* refuses a mounted disk */
 	if (place->own >= 0)
 		return AGAIN(fcntl(place->own, F_DUPFD_CLOEXEC, 0));
 	for (int hurried_ms = 0;;) {
@@ -275,7 +275,7 @@ int outfile_close(struct outfile *out)
 
 /* --- looking ahead ------------------------------------------------------------------------------------------------ */
 
-/* Shows more than permissions do: a program that runs, a file that may not be changed. 0 or errno. */
+/* Finds what permissions do not show: a running program, an immutable file. 0 or errno. */
 static int try_to_open(const struct place *place)
 {
 	int file = AGAIN(openat(place->folder, place->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -26,10 +26,10 @@
 enum outfile_haste {
 	OUTFILE_PATIENT, /* wait as long as it takes */
 	OUTFILE_HURRIED, /* do not wait for a reader of a pipe that takes nothing for half a second */
-	OUTFILE_LEAVING, /* and give up a file that is being replaced: the old one stays */
+	OUTFILE_LEAVING, /* the same, and give up a file that is being replaced: the old one stays */
 };
 
-/* Asked between the parts of a large file, and twenty times a second while a reader is waited for. */
+/* Called between the parts of a large file, and twenty times a second while waiting for a reader. */
 typedef enum outfile_haste (*outfile_haste_fn)(void *ctx);
 
 struct outfile_options {        /* zeroed: the usual */
@@ -39,19 +39,19 @@ struct outfile_options {        /* zeroed: the usual */
 	void *ctx;
 };
 
-/* Whether a file could be written there, to be known before a long run: the folder is there, it and the file may be
- * written to, and so on. Changes nothing but this: temporary files of earlier processes that were killed while they
- * replaced a file in that folder are removed. */
+/* Whether a file could be written there, to be known before a long run: the folder exists, the folder and the file
+ * are writable, and so on. The only change it makes: temporary files in that folder are removed if they are from
+ * processes that were killed while they replaced a file. */
 troupe_status outfile_check(const char *path, struct troupe_error *error);
-/* The same of a stream, which needs no room beside a file that is there. */
+/* The same for a stream, which needs no room for a second file beside an existing one. */
 troupe_status outfile_check_stream(const char *path, struct troupe_error *error);
 
-/* options may be NULL. On failure the old file is still there, or the new one: the latter when only the folder could
- * not be brought to the disk. */
+/* options may be NULL. On failure the file has its old content; or the new one, when only writing the folder to the
+ * disk failed. */
 troupe_status outfile_replace(const char *path, const char *bytes, size_t count, const struct outfile_options *options,
 	struct troupe_error *error);
 
-/* Whether two names are those of one file that is not a device or a pipe; also of a file that is still to be made. */
+/* Whether two names lead to the same file, and it is no device or pipe; also when the file does not exist yet. */
 bool outfile_same(const char *path, const char *other);
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
@@ -62,7 +62,7 @@ struct outfile {  /* zeroed: closed */
 	struct outfile_options options;
 };
 
-/* A file that is there is emptied. options may be NULL. */
+/* Empties an existing file. options may be NULL. */
 troupe_status outfile_open(
 	struct outfile *out, const char *path, const struct outfile_options *options, struct troupe_error *error);
 static inline bool outfile_is_open(const struct outfile *out)
@@ -71,7 +71,7 @@ static inline bool outfile_is_open(const struct outfile *out)
 }
 /* 0, or an errno: see outfile_why(). */
 int outfile_write(struct outfile *out, const char *bytes, size_t count);
-/* Brings a file to the disk. 0, or an errno; closed in any case. A closed one stays closed. */
+/* Writes the file to the disk and closes it in any case. 0, or an errno. Closing a closed one does nothing. */
 int outfile_close(struct outfile *out);
 /* The same for a descriptor that the caller opened and closes. */
 int outfile_put(int file, const char *bytes, size_t count, const struct outfile_options *options);

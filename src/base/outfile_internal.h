@@ -1,4 +1,4 @@
-/* What the files of outfile share. */
+/* Declarations shared by the files of outfile. */
 #ifndef BASE_OUTFILE_INTERNAL_H
 #define BASE_OUTFILE_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* close() is not to be called twice: the descriptor is free whatever it returns. */
+/* close() must not be called twice: the descriptor is free whatever close() returns. */
 static inline int close_once(int file)
 {
 	return close(file) && errno != EINTR ? errno : 0;
@@ -22,29 +22,29 @@ struct place {
 	char name[NAME_MAX + 1];
 	bool there;
 	struct stat info; /* if so */
-	bool by_link;     /* of /proc, to a file that is open and need not have a name */
-	int own;          /* if so: the descriptor, when it is one of this process; else -1 */
+	bool by_link;     /* a link of /proc to an open file, which may have no name */
+	int own;          /* by_link: the descriptor if it is of this process, else -1 */
 };
 
-/* Follows symbolic links, also to where nothing is yet. 0 or errno. To be closed in any case. */
+/* Follows symbolic links, also to a name that does not exist yet. 0 or errno. The caller closes it in any case. */
 int place_find(struct place *place, const char *path);
 void place_close(struct place *place);
-/* Whether it is, or can become, a file that may be replaced. */
+/* Whether the place is, or can become, a file that may be replaced. */
 bool place_is_plain(const struct place *place);
 
 /* --- outfile_replace.c -------------------------------------------------------------------------------------------- */
 
-/* place_is_plain() of it. 0 or errno. */
+/* For a place with place_is_plain(). 0 or errno. */
 int replace_file(const struct place *place, const char *bytes, size_t count, const struct outfile_options *options);
-/* Whether there could be a temporary file. 0 or errno. */
+/* Whether a temporary file can be made there. 0 or errno. */
 int replace_try(const struct place *place);
-/* Removes what processes that were killed have left there. */
+/* Removes temporary files that killed processes left in the folder. */
 void replace_clean(int folder);
 
 /* --- outfile.c ---------------------------------------------------------------------------------------------------- */
 
 enum outfile_haste outfile_haste_of(const struct outfile_options *options);
-/* To a file that is no device or pipe. 0 or errno. */
+/* For a file that is no device or pipe. 0 or errno. */
 int outfile_put_plain(int file, const char *bytes, size_t count);
 
 #endif

@@ -1,7 +1,7 @@
-/* Where the name of a file leads. The last part of a path may be a symbolic link, to a link, to a name that nothing has
- * yet. realpath() stops at such a name, and open() would write to the file instead of replacing it; so links are
- * followed here, one by one, from folder to folder. Links of /proc to open files are not followed: their text is no
- * path ("pipe:[123]"), or that of a file that something else may have replaced. */
+/* Where the name of a file leads. The last part of a path may be a symbolic link, to another link or to a name that
+ * does not exist yet. realpath() fails at such a name, and open() would write to the file instead of replacing it. So
+ * links are followed here, one by one, from folder to folder. Links of /proc to open files are not followed: their
+ * text is no path ("pipe:[123]"), or the path of a file that may have been replaced. */
 #include "base/outfile_internal.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ void place_close(struct place *place)
 	place->folder = -1;
 }
 
-/* Goes to the folder of the path, and leaves the last part of it in place->name. 0 or errno. */
+/* Opens the folder of the path and leaves the last part in place->name. 0 or errno. */
 static int enter(struct place *place, char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -40,7 +40,7 @@ static int enter(struct place *place, char *path)
 	return 0;
 }
 
-/* Which of this process's descriptors a link of /proc/self/fd stands for. */
+/* The descriptor of this process for which a link of /proc/self/fd stands. */
 static int own_descriptor(const struct place *place)
 {
 	struct stat here;
@@ -54,7 +54,7 @@ static int own_descriptor(const struct place *place)
 	return same ? number : -1;
 }
 
-/* 0 or errno. To be closed in any case. */
+/* 0 or errno. The caller closes the place in any case. */
 int place_find(struct place *place, const char *path)
 {
 	char at[PATH_MAX];

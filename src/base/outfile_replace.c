@@ -38,8 +38,8 @@
 #include <sys/xattr.h>
 
 enum {
-	PART_BYTES = 4 << 20, /* of a file: between two looks at whether to go on */
-	NAMES_MAX = 64,       /* temporary files of one target, of processes that write it at a time */
+	PART_BYTES = 4 << 20, /* bytes written between two questions whether to go on */
+	NAMES_MAX = 64,       /* temporary files of one target, from concurrent writers */
 	TEMPORARY_BYTES = 48,
 	HELPER_STACK_BYTES = 32768,
 	ACL_BYTES_MAX = 4096,
@@ -99,7 +99,7 @@ struct replacing {
 	const struct outfile_options *options;
 	mode_t mode; /* of a new file */
 	int file;
-	char link[32]; /* of /proc, to the file without a name */
+	char link[32]; /* link of /proc to the file without a name */
 	char temporary[TEMPORARY_BYTES];
 	unsigned number; /* of the next temporary name */
 	/* written by the helper while this process waits for it */
@@ -112,7 +112,7 @@ static bool lacks_tmpfile(int code)
 	return code == EOPNOTSUPP || code == EISDIR || code == EINVAL || code == ENOENT;
 }
 
-/* As long as a process has it open and locked it is no stale one. Where there are no locks nobody removes it. */
+/* Locks a temporary file, so that it is not stale while a process has it open. Without locks it is never removed. */
 static void mark_as_written(int file)
 {
 	(void)AGAIN(flock(file, LOCK_EX | LOCK_NB));
@@ -125,7 +125,7 @@ static bool is_named(const struct replacing *r, const char *name)
 	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
-/* The next name when a living process writes the file of the one at hand. False: there is none. */
+/* The next temporary name, when a living process uses the present one. False: no name is left. */
 static bool next_temporary(struct replacing *r)
 {
 	if (!*r->temporary || !remove_stale(r->place->folder, r->temporary))
@@ -147,13 +147,13 @@ static int open_named(struct replacing *r)
 		r->linked = is_named(r, r->temporary);
 		if (r->linked)
 			return 0;
-		(void)close_once(r->file); /* another process took it for a stale one before it was locked */
+		(void)close_once(r->file); /* another process removed it as stale before it was locked */
 		r->file = -1;
 	}
 	return EBUSY;
 }
 
-/* A file for the new content, without a name if that can be. 0 or errno. */
+/* Opens a file for the new content, without a name if possible. 0 or errno. */
 static int open_temporary(struct replacing *r)
 {
 	r->file = AGAIN(openat(r->place->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, r->mode));
@@ -164,7 +164,7 @@ static int open_temporary(struct replacing *r)
 	return 0;
 }
 
-/* The old file's user and group, as far as this process may give it away. The mode that is then fitting. */
+/* Gives the file the old file's user and group, as far as allowed. Returns the mode that then fits. */
 static mode_t keep_owner(const struct replacing *r)
 {
 	const struct stat *old = &r->place->info;
@@ -173,7 +173,7 @@ static mode_t keep_owner(const struct replacing *r)
 	if (fstat(r->file, &made) || (made.st_uid == old->st_uid && made.st_gid == old->st_gid) ||
 		!AGAIN(fchown(r->file, old->st_uid, old->st_gid)))
 		return mode;
-	mode &= 01777; /* not set-user-id for another user */
+	mode &= 01777; /* no set-user-id when the user differs */
 	return made.st_gid == old->st_gid || !AGAIN(fchown(r->file, (uid_t)-1, old->st_gid)) ? mode : mode & 01707;
 }
 
@@ -198,7 +198,7 @@ static int link_as(const struct replacing *r, const char *name)
 	return AGAIN(linkat(r->file, "", r->place->folder, name, AT_EMPTY_PATH)) ? errno : 0;
 }
 
-/* The two calls between which a temporary name is there. In the helper too: system calls only. */
+/* The two calls between which a temporary name exists. Also runs in the helper: system calls only. */
 static void link_and_rename(struct replacing *r)
 {
 	int folder = r->place->folder;
@@ -212,13 +212,13 @@ static void link_and_rename(struct replacing *r)
 
 static int help(void *arg)
 {
-	(void)setpgid(0, 0); /* who kills the group does not mean this one */
+	(void)setpgid(0, 0); /* a signal to the group must not reach the helper */
 	link_and_rename(arg);
 	return 0;
 }
 
-/* ThreadSanitizer takes the helper for the child of a fork(), and from then on it ignores all synchronization of the
- * thread whose memory the helper shares. So in such a build there is no helper. */
+/* ThreadSanitizer treats the helper as the child of a fork() and then ignores all synchronization of the thread whose
+ * memory the helper shares. So such a build has no helper. */
 #if defined(__SANITIZE_THREAD__)
 enum { HAS_HELPER = 0 };
 #else
@@ -231,7 +231,7 @@ static void link_and_rename_safely(struct replacing *r)
 	_Alignas(16) char stack[HELPER_STACK_BYTES];
 	sigset_t all, before;
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of the program's runs in the helper */
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* no signal handler of the program runs in the helper */
 	r->code = 0;
 	int pid = HAS_HELPER ? clone(help, stack + sizeof stack, CLONE_VM | CLONE_VFORK, r) : -1;
 	while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
@@ -239,14 +239,14 @@ static void link_and_rename_safely(struct replacing *r)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r->renamed || r->code)
 		return;
-	/* there was no helper, or it was killed and could not say how far it came */
+	/* there was no helper, or it was killed before it could report */
 	r->renamed = is_named(r, r->place->name);
 	r->linked = !r->renamed && is_named(r, r->temporary);
 	if (!r->renamed)
 		link_and_rename(r);
 }
 
-/* Over what has the name. 0 or errno. */
+/* Replaces an existing file. 0 or errno. */
 static int replace_old(struct replacing *r)
 {
 	int code = EBUSY;
@@ -259,7 +259,7 @@ static int replace_old(struct replacing *r)
 	return code;
 }
 
-/* A file with a temporary name gets the name that it is to have. 0 or errno. */
+/* Gives a file with a temporary name its final name. 0 or errno. */
 static int rename_named(struct replacing *r)
 {
 	int folder = r->place->folder;
@@ -267,7 +267,7 @@ static int rename_named(struct replacing *r)
 		link_and_rename(r);
 		return r->renamed ? 0 : r->code;
 	}
-	/* rename() would replace what has come there meanwhile */
+	/* rename() would replace a file that was created meanwhile */
 	return AGAIN(linkat(folder, r->temporary, folder, r->place->name, 0)) ? errno : 0;
 }
 
@@ -292,7 +292,7 @@ static int sync_folder(int folder)
 	return code == EINVAL || code == EBADF || code == ENOSYS || code == EOPNOTSUPP ? 0 : code;
 }
 
-/* In parts: what is written of one goes to the disk while the next is written, so that no call takes long. */
+/* Writes in parts: one part goes to the disk while the next is written, so that no call takes long. */
 static int put_whole(int file, const char *bytes, size_t count, const struct outfile_options *options)
 {
 	enum { START = SYNC_FILE_RANGE_WRITE, WAIT = SYNC_FILE_RANGE_WAIT_BEFORE | START | SYNC_FILE_RANGE_WAIT_AFTER };
@@ -303,7 +303,7 @@ static int put_whole(int file, const char *bytes, size_t count, const struct out
 		int code = outfile_put_plain(file, bytes + at, part);
 		if (code)
 			return code;
-		/* only to spread the work: whether it is on the disk, fsync() tells */
+		/* only spreads the work: fsync() reports whether the content is on the disk */
 		(void)sync_file_range(file, (off_t)at, (off_t)part, START);
 		if (at)
 			(void)sync_file_range(file, (off_t)(at - PART_BYTES), PART_BYTES, WAIT);
@@ -313,12 +313,12 @@ static int put_whole(int file, const char *bytes, size_t count, const struct out
 	return AGAIN(fsync(file)) ? errno : 0;
 }
 
-/* A file that did not get the name that it was to have goes. */
+/* Removes a file that did not get its final name. */
 static void end_replacing(struct replacing *r)
 {
 	if (r->linked && !r->renamed)
 		(void)AGAIN(unlinkat(r->place->folder, r->temporary, 0));
-	(void)close_once(r->file); /* it is on the disk, or of no use */
+	(void)close_once(r->file); /* the content is on the disk or not needed */
 }
 
 int replace_try(const struct place *place)

@@ -1,3 +1,6 @@
+/* Packed data may come from hostile files and frames, so no read goes beyond the end. The first read that fails sets
+ * `bad`, and every later read fails too: a caller may read a whole record and test `bad` once. Doubles that are not
+ * finite are refused here, and so is every number of variable length that is not in its shortest form. */
 #include "base/pack.h"
 
 #include <math.h>
@@ -102,7 +105,7 @@ uint64_t unpack_var(struct unpack *in)
 			break;
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (!byte && shift)
-			break; /* it would have been shorter without it */
+			break; /* the encoding would be shorter without this byte */
 		if (byte <= 0x7f)
 			return value;
 	}

@@ -1,5 +1,5 @@
-/* Numbers and bytes, one after the other, as they lie in a file: little-endian, 64 bits a number. Reading stays within
- * bounds whatever is read: what is not there reads as zero or "", and `bad` is set and stays. */
+/* Numbers and bytes packed one after the other, as in a file: little-endian, 64 bits per number. Reading stays within
+ * bounds for any input: an item that is missing or not valid reads as zero or "", and sets `bad`, which stays set. */
 #ifndef BASE_PACK_H
 #define BASE_PACK_H
 
@@ -14,7 +14,7 @@ static inline void pack_u64(struct text *out, uint64_t value)
 }
 
 void pack_double(struct text *out, double value);                   /* its bits */
-void pack_bytes(struct text *out, const void *bytes, size_t count); /* their count, then they */
+void pack_bytes(struct text *out, const void *bytes, size_t count); /* the count, then the bytes */
 void pack_string(struct text *out, const char *text);
 
 struct unpack {
@@ -22,8 +22,8 @@ struct unpack {
 	bool bad;
 };
 
-/* Small numbers in few bytes: seven bits a byte, the lowest first, the top bit says that more come. Each number has one
- * form: one with more bytes than it needs is bad. */
+/* Small numbers in few bytes: seven bits per byte, lowest bits first; the top bit says that another byte follows.
+ * Each number has one form: a longer encoding than necessary is bad. */
 void pack_var(struct text *out, uint64_t value);
 uint64_t unpack_var(struct unpack *in);
 /* Not above max; else bad, and 0. */
@@ -33,9 +33,9 @@ uint64_t unpack_u64(struct unpack *in);
 /* Not above max; else bad, and 0. */
 uint32_t unpack_count(struct unpack *in, uint64_t max);
 double unpack_double(struct unpack *in); /* not finite: bad, and 0 */
-/* Points into what is unpacked. */
+/* Points into the unpacked memory. */
 const char *unpack_bytes(struct unpack *in, size_t *ret_count);
-/* A copy without zero bytes in it, free() it; "" when bad. */
+/* A copy, to be freed with free(); "" when bad. A string with a zero byte in it is bad. */
 char *unpack_string(struct unpack *in);
 
 #endif

@@ -1,3 +1,5 @@
+/* Places in an array must depend on the history of calls alone, so that runs repeat. The free stretches below the end
+ * are kept in ascending order, neighbours are merged, and a request takes the lowest stretch that fits. */
 #include "base/ranges.h"
 
 #include <string.h>

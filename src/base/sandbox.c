@@ -9,7 +9,7 @@
  * copy of all memory that the parent changes meanwhile. What makes fork() sound enough:
  *
  *  - The C library repairs its own locks (allocator, streams, loader) in the child of fork().
- *  - What the child calls, the parent never calls, so that no other thread can hold locks of theirs.
+ *  - What the child calls, the parent never calls, so no other thread can hold the locks of that code.
  *  - What remains (a replaced allocator that knows nothing of fork(), a sanitizer's, a C++ locale that another thread
  *    was changing) is found out: the child has one thread, so that a system call that waits for a lock, or gives way to
  *    another thread, waits for ever. The filter ends the child at such a call. Where there is no filter, the parent
@@ -24,7 +24,7 @@
  * What the child gives up, in order: signal handlers, descriptors (the stream is its standard input, a pipe for last
  * words its standard output and error), resources, user and capabilities, and then system calls, by a filter. A kernel
  * without filters leaves the rest: without a free descriptor nothing can be opened. What the child keeps is a copy of
- * the parent's memory, and it can send what is in it to nobody but the parent. */
+ * the parent's memory, and it can send the content to the parent only. */
 #include "base/sandbox.h"
 
 #include "base/clock.h"
@@ -72,9 +72,9 @@ struct sandbox {
 	int process;  /* descriptor of the child; -1: the kernel has none */
 	int stream;   /* socket */
 	int words;    /* pipe: what the child says on its standard output and error */
-	int exited;   /* status of waitpid() */
-	bool no_exit; /* somebody else has waited for it: how it ended is not known */
-	/* of this piece of work, in ns */
+	int exited;   /* status from waitpid() */
+	bool no_exit; /* another waitpid() took the status: how it ended is not known */
+	/* for this piece of work, in ns */
 	uint64_t waited, still, cpu_begin, cpu_seen, looked;
 };
 
@@ -85,7 +85,7 @@ bool sandbox_limits_memory(void)
 
 /* --- the child: what it gives up -------------------------------------------------------------------------------- */
 
-/* Signals that are meant for the run: what becomes of the child then, its parent decides. */
+/* Signals meant for the whole run: the parent decides what happens to the child then. */
 static bool is_the_parents(int number)
 {
 	return number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGTERM || number == SIGTSTP ||
@@ -97,7 +97,7 @@ static void drop_handlers(void)
 	sigset_t none;
 	for (int number = 1; number < NSIG; number++) {
 		struct sigaction action = {.sa_handler = is_the_parents(number) ? SIG_IGN : SIG_DFL};
-		(void)sigaction(number, &action, NULL); /* two of them cannot be set */
+		(void)sigaction(number, &action, NULL); /* two signals cannot be set */
 	}
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -117,7 +117,7 @@ static void close_from(unsigned first)
 
 static bool keep_two(int stream, int words)
 {
-	/* above the places where they go, so that neither is overwritten */
+	/* to a number above the final ones, so that neither is overwritten */
 	stream = fcntl(stream, F_DUPFD, 3);
 	words = fcntl(words, F_DUPFD, 3);
 	if (stream < 0 || words < 0 || dup2(stream, 0) < 0 || dup2(words, 1) < 0 || dup2(words, 2) < 0)
@@ -137,7 +137,7 @@ static size_t address_space(void)
 	return count > 0 ? (size_t)strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* When memory runs out on the machine, the child goes first. */
+/* Makes the kernel kill the child first when the machine runs out of memory. */
 static void volunteer(void)
 {
 	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -163,7 +163,7 @@ static void limit_resources(const struct sandbox_limits *limits)
 	volunteer();
 	if (sandbox_limits_memory() && now)
 		lower(RLIMIT_AS, now + limits->memory_bytes);
-	/* of its whole life, in case that the parent no longer counts */
+	/* limit for its whole life, in case the parent no longer counts */
 	lower(RLIMIT_CPU, 2 * (rlim_t)limits->cpu_s);
 	lower(RLIMIT_CORE, 0);
 	lower(RLIMIT_FSIZE, 0);
@@ -171,7 +171,7 @@ static void limit_resources(const struct sandbox_limits *limits)
 	lower(RLIMIT_NOFILE, 0);
 }
 
-/* As bare system calls: the C library would tell threads that the child does not have. */
+/* As raw system calls: the C library would also signal threads, which the child does not have. */
 static void drop_privileges(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -198,7 +198,7 @@ static void drop_privileges(void)
 
 #ifdef FILTER_ARCH
 
-/* What computing, allocating and dying need. */
+/* System calls for computing, allocating and ending. */
 static const int allowed[] = {
 	__NR_read,
 	__NR_write,
@@ -233,14 +233,14 @@ static const int allowed[] = {
 #define LOW_HALF(member) (FIELD(member) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
 #define LOAD(offset) ((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset))
 #define RETURN(what) ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what))
-/* How many of the next instructions are left out when it holds, and when it does not. */
+/* How many of the next instructions are skipped when the values are equal, and when they are not. */
 #define IF_EQUAL(value, then, otherwise)                                                                               \
 	((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), (then), (otherwise)))
 #define IF_ANY_BIT(bits, then, otherwise)                                                                              \
 	((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(bits), (then), (otherwise)))
 
-/* Memory that can be executed is refused; so is a signal to anybody else. What is refused fails with EPERM, so that
- * libraries that look for, say, a time zone go on without it. Waiting ends the child, with SIGSYS. */
+/* Executable memory is refused, and so is a signal to another process. A refused call fails with EPERM, so that
+ * libraries that look for, say, a time zone go on without it. A call that waits ends the child, with SIGSYS. */
 static bool filter_calls(void)
 {
 	static const int mapping[] = {__NR_mmap, __NR_mprotect};
@@ -300,7 +300,7 @@ static _Noreturn void be_child(
 		_exit(1);
 	limit_resources(limits);
 	drop_privileges();
-	/* after the change of user, which clears it */
+	/* after the change of user, which clears this setting */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
 		_exit(1);
 	(void)filter_calls();
@@ -345,7 +345,7 @@ static void close_all(const int *files, size_t count)
 			(void)close(files[i]);
 }
 
-/* files: the stream's two ends, then the pipe's; even ones are the parent's. */
+/* files: the two ends of the stream, then of the pipe; those at even indices are the parent's. */
 static bool open_files(int files[4])
 {
 	files[0] = files[1] = files[2] = files[3] = -1;
@@ -403,7 +403,7 @@ static void kill_child(const struct sandbox *s)
 	(void)kill(s->pid, SIGKILL);
 }
 
-/* A process that is dying keeps the status that it has: killing it first only makes sure that it ends. */
+/* An ended process keeps its status: the kill only makes sure that a living one ends. */
 static void end_child(struct sandbox *s, enum sandbox_state state)
 {
 	siginfo_t info = {0};
@@ -429,7 +429,7 @@ void sandbox_destroy(struct sandbox *s)
 	free(s);
 }
 
-/* The first line with a letter in it of what the child said. */
+/* The first line with a letter in the output of the child. */
 static void last_words(const struct sandbox *s, char ret_words[LAST_WORDS_BYTES])
 {
 	char text[4096];
@@ -497,7 +497,7 @@ bool sandbox_is_worn(const struct sandbox *s)
 	return s->pid && clock_process_ns(s->pid) > s->limits.cpu_s * S_NS;
 }
 
-/* To be called whenever the parent has waited. */
+/* To be called after each wait of the parent. */
 static enum sandbox_state judge(struct sandbox *s)
 {
 	uint64_t now = clock_now_ns(), step = now - s->looked;
@@ -514,7 +514,7 @@ static enum sandbox_state judge(struct sandbox *s)
 	return s->still > s->limits.still_s * S_NS ? SANDBOX_STILL : SANDBOX_RUNS;
 }
 
-/* What send() or recv() gave: how many bytes; 0 for none yet, after a wait; negative: there is no child any more. */
+/* Interprets the result of send() or recv(): bytes; 0: none yet, after a wait; negative: the child has ended. */
 static ssize_t go_on(struct sandbox *s, ssize_t moved, short events)
 {
 	enum sandbox_state state = judge(s);

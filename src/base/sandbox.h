@@ -44,10 +44,10 @@ void sandbox_begin(struct sandbox *sandbox);
 troupe_status sandbox_send(struct sandbox *sandbox, const void *bytes, size_t count, struct troupe_error *error);
 troupe_status sandbox_receive(struct sandbox *sandbox, void *bytes, size_t count, struct troupe_error *error);
 enum sandbox_state sandbox_state(const struct sandbox *sandbox);
-/* It has used so much processor time that the next piece of work might not get its share: make another one. */
+/* The child has used so much processor time that the next piece of work might run out of it: make another sandbox. */
 bool sandbox_is_worn(const struct sandbox *sandbox);
 
-/* In the child: all bytes, or false when the parent has gone. They block. */
+/* For the child: all bytes, or false when the parent has ended. Both block. */
 bool sandbox_take(int stream, void *bytes, size_t count);
 bool sandbox_give(int stream, const void *bytes, size_t count);
 

@@ -1,3 +1,9 @@
+/* Text that programs read must not depend on the locale of the process, which belongs to the program that uses the
+ * library. So numbers are printed and parsed in the C locale.
+ *
+ * Logs consist of doubles, each in the shortest form that reads back as the same double. Between 1e-15 and 1e15 the
+ * digits come from exact 128-bit integers; the C library's way, tried with 15 to 17 digits, is about ten times as
+ * slow and remains for the rest. */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -65,7 +71,7 @@ void text_add(struct text *text, const char *format, ...)
 	uselocale(before);
 }
 
-/* The C library's way: the least number of digits, of 15 to 17, that reads back as the same. */
+/* By the C library: the least number of digits, from 15 to 17, that reads back as the same double. */
 static void add_by_trying(struct text *text, double value)
 {
 	char buffer[40];
@@ -80,8 +86,8 @@ static void add_by_trying(struct text *text, double value)
 }
 
 #ifdef __SIZEOF_INT128__
-/* The same in exact integers, about ten times as fast: logs consist of such numbers. value = mantissa * 2^exponent with
- * 53 bits, so value * 10^k = mantissa * 5^k / 2^shift, which fits into 128 bits while k <= 32. */
+/* The same in exact integers, about ten times as fast; logs consist of such numbers. value = mantissa * 2^exponent
+ * with a mantissa of 53 bits, so value * 10^k = mantissa * 5^k / 2^shift, which fits into 128 bits while k <= 32. */
 __extension__ typedef unsigned __int128 u128;
 
 enum { FIVES = 28 };
@@ -100,12 +106,12 @@ static u128 power_of_5(int k)
 
 struct decimal {
 	uint64_t digits; /* as one number */
-	int count;       /* of them */
-	int power;       /* of ten, of the first one */
+	int count;       /* number of digits */
+	int power;       /* of ten, of the first digit */
 };
 
-/* Rounded to `count` digits, ties to even, as printf() does; power: of the first digit before rounding. Whether that
- * reads back as the same. */
+/* Rounds to `count` digits, ties to even, as printf() does. power: of the first digit before rounding. Returns
+ * whether the result reads back as the same double. */
 static bool round_to(uint64_t mantissa, int exponent, int power, int count, struct decimal *ret_decimal)
 {
 	int k = count - 1 - power, shift = -(exponent + k);
@@ -117,7 +123,7 @@ static bool round_to(uint64_t mantissa, int exponent, int power, int count, stru
 	digits += up;
 	*ret_decimal = digits == limit ? (struct decimal){limit / 10, count, power + 1}
 				       : (struct decimal){digits, count, power};
-	/* half the distance to the next double, in the same parts: 5^k / 2; below a power of two it is half of that */
+	/* half the distance to the next double, in the same units: 5^k / 2; just below a power of two, half as much */
 	u128 off = up ? one - rest : rest, half = power_of_5(k);
 	off *= !up && mantissa == (uint64_t)1 << 52 ? 4 : 2;
 	return off < half || (off == half && mantissa % 2 == 0);
@@ -162,9 +168,9 @@ static bool add_fast(struct text *text, double value)
 	memcpy(&bits, &size, sizeof bits);
 	uint64_t mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1 << 52;
 	int exponent = (int)(bits >> 52) - 1075;
-	int power = (exponent + 52) * 30103 / 100000 - (exponent + 52 < 0); /* or one less than it is */
+	int power = (exponent + 52) * 30103 / 100000 - (exponent + 52 < 0); /* exact, or one too small */
 	int k = 16 - (power + 1);
-	/* the next power of ten is reached when there are 17 digits with it */
+	/* 17 digits with power + 1 mean that power was one too small */
 	if (mantissa * power_of_5(k) >> -(exponent + k) >= 10000000000000000u)
 		power++;
 	for (int count = 15; count <= 17; count++)
@@ -288,7 +294,7 @@ static const char *after_character(const char *at)
 	return at;
 }
 
-/* Only the last * is ever tried again: what an earlier one took is a match that a later one can do with. */
+/* Only the last * is tried again: an earlier * need not take more, because the last one can take it as well. */
 bool text_glob(const char *glob, const char *text)
 {
 	const char *star = NULL, *from = NULL;
@@ -322,7 +328,7 @@ struct reading {
 	const char *path;
 	int file;
 	bool plain;
-	size_t expected; /* bytes of a plain file, when it was opened; 0: it does not say (as in /proc) */
+	size_t expected; /* bytes of a plain file when it was opened; 0: unknown (as in /proc) */
 	size_t bytes_max;
 	const char *beginning;
 	struct text text;
@@ -343,7 +349,7 @@ static troupe_status open_to_read(struct reading *r, struct troupe_error *error)
 		       : TROUPE_OK;
 }
 
-/* A device may go on for ever. Whether what it gives can be refused already. */
+/* A device may never end. Whether the bytes read so far are reason enough to stop. */
 static bool is_hopeless(const struct reading *r, size_t from)
 {
 	const char *at = r->text.at + from, *end = r->text.at + r->text.count;
@@ -355,7 +361,7 @@ static bool is_hopeless(const struct reading *r, size_t from)
 static troupe_status read_all(struct reading *r, struct troupe_error *error)
 {
 	for (;;) {
-		/* of a file that says how long it is all, and a byte more that must not be there */
+		/* of a file of known length: the rest, and one more byte, which must not exist */
 		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : READ_BYTES;
 		reserve(&r->text, part);
 		ssize_t got = AGAIN(read(r->file, r->text.at + from, part));
@@ -385,7 +391,7 @@ troupe_status text_read_file_of(const char *path, const char *beginning, size_t 
 		text_fini(&r.text);
 		return status;
 	}
-	*ret_text = mem_realloc(r.text.at, r.text.count + 1); /* many files are kept */
+	*ret_text = mem_realloc(r.text.at, r.text.count + 1); /* callers keep many files */
 	*ret_bytes = r.text.count;
 	return TROUPE_OK;
 }

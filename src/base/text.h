@@ -27,18 +27,19 @@ bool text_bool(const char *text, bool *ret_value); /* true false 1 0, any case *
 /* Up to max numbers separated by blanks; the count, or -1 when a word is not a number or there are more than max. */
 int text_doubles(const char *text, double *ret_values, int max);
 
-/* Whether the whole text is of this form: * stands for any text, ? for one character (of UTF-8). Takes at most as many
- * steps as the product of the two lengths. */
+/* Whether the whole text matches: * stands for any text, ? for one UTF-8 character. Takes at most as many steps as
+ * the product of the two lengths. */
 bool text_glob(const char *glob, const char *text);
 
-/* The whole file, terminated. *ret_bytes does not count the terminator. Free with free().
+/* Reads a whole file and terminates it. *ret_bytes does not count the terminator. Free with free().
  *
- * A pipe or a device is read to its end. Blocks as long as it gives nothing. One that goes on with nothing but zero
- * bytes is not read on. TROUPE_EIO: it cannot be read, is a folder, or changed while it was read. TROUPE_ELIMIT: it is
- * larger than bytes_max. */
+ * A pipe or a device is read to its end; the call blocks while it gives nothing. Reading stops when a pipe or device
+ * gives only zero bytes. TROUPE_EIO: the file cannot be read, is a folder, or changed while it was read.
+ * TROUPE_ELIMIT: the file is larger than bytes_max. */
 troupe_status text_read_file(
 	const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error);
-/* Likewise. One that does not begin so is not read on: the caller has to look, and to refuse it. */
+/* The same, but reading stops early when the file does not begin with `beginning`, still with TROUPE_OK: the caller
+ * has to check the beginning and refuse the file. */
 troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
 	size_t *ret_bytes, struct troupe_error *error);
 

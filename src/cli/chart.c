@@ -1,8 +1,8 @@
-/* The text is written as it is drawn, from top to bottom; colours are classes of a style sheet, so that a viewer may
- * choose the dark ones. The eight colours are those of Okabe and Ito, which stay apart for colour-blind readers (their
- * yellow is darkened on white, and black is the text's colour), and the second four are dashed, so that a print without
- * colour can be read. A line is reduced to the first, lowest, highest and last point of each column of pixels: the
- * picture is that of all points. */
+/* The SVG text is written in drawing order, from top to bottom. Colours are classes of a style sheet, so that a
+ * viewer can select dark ones. The eight colours are those of Okabe and Ito, which colour-blind readers can
+ * distinguish. Their yellow is darker here, for a white background, and their black is the colour of the text. The
+ * second four lines are dashed, so that a print without colour can be read. In each column of pixels a line is
+ * reduced to its first, lowest, highest and last point: the picture is the same as with all points. */
 #include "cli/chart.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ enum {
 	LEGEND_LINE = 20,
 	LEGEND_LETTERS_MAX = 32,
 	TITLE_LETTERS_MAX = 120,
-	LETTER_WIDTH = 7, /* of 12 px, on the generous side */
+	LETTER_WIDTH = 7, /* of 12 px, rounded up */
 	TICK_GAP = 8,
 	X_TICK_WIDTH = 90,
 	Y_TICK_HEIGHT = 40,
@@ -57,7 +57,7 @@ static const char style[] =
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character of UTF-8 at `at`; 0: it is none, or none that XML may hold. */
+/* The number of bytes of the UTF-8 character at `at`; 0: not valid UTF-8, or not allowed in XML. */
 static uint32_t character_bytes(const unsigned char *at)
 {
 	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -76,7 +76,7 @@ static uint32_t character_bytes(const unsigned char *at)
 	return code < least[count] || code > 0x10ffff || surrogate || none ? 0 : count;
 }
 
-/* As text or a value of XML; what XML cannot hold becomes '?', and what is too long is cut. */
+/* Appends text or an attribute value of XML. Characters that XML cannot contain become '?'; a long text is cut. */
 static void add_escaped(struct text *out, const char *string, uint32_t letters_max)
 {
 	const unsigned char *at = (const unsigned char *)string;
@@ -104,7 +104,7 @@ static uint32_t letters_of(const char *string)
 	return letters;
 }
 
-/* A place in the picture, to a tenth of a pixel. */
+/* A coordinate in pixels, with one decimal. */
 static void add_pixel(struct text *out, double value)
 {
 	double rounded = round(value * 10) / 10;
@@ -131,7 +131,7 @@ double chart_tick(double low, double high, uint32_t count)
 	return (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10) * power;
 }
 
-/* Room for a line to be seen in, also when all of its values are the same. */
+/* Widens a range, also one of equal values, so that a line in it can be seen. */
 static void widen(double *low, double *high)
 {
 	double least = MAX(fabs(*low), fabs(*high)) * 1e-9;
@@ -161,7 +161,7 @@ static double place(const struct scale *scale, double value)
 	return scale->from + (value - scale->low) / (scale->high - scale->low) * (scale->to - scale->from);
 }
 
-/* As many digits as tell one tick from the next. */
+/* Prints as many digits as are needed to distinguish neighbouring ticks. */
 static void print_tick(const struct scale *scale, double value, char *ret_text, size_t bytes)
 {
 	double most = MAX(fabs(scale->low), fabs(scale->high));
@@ -179,7 +179,7 @@ static void print_tick(const struct scale *scale, double value, char *ret_text, 
 	text_fini(&text);
 }
 
-/* The number of the first tick, and of the one after the last. */
+/* The numbers of the first tick and of the one after the last. */
 static void find_ticks(const struct scale *scale, double *ret_first, double *ret_end)
 {
 	*ret_first = ceil(scale->low / scale->tick - 1e-9);
@@ -229,9 +229,9 @@ struct pixel {
 	double x, y;
 };
 
-struct pen { /* collects what falls into one column of pixels */
+struct pen { /* collects the points in one column of pixels */
 	struct text *out;
-	bool down; /* the line goes on from where the pen is */
+	bool down; /* the line continues from the present point */
 	uint32_t count;
 	double column;
 	struct pixel first, last, low, high;
@@ -267,7 +267,7 @@ static void lift(struct pen *pen)
 {
 	flush(pen);
 	if (pen->down)
-		text_add(pen->out, "h0"); /* a point alone is a dot */
+		text_add(pen->out, "h0"); /* a single point is drawn as a dot */
 	pen->down = false;
 }
 
@@ -292,7 +292,7 @@ static void move_to(struct pen *pen, struct pixel at)
 	pen->count++;
 }
 
-/* On a map a line may go up and down in one column for long: only what cannot be seen is left out. */
+/* On a map a line may stay in one column for many points. So points are left out only where this cannot be seen. */
 static void move_on_map(struct pen *pen, struct pixel at)
 {
 	if (pen->down && fabs(at.x - pen->last.x) < 0.3 && fabs(at.y - pen->last.y) < 0.3)
@@ -318,7 +318,7 @@ static void draw_path(
 	lift(&pen);
 }
 
-/* Where it began, and where it ended. */
+/* Marks the first and the last point. */
 static void draw_ends(
 	const struct series *line, const struct scale *x, const struct scale *y, uint32_t index, struct text *out)
 {
@@ -369,7 +369,7 @@ static struct bounds bounds_of(const struct chart_panel *panel, struct bounds al
 	return all;
 }
 
-/* The wider of two scales of a map gives way, around its middle. */
+/* Makes both scales of a map equal: the range with more pixels per metre is widened around its middle. */
 static void even_out(struct scale *x, struct scale *y)
 {
 	double unit_x = (x->high - x->low) / fabs(x->to - x->from), unit_y = (y->high - y->low) / fabs(y->to - y->from);
@@ -443,7 +443,8 @@ static void lay_out(const struct chart *chart, uint32_t height, struct scale *y,
 		all = bounds_of(&chart->panels[i], all);
 		y[i] = make_scale(own.low_y, own.high_y, top + layout->panel, top, true);
 	}
-	/* the left edge follows from the ticks at the side, which on a map follow from it: a guess serves there */
+	/* the left edge depends on the ticks at the side, and on a map these depend on the left edge: so start from a
+	 * guess */
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < chart->panel_count; i++)
 			layout->digits = MAX(layout->digits, widest_tick(&y[i]));

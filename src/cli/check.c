@@ -1,3 +1,6 @@
+/* `troupe check`: reports everything that is wrong with a world, not only the first error. Each stage (SDF, scene,
+ * systems) goes on after an error as far as it can. A stage that had an error is the last stage, because its result
+ * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "scene/scene.h"
@@ -81,7 +84,7 @@ static void count_systems(struct totals *totals, const struct systems *systems)
 		find(totals, SDF_WARNING, systems->warnings.at[i]);
 }
 
-/* Each stage goes on after an error as far as it can, but a stage that failed is the last one. */
+/* Each stage goes on after an error as far as it can; a stage that failed is the last one. */
 static void check_world(struct totals *totals, const struct sdf_world *world)
 {
 	struct scene *scene = NULL;
@@ -124,7 +127,7 @@ static void list_kind(const struct ignored *ignored)
 	text_fini(&line);
 }
 
-/* Each by itself. */
+/* One line for each sensor. */
 static void list_sensors(const struct sdf_world *world)
 {
 	for (uint32_t i = 0; i < world->sensors.count; i++) {

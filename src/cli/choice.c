@@ -1,7 +1,7 @@
-/* One small language serves the log, which is asked for entities before the run, and the plot, which is asked for the
- * same entities of the file that came of it. Text between commas was preferred to regular expressions: names of models
- * are full of characters that mean something there, and a shell leaves *, unlike |, alone when nothing matches. A name
- * with a comma in it is written with a ? in place of the comma. */
+/* One pattern language for the log, which chooses entities before the run, and the plot, which chooses entities of
+ * the finished log. Items separated by commas were preferred to regular expressions: model names contain many
+ * characters that are special in a regular expression, and a shell does not interpret * when nothing matches, unlike
+ * |. A comma in a name is written as ?. */
 #include "cli/choice.h"
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ static bool is_among(const char *const *words, const char *word)
 	return false;
 }
 
-/* The colon that ends the kind; NULL: no kind is given. */
+/* The colon that ends the kind; NULL: the item has no kind. */
 static char *kind_end(char *item)
 {
 	char *colon = strchr(item, ':');

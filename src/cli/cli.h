@@ -1,11 +1,12 @@
-/* The command `troupe`: what its sub-commands share. Only this folder prints, and only main() ends the process. */
+/* The command `troupe`: declarations that its sub-commands share. Only this folder prints, and only main() ends the
+ * process. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include "base/base.h"
 #include "sdf/sdf.h"
 
-/* The exit status; part of the promise (manual page). */
+/* The exit statuses, documented in the manual page. */
 enum cli_exit {
 	CLI_DONE = 0,
 	CLI_BAD_INPUT = 1, /* world, commands, configuration; or output that cannot be written */
@@ -16,7 +17,7 @@ enum cli_exit {
 };
 _Static_assert((int)CLI_BROKEN == (int)MEM_EXIT_STATUS, "running out of memory ends the process below the command");
 
-/* Each takes what follows its name on the command line and returns the exit status. */
+/* Each takes the arguments after its name on the command line and returns the exit status. */
 int cli_run(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_plot(int argc, char **argv);
@@ -28,12 +29,13 @@ int cli_exit_status(troupe_status status);
 
 /* One line on standard error, "troupe COMMAND: ..."; command may be NULL. Control characters become '?'. */
 void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2, 3);
-/* Likewise "error: TEXT" or "warning: TEXT", in colour on a terminal that is not told NO_COLOR. */
+/* The same for "error: TEXT" or "warning: TEXT"; in colour on a terminal unless NO_COLOR is set. */
 void cli_finding(enum sdf_severity severity, const char *text);
-/* Likewise "ignored: TEXT", without colour. */
+/* The same for "ignored: TEXT", without colour. */
 void cli_ignored(const char *text);
 
-/* Loads a world for check and print. On failure says why and sets *ret_exit; *ret_sdf may be set even so. */
+/* Loads a world for `check` and `print`. On failure prints the reason and sets *ret_exit; *ret_sdf may be set even
+ * then. */
 bool cli_load(
 	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit);
 

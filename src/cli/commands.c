@@ -1,6 +1,6 @@
-/* Where a statement ends is decided first, from quotes and comments alone, and each byte is looked at once for that;
- * what is in it is checked afterwards. A text without quotes around it may run on over lines only inside a quote of its
- * own, which no message that fits on a line leaves open. */
+/* First the end of a statement is found, from quotes and comments alone; this reads each byte once. Then its parts
+ * are checked. A text without single quotes around it continues on the next line only inside a quoted string of its
+ * message. A message that fits on a line never leaves a quote open. */
 #include "cli/commands.h"
 
 #include "base/text.h"
@@ -13,7 +13,7 @@ static char *skip_blanks(char *at)
 	return at + strspn(at, " \t");
 }
 
-/* Cuts a word off; what follows it is *rest. */
+/* Terminates the word at `at`; *rest is the text after it. */
 static char *cut_word(char *at, char **rest)
 {
 	char *end = at + strcspn(at, " \t");
@@ -27,8 +27,8 @@ static bool all_digits(const char *word)
 	return *word && !word[strspn(word, "0123456789")];
 }
 
-/* Takes the quotes off. False: they do not match. A message begins with the name of a field: a text of two double
- * quotes can only be the empty message of a shell's "". */
+/* Removes the quotes. False: they do not match. A message begins with a field name, so a text of two double quotes
+ * can only be the empty message, as a shell's "". */
 static bool unquote(char **text)
 {
 	size_t count = strlen(*text);
@@ -80,7 +80,7 @@ static char *line_end(char *at, char *end)
 	return newline ? newline : end;
 }
 
-/* Past the quote that ends what the one at `at` begins; NULL: there is none. */
+/* The place after the quote that closes the one at `at`; NULL: it is not closed. */
 static char *skip_quoted(char *at, char *end, bool escapes)
 {
 	for (char quote = *at++; at < end; at++) {
@@ -91,7 +91,7 @@ static char *skip_quoted(char *at, char *end, bool escapes)
 	return NULL;
 }
 
-/* Where the text at `at` ends; NULL: a quote is not closed. */
+/* The end of the text at `at`; NULL: a quote is not closed. */
 static char *text_end(char *at, char *end)
 {
 	if (at < end && *at == '\'') {
@@ -130,7 +130,7 @@ static uint32_t count_lines(const char *at, const char *end)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* `number`: of the line on which the statement begins. */
+/* number: the line on which the statement begins. */
 static troupe_status parse_statement(struct command_lines *commands, char *at, size_t count, uint32_t number,
 	bool is_open, struct troupe_error *error)
 {
@@ -168,7 +168,7 @@ troupe_status commands_parse(
 		char *stop = statement_end(at, end);
 		bool is_open = !stop;
 		if (is_open)
-			stop = line_end(at, end); /* the rest of the line may have worse to say */
+			stop = line_end(at, end); /* the rest of the line may have a more important error */
 		uint32_t lines = count_lines(at, stop) + 1;
 		troupe_status status = parse_statement(commands, at, (size_t)(stop - at), number, is_open, error);
 		if (status)
@@ -196,8 +196,8 @@ static int by_step(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* By step, then as in the file. A file need not be sorted, but the server must hear of a creation before it hears of
- * commands to topics that only come with it. */
+/* Sorts by step, and in one step in the order of the file. The server must get a creation before commands to topics
+ * that exist only after the creation. */
 static const struct command_line **in_order(const struct command_lines *commands)
 {
 	const struct command_line **order = mem_alloc((commands->all.count + 1) * sizeof(const struct command_line *));

@@ -1,6 +1,6 @@
-/* A log may be larger than memory and may come through a pipe, so it is read in parts, and only one row is kept. A row
- * is first found as a whole, with its limit of bytes, and then taken apart in place: so a quote that is never closed
- * costs a row of memory and not a file of it. */
+/* A log may be larger than memory and may come through a pipe. So it is read in parts, and only one row is kept.
+ * First the end of the row is found, within a limit of bytes; then the row is split in place. So a quote that is
+ * never closed uses memory for one row, not for the whole file. */
 #include "cli/csv.h"
 
 #include "base/text.h"
@@ -21,7 +21,7 @@ static troupe_status damaged(const struct csv *csv, struct troupe_error *error, 
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* More bytes behind those in the buffer. */
+/* Reads more bytes into the buffer, after those that are there. */
 static troupe_status read_more(struct csv *csv, struct troupe_error *error)
 {
 	if (csv->from) {
@@ -41,9 +41,9 @@ static troupe_status read_more(struct csv *csv, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
-/* Where the row ends, without its line end, and the line ends in it. *state is kept between calls for the same row. */
+/* The search for the end of a row, kept between calls for the same row. lines: the line ends inside the row. */
 struct scan {
-	size_t at; /* from the row's beginning */
+	size_t at; /* offset from the beginning of the row */
 	bool quoted;
 	uint64_t lines;
 };
@@ -64,7 +64,7 @@ static bool find_end(const struct csv *csv, struct scan *scan)
 	return false;
 }
 
-/* *ret_count: bytes of the row, which begins at csv->from; *ret_whole: it has a line end. */
+/* *ret_count: the length of the row that begins at csv->from; *ret_whole: the row has a line end. */
 static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whole, struct troupe_error *error)
 {
 	*scan = (struct scan){0};
@@ -84,7 +84,7 @@ static troupe_status find_row(struct csv *csv, struct scan *scan, bool *ret_whol
 
 /* --- cells -------------------------------------------------------------------------------------------------------- */
 
-/* Takes one cell out of quotes. *at is moved to its comma, or to the end. */
+/* Removes the quotes of one cell. *at is moved to the comma after it, or to the end. */
 static troupe_status unquote(const struct csv *csv, char **at, struct troupe_error *error)
 {
 	char *from = *at + 1, *to = *at;
@@ -103,7 +103,7 @@ static troupe_status unquote(const struct csv *csv, char **at, struct troupe_err
 	return TROUPE_OK;
 }
 
-/* Into cells, at most `max`; *ret_count may be one more, to say that there are more. */
+/* Splits the row into at most `max` cells; *ret_count is max + 1 if there are more. */
 static troupe_status cut_row(
 	const struct csv *csv, char *at, char **cells, uint32_t max, uint32_t *ret_count, struct troupe_error *error)
 {
@@ -128,7 +128,7 @@ static troupe_status cut_row(
 	return TROUPE_OK;
 }
 
-/* The next row that is not empty, as a text of its own in csv->row, without its line end. */
+/* Copies the next row that is not empty to csv->row, without its line end. */
 static troupe_status take_row(struct csv *csv, bool *ret_whole, bool *ret_end, struct troupe_error *error)
 {
 	struct scan scan;

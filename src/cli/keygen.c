@@ -1,3 +1,5 @@
+/* `troupe keygen`: writes a new key for networked mode. An existing file is never replaced, because other machines
+ * may have a copy of its key. Only the path is printed, not the key. */
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "net/key.h"

@@ -1,9 +1,9 @@
-/* One row for each entity and sample ("tidy"), because models come and go: columns named after models would have to be
- * known before the first row. Which entities are chosen, and what stands before their numbers, changes only when models
- * do: it is found once for each scene.
+/* One row for each entity and sample ("tidy data"), because models come and go: if columns were named after models,
+ * all names would have to be known before the first row. The chosen entities, and the constant part of their rows,
+ * change only when models change. So both are computed once for each scene.
  *
- * Rows are written between steps, so the run waits for them. They are collected and written out twice a second, or when
- * there are many; each write ends with a whole row. */
+ * Rows are made between steps, so the run waits for them. They are collected, and written out twice a second or when
+ * there are many; each write ends with a complete row. */
 #include "cli/log.h"
 
 #include "base/clock.h"
@@ -22,15 +22,15 @@ enum row_kind { ROW_MODEL, ROW_ODOMETRY, ROW_JOINT, ROW_LINK };
 struct log_row { /* an entity that is chosen */
 	enum row_kind kind;
 	uint32_t index, axis; /* in the scene */
-	bool also;            /* of a model its secondary, of a joint its effort */
+	bool also;            /* a model's secondary or a joint's effort is written too */
 	char *head;           /* ",world,kind,model,name,axis" */
 };
 
 struct log_world {
-	uint64_t epoch; /* of the scene that the rest is made for */
+	uint64_t epoch; /* epoch of the scene that the other members are made for */
 	VEC(struct log_row) rows;
 	uint32_t shape_count;
-	bool *shapes;       /* [shape_count] those whose contacts are chosen */
+	bool *shapes;       /* [shape_count] whether the shape's contacts are chosen */
 	char **shape_names; /* [shape_count] "model,name", for such rows */
 };
 
@@ -60,7 +60,7 @@ enum column {
 	NX,
 	NY,
 	NZ,
-	NUMBERS, /* that are numbers; then texts */
+	NUMBERS, /* number of columns with numbers; texts follow */
 };
 static const char head[] =
 	"step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
@@ -148,7 +148,7 @@ static void choose_model(struct log *log, struct log_world *world, const struct 
 				scene->links[l].name);
 }
 
-/* Joints of the world itself come after those of models, and are of no model. */
+/* Joints of the world itself come after those of models; they belong to no model. */
 static void choose_world_joints(struct log *log, struct log_world *world, const struct troupe_scene *scene)
 {
 	uint32_t first = 0;
@@ -275,7 +275,7 @@ static void put_entity(struct log *log, const struct log_row *row, const struct 
 	put_row(log, row->head, numbers, last);
 }
 
-/* A shape that is not known is an actor's. */
+/* A shape that the scene does not know belongs to an actor. */
 static bool is_chosen(const struct log_world *world, uint32_t shape)
 {
 	return shape < world->shape_count && world->shapes[shape];
@@ -316,7 +316,7 @@ static void put_contact(struct log *log, const struct log_world *world, const st
 
 struct sampling {
 	struct log *log;
-	uint32_t world; /* the next */
+	uint32_t world; /* index of the next world */
 	uint64_t step;
 };
 
@@ -327,7 +327,7 @@ static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 	while (log->worlds.count <= sampling->world)
 		(void)vec_append(&log->worlds, 1);
 	struct log_world *world = &log->worlds.at[sampling->world++];
-	if (snapshot->step != sampling->step) /* this world has ended before */
+	if (snapshot->step != sampling->step) /* this world has ended earlier */
 		return;
 	choose(log, world, snapshot->scene);
 	log->line.count = 0;

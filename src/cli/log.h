@@ -1,11 +1,11 @@
-/* What --log writes: how entities of the worlds are, every so many steps, as CSV with one row for each entity and
- * sample. The manual page has the columns.
+/* The file of --log: the states of entities at regular steps, as CSV with one row for each entity and sample. The
+ * manual page describes the columns.
  *
- * The rows depend on the state and the pattern alone, so that a log is the same for each placement, transport and
- * resumed run; but for the column `secondary`, which only a pattern that asks for it fills.
+ * The rows depend only on the state and the pattern. So a log is the same for each assignment and transport, and for
+ * a run that was resumed. The exception is the column `secondary`, which is filled only if the pattern asks for it.
  *
- * Thread: log_init(), log_begin(), log_end() and log_fini() by the thread that runs the server, while it does not run;
- * log_step() from on_step. */
+ * Thread: log_init(), log_begin(), log_end() and log_fini() by the thread that runs the server, while the server does
+ * not run; log_step() from on_step. */
 #ifndef CLI_LOG_H
 #define CLI_LOG_H
 
@@ -15,36 +15,37 @@
 
 #include <troupe/server.h>
 
-enum { LOG_PER_SECOND = 100 }; /* samples of simulated time, unless told otherwise */
+enum { LOG_PER_SECOND = 100 }; /* samples per second of simulated time, by default */
 
 struct log_world;
 
 struct log {              /* zeroed: nothing is written */
 	const char *path; /* NULL: nothing is written */
-	uint64_t every;   /* steps between samples; 0: until log_begin() finds out */
+	uint64_t every;   /* steps between samples; 0: not known before log_begin() */
 	struct choice choice;
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
 	struct outfile file;
 	struct text rows, line;
-	struct troupe_error why; /* it could not be written on */
+	struct troupe_error why; /* the error that ended the log */
 	uint64_t written_ns;     /* when rows were written last */
-	uint64_t sampled;        /* the last step of which there are rows */
+	uint64_t sampled;        /* the last step with rows */
 	VEC(struct log_world) worlds;
 };
 
-/* path and what are kept; path NULL: there is no log. what NULL: models, joints, odometry. warn is told, from any
- * thread, when the log cannot be written on. TROUPE_EINVAL: wrong usage. Fini in any case. */
+/* path and what must live as long as the log. path NULL: no log. what NULL: models, joints, odometry. warn is called,
+ * from any thread, when writing the log fails. TROUPE_EINVAL: wrong usage. Call log_fini() in any case. */
 troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error);
-/* For the definition of the server: TROUPE_OBSERVE_..., and at which steps log_step() is to be called; 0: never. */
+/* For the definition of the server: the TROUPE_OBSERVE_... bits, and the interval in steps at which log_step() must
+ * be called; 0: never. */
 uint32_t log_observes(const struct log *log);
 uint64_t log_step_every(const struct log *log);
-/* Opens the file and takes the state in which the run begins, if it is due. What fails from now on ends the log, and
- * not the run. haste: as long as the log is open. */
+/* Opens the file and writes a sample of the state in which the run begins, if one is due. A later error ends the log
+ * but not the run. haste must stay valid as long as the log is open. */
 void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste);
 void log_step(struct log *log, struct troupe_server *server, uint64_t step);
-/* TROUPE_EIO: the log could not be written. Says so once. */
+/* TROUPE_EIO: the log could not be written. The error is returned once. */
 troupe_status log_end(struct log *log, struct troupe_error *error);
 void log_fini(struct log *log);
 

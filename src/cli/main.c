@@ -1,3 +1,7 @@
+/* The program `troupe`: selects the sub-command, and has what the sub-commands share: exit statuses, messages on
+ * standard error, loading a world. The result of the program must not be lost without an error: so a closed standard
+ * file is replaced before a file is opened, a write error is an error code and not a signal, and standard output is
+ * checked at the end. */
 #include "cli/cli.h"
 #include "cli/signals.h"
 
@@ -42,7 +46,7 @@ int cli_exit_status(troupe_status status)
 	case TROUPE_EPROTOCOL:
 	case TROUPE_EPEER:
 		return CLI_PEER_LOST;
-	case TROUPE_EINVAL: /* options were checked before: it is we who are wrong */
+	case TROUPE_EINVAL: /* options were checked before: an internal error */
 	case TROUPE_ENOMEM:
 	case TROUPE_EDIVERGED:
 	case TROUPE_EINTERNAL:
@@ -51,13 +55,13 @@ int cli_exit_status(troupe_status status)
 	return CLI_BROKEN;
 }
 
-/* One line, in one piece. */
+/* Writes one line with one write. */
 static void say(const char *first, const char *second, const char *text)
 {
 	const struct outfile_options options = {.haste = signals_haste};
 	struct text line = {0};
 	text_add(&line, "%s%s%s\n", first, second, text);
-	fflush(stdout); /* so that the two come in order where both go to one place */
+	fflush(stdout); /* keeps the order if both go to one file */
 	(void)outfile_put(STDERR_FILENO, line.at, line.count, &options);
 	text_fini(&line);
 }
@@ -92,7 +96,7 @@ void cli_finding(enum sdf_severity severity, const char *text)
 
 void cli_ignored(const char *text)
 {
-	struct troupe_error line; /* names come from files */
+	struct troupe_error line; /* names from files may contain control characters */
 	(void)fail(&line, TROUPE_EWORLD, "%s", text);
 	say("ignored: ", "", line.text);
 }
@@ -172,8 +176,8 @@ static int dispatch(int argc, char **argv)
 	return complain_of_command(word);
 }
 
-/* Or the first file that is opened would take the place of a closed standard one. Opened the wrong way round, so that
- * using them still fails. */
+/* Opens /dev/null for closed standard files: otherwise the next opened file would get their number. Each is opened
+ * with the wrong access mode, so that reading or writing still fails. */
 static void fill_standard_files(void)
 {
 	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
@@ -184,7 +188,7 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
 	fill_standard_files();
-	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write(), */
+	signal(SIGPIPE, SIG_IGN); /* a reader that has closed its end is an error of write(), */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file that is larger than the limit */
 	int status = dispatch(argc, argv);
 	errno = 0;

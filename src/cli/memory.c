@@ -1,13 +1,13 @@
-/* The program's malloc(). When memory runs out a run cannot go on, but only our own code says so (base/base.h): ODE and
- * libxml2 use what they did not get, liburcu aborts, C++ throws an exception through C. So the program defines the
- * functions by which all of them get memory, and looks at what comes back. This is how glibc wants malloc() to be
- * replaced. The memory comes from where it would have come from: glibc, or a library that is preloaded.
+/* The program's malloc(). When memory runs out, a run cannot continue. Only our own code reports that (base/base.h):
+ * ODE and libxml2 use the NULL pointer, liburcu aborts, and C++ throws an exception through C. So the program defines
+ * the functions by which all of these allocate, and checks the results. This is glibc's documented way to replace
+ * malloc(). The memory comes from the functions that would have been called: those of glibc, or of a preloaded
+ * library.
  *
- * A reader of hostile files may be asked for any amount, and knows what to do when that is refused: see
- * mem_refuse_above().
+ * A reader of hostile files may be asked for any amount, and handles a refusal itself: see mem_refuse_above().
  *
- * Left out in builds with a sanitizer, which has a malloc() of its own. Not in the library: the malloc() of a program
- * that uses it is that program's matter. */
+ * Not in builds with a sanitizer, which has its own malloc(). Not in the library: a program that uses the library
+ * chooses its own malloc(). */
 #include "base/base.h"
 
 #include <features.h>
@@ -23,8 +23,8 @@ void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
-/* Those that would have been called without these; until they are known, and while dlsym() itself wants memory,
- * glibc's. Found by the first call, before there is a second thread. */
+/* The functions that would have been called without these. Before they are known, and while dlsym() itself allocates,
+ * glibc's functions are used. The first call finds them, before there is a second thread. */
 static struct {
 	void *(*malloc)(size_t bytes);
 	void *(*calloc)(size_t count, size_t bytes);
@@ -82,7 +82,7 @@ OURS void *realloc(void *old, size_t bytes)
 {
 	find_all();
 	void *memory = next.realloc(old, bytes);
-	return bytes ? or_run_out(memory, bytes) : memory; /* none is what was asked for */
+	return bytes ? or_run_out(memory, bytes) : memory; /* NULL is correct for 0 bytes */
 }
 
 OURS void *aligned_alloc(size_t alignment, size_t bytes)

@@ -1,3 +1,9 @@
+/* Networked mode on the command line. Three sources may ask for it: options, the configuration file, and the
+ * environment variables of Gazebo's first distributed simulation. network_choose() and network_settle() make one set
+ * of settings from them, and refuse options that contradict each other.
+ *
+ * The secondaries of `--transport tcp` are processes of this same program. They must not outlive the primary: so the
+ * kernel kills them when the primary dies, and the primary kills them when they do not end by themselves. */
 #include "cli/network.h"
 
 #include "base/gate.h"
@@ -23,8 +29,8 @@ enum { END_MS = 500, END_LOOK_US = 5000, LEAVE_MS = 900 };
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
 
-/* What the documents of Gazebo's first distributed simulation say: the name of the variable that is set, and its value;
- * NULL: none is. */
+/* Finds a variable that the documents of Gazebo's first distributed simulation name. Returns its value and its full
+ * name; NULL: no such variable is set. */
 static const char *find_variable(const char *what, char ret_name[64])
 {
 	static const char *const prefixes[] = {"IGN_GAZEBO_NETWORK_", "GZ_SIM_NETWORK_"};
@@ -37,7 +43,7 @@ static const char *find_variable(const char *what, char ret_name[64])
 	return NULL;
 }
 
-/* ret_name: as find_variable() has it, "" when none is set. */
+/* ret_name: as for find_variable(); "" when no variable is set. */
 static const char *from_environment(const char *what, const char *option, char ret_name[64])
 {
 	const char *value = find_variable(what, ret_name);
@@ -90,7 +96,7 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 	return true;
 }
 
-/* A variable that somebody has set and nobody heeds is worth a word; not where that was asked for. */
+/* Warns of a variable that is set but has no effect. No warning if --network-role none was given. */
 static void tell_of_ignored(const struct network_settings *settings, enum network_mode mode)
 {
 	if (settings->taken_back)
@@ -129,7 +135,7 @@ static bool settle_primary(struct network_settings *settings, int64_t secondarie
 	       refuse("--network-role primary: expected --network-secondaries, the number to wait for");
 }
 
-/* What keeps Gazebo's simulations on one network apart keeps these apart as well, also without the option. */
+/* The variables that separate Gazebo's simulations on one network also separate ours, if there is no option. */
 static void settle_partition(struct network_settings *settings)
 {
 	static const char *const names[] = {"GZ_PARTITION", "IGN_PARTITION"};
@@ -142,7 +148,8 @@ static void settle_partition(struct network_settings *settings)
 	}
 }
 
-/* Of what a file says of roles, the options that mean nothing in this mode; on the command line they are refused. */
+/* Clears the network options that mean nothing in this mode and that the configuration file may have set. On the
+ * command line such options are refused. */
 static void set_aside(struct network_settings *settings)
 {
 	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
@@ -174,7 +181,7 @@ static void stop_secondary(void *ctx)
 	troupe_secondary_stop(ctx);
 }
 
-/* It has nothing to save, and those whom it leaves find that out. */
+/* A secondary has nothing to save, and its peers detect that it has left. */
 static void leave(void *ctx)
 {
 	(void)ctx;
@@ -248,7 +255,7 @@ static void become_secondary(int file, int parent, char *const *words)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(CLI_PEER_LOST);
-	(void)signal(SIGINT, SIG_IGN); /* these are for the primary, which tells the others */
+	(void)signal(SIGINT, SIG_IGN); /* handled by the primary, which tells its secondaries */
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)fcntl(file, F_SETFD, 0);
 	(void)execv("/proc/self/exe", words);
@@ -321,7 +328,7 @@ void children_end(struct children *children)
 	for (uint32_t i = 0; i < children->count; i++)
 		if (children->pids[i])
 			(void)kill(children->pids[i], SIGKILL);
-	reap_for(children, END_MS); /* who cannot even be killed now goes later, to init */
+	reap_for(children, END_MS); /* a process that cannot be killed now is left to init */
 	free(children->pids);
 	free(children->sockets);
 	*children = (struct children){0};

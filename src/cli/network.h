@@ -1,4 +1,5 @@
-/* Networked mode on the command line: what was asked for, secondaries that are started here, and being one. */
+/* Networked mode on the command line: the choice of the mode, secondaries that are started as child processes, and
+ * the secondary itself. */
 #ifndef CLI_NETWORK_H
 #define CLI_NETWORK_H
 
@@ -10,43 +11,43 @@ struct network_settings {
 	const char *transport, *role, *address, *listen, *partition, *interface, *key_file, *save_on_stop;
 	int64_t secondaries; /* 0: not given */
 	int64_t stale_ms;    /* 0: not given */
-	int64_t socket;      /* of a secondary that was started here; negative: none */
+	int64_t socket;      /* descriptor, for a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
-	char role_variable[64]; /* of the environment, which gave the role; "": none did */
-	bool taken_back;        /* the role is "none": what a file says of roles is set aside */
+	char role_variable[64]; /* environment variable that gave the role; "": none did */
+	bool taken_back;        /* the role is "none": network settings of the configuration file are not used */
 };
 
 enum network_mode {
 	NETWORK_NONE,
 	NETWORK_PRIMARY,
 	NETWORK_SECONDARY,
-	NETWORK_CHILDREN, /* a primary, of secondaries that it starts here itself */
+	NETWORK_CHILDREN, /* a primary that starts its secondaries on this machine */
 };
 
-/* What is asked for, the variables of the environment included; then, options that do not fit having been
- * refused, how many secondaries, where `secondaries` is that of --secondaries, negative when not given. False: it makes
- * no sense; all has been said, and it is wrong usage. */
+/* network_choose() finds the mode, also from environment variables. Then the caller refuses options that do not fit
+ * the mode. Then network_settle() sets the number of secondaries; `secondaries` is that of --secondaries, negative
+ * when not given. Both return false for wrong usage; the error has been printed. */
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode);
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries);
-/* verbosity: that of the command line. Returns the exit status. */
+/* Runs this process as a secondary. verbosity: that of the command line. Returns the exit status. */
 int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity);
 
-/* What an address or an interface may be is found out late: that it is not is bad input. */
+/* As cli_exit_status(), but TROUPE_EINVAL is bad input: a wrong address or interface is detected late. */
 int network_exit_status(troupe_status status);
 
 struct children {
-	int *pids, *sockets; /* [count]: 0, -1 when there is none (any more) */
+	int *pids, *sockets; /* [count]; pid 0: ended or not started; socket -1: none, or passed on */
 	uint32_t count;
 };
 
-/* How many, of --secondaries: one per core when it is not given, negative. */
+/* The number of children for the value of --secondaries; one per core when that is negative (not given). */
 uint32_t children_count(int64_t secondaries);
-/* Starts secondaries of this same program, each with an end of a connection of its own; they end with this process,
- * however it ends. children->sockets are the other ends: whoever takes them sets them to -1. */
+/* Starts `count` secondaries as processes of this program, each with one end of a socket pair. They end when this
+ * process ends, for any reason. children->sockets are the other ends; a caller that passes one on sets it to -1. */
 troupe_status children_start(
 	struct children *children, uint32_t count, const char *break_rule, struct troupe_error *error);
-/* Waits for a while until all have ended, and ends those that have not. */
+/* Waits a limited time for all children to end, and then kills the remaining ones. */
 void children_end(struct children *children);
 
 #endif

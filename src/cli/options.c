@@ -1,5 +1,5 @@
-/* Values are read into a union first and stored afterwards, so that a configuration file is checked whole even where
- * the command line overrides it. */
+/* Values are parsed into a union and stored afterwards. So all of a configuration file is checked, also the options
+ * that the command line overrides. */
 #include "cli/options.h"
 
 #include "cli/cli.h"
@@ -18,7 +18,7 @@ struct parse {
 	bool on_line[OPTIONS_MAX]; /* given on the command line */
 	bool in_file[OPTIONS_MAX];
 	bool help;
-	struct troupe_error error; /* without the command's name; status EINVAL: wrong usage */
+	struct troupe_error error; /* without the name of the command; EINVAL: wrong usage */
 };
 
 union option_value {
@@ -53,7 +53,7 @@ static bool has_blank(const char *text)
 	return false;
 }
 
-/* As it is written among them; NULL: it is none of them. */
+/* The choice as spelled in `choices`; NULL: the word is none of them. */
 static const char *find_choice(const struct parse *parse, const char *choices, const char *word)
 {
 	size_t length = strlen(word);
@@ -63,7 +63,7 @@ static const char *find_choice(const struct parse *parse, const char *choices, c
 	return NULL;
 }
 
-/* What was expected, as words. */
+/* The expected value, for an error message. */
 static const char *expectation(const struct parse *parse, const struct option_spec *spec)
 {
 	switch (spec->kind) {
@@ -190,8 +190,8 @@ static bool looks_like_option(const char *word)
 	return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-/* as: the option as it was given. value: what was joined to it, or NULL. *index is that of the word, moved on when the
- * next word is the value. */
+/* as: the option as it was given. value: the value joined to it, or NULL. *index: the index of the word; it is
+ * advanced when the next word is the value. */
 static troupe_status take(struct parse *parse, const struct option_spec *spec, const char *as, const char *value,
 	int argc, char **argv, int *index)
 {
@@ -338,7 +338,7 @@ static troupe_status unknown_element(struct parse *parse, const struct sdf_eleme
 	return TROUPE_EWORLD;
 }
 
-/* Whether the command line has said something about the same value. */
+/* Whether the command line gives the same value. */
 static bool overridden(const struct parse *parse, uint32_t index)
 {
 	const struct option_spec *specs = parse->command->specs;
@@ -422,7 +422,7 @@ const char *option_name(const struct option_spec *spec, struct arena *arena)
 
 enum { HELP_WIDTH = 79, HELP_COLUMN = 30 };
 
-/* Words from the column on, the cursor being at `at`. */
+/* Prints words wrapped at the column; `at` is the present column of the cursor. */
 static void print_wrapped(const char *text, int at, int column)
 {
 	while (*text) {

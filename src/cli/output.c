@@ -1,3 +1,6 @@
+/* Several threads write lines to standard output. A mutex guards the buffer, and a line is formatted before the
+ * mutex is taken, so that a line is never split and the mutex is held for a short time. Text longer than the buffer
+ * is written directly. After the first write error all further output is dropped. */
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -19,7 +22,7 @@ static void write_all(struct output *output, const char *at, size_t count)
 		output->error = outfile_put(output->file, at, count, &options);
 }
 
-/* guard is held in the two below */
+/* the caller holds `guard` in the next two functions */
 static void flush(struct output *output)
 {
 	write_all(output, output->buffer, output->count);

@@ -1,8 +1,8 @@
-/* Lines on standard output, buffered, whole whoever writes them.
+/* Buffered lines on standard output. Lines of several threads are not mixed.
  *
- * Thread: any; a mutex guards the buffer. Lines come between steps, so what waits for it is at worst one step. When
- * the reader is slow, the writer waits, until it is in haste; when the reader has gone, or is not waited for any more,
- * output_failed() says so and what follows is dropped. */
+ * Thread: any; a mutex guards the buffer. Lines are written between steps, so a thread waits for the mutex for one
+ * step at most. A write waits for a slow reader, unless `haste` says otherwise. When the reader has closed its end,
+ * or is not waited for any more, output_failed() returns the error and further output is dropped. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -21,7 +21,7 @@ struct output {
 
 /* haste may be NULL. */
 void output_init(struct output *output, int file, outfile_haste_fn haste);
-/* A line; the newline is added, control characters in it become '?'. */
+/* Writes a line: adds the newline, and replaces control characters in the line by '?'. */
 void output_line(struct output *output, const char *format, ...) TROUPE_PRINTF(2, 3);
 void output_text(struct output *output, const char *text);
 void output_flush(struct output *output);

@@ -1,6 +1,6 @@
-/* A run may take hours, and its files are opened when they are written, most of them at its end. So all that can be
- * known of a name is asked for before: by base/outfile, which tries as much as can be tried without a change, and,
- * since each file is replaced as a whole, by comparing names: what two options write would be the last one's alone. */
+/* A run may take hours, and most of its files are opened at its end. So everything that can be known about a file
+ * name is checked before the run. base/outfile tries all that can be tried without changing a file. Names are
+ * compared, because each file is replaced as a whole: if two options wrote one file, only the last would remain. */
 #include "cli/outputs.h"
 
 #include "base/outfile.h"
@@ -45,7 +45,7 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 	char *path = mark ? outputs_name(item->path, 0) : mem_strdup(item->path);
 	struct troupe_error why;
 	troupe_status status = (item->kind == OUTPUT_STREAM ? outfile_check_stream : outfile_check)(path, &why);
-	/* the name as it was given */
+	/* the name as given */
 	const char *text =
 		status && !strncmp(why.text, path, strlen(path)) ? why.text + strlen(path) : ": cannot write";
 	if (status)
@@ -54,14 +54,14 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 	return status;
 }
 
-/* Which of two would be lost. A name that a step belongs in is another one each time. */
+/* Whether two outputs would overwrite each other. A name that contains the step is a new name for each state. */
 static bool collide(const struct outputs_item *a, const struct outputs_item *b)
 {
 	bool patterns = (a->kind == OUTPUT_STATES && strstr(a->path, "%s")) ||
 			(b->kind == OUTPUT_STATES && strstr(b->path, "%s"));
 	if (patterns || (!is_written(a) && !is_written(b)) || (is_state(a) && is_state(b)))
 		return false;
-	/* a world that is not there may be found elsewhere */
+	/* a world that does not exist at this path may be found in another folder */
 	bool there = is_written(a) && is_written(b);
 	return (there || (!access(a->path, F_OK) && !access(b->path, F_OK))) && outfile_same(a->path, b->path);
 }

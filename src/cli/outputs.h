@@ -1,4 +1,4 @@
-/* The files that a run names, looked at before it: whether each can be written, and whether one would overwrite
+/* Checks the files that a run names, before the run: whether each can be written, and whether one would overwrite
  * another. */
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
@@ -6,30 +6,30 @@
 #include "base/base.h"
 
 enum output_kind {
-	OUTPUT_INPUT,      /* is read: nothing may be written there */
+	OUTPUT_INPUT,      /* is read: must not be written */
 	OUTPUT_STATE_READ, /* is read, and may be replaced by a state */
-	OUTPUT_OWN,        /* is replaced, and is nothing else's */
-	OUTPUT_STREAM,     /* is written while the run goes on, and is nothing else's */
+	OUTPUT_OWN,        /* is replaced; no other output may have the name */
+	OUTPUT_STREAM,     /* is written during the run; no other output may have the name */
 	OUTPUT_STATE,      /* a state; states may replace one another */
-	OUTPUT_STATES,     /* states, whose step replaces a %s in the name */
+	OUTPUT_STATES,     /* states; a %s in the name is replaced by the step */
 };
 
 struct outputs_item {
 	enum output_kind kind;
-	const char *option, *path; /* lent */
+	const char *option, *path; /* the caller's */
 };
 
 struct outputs { /* zeroed: none */
 	VEC(struct outputs_item) all;
 };
 
-/* path may be NULL: there is none. */
+/* path may be NULL: then nothing is added. */
 void outputs_add(struct outputs *outputs, enum output_kind kind, const char *option, const char *path);
-/* TROUPE_EIO: the first that cannot be written, or is written by two. */
+/* TROUPE_EIO: names the first file that cannot be written, or that two options write. */
 troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *error);
 void outputs_fini(struct outputs *outputs);
 
-/* The name with the step instead of its first %s; free() it. */
+/* The pattern with its first %s replaced by the step; the caller frees it. */
 char *outputs_name(const char *pattern, uint64_t step);
 
 #endif

@@ -1,7 +1,7 @@
-/* A log is read once, from a file or a pipe, and what will be worth showing is known at its end: which models moved,
- * and which kinds of rows there are. So each entity and column that may be shown becomes a series, thinned as it grows
- * (series.h); how far they are thinned follows from how many there are, so that all of them together stay below
- * PARTS_MAX. */
+/* A log is read once, from a file or a pipe. Only at its end is it known what is worth showing: which models moved,
+ * and which kinds of rows there are. So each entity and column that may be shown becomes a series, which is reduced
+ * while it grows (series.h). The size of each series depends on the number of series, so that all together have at
+ * most PARTS_MAX parts. */
 #include "base/map.h"
 #include "base/outfile.h"
 #include "cli/chart.h"
@@ -21,9 +21,9 @@
 
 enum {
 	PANELS_MAX = 6,
-	COLUMNS_MAX = 16, /* of those that may be shown */
+	COLUMNS_MAX = 16, /* columns that may be shown */
 	ENTITIES_MAX = 100000,
-	PARTS_EACH_MAX = 2048, /* a series has half as many at least, more than a chart has columns of pixels */
+	PARTS_EACH_MAX = 2048, /* a series has at least half as many, which is more than the columns of pixels */
 	PARTS_EACH_MIN = 16,
 	PARTS_MAX = 1 << 20, /* of all series: 160 MB */
 };
@@ -77,11 +77,11 @@ static const struct options_command command = {
 	.spec_count = ARRAY_LEN(specs),
 };
 
-/* What a kind of rows shows when no column is asked for. Of kinds that nobody named the first that is there is shown.
- */
+/* The columns shown for each kind of row, when no column was requested. If no kind was requested, the first kind in
+ * this list that the file has is shown. */
 static const struct kind_shown {
-	const char *kind; /* as --what has it */
-	const char *row;  /* as the file has it */
+	const char *kind; /* name in --what */
+	const char *row;  /* name in the file */
 	const char *columns[2];
 } kinds_shown[] = {
 	{"model", "model", {"x", "y"}},
@@ -102,7 +102,7 @@ static const struct {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-/* Columns that say which entity a row is of. */
+/* Columns that identify the entity of a row. */
 enum { WORLD, KIND, MODEL, NAME, AXIS, MODEL2, NAME2, KEYS };
 static const char *const key_names[KEYS] = {
 	[WORLD] = "world",
@@ -115,11 +115,11 @@ static const char *const key_names[KEYS] = {
 };
 
 struct entity {
-	char *key;              /* all that tells it from others */
+	char *key;              /* all cells that identify it */
 	char *cells[KEYS];      /* in one piece with the key */
-	uint32_t kind;          /* in kinds_shown; ARRAY_LEN: another */
-	double first_t, last_t; /* when it was first and last there */
-	uint64_t times;         /* how often it was there */
+	uint32_t kind;          /* index in kinds_shown; ARRAY_LEN: another kind */
+	double first_t, last_t; /* first and last time with a row */
+	uint64_t times;         /* number of rows */
 	struct series *lines[COLUMNS_MAX];
 };
 
@@ -127,11 +127,11 @@ struct plot {
 	struct settings settings;
 	struct csv csv;
 	struct choice choice;
-	bool chosen;     /* by --what: some entities */
-	bool named;      /* some columns */
-	bool any_column; /* those of the file that hold numbers are shown */
+	bool chosen;     /* --what names entities */
+	bool named;      /* --what names columns */
+	bool any_column; /* all columns with numbers are shown */
 	uint32_t keys[KEYS], x, t;
-	uint32_t columns[COLUMNS_MAX], column_count; /* that may be shown */
+	uint32_t columns[COLUMNS_MAX], column_count; /* columns that may be shown */
 	struct map by_key;
 	VEC(struct entity) entities;
 	uint64_t rows, parts;
@@ -164,7 +164,7 @@ static uint32_t column_index(const struct plot *plot, uint32_t column)
 	return COLUMNS_MAX;
 }
 
-/* Once, while there is room. */
+/* Adds a column, if it is not there and there is room. */
 static bool add_column(struct plot *plot, uint32_t column)
 {
 	if (column >= plot->csv.columns || column == plot->x || column_index(plot, column) < COLUMNS_MAX)
@@ -175,7 +175,7 @@ static bool add_column(struct plot *plot, uint32_t column)
 	return true;
 }
 
-/* Columns that --what names, which are taken out of the choice of entities. */
+/* Takes the columns that --what names out of the choice of entities. */
 static troupe_status take_columns(struct plot *plot, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < plot->choice.items.count;) {
@@ -250,14 +250,14 @@ static bool is_chosen(const struct plot *plot, const char *kind)
 {
 	const char *model = key_cell(plot, MODEL), *name = key_cell(plot, NAME);
 	const char *model2 = key_cell(plot, MODEL2), *name2 = key_cell(plot, NAME2);
-	/* a table without models is one of names */
+	/* in a table without models, items of the choice are names */
 	if (plot->keys[MODEL] >= plot->csv.columns)
 		model = name;
 	return choice_has(&plot->choice, kind, model, name) ||
 	       (*model2 && choice_has(&plot->choice, kind, model2, name2));
 }
 
-/* What the row is shown as, in kinds_shown, or its length for a kind that it has not; more than that: nothing. */
+/* The row's index in kinds_shown; the length of kinds_shown for an unknown kind; larger: the row is not shown. */
 static uint32_t kind_of_row(const struct plot *plot)
 {
 	const char *row = key_cell(plot, KIND);
@@ -299,7 +299,7 @@ static troupe_status find_entity(struct plot *plot, uint32_t kind, uint32_t *ret
 	return TROUPE_OK;
 }
 
-/* *ret_there: it has a number. must: or else it is empty. */
+/* *ret_there: the cell has a number. must: an empty cell is an error. */
 static troupe_status read_number(const struct plot *plot, uint32_t column, bool must, double *ret_value,
 	bool *ret_there, struct troupe_error *error)
 {
@@ -319,7 +319,7 @@ static troupe_status read_number(const struct plot *plot, uint32_t column, bool 
 	return TROUPE_OK;
 }
 
-/* Whether it was away since it was last there: for more than five times as long as it is used to, or time went back. */
+/* Whether the entity was absent before this row: for more than five times its usual interval, or time went back. */
 static bool was_away(struct entity *entity, double t)
 {
 	if (entity->times && t == entity->last_t)
@@ -429,7 +429,7 @@ struct picture {
 	uint32_t candidates;                        /* entities that could be shown */
 };
 
-/* Whether --what names its kind. */
+/* Whether --what names the entity's kind. */
 static bool is_named(const struct plot *plot, const struct entity *entity)
 {
 	const char *kind = entity->kind < ARRAY_LEN(kinds_shown) ? kinds_shown[entity->kind].kind : entity->cells[KIND];
@@ -447,7 +447,7 @@ static bool has_lines(const struct plot *plot, const struct entity *entity)
 	return false;
 }
 
-/* Of kinds that are not named only the first. */
+/* Of the kinds that --what does not name, only the first is kept. */
 static void drop_kinds(struct plot *plot)
 {
 	uint32_t first = UINT32_MAX;
@@ -482,7 +482,7 @@ static void find_panels(const struct plot *plot, struct picture *picture)
 	}
 }
 
-/* How much it varies, in parts of what all vary. */
+/* The variation of the entity, relative to the variation of all entities. */
 static double liveliness(const struct picture *picture, const struct entity *entity, const double ranges[PANELS_MAX])
 {
 	double sum = 0;
@@ -511,7 +511,7 @@ static void find_ranges(const struct plot *plot, const struct picture *picture, 
 	}
 }
 
-/* The liveliest, in the order of the file. */
+/* Selects the entities with the largest variation, in the order of the file. */
 static void find_entities(const struct plot *plot, struct picture *picture)
 {
 	double ranges[PANELS_MAX], least[CHART_LINES_MAX] = {0};
@@ -550,7 +550,7 @@ static char *label_of(const char *column)
 	return mem_strdup(column);
 }
 
-/* Whether the entities that are shown differ in this. */
+/* Whether the entities that are shown have different values in this column. */
 static bool differ(const struct plot *plot, const struct picture *picture, int key)
 {
 	const char *first = plot->entities.at[picture->entities[0]].cells[key];
@@ -629,7 +629,7 @@ static troupe_status write_out(const struct plot *plot, const struct text *svg, 
 {
 	if (plot->settings.out)
 		return outfile_replace(plot->settings.out, svg->at, svg->count, NULL, error);
-	(void)fwrite(svg->at, 1, svg->count, stdout); /* main() sees whether it could be written */
+	(void)fwrite(svg->at, 1, svg->count, stdout); /* main() checks for write errors */
 	return TROUPE_OK;
 }
 

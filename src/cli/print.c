@@ -1,3 +1,5 @@
+/* `troupe print`: prints a world as the loader understood it, with poses resolved and includes expanded. The printed
+ * SDF loads to the same world, so it shows how a world file is interpreted. */
 #include "cli/cli.h"
 #include "cli/options.h"
 

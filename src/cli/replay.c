@@ -1,3 +1,7 @@
+/* `troupe replay`: runs a recording again and prints the first difference. The library does the comparison
+ * (troupe/record.h). Options choose the number of secondaries, the transport and the assignments (--chaos), because
+ * the state must not depend on these. A recording that was cut off or is damaged has an exit status of its own, so
+ * that it is not taken for one that was compared to its end. */
 #include "cli/cli.h"
 #include "cli/network.h"
 #include "cli/options.h"
@@ -63,7 +67,7 @@ static bool is_tcp(const struct settings *settings)
 	return settings->transport && !strcmp(settings->transport, "tcp");
 }
 
-/* What options cannot know of one another. */
+/* Checks combinations that the table of options cannot describe. */
 static bool check(const struct settings *settings)
 {
 	if (settings->stale_ms && !is_tcp(settings))
@@ -120,7 +124,7 @@ static int print_result(const struct settings *settings, const struct troupe_rep
 	return CLI_BAD_INPUT;
 }
 
-/* children: none yet; those that were started are the caller's to end. */
+/* children: empty before the call; the caller ends those that were started. */
 static troupe_status run_again(const struct settings *settings, struct troupe_server_def *def,
 	struct children *children, struct troupe_replay *ret_result, struct troupe_error *error)
 {
@@ -135,7 +139,7 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	if (!status) {
 		status = troupe_replay_run(def, (uint64_t)settings->until_step, ret_result, error);
 		for (uint32_t i = 0; i < children->count; i++)
-			children->sockets[i] = -1; /* the server's, or closed */
+			children->sockets[i] = -1; /* the server owns it, or has closed it */
 	}
 	return status;
 }

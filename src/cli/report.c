@@ -1,13 +1,13 @@
-/* People first: whether the robots are where they should be, then what the simulator did, and only then the hash. What
- * was not measured is left out. Whatever the world is, the summary stays short: of what there is many of, the first are
- * named and the others counted. */
+/* The summary begins with what people want to know: whether the robots are where they should be. Then follow figures
+ * about the simulator, and the hash comes last. Values that were not measured are left out. The summary is short for
+ * any world: of many things, the first are named and the others are counted. */
 #include "cli/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum {
-	WORLDS_MAX = 2,        /* that have lines of their own */
+	WORLDS_MAX = 2,        /* worlds with lines of their own */
 	SHARES_MAX = 8,        /* secondaries that are named */
 	FALLEN_MAX = 3,        /* robots */
 	NAME_LETTERS_MAX = 60, /* of a model */
@@ -49,7 +49,7 @@ static void add_fallen(const struct troupe_report_world *world, struct text *out
 		text_add(out, "\n");
 }
 
-/* Those that count their wheels' turns. */
+/* Robots with wheel odometry. */
 static void add_robots(const struct troupe_report_world *world, struct text *out)
 {
 	uint32_t robots = 0, good = 0, worst = TROUPE_NONE;
@@ -102,7 +102,7 @@ static void add_tuning(const struct troupe_report_tuning *tuning, struct text *o
 	text_add(out, "\n");
 }
 
-/* A line only when there is something to say. */
+/* Adds a line only if there were commands. */
 static void add_commands(const struct troupe_report_world *world, struct text *out)
 {
 	const struct {

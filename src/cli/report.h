@@ -1,4 +1,4 @@
-/* What a run says at its end to people: at most REPORT_LINES_MAX lines in plain words. */
+/* The summary of a run for people: at most REPORT_LINES_MAX lines in plain words. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -8,9 +8,9 @@
 
 enum { REPORT_LINES_MAX = 25 };
 
-struct report_next {          /* command lines, each may be NULL: it is not shown */
-	const char *again;    /* shows the same hash, alone and as fast as possible */
-	const char *tries[2]; /* what else there is to see */
+struct report_next {          /* command lines; NULL: not shown */
+	const char *again;    /* repeats the run in one process, as fast as possible: gives the same hash */
+	const char *tries[2]; /* suggestions of other commands */
 };
 
 void report_summarize(const struct troupe_report *report, const struct report_next *next, struct text *out);

@@ -1,3 +1,9 @@
+/* `troupe run`: runs a world. This file has the table of options, the callbacks of the server, and the outputs of a
+ * run.
+ *
+ * Each option says in which modes it has an effect, and is refused in the others. All inputs and outputs are checked
+ * before the first step, so that a long run does not fail at its end. A state, log or recording that cannot be
+ * written does not end the run: the other outputs are still written, and the exit status tells of the failure. */
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/log.h"
@@ -39,7 +45,7 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
 #define CHAOS_MOVES_MAX 1000000
-/* In which modes an option means something; without any: in all but that of a secondary. */
+/* The modes in which an option has an effect. No tag: all modes except that of a secondary. */
 enum {
 	ALONE = 1 << NETWORK_NONE,
 	PRIMARY = 1 << NETWORK_PRIMARY,
@@ -272,7 +278,7 @@ static const struct options_command command = {
 };
 
 struct saving {        /* one --save-at or --save-every */
-	uint64_t step; /* or every so many */
+	uint64_t step; /* or the interval in steps */
 	bool every;
 	const char *file;
 	bool failing; /* its last state could not be saved */
@@ -372,7 +378,7 @@ static void on_note(void *ctx, const char *text)
 static void on_watch(void *ctx)
 {
 	struct run *run = ctx;
-	output_flush(&run->output); /* who reads along shall not wait for a full buffer */
+	output_flush(&run->output); /* a reader gets lines without waiting for a full buffer */
 	if (output_failed(&run->output))
 		troupe_server_stop(run->server);
 	status_draw(&run->status, run->server);
@@ -385,7 +391,7 @@ static void stop_server(void *ctx)
 	troupe_server_stop(ctx);
 }
 
-/* Without memory and stdio, which the thread that was interrupted may be in. */
+/* Without malloc() and stdio: the interrupted thread may be inside these. */
 static void say_at_once(const char *text)
 {
 	const struct outfile_options hurried = {.haste = signals_haste};
@@ -394,7 +400,7 @@ static void say_at_once(const char *text)
 	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &hurried);
 }
 
-/* In the middle of loading, in a signal handler: there is no world yet that could be saved or reported on. */
+/* Called in a signal handler in the middle of loading: there is no world yet that could be saved or reported on. */
 static void leave_loading(void *ctx)
 {
 	static const char report[] =
@@ -448,7 +454,7 @@ static troupe_status read_savings(struct run *run, struct troupe_error *error)
 	return status;
 }
 
-/* stopped: it is told of. */
+/* stopped: the run was told to stop; then a message names the saved state. */
 static troupe_status save(
 	struct run *run, const struct saving *saving, uint64_t step, bool stopped, struct troupe_error *error)
 {
@@ -460,7 +466,7 @@ static troupe_status save(
 	return status;
 }
 
-/* What was saved before stays, and the run goes on: it may be worth more than one of its states. */
+/* Earlier states stay, and the run continues: its result may be worth more than one saved state. */
 static void count_unsaved(struct run *run, struct saving *saving, const struct troupe_error *error)
 {
 	struct troupe_error text;
@@ -472,7 +478,7 @@ static void count_unsaved(struct run *run, struct saving *saving, const struct t
 	if (!run->unsaved++)
 		run->unsaved_why = *error;
 	(void)fail(&text, error->status, "%s; the run goes on", error->text);
-	if (!saving->failing) /* a disk that is full may stay so for long */
+	if (!saving->failing) /* a full disk may stay full: warn once */
 		on_warning(run, text.text);
 }
 
@@ -495,7 +501,7 @@ static void save_due(struct run *run, uint64_t step)
 	}
 }
 
-/* The next step after this one at which something is to be saved; UINT64_MAX: none. */
+/* The next step after this one at which a state is to be saved; UINT64_MAX: none. */
 static uint64_t next_saving(const struct run *run, uint64_t step)
 {
 	uint64_t next = UINT64_MAX;
@@ -508,7 +514,7 @@ static uint64_t next_saving(const struct run *run, uint64_t step)
 	return next;
 }
 
-/* From one saving to the next, and to the end. */
+/* Runs from one saving to the next, and then to the end. */
 static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 {
 	uint64_t iterations = (uint64_t)run->settings.iterations;
@@ -521,7 +527,7 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 		struct troupe_limits limits = {last ? iterations : next, run->settings.until_s};
 		troupe_status status = troupe_server_run(run->server, &limits, error);
 		uint64_t reached = troupe_server_progress(run->server).steps;
-		if (status || last || reached < next) /* a limit of time, or told to stop */
+		if (status || last || reached < next) /* reached a time limit, or told to stop */
 			return status;
 		step = reached;
 	}
@@ -599,11 +605,11 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	def.network = run->mode == NETWORK_NONE ? NULL : &network;
 	status = troupe_server_create(&def, &run->server, error);
 	for (uint32_t i = 0; i < run->children.count; i++)
-		run->children.sockets[i] = -1; /* the server's, or closed */
+		run->children.sockets[i] = -1; /* the server owns it, or has closed it */
 	return status;
 }
 
-/* Of --strict. The first warning is named here when none was shown. */
+/* Checks --strict. The error names the first warning if warnings were not shown. */
 static troupe_status check_warnings(const struct run *run, struct troupe_error *error)
 {
 	const char *warnings = run->warnings == 1 ? "warning" : "warnings";
@@ -615,7 +621,7 @@ static troupe_status check_warnings(const struct run *run, struct troupe_error *
 	return fail(error, TROUPE_EWORLD, "--strict: %u %s: see above", run->warnings, warnings);
 }
 
-/* They may lie where worlds lie. As long as the run. */
+/* A file of commands may be in the folders of worlds. The result lives as long as the run. */
 static const char *find_commands(struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -626,7 +632,7 @@ static const char *find_commands(struct run *run)
 	return path;
 }
 
-/* All files that the run is going to write. */
+/* Checks all files that the run will write. */
 static troupe_status check_outputs(const struct run *run, struct troupe_error *error)
 {
 	const struct settings *settings = &run->settings;
@@ -649,7 +655,7 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 	return status;
 }
 
-/* The name of a state that nobody named; free() it. */
+/* The default name of a saved state; the caller frees it. */
 static char *default_pattern(const struct run *run)
 {
 	char *pattern = mem_printf("troupe-%s-%%s.state", troupe_server_world_name(run->server, 0));
@@ -713,7 +719,7 @@ static void announce(const struct run *run)
 	fprintf(stderr, "%u commands\n", run->commands.all.count);
 }
 
-/* As a shell takes it. */
+/* Appends an option and its word, quoted for a shell. */
 static void add_word(struct text *line, const char *option, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
@@ -734,7 +740,7 @@ static void add_count(struct text *line, const char *option, int64_t count, int6
 		text_add(line, " %s %" PRId64, option, count);
 }
 
-/* All that the state depends on, on a command line of its own. Nothing when some of it does not stay. */
+/* Appends a command line with everything that the state depends on. */
 static void add_again(const struct run *run, struct text *line)
 {
 	const struct settings *settings = &run->settings;
@@ -755,8 +761,7 @@ static void add_again(const struct run *run, struct text *line)
 	text_add(line, " --rtf 0");
 }
 
-/* Whether the same command line means the same once more: a pipe is read once, and what breaks a rule has other bits.
- */
+/* Whether the same command line would repeat the run. Not if it reads a pipe, or breaks a rule of determinism. */
 static bool can_repeat(const struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -807,7 +812,7 @@ static troupe_status write_report(struct run *run, const struct troupe_report *r
 	return status;
 }
 
-/* A run that failed has one line to say and no summary, but its report is still of use. */
+/* A failed run prints one error line and no summary, but its report is still useful. */
 static troupe_status deliver_report(struct run *run, bool summarized, struct troupe_error *error)
 {
 	struct troupe_report *report = troupe_server_report(run->server);
@@ -820,7 +825,7 @@ static troupe_status deliver_report(struct run *run, bool summarized, struct tro
 	return status;
 }
 
-/* The first of them is told here when nobody was told of it when it happened. */
+/* The error names the first refusal if refusals were not shown when they happened. */
 static troupe_status refusals_counted(const struct run *run, struct troupe_error *error)
 {
 	uint32_t shown = run->settings.verbosity >= 2   ? run->refusals
@@ -837,14 +842,14 @@ static troupe_status refusals_counted(const struct run *run, struct troupe_error
 	return fail(error, TROUPE_ECOMMAND, "%u %s could not be obeyed: see above", run->refusals, commands);
 }
 
-/* What had been reached when it was not the run's own end. */
+/* Saves the state if the run did not reach its own end. */
 static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 {
 	const char *given = run->settings.network.save_on_stop;
 	if (!given && run->mode == NETWORK_NONE)
 		return TROUPE_OK;
 	uint64_t step = troupe_server_progress(run->server).steps;
-	if (!given && step == run->begun_at) /* nothing has come of it yet */
+	if (!given && step == run->begun_at) /* no step was taken */
 		return TROUPE_OK;
 	char *pattern = given ? mem_strdup(given) : default_pattern(run);
 	struct saving saving = {.every = true, .file = pattern};
@@ -859,7 +864,7 @@ static troupe_status unsaved_counted(const struct run *run, struct troupe_error 
 		run->unsaved == 1 ? "state" : "states", run->unsaved_why.text);
 }
 
-/* *ret_stopped: it was told to stop, and did not come to its own end. */
+/* *ret_stopped: the run was told to stop before its own end. */
 static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troupe_error *error)
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
@@ -870,12 +875,13 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
 	if (status == TROUPE_EPEER && *ret_stopped)
-		status = TROUPE_OK; /* all were asked to leave: who was the first does not matter */
+		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first */
 	output_flush(&run->output);
 	return status;
 }
 
-/* Why the run failed goes before why one of its files could not be written, and so on in the order of the calls. */
+/* The error of the run has priority over errors of its files; errors of files have priority in the order of the
+ * calls. */
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
 	bool lines = run->settings.trace || run->settings.hash_every, stopped;
@@ -930,7 +936,7 @@ static int run_world(struct run *run)
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
-/* With what an option does not go together, in the words in which that was asked for. */
+/* Says with which mode the option cannot be combined, in the words by which the mode was chosen. */
 static void complain_of_misfit(struct run *run, const struct option_spec *spec, unsigned fits)
 {
 	static const char *const roles[] = {

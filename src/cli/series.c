@@ -1,7 +1,7 @@
-/* How many points there will be, and between which ends, is known at the end of the file only. So a part stands for one
- * point at first; when there are too many parts, each two become one, and from then on parts stand for twice as many.
- * All parts of a series stand for the same number of points, also those of its beginning. Leaving points out at even
- * intervals was ruled out: a contact that lasts one sample is often what a plot is made for. */
+/* The number of points and their range are known only at the end of the file. So at first a part stands for one
+ * point. When there are too many parts, each pair is merged, and then each part stands for twice as many points. All
+ * parts of a series stand for the same number of points. Keeping only every n-th point was ruled out: a contact that
+ * lasts for one sample is often the reason for a plot. */
 #include "cli/series.h"
 
 static bool is_better(int which, const struct series_point *a, const struct series_point *b)
@@ -17,12 +17,12 @@ static bool is_better(int which, const struct series_point *a, const struct seri
 		return a->x < b->x;
 	case SERIES_RIGHT:
 		return a->x > b->x;
-	default: /* the first is there already */
+	default: /* the first one exists already */
 		return false;
 	}
 }
 
-/* b comes after a. Where a line is interrupted inside of a part, it goes on: by then that is less than a pixel. */
+/* Merges b, which follows a, into a. A gap inside a part is lost: by then it is narrower than a pixel. */
 static void join(struct series_part *a, const struct series_part *b)
 {
 	for (int i = 0; i < SERIES_KEPT; i++)
@@ -76,7 +76,7 @@ void series_add(struct series *series, uint32_t parts_max, double x, double y, b
 uint32_t series_points(const struct series_part *part, struct series_point ret_points[SERIES_KEPT])
 {
 	uint32_t count = 0;
-	for (int i = 0; i < SERIES_KEPT; i++) { /* sorted in, each once */
+	for (int i = 0; i < SERIES_KEPT; i++) { /* inserted in order, without duplicates */
 		struct series_point point = part->kept[i];
 		uint32_t at = 0;
 		while (at < count && ret_points[at].number < point.number)

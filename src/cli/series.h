@@ -1,8 +1,8 @@
-/* A line of a chart, thinned while it is read: of however many points so many parts are kept, each of which stands for
- * the same number of points in a row and keeps its first, last, lowest, highest, leftmost and rightmost one. So no
+/* A line of a chart, reduced while it is read. It is divided into a bounded number of parts. Each part stands for the
+ * same number of consecutive points, and keeps its first, last, lowest, highest, leftmost and rightmost point. So no
  * spike is lost, and memory is bounded.
  *
- * Pure, but for memory. */
+ * No I/O, no state; allocates memory. */
 #ifndef CLI_SERIES_H
 #define CLI_SERIES_H
 
@@ -10,7 +10,7 @@
 
 struct series_point {
 	double x, y;
-	uint64_t number; /* of all points of the series, from 0 */
+	uint64_t number; /* index among all points of the series, from 0 */
 };
 
 enum { SERIES_FIRST, SERIES_LAST, SERIES_LOW, SERIES_HIGH, SERIES_LEFT, SERIES_RIGHT, SERIES_KEPT };
@@ -18,7 +18,7 @@ enum { SERIES_FIRST, SERIES_LAST, SERIES_LOW, SERIES_HIGH, SERIES_LEFT, SERIES_R
 struct series_part {
 	struct series_point kept[SERIES_KEPT];
 	uint32_t count;
-	bool apart; /* the line is interrupted before it */
+	bool apart; /* there is a gap in the line before this part */
 };
 
 struct series { /* zeroed: empty */
@@ -28,11 +28,12 @@ struct series { /* zeroed: empty */
 	double low_x, high_x, low_y, high_y;
 };
 
-/* At most `parts_max` parts, at least 2 and even. apart: the line is interrupted before this point. Both finite. */
+/* Adds a point; x and y are finite. parts_max: the limit of parts, at least 2 and even. apart: there is a gap in the
+ * line before this point. */
 void series_add(struct series *series, uint32_t parts_max, double x, double y, bool apart);
-/* Halves the number of parts, about. */
+/* Merges pairs of parts: about half of them remain. */
 void series_halve(struct series *series);
-/* The points of a part in their order; the count. */
+/* The points of a part in their order. Returns their number. */
 uint32_t series_points(const struct series_part *part, struct series_point ret_points[SERIES_KEPT]);
 void series_fini(struct series *series);
 

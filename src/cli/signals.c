@@ -1,9 +1,10 @@
-/* Signals come to any thread at any time, also before there is anything that could be told to stop. So that there was
- * one is kept (asked), and who comes later is told then.
+/* A signal can arrive on any thread at any time, also before there is a callback to call. So the request is stored
+ * (asked), and a callback that is set later is called then.
  *
- * Leaving in the middle of work that nobody can interrupt is a matter of another signal, that of a timer, and not of a
- * thread: it works where that thread would not get a processor or memory, and those who count the threads of a process
- * count those that simulate. So what leaves must be fit for a handler: no malloc(), no stdio. base/outfile is. */
+ * To leave in the middle of work that cannot be interrupted, a timer and its signal are used, and not a thread. The
+ * signal works where a thread would get no processor or no memory; and users who count the threads of the process
+ * count threads that simulate. So leave() must be safe in a signal handler: no malloc(), no stdio. base/outfile is
+ * safe. */
 #include "cli/signals.h"
 
 #include "base/clock.h"
@@ -15,13 +16,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* timeout(1) and some shells send a signal to a process and then to its group: within SAME_NS that is one signal. */
+/* timeout(1) and some shells send a signal to a process and then to its group: within SAME_NS both count as one. */
 enum { LOOK_NS = 10000000, SAME_NS = 200000000 };
 enum watching { OFF, ON, LEAVING };
 
 static atomic_bool asked;
-static _Atomic uint64_t asked_ns; /* by clock_now_ns(); 0: not yet */
-static bool hangup_ignored; /* when this process was started */
+static _Atomic uint64_t asked_ns; /* clock_now_ns() of the first signal; 0: none yet */
+static bool hangup_ignored; /* SIGHUP was ignored at the start of the process */
 static bool terminal_left;
 
 static struct target {
@@ -82,7 +83,7 @@ static void tell(void)
 	atomic_fetch_sub(&telling, 1);
 }
 
-/* The first one asks for the end, a second one kills. */
+/* The first signal asks for the end; the second one kills. */
 static void on_signal(int number)
 {
 	int code = errno;
@@ -134,7 +135,7 @@ void signals_tell(void (*stop)(void *ctx), void *ctx)
 		return;
 	target = (struct target){stop, ctx};
 	atomic_store(&told, &target);
-	if (signals_asked()) /* before it was there to be told */
+	if (signals_asked()) /* the signal came before the callback was set */
 		stop(ctx);
 }
 
@@ -155,9 +156,9 @@ void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx)
 	watch.leave = leave;
 	watch.ctx = ctx;
 	set(SIGALRM, on_timer);
-	(void)pthread_sigmask(SIG_UNBLOCK, &timer, NULL); /* whoever started this process */
+	(void)pthread_sigmask(SIG_UNBLOCK, &timer, NULL); /* the parent process may have blocked it */
 	atomic_store(&watch.state, ON);
-	if (signals_asked()) /* before it was watched */
+	if (signals_asked()) /* the signal came before the watch */
 		set_timer(grace_ms);
 }
 

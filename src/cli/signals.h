@@ -1,13 +1,14 @@
-/* The signals that ask a process to leave: SIGTERM, and of a terminal, which sends them to all of its processes, SIGINT
- * (Ctrl-C) and SIGHUP (it is gone). A process that was started to ignore SIGHUP (nohup) goes on doing so.
+/* Handles the signals that ask a process to end: SIGTERM, and the signals that a terminal sends to all of its
+ * processes, SIGINT (Ctrl-C) and SIGHUP (the terminal has closed). If SIGHUP was ignored when the process was started
+ * (nohup), it stays ignored.
  *
- * From signals_catch() on the first of them asks the process to stop: signals_asked() is true, and what signals_tell()
- * names is told. The second one kills, so that a process that does not end can still be ended. A signal that comes
- * within 0.2 s of the first counts as the same: timeout(1) sends each signal twice.
+ * After signals_catch(), the first signal asks the process to stop: signals_asked() is true, and the callback of
+ * signals_tell() is called. The second signal kills the process, so that a process that does not stop can be ended. A
+ * signal within 0.2 s of the first one counts as the same signal: timeout(1) sends each signal twice.
  *
- * Some work cannot be asked to stop, as reading a large world or a file that never comes. While signals_watch() holds,
- * and the process is asked and has not called signals_unwatch() within the grace, it leaves in the way that was given,
- * in the middle of that work. The timer of setitimer() and SIGALRM are used for that. */
+ * Some work cannot be asked to stop, such as loading a large world or reading a pipe without a writer.
+ * signals_watch() sets a limit for such work: if the process is asked to stop and signals_unwatch() is not called
+ * within grace_ms, then leave() is called in the middle of the work. This uses the timer of setitimer() and SIGALRM. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -17,22 +18,23 @@
 #include <stdint.h>
 
 void signals_catch(void);
-/* SIGINT and SIGHUP are for the process that started this one. */
+/* Ignores SIGINT and SIGHUP: the process that started this one handles them. */
 void signals_leave_terminal(void);
-/* From now on the first one kills. */
+/* From now on the first signal kills the process. */
 void signals_release(void);
 
 bool signals_asked(void);
-/* Calls stop(ctx) from a signal handler; at once, too, when this process has been asked already. NULL: nobody is told
- * any more, once the call has returned. One thread calls this. */
+/* Sets the callback stop(ctx), which is called from a signal handler. It is called at once if this process has
+ * already been asked to stop. NULL: no callback; once the call has returned, the previous callback is not called any
+ * more. Only one thread may call this. */
 void signals_tell(void (*stop)(void *ctx), void *ctx);
 
-/* leave(ctx) ends the process; it is called from a signal handler, on any thread. Not twice at a time. */
+/* leave(ctx) must end the process. It is called from a signal handler, on any thread. Watches cannot be nested. */
 void signals_watch(uint32_t grace_ms, void (*leave)(void *ctx), void *ctx);
-/* Does not return once leave() has begun. Nothing when nothing is watched. */
+/* Does not return if leave() has begun. Does nothing if there is no watch. */
 void signals_unwatch(void);
 
-/* A process that was asked to stop does not wait for the reader of a pipe: see base/outfile.h. */
+/* After a request to stop, a write does not wait for the reader of a pipe: see base/outfile.h. */
 enum outfile_haste signals_haste(void *ctx);
 
 #endif

@@ -1,3 +1,6 @@
+/* The status line shows the rates of about the last second, not of the whole run: a ring of STATUS_WINDOW samples is
+ * enough for that. The line is cut to the width of the terminal, because a line that wraps cannot be drawn over
+ * itself. Write errors are ignored: the line is only for people. */
 #include "cli/status.h"
 
 #include "base/clock.h"
@@ -23,7 +26,7 @@ static size_t terminal_columns(int file)
 	return !ioctl(file, TIOCGWINSZ, &size) && size.ws_col > 1 ? size.ws_col : 80;
 }
 
-/* A status line that cannot be written is not worth a word. */
+/* Errors are ignored: the status line is not important. */
 static void put(int file, const char *text)
 {
 	size_t count = strlen(text);

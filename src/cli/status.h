@@ -1,5 +1,5 @@
-/* The live status line of a run, on a terminal: drawn over itself, gone at the end. Thread: the one that runs; any may
- * clear it, to write a line of its own. */
+/* The live status line of a run, on a terminal: each drawing replaces the previous one, and the line is removed at
+ * the end. Thread: the one that runs the server; any thread may clear the line, to write a line of its own. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 
@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-enum { STATUS_WINDOW = 10 }; /* watches that rates are taken over: about a second */
+enum { STATUS_WINDOW = 10 }; /* samples that rates are computed over: about a second */
 
 struct status_sample {
 	uint64_t at_ns, steps;

@@ -1,9 +1,9 @@
-/* Where two shapes touch, for the pairs that ODE does not do well: anything with a convex hull, a cone, an ellipsoid,
- * or a surface of triangles in it. (ODE gives one contact where hulls meet, on which nothing rests still, and its
- * triangle meshes are not for threads: ../ARCHITECTURE.md, "Tried and measured".)
+/* Where two shapes touch, for the pairs that ODE does not handle well: pairs with a convex hull, a cone, an ellipsoid
+ * or a surface of triangles. (ODE makes one contact where hulls meet, on which nothing rests still, and its triangle
+ * meshes are not thread-safe: ../ARCHITECTURE.md, "Tried and measured".)
  *
- * Pure functions of their arguments; nothing is kept between calls. Units: metres. Contacts come only from shapes that
- * overlap, and always in the same order. A surface of triangles is solid behind its triangles. */
+ * Pure functions of their arguments; nothing is kept between calls. Units: metres. Only shapes that overlap get
+ * contacts, always in the same order. A surface of triangles is solid behind its triangles. */
 #ifndef COLLIDE_COLLIDE_H
 #define COLLIDE_COLLIDE_H
 
@@ -14,7 +14,7 @@ enum collide_kind {
 	COLLIDE_BOX,       /* size: half edges */
 	COLLIDE_SPHERE,    /* size.x: radius */
 	COLLIDE_CYLINDER,  /* size.x: radius, size.z: half length; along z */
-	COLLIDE_CAPSULE,   /* the same; half length without its caps */
+	COLLIDE_CAPSULE,   /* the same; half length excludes the caps */
 	COLLIDE_CONE,      /* the same; apex at +z */
 	COLLIDE_ELLIPSOID, /* size: radii */
 	COLLIDE_HULL,
@@ -24,14 +24,14 @@ enum collide_kind {
 struct collide_shape {
 	enum collide_kind kind;
 	struct vec3 size;
-	struct vec3 p; /* place in the working frame, which is anything that both shapes share */
+	struct vec3 p; /* place in the working frame: any frame that both shapes share */
 	struct mat3 r;
 	const struct hull *hull;
 	struct vec3 corner[3];
 };
 
 struct collide_contact {
-	struct vec3 at, normal; /* unit; the first shape has to move along it */
+	struct vec3 at, normal; /* unit; moving the first shape along it separates the shapes */
 	double depth;           /* m, more than 0 */
 };
 
@@ -44,14 +44,14 @@ uint32_t collide_convex(
 uint32_t collide_plane(
 	const struct collide_shape *a, struct vec3 normal, double offset, struct collide_contact ret[COLLIDE_PAIR_MAX]);
 
-/* What collide_skin() works with: grows, and is then reused. */
+/* Scratch memory of collide_skin(): grows to fit and is then reused. */
 struct collide_space {
 	bvh_values triangles;
 	VEC(struct collide_contact) found;
 };
 void collide_space_fini(struct collide_space *space);
 
-/* Between a convex shape and a surface, in the surface's frame: at most `most` contacts, the deepest ones. */
+/* Between a convex shape and a surface, in the surface's frame: the deepest contacts, at most `most`. */
 uint32_t collide_skin(const struct collide_shape *a, const struct skin *skin, uint32_t most,
 	struct collide_space *space, struct collide_contact *ret);
 

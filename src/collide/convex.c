@@ -1,17 +1,17 @@
-/* Two convex shapes: the least translation that parts them (depth.c) gives the normal; then, when one of them turns a
- * face that way, what the other turns towards it is clipped to that face, and all of it that is behind the face is in
- * contact. Else they meet at a point. */
+/* Contacts of two convex shapes. The least translation that separates them (depth.c) gives the normal. When one of
+ * them turns a face that way, the face or edge that the other turns towards it is clipped to that face, and every
+ * remaining point behind the face is a contact. Otherwise the shapes touch at one point. */
 #include "collide/internal.h"
 
-#define ALIGNED 0.9995 /* cosine: nearer than 1.8 degrees a face is taken to rest on what it meets */
+#define ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle a face counts as flat on the other shape */
 
-/* How well a polygon serves as the face that the other rests on; -1: not at all. */
+/* How well a polygon serves as the face on which the other shape rests; -1: not at all. */
 static double fitness(const struct polygon *polygon, struct vec3 towards)
 {
 	return polygon->flat ? vec3_dot(polygon->normal, towards) : -1;
 }
 
-/* What of `resting` is behind the face; normal is for the first shape. */
+/* Contacts where `resting` is behind the face; normal is for the first shape. */
 static uint32_t rest_on(
 	const struct polygon *face, const struct polygon *resting, struct vec3 normal, struct collide_contact *contacts)
 {

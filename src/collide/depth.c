@@ -1,11 +1,11 @@
 /* The expanding polytope method (van den Bergen, "Proximity queries and penetration depth computation on 3D game
- * objects", 2001), begun differently: with any tetrahedron of points of the Minkowski difference a - b, whether it
- * holds the origin or not, and always growing the face whose plane has the least *signed* distance from the origin.
- * When that face is a face of the difference itself, its distance is the answer: the depth, or, when it is negative,
- * the face parts the shapes. So no search for a first simplex around the origin is needed, which is what goes wrong
- * when shapes just touch; and any support point behind the origin ends it at once.
+ * objects", 2001) with another start: any tetrahedron of points of the Minkowski difference a - b, whether or not it
+ * contains the origin. The face that is expanded is always the one whose plane has the least *signed* distance from
+ * the origin. When that face is a face of the difference itself, its distance is the answer: the depth, or, if
+ * negative, the shapes are separated. So no search for a first simplex around the origin is needed, which is the part
+ * that fails when shapes just touch. Any support point behind the origin ends the search at once.
  *
- * All of it is in the frame of a, so that only b's part of a support point has to be turned. */
+ * Everything is computed in the frame of a, so only b's support points have to be rotated. */
 #include "collide/internal.h"
 #include "collide/support.h"
 
@@ -14,7 +14,7 @@
 enum { POINTS_MAX = 100, FACES_MAX = 256, EDGES_MAX = 128, ROUNDS_MAX = 90 };
 
 struct vertex {
-	struct vec3 w, a; /* of the difference; the point of a it came from */
+	struct vec3 w, a; /* point of the difference, and its point of a */
 };
 
 struct face {
@@ -25,7 +25,7 @@ struct face {
 
 struct hunt {
 	const struct collide_shape *a, *b;
-	struct vec3 p, corner[3]; /* of b: its place, or its corners */
+	struct vec3 p, corner[3]; /* position of b, or its corners */
 	struct mat3 r;
 	struct vertex v[POINTS_MAX];
 	struct face f[FACES_MAX];
@@ -51,7 +51,7 @@ static void set_up(struct hunt *h, const struct collide_shape *a, const struct c
 				a->r.m[0][i] * b->r.m[0][k] + a->r.m[1][i] * b->r.m[1][k] + a->r.m[2][i] * b->r.m[2][k];
 }
 
-/* False when this direction parts the shapes. */
+/* False when this direction separates the shapes. */
 static bool look(const struct hunt *h, struct vec3 d, struct vertex *ret)
 {
 	struct vec3 back = vec3_scale(d, -1), b;
@@ -113,7 +113,8 @@ static bool pick_third(struct hunt *h)
 	return found;
 }
 
-/* Of a triangle: the three points that most often are the answer, because the shape lies on it. */
+/* For a triangle: starts with the three points that most often are the answer, because the shape lies on the
+ * triangle. */
 static bool pick_base(struct hunt *h)
 {
 	struct vec3 u = vec3_sub(h->corner[1], h->corner[0]), v = vec3_sub(h->corner[2], h->corner[0]),
@@ -151,7 +152,7 @@ static bool pick_fourth(struct hunt *h)
 		return false;
 	h->v[3] = up >= down ? over : under;
 	h->points = 4;
-	bool flip = up >= down; /* 0 1 2 must turn left seen from outside: from the side away from the fourth */
+	bool flip = up >= down; /* 0 1 2 counter-clockwise seen from outside, away from the fourth point */
 	add_face(h, 0, flip ? 2 : 1, flip ? 1 : 2);
 	add_face(h, 0, flip ? 1 : 3, flip ? 3 : 1);
 	add_face(h, 1, flip ? 2 : 3, flip ? 3 : 2);
@@ -168,7 +169,7 @@ static uint32_t nearest_face(const struct hunt *h)
 	return best;
 }
 
-/* Takes out what the new point sees and closes the hole towards it. False when there is no room. */
+/* Removes the faces that the new point sees and closes the hole with faces to it. False when there is no room. */
 static bool grow(struct hunt *h, const struct vertex *to)
 {
 	uint8_t edge[EDGES_MAX][2];
@@ -187,7 +188,7 @@ static bool grow(struct hunt *h, const struct vertex *to)
 			uint32_t e = 0;
 			while (e < edges && !(edge[e][0] == v && edge[e][1] == u))
 				e++;
-			if (e < edges) { /* both its sides go */
+			if (e < edges) { /* both faces at this edge are removed */
 				edges--;
 				edge[e][0] = edge[edges][0], edge[e][1] = edge[edges][1];
 			} else if (edges < EDGES_MAX) {
@@ -212,7 +213,7 @@ static bool is_curved(const struct collide_shape *s)
 	return s->kind != COLLIDE_BOX && s->kind != COLLIDE_HULL && s->kind != COLLIDE_TRIANGLE;
 }
 
-/* The point of a that belongs to the foot of the perpendicular from the origin. */
+/* The point of a for the foot of the perpendicular from the origin. */
 static struct vec3 witness(const struct hunt *h, const struct face *f)
 {
 	const struct vertex *p = &h->v[f->v[0]], *q = &h->v[f->v[1]], *r = &h->v[f->v[2]];

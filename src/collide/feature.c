@@ -1,3 +1,7 @@
+/* Two convex shapes that lie flat on each other need several contacts, but a search for the deepest point gives only
+ * one. So each kind of shape also gives the face, edge or point that it turns towards a direction, as a polygon; one
+ * polygon clipped by the other gives the points of contact. A disc becomes a polygon whose first point is the one
+ * farthest along the direction, so that a tilted disc still meets the ground exactly. */
 #include "collide/internal.h"
 #include "collide/support.h"
 
@@ -53,7 +57,7 @@ static void box_side(const struct collide_shape *s, struct vec3 d, struct polygo
 	out->flat = true;
 }
 
-/* The first point is the one farthest along d, so that a disc that tilts a little meets the ground with its rim. */
+/* The first point is the one farthest along d, so that a slightly tilted disc meets the ground with its rim. */
 static void disc(const struct collide_shape *s, double radius, double z, bool up, struct vec3 d, struct polygon *out)
 {
 	static const double turns[DISC_POINTS][2] = {{1, 0}, {0.92387953251128674, 0.38268343236508977},
@@ -84,7 +88,7 @@ static void cylinder_side(const struct collide_shape *s, struct vec3 d, struct p
 	out->normal = d;
 }
 
-/* Its mantle looks at most upwards by the angle between radius and slant. */
+/* Outward normals of the mantle point upwards by at most the angle between radius and slant. */
 static void cone_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
 {
 	double r = s->size.x, h = 2 * s->size.z, slant = sqrt(r * r + h * h);
@@ -105,7 +109,7 @@ static bool has_corner(const struct hull *hull, const struct hull_face *face, ui
 	return false;
 }
 
-/* Among the faces around the farthest corner: elsewhere one may look more along d and yet not reach it. */
+/* Only faces around the farthest corner count: another face may point more along d and yet not reach that corner. */
 static void hull_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
 {
 	const struct hull *hull = s->hull;
@@ -118,7 +122,7 @@ static void hull_side(const struct collide_shape *s, struct vec3 d, struct polyg
 			most = along, best = i;
 	}
 	const struct hull_face *face = &hull->faces.at[best];
-	/* a face of too many corners is taken by every second, third, ... of them */
+	/* of a face with too many corners, every second (third, ...) corner is taken */
 	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX;
 	for (uint32_t i = 0; i < face->count; i += stride)
 		add(out, s, hull->points.at[hull->corners.at[face->first + i]]);
@@ -175,7 +179,7 @@ static void clip_edge(const struct polygon *in, struct vec3 point, struct vec3 i
 		double da = vec3_dot(vec3_sub(a, point), inward), db = vec3_dot(vec3_sub(b, point), inward);
 		if (da >= 0 && out->count < CLIPPED_MAX)
 			out->p[out->count++] = a;
-		/* a line has one edge, not one there and one back */
+		/* a line is one edge, not one in each direction */
 		if ((da >= 0) != (db >= 0) && out->count < CLIPPED_MAX && (in->count > 2 || i == 0))
 			out->p[out->count++] = vec3_add(a, vec3_scale(vec3_sub(b, a), da / (da - db)));
 	}

@@ -6,22 +6,22 @@
 
 enum { POLYGON_MAX = 64, CLIPPED_MAX = 2 * POLYGON_MAX };
 
-struct polygon { /* one point, two, or a flat polygon, counter-clockwise seen against normal */
+struct polygon { /* one point, two points, or a flat polygon, counter-clockwise when seen against normal */
 	struct vec3 p[CLIPPED_MAX];
 	uint32_t count;
 	struct vec3 normal;
-	bool flat; /* a face: its plane may be the one that others rest on */
+	bool flat; /* a face: the other shape may rest on its plane */
 };
 
 /* feature.c: the farthest point along d, which need not be of unit length. */
 struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d);
-/* The side of the shape that looks most along d (a unit vector). */
+/* The face, edge or point of the shape that is turned most towards d (a unit vector). */
 void feature_toward(const struct collide_shape *shape, struct vec3 d, struct polygon *ret_polygon);
-/* What of `polygon` lies in the prism over `base` along base->normal: its points only. */
+/* The part of `polygon` in the prism over `base` along base->normal: only its points are set. */
 void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *ret_polygon);
 
-/* depth.c: the least translation that parts two overlapping shapes, b from a: depth along *ret_normal for a. False when
- * they do not overlap. *ret_at lies on a. Only b may be a triangle. */
+/* depth.c: the least translation that separates two overlapping shapes: a moves by depth along *ret_normal. False
+ * when they do not overlap. *ret_at lies on a. Only b may be a triangle. */
 bool depth_find(const struct collide_shape *a, const struct collide_shape *b, struct vec3 *ret_normal,
 	double *ret_depth, struct vec3 *ret_at);
 
@@ -36,14 +36,14 @@ static inline bool round_is(const struct collide_shape *shape)
 }
 uint32_t round_hull(const struct collide_shape *a, const struct hull *hull, const struct collide_shape *at,
 	struct collide_contact ret[COLLIDE_PAIR_MAX]);
-/* The ends of the line inside a sphere or capsule. */
+/* The ends of the segment at the core of a sphere or capsule. */
 void round_ends(const struct collide_shape *shape, struct vec3 ret_ends[2]);
-/* The nearest points of two lines from a to b and from c to d. */
+/* The nearest points of two segments, a to b and c to d. */
 void round_nearest(
 	struct vec3 a, struct vec3 b, struct vec3 c, struct vec3 d, struct vec3 *ret_on_ab, struct vec3 *ret_on_cd);
 
-/* reduce.c: of contacts with much the same normal, those that matter: the deepest, and what spans the most. Returns how
- * many are left, at most COLLIDE_PAIR_MAX, in place. */
+/* reduce.c: reduces contacts with similar normals to the deepest one and those that span the largest area. Works in
+ * place; returns how many are left, at most COLLIDE_PAIR_MAX. */
 uint32_t reduce_flat(struct collide_contact *contacts, uint32_t count);
 
 #endif

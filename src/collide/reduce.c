@@ -1,3 +1,7 @@
+/* A flat contact of two polygons has many points, and each contact costs the solver rows. Four points carry as much:
+ * the deepest; the one farthest from it; the one farthest from the line through these two; and the one farthest
+ * outside of the triangle of these three. Equal scores go to the contact that comes first, so the choice depends on
+ * the order given. */
 #include "collide/internal.h"
 
 static void swap(struct collide_contact *contacts, uint32_t a, uint32_t b)
@@ -32,7 +36,7 @@ uint32_t reduce_flat(struct collide_contact *contacts, uint32_t count)
 	struct vec3 ab = vec3_sub(contacts[1].at, a), side = vec3_cross(n, ab);
 	double least = 1e-9 * vec3_dot(ab, ab);
 	PICK(2, least, fabs(vec3_dot(side, vec3_sub(contacts[i].at, a))));
-	/* the fourth: what lies farthest outside of the triangle of the first three */
+	/* the fourth: the contact that lies farthest outside the triangle of the first three */
 	struct vec3 t[3] = {contacts[0].at, contacts[1].at, contacts[2].at};
 	if (vec3_dot(side, vec3_sub(t[2], t[0])) < 0) {
 		struct vec3 s = t[1];

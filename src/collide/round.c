@@ -1,5 +1,6 @@
-/* Spheres and capsules are a point or a line with a skin of constant thickness: where their inside meets nothing, the
- * nearest points say all, and normals turn smoothly as they roll over an edge. */
+/* Spheres and capsules are a point or a segment (the core) with a skin of constant thickness. When the core does not
+ * meet the other shape, the nearest points give the contact exactly, and the normal turns smoothly while the shape
+ * rolls over an edge. */
 #include "collide/internal.h"
 
 void round_ends(const struct collide_shape *s, struct vec3 ret_ends[2])
@@ -55,7 +56,7 @@ static struct vec3 out_of(const struct collide_shape *at, struct vec3 v)
 		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
 }
 
-/* The face over which the line is highest, and how high: less than 0 when the line dips below all of them. */
+/* The face above which the segment is highest, and its height: negative when the segment dips below all faces. */
 static double highest_face(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_face)
 {
 	double most = -INFINITY;
@@ -68,7 +69,7 @@ static double highest_face(const struct hull *hull, const struct vec3 end[2], ui
 	return most;
 }
 
-/* The parts of the line over the face, pushed out along its normal. */
+/* The parts of the segment over the face, moved outwards along its normal. */
 static uint32_t over_face(const struct hull *hull, const struct hull_face *face, const struct vec3 end[2],
 	double radius, struct collide_contact ret[2])
 {
@@ -103,7 +104,7 @@ static bool nearest_edge(const struct hull *hull, const struct vec3 end[2], doub
 			uint32_t u = hull->corners.at[face->first + i],
 				 v = hull->corners.at[face->first + (i + 1 < face->count ? i + 1 : 0)];
 			if (u > v)
-				continue; /* the other face has it */
+				continue; /* the other face reports this contact */
 			struct vec3 mine, its;
 			round_nearest(end[0], end[1], hull->points.at[u], hull->points.at[v], &mine, &its);
 			struct vec3 d = vec3_sub(mine, its);

@@ -1,29 +1,29 @@
-/* A convex shape on a surface of triangles, triangle by triangle.
+/* A convex shape on a surface of triangles, one triangle at a time.
  *
- * Seen alone, a triangle's edge is as good a thing to hit as any. In a surface it is one only where the surface falls
- * away beyond it: a normal m at an edge or corner is right when no neighbouring point lies beyond the plane through it
- * with that normal. Else the triangle's own normal is, for what of the shape is over the triangle; the rest is its
- * neighbours' business. So on a flat floor, however cut up, there are no normals but the floor's. */
+ * A single triangle may be hit at its edges. In a surface, an edge may be hit only where the surface falls away
+ * beyond it: a normal m at an edge or corner is valid when no neighbouring point lies above the plane through it with
+ * that normal. Otherwise the triangle's own normal is used, for the part of the shape that is over the triangle; the
+ * neighbours handle the rest. So a flat floor, however it is divided, gives no normals but its own. */
 #include "collide/internal.h"
 #include "collide/support.h"
 
 #include <string.h>
 
-#define FACE 0.9998 /* cosine: so near to the triangle's normal it is the triangle's normal */
-#define SINK 1e-3   /* sine: so much a neighbour may rise above the plane */
-#define SAME 0.996  /* cosine, 5 degrees: contacts that much alike are reduced together */
+#define FACE 0.9998 /* cosine: a normal this near to the triangle's counts as the triangle's */
+#define SINK 1e-3   /* sine: a neighbour may rise this much above the plane */
+#define SAME 0.996  /* cosine of 5 degrees: contacts with normals this near are reduced together */
 
 struct meeting {
 	const struct collide_shape *a;
 	const struct skin *skin;
 	struct vec3 middle, reach;         /* of a's box */
-	struct vec3 own_middle, own_reach; /* and of its box in its own frame */
+	struct vec3 own_middle, own_reach; /* of its box in its own frame */
 	struct vec3 p[3];                  /* the triangle's corners in that frame */
 	struct skin_triangle t;
 	struct collide_space *space;
 };
 
-/* No more of the polygon than it needs: it has room for many. */
+/* Writes only the part of the polygon that is used: its array is large. */
 static void polygon_of(const struct skin_triangle *t, struct polygon *ret)
 {
 	memcpy(ret->p, t->p, sizeof t->p);
@@ -37,7 +37,7 @@ static double height(const struct skin_triangle *t, struct vec3 point)
 	return vec3_dot(t->normal, vec3_sub(point, t->p[0]));
 }
 
-/* What of the shape's lower side is over the triangle and below its plane. */
+/* Contacts of the part of the shape's lower side that is over the triangle and below its plane. */
 static uint32_t on_face(const struct meeting *m, const struct polygon *side)
 {
 	struct polygon face, inside;
@@ -54,7 +54,7 @@ static uint32_t on_face(const struct meeting *m, const struct polygon *side)
 	return count;
 }
 
-/* All that is below the plane is over the triangle, farther from its edges than it is deep. */
+/* Every point below the plane is over the triangle and farther from its edges than it is deep. */
 static bool well_inside(const struct meeting *m, const struct polygon *side)
 {
 	for (uint32_t i = 0; i < side->count; i++) {
@@ -75,7 +75,7 @@ static bool lies_under(struct vec3 normal, struct vec3 at, struct vec3 point)
 	return vec3_dot(normal, d) <= SINK * vec3_length(d);
 }
 
-/* Whether the surface may be hit with this normal at that edge or corner of the triangle which is farthest along it. */
+/* Whether this normal is valid at the edge or corner of the triangle that is farthest along it. */
 static bool is_right(const struct meeting *m, struct vec3 normal)
 {
 	const struct skin_triangle *t = &m->t;
@@ -102,7 +102,7 @@ static bool is_right(const struct meeting *m, struct vec3 normal)
 	return count > 0;
 }
 
-/* A round shape's line and the triangle's edges, or its ends and the triangle's inside. */
+/* Tests the core of a round shape against the triangle's edges, and its ends against the triangle's inside. */
 static bool round_depth(const struct collide_shape *a, const struct skin_triangle *t, struct collide_contact *ret)
 {
 	struct vec3 end[2];
@@ -147,7 +147,7 @@ static bool box_misses(const struct meeting *m)
 	return fabs(middle) >= fabs(n.x) * m->reach.x + fabs(n.y) * m->reach.y + fabs(n.z) * m->reach.z;
 }
 
-/* Some of the shape is farther along d than that, in its own frame. */
+/* Part of the shape is farther along d than `offset`, in the shape's own frame. */
 static bool reaches(const struct meeting *m, struct vec3 d, double offset)
 {
 	double most = vec3_dot(d, m->own_middle) + fabs(d.x) * m->own_reach.x + fabs(d.y) * m->own_reach.y +
@@ -157,7 +157,7 @@ static bool reaches(const struct meeting *m, struct vec3 d, double offset)
 	return vec3_dot(d, support_own(m->a, d)) > offset;
 }
 
-/* Or the shape is; or beside one of the triangle's edges. In the shape's own frame. */
+/* The shape is on one side of the triangle's plane or beside one of its edges; in the shape's own frame. */
 static bool shape_misses(struct meeting *m)
 {
 	const struct collide_shape *a = m->a;
@@ -179,8 +179,9 @@ static bool apart(double p, double q, double reach)
 	return p < q ? p > reach || q < -reach : q > reach || p < -reach;
 }
 
-/* One edge's direction f across each of the box's axes; p is on the edge and q the corner opposite. An axis along the
- * edge gives no direction, and one nearly so a wrong one: the slack makes it part nothing. */
+/* Tests the cross products of an edge's direction f with the box's axes; p is on the edge, q is the opposite corner.
+ * An axis parallel to the edge gives no direction, and one almost parallel a wrong one: with the slack it separates
+ * nothing. */
 static bool edge_parts(struct vec3 f, struct vec3 p, struct vec3 q, struct vec3 reach)
 {
 	double slack = 1e-9 * (fabs(f.x) + fabs(f.y) + fabs(f.z));
@@ -244,7 +245,7 @@ static void meet(struct meeting *m, uint32_t index)
 
 /* --- what is left of many --------------------------------------------------------------------------------------- */
 
-/* Runs of contacts with much the same normal, each reduced; the order is that of the first of each run. */
+/* Groups contacts with similar normals and reduces each group; groups are ordered by their first contact. */
 static uint32_t reduce_all(struct collide_contact *c, uint32_t count)
 {
 	uint32_t kept = 0;

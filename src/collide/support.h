@@ -1,5 +1,5 @@
-/* The farthest point of a convex shape along a direction: what all of depth.c and skin.c is made of, so it is inlined.
- */
+/* The farthest point of a convex shape along a direction. Inlined, because most of the work of depth.c and skin.c is
+ * this. */
 #ifndef COLLIDE_SUPPORT_H
 #define COLLIDE_SUPPORT_H
 
@@ -19,7 +19,7 @@ static inline struct vec3 support_turn_back(const struct mat3 *r, struct vec3 v)
 		r->m[0][2] * v.x + r->m[1][2] * v.y + r->m[2][2] * v.z};
 }
 
-/* The first of those that are farthest. */
+/* The farthest point; the first of several. */
 static inline uint32_t support_farthest(const struct vec3 *points, uint32_t count, struct vec3 d)
 {
 	uint32_t best = 0;
@@ -32,14 +32,14 @@ static inline uint32_t support_farthest(const struct vec3 *points, uint32_t coun
 	return best;
 }
 
-/* A point of the circle of that radius, about z. */
+/* The point farthest along d on the circle of this radius about the z axis, at height z. */
 static inline struct vec3 support_rim(double radius, double z, struct vec3 d)
 {
 	double length = sqrt(d.x * d.x + d.y * d.y);
 	return length > 0 ? (struct vec3){radius * d.x / length, radius * d.y / length, z} : (struct vec3){0, 0, z};
 }
 
-/* In the shape's own frame; d need not be of unit length. A triangle has no frame, nor a place here. */
+/* In the shape's own frame; d need not be of unit length. Not for a triangle, which has no frame. */
 static inline struct vec3 support_own(const struct collide_shape *s, struct vec3 d)
 {
 	double r = s->size.x, h = s->size.z;

@@ -1,9 +1,11 @@
-/* Insertion goes where the sum of surface areas grows least, and each ancestor is rotated when its sides differ by more
- * than one level, as in an AVL tree. Who moves is put back below the lowest ancestor that holds the new box, which is
- * near for a box that went a little way. Infinite boxes would spoil every area, so areas are taken of clamped boxes.
+/* A leaf is inserted where the sum of surface areas grows least. Each ancestor is rotated when its sides differ by
+ * more than one level, as in an AVL tree. A leaf that moves is inserted again below the lowest ancestor that contains
+ * the new box, which is near for a box that moved a little. Infinite boxes would make areas useless, so areas are
+ * taken of clamped boxes.
  *
- * A tree built at once is halved again and again, by the middles of the boxes along the axis on which they lie farthest
- * apart: balanced from the start, and with each part's nodes next to each other. Boxes without a middle come after. */
+ * A tree that is built at once is halved again and again: at the median of the box centres, along the axis on which
+ * the centres are spread farthest. It is balanced from the start, and the nodes of each part lie next to each other.
+ * Boxes without a centre come last. */
 #include "geom/bvh.h"
 
 #include <assert.h>
@@ -76,7 +78,7 @@ static void replace_child(struct bvh *tree, uint32_t parent, uint32_t old, uint3
 	tree->nodes.at[new].parent = parent;
 }
 
-/* The higher child `up` takes the place of `top`; top takes up's lower child in exchange. */
+/* The higher child `up` takes the place of `top`; top gets the lower child of up. */
 static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
 {
 	struct bvh_node *n = tree->nodes.at;
@@ -96,7 +98,7 @@ static uint32_t rotate(struct bvh *tree, uint32_t top, uint32_t up)
 	return up;
 }
 
-/* As far as anything changes. */
+/* Stops where nothing changes. */
 static void refit_upwards(struct bvh *tree, uint32_t index)
 {
 	while (index != NIL) {
@@ -114,7 +116,7 @@ static void refit_upwards(struct bvh *tree, uint32_t index)
 
 struct growth {
 	uint32_t node;
-	double here, joined; /* areas: of the node's box, and of that joined with the box that comes */
+	double here, joined; /* areas: of the node's box, and of that box joined with the new one */
 };
 
 static struct growth growth_of(const struct bvh *tree, uint32_t node, const struct aabb *box)
@@ -143,7 +145,7 @@ static uint32_t best_sibling(const struct bvh *tree, uint32_t top, const struct 
 	return at.node;
 }
 
-/* Gives a leaf that is not in the tree its place, in what is below `top`. */
+/* Inserts a leaf that is not in the tree below `top`. */
 static void insert_below(struct bvh *tree, uint32_t top, uint32_t leaf)
 {
 	struct aabb box = tree->nodes.at[leaf].box;
@@ -183,7 +185,7 @@ static void take_out(struct bvh *tree, uint32_t leaf)
 	refit_upwards(tree, above);
 }
 
-/* The lowest ancestor that holds the box. */
+/* The lowest ancestor that contains the box. */
 static uint32_t holder(const struct bvh *tree, uint32_t leaf, const struct aabb *box)
 {
 	const struct bvh_node *n = tree->nodes.at;
@@ -201,7 +203,7 @@ void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box)
 	if (parent == NIL)
 		return;
 	uint32_t top = holder(tree, leaf, &box);
-	if (top == parent) /* which goes with the leaf */
+	if (top == parent) /* the parent is removed together with the leaf */
 		top = sibling_of(tree, leaf);
 	take_out(tree, leaf);
 	insert_below(tree, top, leaf);
@@ -246,7 +248,7 @@ static void swap(struct bvh_item *a, struct bvh_item *b)
 	*b = kept;
 }
 
-/* Quickselect: the first `half` items are then not beyond the others. */
+/* Quickselect: afterwards none of the first `half` items lies beyond any other item on the axis. */
 static void halve(struct bvh_item *items, uint32_t count, uint32_t half, int axis)
 {
 	int64_t first = 0, last = (int64_t)count - 1;
@@ -270,7 +272,7 @@ static void halve(struct bvh_item *items, uint32_t count, uint32_t half, int axi
 	}
 }
 
-/* Returns the node; there is room for 2 count - 1 of them. */
+/* Returns the node; the tree must have room for 2 count - 1 more nodes. */
 static uint32_t build(struct bvh *tree, struct bvh_item *items, uint32_t count, uint32_t parent)
 {
 	uint32_t node = tree->nodes.count++, half = count / 2;
@@ -315,7 +317,7 @@ void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count)
 
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values)
 {
-	/* a tree of 2^32 leaves that is balanced as in AVL is under 47 high; this one may lean a little more */
+	/* an AVL tree of 2^32 leaves is less than 47 high; this tree may be somewhat higher */
 	enum { STACK = 128 };
 	uint32_t stack[STACK], depth = 0;
 	if (tree->root1)

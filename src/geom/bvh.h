@@ -1,6 +1,6 @@
-/* A dynamic tree of boxes: insert, remove, query, all O(log n) in a balanced tree. Shape of the tree depends on the
- * history of insertions, so a query reports in no particular order: whoever needs an order sorts.
- * Not thread-safe while it changes; queries may run in parallel when nothing does. */
+/* A dynamic tree of boxes: insert, remove and query take O(log n) in a balanced tree. The shape of the tree depends
+ * on the history of insertions, so a query reports in no particular order: a caller that needs an order sorts. Not
+ * thread-safe while the tree changes; queries may run in parallel while it does not. */
 #ifndef GEOM_BVH_H
 #define GEOM_BVH_H
 
@@ -18,10 +18,10 @@ struct bvh { /* zeroed is empty */
 	uint32_t root1, free1; /* index plus one; 0: none */
 };
 
-/* A handle for the next two. Boxes may be infinite. */
+/* Returns a handle for bvh_remove() and bvh_move(). Boxes may be infinite. */
 uint32_t bvh_insert(struct bvh *tree, struct aabb box, uint32_t value);
 void bvh_remove(struct bvh *tree, uint32_t leaf);
-/* Another box, for the same value and by the same handle; the nearer it is, the less that takes. */
+/* Gives the leaf another box; value and handle stay. The nearer the new box is, the less work. */
 void bvh_move(struct bvh *tree, uint32_t leaf, struct aabb box);
 
 struct bvh_item {
@@ -29,11 +29,11 @@ struct bvh_item {
 	uint32_t value;
 	uint32_t *ret_leaf; /* NULL: not wanted */
 };
-/* Inserts all of them, and leaves the items in another order. Into an empty tree that takes a tenth of the time that
- * one after the other would, and makes a tree that is no worse. */
+/* Inserts all items and reorders the array. For an empty tree this takes a tenth of the time of single insertions,
+ * and the tree is no worse. */
 void bvh_build(struct bvh *tree, struct bvh_item *items, uint32_t count);
 
-/* Appends the values of all leaves whose boxes overlap box, in no order: not a set until somebody sorts it. */
+/* Appends the values of all leaves whose boxes overlap box, unordered: a set of indices only after sorting. */
 typedef indices bvh_values;
 void bvh_query(const struct bvh *tree, const struct aabb *box, bvh_values *values);
 void bvh_fini(struct bvh *tree);

@@ -66,7 +66,7 @@ static inline double vec3_length(struct vec3 a)
 	return sqrt(vec3_dot(a, a));
 }
 
-/* A vector of no length stays as it is. */
+/* A zero vector stays as it is. */
 static inline struct vec3 vec3_unit(struct vec3 a)
 {
 	double length = vec3_length(a);
@@ -90,7 +90,7 @@ static inline struct quat quat_conj(struct quat q)
 	return (struct quat){q.w, -q.x, -q.y, -q.z};
 }
 
-/* One of no length becomes the identity. */
+/* A zero quaternion becomes the identity. */
 static inline struct quat quat_unit(struct quat q)
 {
 	double length = sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
@@ -120,7 +120,7 @@ static inline struct mat3 quat_matrix(struct quat q)
 		{{1 - yy - zz, xy - wz, xz + wy}, {xy + wz, 1 - xx - zz, yz - wx}, {xz - wy, yz + wx, 1 - xx - yy}}};
 }
 
-/* b, given in the frame a, in the frame that a is given in. */
+/* b is given in frame a; the result is in the frame in which a is given. */
 static inline struct pose pose_mul(struct pose a, struct pose b)
 {
 	return (struct pose){vec3_add(a.p, quat_rotate(a.q, b.p)), quat_mul(a.q, b.q)};
@@ -137,7 +137,7 @@ static inline struct vec3 pose_point(struct pose a, struct vec3 v)
 	return vec3_add(a.p, quat_rotate(a.q, v));
 }
 
-/* To the last bit, but for the sign of zeros. */
+/* Exactly, except for the sign of zeros. */
 static inline bool pose_is_identity(struct pose a)
 {
 	return a.q.w == 1 && a.q.x == 0 && a.q.y == 0 && a.q.z == 0 && a.p.x == 0 && a.p.y == 0 && a.p.z == 0;
@@ -148,7 +148,7 @@ static inline bool pose_finite(struct pose a)
 	return vec3_finite(a.p) && isfinite(a.q.w) && isfinite(a.q.x) && isfinite(a.q.y) && isfinite(a.q.z);
 }
 
-/* One on a cache line of its own: neighbours in an array are written by different threads. */
+/* A box on its own cache line: different threads write neighbours in an array. */
 struct aabb_line {
 	_Alignas(64) struct aabb box;
 };

@@ -1,3 +1,8 @@
+/* Law 4 needs all pairs of dynamic models whose padded boxes overlap, in every step, but few models move far in a
+ * step. So a tree holds boxes that are larger than the models' boxes, and each model lists the models whose large
+ * boxes overlap its own. A model is looked up in the tree again only when its box has left the inner part of its
+ * large box. In between, exact boxes are compared among listed neighbours only, and only where one of the two moved;
+ * other pairs are copied from the answer before. */
 #include "level/touch.h"
 
 #include <assert.h>
@@ -100,7 +105,7 @@ static void part_neighbours(struct touch *touch, uint32_t model)
 	set_crowded(touch, model, false);
 }
 
-/* All others do the same: so each pair is found from both its sides. */
+/* Every model is searched for, so each pair is found from both sides. */
 static void find_neighbours(struct touch *touch, uint32_t model)
 {
 	struct touch_model *self = &touch->models[model];
@@ -115,7 +120,7 @@ static void find_neighbours(struct touch *touch, uint32_t model)
 	mark(touch, model);
 }
 
-/* Everything but the tree; false when it has nothing to touch with. */
+/* All of an arrival but the insertion into the tree; false when the model has no geoms. */
 static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
@@ -123,7 +128,7 @@ static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 	touch->dirty |= touch->joined.count > 0;
 	self->stay = AABB_ALL;
 	if (!touch->scene->models[model].geom_count)
-		return false; /* joints may still tie it */
+		return false; /* joints may still connect it */
 	self->stay = aabb_grow(*box, TOUCH_STRAY);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
 	return true;
@@ -218,7 +223,7 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 	if (!touch->dirty)
 		return false;
 	touch->dirty = false;
-	/* pairs that are only joined must not be taken for pairs that touch */
+	/* find pairs of joined models anew: a pair from a joint is not copied as a pair that touches */
 	for (uint32_t i = 0; i < touch->joined.count; i++)
 		touch->models[touch->joined.at[i].a].dirty = touch->models[touch->joined.at[i].b].dirty = true;
 	touch->before.count = 0;

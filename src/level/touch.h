@@ -1,7 +1,7 @@
-/* Which dynamic models may touch: law 4. Exact boxes decide; fat ones, which change seldom, only say which pairs to
- * look at.
+/* Which dynamic models may touch: law 4. Exact boxes decide. Larger boxes, which seldom change, only say which pairs
+ * must be compared.
  *
- * Thread: the primary's, between steps; touch_strayed() by the runner that simulates the model, during them. */
+ * Thread: the primary's, between steps; touch_strayed() by the runner that simulates the model, during a step. */
 #ifndef LEVEL_TOUCH_H
 #define LEVEL_TOUCH_H
 
@@ -18,7 +18,7 @@ struct touch_model {
 	bool here;
 	bool dirty; /* its box, or that of a neighbour, moved since the last touch_find() */
 	uint32_t leaf;
-	struct aabb stay;      /* while the box is in this one, its neighbours are known */
+	struct aabb stay;      /* while the box is within this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
 	bvh_values neighbours; /* models whose fat boxes overlap this one's; ascending */
 };
@@ -29,31 +29,32 @@ struct touch {
 	struct touch_model *models; /* [room] */
 	uint32_t room;
 	bvh_values crowded;            /* models with neighbours, ascending */
-	bool *is_crowded;              /* [room] it is one of them */
+	bool *is_crowded;              /* [room] the model is in `crowded` */
 	bvh_values found;              /* scratch */
 	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
-	VEC(struct touch_pair) before; /* and of the one before */
-	bool dirty;                    /* some model is */
+	VEC(struct touch_pair) before; /* the pairs of the call before */
+	bool dirty;                    /* some model is dirty */
 };
 
-/* touch_fit(): the scene has room for more models. */
+/* touch_fit(): to be called when the scene has room for more models. */
 void touch_init(struct touch *touch, const struct scene *scene);
 void touch_fit(struct touch *touch);
 void touch_fini(struct touch *touch);
 
-/* A model without geoms touches nothing, but the joints of the world may tie it. */
+/* A model without geoms touches nothing, but joints of the world may connect it. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
-/* touch_add() for each of these, ascending, when nothing is here yet. */
+/* touch_add() for each of these models, given in ascending order, while no model has been added. */
 void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes);
 void touch_remove(struct touch *touch, uint32_t model);
-/* Its box has left touch_model.stay. */
+/* For a model whose box has left touch_model.stay. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);
 
-/* Private: what touch_moved() does for the few that have neighbours. */
+/* Private: the part of touch_moved() for models that have neighbours. */
 void touch_crowd_moved(struct touch *touch, uint32_t model);
 
-/* Its box may have changed since the last touch_find(): pairs of others are not looked at again. */
+/* The model's box may have changed since the last touch_find(). Pairs of models that did not move are not compared
+ * again. */
 static inline void touch_moved(struct touch *touch, uint32_t model)
 {
 	if (touch->is_crowded[model])
@@ -65,8 +66,8 @@ static inline bool touch_strayed(const struct touch *touch, uint32_t model, cons
 	return !aabb_within(box, &touch->models[model].stay);
 }
 
-/* All pairs of models here whose padded boxes overlap, or that a joint connects, ordered by (a, b), into touch->pairs.
- * False when they are those of the last call. */
+/* Finds all pairs of added models whose padded boxes overlap or that a joint connects, ordered by (a, b), and writes
+ * them to touch->pairs. False when they are the pairs of the last call. */
 bool touch_find(struct touch *touch, const struct aabb_line *boxes);
 
 #endif

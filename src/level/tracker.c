@@ -1,3 +1,6 @@
+/* Which levels a performer is in changes seldom, so a look at one performer also yields a box `stay`: as long as the
+ * performer's origin is in it, no set can change, and the performer need not be looked at. The box is made smaller by
+ * more than the error of rounding, so that skipping a look never changes a result. */
 #include "level/tracker.h"
 
 #include <stdlib.h>
@@ -5,7 +8,7 @@
 
 #define REACH 1.0 /* m: levels farther than this from a performer are not even compared */
 
-/* Of a coordinate: more than what rounding makes of the sums and differences of a few like it. */
+/* Relative to a coordinate: more than the rounding error of sums and differences of a few such coordinates. */
 #define ROUNDING 1e-13
 
 static const struct aabb nowhere = {{1, 1, 1}, {-1, -1, -1}};
@@ -104,11 +107,11 @@ void tracker_reset(struct tracker *tracker)
 		tracker->around[l].count = 0;
 }
 
-/* Narrows where the origin may be to where its volume meets the box, or does not, as it is now. Of two boxes that are
- * apart only the axis counts on which they are farthest. */
+/* Narrows the box in which the origin may move without a change of whether the volume overlaps `box`. When the two
+ * are apart, only the axis on which they are farthest apart counts. */
 static void narrow(struct aabb *stay, struct vec3 origin, const struct aabb *volume, const struct aabb *box)
 {
-	/* by how much the volume may go down, or up, until they only touch; negative: they are apart by that */
+	/* how far the volume may move down, or up, until the two only touch; negative: how far they are apart */
 	struct vec3 down = vec3_sub(volume->hi, box->lo), up = vec3_sub(box->hi, volume->lo);
 	struct vec3 lowest = vec3_sub(origin, down), highest = vec3_add(origin, up);
 	double x = fmin(down.x, up.x), y = fmin(down.y, up.y), z = fmin(down.z, up.z), least = fmin(x, fmin(y, z));
@@ -135,7 +138,7 @@ static double farthest(double a, double b)
 	return fmax(fabs(a), fabs(b));
 }
 
-/* Where rounding might make another set is left out: there it is looked at in each step. */
+/* Leaves out the margin in which rounding might change a set: there the performer is looked at in every step. */
 static struct aabb without_rounding(struct aabb stay, const struct aabb *volume)
 {
 	double margin = ROUNDING * (1 + farthest(volume->lo.x, volume->hi.x) + farthest(volume->lo.y, volume->hi.y) +
@@ -155,7 +158,7 @@ static void keep(bvh_values *to, const bvh_values *from)
 		vec_push(to, from->at[i]);
 }
 
-/* The sets that were just found are the performer's from now on. */
+/* Copies the sets that were just found to the performer. */
 static void enter_all(struct tracker *tracker, struct tracked *performer)
 {
 	keep(&performer->in, &tracker->in);

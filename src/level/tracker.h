@@ -1,12 +1,12 @@
-/* Which performers are in which levels, and near which: DESIGN 4. Pure: positions in, sets out.
+/* Which performers are in which levels, and which are near: DESIGN 4. Pure: positions in, sets out.
  *
- * In a level: the performer's volume (its declared box about the model's origin, axis-aligned) meets the level's box.
- * Near: it meets the level's box grown by its buffer. Boxes are closed: touching counts. The sets are functions of the
- * positions alone; what is remembered only saves work: after each look, where a performer may go before any set can
- * change.
+ * In a level: the performer's volume (its declared box about the model's origin, axis-aligned) overlaps the level's
+ * box. Near a level: the volume overlaps the level's box grown by its buffer. Boxes are closed: touching counts. The
+ * sets depend on the positions alone. What is remembered only saves work: after each look, a box in which the
+ * performer's origin may move before any set can change.
  *
- * Not thread-safe, but tracker_must_look() may be called by the one runner that simulates the performer while nobody
- * else touches it. */
+ * Not thread-safe, but the runner that simulates a performer may call tracker_must_look() while no other thread uses
+ * the performer. */
 #ifndef LEVEL_TRACKER_H
 #define LEVEL_TRACKER_H
 
@@ -14,9 +14,9 @@
 
 struct tracked {
 	uint32_t model;
-	struct aabb stay;    /* no set changes while the origin is within it; empty: never looked */
-	bvh_values in, near; /* levels, ascending; `near` holds those of `in` as well */
-	bool entered;        /* the last look put it in a level that it was not in before */
+	struct aabb stay;    /* no set changes while the origin is within it; empty: not looked at yet */
+	bvh_values in, near; /* levels, ascending; `near` includes `in` */
+	bool entered;        /* the last look found it in a level that it was not in before */
 };
 
 struct tracker {
@@ -32,9 +32,9 @@ struct tracker {
 
 void tracker_init(struct tracker *tracker, const struct scene *scene);
 void tracker_fini(struct tracker *tracker);
-/* The scene has room for more models. */
+/* To be called when the scene has room for more models. */
 void tracker_fit(struct tracker *tracker);
-/* A model became a performer (it has not been looked at yet), or is none any more. */
+/* A model became a performer (and has not been looked at), or stopped being one. */
 void tracker_add(struct tracker *tracker, uint32_t model);
 void tracker_remove(struct tracker *tracker, uint32_t model);
 
@@ -48,7 +48,7 @@ static inline bool tracker_must_look(const struct tracked *performer, struct vec
 /* Looks at one performer; true when one of its sets changed. */
 bool tracker_look(struct tracker *tracker, uint32_t performer, struct vec3 origin);
 
-/* Forgets all, as if no performer had ever been looked at. */
+/* Forgets everything, as if no performer had been looked at. */
 void tracker_reset(struct tracker *tracker);
 
 #endif

@@ -1,5 +1,5 @@
-/* Arrays travel as one piece each, because a mesh may have millions of points; a number apiece would take longer than
- * to read the file. Every index and number is looked at before it is stored where the rest of the program finds it. */
+/* Each array is sent in one piece: a mesh may have millions of points, and sending each number by itself would take
+ * longer than reading the file. Every index and every number is checked before the rest of the program can see it. */
 #include "mesh/answer.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static const char *unpack_name(struct unpack *in, struct arena *arena)
 	return name;
 }
 
-/* The parts follow each other, and together are all triangles. */
+/* The parts are contiguous, and together they have all triangles. */
 static bool unpack_parts(struct unpack *in, struct mesh *mesh)
 {
 	uint32_t triangles = mesh->corners.count / 3, first = 0;

@@ -1,7 +1,7 @@
-/* Meshes and images as bytes: what the process that reads files sends to the process that asked for them. Both run the
- * same program on the same machine, so numbers lie as they do in memory; but the sender may have been taken over by the
- * file that it read. So whatever is unpacked is within the limits of mesh.h and image.h and consistent in itself, or is
- * refused with TROUPE_EPROTOCOL. */
+/* Meshes and images as bytes: the process that reads files (the sender) sends them to the process that asked for
+ * them. Both run the same program on the same machine, so numbers are sent as they are in memory. But a hostile file
+ * may have taken over the sender. So the receiver checks what it unpacks: it is consistent and within the limits of
+ * mesh.h and image.h, or it is refused with TROUPE_EPROTOCOL. */
 #ifndef MESH_ANSWER_H
 #define MESH_ANSWER_H
 
@@ -9,8 +9,7 @@
 #include "mesh/image.h"
 #include "mesh/mesh.h"
 
-/* The longest that is sound: all points and corners, and two names of a part that are as long as assimp's names can be.
- */
+/* The largest valid answer: all points and corners, and two names for a part, each as long as assimp's names can be. */
 enum { ANSWER_NAME_MAX = 1024 };
 #define ANSWER_BYTES_MAX                                                                                               \
 	((size_t)MESH_POINTS_MAX * (sizeof(struct vec3) + sizeof(uint32_t)) +                                          \
@@ -18,7 +17,7 @@ enum { ANSWER_NAME_MAX = 1024 };
 _Static_assert((size_t)IMAGE_SIDE_MAX *IMAGE_SIDE_MAX * sizeof(float) + 64 <= ANSWER_BYTES_MAX, "images fit as well");
 
 void answer_pack_mesh(const struct mesh *mesh, struct text *out);
-/* *ret_mesh must be empty, and is so again on failure. */
+/* *ret_mesh must be empty; on failure it is empty again. */
 troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *ret_mesh, struct troupe_error *error);
 void answer_pack_image(const struct image *image, struct text *out);
 troupe_status answer_unpack_image(const char *bytes, size_t count, struct image *ret_image, struct troupe_error *error);

@@ -1,13 +1,13 @@
-/* Filling outlines: each one is nested in those that contain it; those at an even depth are filled, those one deeper
- * are their holes. A hole is joined to its outline by a bridge of two edges, then ears are clipped (Meisters, "Polygons
- * have ears", 1975). Convex pieces come from taking inner edges out again while what is left stays convex (Hertel and
- * Mehlhorn, "Fast triangulation of the plane with respect to simple polygons", 1985). */
+/* Filling outlines. Each outline is nested in those that contain it. Outlines at an even depth are filled; the
+ * outlines one level deeper are their holes. A hole is joined to its outline by a bridge of two edges, and then ears
+ * are clipped (Meisters, "Polygons have ears", 1975). For convex pieces, inner edges are removed as long as the piece
+ * stays convex (Hertel and Mehlhorn, "Fast triangulation of the plane with respect to simple polygons", 1985). */
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct ring { /* corners of one outline, counter-clockwise when it is filled, else clockwise */
+struct ring { /* corners of one outline: counter-clockwise if filled, clockwise for a hole */
 	VEC(uint32_t) at;
 	uint32_t depth, parent;
 };
@@ -23,7 +23,7 @@ struct filling {
 	VEC(struct piece) pieces;
 };
 
-/* Twice the area of a, b, c; positive when they turn left. */
+/* Twice the area of the triangle a, b, c; positive for a left turn. */
 static double turn(struct vec3 a, struct vec3 b, struct vec3 c)
 {
 	return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
@@ -126,7 +126,7 @@ static bool opens_to(const struct filling *f, const struct ring *ring, uint32_t 
 	return turn_at(f, before, here, after) >= 0 ? left && right : left || right;
 }
 
-/* The shortest bridge between outline and hole that crosses neither them nor the other holes. */
+/* The shortest bridge between outline and hole that crosses neither the outline nor any hole. */
 static bool bridge(struct filling *f, struct ring *outer, const struct ring *hole)
 {
 	double best = INFINITY;
@@ -191,7 +191,7 @@ static bool clip_ears(struct filling *f, struct ring *ring)
 		uint32_t n = ring->at.count, i = 0;
 		while (i < n && !is_ear(f, ring, (start + i) % n))
 			i++;
-		if (i == n) { /* all that is left lies on a line */
+		if (i == n) { /* all remaining corners lie on a line */
 			for (i = 0; i < n && turn_at(f, ring->at.at[(i + n - 1) % n], ring->at.at[i],
 						     ring->at.at[(i + 1) % n]) != 0;)
 				i++;
@@ -223,7 +223,7 @@ static bool is_convex(const struct filling *f, const struct piece *piece)
 	return true;
 }
 
-/* a and b share the edge from a's corner i to the next; joined in *ret_joined. */
+/* Joins a and b into *ret_joined; they share the edge from a's corner i to the next corner. */
 static bool join_at(
 	const struct filling *f, const struct piece *a, uint32_t i, const struct piece *b, struct piece *out)
 {
@@ -233,9 +233,9 @@ static bool join_at(
 	if (k == nb)
 		return false;
 	out->at.count = 0;
-	for (uint32_t s = 1; s <= na; s++) /* a from v round to u */
+	for (uint32_t s = 1; s <= na; s++) /* a from v around to u */
 		vec_push(&out->at, a->at.at[(i + s) % na]);
-	for (uint32_t s = 2; s < nb; s++) /* then b from behind u to before v */
+	for (uint32_t s = 2; s < nb; s++) /* then b from after u to before v */
 		vec_push(&out->at, b->at.at[(k + s) % nb]);
 	return is_convex(f, out);
 }
@@ -255,7 +255,7 @@ static void merge_pieces(struct filling *f)
 				memmove(&f->pieces.at[b], &f->pieces.at[b + 1],
 					(f->pieces.count - b - 1) * sizeof *f->pieces.at);
 				f->pieces.count--;
-				i = UINT32_MAX; /* from its first edge again */
+				i = UINT32_MAX; /* start again at its first edge */
 				break;
 			}
 	vec_free(&joined.at);

@@ -1,5 +1,5 @@
-/* Convex hulls by qhull's reentrant library. Its facets come merged where they are coplanar, in an order that depends
- * on its hash tables' sizes only; they are put in an order of our own all the same, by their corners. */
+/* Convex hulls by qhull's reentrant library. It merges coplanar facets. The order of its facets depends only on the
+ * sizes of its hash tables; even so, the facets are sorted by their corners, to be independent of qhull's order. */
 #include "mesh/hull.h"
 
 #include "base/arena.h"
@@ -26,7 +26,7 @@ struct polygon {
 	uint32_t *corner;
 };
 
-/* Newell's sum: the normal of a polygon that is nearly flat, twice its area long. */
+/* Newell's sum: the normal of a nearly flat polygon; its length is twice the area. */
 static struct vec3 normal_of(const struct vec3 *points, const uint32_t *corner, uint32_t count)
 {
 	struct vec3 n = {0, 0, 0};
@@ -48,7 +48,7 @@ static void turn_round(struct polygon *p)
 	}
 }
 
-/* The lowest corner first. */
+/* Rotates the polygon so that its lowest corner comes first. */
 static void begin_low(struct polygon *p, uint32_t *scratch)
 {
 	uint32_t low = 0;
@@ -78,7 +78,7 @@ static void read_facet(qhT *qh, facetT *facet, struct polygon *polygon, struct a
 	qh_settempfree(qh, &vertices);
 }
 
-/* Only points that are corners stay, in the order they came in. */
+/* Removes the points that are not corners; the others keep their order. */
 static void keep_corners(const struct vec3 *points, uint32_t count, const struct polygon *polygons,
 	uint32_t polygon_count, struct hull *hull)
 {

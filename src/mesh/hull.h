@@ -16,12 +16,12 @@ struct hull_face {
 struct hull { /* zeroed is empty */
 	VEC(struct vec3) points;
 	VEC(struct hull_face) faces;
-	VEC(uint32_t) corners; /* of faces, counter-clockwise seen from outside; coplanar faces are one */
-	struct vec3 middle;    /* mean of the points: inside */
+	VEC(uint32_t) corners; /* corners of faces, counter-clockwise seen from outside; coplanar faces are merged */
+	struct vec3 middle;    /* mean of the points: lies inside */
 };
 
-/* The convex hull of the points. Order of points and faces depends on nothing but the input. TROUPE_EWORLD when the
- * points have no volume, TROUPE_EWORLD also when troupe was built without meshes. *ret_hull must be empty. */
+/* The convex hull of the points. The order of points and faces depends only on the input. TROUPE_EWORLD: the points
+ * have no volume, or troupe was built without meshes. *ret_hull must be empty. */
 troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *ret_hull, struct troupe_error *error);
 void hull_fini(struct hull *hull);
 

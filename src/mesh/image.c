@@ -1,5 +1,5 @@
-/* libpng and libjpeg report errors by longjmp: what they may leave half-way stands in a struct that outlives the jump.
- */
+/* libpng and libjpeg report errors by longjmp. So the data that must be freed after an error are in a struct that is
+ * still valid after the jump. */
 #include "mesh/import.h"
 
 #include "config.h"
@@ -134,7 +134,7 @@ static void finish(struct reading *r)
 {
 	if (r->png)
 		png_destroy_read_struct(&r->png, &r->info, NULL);
-	jpeg_destroy_decompress(&r->jpeg); /* nothing when never made */
+	jpeg_destroy_decompress(&r->jpeg); /* does nothing if it was never created */
 	free(r->row);
 	free(r->rows);
 	fclose(r->file);
@@ -158,7 +158,7 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 	troupe_status status = TROUPE_OK;
 	struct reading *r = mem_alloc(sizeof *r);
 	void *memory;
-	memcpy(&memory, &bytes, sizeof memory); /* opened for reading only */
+	memcpy(&memory, &bytes, sizeof memory); /* the stream is opened for reading only */
 	r->file = count ? fmemopen(memory, count, "rb") : NULL;
 	if (!r->file) {
 		free(r);

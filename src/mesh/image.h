@@ -8,7 +8,7 @@ enum { IMAGE_SIDE_MAX = 4097, IMAGE_FILE_BYTES_MAX = 128 << 20 };
 
 struct image {
 	uint32_t columns, rows;
-	float *values; /* 0 to 1, the first row at the top; of coloured images the first channel. Owned: free() */
+	float *values; /* 0 to 1, first row at the top; first channel of a coloured image. Owned: free() */
 };
 
 #endif

@@ -1,10 +1,11 @@
-/* Mesh files by way of assimp.
+/* Mesh files, read by assimp.
  *
- * assimp guesses by content when a suffix does not fit, and follows what a file names; so only known suffixes and sizes
- * come near it. It catches its own exceptions; what it hands out is checked again, since indices in it come from files.
+ * If a suffix does not fit, assimp guesses the format from the content, and it opens the files that a file names. So
+ * assimp gets only files with known suffixes and sizes. assimp catches its own exceptions. Its result is checked
+ * again, because its indices come from the file.
  *
- * Axes: coordinates are those written in the file, as Gazebo shows them: COLLADA's up axis is not turned (its unit is
- * honoured), nor is glTF's. A node's transform applies to what hangs below it. */
+ * Axes: coordinates are those in the file, as Gazebo shows them. The up axis of COLLADA and glTF is not turned;
+ * COLLADA's unit is applied. The transform of a node applies to all nodes below it. */
 #include "mesh/import.h"
 
 #include "config.h"
@@ -20,12 +21,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* Lists of indices in COLLADA: assimp's reader stands still at what is no digit and fills memory with zeros. */
+/* Checks lists of indices in COLLADA: at a character that is no digit, assimp's reader does not advance, and fills
+ * memory with zeros. */
 static troupe_status check_lists(const char *text, size_t bytes, struct troupe_error *error)
 {
 	static const char *const lists[] = {"p", "v", "h", "vcount"};
 	troupe_status status = TROUPE_OK;
-	/* the parser ends at a zero, or goes on behind it: neither is a file to read */
+	/* the parser stops at a zero byte, or goes on after it: such a file is refused in both cases */
 	if (strlen(text) != bytes)
 		status = fail(error, TROUPE_EWORLD, "a zero byte in it: expected text");
 	for (const char *at = text; !status && (at = strchr(at, '<'));) {
@@ -144,7 +146,7 @@ static troupe_status add_node(const struct aiScene *scene, const struct aiNode *
  */
 
 struct open_file {
-	struct aiFile file; /* first: assimp knows only this */
+	struct aiFile file; /* must be first: assimp knows only this member */
 	const char *bytes;
 	size_t count, at;
 };
@@ -218,7 +220,7 @@ static const struct aiScene *import(struct import_files *files, const char *path
 	return scene;
 }
 
-/* Memory that is not there depends on the machine, and so is no reason to leave a mesh out. */
+/* Failures of memory depend on the machine, so they are no reason to leave a mesh out. */
 static troupe_status say_why(struct troupe_error *error)
 {
 	const char *why = aiGetErrorString();

@@ -1,14 +1,15 @@
-/* The parent asks, the child answers; while the child works on a file it may ask for others. All messages have a head
- * that says what follows and how long it is. The parent checks the head before it takes what follows, and allocates by
- * what has come.
+/* The parent asks, the child answers. While the child works on a file, it may ask the parent for other files. Every
+ * message begins with a head that gives the kind and the length of the rest. The parent checks the head before it
+ * receives the rest, and allocates only as much memory as bytes have arrived.
  *
- * One child for all files of a world, because starting one takes a millisecond, and more in a process with much memory,
- * while a small mesh is read in a tenth of that. The price is that a damaged file may spoil the child for the next
- * file; so a file on which an older child dies is tried again in a new one, and only the second death counts.
+ * One child reads all files of a world: starting a child takes a millisecond, more if the parent uses much memory,
+ * and a small mesh is read in a tenth of that. The price is that a damaged file may damage the child for the next
+ * file. So if a child dies that has read other files before, a new child reads the file again, and only the second
+ * death counts.
  *
- * Deaths are errors of their own kind (TROUPE_EINTERNAL). A file that a library refuses is refused by all peers alike,
- * and its model goes on without it; a death may depend on the machine, and the same world must not have a shape on one
- * peer and none on another. */
+ * The death of a child is an error of its own kind (TROUPE_EINTERNAL). If a library refuses a file, it does so on all
+ * peers, and the model goes on without the mesh. A death may depend on the machine, and all peers must have the same
+ * shapes. */
 #include "mesh/importer.h"
 
 #include "base/sandbox.h"
@@ -29,9 +30,9 @@
 enum {
 	WALL_S = 600,
 	STILL_S = 5,
-	TRIES = 20,      /* of a file, in children that stand still */
-	DEATHS_MAX = 50, /* of children, after which no more files are read */
-	ASKED_MAX = 256, /* files that one file asks for */
+	TRIES = 20,      /* attempts to read a file in children that stand still */
+	DEATHS_MAX = 50, /* deaths of children after which no more files are read */
+	ASKED_MAX = 256, /* files that one file may ask for */
 	PATH_BYTES_MAX = 4096,
 };
 
@@ -40,13 +41,13 @@ enum what {
 	ASK_IMAGE,
 	GIVE_FILE,      /* status says whether it is there */
 	WANT_FILE,      /* its path follows */
-	ANSWER,         /* as mesh/answer.h has it */
+	ANSWER,         /* in the form of mesh/answer.h */
 	ANSWER_REFUSED, /* status says why; its text follows */
 };
 
 struct head {
 	uint32_t what, status;
-	uint32_t path_bytes, zero; /* of ASK_...: the path, before the file */
+	uint32_t path_bytes, zero; /* for ASK_...: length of the path, which comes before the file */
 	uint64_t bytes;
 };
 
@@ -59,8 +60,8 @@ struct named_file {
 
 struct child {
 	int stream;
-	VEC(struct named_file) files; /* the first is what is read; the others are what it has asked for */
-	bool alone;                   /* the parent has gone */
+	VEC(struct named_file) files; /* the first is the file to read; the others are files that it asked for */
+	bool alone;                   /* the parent has ended */
 };
 
 static bool give(struct child *child, enum what what, troupe_status status, const char *bytes, size_t count)
@@ -71,7 +72,7 @@ static bool give(struct child *child, enum what what, troupe_status status, cons
 	return given;
 }
 
-/* Terminated; NULL when the parent has gone. */
+/* Receives count bytes and adds a zero byte; NULL: the parent has ended. */
 static char *take(struct child *child, uint64_t count)
 {
 	char *bytes = mem_alloc(count + 1);
@@ -173,7 +174,7 @@ static void serve(int stream, void *ctx)
 
 struct importer {
 	struct sandbox *sandbox; /* NULL: none at the moment */
-	bool used;               /* it has read a file */
+	bool used;               /* the child has read a file */
 	/* since importer_begin() */
 	uint32_t deaths;
 	bool over; /* no more files are read */
@@ -226,7 +227,7 @@ static void stop(struct importer *importer)
 	importer->sandbox = NULL;
 }
 
-/* So many bytes, which are allocated as they come. */
+/* Receives count bytes; memory grows as they arrive. */
 static troupe_status receive(struct importer *importer, uint64_t count, struct text *out, struct troupe_error *error)
 {
 	char some[65536];
@@ -269,7 +270,7 @@ static troupe_status send_request(struct importer *importer, const struct reques
 	return status ? status : sandbox_send(importer->sandbox, request->bytes, request->count, error);
 }
 
-/* The head of the next message, which is one that a child may send. */
+/* Receives the head of the next message, and checks that a child may send it. */
 static troupe_status receive_head(struct importer *importer, struct head *head, struct troupe_error *error)
 {
 	troupe_status status = sandbox_receive(importer->sandbox, head, sizeof *head, error);
@@ -283,7 +284,7 @@ static troupe_status receive_head(struct importer *importer, struct head *head, 
 	return TROUPE_OK;
 }
 
-/* From the request to the answer. */
+/* Exchanges messages from the request to the answer. */
 static troupe_status converse(struct importer *importer, struct request *request, struct head *ret_head,
 	struct text *out, struct troupe_error *error)
 {
@@ -304,7 +305,7 @@ static troupe_status converse(struct importer *importer, struct request *request
 	return receive(importer, head.bytes, out, error);
 }
 
-/* What has failed may not fail in another child: when this one has read other files, or waited for a lock. */
+/* Whether another child may succeed: this child has read other files before, or waited for a lock. */
 static bool failed_by_chance(struct importer *importer)
 {
 	enum sandbox_state state = sandbox_state(importer->sandbox);
@@ -360,7 +361,7 @@ static troupe_status read_file(struct importer *importer, struct request *reques
 	return status;
 }
 
-/* An answer that does not hold together comes from a child that the file has taken over. */
+/* An inconsistent answer: the file has taken over the child. */
 static troupe_status distrust(struct importer *importer, const struct troupe_error *why, struct troupe_error *error)
 {
 	stop(importer);

@@ -1,5 +1,5 @@
-/* Points are welded when they are equal number for number: exporters write the same text for the same point, whatever
- * normals and textures tear apart. Tolerances would make the result depend on the order of points. */
+/* Points are welded if their coordinates are equal as numbers: exporters write the same text for the same point, also
+ * where normals or textures split it. A tolerance would make the result depend on the order of points. */
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void mesh_fini(struct mesh *mesh)
 
 uint32_t mesh_add_point(struct mesh *mesh, struct vec3 point)
 {
-	/* one zero, or welding would tell two apart */
+	/* -0 becomes +0; welding would treat them as different */
 	vec_push(&mesh->points, (struct vec3){point.x + 0.0, point.y + 0.0, point.z + 0.0});
 	return mesh->points.count - 1;
 }
@@ -46,7 +46,7 @@ static int by_place(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* first[i]: the lowest index of a point where point i is. */
+/* first[i]: the lowest index of a point at the position of point i. */
 static void find_twins(const struct mesh *mesh, uint32_t *first)
 {
 	struct place *places = mem_alloc(mesh->points.count * sizeof *places + 1);

@@ -1,5 +1,5 @@
-/* Triangle meshes: made of points and triangles, cut, measured. Shapes that are no primitives are made of them.
- * mesh/importer.h reads them from files.
+/* Triangle meshes: making them of points and triangles, cutting and measuring them. They are the form of all shapes
+ * that are not primitives. mesh/importer.h reads them from files.
  *
  * Pure: the same input gives the same mesh, point by point and in the same order. Thread: any, one mesh per caller. */
 #ifndef MESH_MESH_H
@@ -13,22 +13,22 @@ enum {
 	MESH_FILE_BYTES_MAX = 256 << 20,
 	MESH_TRIANGLES_MAX = 2000000,
 	MESH_PARTS_MAX = 4096,
-	MESH_DEPTH_MAX = 256, /* of nodes in nodes */
+	MESH_DEPTH_MAX = 256, /* of nested nodes */
 	MESH_POINTS_MAX = 3 * MESH_TRIANGLES_MAX,
-	MESH_REACH_MAX = 1000000000, /* of each coordinate of a point, m */
+	MESH_REACH_MAX = 1000000000, /* m: largest absolute coordinate of a point */
 };
 
 #define MESH_NONE UINT32_MAX
 
-struct mesh_part {                     /* what one node of the file shows */
-	const char *name, *other_name; /* the node's and the mesh's own */
+struct mesh_part {                     /* the triangles of one node of the file */
+	const char *name, *other_name; /* names of the node and of the mesh in the file */
 	uint32_t first, count;         /* triangles */
 };
 
 struct mesh {        /* zeroed is empty */
-	uint32_t id; /* its maker's: tells meshes apart without looking at addresses */
+	uint32_t id; /* set by its maker: identifies a mesh independently of its address */
 	VEC(struct vec3) points;
-	VEC(uint32_t) corners; /* three a triangle, counter-clockwise seen from outside */
+	VEC(uint32_t) corners; /* three for each triangle, counter-clockwise seen from outside */
 	VEC(struct mesh_part) parts;
 	struct arena arena; /* names */
 };
@@ -41,26 +41,27 @@ struct mesh_moments {
 };
 
 void mesh_fini(struct mesh *mesh);
-/* Appends. A triangle's corners are indices of points. */
+/* Append a point or a triangle. The corners of a triangle are indices of points. */
 uint32_t mesh_add_point(struct mesh *mesh, struct vec3 point);
 void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c);
 
-/* Points in the same place become one, triangles without area go. Points come out in the order of first use. */
+/* Points at the same position become one; triangles without area are removed. Points are in the order of first use. */
 void mesh_weld(struct mesh *mesh);
 
-/* The part of that name (all, when NULL), centred on its box when asked to, then scaled; a mirroring scale turns the
- * triangles round. False: no such part. *ret_mesh must be empty. */
+/* Copies the part of that name (NULL: all parts), centred on its box if `centre`, then scaled; a mirroring scale
+ * reverses the triangles. False: no such part. *ret_mesh must be empty. */
 bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec3 scale, struct mesh *ret_mesh);
 
-/* Welded meshes only: every edge lies between two triangles that run along it in opposite directions. */
+/* True if every edge lies between two triangles that run along it in opposite directions. Welded meshes only. */
 bool mesh_is_closed(const struct mesh *mesh);
-/* Of a closed mesh, as a sum over the tetrahedra between the origin and each triangle (Tonon, "Explicit exact formulas
- * for the 3-D tetrahedron inertia tensor", 2004, in its form for integrals of products). */
+/* Of a closed mesh: the sum over the tetrahedra of the origin and each triangle (Tonon, "Explicit exact formulas for
+ * the 3-D tetrahedron inertia tensor", 2004, in its form for integrals of products). */
 struct mesh_moments mesh_measure(const struct mesh *mesh);
 
-/* Outlines (closed, in the plane z = 0; a point that repeats the first is fine) extruded by height along z from 0:
- * inside is what an odd number of outlines encloses. With pieces, each part of the mesh is convex and closed in itself;
- * without, the whole is one closed surface. TROUPE_EWORLD when they cannot be filled (too few points, crossing). */
+/* Extrudes outlines from z = 0 by height along z. Outlines are closed and lie in the plane z = 0; the last point may
+ * repeat the first. A point is inside if an odd number of outlines encloses it. With pieces, each part of the mesh is
+ * convex and closed; without, the whole is one closed surface. TROUPE_EWORLD: the outlines cannot be filled (too few
+ * points, crossing). */
 struct mesh_outline {
 	const struct vec3 *points;
 	uint32_t count;

@@ -1,11 +1,11 @@
-/* Neighbours are found by sorting edges: of each pair of equal edges that run in opposite directions, the two triangles
- * are neighbours. An edge of one triangle, or of three, is a rim. */
+/* Neighbours are found by sorting edges: two triangles are neighbours if they have an edge in common and run along it
+ * in opposite directions. An edge of one triangle, or of three, is a rim. */
 #include "mesh/skin.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define RIDGE 1e-3 /* sine of the least angle by which a neighbour must fall away */
+#define RIDGE 1e-3 /* sine of the least angle between neighbours that counts as falling away */
 
 struct edge {
 	uint32_t low, high, triangle, k;
@@ -34,12 +34,12 @@ static void join(struct skin *skin, const struct edge *a, const struct edge *b)
 {
 	uint32_t from_a = skin->corners[3 * a->triangle + a->k], from_b = skin->corners[3 * b->triangle + b->k];
 	if (from_a == from_b)
-		return; /* one of them is turned round */
+		return; /* one of the triangles is reversed */
 	skin->across[3 * a->triangle + a->k] = skin->corners[3 * b->triangle + (b->k + 2) % 3];
 	skin->across[3 * b->triangle + b->k] = skin->corners[3 * a->triangle + (a->k + 2) % 3];
 }
 
-/* Also the lists of neighbours: each edge, once. */
+/* Finds the neighbours of triangles, and makes the lists of neighbours of points: each edge once. */
 static void connect(struct skin *skin)
 {
 	uint32_t count = 3 * skin->triangle_count;
@@ -57,7 +57,7 @@ static void connect(struct skin *skin)
 				if (end - i == 2)
 					join(skin, &edges[i], &edges[i + 1]);
 			} else {
-				/* counts down: filled from behind */
+				/* the index counts down: the list is filled from its end */
 				skin->around[--skin->around_first[edges[i].low + 1]] = edges[i].high;
 				skin->around[--skin->around_first[edges[i].high + 1]] = edges[i].low;
 			}
@@ -69,7 +69,7 @@ static void connect(struct skin *skin)
 			skin->around = mem_alloc((size_t)skin->around_first[skin->point_count] * 4 + 4);
 		}
 	}
-	/* each entry p + 1 now begins p's list */
+	/* entry p + 1 is now the begin of p's list */
 	uint32_t total = 0;
 	for (uint32_t i = 0; i < count; i++)
 		total += i == 0 || edges[i].low != edges[i - 1].low || edges[i].high != edges[i - 1].high;
@@ -85,7 +85,7 @@ static bool falls_away(const struct skin_triangle *t, struct vec3 point)
 	return up < 0 && up * up > RIDGE * RIDGE * vec3_dot(d, d);
 }
 
-/* Looks around all three corners. */
+/* Whether the surface falls away at any of the three corners. A rim counts, and a corner with too many neighbours. */
 static bool is_ridged(const struct skin *skin, const struct skin_triangle *t)
 {
 	struct vec3 near[SKIN_AROUND_MAX];
@@ -165,7 +165,7 @@ void skin_fini(struct skin *skin)
 
 /* --- grids ------------------------------------------------------------------------------------------------------ */
 
-/* Each cell is cut from its lower left to its upper right corner (as seen from above): triangle 2 cell is the upper
+/* A cell is divided from its lower left to its upper right corner (seen from above). Triangle 2 * cell is the upper
  * left one. */
 static struct vec3 grid_point(const struct skin_grid *grid, uint32_t row, uint32_t column)
 {
@@ -199,8 +199,8 @@ static void query_grid(const struct skin_grid *grid, const struct aabb *box, bvh
 
 static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
 {
-	/* row and column, from the cell's upper left, of the corners of its upper left and of its lower right triangle
-	 */
+	/* row and column of the corners of the upper left and the lower right triangle, relative to the cell's upper
+	 * left */
 	static const uint32_t at[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{1, 1}, {0, 1}, {1, 0}}};
 	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
 	for (int k = 0; k < 3; k++) {
@@ -211,7 +211,7 @@ static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct ski
 	t->normal = vec3_unit(vec3_cross(vec3_sub(t->p[1], t->p[0]), vec3_sub(t->p[2], t->p[0])));
 }
 
-/* Far points in cells beside, above and below. */
+/* The far points of the neighbours, in this cell and the cells around it. */
 static void look_around_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
 {
 	static const int far[2][3][2] = {{{1, -1}, {1, 1}, {-1, 1}}, {{0, 2}, {0, 0}, {2, 0}}};
@@ -244,7 +244,7 @@ static uint32_t around_grid(const struct skin_grid *grid, uint32_t point, struct
 
 static void sort(bvh_values *values)
 {
-	/* a heap: in place, and no worse when a tree reports thousands */
+	/* a heap sort: in place, and no slower if a tree reports thousands */
 	uint32_t *v = values->at, count = values->count;
 	for (uint32_t end = count, start = count / 2; end > 1;) {
 		if (start > 0)

@@ -1,3 +1,6 @@
+/* Users write an address in several forms, and IPv4 and IPv6 addresses differ in layout. All other files see one type,
+ * struct address: the bytes of a sockaddr_in or sockaddr_in6. The bytes are copied to a variable of the right type
+ * before a field is read or written. All queries accept a zeroed address, which is neither kind. */
 #include "net/address.h"
 
 #include <arpa/inet.h>

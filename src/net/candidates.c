@@ -1,18 +1,18 @@
-/* The address in the last announcement was all that a secondary remembered once, and each announcement replaced it. So
- * whoever announced more often than the primary decided where secondaries went, and one that sent a single address had
- * them try nothing else.
+/* At first a secondary remembered only the address in the last announcement, and each announcement replaced it. So a
+ * sender that announced more often than the primary decided where secondaries went. If such a sender always announced
+ * one address, secondaries tried no other.
  *
- * How long a candidate that fails is left alone doubles from failure to failure, but stays short: it may be a primary
- * that is flooded, and is to have its secondaries within two seconds of when it can. One that refuses us will do so
- * again (another version), so that one is left alone for longer. */
+ * The wait after a failure doubles with each failure, but stays short: the candidate may be a primary that is flooded,
+ * and its secondaries must join within two seconds after the flood ends. A candidate that refuses us will refuse us
+ * again (another version), so the wait after a refusal is longer. */
 #include "net/candidates.h"
 
 #include <string.h>
 
-#define TURN_NS UINT64_C(10000000000) /* in which one of them is forgotten */
+#define TURN_NS UINT64_C(10000000000) /* in this time one attempt is forgotten */
 enum {
-	REFUSED_FAILURES = 4, /* that a refusal counts for */
-	TURNS = 32,           /* attempts at a host that are remembered */
+	REFUSED_FAILURES = 4, /* a refusal counts as so many failures */
+	TURNS = 32,           /* attempts per host or network that are remembered */
 };
 
 void candidates_init(struct candidates *candidates, uint64_t secret)
@@ -58,8 +58,9 @@ static bool goes_before(const struct candidate *a, const struct candidate *b)
 	return a->failures != b->failures ? a->failures > b->failures : a->heard_ns > b->heard_ns;
 }
 
-/* The host that has most, with the newcomer, loses one: that which failed most often; if none has, the newest, so that
- * whoever names ever other addresses does not push out those that wait for their turn. False: that is the newcomer. */
+/* The host with the most candidates, newcomer included, loses one: the candidate with the most failures; if none has
+ * failed, the newest, so that a sender that announces many addresses does not push out candidates that wait for their
+ * turn. False: the newcomer is the one. */
 static bool make_room(struct candidates *candidates, const struct candidate *newcomer)
 {
 	const struct candidate *victim = newcomer;
@@ -116,7 +117,7 @@ void candidates_hear(struct candidates *candidates, const struct announcement *a
 	candidate->heard_ns = now_ns;
 }
 
-/* Whose turn it is before others. */
+/* The sort key of the next attempt. */
 struct turn {
 	uint64_t net_ns, host_ns; /* see senders_spent_ns() */
 	struct candidate *candidate;

@@ -1,9 +1,9 @@
-/* Frames are cut from a buffer that one read() fills with as many as there are, so that an exchange of small frames
- * costs one system call each way; with TLS likewise, by reading ahead. What is sent is built behind its header in the
- * buffer that it is sent from.
+/* Frames are parsed in a buffer that one read() fills with as many frames as have arrived, so an exchange of small
+ * frames costs one system call each way; with TLS, reading ahead does the same. A frame to send is built behind its
+ * header in the output buffer, without a copy.
  *
- * How much is read before anyone takes it is bounded by what the frame at the front may have, so that a stranger, whose
- * frames may be no larger than a hello, costs a few kilobytes whatever it sends. */
+ * The unread input is bounded by the size of the first frame in the buffer plus a constant. A stranger may send no
+ * frame larger than a hello, so it costs a few kilobytes whatever it sends. */
 #include "net/channel.h"
 
 #include "net/tls.h"
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 enum {
-	READ_BYTES = 1 << 16, /* at once */
-	READ_MAX = 1 << 20,   /* in one channel_work(), beyond the frame at the front */
+	READ_BYTES = 1 << 16, /* in one call of read() */
+	READ_MAX = 1 << 20,   /* unread, beyond the first frame */
 	STRANGER_READ_BYTES = 1 << 12,
 };
 #define HANDSHAKE_NS UINT64_C(5000000000)
@@ -32,22 +32,22 @@ struct channel {
 	int fd;
 	enum phase phase;
 	char *peer;
-	struct tls *tls; /* NULL: in the clear */
+	struct tls *tls; /* NULL: no encryption */
 	uint64_t deadline_ns;
 	uint32_t limit;
-	bool wants_write; /* TLS does */
+	bool wants_write; /* TLS waits for the socket to be writable */
 	bool finishing, said_goodbye;
-	bool unread; /* failed when it was written to, and has not been read since */
+	bool unread; /* a write failed, and the input was not read since */
 	bool server;
 	struct troupe_error failure;
 	struct {
 		char *at;
 		size_t begin, end, room;
-		bool any; /* has anything ever come */
+		bool any; /* any byte was received */
 	} in;
-	struct text out; /* what waits, from out_begin on */
+	struct text out; /* bytes that wait, from out_begin on */
 	size_t out_begin, frame_begin, queue_max;
-	uint64_t sent, received; /* in the clear */
+	uint64_t sent, received; /* bytes without TLS */
 };
 
 static troupe_status break_off(struct channel *channel, troupe_status status, struct troupe_error *error,
@@ -58,7 +58,7 @@ static const char *colon(const struct channel *channel)
 	return *channel->peer ? ": " : "";
 }
 
-/* The first failure stays. */
+/* Only the first failure is kept. */
 static troupe_status break_off(
 	struct channel *channel, troupe_status status, struct troupe_error *error, const char *format, ...)
 {
@@ -80,7 +80,7 @@ static void set_up_socket(int fd)
 	int on = 1;
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	/* refused by what is no TCP: a pair of local sockets */
+	/* fails for a socket that is not TCP: a pair of local sockets */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
@@ -256,7 +256,7 @@ static troupe_status fail_io(struct channel *channel, int code, const char *when
 {
 	const char *guess = "";
 	bool mute = !channel->in.any && !channel->tls && channel->in.begin == channel->in.end;
-	if (!channel->server && channel->phase == SHAKING_HANDS) /* who has another key says so by an alert */
+	if (!channel->server && channel->phase == SHAKING_HANDS) /* a server with another key sends an alert */
 		guess = ": it may have no key, and we have one";
 	else if (!channel->server && mute)
 		guess = ": it may have a key, and we have none";
@@ -267,7 +267,7 @@ static troupe_status fail_io(struct channel *channel, int code, const char *when
 		mute ? " without a word" : "", guess);
 }
 
-/* Of TLS: whether it went wrong; otherwise *ret_moved says whether it may be asked again now. */
+/* Handles a result of TLS. An error: the connection has failed. *ret_moved: TLS may be called again at once. */
 static troupe_status look_at(
 	struct channel *channel, enum tls_result result, bool *ret_moved, struct troupe_error *error)
 {
@@ -331,7 +331,8 @@ static troupe_status write_some(struct channel *channel, size_t *ret_count, stru
 	return TROUPE_OK;
 }
 
-/* What has gone out makes room, at once when it was all, otherwise when it is more than what waits. */
+/* Frees the written part of the buffer: when all is written, or when the written part is at least as large as the rest.
+ */
 static void forget_written(struct channel *channel)
 {
 	size_t pending = channel_pending(channel);
@@ -416,7 +417,7 @@ static size_t read_bytes_of(const struct channel *channel)
 	return channel->limit > STRANGER_READ_BYTES ? READ_BYTES : STRANGER_READ_BYTES;
 }
 
-/* How much may lie here unread. */
+/* The limit for unread input. */
 static size_t in_max(const struct channel *channel)
 {
 	size_t have = channel->in.end - channel->in.begin, frame = 0;
@@ -479,7 +480,8 @@ static troupe_status read_in(struct channel *channel, struct troupe_error *error
 	return status;
 }
 
-/* What cannot be written to any more may have said why. Not with TLS, which is no more after a failure. */
+/* After a failed write, the peer's last frames may hold the reason, so they are read. Not with TLS, which is unusable
+ * after a failure. */
 static troupe_status read_last(struct channel *channel, struct troupe_error *error)
 {
 	if (channel->unread)

@@ -1,13 +1,13 @@
-/* One connection: frames over TCP, over TLS 1.3 with a pre-shared key when there is a key. Never blocks; time is given
- * by the caller. One thread at a time.
+/* One connection: frames over TCP, or over TLS 1.3 with a pre-shared key when there is a key. Never blocks; the caller
+ * passes the time. One thread at a time.
  *
- * Life: connecting and shaking hands, until channel_is_open(); then frames both ways; the first failure is final, and
- * every call after it fails with the same text. What the peer sent before it closed can still be received.
+ * Life: connecting and handshake, until channel_is_open(); then frames both ways. The first failure is final, and every
+ * later call fails with the same text. Frames that the peer sent before it closed can still be received.
  *
- * Bounds: the handshake has a deadline; a frame's length is checked against its type's limit, and against
- * channel_limit(), before anything is allocated, and memory grows with what has arrived, not with what is promised;
- * what waits to be written has a limit, so a peer that does not read is an error, not memory. Buffers are kept, so
- * that a warm exchange allocates nothing. */
+ * Bounds: the handshake has a deadline. A frame's length is checked against the limit of its type, and against
+ * channel_limit(), before anything is allocated. Memory grows with the bytes that have arrived, not with the announced
+ * length. The bytes that wait to be written have a limit, so a peer that does not read causes an error, not memory
+ * growth. Buffers are kept, so a warm exchange allocates nothing. */
 #ifndef NET_CHANNEL_H
 #define NET_CHANNEL_H
 
@@ -20,11 +20,11 @@ enum channel_role { CHANNEL_CLIENT, CHANNEL_SERVER };
 
 struct channel_options {
 	enum channel_role role;
-	const struct key *key;   /* NULL: in the clear. Copied */
-	struct tls_context *tls; /* made of the key, for channels that share it; NULL: of its own */
-	uint64_t handshake_ns;   /* how long connecting and handshake may take; 0: five seconds */
+	const struct key *key;   /* NULL: no encryption. Copied */
+	struct tls_context *tls; /* made from the key, shared by channels; NULL: a new one */
+	uint64_t handshake_ns;   /* limit for connecting and handshake; 0: five seconds */
 	size_t queue_max;        /* bytes that may wait to be written; 0: two frames of the largest kind */
-	const void *first;       /* what has been read from the socket already; copied */
+	const void *first;       /* bytes already read from the socket; copied */
 	size_t first_count;
 };
 
@@ -32,65 +32,69 @@ struct channel;
 
 enum { CHANNEL_FIRST_MAX = TLS_FIRST_MAX };
 
-/* What somebody who connects to a server has sent first, while it has no channel yet, which costs more than this:
- * EPROTOCOL says what is wrong with it; *ret_whole: a channel can tell whether it is a hello. At most CHANNEL_FIRST_MAX
- * bytes are needed. */
+/* Checks the first bytes from a client that has no channel yet; a channel costs more than this check. EPROTOCOL says
+ * what is wrong with the bytes. *ret_whole: there are enough bytes for a channel to tell whether they are a hello. At
+ * most CHANNEL_FIRST_MAX bytes are needed. */
 troupe_status channel_first(
 	const void *bytes, size_t count, bool with_key, bool *ret_whole, struct troupe_error *error);
 
-/* On success the channel owns fd, a connected or connecting stream socket, and has made it non-blocking; on failure the
- * caller does. peer: what errors call it ("10.0.0.3:4711"); copied. */
+/* fd: a connected or connecting stream socket. On success the channel owns fd and has made it non-blocking; on failure
+ * the caller owns it. peer: the name of the peer in error texts ("10.0.0.3:4711"); copied. */
 troupe_status channel_create(int fd, const char *peer, const struct channel_options *options, uint64_t now_ns,
 	struct channel **ret_channel, struct troupe_error *error);
-/* Begins to connect; whether it works shows later. */
+/* Begins to connect; a failure to connect shows later, in channel_work(). */
 troupe_status channel_connect(const struct address *address, const struct channel_options *options, uint64_t now_ns,
 	struct channel **ret_channel, struct troupe_error *error);
-/* Nothing more will be sent or received: what waits goes out, then the peer is told that this is the end, and whatever
- * still comes is thrown away. To be worked on until channel_work() fails (the peer has closed, too) or one has waited
- * long enough: closed before, what was sent last might not arrive. */
+/* Nothing more will be sent or received: waiting bytes are written, then the peer is told that this is the end, and
+ * bytes that still arrive are thrown away. Call channel_work() until it fails (the peer has closed, too) or until a
+ * timeout of the caller: if the channel is destroyed earlier, the last bytes sent might not arrive. */
 void channel_finish(struct channel *channel);
-/* Closes at once; what waits to be written is lost. NULL is fine. */
+/* Closes at once; bytes that wait to be written are lost. NULL is fine. */
 void channel_destroy(struct channel *channel);
 
 const char *channel_peer(const struct channel *channel);
-/* What errors call it from now on; "": nothing, since who hands them on says who it is. */
+/* The name of the peer in error texts from now on; "": no name, because the caller that passes the error on adds the
+ * name. */
 void channel_set_peer(struct channel *channel, const char *peer);
 int channel_fd(const struct channel *channel);
-/* What to poll() channel_fd() for. */
+/* The events to poll() channel_fd() for. */
 short channel_poll_events(const struct channel *channel);
 /* When channel_work() must be called even if nothing happens; UINT64_MAX: need not be. */
 uint64_t channel_deadline_ns(const struct channel *channel);
 /* Connected, and the handshake is done. */
 bool channel_is_open(const struct channel *channel);
 
-/* Goes on as far as it can without blocking: connects, shakes hands, writes what waits, reads what is there, of that at
- * most about a megabyte a call unless a frame is larger. Call it when poll() says so, at the deadline, or as often as
- * one likes (one system call when there is nothing). EPEER: it cannot be reached, closed, broke off, or was too slow;
- * EPROTOCOL: what it sends is not ours (no key, another key, not our protocol). */
+/* Does all that is possible without blocking: connects, shakes hands, writes waiting bytes, reads what has arrived, but
+ * at most about a megabyte a call unless a frame is larger. Call it when poll() says so, at the deadline, or at any
+ * other time (one system call when there is nothing to do). EPEER: the peer cannot be reached, closed, broke off, or
+ * was too slow; EPROTOCOL: the peer does not speak our protocol, or has no key or another key. */
 troupe_status channel_work(struct channel *channel, uint64_t now_ns, struct troupe_error *error);
 
 /* The next whole frame that has been read, if any. *ret_bytes is valid until the next channel_work() or
- * channel_receive(). Does no I/O. False with *ret_status EPROTOCOL and error filled: its header is refused. */
+ * channel_receive(). Does no I/O. False with *ret_status EPROTOCOL and error filled: the header of the frame is
+ * refused. */
 bool channel_receive(struct channel *channel, enum frame_type *ret_type, const char **ret_bytes, size_t *ret_count,
 	troupe_status *ret_status, struct troupe_error *error);
-/* Whether a whole frame is there, which channel_receive() would give, and its type; errors are for that to report. */
+/* Whether channel_receive() would give a whole frame, and the type of that frame. Errors are reported by
+ * channel_receive(). */
 bool channel_peek(const struct channel *channel, enum frame_type *ret_type);
-/* Frames larger than this are refused, whatever their type; to begin with a hello's limit, so that a stranger cannot
- * send more than a hello. */
+/* Sets the largest payload; larger frames are refused, whatever their type. At first it is the limit of a hello, so
+ * that a stranger cannot send more than a hello. */
 void channel_limit(struct channel *channel, uint32_t payload_bytes);
 
-/* Sends a frame, or queues what cannot be sent at once; before the channel is open all of it. ELIMIT: too much waits
- * already, or the payload is above its type's limit; then nothing was sent of it. Other errors as channel_work(). */
+/* Sends a frame, and queues the bytes that cannot be sent at once; before the channel is open all bytes are queued.
+ * ELIMIT: too many bytes wait already, or the payload is above the limit of its type; then no byte of it was sent.
+ * Other errors as channel_work(). */
 troupe_status channel_send(
 	struct channel *channel, enum frame_type type, const void *bytes, size_t count, struct troupe_error *error);
-/* The same without a copy: begin gives the text to which the payload is to be added (nothing else may be done with it,
- * nor with the channel until end), end sends it. */
+/* The same without a copy: begin gives a text, the caller appends the payload to it, and end sends it. Between begin
+ * and end the caller does nothing else with the text and does not use the channel. */
 struct text *channel_begin(struct channel *channel);
 troupe_status channel_end(struct channel *channel, enum frame_type type, struct troupe_error *error);
 /* Bytes that wait to be written. */
 size_t channel_pending(const struct channel *channel);
 
-/* Bytes so far, on the wire: handshake and TLS included. */
+/* Bytes on the wire so far, including handshake and TLS. */
 uint64_t channel_bytes_sent(const struct channel *channel);
 uint64_t channel_bytes_received(const struct channel *channel);
 

@@ -1,13 +1,14 @@
-/* One socket, bound to the group's address, so that nothing else reaches it, and a member on each interface; what is
- * sent is sent on each in turn. Loopback is among them although Linux does not call it able to multicast: it is how
- * processes of one machine find each other when there is no network.
+/* One socket, bound to the address of the group, so that no other datagrams reach it, and joined to the group on each
+ * interface. An announcement is sent on each interface in turn. Loopback is one of them, although Linux does not mark
+ * it as able to multicast: with it, processes of one machine find each other when there is no network.
  *
- * The MAC covers the address that a datagram is sent from, as the checksum of TCP does: otherwise whoever hears a live
- * announcement could send it on from another address, and lead secondaries there.
+ * The MAC covers the source address of the datagram, as the checksum of TCP does: otherwise an attacker that hears a
+ * live announcement could send it from another address, and lead secondaries there.
  *
- * Floods. A bound of 1000 looks in a second, whoever sends, kept a genuine peer out for 6 s and more. So datagrams are
- * read as fast as they come, many with one system call, and each look costs more than the one before it and is had by
- * fewer: the first bytes (20 ns), the sender's budget, the MAC (0.9 us). Without a flood none of this shows. */
+ * Floods. A limit of 1000 checks in a second for all senders together kept a genuine peer out for 6 s and more. So
+ * datagrams are read as fast as they come, many with one system call. The checks are ordered by cost, and each lets
+ * fewer datagrams through: the first bytes (20 ns), the budget of the sender, the MAC (0.9 us). Without a flood none of
+ * this has an effect. */
 #include "net/discovery.h"
 
 #include "net/fresh.h"
@@ -23,13 +24,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define GROUP 0xefff5452u /* 239.255.84.82: of the block for one site's own use */
+#define GROUP 0xefff5452u /* 239.255.84.82: in the block for use within one site */
 #define SECOND_NS UINT64_C(1000000000)
 #define ROUND_PAUSE_NS UINT64_C(1000000)
 #define SPACING_NS UINT64_C(10000000) /* between announcements */
 enum {
 	BATCH = 32,     /* datagrams read by one system call */
-	QUIET_MAX = 64, /* a round that found no more is no flood */
+	QUIET_MAX = 64, /* a round of at most so many datagrams is no flood */
 	RECEIVE_BYTES = 1 << 20,
 };
 
@@ -52,10 +53,10 @@ struct discovery {
 	struct fresh fresh;
 	struct senders_budget budget;
 	uint64_t pause_until_ns;
-	uint32_t round, spare[2]; /* read in this round; looks beyond budgets that are left: not live, live */
+	uint32_t round, spare[2]; /* read in this round; checks left beyond budgets: not live, live */
 	struct discovery_counts counts;
 	struct useless useless;
-	/* what has been read, from `next` on */
+	/* the datagrams that have been read; those before `next` are handled */
 	uint32_t next, count;
 	struct mmsghdr headers[BATCH];
 	struct iovec parts[BATCH];
@@ -147,7 +148,7 @@ static troupe_status open_socket(struct discovery *discovery, struct troupe_erro
 		bind(discovery->fd, (struct sockaddr *)&here, sizeof here))
 		return fail(error, TROUPE_EIO, "no multicast on port %u: %s: name the primary's address instead",
 			discovery->port, strerror(errno));
-	/* as much of it as the system allows: a flood fills the usual room in two milliseconds */
+	/* the largest buffer that the system allows: a flood fills the default in two milliseconds */
 	(void)setsockopt(discovery->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
 	return TROUPE_OK;
 }
@@ -235,7 +236,7 @@ uint64_t discovery_send_at_ns(const struct discovery *discovery)
 	return discovery->sent_ns + (fresh_owes(&discovery->fresh) ? SPACING_NS : FRESH_PERIOD_NS);
 }
 
-/* With its MAC, which is of the address that it is sent from. */
+/* Appends the MAC, which covers the address of the interface. */
 static bool send_on(struct discovery *discovery, const struct ip_mreqn *interface)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(discovery->port)};
@@ -295,7 +296,7 @@ static void end_round(struct discovery *discovery, uint64_t now_ns)
 	discovery->spare[0] = discovery->spare[1] = DISCOVERY_SPARE;
 }
 
-/* False: none, or enough for this round. */
+/* False: no datagram, or the round is full. */
 static bool read_batch(struct discovery *discovery, uint64_t now_ns)
 {
 	if (now_ns < discovery->pause_until_ns)
@@ -323,13 +324,13 @@ static void place(struct address *address, const struct sockaddr_in *from, uint1
 	address_set_port(address, port);
 }
 
-/* A datagram. */
+/* A datagram that passed the cheap checks. */
 struct datagram {
 	const char *bytes;
 	size_t count;
 	const struct sockaddr_in *from;
 	struct sender sender;
-	bool live;    /* it seems so */
+	bool live;    /* it echoes a number of ours; not yet authentic */
 	bool in_turn; /* within its sender's budget */
 };
 
@@ -359,7 +360,8 @@ static bool read_one(struct discovery *discovery, const struct datagram *datagra
 	       !strcmp(ret->partition, discovery->partition);
 }
 
-/* One that could not be read: it is valid if its MAC is taken away, or if it is not thought to have one. */
+/* The key mismatch that explains why a datagram could not be read. A datagram that decodes as it is has no MAC; one
+ * that decodes without its last bytes has a MAC. NULL: there is no such explanation. */
 static const char *why_foreign(
 	const struct discovery *discovery, const struct datagram *datagram, struct announcement *ret)
 {
@@ -409,7 +411,7 @@ bool discovery_take_useless(struct discovery *discovery, struct announcement *re
 	return true;
 }
 
-/* The looks that cost little. False: it is dropped. */
+/* The cheap checks. False: dropped. */
 static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t now_ns, struct datagram *ret)
 {
 	const struct msghdr *header = &discovery->headers[at].msg_hdr;
@@ -437,7 +439,7 @@ static bool is_worth_a_look(struct discovery *discovery, uint32_t at, uint64_t n
 	return true;
 }
 
-/* Whether it leads somewhere. */
+/* The expensive checks. True: the announcement may be followed. */
 static bool look_at(
 	struct discovery *discovery, const struct datagram *datagram, uint64_t now_ns, struct announcement *ret)
 {

@@ -1,16 +1,18 @@
-/* Finding each other on a LAN: announcements as IPv4 multicast datagrams. They lead a secondary to a primary's address,
- * and say no more; they never end a run. Never blocks. One thread at a time.
+/* How primaries and secondaries of a LAN find each other: announcements as IPv4 multicast datagrams. An announcement
+ * leads a secondary to the address of a primary and has no other effect; it never ends a run. Never blocks. One thread
+ * at a time.
  *
- * What leads anywhere is valid, of this partition, of the other role, and live: made now, by somebody who hears us
- * (net/fresh.h). With a key it is authentic as well, and was sent from the address from which it came.
+ * An announcement is followed only if it is valid, of this partition, of the other role, and live: made now, by a
+ * sender that hears us (net/fresh.h). With a key it must also be authentic, and the MAC proves that it was sent from
+ * its source address.
  *
- * What leads nowhere is remembered, one at a time, for people who wonder why two do not meet. It may be forged or old,
- * so nothing but words may come of it.
+ * The last announcement that is useless is remembered, for a user who wonders why two processes do not meet. It may be
+ * forged or old, so it must have no effect but a message.
  *
- * A flood. Most of it is dropped after a look at its first bytes. Each sender has a budget of looks that cost more;
- * what is beyond it is looked at when there is nothing else to do, so many in a round, and live ones by themselves. A
- * round is what is read before discovery_poll_at_ns() is in the future, for a millisecond: then others have their turn.
- */
+ * Floods. Most datagrams are dropped after a check of their first bytes. Each sender has a budget of the more expensive
+ * checks. Beyond the budgets only DISCOVERY_SPARE datagrams are checked in a round, counted separately for live
+ * datagrams and for others. A round ends when no datagram is left or DISCOVERY_ROUND_MAX have been read. After a round
+ * of a flood nothing is read for a millisecond (discovery_poll_at_ns()), so that the caller can do other work. */
 #ifndef NET_DISCOVERY_H
 #define NET_DISCOVERY_H
 
@@ -20,16 +22,16 @@
 
 enum {
 	DISCOVERY_INTERFACES_MAX = 16,
-	DISCOVERY_ROUND_MAX = 1024, /* datagrams that are read in a round */
-	DISCOVERY_SPARE = 256, /* of them looked at beyond the budgets of their senders, of live ones and of others */
-	DISCOVERY_PER_SECOND = 100, /* of one sender */
+	DISCOVERY_ROUND_MAX = 1024, /* datagrams read in a round */
+	DISCOVERY_SPARE = 256, /* checked in a round beyond the budgets: so many live, so many others */
+	DISCOVERY_PER_SECOND = 100, /* checks per sender */
 	DISCOVERY_BURST = 64,
 };
 
 struct discovery_options {
-	enum hello_role role;  /* one's own; what others of this role announce is not heard */
-	const char *interface; /* name ("eth0") or IPv4 address of one; NULL: all that can multicast, and loopback */
-	bool loopback_only;    /* without a key, unless told to be insecure; interface is then to be NULL or loopback */
+	enum hello_role role;  /* our own; announcements of this role are ignored */
+	const char *interface; /* name ("eth0") or IPv4 address; NULL: all that can multicast, and loopback */
+	bool loopback_only;    /* for a run without a key and not insecure; interface must then be NULL or loopback */
 	uint16_t port;         /* 0: ADDRESS_PORT */
 	const struct key *key; /* NULL: none. Copied */
 	const char *partition; /* copied */
@@ -37,35 +39,36 @@ struct discovery_options {
 
 struct discovery;
 
-/* EINVAL: no such interface; EIO: multicast cannot be had (the text says why, and that an address can be given
+/* EINVAL: no such interface; EIO: multicast is not available (the text says why, and that the user can give an address
  * instead). */
 troupe_status discovery_create(
 	const struct discovery_options *options, struct discovery **ret_discovery, struct troupe_error *error);
 void discovery_destroy(struct discovery *discovery);
 int discovery_fd(const struct discovery *discovery);
-/* Not to be polled before then; 0: now. */
+/* The time before which discovery_fd() must not be polled; 0: now. */
 uint64_t discovery_poll_at_ns(const struct discovery *discovery, uint64_t now_ns);
-/* When the next announcement is due: each 500 ms, or as soon as somebody new was heard, who waits for an echo. */
+/* When the next announcement is due: every 500 ms, or as soon as a new sender was heard, which waits for an echo. */
 uint64_t discovery_send_at_ns(const struct discovery *discovery);
-/* On all its interfaces. EIO when it went out on none. Role, partition, number and echoes are filled in. */
+/* Sends the announcement on all interfaces. EIO when it could be sent on none. Fills in role, partition, number and
+ * echoes. */
 troupe_status discovery_send(struct discovery *discovery, const struct announcement *announcement, uint64_t now_ns,
 	struct troupe_error *error);
-/* The next that leads somewhere, and, with the announced port, where its sender is. False: none now. */
+/* The next announcement to follow, and the address of its sender with the announced port. False: none now. */
 bool discovery_receive(struct discovery *discovery, uint64_t now_ns, struct announcement *ret_announcement,
 	struct address *ret_address);
-/* The newest that is valid, of this partition and the other role, and of no use: of another key, or with one where we
- * have none, or the reverse; or of a primary that awaits nobody. Each asked for once. *ret_why says which: a constant
- * text, to follow "it ...". False: none since. */
+/* The newest announcement that is useless, although it is valid, of this partition and of the other role: it has
+ * another key, or has a key and we have none, or the reverse, or its primary awaits no secondaries. Each is returned
+ * once. *ret_why gives the reason: a constant text, to follow "it ...". False: none since the last call. */
 bool discovery_take_useless(struct discovery *discovery, struct announcement *ret_announcement,
 	struct address *ret_address, const char **ret_why);
-/* Adds where it is sent to: "239.255.84.82:47082 (lo, eth0)". */
+/* Appends the destination of announcements: "239.255.84.82:47082 (lo, eth0)". */
 void discovery_describe(const struct discovery *discovery, struct text *out);
 
 struct discovery_counts {
 	uint64_t read;    /* datagrams */
-	uint64_t glanced; /* of them dropped after a look at their first bytes */
-	uint64_t skipped; /* beyond the budgets */
-	uint64_t dropped; /* looked at and dropped, for whatever reason */
+	uint64_t glanced; /* dropped after a check of their first bytes */
+	uint64_t skipped; /* dropped unchecked, beyond the budgets */
+	uint64_t dropped; /* dropped after a full check, for any reason */
 };
 struct discovery_counts discovery_counts(const struct discovery *discovery);
 

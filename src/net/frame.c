@@ -1,6 +1,9 @@
+/* Both ends of a connection must agree on the number, the name and the size limit of each frame type. FRAME_LIST in
+ * frame.h is the only list; the table here is generated from it. The length in a header comes from the peer, so it is
+ * checked against the limit of its type before it is returned. */
 #include "net/frame.h"
 
-/* The enum is the protocol, the table follows it: a hole would be a number that means nothing. */
+/* The numbers of the enum index this table. An unused number has limit 0: a type that does not exist. */
 static const struct {
 	const char *name;
 	uint32_t limit;

@@ -1,6 +1,7 @@
-/* The frames of networked mode: what a connection carries. PROTOCOL.md says what is in each. Pure.
+/* The frames of networked mode: the units that a connection carries. PROTOCOL.md describes the payload of each type.
+ * Pure.
  *
- * A frame is u32 length of the payload, u8 type, payload; numbers little-endian. */
+ * A frame is u32 length of the payload, u8 type, payload; numbers are little-endian. */
 #ifndef NET_FRAME_H
 #define NET_FRAME_H
 
@@ -8,18 +9,18 @@
 
 enum { FRAME_HEADER_BYTES = 5 };
 
-/* X(number, NAME, limit of the payload in bytes). Numbers are the protocol: never given to another. */
+/* X(number, NAME, limit of the payload in bytes). The numbers are part of the protocol: a number is never reused. */
 #define FRAME_LIST(X)                                                                                                  \
-	X(1, HELLO, 1024)       /* both ways, the first frame: who one is (net/hello.h) */                             \
-	X(2, WELCOME, 64)       /* to the secondary: it is in, and its number */                                       \
-	X(3, REFUSE, 1024)      /* either way, the last frame: why not */                                              \
+	X(1, HELLO, 1024)       /* both ways, the first frame: describes its sender (net/hello.h) */                   \
+	X(2, WELCOME, 64)       /* to the secondary: it is admitted, and its number */                                 \
+	X(3, REFUSE, 1024)      /* either way, the last frame: the reason for a refusal */                             \
 	X(4, HEARTBEAT, 64)     /* both ways */                                                                        \
 	X(5, STOP, 1024)        /* either way, the last frame: the run is over, why, and the last step */              \
-	X(6, WORLD, 256)        /* to the secondary: what the saved state is: size, content hash */                    \
-	X(7, WORLD_WANT, 64)    /* to the primary: the saved state is not here */                                      \
-	X(8, WORLD_DATA, 65536) /* to the secondary: the next part of it */                                            \
-	X(9, READY, 64)         /* to the primary: rebuilt; with the state hash that came out */                       \
-	X(10, START, 64)        /* to the secondary: all are there; with the first step's number */                    \
+	X(6, WORLD, 256)        /* to the secondary: size and content hash of the saved state */                       \
+	X(7, WORLD_WANT, 64)    /* to the primary: asks for the saved state */                                         \
+	X(8, WORLD_DATA, 65536) /* to the secondary: the next part of the saved state */                               \
+	X(9, READY, 64)         /* to the primary: the state is rebuilt, and its state hash */                         \
+	X(10, START, 64)        /* to the secondary: all are ready; the number of the first step */                    \
 	X(11, STEP, 1 << 28)    /* to the secondary */                                                                 \
 	X(12, ACK, 1 << 28)     /* to the primary */
 
@@ -36,7 +37,7 @@ uint32_t frame_limit(uint32_t type);
 /* "STEP"; "?" when there is no such type. */
 const char *frame_name(uint32_t type);
 void frame_put_header(unsigned char ret_header[FRAME_HEADER_BYTES], enum frame_type type, uint32_t payload_bytes);
-/* EPROTOCOL, and says why, for a type that is not there or a payload above its limit or above `most`. */
+/* EPROTOCOL with a reason: the type does not exist, or the payload is above its limit or above `most`. */
 troupe_status frame_get_header(const unsigned char header[FRAME_HEADER_BYTES], uint32_t most, enum frame_type *ret_type,
 	uint32_t *ret_payload_bytes, struct troupe_error *error);
 

@@ -1,12 +1,12 @@
-/* What can a secondary check that has just been started, and has no memory of the network? Not a counter that must
- * increase, nor when the primary was started: a recorded announcement is the first that this secondary hears. Not the
- * time of day: clocks of different machines differ. So it must ask, and the answer must contain what it asked: its
- * number. The primary draws numbers as well, so that questions that somebody recorded are told from those that are
- * asked now; they are answered, but after the others.
+/* How can a secondary that has just started, and has no memory of the network, tell a new announcement from a recorded
+ * one? A counter that must increase does not help, nor does the start time of the primary: a recorded announcement may
+ * be the first that this secondary hears. The time of day does not help: clocks of different machines differ. So the
+ * secondary must ask, and the answer must contain the question: the number of the secondary. The primary draws numbers
+ * too, to tell current questions from recorded ones. Recorded questions are answered after the current ones.
  *
- * One process has one place among those that were heard, however often it announces itself. When all places are taken,
- * the network and host that have most of them lose one: first one that has its echo, then one that was not live, then
- * the one that was heard longest ago. */
+ * A process has one place among the numbers heard, however often it announces itself. When all places are taken, the
+ * network and host with the most places lose one: first a number that was echoed, then one that was not live, then the
+ * oldest. */
 #include "net/fresh.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static uint32_t find(const struct fresh *fresh, const unsigned char id[HELLO_ID_
 	return i;
 }
 
-/* Of two of one host. */
+/* Whether a is dropped before b, when both are of one host. */
 static bool goes_before(const struct fresh_heard *a, const struct fresh_heard *b)
 {
 	if (a->echoed != b->echoed)
@@ -87,14 +87,14 @@ void fresh_hear(
 	uint32_t at = find(fresh, heard.id);
 	if (at < fresh->heard_count) {
 		heard.echoed = fresh->heard[at].echoed && fresh->heard[at].number == heard.number;
-		/* a number that is recorded and sent again does not take the place of one that was asked now */
+		/* a recorded number must not replace the current number of a live process */
 		if (fresh->heard[at].live && !live && now_ns - fresh->heard[at].when_ns < FRESH_LIFE_NS)
 			return;
 		forget(fresh, at);
 	} else if (fresh->heard_count == FRESH_HEARD_MAX) {
 		forget_old(fresh, now_ns);
 	}
-	/* the newcomer counts as well, so that it is a host of many that makes room for its own */
+	/* the newcomer counts too, so that its own host makes room when that host has the most */
 	senders_enter(&fresh->share, sender);
 	if (fresh->heard_count == FRESH_HEARD_MAX)
 		make_room(fresh);
@@ -118,7 +118,7 @@ static void echo_those(struct fresh *fresh, struct announcement *announcement, b
 	}
 }
 
-/* Those that have just been echoed are not told apart from those that were before: so the latter come first. */
+/* Numbers that are echoed now are marked last; if they were marked earlier, they would be added twice. */
 void fresh_echo(struct fresh *fresh, struct announcement *announcement, uint64_t now_ns)
 {
 	forget_old(fresh, now_ns);

@@ -1,6 +1,6 @@
-/* Payloads are made of base/pack's numbers and strings and nothing else, and each ends where its last field ends: one
- * that is longer is refused, so that nothing can hide behind it. Only the hello may be longer when it is of another
- * protocol, of which nothing is known but where protocol and name stand. */
+/* A payload consists only of the numbers and strings of base/pack, and ends with its last field: a longer payload is
+ * refused, so no hidden bytes can follow. The exception is a hello of another protocol, which may be longer: only the
+ * places of its protocol and name are known. */
 #include "net/hello.h"
 
 #include "base/pack.h"
@@ -16,7 +16,7 @@ static struct unpack unpack_of(const void *bytes, size_t count)
 	return (struct unpack){at, at + count, false};
 }
 
-/* A text within its limit, without control characters: it will be printed. */
+/* Accepts a text within its limit and without control characters, because it will be printed. */
 static void unpack_text(struct unpack *in, char *ret_text, size_t max)
 {
 	size_t count;
@@ -33,7 +33,7 @@ static void unpack_text(struct unpack *in, char *ret_text, size_t max)
 	ret_text[count] = '\0';
 }
 
-/* What is ours may hold anything, and be too long for nothing but its array. */
+/* Our own text may hold any characters. It is cut at its limit, and control characters become '?'. */
 static void pack_text(struct text *out, const char *text, size_t max)
 {
 	size_t count = strnlen(text, max);

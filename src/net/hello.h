@@ -1,7 +1,7 @@
-/* Who a peer says it is, and the other small payloads by which peers come and go; and announcements, the datagrams by
- * which they find each other. Codecs only: pure, no I/O. Every decoder takes any bytes: it fails with EPROTOCOL and a
- * text, or all fields are within their limits and texts are without control
- * characters. PROTOCOL.md has the layout byte by byte. */
+/* The hello, in which a peer describes itself; the other small payloads with which peers join and leave; and
+ * announcements, the datagrams with which peers find each other. Codecs only: pure, no I/O. Every decoder accepts any
+ * bytes: it either fails with EPROTOCOL and a text, or returns fields that are all within their limits and texts
+ * without control characters. PROTOCOL.md has the layout byte by byte. */
 #ifndef NET_HELLO_H
 #define NET_HELLO_H
 
@@ -12,7 +12,7 @@ enum {
 	HELLO_ID_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
-	HELLO_WHO_MAX = 255,   /* of whom it was about: name and address */
+	HELLO_WHO_MAX = 255,   /* of the peer that the reason is about: name and address */
 	HELLO_SECONDARIES_MAX = 1024,
 	HELLO_STALE_MS_MAX = 3600000,
 	ANNOUNCEMENT_BYTES_MAX = 768, /* of a whole datagram, authentication included */
@@ -26,26 +26,26 @@ struct hello {
 	uint32_t protocol; /* HELLO_PROTOCOL */
 	enum hello_role role;
 	unsigned char id[HELLO_ID_BYTES];   /* of this process: random */
-	uint64_t fingerprint;               /* of its floating-point arithmetic, computed */
-	uint64_t world;                     /* hash of the world; 0: takes whatever it is given */
+	uint64_t fingerprint;               /* computed, of its floating-point arithmetic */
+	uint64_t world;                     /* hash of the world; 0: accepts any world */
 	uint32_t secondaries;               /* primary: how many it wants; else 0 */
-	char build[HELLO_TEXT_MAX + 1];     /* version and what else must be the same */
+	char build[HELLO_TEXT_MAX + 1];     /* version, and all else that must be the same */
 	char partition[HELLO_TEXT_MAX + 1]; /* "": the default one */
 	char name[HELLO_TEXT_MAX + 1];      /* for people: host name and process number */
 };
 
 void hello_encode(const struct hello *hello, struct text *out);
-/* A hello of another protocol is decoded as far as protocol and name, so that it can be refused with the difference
- * named: the other fields are zero. */
+/* Of a hello of another protocol, only the protocol and the name are decoded, so that a refusal can name the
+ * difference; the other fields are zero. */
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error);
-/* EPROTOCOL naming the first thing, of protocol, partition, build, fingerprint, world, role, in which the other cannot
- * be ours. */
+/* Whether the two can be of one run. EPROTOCOL names the first mismatch of protocol, partition, build, fingerprint,
+ * world, role. */
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error);
 
 struct welcome {
 	uint32_t secondary;   /* its number, from 1 */
 	uint32_t secondaries; /* of how many */
-	uint32_t stale_ms;    /* the primary's: both keep it */
+	uint32_t stale_ms;    /* the primary's; both sides use it */
 };
 
 void welcome_encode(const struct welcome *welcome, struct text *out);
@@ -53,26 +53,26 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 
 struct heartbeat {
 	bool busy;     /* loading a world or a level: the step deadline waits */
-	uint64_t step; /* the next it expects, or is working on */
+	uint64_t step; /* the step that it expects or works on */
 };
 
 void heartbeat_encode(const struct heartbeat *heartbeat, struct text *out);
 troupe_status heartbeat_decode(const void *bytes, size_t count, struct heartbeat *ret, struct troupe_error *error);
 
-/* Why a run is over. */
+/* Why a run has ended. */
 enum stop_kind {
-	STOP_DONE = 1,    /* it has done what it was to do */
-	STOP_LEFT = 2,    /* somebody left, and said so */
-	STOP_LOST = 3,    /* somebody went silent, broke off, or did not answer a step in time */
-	STOP_BROKEN = 4,  /* somebody sent what is not valid */
+	STOP_DONE = 1,    /* it has reached its end */
+	STOP_LEFT = 2,    /* a peer left, and said so */
+	STOP_LOST = 3,    /* a peer went silent, broke off, or did not answer a step in time */
+	STOP_BROKEN = 4,  /* a peer sent invalid data */
 	STOP_FAILED = 5,  /* the simulation itself failed: a model that diverged, a state that differs */
-	STOP_MISSING = 6, /* it never began: not all came in time */
-	STOP_REFUSED = 7, /* it was not let in. Not sent as such: see REFUSE */
+	STOP_MISSING = 6, /* it never began: not all secondaries came in time */
+	STOP_REFUSED = 7, /* this peer was not admitted; sent as REFUSE */
 };
 
 struct stop {
 	enum stop_kind kind;
-	uint64_t next_step; /* all steps below it were acknowledged by all; the state of that number is whole */
+	uint64_t next_step; /* all acknowledged all steps below it; the state of that number is complete */
 	char who[HELLO_WHO_MAX + 1];
 	char why[HELLO_WORDS_MAX + 1];
 };
@@ -91,18 +91,18 @@ troupe_status number_decode(const void *bytes, size_t count, uint64_t *ret, stru
 
 enum announcement_kind {
 	ANNOUNCE_HERE = 1,    /* a primary that gathers secondaries, or a secondary that looks for a primary */
-	ANNOUNCE_LEAVING = 2, /* is no longer there */
+	ANNOUNCE_LEAVING = 2, /* a peer that leaves */
 	ANNOUNCE_FIXED = 3,   /* a primary whose run has begun */
 };
 
 struct announcement {
 	enum announcement_kind kind;
 	enum hello_role role;
-	uint64_t fresh; /* the sender's number of the moment: random, a new one each 500 ms (net/fresh.h) */
+	uint64_t fresh; /* the sender's current number: random, a new one every 500 ms (net/fresh.h) */
 	uint32_t echo_count;
 	uint64_t echoes[ANNOUNCEMENT_ECHOES_MAX]; /* numbers that the sender has heard from the other role */
 	unsigned char id[HELLO_ID_BYTES];
-	uint16_t port;        /* primary: where it listens, at the address that the datagram came from; else 0 */
+	uint16_t port;        /* primary: its listening port, at the address that the datagram came from; else 0 */
 	uint32_t secondaries; /* primary: how many it wants */
 	uint32_t present;     /* primary: how many it has */
 	char partition[HELLO_TEXT_MAX + 1];
@@ -113,9 +113,8 @@ struct announcement {
 void announcement_encode(const struct announcement *announcement, struct text *out);
 troupe_status announcement_decode(
 	const void *bytes, size_t count, struct announcement *ret, struct troupe_error *error);
-/* The cheap look before everything else, at the fixed places at the beginning of a datagram: whether it claims to be an
- * announcement of that role. *ret_echoes: whether it echoes one of these numbers. True does not mean that it is valid.
- */
+/* The cheap first check, of the fixed fields at the beginning of a datagram: whether it claims to be an announcement of
+ * that role. *ret_echoes: whether it echoes one of these numbers. True does not mean that the datagram is valid. */
 bool announcement_glance(const void *bytes, size_t count, enum hello_role role, const uint64_t *numbers,
 	uint32_t number_count, bool *ret_echoes);
 

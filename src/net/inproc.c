@@ -1,11 +1,12 @@
-/* The step ring: one writer, all secondaries read every slot.
+/* The step ring: one writer; every secondary reads every slot.
  *
- * head counts steps published; slot n & MASK holds step n's message. A slot is written before head says so and is not
- * written again until all have acknowledged it, so a reader never sees it change. In lockstep one step is out at a
- * time; more slots than one keep the writer off the cache line that readers have just used.
+ * head opens when a step is published; slot n & MASK holds step n's message, with n counting published steps. A slot is
+ * written before `published` includes it, and is not written again until all have acknowledged its step, so a reader
+ * never sees it change. In lockstep one step is out at a time; the other slots keep the writer off the cache line that
+ * readers have just used.
  *
- * outstanding counts acks that are still to come. Whoever brings it to zero runs the primary's part: acquire-release,
- * so that it sees all that the others wrote before their acks. */
+ * outstanding counts the acks that are still to come. The secondary that brings it to zero runs the primary's part. The
+ * decrement is acquire-release, so that this thread sees all that the others wrote before their acks. */
 #include "net/transport.h"
 
 #include "base/gate.h"
@@ -16,27 +17,27 @@ enum { SLOTS = 8, MASK = SLOTS - 1 };
 _Static_assert((SLOTS & MASK) == 0, "the ring index is masked, not divided");
 
 struct secondary {
-	_Alignas(64) uint32_t seen; /* steps taken, or passed over while it slept. Its own. */
-	/* Writer: the primary, before it raises `active` above this one: what `seen` then is. Read by this secondary,
-	 * which may still hold an older `active` for true. */
+	_Alignas(64) uint32_t seen; /* steps taken, or skipped while it slept. Private to this secondary. */
+	/* The value of `seen` for a secondary that joins again. Writer: the primary, before it raises `active` above
+	 * this one. Reader: this secondary, which may still use an older value of `active`. */
 	_Atomic uint32_t since;
-	struct transport_message taken; /* the step it works on. Its own. */
-	bool owes_ack;                  /* Its own. */
+	struct transport_message taken; /* the step it works on. Private. */
+	bool owes_ack;                  /* Private. */
 	struct transport_message ack; /* Written before outstanding goes down, read by the primary after it is zero. */
 };
 
 struct transport {
 	struct transport_options options;
-	struct gate head;   /* opened by the primary, and once more by close() and release() */
-	struct gate roused; /* opened when more take part than before, and by close() */
-	/* Secondaries that take part. Writer: the primary, before it publishes. Who sees a step also sees how many take
-	 * part in it. */
+	struct gate head;   /* opened by publish(), close() and release() */
+	struct gate roused; /* opened when `active` rises, and by close() */
+	/* The number of secondaries that take part. Writer: the primary, before it publishes. A thread that sees a step
+	 * also sees the value for that step. */
 	_Atomic uint32_t active;
 	_Atomic bool closed, released;
 	_Alignas(64) _Atomic uint32_t outstanding;
 	_Alignas(64) struct transport_message slots[SLOTS]; /* written by the primary before head is opened */
-	/* Steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire after it. The
-	 * gate's count alone would not do: close() moves it too. */
+	/* The number of steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire
+	 * after it. The gate's own count does not serve: close() changes it too. */
 	_Atomic uint32_t published;
 	uint32_t spins;
 	struct secondary *secondaries;
@@ -68,7 +69,7 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 	if (published && step.number != transport->slots[(published - 1) & MASK].number + 1)
 		return TROUPE_EPROTOCOL;
 	transport->slots[published & MASK] = step;
-	/* ordered before the release below: whoever sees the step sees the full count */
+	/* ordered before the release below: a thread that sees the step sees the full count */
 	atomic_store_explicit(&transport->outstanding, atomic_load_explicit(&transport->active, memory_order_relaxed),
 		memory_order_relaxed);
 	atomic_store_explicit(&transport->published, published + 1, memory_order_release);
@@ -91,13 +92,13 @@ static void sleep_aside(struct transport *transport, uint32_t index)
 	}
 }
 
-/* Steps are numbered on and on, modulo 2^32. */
+/* Step counts wrap around at 2^32. */
 static bool is_after(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
 }
 
-/* Steps without this secondary are not its own. It may have slept through all of the time in which it took no part. */
+/* Skips the steps in which this secondary did not take part. It may have slept through all of them. */
 static void pass_over(struct secondary *secondary)
 {
 	uint32_t since = atomic_load_explicit(&secondary->since, memory_order_relaxed);
@@ -107,18 +108,18 @@ static void pass_over(struct secondary *secondary)
 
 enum wake { WAKE_STEP, WAKE_CLOSED, WAKE_NOTHING };
 
-/* timeout_ns: 0 for ever. WAKE_NOTHING: it passed, or somebody called release(). */
+/* timeout_ns: 0 for ever. WAKE_NOTHING: the timeout passed, or release() was called. */
 static enum wake wait_for_step(struct transport *transport, uint32_t index, uint64_t timeout_ns)
 {
 	struct secondary *secondary = &transport->secondaries[index];
 	for (;;) {
 		uint32_t head = gate_peek(&transport->head);
 		bool closed = atomic_load(&transport->closed);
-		/* before `active`: a step that is seen was published after `active` was set for it */
+		/* read before `active`: if a step is seen, `active` was set for it */
 		uint32_t published = atomic_load_explicit(&transport->published, memory_order_acquire);
 		if (takes_part(transport, index)) {
 			pass_over(secondary);
-			/* `since` may be later than `published` was */
+			/* `since` may be newer than the `published` read above */
 			if (is_after(published, secondary->seen))
 				return WAKE_STEP;
 		}
@@ -174,7 +175,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
 	for (uint32_t i = before; i < active; i++)
 		atomic_store_explicit(&transport->secondaries[i].since, published, memory_order_relaxed);
-	/* pairs with takes_part(): who takes part sees `since` */
+	/* pairs with takes_part(): a secondary that takes part sees `since` */
 	atomic_store_explicit(&transport->active, active, memory_order_release);
 	if (active > before)
 		gate_open(&transport->roused);

@@ -1,3 +1,6 @@
+/* The key file holds a secret, so no other user may be able to read it. A new file has mode 0600 and never replaces an
+ * existing file. A file that other users can access is refused. The open file is checked, because its path may name
+ * another file by then. The text of the key is erased from memory after use. */
 #include "net/key.h"
 
 #include "base/outfile.h"
@@ -16,7 +19,7 @@ enum { FILE_BYTES = sizeof HEADING - 1 + 2 * KEY_BYTES + 1 };
 char *key_default_path(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	/* the XDG specification: what is not absolute is to be ignored */
+	/* the XDG specification: ignore a path that is not absolute */
 	if (config && *config == '/')
 		return mem_printf("%s/troupe/key", config);
 	return home && *home ? mem_printf("%s/.config/troupe/key", home) : NULL;
@@ -24,7 +27,7 @@ char *key_default_path(void)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Of the file that is open, not of its name: they could differ. */
+/* Checks the open file, not its path: the path may name another file by now. */
 static troupe_status check_file(int file, const char *path, struct troupe_error *error)
 {
 	struct stat info;
@@ -81,7 +84,7 @@ static troupe_status read_open(int file, const char *path, struct key *ret_key, 
 
 troupe_status key_read(const char *path, struct key *ret_key, struct troupe_error *error)
 {
-	/* a pipe is not waited for */
+	/* O_NONBLOCK: opening a pipe does not wait for a writer */
 	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (file < 0)
 		return fail(error, TROUPE_EIO, "%s: cannot be opened: %s", path, strerror(errno));
@@ -124,7 +127,7 @@ static void encode(const struct key *key, char ret_text[FILE_BYTES])
 	*at = '\n';
 }
 
-/* The folders above the file that are not there. */
+/* Makes the missing folders of the path. */
 static troupe_status make_folders(const char *path, struct troupe_error *error)
 {
 	char *copy = mem_strdup(path);

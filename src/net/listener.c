@@ -1,15 +1,15 @@
-/* Each look at somebody who has connected costs more than the one before it, and is had by fewer: to accept and close
- * is 8 us, to read the first bytes another, a TLS handshake that fails 110 us, one that does not 500 us. So a channel
- * is made only for one whose first bytes may be ours, and of these a few at a time, those first whose host has not had
- * its share.
+/* The checks of a new connection are ordered by cost, and each lets fewer connections through: to accept and close
+ * costs 8 us, to read the first bytes another 8 us, a TLS handshake that fails 110 us, one that succeeds 500 us. So a
+ * channel is made only for a connection whose first bytes may be ours. A few channels are made at a time, first for
+ * hosts that have not had their share.
  *
- * A limit of 200 accepts in a second was tried: the kernel's queue was full then, and in a flood a genuine peer needed
- * three to ten seconds to get into it. Leaving silent connections in the kernel (TCP_DEFER_ACCEPT) helps until its
- * queue of half-open ones is full, which takes a tenth of a second.
+ * A limit of 200 accepts in a second was tried: it left the kernel's queue full, and in a flood a genuine peer needed
+ * three to ten seconds to get into the queue. To leave silent connections in the kernel (TCP_DEFER_ACCEPT) helps until
+ * its queue of half-open connections is full, which takes a tenth of a second.
  *
- * When there are no files left, accept() fails and the listening socket stays readable. Somebody who waits makes room
- * then; if nobody does, a file that is kept in reserve is closed, so that those who come can be accepted and closed,
- * rather than be left in the dark; then nothing is accepted for a while. */
+ * When no file is free, accept() fails and the listening socket stays readable. Then a waiting connection is closed to
+ * make room. If there is none, a file that is kept in reserve is closed, so that new connections can be accepted and
+ * closed at once: their peers learn that they are refused. Then accepting pauses. */
 #include "net/listener.h"
 
 #include "net/tls.h"
@@ -25,10 +25,10 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_NS UINT64_C(100000000) /* after accepting has failed */
 enum {
-	STARTS_PER_SECOND = 50, /* of one host; more only while no other host has one to start */
+	STARTS_PER_SECOND = 50, /* per host; more only while no other host has a connection to start */
 	STARTS_BURST = 64,
-	FAILURES_MAX = 16, /* one after the other, before it pauses */
-	SHED_MAX = 16,     /* in a row */
+	FAILURES_MAX = 16, /* consecutive failures before a pause */
+	SHED_MAX = 16,     /* connections closed at one time */
 };
 
 struct waiting {
@@ -36,9 +36,9 @@ struct waiting {
 	struct address address;
 	struct sender sender;
 	uint64_t deadline_ns;
-	char *first; /* bytes that came; NULL: none */
+	char *first; /* bytes received; NULL: none */
 	size_t count;
-	bool whole; /* they may begin a hello, and are all that is needed to tell */
+	bool whole; /* these bytes are enough to tell, and may begin a hello */
 };
 
 struct stranger {
@@ -51,13 +51,13 @@ struct stranger {
 struct listener {
 	int fd, reserve;
 	struct address address;
-	struct tls_context *tls; /* NULL: in the clear */
+	struct tls_context *tls; /* NULL: no encryption */
 	uint64_t hello_ns;
-	/* One accept is earned in each interval, and a second's worth can be saved up; 0: as many as come. */
-	uint64_t interval_ns, earned_ns;              /* earned_ns: up to when accepts have been spent */
-	uint64_t pause_until_ns;                      /* accepting fails */
-	uint32_t failures;                            /* one after the other */
-	struct waiting waiting[LISTENER_WAITING_MAX]; /* these two in the order in which they came */
+	/* One accept is earned per interval, up to a second's worth can be saved; 0: no limit. */
+	uint64_t interval_ns, earned_ns;              /* earned_ns: time up to which accepts are spent */
+	uint64_t pause_until_ns;                      /* after failures of accept() */
+	uint32_t failures;                            /* consecutive */
+	struct waiting waiting[LISTENER_WAITING_MAX]; /* waiting and strangers: in order of arrival */
 	struct stranger strangers[LISTENER_STRANGERS_MAX];
 	uint32_t waiting_count, whole_count, count;
 	struct senders_share waiting_share, share;
@@ -66,7 +66,7 @@ struct listener {
 	struct refusal {
 		struct address address;
 		struct troupe_error why;
-	} refusals[LISTENER_REFUSALS_MAX]; /* that nobody has asked for */
+	} refusals[LISTENER_REFUSALS_MAX]; /* not yet taken by listener_take_refusal() */
 	uint32_t refusal_count;
 };
 
@@ -185,7 +185,7 @@ bool listener_take_refusal(struct listener *listener, struct address *ret_addres
 static const char too_many[] = "made room for others: too many have connected and not said hello";
 static const char too_late[] = "connected, but did not say hello in time";
 
-/* why: with the name of the peer before it, if it is named. */
+/* named: why already begins with the name of the peer. */
 static void remember_refusal(struct listener *listener, const struct address *address, const char *why, bool named)
 {
 	char text[ADDRESS_TEXT_BYTES];
@@ -197,7 +197,7 @@ static void remember_refusal(struct listener *listener, const struct address *ad
 	fail(&refusal->why, TROUPE_EPEER, "%s%s%s", named ? "" : text, named ? "" : ": ", why);
 }
 
-/* The file, and what came, are the caller's then. */
+/* Removes the entry. The caller now owns its file and its bytes. */
 static void take_out_waiting(struct listener *listener, uint32_t at)
 {
 	struct waiting *waiting = &listener->waiting[at];
@@ -233,7 +233,8 @@ static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter,
 	take_out(listener, at);
 }
 
-/* Of one host the oldest that has not said enough; when all have, the newest, since the others were here before it. */
+/* Of one host: the oldest connection that has not sent enough. When all have, the newest, because the others came
+ * before it. */
 static void make_room_to_wait(struct listener *listener)
 {
 	uint32_t victim = 0;
@@ -249,7 +250,7 @@ static void make_room_to_wait(struct listener *listener)
 	turn_away_waiting(listener, victim, &listener->counts.dropped, too_many);
 }
 
-/* Of one host the oldest. */
+/* Of one host: the oldest. */
 static void make_room(struct listener *listener)
 {
 	struct troupe_error error;
@@ -296,7 +297,7 @@ static void have_wait(struct listener *listener, int fd, const struct address *a
 		.address = *address,
 		.sender = address_sender(address),
 		.deadline_ns = now_ns + listener->hello_ns};
-	/* the newcomer counts as well, so that it is a host of many that makes room for its own */
+	/* the newcomer counts too, so that its own host makes room when that host has the most */
 	senders_enter(&listener->waiting_share, waiting.sender);
 	if (listener->waiting_count == LISTENER_WAITING_MAX)
 		make_room_to_wait(listener);
@@ -309,7 +310,7 @@ static bool lacks_files(int code)
 	return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
 }
 
-/* No file, and nobody waits: whoever has come is told at once, by being closed. */
+/* No file is free, and there is no waiting connection to close: new connections are accepted and closed at once. */
 static void shed(struct listener *listener)
 {
 	struct address address;
@@ -327,14 +328,15 @@ static void shed(struct listener *listener)
 	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Without files accept() fails in the same way when nobody has come. */
+/* Without a free file, accept() fails in the same way when no connection has come. */
 static bool somebody_came(const struct listener *listener)
 {
 	struct pollfd fd = {.fd = listener->fd, .events = POLLIN};
 	return poll(&fd, 1, 0) != 0;
 }
 
-/* Of a peer that has gone meanwhile a few are nothing; what stays wrong would be there again at once. */
+/* A few failures are ignored, because a peer may have gone. A lasting failure would repeat at once, so accepting
+ * pauses. */
 static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
 {
 	listener->counts.failed++;
@@ -424,7 +426,7 @@ static void hear_those_who_wait(struct listener *listener, uint64_t now_ns)
 	}
 }
 
-/* It gets a channel. */
+/* Makes a channel for a waiting connection, which becomes a stranger. */
 static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
 {
 	const struct waiting waiting = listener->waiting[at];
@@ -450,7 +452,7 @@ static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
 	listener->strangers[listener->count++] = stranger;
 }
 
-/* First those whose host has not had its share, then any. */
+/* First connections whose host has not had its share, then any. */
 static void start_some(struct listener *listener, uint64_t now_ns)
 {
 	uint32_t left = LISTENER_STARTS_MAX;
@@ -469,7 +471,7 @@ static void start_some(struct listener *listener, uint64_t now_ns)
 
 /* --- strangers ---------------------------------------------------------------------------------------------------- */
 
-/* OK: goes on, or its hello is there. */
+/* OK: still in progress, or its hello has come. */
 static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
 {
 	struct channel *channel = stranger->channel;
@@ -479,7 +481,7 @@ static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct 
 	troupe_status status = channel_work(channel, now_ns, error), refused;
 	bool whole = channel_peek(channel, &type);
 	if (whole && type == FRAME_HELLO)
-		return TROUPE_OK; /* what failed after it, if anything did, will fail again */
+		return TROUPE_OK; /* a failure after the hello will show again later */
 	if (status)
 		return status;
 	if (whole)

@@ -1,15 +1,16 @@
-/* A listening socket, and those who have connected but not yet said who they are. A stranger must not delay anybody.
+/* A listening socket, and the connected peers that have not sent their hello yet. A stranger must not delay anybody.
  *
- *   waiting    have not sent enough to be told from rubbish: a file and a few bytes each. At most LISTENER_WAITING_MAX.
- *   strangers  have sent what may begin a hello, and have a channel, with a TLS handshake when there is a key. At most
- *              LISTENER_STRANGERS_MAX; in one call of listener_work() only so many get there.
+ *   waiting    Accepted connections without a channel: a file and a few bytes each. At most LISTENER_WAITING_MAX.
+ *   strangers  Connections whose first bytes may begin a hello. They have a channel, with a TLS handshake when there
+ *              is a key. At most LISTENER_STRANGERS_MAX; one call of listener_work() starts LISTENER_STARTS_MAX.
  *
- * When either has no place left, the network that has most loses one, and in it the host that has most; of one that
- * waits, preferably one that has not said anything. Each has a deadline by which handshake and hello must be there.
+ * When either list is full, the network with the most entries loses one, and in it the host with the most; of its
+ * waiting connections, first one that has not sent enough to be checked. Each connection has a deadline for handshake
+ * and hello.
  *
- * A connection is accepted as soon as it comes, because the kernel drops whoever comes while its queue is full, and the
- * next attempt of such a peer is a second later. When accepting fails, it pauses. Never blocks. One thread at a time.
- */
+ * A connection is accepted as soon as it comes: the kernel drops connection requests while its queue is full, and such
+ * a peer tries again only a second later. When accept() fails repeatedly, accepting pauses. Never blocks. One thread at
+ * a time. */
 #ifndef NET_LISTENER_H
 #define NET_LISTENER_H
 
@@ -19,51 +20,52 @@ enum {
 	LISTENER_WAITING_MAX = 192,
 	LISTENER_STRANGERS_MAX = 64,
 	LISTENER_ACCEPTS_MAX = 64, /* in one call of listener_work() */
-	LISTENER_STARTS_MAX = 8,   /* likewise, of those who wait and become strangers */
+	LISTENER_STARTS_MAX = 8,   /* likewise, waiting connections that become strangers */
 	LISTENER_REFUSALS_MAX = 8,
 	LISTENER_POLL_MAX = LISTENER_STRANGERS_MAX + LISTENER_WAITING_MAX + 1,
 };
 
 struct listener_options {
 	struct address address;
-	const struct key *key; /* NULL: in the clear. Copied */
-	bool insecure;         /* without a key, other addresses than loopback are allowed */
+	const struct key *key; /* NULL: no encryption. Copied */
+	bool insecure;         /* allow addresses other than loopback without a key */
 	uint64_t hello_ns;     /* from accepting to the hello; 0: two seconds */
 };
 
 struct listener;
 struct pollfd;
 
-/* EINVAL: not loopback, no key and not insecure; EIO: the address cannot be had. */
+/* EINVAL: the address is not loopback, there is no key, and insecure is not set; EIO: the system refuses the address.
+ */
 troupe_status listener_create(
 	const struct listener_options *options, struct listener **ret_listener, struct troupe_error *error);
 void listener_destroy(struct listener *listener);
-/* As it turned out: with the port that the system chose. */
+/* The actual address, with the port that the system chose. */
 const struct address *listener_address(const struct listener *listener);
-/* From now on at most so many are accepted in a second, and the rest wait in the kernel or are refused by it: nobody is
- * awaited any more, and those who come are to cost little. */
+/* From now on at most so many connections are accepted in a second; the kernel holds or refuses the rest. For the time
+ * when no peer is awaited any more, and new connections should cost little. */
 void listener_slow_down(struct listener *listener, uint32_t accepts_per_second);
-/* Fills in what to wait for, at most LISTENER_POLL_MAX. */
+/* Fills in the files and events to poll() for, at most LISTENER_POLL_MAX. */
 uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct pollfd *ret_fds);
 /* When listener_work() must be called even if nothing happens; UINT64_MAX: need not be. */
 uint64_t listener_deadline_ns(const struct listener *listener, uint64_t now_ns);
-/* Goes on with all of them: call it when poll() says so or at the deadline. */
+/* Works on all connections: call it when poll() says so or at the deadline. */
 void listener_work(struct listener *listener, uint64_t now_ns);
-/* A channel whose first frame is a hello, which is still to be received; the caller's from now on. NULL: none. */
+/* A channel whose first frame is a hello, still to be received. The caller owns it. NULL: none. */
 struct channel *listener_take(struct listener *listener);
 
 struct listener_counts {
 	uint64_t accepted, taken;
-	uint64_t late;    /* without a hello by their deadline */
-	uint64_t dropped; /* to make room */
+	uint64_t late;    /* no hello by their deadline */
+	uint64_t dropped; /* closed to make room */
 	uint64_t broken;  /* wrong key, no key, rubbish, or gone */
-	uint64_t failed;  /* calls of accept() that failed; not among those accepted */
-	uint64_t shed;    /* closed at once, because there was no file for them; likewise */
+	uint64_t failed;  /* failed calls of accept(); not in accepted */
+	uint64_t shed;    /* closed at once, because no file was free; not in accepted */
 };
 struct listener_counts listener_counts(const struct listener *listener);
-/* One of those that are counted as late, dropped or broken, in order and each once: from where it came, and why it went
- * ("10.0.0.3:4711: ..."). For one who wonders why a secondary does not come in; when so many wait to be asked for,
- * those that follow are forgotten. False: none. */
+/* The next connection that was counted as late, dropped, broken or shed, in order and each once: its address, and the
+ * reason ("10.0.0.3:4711: ..."). For a user who wonders why a secondary does not join. When LISTENER_REFUSALS_MAX are
+ * stored, later ones are not stored. False: none. */
 bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why);
 
 #endif

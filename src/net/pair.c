@@ -1,3 +1,6 @@
+/* A TCP connection between two sockets of one process needs a port that listens for a moment, and any program of this
+ * machine can connect to that port. So an accepted connection is kept only if its peer has the address and port of our
+ * own connecting socket; any other connection is closed. */
 #include "net/pair.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@ static int listen_anywhere(struct sockaddr_in *ret_at)
 	return -1;
 }
 
-/* Others may connect before we do: the one that comes from where we are is ours. */
+/* Another program may connect first. Our own connection is the one whose peer address is that of our socket. */
 static int accept_from(int listener, const struct sockaddr_in *from)
 {
 	for (;;) {

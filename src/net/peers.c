@@ -1,12 +1,12 @@
-/* Both sides keep a table of connections. A primary's are strangers until their hello has been found to match, then
- * members with a number; a secondary has one at most, its primary.
+/* Both sides keep a table of connections. The primary's connections are strangers until their hello matches, then
+ * members with a number. A secondary has at most one connection, to its primary.
  *
- * What is to be done goes into a queue of actions with their payloads behind one another in one text, both emptied once
- * all have been taken: so whatever order things happen in, they come out in the order in which they were decided, and a
- * heartbeat allocates nothing.
+ * Things to do go into a queue of actions; the payloads stand one after another in one text. Both are emptied once all
+ * actions have been taken. So actions come out in the order in which they were decided, and a heartbeat allocates
+ * nothing.
  *
- * Deadlines are found exactly only in peers_tick(). In between, one number is kept that is never later than the next of
- * them: hearing from somebody only moves deadlines away, and costs nothing here. */
+ * Only peers_tick() computes deadlines exactly. Between ticks, one number is kept that is never later than the next
+ * deadline. A frame from a peer only moves deadlines to a later time, so it need not change that number. */
 #include "net/peers_internal.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 enum {
 	PEERS_STEP_BYTES = 80,  /* "; the last step that all had acknowledged is N", terminated */
-	PEERS_LINE_BYTES = 320, /* of who is here: with who waited for them, and the step, it is one error's text */
+	PEERS_LINE_BYTES = 320, /* of the peers present; with the rest of the text it must fit into one error */
 };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
 		peers->members[i] = PEERS_NONE;
 	peers->gathering_ns = peers->beat_ns = now_ns;
 	peers->next_step = own->first_step;
-	peers->deadline_ns = now_ns; /* the first tick finds it */
+	peers->deadline_ns = now_ns; /* the first tick computes it */
 	return peers;
 }
 
@@ -70,7 +70,7 @@ bool peers_next(struct peers *peers, struct peers_action *ret_action)
 void peers_push(struct peers *peers, struct peers_action action, size_t begin)
 {
 	action.count = peers->bytes.count - begin;
-	text_add_bytes(&peers->bytes, "", 1); /* a terminator of its own: one may be a text */
+	text_add_bytes(&peers->bytes, "", 1); /* a terminator, because the bytes may be a text */
 	vec_push(&peers->queue, (struct queued){action, begin});
 }
 
@@ -161,7 +161,7 @@ void peers_lose(
 {
 	struct peer *peer = &peers->all[id];
 	char who[PEERS_NAME_BYTES];
-	bool matters = peer->stage == MEMBER || !is_primary(peers); /* who never was in is not missed */
+	bool matters = peer->stage == MEMBER || !is_primary(peers); /* the loss of a stranger does not matter */
 	uint32_t number = peer->secondary;
 	memcpy(who, peer->name, sizeof who);
 	if (peers->phase == PEERS_RUNNING && peer->stage == MEMBER) {
@@ -396,7 +396,7 @@ void peers_wake_at(struct peers *peers, uint64_t when_ns)
 	peers->deadline_ns = MIN(peers->deadline_ns, when_ns);
 }
 
-/* Whether `span` has passed since then; otherwise it is a deadline. */
+/* Whether `span_ns` has passed since since_ns. If not, peers_tick() will be due when it has. */
 static bool passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns)
 {
 	if (now_ns >= since_ns && now_ns - since_ns >= span_ns)
@@ -405,7 +405,7 @@ static bool passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uin
 	return false;
 }
 
-/* How long one may be silent: a stranger until its hello, a primary until its welcome. */
+/* Checks how long a peer has been silent: a stranger until its hello, a primary until its welcome. */
 static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 {
 	const struct peer *peer = &peers->all[id];
@@ -424,7 +424,8 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 	peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
 }
 
-/* Primary. The first, in order of number, of those that owe an ack for too long, when none of them is busy. */
+/* Primary. When the deadline of the step has passed and no secondary that owes its ack is busy, the one with the lowest
+ * number is lost. */
 static void tick_step(struct peers *peers, uint64_t now_ns)
 {
 	uint32_t first = PEERS_NONE;
@@ -446,7 +447,7 @@ static void tick_step(struct peers *peers, uint64_t now_ns)
 	peers_lose(peers, first, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
 }
 
-/* As many as there is room for in one line; of the others, how many they are. */
+/* Names as many secondaries as fit into one line, and counts the others. */
 static void say_who_is_here(const struct peers *peers, struct text *out)
 {
 	uint32_t named = 0;
@@ -561,7 +562,7 @@ troupe_status peers_end_status(const struct peers *peers, struct troupe_error *e
 	text_add(&text, "%.200s %s: %s", end->who, deed_of(end->kind), end->why);
 	peers_copy_words(line, sizeof line, text.at);
 	text_fini(&text);
-	/* the step last, and never cut off */
+	/* the step stands last and is never cut off */
 	return fail(error, wrong ? TROUPE_EPROTOCOL : TROUPE_EPEER, "%s; %s", line, step);
 }
 

@@ -1,4 +1,6 @@
-/* How peers come, and what their frames do. */
+/* The frames of a peer must come in the order that the protocol allows, and nothing in them may be trusted. Each frame
+ * is first checked against the stage of its peer and the phase of the run (peers_is_due()), then decoded, then acted
+ * on. A frame that fails a check ends the connection to its peer. */
 #include "net/peers_internal.h"
 
 #include <string.h>
@@ -74,12 +76,12 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 	peers_wake_at(peers, now_ns);
 }
 
-/* Whether a stranger is let in; else why not. */
+/* Whether a stranger is admitted; if not, the reason. */
 static troupe_status judge(struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
 {
 	const struct peer *twin = find_member(peers, hello->id);
 	if (hello_match(&peers->options.self, hello, why)) {
-		send_hello(peers, id); /* so that it can name the difference, too */
+		send_hello(peers, id); /* so that the other side can name the difference, too */
 		return TROUPE_EPROTOCOL;
 	}
 	if (peers->phase == PEERS_RUNNING)
@@ -106,7 +108,8 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 	peers_lose(peers, id, STOP_REFUSED, why.text, FAREWELL_WORDS, now_ns);
 }
 
-/* Secondary. The same primary would say the same the next time: so it is over, unless there may be another primary. */
+/* Secondary. The primary refused us and would do so again, so the run is over for us, unless there may be another
+ * primary. */
 static void not_let_in(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
 {
 	char name[PEERS_NAME_BYTES];
@@ -134,7 +137,7 @@ static void hear_primary(struct peers *peers, uint32_t id, const struct hello *h
 	}
 	memcpy(peer->id, hello->id, sizeof peer->id);
 	peer->stage = MEMBER;
-	peer->joined_ns = now_ns; /* the welcome is next */
+	peer->joined_ns = now_ns; /* the time limit for the welcome starts */
 	peers->members[0] = id;
 	peers->present = 1;
 }
@@ -219,13 +222,13 @@ static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartb
 {
 	peers->all[id].busy = heartbeat->busy;
 	if (heartbeat->busy)
-		peers->published_ns = now_ns; /* the step deadline waits */
+		peers->published_ns = now_ns; /* a busy secondary extends the step deadline */
 }
 
 static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
 {
 	if (!is_primary(peers)) {
-		/* it knows, within what can be */
+		/* the primary knows better; bounded, because the number is input */
 		peers->next_step = MIN(MAX(stop->next_step, peers->options.first_step), peers->expected);
 		peers_push_close(peers, id);
 		peers_end_all(peers, stop->kind, stop->who, stop->why, id);
@@ -245,7 +248,7 @@ static void hear_refuse(struct peers *peers, uint32_t id, const char *why, uint6
 		not_let_in(peers, id, why, now_ns);
 }
 
-/* One for each kind of frame: decodes, then does. */
+/* One function for each type of frame: decodes it, then acts on it. */
 
 static troupe_status take_hello(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)

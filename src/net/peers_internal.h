@@ -15,10 +15,10 @@ enum stage {
 
 struct peer {
 	enum stage stage;
-	bool ready;         /* has rebuilt the state; a secondary's primary: has been told that we have */
-	bool busy;          /* says so */
-	bool acked;         /* the step that is out */
-	uint32_t secondary; /* its number, when it is a primary's member */
+	bool ready;         /* has rebuilt the state; a secondary's primary: was told that we have */
+	bool busy;          /* its last heartbeat said so */
+	bool acked;         /* has acknowledged the current step */
+	uint32_t secondary; /* its number, in a primary's table */
 	uint64_t joined_ns, heard_ns;
 	unsigned char id[HELLO_ID_BYTES];
 	char address[PEERS_ADDRESS_BYTES];
@@ -27,7 +27,7 @@ struct peer {
 
 struct queued {
 	struct peers_action action;
-	size_t begin; /* where its bytes are */
+	size_t begin; /* offset of its bytes */
 };
 
 struct peers {
@@ -37,15 +37,15 @@ struct peers {
 	uint32_t room;
 	uint32_t *members; /* [secondaries + 1] id by number; 0: a secondary's primary */
 	uint32_t present, ready;
-	uint32_t own, own_of; /* secondary: its number, of how many; 0: not let in */
+	uint32_t own, own_of; /* secondary: its number, of how many; 0: not admitted */
 	uint64_t gathering_ns, beat_ns;
-	uint64_t deadline_ns; /* not later than when peers_tick() has something to do */
+	uint64_t deadline_ns; /* not later than the next time at which peers_tick() must act */
 	bool began;
 	bool busy;
-	bool step_is_out;      /* primary: not acknowledged by all; secondary: not by itself */
-	uint64_t next_step;    /* all below it were acknowledged by all, as far as is known here */
+	bool step_is_out;      /* primary: not acknowledged by all; secondary: not by us */
+	uint64_t next_step;    /* all have acknowledged all steps below it, as far as known here */
 	uint64_t expected;     /* secondary: the step that comes next */
-	uint64_t published_ns; /* when the step came out, or somebody was busy last */
+	uint64_t published_ns; /* time of publishing the step, or of the last busy heartbeat */
 	uint32_t acks;
 	struct stop end;
 	VEC(struct queued) queue;
@@ -58,7 +58,7 @@ static inline bool is_primary(const struct peers *peers)
 	return peers->options.self.role == HELLO_PRIMARY;
 }
 
-/* Puts an action into the queue; its bytes are what was added to peers->bytes from begin on. */
+/* Queues an action. Its bytes are those appended to peers->bytes from begin on. */
 void peers_push(struct peers *peers, struct peers_action action, size_t begin);
 void peers_push_send(struct peers *peers, uint32_t id, enum frame_type type, size_t begin);
 void peers_push_close(struct peers *peers, uint32_t id);
@@ -68,22 +68,23 @@ void peers_send_refuse(struct peers *peers, uint32_t id, const char *why);
 
 /* Copies a text, cut to fit. */
 void peers_copy_words(char *to, size_t room, const char *from);
-/* Ends the run, once: tells all members and closes all connections, but for one that has been dealt with. */
+/* Ends the run, once: tells all members and closes all connections, except connection `but`, which the caller has
+ * handled. */
 void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, const char *why, uint32_t but);
 
 enum farewell {
-	FAREWELL_NONE,  /* it is gone */
-	FAREWELL_CLOSE, /* it knows, and is to be closed */
-	FAREWELL_WORDS, /* it is to be told why, and closed */
+	FAREWELL_NONE,  /* the connection is gone */
+	FAREWELL_CLOSE, /* it knows the reason; close it */
+	FAREWELL_WORDS, /* tell it the reason, then close it */
 };
-/* Somebody is lost: the end of a run, nothing more than that before the start. */
+/* A peer is lost. While the run goes on, the loss of a member ends it; before the start, the peer is only forgotten. */
 void peers_lose(struct peers *peers, uint32_t id, enum stop_kind kind, const char *why, enum farewell farewell,
 	uint64_t now_ns);
-/* Takes it out of the table, whatever it is. */
+/* Removes the connection from the table, in any stage. */
 void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns);
-/* Something is due then. */
+/* Makes peers_tick() due at that time, if it is not due earlier. */
 void peers_wake_at(struct peers *peers, uint64_t when_ns);
-/* Whether a frame of this type may come from this one now. */
+/* Whether this peer may send a frame of this type now. */
 bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame_type type);
 
 #endif

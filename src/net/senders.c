@@ -1,8 +1,9 @@
-/* Floods are bounded by sender, because a bound on all senders together lets one of them take all there is: a limit of
- * 1000 announcements in a second, with a stranger who sends 150 000, left one in 150 of a genuine peer's.
+/* Floods are bounded per sender, because with one bound for all senders a single sender can use it up: with a limit of
+ * 1000 announcements in a second and a stranger that sends 150 000, only one in 150 of a genuine peer's announcements
+ * was checked.
  *
- * A table of senders was not made: it must forget somebody when it is full, and who sends under ever other addresses
- * then decides who is forgotten. */
+ * A table of senders was rejected: when it is full it must forget a sender, and an attacker that uses many addresses
+ * then decides which one. */
 #include "net/senders.h"
 
 #include "base/hash.h"

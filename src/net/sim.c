@@ -1,9 +1,10 @@
-/* Events are frames that arrive, deadlines of peers, faults, and steps that are done. The next is the earliest; of
- * those at one time, faults come first, then frames by line, then deadlines by node: nothing follows from which thread
- * came first. Whichever thread finds that it has to wait, or has just acknowledged, drives: takes events one by one,
- * until somebody who computes could do something before the next.
+/* Events are frames that arrive, ends of lines, deadlines of peers, faults, and steps that are done. The earliest event
+ * is taken next. At equal times faults come first, then steps done and frames by secondary, then deadlines by node, so
+ * nothing depends on which thread came first. A thread that has to wait, or has just acknowledged, drives: it takes
+ * events one by one, up to the time at which a computing secondary could act.
  *
- * One mutex guards it all. It is let go only while the primary's part is called, with `driving` set. */
+ * One mutex guards everything. It is released only while the primary's part is called, with `driving` set, and while a
+ * secondary's thread sleeps. */
 #include "net/sim.h"
 
 #include "base/hash.h"
@@ -21,34 +22,34 @@ enum { NODES_MAX = SIM_SECONDARIES_MAX + 1 };
 struct parcel {
 	uint64_t at_ns;
 	enum frame_type type;
-	uint64_t number; /* of STEP and ACK */
-	void *payload;   /* likewise, without a codec */
+	uint64_t number; /* of the step, in STEP and ACK */
+	void *payload;   /* of STEP and ACK, without a codec */
 	struct text bytes;
 };
 
 struct line { /* one direction of a connection */
 	VEC(struct parcel) parcels;
 	uint32_t taken;
-	uint64_t sent;      /* parcels so far: keys their delays */
-	uint64_t closed_ns; /* when its end arrives; NEVER */
-	uint32_t id;        /* of the connection in its reader's table; PEERS_NONE: no more */
+	uint64_t sent;      /* parcels so far: the key of the random delays */
+	uint64_t closed_ns; /* time at which its end arrives; NEVER: open */
+	uint32_t id;        /* id of the connection in its reader's table; PEERS_NONE: removed */
 };
 
 struct node {
 	struct peers *peers;
 	bool dead, hangs, cut, spoils;
 	uint64_t frozen_ns, slow_ns;
-	struct line in, out; /* a secondary's: from and to the primary */
-	/* a secondary's */
-	pthread_cond_t changed;  /* for its thread */
-	bool has_step, computes; /* a step lies here; it lies here, or is worked on */
-	bool owes;               /* wait() gave it */
+	struct line in, out; /* of a secondary: from and to the primary */
+	/* fields of a secondary */
+	pthread_cond_t changed;  /* wakes its thread */
+	bool has_step, computes; /* a step has arrived; it has, or is worked on */
+	bool owes;               /* wait() gave the step; its ack is due */
 	uint64_t number, done_ns;
-	struct parcel step, done; /* as it came; the ack, until it is done */
-	bool has_done, is_bad;    /* is_bad: what came was not valid */
+	struct parcel step, done; /* the step that came; the ack, until the step is done */
+	bool has_done, is_bad;    /* is_bad: the step was not valid */
 	struct troupe_error bad;
-	/* the primary's of it */
-	struct parcel next; /* the step that was published, until it is sent */
+	/* the primary's data of this secondary */
+	struct parcel next; /* the published step, until it is sent */
 	struct transport_message ack;
 };
 
@@ -59,14 +60,14 @@ struct transport {
 	struct node nodes[NODES_MAX];
 	uint32_t count; /* of nodes */
 	uint64_t now_ns;
-	uint32_t faults; /* that have struck */
-	bool begun;      /* something was published */
+	uint32_t faults; /* count of the faults that have happened */
+	bool begun;      /* a step was published */
 	bool running;    /* the primary has started */
-	bool out, sent;  /* a step is: published; given to the lines */
+	bool out, sent;  /* a step is published; it was put on the lines */
 	bool driving, closed, lost, alarmed;
 	uint64_t number; /* of the step that was published last */
 	uint32_t acks;
-	bool all_acked, gave_up; /* the primary's part is to be called */
+	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
 	struct troupe_error why;
 };
 
@@ -126,13 +127,13 @@ static void sim_destroy(struct transport *transport)
 static void damage(struct transport *transport, struct parcel *parcel)
 {
 	uint64_t bits = 8 * (parcel->bytes.count + 1), bit = draw(transport, parcel->at_ns, bits - 1);
-	if (bit < 8) /* of the type, which may then be any, also none */
+	if (bit < 8) /* a bit of the type, which may become any number */
 		parcel->type = (enum frame_type)((unsigned)parcel->type ^ 1u << bit);
 	else
 		parcel->bytes.at[bit / 8 - 1] = (char)(parcel->bytes.at[bit / 8 - 1] ^ 1 << bit % 8);
 }
 
-/* Takes the parcel's bytes over. sender: node; who: the secondary at one end. */
+/* Takes ownership of the parcel's bytes. sender: a node; who: the secondary at one end of the line. */
 static void put(struct transport *transport, uint32_t sender, uint32_t who, struct parcel parcel)
 {
 	struct node *secondary = &transport->nodes[who], *from = &transport->nodes[sender];
@@ -160,7 +161,7 @@ static void close_line(struct transport *transport, struct line *line)
 
 /* --- actions of peers --------------------------------------------------------------------------------------------- */
 
-/* The secondary at the other end of, or the same as, that connection of that node. */
+/* The secondary of that connection of that node: at its other end, or the node itself. */
 static uint32_t who_is(const struct transport *transport, uint32_t node, uint32_t id)
 {
 	for (uint32_t i = 1; i < transport->count && !node; i++)
@@ -236,7 +237,7 @@ static struct peers *make_peers(const struct transport *transport, uint32_t node
 	return peers_create(&options, transport->now_ns);
 }
 
-/* All connect in their order, at one time. */
+/* All secondaries connect in their order, at the same time. */
 static void begin(struct transport *transport, uint64_t first_step)
 {
 	transport->begun = true;
@@ -315,7 +316,7 @@ static void take_end(struct transport *transport, uint32_t index, bool to_primar
 {
 	struct line *line = to_primary ? &transport->nodes[index].out : &transport->nodes[index].in;
 	uint32_t reader = to_primary ? 0 : index, id = line->id;
-	line->closed_ns = NEVER - 1; /* it has arrived */
+	line->closed_ns = NEVER - 1; /* the end has arrived */
 	line->id = PEERS_NONE;
 	if (id == PEERS_NONE || transport->nodes[reader].dead)
 		return;
@@ -351,7 +352,7 @@ static void strike(struct transport *transport, const struct sim_fault *fault)
 		break;
 	case SIM_HANG:
 		node->hangs = true;
-		if (node->computes || node->has_done) /* whether its thread has come to the end or not */
+		if (node->computes || node->has_done) /* whether or not its thread has finished the step */
 			node->done_ns = NEVER;
 		break;
 	case SIM_CUT:
@@ -430,7 +431,7 @@ static struct event find_next(const struct transport *transport)
 	return earliest;
 }
 
-/* Its step is done. */
+/* The time of a step has passed: its ack is sent. */
 static void send_ack(struct transport *transport, uint32_t index)
 {
 	struct node *node = &transport->nodes[index];
@@ -472,7 +473,7 @@ static void take_event(struct transport *transport, const struct event *event)
 
 /* --- driving ------------------------------------------------------------------------------------------------------ */
 
-/* Time may pass up to then: somebody who computes has nothing to say before. */
+/* The time up to which events may be taken: no computing secondary can act before. */
 static uint64_t horizon_of(const struct transport *transport)
 {
 	uint64_t horizon_ns = NEVER;
@@ -490,7 +491,8 @@ static void send_steps(struct transport *transport)
 	if (!peers_publish(transport->nodes[0].peers, transport->number, transport->now_ns))
 		return;
 	for (uint32_t i = 1; i < transport->count; i++) {
-		/* numbered as they came in, which need not be how we number them; steps are all of one number */
+		/* peers may number the secondaries in another order than nodes[]; the step number is the same for all
+		 */
 		put(transport, 0, i, transport->nodes[i].next);
 		transport->nodes[i].next.bytes = (struct text){0};
 	}
@@ -504,7 +506,7 @@ static bool secondaries_are_over(const struct transport *transport)
 	return true;
 }
 
-/* Calls the primary's part without the guard; nobody else drives meanwhile. */
+/* Calls the primary's part without the mutex; `driving` keeps other threads from driving meanwhile. */
 static void call(struct transport *transport, void (*function)(void *ctx))
 {
 	pthread_mutex_unlock(&transport->guard);
@@ -528,7 +530,7 @@ static bool call_primary(struct transport *transport)
 	return alarm || all_acked || gave_up;
 }
 
-/* Whether anything happened. Time stands still while nobody is waited for. */
+/* Whether anything happened. Virtual time stands still while no peer is waited for. */
 static bool drive_once(struct transport *transport)
 {
 	if (call_primary(transport))
@@ -557,14 +559,14 @@ static void wake(struct transport *transport, uint32_t index)
 	pthread_cond_signal(&transport->nodes[index].changed);
 }
 
-/* Something came from without, and whoever waits shall drive. */
+/* A call from outside changed the state: a waiting thread must drive. */
 static void wake_all(struct transport *transport)
 {
 	for (uint32_t i = 1; i < transport->count; i++)
 		wake(transport, i);
 }
 
-/* Then whose turn it is are woken, and nobody else: most of the time that a run takes is spent there. */
+/* Drives, and then wakes only the threads that can go on: waking is where a run spends most of its time. */
 static void drive(struct transport *transport)
 {
 	if (transport->driving)
@@ -622,7 +624,7 @@ static troupe_status sim_publish(struct transport *transport, struct transport_m
 	return status;
 }
 
-/* In the thread of that secondary. */
+/* On the thread of that secondary. */
 static troupe_status give_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
 	struct node *node = &transport->nodes[index];
@@ -638,7 +640,7 @@ static troupe_status give_step(struct transport *transport, uint32_t index, stru
 			(unsigned long long)step.number, (unsigned long long)node->number);
 	if (status) {
 		node->computes = false;
-		node->has_done = node->is_bad = true; /* when it would have been done: not when a thread came to it */
+		node->has_done = node->is_bad = true; /* reported at done_ns, not when a thread finds it */
 		return TROUPE_EPROTOCOL;
 	}
 	node->owes = true;
@@ -654,7 +656,7 @@ static troupe_status sim_wait(struct transport *transport, uint32_t secondary, s
 	pthread_mutex_lock(&transport->guard);
 	for (;;) {
 		drive(transport);
-		/* a step that came before the end is still given */
+		/* a step that came before the end is still delivered */
 		if (node->has_step && !node->dead) {
 			status = give_step(transport, index, ret_step);
 			if (!status)

@@ -1,9 +1,10 @@
-/* A transport in a simulated network, for tests: the primary's and each secondary's protocol as over TCP (net/peers.h,
- * with the same frames), in virtual time, with delays, slow runners and faults that follow from a seed. One process, a
- * thread for each secondary as with inproc; time passes only while somebody is waited for, and never beyond what those
- * who compute may still do, so that what happens does not depend on how threads are scheduled.
+/* A transport in a simulated network, for tests. The protocol of the primary and of each secondary is the one used over
+ * TCP (net/peers.h, with the same frames). Time is virtual; delays, slow runners and faults follow from a seed. One
+ * process, with a thread for each secondary as with inproc. Virtual time passes only while a peer is waited for, and
+ * never beyond the time at which a computing secondary may act next, so the result does not depend on how threads are
+ * scheduled.
  *
- * With a codec steps and acks travel as bytes, without one as the pointers that they are. */
+ * With a codec, steps and acks travel as bytes; without one, as pointers. */
 #ifndef NET_SIM_H
 #define NET_SIM_H
 
@@ -13,13 +14,13 @@
 enum { SIM_SECONDARIES_MAX = 16, SIM_FAULTS_MAX = 8 };
 
 enum sim_fault_kind {
-	SIM_KILL,    /* gone from one moment to the next; its connections break */
-	SIM_FREEZE,  /* does nothing for `ns`, and is there again */
-	SIM_HANG,    /* never ends the step that it works on, or the next; its heart beats on */
-	SIM_CUT,     /* what is sent to it and by it is lost */
+	SIM_KILL,    /* stops at once; its connections break */
+	SIM_FREEZE,  /* does nothing for `ns`, then goes on */
+	SIM_HANG,    /* never ends the current step, or the next one; its heartbeats go on */
+	SIM_CUT,     /* all frames to it and from it are lost */
 	SIM_LEAVE,   /* says that it leaves */
-	SIM_RUBBISH, /* a bit of the next frame that it sends is another; only with a codec */
-	SIM_SLOW,    /* whatever it does takes `ns` longer */
+	SIM_RUBBISH, /* one bit of its next frame is flipped; only with a codec */
+	SIM_SLOW,    /* everything it does takes `ns` longer */
 	SIM_FAULT_KINDS,
 };
 
@@ -33,26 +34,26 @@ struct sim_fault {
 /* transport_options.link. NULL: no delay, no fault. */
 struct sim_link {
 	uint64_t seed;
-	uint64_t delay_ns;                       /* of a frame: from nothing to this */
-	uint64_t work_ns;                        /* that a step takes a secondary: likewise */
+	uint64_t delay_ns;                       /* of a frame: at most; drawn from 0 to this */
+	uint64_t work_ns;                        /* of a step on a secondary: likewise */
 	uint64_t step_ns;                        /* deadline of a step; 0: none */
-	uint64_t wait_ns;                        /* for all to be there; 0: for ever */
+	uint64_t wait_ns;                        /* for all secondaries to join; 0: no limit */
 	struct sim_fault faults[SIM_FAULTS_MAX]; /* by at_ns */
 	uint32_t fault_count;
 
-	/* Written by the transport, read when all threads have left it: how it ended for each node; kind 0: it has not
-	 * (it was killed, or all was destroyed before). */
+	/* Written by the transport; read after all threads have left it. How the run ended for each node; kind 0: it
+	 * did not end there (the node was killed, or the transport was destroyed before). */
 	struct stop ends[SIM_SECONDARIES_MAX + 1];
 	uint64_t now_ns; /* virtual time at the end */
-	bool began;      /* all were there and ready */
-	/* likewise, for sim_stop(); NULL before and after its life */
+	bool began;      /* all secondaries joined and were ready */
+	/* written by the transport, for sim_stop(); NULL before and after its life */
 	struct transport *transport;
 };
 
-/* The primary tells all that the run is over and why, as tcp_stop(). Between steps; any thread. */
+/* The primary tells all secondaries that the run is over and why, as tcp_stop(). Between steps; any thread. */
 void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why);
 
-/* A secondary that is killed has its wait() fail; of a primary that is, gave_up() or publish() has to know. */
+/* The wait() of a killed secondary fails. The code of a killed primary learns of it from gave_up() or publish(). */
 extern const struct transport_ops transport_sim;
 
 #endif

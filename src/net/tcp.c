@@ -1,12 +1,13 @@
-/* What is left to do here is I/O: who is lost, and who is told what, peers decides, and act() does.
+/* This file does the I/O only: peers decides which peer is lost and which peers are told, and act() carries that out.
  *
- * A channel belongs to one thread at a time. Who works it holds it by a flag, for as long as a system call or a
- * decoder takes, and never while a step is simulated or decided: so whoever finds it held spins. The thread that steps
- * finds it held only when the keeper is at work, a few times a second; an uncontended exchange is all that it costs.
+ * A channel belongs to one thread at a time. A thread holds the channels by a flag, for the time of a system call or of
+ * a decoder, but never while a step is simulated or decided; so a thread that finds the flag set spins. The stepping
+ * thread finds the flag set only while the keeper works, a few times a second; otherwise it pays only for an
+ * uncontended exchange.
  *
- * What decides that somebody is lost is looked at by the keeper after it has read what there is: a process that was
- * itself asleep takes nobody for silent who has written meanwhile. Nor who has not: all may have been asleep together,
- * so it says that it lives, and counts anew. */
+ * The keeper reads all input before it decides that a peer is lost: so after this process was suspended, a peer that
+ * has written meanwhile does not count as silent. Nor does a peer that has not written: all processes may have been
+ * suspended together, so the keeper sends heartbeats and measures silence from now on. */
 #include "net/tcp.h"
 
 #include "base/clock.h"
@@ -25,41 +26,41 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define POLL_NS 60000u /* as long as a sleep and a wake cost */
+#define POLL_NS 60000u /* the cost of a sleep and a wake */
 #define LOAD_NS (600 * UINT64_C(1000000000))
-#define LOOKS 4 /* of the keeper in the stale time */
+#define LOOKS 4 /* checks by the keeper per stale time */
 #define FLUSH_MS 200
 
 enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
 
-struct line { /* by id in peers */
+struct line { /* index: id in peers */
 	struct channel *channel;
-	uint64_t received;            /* bytes: part of a large frame says that it lives, too */
-	struct transport_message ack; /* at the primary: that came */
+	uint64_t received;            /* in bytes: part of a large frame shows that the peer lives */
+	struct transport_message ack; /* primary: the ack that came */
 };
 
 struct transport {
 	struct transport_options options;
 	struct tcp_link *link;
-	_Atomic bool held; /* channels and all below: by the thread that set it */
+	_Atomic bool held; /* guards channels and all below; set by the thread that holds them */
 	struct peers *peers;
 	struct line *lines;
 	uint32_t line_count;
-	bool out;            /* primary: a step is, or has been acknowledged and not been taken up */
+	bool out;            /* primary: a step was published, and its outcome not taken up */
 	uint64_t next;       /* number of the step to come */
-	uint64_t sent_ns;    /* when the step went out */
-	uint64_t longest_ns; /* that a step took so far */
-	bool loads;          /* the step that is out */
-	bool told;           /* this side ended it: what happens now is no loss */
+	uint64_t sent_ns;    /* time of publishing the step */
+	uint64_t longest_ns; /* longest time of a step so far */
+	bool loads;          /* the published step may load something */
+	bool told;           /* this side ended the run: later events are no loss */
 	bool alarmed;
-	struct troupe_error why; /* when lost */
+	struct troupe_error why; /* the reason, when lost */
 	_Atomic bool lost, done, closed;
-	uint64_t seen_ns; /* when the keeper looked last */
-	/* a secondary's */
-	struct text step; /* that came; at the primary: that goes nowhere */
+	uint64_t seen_ns; /* time of the keeper's last check */
+	/* fields of a secondary's end */
+	struct text step; /* the step that came; primary: buffer for steps that are not sent */
 	bool step_waits, owes_ack;
 	uint64_t taken; /* number of the step that it works on */
-	int wake, quit; /* event files: for who waits for messages; for the keeper */
+	int wake, quit; /* event files: wake the thread that waits for messages; end the keeper */
 	bool spins;
 	pthread_t io, keeper;
 	bool has_io, has_keeper;
@@ -105,7 +106,8 @@ static void end(struct transport *transport)
 	ring(transport->wake);
 }
 
-/* Connections that peers wants closed are when the transport is destroyed: what still comes from them is not heard. */
+/* PEERS_CLOSE is not acted on here: the transport closes all connections when it is destroyed, and until then ignores
+ * what they receive. */
 static void act(struct transport *transport)
 {
 	struct peers_action action;
@@ -122,7 +124,7 @@ static bool is_over(const struct transport *transport)
 	return peers_phase(transport->peers) == PEERS_OVER;
 }
 
-/* Without holding anything. */
+/* The caller must not hold the channels. */
 static void alarm_once(struct transport *transport)
 {
 	if (!atomic_load(&transport->lost))
@@ -137,7 +139,7 @@ static void alarm_once(struct transport *transport)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
-/* One that nobody waits for is not looked at: the primary may be at work on what came before. */
+/* An ack that is not awaited is not decoded: the primary may be at work on the last ack of that secondary. */
 static void take_ack(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	const struct transport_codec *codec = transport->options.codec;
@@ -154,7 +156,7 @@ static void take_ack(struct transport *transport, uint32_t id, const char *bytes
 		transport->longest_ns = MAX(transport->longest_ns, now - transport->sent_ns);
 }
 
-/* Kept, since it is decoded while the keeper may work the channel; then it will be seen which number it has. */
+/* Keeps a copy, because the step is decoded while the keeper may use the channel. Its number is checked then. */
 static void take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
 {
 	if (!peers_step(transport->peers, id, transport->next, now))
@@ -175,7 +177,7 @@ static void take_frame(
 		peers_receive(transport->peers, id, type, bytes, count, now);
 }
 
-/* True: something came. */
+/* True: a frame came. */
 static bool work(struct transport *transport, uint32_t id)
 {
 	struct line *line = &transport->lines[id];
@@ -196,7 +198,7 @@ static bool work(struct transport *transport, uint32_t id)
 	}
 	if (bad)
 		peers_break(transport->peers, id, error.text, now);
-	else if (broken) /* what came before it ended counts */
+	else if (broken) /* frames that came before the end count */
 		peers_drop(transport->peers, id, why.text, now);
 	act(transport);
 	return some;
@@ -210,7 +212,7 @@ static bool work_all(struct transport *transport)
 	return some;
 }
 
-/* A frame that has to arrive could not be sent: why that is, it may have said itself before. */
+/* A frame that must arrive could not be sent. The peer may have sent the reason before, so its input is read. */
 static void fail_to_send(struct transport *transport, uint32_t id, const struct troupe_error *error)
 {
 	if (error->status == TROUPE_ELIMIT)
@@ -222,12 +224,12 @@ static void fail_to_send(struct transport *transport, uint32_t id, const struct 
 /* --- waiting for messages ----------------------------------------------------------------------------------------- */
 
 struct waiting {
-	uint64_t since_ns; /* 0: something has just come */
+	uint64_t since_ns; /* 0: a frame has just come */
 	uint32_t looks;
 };
 
-/* What to wait for; nothing: -1 for a file. Once it is over only until what was said last has gone out: a file at its
- * end is always ready to be read. */
+/* The file and events to wait for; file -1: none. Once the run is over, only until the last bytes have been written,
+ * because a file at its end is always readable. */
 static struct pollfd awaited(const struct transport *transport, const struct line *line)
 {
 	short events = channel_poll_events(line->channel);
@@ -236,7 +238,7 @@ static struct pollfd awaited(const struct transport *transport, const struct lin
 	return (struct pollfd){.fd = events ? channel_fd(line->channel) : -1, .events = events};
 }
 
-/* Until something may have come. */
+/* Sleeps until a frame may have come. */
 static void sleep_until_ready(struct transport *transport)
 {
 	struct pollfd *fds = transport->fds;
@@ -265,8 +267,8 @@ static void rest(struct transport *transport, struct waiting *waiting)
 
 enum turn { TURN_NONE, TURN_ACKED, TURN_GAVE_UP };
 
-/* What has become of the step that is out. One that all have acknowledged counts, also when somebody is lost at once:
- * the others are told that it does. */
+/* The outcome of the published step. A step that all have acknowledged counts, even when a peer is lost right after:
+ * the other peers are told that it counts. */
 static enum turn take_turn(struct transport *transport)
 {
 	bool acked = transport->out && !peers_waits(transport->peers);
@@ -310,7 +312,7 @@ static bool send_step(struct transport *transport, uint32_t secondary, const voi
 	return !status;
 }
 
-/* The encoder sees it even when it is for nothing, because somebody is lost: see transport_codec. */
+/* Encodes the step although it is not sent, because a peer is lost: see transport_codec. */
 static void drop_step(struct transport *transport, uint32_t secondary, const void *payload)
 {
 	const struct transport_codec *codec = transport->options.codec;
@@ -461,7 +463,7 @@ static void *run_keeper(void *arg)
 		if (!is_over(transport))
 			look_after(transport);
 		let_go(transport);
-		ring(transport->wake); /* it may have read what somebody waits for */
+		ring(transport->wake); /* the keeper may have read what another thread waits for */
 		alarm_once(transport);
 	}
 	return NULL;
@@ -489,8 +491,8 @@ static void tcp_close(struct transport *transport)
 	ring(transport->quit);
 }
 
-/* What was said last shall still arrive: closed with something unread, a connection is broken off, and it might not. So
- * each goes on reading until the other has closed, too, or does not. */
+/* Makes sure that the last frames arrive. If a connection is closed with unread input, it is reset, and the last frames
+ * may be lost. So each side reads on until the other side has closed, too, or FLUSH_MS have passed. */
 static void finish(struct transport *transport)
 {
 	uint64_t until = clock_now_ns() + FLUSH_MS * UINT64_C(1000000);
@@ -544,7 +546,7 @@ static troupe_status check_options(const struct transport_options *options, stru
 	return TROUPE_OK;
 }
 
-/* What is said of a connection has the name of who is at its other end already. */
+/* The channels get empty names, because peers puts the name of the peer into its messages. */
 static void set_up_lines(struct transport *transport, uint64_t now)
 {
 	const struct tcp_link *link = transport->link;

@@ -1,13 +1,14 @@
-/* The transport over TCP: the primary's end, or that of one secondary, over channels that are open. What is said over
- * them before the first step, and who may say it, is not its matter (server/network.h).
+/* The transport over TCP: the end of the primary, or of one secondary, over channels that are open. Admission, before
+ * the first step, is done elsewhere (server/network.h).
  *
- * Threads. The primary's end has two of its own: one sends, receives, decodes, and runs the primary's part; one, the
- * keeper, sends heartbeats and sees who is silent, also while the first is in the primary's part. A secondary's end has
- * the keeper; wait() and ack() are its only other user. Waiting is polling for about as long as a sleep would cost,
- * when there are no more who poll than cores, and then sleeping.
+ * Threads. The primary's end has two threads of its own. The first one sends, receives, decodes, and runs the primary's
+ * part. The second one, the keeper, sends heartbeats and detects silent peers, also while the first is in the primary's
+ * part. A secondary's end has a keeper too; only wait() and ack() use the end besides it. A wait polls for about as
+ * long as a sleep would cost, if there are no more polling processes than cores, and then sleeps.
  *
- * Who is lost, why, and who is told what, net/peers.h decides, as before the first step. A step's deadline is the stale
- * time, or twenty times as long as any step before took; ten minutes for one in which something is loaded. */
+ * net/peers.h decides which peer is lost, why, and which peers are told, as it does before the first step. The deadline
+ * of a step is the stale time or twenty times the longest step so far, whichever is longer; ten minutes for a step that
+ * loads something. */
 #ifndef NET_TCP_H
 #define NET_TCP_H
 
@@ -16,30 +17,31 @@
 #include "net/transport.h"
 
 struct tcp_link {
-	/* The primary's end: one for each secondary, named as it is to be called; a secondary's end: one. A transport
-	 * takes them out, and leaves NULL: they are its own then, also when its creation fails after that. */
+	/* The primary's end: one channel for each secondary, with the peer name that messages use; a secondary's end:
+	 * one. The transport takes the channels and leaves NULL in the array: it owns them from then on, also when its
+	 * creation fails after that. */
 	struct channel **channels;
-	uint32_t secondary;  /* whose end it is, from 1; 0: the primary's */
+	uint32_t secondary;  /* the secondary whose end this is, from 1; 0: the primary's end */
 	uint64_t first_step; /* number of the first step to come */
 	uint32_t stale_ms;
 	const char *name; /* of this process, for messages */
-	uint32_t pollers; /* processes on this machine that wait for one another */
+	uint32_t pollers; /* processes on this machine that poll for one another */
 	/* set by the transport, for the calls below; NULL before and after its life */
 	struct transport *transport;
 };
 
 extern const struct transport_ops transport_tcp;
 
-/* Tells all peers that the run is over and why; once it is told, nobody is lost any more. What counts is as
- * peers_stop() has it. Any thread. */
+/* Tells all peers that the run is over and why; after that, no peer counts as lost. Steps count as in peers_stop(). Any
+ * thread. */
 void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why);
-/* A secondary: the primary said that all is done. Any thread. */
+/* Secondary: whether the primary said that the run is done. Any thread. */
 bool tcp_is_done(const struct tcp_link *link);
 
-struct tcp_counts { /* on the wire, of all channels */
+struct tcp_counts { /* bytes on the wire, all channels */
 	uint64_t sent, received;
 };
-/* After the run as good as during it. Any thread. */
+/* During the run or after it. Any thread. */
 struct tcp_counts tcp_counts(struct tcp_link *link);
 
 #endif

@@ -1,10 +1,10 @@
-/* OpenSSL over sockets that do not block and do not signal: a BIO of our own, since OpenSSL's own writes without
- * MSG_NOSIGNAL, and reads again after a short read, which costs a system call a frame.
+/* OpenSSL over sockets that do not block, without SIGPIPE. The BIO is our own, because OpenSSL's BIO writes without
+ * MSG_NOSIGNAL, and reads again after a short read, which costs a system call per frame.
  *
- * Both sides offer one cipher, AES-128-GCM with SHA-256: the hash of an external key is bound to the cipher's, and a
- * mismatch looks like a wrong key. The server has no certificate, so nothing but the key lets anyone in; the client
- * verifies certificates against nobody, so none can be used in its place; and both look that the key was used. A wrong
- * key fails on the binder, before any Diffie-Hellman is done. */
+ * Both sides offer one cipher, AES-128-GCM with SHA-256: an external key is bound to the hash of its cipher, and a
+ * mismatch would look like a wrong key. The server has no certificate, so a client can only be authenticated by the
+ * key. The client has no trusted certificates, so a server cannot use a certificate in place of the key. Both sides
+ * check that the key was used. A wrong key fails at the binder, before any Diffie-Hellman computation. */
 #include "net/tls.h"
 
 #include <errno.h>
@@ -35,11 +35,11 @@ struct tls {
 	struct tls_context *context;
 	SSL *openssl;
 	int fd;
-	int error;       /* errno of the connection, when it broke */
-	bool broke;      /* the connection did, or ended */
-	bool short_read; /* the last read took all there was: the next would find nothing */
-	bool foreign;    /* the first byte that came is not TLS's */
-	char *fed;       /* that came before, from fed_begin to fed_end; NULL: it has been read */
+	int error;       /* errno of the broken connection */
+	bool broke;      /* the connection broke or ended */
+	bool short_read; /* the last read took all there was: another read would find nothing */
+	bool foreign;    /* the first byte received is not one of TLS */
+	char *fed;       /* bytes of tls_feed(), from fed_begin to fed_end; NULL: all are read */
 	size_t fed_begin, fed_end;
 	uint64_t sent, received;
 	char reason[160];
@@ -56,7 +56,7 @@ static void derive(const struct key *key, const char *purpose, unsigned char ret
 {
 	_Static_assert(KEY_BYTES == KEY_MAC_BYTES, "a derived key is as long as a key");
 	unsigned length = 0;
-	/* it fails only for want of memory: OpenSSL without SHA-256 does not do TLS 1.3 either */
+	/* fails only when memory runs out: OpenSSL without SHA-256 has no TLS 1.3 either */
 	if (!HMAC(EVP_sha256(), key->bytes, KEY_BYTES, (const unsigned char *)purpose, strlen(purpose), ret_secret,
 		    &length) ||
 		length != KEY_MAC_BYTES)
@@ -64,7 +64,7 @@ static void derive(const struct key *key, const char *purpose, unsigned char ret
 }
 
 struct tls_mac {
-	EVP_MAC_CTX *keyed; /* has the key, and begins anew for each MAC */
+	EVP_MAC_CTX *keyed; /* holds the key; reset for each MAC */
 };
 
 struct tls_mac *tls_mac_create(const struct key *key)
@@ -156,7 +156,7 @@ static int socket_read(BIO *bio, char *bytes, int room)
 		got = recv(tls->fd, bytes, (size_t)room, MSG_DONTWAIT);
 	}
 	if (got > 0) {
-		if (!tls->received) /* a handshake's record, or an alert */
+		if (!tls->received) /* the type of a TLS record: handshake or alert */
 			tls->foreign = bytes[0] != 0x16 && bytes[0] != 0x15;
 		tls->received += (uint64_t)got;
 		tls->short_read = got < room && !fed;
@@ -264,7 +264,7 @@ struct tls_context *tls_context_keep(struct tls_context *context)
 
 void tls_context_drop(struct tls_context *context)
 {
-	/* acquire-release: the last holder sees all that others did with it before */
+	/* acquire-release: the last holder sees all changes by the others */
 	if (!context || atomic_fetch_sub_explicit(&context->holders, 1, memory_order_acq_rel) > 1)
 		return;
 	SSL_CTX_free(context->openssl);
@@ -309,8 +309,8 @@ void tls_destroy(struct tls *tls)
 static const char not_tls[] = "it does not speak TLS: it has no key, and we have one";
 static const char not_our_key[] = "the TLS handshake failed: it has no key, or another than ours";
 
-/* A record: its type (22: handshake, 21: alert), two bytes of version, its length, which has the higher byte first. A
- * client that has our key names our identity in it. */
+/* A record: its type (22: handshake, 21: alert), two bytes of version, and its length, high byte first. The first
+ * record of a client with our key contains our identity. */
 troupe_status tls_first(const void *bytes, size_t count, bool *ret_whole, struct troupe_error *error)
 {
 	const unsigned char *at = bytes;
@@ -362,7 +362,7 @@ static enum tls_result result_of(struct tls *tls, int returned)
 	default:
 		break;
 	}
-	/* what the peer said before it went counts for more than that it went */
+	/* an error that the peer sent is reported rather than the end of the connection */
 	if (!tls->broke || tls->foreign)
 		return refuse(tls);
 	ERR_clear_error();
@@ -390,7 +390,7 @@ enum tls_result tls_handshake(struct tls *tls)
 	tls_look_again(tls);
 	enum tls_result result = result_of(tls, SSL_do_handshake(tls->openssl));
 	if (result == TLS_MOVED && !SSL_session_reused(tls->openssl))
-		return refuse(tls); /* by something else than the key: cannot be, and must not */
+		return refuse(tls); /* authenticated without the key: impossible, and must be refused */
 	return result;
 }
 

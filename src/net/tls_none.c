@@ -1,4 +1,5 @@
-/* In the place of tls.c in a build without OpenSSL: no context can be had, so nothing that needs one is reached. */
+/* Replaces tls.c in a build without OpenSSL. No context can be created, so no function that needs a context is reached.
+ */
 #include "net/tls.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* A transport is a table of functions, and some of the functions are optional. This check finds a required function
+ * that is missing, or an incomplete optional group, before the table is used. So callers need not test a required
+ * function. */
 #include "net/transport.h"
 
 troupe_status transport_check(const struct transport_ops *ops, struct troupe_error *error)

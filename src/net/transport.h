@@ -1,17 +1,16 @@
-/* How steps get from the primary to the secondaries, and acks back. Moves messages; knows nothing of what is in them.
+/* Carries steps from the primary to the secondaries, and acks back. A transport does not look into the messages.
  *
- * A step is published to all secondaries at once and acknowledged by each. When all have, the transport calls the
- * primary back, once a step, on a thread of its choosing: the last secondary's own in one process (there is a core for
- * each secondary and none to spare for a primary that mostly waits), a receiving thread over a network. The primary
- * then reads the acks, in runner order, and publishes the next step, or closes.
+ * A step is published to all secondaries at once, and each secondary acknowledges it. When all have, the transport
+ * calls the primary back, once a step, on a thread that the transport chooses: in one process the thread of the last
+ * secondary (there is a core for each secondary and none to spare for a primary that mostly waits), over a network a
+ * receiving thread. The primary then reads the acks, in runner order, and publishes the next step, or closes.
  *
- *              publish  wait   ack   ack_of  close     One primary, `secondaries` secondaries, numbered from 0 here.
- *  publish        X      -      -      X       -       X  never at the same time
- *  wait           -      -      -      -       -       -  any thread of its own at any time
- *  ack            -      -      -      X       -
- *  ack_of         X      -      X      -       -       ack_of only inside all_acked
- *  close          -      -      -      -       -
- */
+ *               publish  wait   ack   ack_of  close     One primary, `secondaries` secondaries, numbered from 0 here.
+ *   publish        X      -      -      X       -       X  never at the same time
+ *   wait           -      -      -      -       -       -  any thread of its own at any time
+ *   ack            -      -      -      X       -
+ *   ack_of         X      -      X      -       -       ack_of only inside all_acked
+ *   close          -      -      -      -       - */
 #ifndef NET_TRANSPORT_H
 #define NET_TRANSPORT_H
 
@@ -24,15 +23,15 @@ struct transport_message {
 	void *payload; /* lent: valid until the step is fully acknowledged (a step) or the next is published (an ack) */
 };
 
-/* How a transport that carries bytes makes them out of payloads and back; one in which payloads are lent has no use for
- * it. What is decoded is checked: whatever comes, a decoder fails with TROUPE_EPROTOCOL and says what is wrong, or all
- * of it is within its limits. */
+/* Encodes payloads as bytes and decodes them, for a transport that carries bytes. A transport that lends payloads does
+ * not use it. Decoders check their input: a decoder accepts any bytes, and either fails with TROUPE_EPROTOCOL and a
+ * reason, or returns values that are all within their limits. */
 struct transport_codec {
-	/* Primary. The step as that secondary needs it, added to out: called in publish(), for all of them at each
-	 * step, in order, and all the same when the step then goes nowhere because somebody is lost: so what encoding
-	 * does to the primary's own state it does to all or none. */
+	/* Primary. Appends the step for that secondary to out. publish() calls it for every secondary at each step, in
+	 * order, even when the step is not sent because a peer is lost: so the changes that encoding makes to the
+	 * primary's own state are made for all secondaries or for none. */
 	void (*encode_step)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
-	/* Secondary. The reverse; the payload is valid until the next call for that secondary. */
+	/* Secondary. The reverse. The payload is valid until the next call for that secondary. */
 	troupe_status (*decode_step)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 		struct transport_message *ret_step, struct troupe_error *error);
 	/* Secondary. */
@@ -40,60 +39,60 @@ struct transport_codec {
 	/* Primary. */
 	troupe_status (*decode_ack)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 		struct transport_message *ret_ack, struct troupe_error *error);
-	/* Primary. Whether something may have to be loaded in the step, which takes as long as it takes. NULL: never.
-	 */
+	/* Primary. Whether the step may load something, for which there is no usual time. NULL: never. */
 	bool (*loads)(void *ctx, const void *payload);
 	void *ctx;
 };
 
 struct transport_options {
 	uint32_t secondaries; /* 1..TRANSPORT_SECONDARIES_MAX */
-	uint32_t threads;     /* that step in this process, those of other transports too; 0: secondaries */
-	/* Called when all have acknowledged the published step. May publish the next one, or close. */
+	uint32_t threads;     /* stepping threads of this process, all transports together; 0: secondaries */
+	/* Called when all secondaries have acknowledged the published step. May publish the next step, or close. */
 	void (*all_acked)(void *ctx);
-	/* May be NULL. Somebody is lost: no step will be acknowledged by all any more, so stop waiting for anything
-	 * else. At most once, on any thread, at any time. */
+	/* May be NULL. A peer is lost: no later step will be acknowledged by all, so the caller must stop waiting for
+	 * anything else. Called at most once, on any thread, at any time. */
 	void (*alarm)(void *ctx);
-	/* May be NULL. Called instead of all_acked() when somebody was lost while a step was out that not all had
-	 * acknowledged: one that all had counts. */
+	/* May be NULL. Called instead of all_acked() when a peer was lost before all had acknowledged the published
+	 * step. A step that all have acknowledged counts. */
 	void (*gave_up)(void *ctx);
 	void *ctx;
 	const struct transport_codec *codec; /* NULL: payloads are lent */
-	void *link;                          /* what its back end needs to know: see there */
+	void *link;                          /* options of the transport: see its header */
 };
 
 struct transport;
 
 struct transport_ops {
 	const char *name;
-	/* Makes a transport with nothing published. Required. */
+	/* Makes a transport without a published step. Required. */
 	troupe_status (*create)(
 		const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error);
-	/* Primary. Makes a step visible to all secondaries; does not block. The one before must be fully acknowledged
-	 * and numbers must go up by one: TROUPE_EPROTOCOL otherwise, and nothing was published. Required. */
+	/* Primary. Makes a step visible to all secondaries; does not block. The previous step must be fully
+	 * acknowledged and numbers must go up by one: otherwise TROUPE_EPROTOCOL, and nothing is published. Required.
+	 */
 	troupe_status (*publish)(struct transport *transport, struct transport_message step);
-	/* Secondary. Blocks until there is a step that it has not seen; TROUPE_EPEER once closed (a step published
-	 * before is still delivered first). Steps come each once and in order. Required. */
+	/* Secondary. Blocks until there is a step that this secondary has not seen. TROUPE_EPEER once closed, but a
+	 * step that was published before is delivered first. Each step comes once, in order. Required. */
 	troupe_status (*wait)(struct transport *transport, uint32_t secondary, struct transport_message *ret_step);
-	/* Secondary 0 only, by the thread that also waits for the end of the run: like wait(), but TROUPE_OK with a
-	 * payload of NULL when timeout_ns (> 0) has passed, or release() was called since it returned last. NULL: this
-	 * transport has neither, nor resize(). */
+	/* Secondary 0 only, on the thread that also waits for the end of the run. Like wait(), but returns TROUPE_OK
+	 * with a NULL payload when timeout_ns (> 0) has passed, or when release() was called since its last return.
+	 * NULL: the transport has neither wait_for(), release() nor resize(). */
 	troupe_status (*wait_for)(struct transport *transport, uint32_t secondary, uint64_t timeout_ns,
 		struct transport_message *ret_step);
-	/* Any thread. */
+	/* Any thread. Makes wait_for() return. */
 	void (*release)(struct transport *transport);
-	/* Primary, when the last step is acknowledged: secondaries 0 .. active - 1 (at least one) take part from the
-	 * next step on, and the others sleep in wait(). At first all take part. */
+	/* Primary, when the last step is acknowledged: from the next step on, secondaries 0 .. active - 1 (at least
+	 * one) take part, and the other secondaries sleep in wait(). At first all take part. */
 	void (*resize)(struct transport *transport, uint32_t active);
-	/* Secondary. Acknowledges the step that wait() gave last; does not block but for all_acked, which may run
-	 * inside. TROUPE_EPROTOCOL for another number or a second ack. Required. */
+	/* Secondary. Acknowledges the step that wait() gave last. Does not block, except that all_acked may run inside.
+	 * TROUPE_EPROTOCOL for another number or a second ack. Required. */
 	troupe_status (*ack)(struct transport *transport, uint32_t secondary, struct transport_message ack);
 	/* Primary, inside all_acked. The ack of a secondary. Required. */
 	struct transport_message (*ack_of)(struct transport *transport, uint32_t secondary);
-	/* Who was lost and why; NULL: nobody. publish() then fails with that status. Any thread. NULL: in this
-	 * transport nobody can be. */
+	/* The lost peer and the reason; NULL: no peer is lost. After a loss publish() fails with that status. Any
+	 * thread. NULL slot: in this transport no peer can be lost. */
 	const struct troupe_error *(*lost)(struct transport *transport);
-	/* Any thread, any number of times. Nothing is published after; waiting secondaries wake. Required. */
+	/* Any thread, any number of times. Nothing is published afterwards; waiting secondaries wake. Required. */
 	void (*close)(struct transport *transport);
 	/* After all threads have left. NULL is fine. Required. */
 	void (*destroy)(struct transport *transport);

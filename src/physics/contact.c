@@ -1,21 +1,21 @@
-/* Contacts of one group: which geoms may touch, where they do, and how their surfaces meet.
+/* Contacts of one group: which geoms may touch, where they touch, and how their surfaces combine.
  *
- * Pairs are sorted by geom index before any contact is made: the order of contact joints decides the solver's, and the
- * order in which pairs are found depends on who is asked.
+ * Pairs are sorted by geom index before any contact is made: the order of contact joints decides the result of the
+ * solver, and the order in which pairs are found depends on which geom is searched for.
  *
- * Friction. ODE limits it in two directions separately (a pyramid), so that a block whose edges happen to lie at 45
- * degrees to the slope would hold beyond the friction angle. Here the first direction is that of the slip which this
- * step would bring without friction, so that the pyramid's face, not its edge, is met.
+ * Friction. ODE limits it in two directions separately (a pyramid), so a block whose edges lie at 45 degrees to the
+ * slope would hold beyond the friction angle. Here the first direction is that of the slip which this step would
+ * bring without friction, so that a face of the pyramid limits it, not an edge.
  *
- * Depth. ODE corrects penetration at up to one speed for the whole world; SDF gives each surface its own (max_vel) and
- * a depth that is left alone (min_depth), so depth and error reduction are set contact by contact. */
+ * Depth. ODE corrects penetration at up to one speed for the whole world. SDF gives each surface its own speed
+ * (max_vel) and a depth that is not corrected (min_depth), so depth and error reduction are set contact by contact. */
 #include "physics/internal.h"
 
 #include "base/hash.h"
 
 #include <string.h>
 
-#define SLIP_MIN 1e-5 /* m/s: slower than this is noise, and its direction too */
+#define SLIP_MIN 1e-5 /* m/s: a slower slip is noise, and so is its direction */
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
@@ -86,7 +86,7 @@ static void pair_with_statics(struct physics *physics, struct instance *instance
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
-		if (!physics->statics[s].geom) /* whoever found them was another */
+		if (!physics->statics[s].geom) /* another thread found them, so this one has not made the geom yet */
 			instance_static_geom(physics, s);
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
@@ -177,7 +177,7 @@ static void sort_pairs(struct physics *physics)
 struct meeting {
 	const struct surface_mix *mix;
 	struct vec3 direction; /* first friction direction, world; zero: none given */
-	struct vec3 gained;    /* velocity that gravity gives the first against the second in the step */
+	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
 	dBodyID a, b;          /* 0: static */
 };
 
@@ -214,7 +214,7 @@ static struct vec3 point_velocity(dBodyID body, const dReal *at)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-/* The slip that this step would bring without friction: that of now and what gravity adds. */
+/* The slip that this step would bring without friction: the present slip and what gravity adds. */
 static struct vec3 coming_slip(const struct meeting *m, const dContactGeom *found, struct vec3 normal)
 {
 	struct vec3 now = vec3_sub(point_velocity(m->a, found->pos), point_velocity(m->b, found->pos));
@@ -309,7 +309,7 @@ int contact_find(struct physics *physics, const struct contact_pair *pair, dCont
 		       : find(physics, pair, geom_id(physics, pair->a), geom_id(physics, pair->b), ret);
 }
 
-/* The deepest of them becomes the first and only one. */
+/* Keeps the deepest contact only. */
 static int keep_deepest(dContactGeom *found, int count)
 {
 	for (int i = 1; i < count; i++)

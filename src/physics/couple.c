@@ -1,21 +1,23 @@
-/* Couplings: what ties the rates of several axes to each other. The thread of a screw ties its turning to its sliding,
- * a gearbox its two shafts, a mimic an axis to the one that it follows.
+/* Couplings connect the rates of several axes. The thread of a screw connects its turning and its sliding, a gearbox
+ * its two shafts, a mimic an axis and the axis that it follows.
  *
- * ODE's rows connect two bodies; a coupling may connect four, and opposite fingers on one palm cannot be tied by any
- * row between two bodies. So a coupling is an impulse along its direction, given to all its bodies before the step, and
- * the impulse is found by trying: ODE steps the same state k several times, and after each trial the rate that is left
- * over tells how to go on. How the left-over depends on the impulses is piecewise linear, with a symmetric slope, since
- * ODE's step is itself the solution of such a problem: so conjugate gradients find the impulses of an island in as many
- * directions as it has couplings, and one coupling takes three trials. What a coupling takes from one body it gives to
- * the others, so motors, loads, contacts and stops act through it as through a real linkage.
+ * ODE's rows connect two bodies, but a coupling may connect four: no row between two bodies can connect opposite
+ * fingers on one palm. So a coupling is an impulse along its direction, applied to all its bodies before the step,
+ * and the impulse is found by trials: ODE steps the same state k several times, and the error of the rate after each
+ * trial tells how to go on. The error is a piecewise linear function of the impulses, with a symmetric slope, since
+ * ODE's step is itself the solution of such a problem. So conjugate gradients find the impulses of an island in as
+ * many directions as it has couplings, and one coupling takes three trials. The impulses of a coupling on its bodies
+ * balance, so motors, loads, contacts and stops act through it as through a real linkage.
  *
- * The search begins at the force of the step before, which is a word of the state. Where pushing changes nothing (the
- * axes are held by motors and stops of endless strength) the force is let go again, instead of growing without bound.
+ * The search begins at the force of the previous step, which is a word of the state. Where an impulse changes nothing
+ * (the axes are held by motors and stops of unlimited strength) the force is reduced again, instead of growing
+ * without bound.
  *
- * Islands are searched side by side, each by its own rules, so which of them share an ODE world changes no bit.
+ * Islands are searched side by side, each by its own rules, so bits do not depend on which islands share an ODE
+ * world.
  *
  * Dropped: a row of a contact joint as a screw's thread (with a stop or a spring beside it the exact solver returned
- * NaN); impulses that undo at most what the freest bodies could take (a gearbox under load lagged, a mimic could not
+ * NaN); limiting the impulse to what the freest bodies could take (a gearbox under load lagged, a mimic could not
  * push back on its leader). */
 #include "physics/internal.h"
 
@@ -28,12 +30,12 @@ enum {
 	DIRECTIONS_MAX = 8, /* of one search */
 	NARROWED_MAX = 5,   /* trials to narrow a zero down */
 };
-#define LEFT_MAX 1e-9      /* rad/s or m/s: a coupling that is amiss by less is held */
-#define REACH_FACTOR 10.0  /* when pushing has no effect, push so many times as hard */
-#define REACH_MAX 1e4      /* and no harder than this many times what free bodies would need */
-#define NEAR 1e-3          /* of what was left over: as good as nothing, for a first approach */
-#define FLAT 1e-8          /* of the effect on free bodies: none */
-#define SLIDE_BACK_MAX 1.0 /* m/s: no faster is a position that is amiss made good */
+#define LEFT_MAX 1e-9      /* rad/s or m/s: a smaller error counts as none */
+#define REACH_FACTOR 10.0  /* when an impulse has no effect, the next is this many times as large */
+#define REACH_MAX 1e4      /* at most this many times what free bodies would need */
+#define NEAR 1e-3          /* of the error: this part counts as none in a first approach */
+#define FLAT 1e-8          /* of the effect on free bodies: this part counts as none */
+#define SLIDE_BACK_MAX 1.0 /* m/s: greatest speed at which a position error is corrected */
 #define TURN_BACK_MAX 10.0 /* rad/s */
 
 /* --- what is coupled -----------------------------------------------------------------------------------------------
@@ -88,13 +90,13 @@ static double mobility_of(const struct physics *physics, const struct coupling *
 	return mobility;
 }
 
-/* amiss: how far the positions are from what the coupling holds them to. */
+/* amiss: the position error of the coupling. */
 static void finish(struct physics *physics, struct coupling *coupling, double amiss, double back_max, double dt)
 {
 	double back = physics->scene->sdf->physics.erp * amiss / dt;
 	coupling->target = -fmin(fmax(back, -back_max), back_max);
 	coupling->mobility = mobility_of(physics, coupling);
-	if (!(coupling->mobility > 0)) { /* nothing of it can move */
+	if (!(coupling->mobility > 0)) { /* none of its bodies can move */
 		physics->couplings.count--;
 		return;
 	}
@@ -226,7 +228,7 @@ void couple_apply(struct physics *physics, double dt)
 	}
 }
 
-/* The rate that is left over after a trial, by the directions of state k. */
+/* The error of the rate after a trial, by the directions of state k. */
 static double left_of(const struct physics *physics, const struct coupling *coupling)
 {
 	double rate = -coupling->target;
@@ -247,11 +249,11 @@ enum search_phase {
 	SEARCH_DONE,
 };
 
-/* The couplings of one island: those of this root. */
+/* The couplings of the island with this root. */
 struct search {
 	struct physics *physics;
 	uint32_t root;
-	struct coupling *lead; /* its first, which keeps what is of all */
+	struct coupling *lead; /* its first coupling, which keeps the data of the search */
 };
 
 #define FOR_EACH(c, search)                                                                                            \
@@ -305,7 +307,7 @@ static void end_search(const struct search *search)
 		try_at(search, SEARCH_LAST);
 }
 
-/* `left` is what is left over at `at`. */
+/* To be called when `left` is the error at `at`. */
 static void turn_to_gradient(const struct search *search, bool anew)
 {
 	struct coupling *lead = search->lead;
@@ -339,7 +341,7 @@ static void begin_round(const struct search *search)
 	turn_to_gradient(search, true);
 }
 
-/* Nothing gives way: what pushes in vain is let go by halves. */
+/* No axis gives way: impulses without effect are halved. */
 static void give_way(const struct search *search)
 {
 	double most = worst(search, false);
@@ -361,7 +363,7 @@ static void next_direction(const struct search *search)
 		try_at(search, SEARCH_FOUND);
 }
 
-/* To a point `part` of the way to the trial; what is left over there is reckoned, not tried. */
+/* Moves to a point `part` of the way to the trial; the error there is computed, not tried. */
 static void go_along(const struct search *search, double part)
 {
 	FOR_EACH(c, search)
@@ -372,8 +374,8 @@ static void go_along(const struct search *search, double part)
 	next_direction(search);
 }
 
-/* Between a point at which pushing has no effect yet and one beyond the zero: false position, the end that stays put
- * counting for less each time (the Illinois rule). */
+/* Narrows the zero between a point at which the impulse has no effect yet and one beyond the zero: false position,
+ * where the weight of an end that does not move is reduced each time (the Illinois rule). */
 static void narrow(const struct search *search, double here, double there)
 {
 	struct coupling *lead = search->lead;
@@ -390,7 +392,7 @@ static void narrow(const struct search *search, double here, double there)
 	try_along(search, lead->low + (lead->high - lead->low) * lead->low_left / (lead->low_left - lead->high_left));
 }
 
-/* Along the direction, the left-over falls; where it is zero the search goes on. */
+/* Along the direction the error falls; the search goes on where it is zero. */
 static void look_along(const struct search *search)
 {
 	struct coupling *lead = search->lead;

@@ -1,16 +1,15 @@
-/* Bounds what a crowd in one place costs.
+/* Bounds the cost of a crowd in one place.
  *
- * Of n bodies in one place each touches every other: n^2 / 2 pairs with several contacts each, and a solver whose work
- * grows with them (700 boxes in one place: a step of 26 s). No such crowd is physical, since solids lie beside each
- * other, but worlds and commands make them. So a shape that touches very many others keeps full contact with the
- * deepest of them only, as many as CROWD_MAX, and with one contact each: enough to push the crowd apart, and linear in
- * n.
+ * Of n bodies in one place each touches every other: n^2 / 2 pairs with several contacts each, and the work of the
+ * solver grows with them (700 boxes in one place: a step of 26 s). No such crowd is physical, since solids lie beside
+ * each other, but worlds and commands make them. So in a crowd each shape keeps about its CROWD_MAX deepest pairs
+ * only, with one contact each: enough to push the crowd apart, and linear in n.
  *
  * A pair is thinned out only when both of its shapes touch more than CROWD_MAX others. A large plate may carry any
- * number of small things, and each of these touches few. Shapes of static models do not count.
+ * number of small bodies, since each of these touches few. Shapes of static models do not count.
  *
- * What is decided depends on the pairs of state k and on nothing else, whatever group or ODE world they are in: pairs
- * are taken in the order of depth, and those of equal depth in the order of a hash of their places. */
+ * The decision depends on the pairs of state k only, not on their group or ODE world: pairs are taken in the order of
+ * depth, and pairs of equal depth in the order of a hash of their places. */
 #include "physics/internal.h"
 
 #include "base/hash.h"
@@ -66,7 +65,7 @@ static int compare(const void *a, const void *b)
 				    : 0;
 }
 
-/* Pairs whose boxes crowd, with their depths; how many others each shape touches goes to `count`. */
+/* Lists pairs in crowds with their depths; writes to `count` how many others each shape touches. */
 static uint32_t find_crowded(struct physics *physics, uint32_t *count, struct crowd_pair *ret)
 {
 	uint32_t crowded = 0;

@@ -1,10 +1,11 @@
-/* What this machine makes of floating point, as one number: peers, saved states, recordings and golden hashes carry it.
+/* The floating-point behaviour of this machine as one number, which peers, saved states, recordings and golden hashes
+ * carry.
  *
- * Versions do not tell: glibc picks its functions by what the CPU can do (with FMA or without), in one and the same
- * file. So it is computed, from what the bits of a run hang on and what is not ours: rounding, subnormal numbers,
- * contraction, libm, and ODE's colliders and solvers. Two that differ in it may still have the same bits for a while;
- * two that do not differ agree in samples dense enough that what glibc itself has two ways to do shows in hundreds of
- * them. */
+ * Versions do not suffice: one glibc file chooses its functions by the CPU (with FMA or without). So the number is
+ * computed from everything outside troupe on which the bits of a run depend: rounding, subnormal numbers,
+ * contraction, libm, and ODE's colliders and solvers. Two machines with different numbers may still have the same
+ * bits for a while. Two with the same number agree in samples dense enough that a function of which glibc has two
+ * versions differs in hundreds of them. */
 #include "physics/internal.h"
 
 #include "base/hash.h"
@@ -24,7 +25,7 @@ static uint64_t add(uint64_t hash, double value)
 
 /* --- arithmetic and libm ------------------------------------------------------------------------------------------ */
 
-/* From -1 to 1, the same everywhere: nothing is rounded. */
+/* From -1 to 1, the same on every machine: nothing is rounded. */
 static double argument(uint64_t key, uint64_t index)
 {
 	return (double)(int64_t)(hash_mix(key, index) >> 11) * 0x1p-52 - 1;
@@ -49,7 +50,7 @@ static const struct {
 	volatile binary_fn fn;
 	double range_x, range_y;
 } binary[] = {{atan2, 1, 1}, {hypot, 1e3, 1e3}, {fmod, 1e3, 7}, {remainder, 1e3, 7}};
-/* Of a number that is not negative, and the second one any. */
+/* For a base that is not negative and any exponent. */
 static const volatile binary_fn power = pow;
 static const volatile unary_fn of_positive[] = {sqrt, log};
 
@@ -108,7 +109,7 @@ struct trial {
 	dThreadingImplementationID threading;
 	dJointGroupID contacts;
 	dBodyID bodies[BODIES];
-	dGeomID geoms[BODIES + 1]; /* the last is the floor */
+	dGeomID geoms[BODIES + 1]; /* the last one is the floor */
 };
 
 /* A box, a cylinder, a capsule and a ball fall, tilted, onto a floor and one another; a hinge ties the first two. */

@@ -1,9 +1,9 @@
-/* Groups: which models are stepped as one.
+/* Groups: which models are stepped together.
  *
- * What must be in one is given by the pairs of this step. What is in one already stays so for PHYSICS_KEEP_STEPS after
- * it has come apart, because rebuilding costs 3-4 us a robot and things that touched tend to touch again. So a new
- * partition is the join of the pairs and of the old groups, less those that have been loose for too long. Groups that
- * come out as they were are left alone. */
+ * The pairs of this step say which models must share a group. A group that came apart is kept for PHYSICS_KEEP_STEPS,
+ * because rebuilding costs 3-4 us a robot and models that touched tend to touch again. So a new partition joins the
+ * pairs and the old groups, without groups that have been loose for too long. Groups that did not change are left
+ * alone. */
 #include "physics/internal.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static void drop_world_joint(struct world_joint *joint)
 	free(joint->feedback);
 }
 
-/* Those of one model; SCENE_NONE: all. The others keep their anchors: these could not be found again from where the
- * bodies are by now. */
+/* Drops the world joints of one model; SCENE_NONE: all. Other joints stay and keep their anchors, which could not be
+ * computed from the present poses. */
 static void drop_world_joints(struct physics *physics, struct group *group, uint32_t model)
 {
 	uint32_t kept = 0;
@@ -72,7 +72,7 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 	}
 }
 
-/* Bodies of all members in id order, then their joints in id order: the order decides the solver's. */
+/* Makes the bodies of all members in id order, then their joints in id order: the order decides the solver's result. */
 static void make_parts(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
@@ -148,7 +148,7 @@ static void form(struct physics *physics, const uint32_t *members, uint32_t coun
 
 /* --- the partition ---------------------------------------------------------------------------------------------- */
 
-/* Keeps together what is a group already, unless it has been more than one set for long. */
+/* Joins the models of each old group, unless it has been more than one set for too long. */
 static void join_groups(struct physics *physics)
 {
 	physics->loose_groups = 0;
@@ -212,7 +212,7 @@ static bool some_group_expired(const struct physics *physics)
 	return false;
 }
 
-/* The pairs in group order, so that each group finds its own. */
+/* Sorts the pairs by group, so that each group finds its own. */
 static void deal_pairs(struct physics *physics)
 {
 	const struct physics_pair *pairs = physics->awake_pairs.at;

@@ -66,7 +66,7 @@ static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 	return memory + bytes;
 }
 
-/* One piece: what a step reads of a model lies together. */
+/* One piece of memory, so that the data of a model that a step reads lie together. */
 static struct instance *lay_out(const struct scene_model *m)
 {
 	const struct ode_block_bytes ode = ode_block_bytes();
@@ -164,8 +164,8 @@ static void place_body(dBodyID body, const struct body_state *state)
 	dBodySetQuaternion(body, q);
 }
 
-/* The pose at which joints are attached: always that in the file, or a joint's anchors would carry the last bits of
- * whatever pose the model had when it was taken over. */
+/* Joints are always attached at the pose in the file. Otherwise a joint's anchors would contain the last bits of the
+ * pose that the model had when it was taken over. */
 static void place_for_joints(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
@@ -254,8 +254,8 @@ static void load_control(bool kinematic, const struct body_control *control, dBo
 		dBodyAddTorque(body, control->torque.x, control->torque.y, control->torque.z);
 }
 
-/* Whether placing the body would change nothing at all: it is there, and its rotation follows from its quaternion, as
- * it always does. Most bodies are left by a step as the next one wants them. */
+/* Whether placing the body would change nothing: it has the pose already, and its rotation matrix follows from its
+ * quaternion, as always. A step leaves most bodies as the next step needs them. */
 static bool is_placed(dBodyID body, const struct body_state *state)
 {
 	return !memcmp(dBodyGetPosition(body), &state->p, sizeof state->p) &&
@@ -275,7 +275,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
-		dBodySetForce(body, 0, 0, 0); /* a step that is begun anew has had some */
+		dBodySetForce(body, 0, 0, 0); /* left from an earlier trial of the step */
 		dBodySetTorque(body, 0, 0, 0);
 		if (!asked)
 			continue;
@@ -289,7 +289,7 @@ static struct vec3 from_ode(const dReal *v)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-/* What is led ends where it was to go, not where ODE's integration comes to. */
+/* A kinematic body ends at its commanded pose, not where ODE's integration takes it. */
 static void place_exactly(const struct scene_body *from, const struct body_control *control, struct body_state *next)
 {
 	if (!from->kinematic || !control->place)
@@ -330,8 +330,8 @@ bool instance_stored_sane(const struct physics *physics, const struct instance *
 	return sane;
 }
 
-/* ODE turns a body by an infinitesimal rotation, which falls short when a step turns it far: by 0.1 % at 0.1 rad, and
- * never beyond half a turn. Such a body is turned by its angular velocity exactly. */
+/* ODE turns a body by an infinitesimal rotation. In a large turn this falls short: by 0.1 % at 0.1 rad, and it never
+ * exceeds half a turn. Such a body is turned exactly by its angular velocity. */
 static void turn_exactly(dBodyID body, const struct body_state *now, double spin, double dt)
 {
 	const dReal *w = dBodyGetAngularVel(body);

@@ -4,51 +4,53 @@
  * SDF's sign (child relative to parent). ODE holds a universal joint's first axis to its first body; SDF's first axis
  * belongs to the parent: so there SDF's axis 0 is ODE's second and axis 1 its first.
  *
- * An axis has one row in the solver, which serves what matters most at the moment; the rest acts as a force.
+ * An axis has one row in the solver. The row serves what matters most at the moment, in the order of this list; the
+ * rest acts as a force.
  *
- *   a motor of endless strength  keeps the axis between its stops by itself
- *   a stop                       of the side at which the axis is, or which it would pass in this step
- *   a motor, or dry friction     goes no farther than to a stop
+ *   a motor of unlimited strength  keeps the axis between its stops by itself
+ *   a stop                         on the side at which the axis is, or which it would pass in this step
+ *   a motor, or dry friction       moves the axis no farther than to a stop
  *   a spring and damper
  *
- * Stops. A stop acts before the axis has passed it: the row lets the axis move as far as to the stop and no farther, so
- * it comes to rest there. (ODE's own stops act when the axis is beyond, and their way back is a bounce with a fifth of
- * the speed; SDF's stop has no restitution.) ODE is told a limit one unit away from where the axis is, so that its row
- * is always on, and an error reduction that makes the row's velocity the one wanted. So ODE's own count of angles,
- * which knows only (-pi, pi], decides nothing. Stops are as hard as the solver can, unless the file gives them a
+ * Stops. A stop acts before the axis has passed it: the row lets the axis move up to the stop and no farther, so the
+ * axis comes to rest there. (ODE's own stops act when the axis is beyond them, and push it back with a fifth of the
+ * speed, like a bounce; SDF's stop has no restitution.) ODE gets a limit one unit away from the axis, so that its row
+ * is always on, and an error reduction that gives the row the wanted velocity. So ODE's own count of angles, which
+ * covers only (-pi, pi], decides nothing. Stops are as hard as the solver allows, unless the file gives them a
  * stiffness or dissipation.
  *
- * Springs. force = -k (q - q0) - d v' - (k dt / S) (v' - v), v' the rate at the end of the step: the spring acts from
- * where the axis is now, so that it neither loses nor gains energy by itself, and the last term makes the axis heavier
- * by k dt^2 / S, which keeps it stable however stiff the spring is. It vanishes at rest, so a load is held exactly.
- * What a step cannot resolve (fewer than some ten steps to a period) is damped. Implicit Euler, which was here before,
- * lost 6 % of the amplitude in two periods of 200 steps.
+ * Springs. force = -k (q - q0) - d v' - (k dt / S) (v' - v), where v' is the rate at the end of the step. The spring
+ * acts from the present position, so that it neither loses nor gains energy by itself. The last term makes the axis
+ * heavier by k dt^2 / S, which keeps it stable for every stiffness. The term vanishes at rest, so a load is held
+ * exactly. An oscillation that a step cannot resolve (fewer than some ten steps to a period) is damped. Dropped:
+ * implicit Euler, which lost 6 % of the amplitude in two periods of 200 steps.
  *
- * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two; its motor and
- * stops act on the slide, in metres, since ODE's for the turning of a piston fail at their stops (0.16). A gearbox is a
- * coupling and has no joint of ODE's. A mimic is a coupling between two axes; see couple.c. */
+ * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two. Its motor and
+ * stops act on the slide, in metres, since ODE's motor for the turning of a piston fails at its stops (0.16). A
+ * gearbox is a coupling and has no ODE joint. A mimic is a coupling between two axes; see couple.c. */
 #include "physics/internal.h"
 
 #include "scene/axis.h"
 
 #include <float.h>
 
-/* What sdf.h gives a stop of which the file says nothing. */
+/* Defaults of sdf.h for a stop without values in the file. */
 #define STOP_STIFFNESS 1e8
 #define STOP_DISSIPATION 1.0
 #define STOP_CFM_MAX 1e12
 #define STOP_NEAR 1e-9           /* rad or m, and relative: the axis is at the stop */
-#define STOP_BACK_MAX_RAD_S 10.0 /* no faster does an axis come back that is beyond its stop */
+#define STOP_BACK_MAX_RAD_S 10.0 /* greatest speed back to the stop */
 #define STOP_BACK_MAX_M_S 1.0
-#define SPRING_STABLE 1.0 /* S above: k dt^2 / mass stays below, whatever k is */
+#define SPRING_STABLE 1.0 /* S above: k dt^2 / mass stays below it for every k */
 
 static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t axis)
 {
 	return &joint->axis[axis];
 }
 
-/* ODE wants a body as its first, and where it has none it turns some of what it is told round and some not (a hinge's
- * angle, but not its stops). So when the child is the world, the parent is first and the axes are turned here. */
+/* ODE needs a body as its first. Where there is none, ODE swaps the bodies and then reverses some values but not
+ * others (a hinge's angle, but not its stops). So when the child is the world, the parent is first and the axes are
+ * reversed here. */
 static struct vec3 ode_axis(const struct scene_joint *joint, uint32_t axis)
 {
 	return vec3_scale(axis_of(joint, axis)->xyz_world, joint_is_turned(joint) ? -1 : 1);
@@ -100,7 +102,7 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 		dJointSetPistonAxis(id, axis.x, axis.y, axis.z);
 		break;
 	case SDF_GEARBOX:
-		break; /* forces alone */
+		break; /* forces only */
 	case SDF_UNIVERSAL:
 	case SDF_REVOLUTE2:
 		id = dJointCreateUniversal(world, 0);
@@ -199,7 +201,7 @@ struct moment {
 	uint32_t joint, axis;
 	dJointID id;
 	double position, dt;
-	double rate; /* known when the axis has a spring, or a stop or velocity limit within reach */
+	double rate; /* known when the axis has a spring, or a stop or velocity limit in reach */
 };
 
 static const struct scene_joint *joint_of(const struct moment *m)
@@ -225,8 +227,8 @@ static bool is_soft(const struct sdf_axis *axis)
 	return axis->stiffness != STOP_STIFFNESS || axis->dissipation != STOP_DISSIPATION;
 }
 
-/* The rate that leads to a limit which is `gap` away: exactly there when it lies ahead; back to it, by a part of the
- * way in each step, when it has been passed. */
+/* The rate that leads to a limit at the distance `gap`. To a limit ahead it leads exactly; from beyond a limit it
+ * leads back by a part of the distance in each step. */
 static double velocity_to(const struct moment *m, double gap, bool passed)
 {
 	if (!passed)
@@ -263,12 +265,12 @@ static enum side side_of(const struct moment *m)
 	return SIDE_NONE;
 }
 
-/* A stop that the file makes softer than the default is a spring and damper, as soft as an implicit one is. */
+/* A stop that the file makes softer than the default is a spring and damper, as soft as an implicit one. */
 static void soften(const struct moment *m, struct stop *stop)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
 	double sum = m->dt * axis->stiffness + axis->dissipation;
-	if (!(sum > 0)) /* nothing at all holds it */
+	if (!(sum > 0)) /* neither stiffness nor damping */
 		sum = DBL_MIN;
 	double gap = stop->side == SIDE_HIGH ? axis->upper - m->position : axis->lower - m->position;
 	stop->velocity = axis->stiffness * gap / sum;
@@ -290,15 +292,15 @@ static struct stop stop_of(const struct moment *m)
 	return stop;
 }
 
-/* ODE's limits are at infinity when no stop acts. But its hinge then forgets to look, and goes on as if the stop of an
- * earlier step acted: it is kept looking by a limit at pi, which is above all of its angles. */
+/* ODE's limits are at infinity when no stop acts. But then ODE's hinge does not update its limit state, and the stop
+ * of an earlier step still acts. A limit at pi, above all of its angles, makes it update. */
 static double no_high_limit(const struct moment *m)
 {
 	bool forgets = joint_of(m)->kind == SDF_REVOLUTE && has_stops(axis_of(joint_of(m), m->axis));
 	return forgets ? M_PI : dInfinity;
 }
 
-/* ODE's coordinate of the axis. */
+/* Position of the axis in ODE's coordinate. */
 static double ode_coordinate(const struct moment *m)
 {
 	const struct scene_joint *joint = joint_of(m);
@@ -363,14 +365,14 @@ static bool is_passive(const struct sdf_axis *axis)
 	return axis->damping != 0 || axis->spring_stiffness != 0;
 }
 
-/* (dt times the spring's frequency)^2, if the axis moved what it moves in the file's pose. */
+/* (dt times the spring's frequency)^2, with the inertia that the axis has in the file's pose. */
 static double swing_of(const struct moment *m)
 {
 	return m->dt * m->dt * axis_of(joint_of(m), m->axis)->spring_stiffness / joint_of(m)->inertia[m->axis];
 }
 
-/* The damping that the axis has, and what a spring too fast for the step gets on top: nothing to speak of at 50 steps
- * to a period (swing 0.016), as much as an implicit spring has beyond 6 (swing 1). */
+/* The damping of the axis, plus the damping that a spring too fast for the step gets: negligible at 50 steps to a
+ * period (swing 0.016), as much as that of an implicit spring at 6 steps (swing 1) and fewer. */
 static double damping_of(const struct moment *m)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
@@ -387,7 +389,7 @@ static struct motor spring_of(const struct moment *m, double hard)
 	return (struct motor){velocity, dInfinity, MAX(soft, hard), true};
 }
 
-/* The same as a force, while something else has the row. */
+/* The spring as a force, while another item has the row. */
 static double spring_force(const struct moment *m)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
@@ -402,7 +404,7 @@ static bool follows(const struct moment *m)
 	return joint_of(m)->mimic[m->axis].joint != SCENE_NONE;
 }
 
-/* An axis that follows another is driven by itself only while the other is not. */
+/* A mimic axis is driven by itself only while its leader is not driven. */
 static bool is_driven(const struct moment *m)
 {
 	const struct joint_control *controls = m->physics->control->joints;
@@ -412,7 +414,7 @@ static bool is_driven(const struct moment *m)
 	return !follows(m) || mimic->axis || !controls[mimic->joint].drive;
 }
 
-/* The rate at which the axis is about to go: its own, or that at which its leader takes it along. */
+/* The coming rate of the axis: its own, or the rate that its leader gives it. */
 static double coming_rate(const struct moment *m)
 {
 	if (!follows(m))
@@ -437,7 +439,7 @@ static struct motor motor_of(const struct moment *m)
 	return spring_of(m, hard);
 }
 
-/* What the motor does in a step in which a stop has the row. */
+/* The force of the motor in a step in which a stop has the row. */
 static double force_of(const struct moment *m, const struct motor *motor)
 {
 	double wanted = (motor->velocity - m->rate) / m->dt * joint_of(m)->inertia[m->axis];
@@ -512,7 +514,7 @@ void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 	ret->friction = axis->friction;
 }
 
-/* What drive() comes to for a plain joint, once it has been called. */
+/* The effect of drive() on a plain joint, once drive() has been called. */
 static void drive_plain(const struct joint_control *control, dJointID id, struct joint_setting *setting)
 {
 	struct axis_setting *axis = &setting->axis[0];
@@ -572,8 +574,8 @@ static struct vec3 spin_of(const struct physics *physics, uint32_t body)
 	return w ? (struct vec3){w[0], w[1], w[2]} : (struct vec3){0, 0, 0};
 }
 
-/* What the axis turned by in this step; 0 when its bodies turned so little that the angle nearest to that of state k is
- * right. */
+/* The angle that the axis turned in this step; 0 when its bodies turned so little that the angle nearest to that of
+ * state k is right. */
 static double far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
 {
 	bool gears = joint->kind == SDF_GEARBOX;
@@ -636,8 +638,8 @@ void joint_store_all(struct physics *physics, const struct instance *instance)
 	}
 }
 
-/* Rows that the joint adds to its island, motors and stops counted as if they were always on: the choice of solver then
- * depends on the model and not on the moment. */
+/* Rows that the joint adds to its island. Motors and stops count as if they were always active, so that the choice of
+ * solver depends on the model and not on the state. */
 uint32_t joint_rows(const struct physics *physics, uint32_t index)
 {
 	switch (physics->scene->joints[index].kind) {

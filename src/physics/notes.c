@@ -1,6 +1,6 @@
-/* Lists of notes are put together from pieces that are in order: those of a group, of a runner, those that were kept.
- * So the sort finds the pieces and merges neighbours until one is left. It is stable, and allocates nothing when it is
- * warm; qsort() is neither. */
+/* A list of notes consists of sorted pieces: notes of a group, of a runner, notes that were kept. So the sort finds
+ * the pieces and merges neighbours until one is left. It is stable and, when warm, allocates nothing; qsort()
+ * guarantees neither. */
 #include "physics/notes.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void merge(const struct items *items, uint32_t first, uint32_t middle, ui
 	}
 }
 
-/* The result is in items->at, which may be what was the scratch. */
+/* The result is in items->at, which may be the former scratch. */
 static void sort(struct items *items)
 {
 	while (items->count && end_of_piece(items, 0) < items->count) {
@@ -59,7 +59,7 @@ static uint64_t effort_key(const void *item)
 	return ((const struct effort_note *)item)->joint;
 }
 
-/* The two lists change places when the result has come to lie in the scratch. */
+/* Swaps the two lists when the result ended up in the scratch. */
 #define SORT(list, scratch_list, key_fn)                                                                               \
 	do {                                                                                                           \
 		(scratch_list)->count = 0;                                                                             \

@@ -1,5 +1,5 @@
-/* What can be observed of a step beyond the states before and after it: contacts, and what joints exert. Nothing that
- * is simulated depends on it. */
+/* Observations of a step beyond the states before and after it: contacts, and what joints exert. No simulated
+ * quantity depends on them. */
 #ifndef PHYSICS_NOTES_H
 #define PHYSICS_NOTES_H
 
@@ -12,9 +12,9 @@ enum { /* bits: what is to be noted */
 };
 
 enum { NOTES_PAIR_MAX = 64 };                  /* contacts between two geoms */
-#define NOTES_LENGTH_MAX (10 * SDF_LENGTH_MAX) /* m: no position or depth is beyond */
+#define NOTES_LENGTH_MAX (10 * SDF_LENGTH_MAX) /* m: limit of positions and depths */
 
-/* One point at which two geoms touched at the beginning of a step, in which one of them or both could move. */
+/* One point at which two geoms touched at the beginning of a step; at least one of the two could move. */
 struct contact_note {
 	uint32_t geoms[2];    /* ascending */
 	struct vec3 position; /* m, world */
@@ -22,9 +22,9 @@ struct contact_note {
 	double depth;         /* m */
 };
 
-/* What a joint exerted in a step, on its child, along or about each of its axes, in N or N m: motor, friction, spring,
- * damper, stop, mimic and commanded force together. The axes are those of state k. Of a gearbox: on the parent about
- * the first axis, on the child about the second. */
+/* What a joint exerted on its child in a step, along or about each of its axes, in N or N m: the sum of motor,
+ * friction, spring, damper, stop, mimic and commanded force. The axes are those of state k. For a gearbox: on the
+ * parent about the first axis, on the child about the second. */
 struct effort_note {
 	uint32_t joint;
 	double effort[2];
@@ -34,11 +34,11 @@ typedef VEC(struct contact_note) contact_notes;
 typedef VEC(struct effort_note) effort_notes;
 
 struct notes {
-	contact_notes contacts; /* in order: by geoms, several of one pair as they were found */
-	effort_notes efforts;   /* in order: by joint */
+	contact_notes contacts; /* ordered by geoms; several of one pair in the order found */
+	effort_notes efforts;   /* ordered by joint */
 };
 
-/* Axes of a joint that has efforts; 0: it has none. */
+/* Number of axes of a joint that have efforts; 0: none. */
 static inline uint32_t notes_axes(const struct scene_joint *joint)
 {
 	return joint->kind == SDF_GEARBOX ? 2 : joint->axis_count;
@@ -49,13 +49,13 @@ static inline uint64_t notes_contact_key(const struct contact_note *note)
 	return (uint64_t)note->geoms[0] << 32 | note->geoms[1];
 }
 
-/* Whether a note that came from outside may be one: its geoms are there, are of different order, one of them can move,
- * and its numbers are within bounds. Or: there is such a joint, and it has axes. */
+/* Whether a note from outside is valid. Contact: both geoms exist, the first has the lower index, at least one can
+ * move, and all numbers are within bounds. Effort: the joint exists and has axes. */
 bool notes_contact_sane(const struct scene *scene, const struct contact_note *note);
 bool notes_effort_sane(const struct scene *scene, const struct effort_note *note);
 
-/* Put a list in order; notes of the same geoms stay as they are. Cheap when the list consists of few pieces that are in
- * order. scratch is the caller's, and kept; a warm call does not allocate. */
+/* Sorts a list; notes of the same geoms keep their order. Fast when the list consists of a few sorted pieces. scratch
+ * belongs to the caller and is reused; a warm call does not allocate. */
 void notes_sort_contacts(contact_notes *list, contact_notes *scratch);
 void notes_sort_efforts(effort_notes *list, effort_notes *scratch);
 

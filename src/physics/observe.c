@@ -97,7 +97,7 @@ void observe_contacts(
 
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
 
-/* Of the solver's rows, on the child. */
+/* The effort of the solver's rows on the child. */
 static double effort_of_rows(
 	const struct physics *physics, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
 {
@@ -114,7 +114,7 @@ static double effort_of_rows(
 	return joint_is_turned(joint) ? -effort : effort;
 }
 
-/* feedback: NULL of a gearbox, which has no joint of ODE's. */
+/* feedback: NULL for a gearbox, which has no ODE joint. */
 static void note_joint(
 	struct physics *physics, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
@@ -151,7 +151,7 @@ static void add_to(struct physics *physics, uint32_t joint, uint32_t axis, doubl
 			notes->at[i].effort[axis] += effort;
 }
 
-/* What holds the coupling to its target acts along its direction: see couple_apply(). */
+/* The impulse of the coupling acts along its direction: see couple_apply(). */
 static void add_coupling(struct physics *physics, const struct coupling *coupling, double dt)
 {
 	const struct scene_joint *joint = &physics->scene->joints[coupling->joint];

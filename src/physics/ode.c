@@ -1,4 +1,4 @@
-/* ODE and the process: start-up, the replaced random numbers, and a net under its fatal errors. */
+/* ODE and the process: start-up, replaced random numbers, and recovery from ODE's fatal errors. */
 #include "physics/internal.h"
 
 #include <float.h>
@@ -18,8 +18,8 @@ static _Thread_local bool random_broken;
 static _Thread_local uint64_t random_calls;
 static _Atomic uint32_t shared_seed = 1;
 
-/* Takes the place of libode's own, which draws from one seed for the whole process: QuickStep reorders its rows with
- * it, so a world's result would depend on what else steps. A stateless function of n instead. */
+/* Replaces the function of libode, which draws from one seed for the whole process. QuickStep reorders its rows with
+ * it, so the result of a world would depend on the other worlds stepped. This one is a stateless function of n. */
 TROUPE_API int dRandInt(int n);
 int dRandInt(int n)
 {
@@ -55,8 +55,8 @@ static void on_fatal(int number, const char *format, va_list args)
 
 static _Thread_local bool solver_lost;
 
-/* The exact solver says this way that it lost its way ("LCP internal error"), and goes on without the forces that it
- * did not find. */
+/* The exact solver reports its failure this way ("LCP internal error") and goes on without the forces that are
+ * missing. */
 static void on_message(int number, const char *format, va_list args)
 {
 	(void)number, (void)args;
@@ -75,7 +75,7 @@ bool ode_is_guarded(void)
 	return guard != NULL;
 }
 
-/* Kept for good, and so no leak to AddressSanitizer. */
+/* Keeps a pointer for good, so that AddressSanitizer reports no leak. */
 void ode_abandon(const void *object)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -103,10 +103,10 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 
 /* --- working memory ----------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER; /* of the counts of who shares a memory */
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER; /* protects ODE's reference counts of memories */
 
-/* Things that serialise a step are made in a memory by the world that steps in it first, and must not outlive it: so
- * that is its own. */
+/* The first world that steps in a memory makes its synchronization objects there, and these must not outlive that
+ * world. So each memory has a world of its own. */
 struct ode_memory *ode_memory_create(void)
 {
 	struct ode_memory *memory = mem_alloc(sizeof *memory);
@@ -129,7 +129,7 @@ void ode_memory_destroy(struct ode_memory *memory)
 void ode_lend_memory(dWorldID world, const struct ode_memory *memory)
 {
 	pthread_mutex_lock(&memory_lock);
-	dWorldUseSharedWorkingMemory(world, NULL); /* whose it shared so far */
+	dWorldUseSharedWorkingMemory(world, NULL); /* the memory that it shared so far */
 	dWorldUseSharedWorkingMemory(world, memory->world);
 	pthread_mutex_unlock(&memory_lock);
 }
@@ -143,7 +143,7 @@ void ode_destroy_world(dWorldID world)
 
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
-/* Two bodies on two hinges give QuickStep rows to reorder; it must come to our dRandInt() for it. */
+/* Two bodies on two hinges give QuickStep rows to reorder, for which it must call our dRandInt(). */
 static bool random_is_replaced(void)
 {
 	uint64_t before = random_calls;
@@ -167,7 +167,7 @@ static bool keeps_known; /* set once, at start-up: this ODE sums squares as is_n
 static bool is_normal(struct quat q)
 {
 	double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
-	return square == 1 || square == 1 + DBL_EPSILON; /* those whose root rounds to 1 */
+	return square == 1 || square == 1 + DBL_EPSILON; /* squares whose root rounds to 1 */
 }
 
 bool ode_keeps_quaternion(struct quat q)
@@ -175,7 +175,7 @@ bool ode_keeps_quaternion(struct quat q)
 	return keeps_known && is_normal(q);
 }
 
-/* ODE's sum may be in another order or fused, and then others are kept. */
+/* ODE may add in another order or with fused products; then it keeps other quaternions. */
 static bool normalises_as_here(void)
 {
 	enum { TRIES = 256 };
@@ -183,7 +183,7 @@ static bool normalises_as_here(void)
 	dBodyID body = dBodyCreate(world);
 	bool same = true;
 	for (int i = 1; i <= TRIES; i++) {
-		double angle = i; /* any will do, so long as no digits are special */
+		double angle = i; /* any angle without special digits will do */
 		dQuaternion q = {sin(angle), sin(2 * angle), sin(3 * angle) + 2, sin(5 * angle)}, once;
 		dBodySetQuaternion(body, q);
 		memcpy(once, dBodyGetQuaternion(body), sizeof once);

@@ -1,21 +1,21 @@
-/* Where ODE's objects of a model lie: together, in room that its instance has for them.
+/* The ODE objects of one model lie together, in memory that its instance provides.
  *
- * As ODE makes them, each is a piece of the heap of its own, and those of models that come and go end up all over it:
- * a crowd in which robots are handed over all the time became some 10 % slower that way. What is made while a block is
- * open is put into it, one after the other; when the last of it is gone it is empty again. ODE's own allocator (or the
- * one that the program gave it) has all the rest, as before. */
+ * ODE allocates each object by itself, and the objects of models that come and go spread over the whole heap: a crowd
+ * in which robots are handed over all the time became some 10 % slower that way. Objects that are made while a block
+ * is open go into the block, one after the other; when the last object in it is destroyed, the block is empty again.
+ * All other memory comes from ODE's own allocator, or the one that the program set, as before. */
 #include "physics/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	/* ODE hands the places of geoms (a position and a rotation) from one geom to another, over threads */
+	/* ODE reuses the places of geoms (a position and a rotation) for other geoms, on any thread */
 	PLACE_BYTES = 16 * sizeof(dReal),
-	MEASURED_MAX = 1 << 16, /* more than what is made to measure takes */
+	MEASURED_MAX = 1 << 16, /* more than all objects of the measurement take */
 };
 
-/* The program's, NULL if it has not set any. */
+/* The program's allocator; NULL: not set. */
 static dAllocFunction *allocate_else;
 static dReallocFunction *reallocate_else;
 static dFreeFunction *free_else;
@@ -27,7 +27,7 @@ static bool is_inside(const struct ode_block *block, const void *at)
 	return block && (const char *)at >= block->memory && (const char *)at < block->memory + block->bytes;
 }
 
-/* ODE uses what it asked for without a look. */
+/* ODE uses allocated memory without a check for NULL. */
 static void *or_run_out(void *memory, size_t bytes)
 {
 	if (!memory && bytes)
@@ -42,7 +42,7 @@ static void *allocate(size_t bytes)
 	if (!block || bytes == PLACE_BYTES || whole > block->bytes - block->used) {
 		void *at = or_run_out(allocate_else ? allocate_else(bytes) : malloc(bytes), bytes);
 		if (ode_is_guarded())
-			ode_abandon(at); /* a step that is left by longjmp has what only its stack knew of */
+			ode_abandon(at); /* after a longjmp, only the abandoned stack knew this memory */
 		return at;
 	}
 	void *at = block->memory + block->used;
@@ -90,8 +90,8 @@ struct ode_block_bytes ode_block_bytes(void)
 
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
-/* Makes one of each, and all of it must be given back when they are destroyed: or else this ODE keeps something of
- * theirs for others, and nothing can be put into a block. */
+/* Makes and destroys one object of each kind. All memory must be given back; if not, this ODE keeps parts of
+ * destroyed objects for other objects, and no object can be put into a block. */
 static struct ode_block_bytes measure(void)
 {
 	struct ode_block block = {.memory = mem_alloc(MEASURED_MAX), .bytes = MEASURED_MAX};
@@ -112,7 +112,7 @@ static struct ode_block_bytes measure(void)
 	ode_block_close();
 	dWorldDestroy(world);
 	if (block.live)
-		return (struct ode_block_bytes){0}; /* and what it kept may be in the block for ever */
+		return (struct ode_block_bytes){0}; /* the parts that it keeps may stay in the block for ever */
 	free(block.memory);
 	return bytes;
 }

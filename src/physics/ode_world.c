@@ -1,15 +1,15 @@
-/* ODE worlds: which groups are stepped in which.
+/* ODE worlds: which groups are stepped in which world.
  *
- * What one call of ODE's costs beside the work on its islands is shared by all that is in the world: 8 robots in one
- * save some 5 % of a step. A group of more than one model has a world of its own, since it comes and goes with what its
- * models touch, and so has one that is large; the others are put together while there is room. Nothing is moved from
- * one world to another: whoever leaves makes room for the next. Which groups are together makes no difference to any
- * bit, since no island reaches from one to another. */
+ * A call of ODE has a fixed cost beside the work on islands, and all groups in the world share it: 8 robots in one
+ * world save some 5 % of a step. A group of more than one model has a world of its own, since it changes with the
+ * contacts of its models; so has a large group. Other groups share worlds while there is room. No group is moved from
+ * one world to another: a group that leaves makes room for the next. Sharing changes no bit, since no island spans
+ * two groups. */
 #include "physics/internal.h"
 
 enum {
 	BODIES_MAX = 32, /* of small groups in one world */
-	PARTS = 32,      /* into which a step that is shared should fall at least */
+	PARTS = 32,      /* a shared step should have at least this many worlds */
 };
 
 static void set_up_world(const struct physics *physics, struct ode_world *world)
@@ -18,7 +18,7 @@ static void set_up_world(const struct physics *physics, struct ode_world *world)
 	const struct vec3 g = physics->scene->gravity;
 	world->id = dWorldCreate();
 	world->threading = dThreadingAllocateSelfThreadedImplementation();
-	/* the default threading object is shared by the process, and two threads stepping two worlds abort in it */
+	/* the process shares the default threading object, and two threads that step two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		world->id, dThreadingImplementationGetFunctions(world->threading), world->threading);
 	ode_lend_memory(world->id, physics->memory);
@@ -28,7 +28,7 @@ static void set_up_world(const struct physics *physics, struct ode_world *world)
 	dWorldSetCFM(world->id, MAX(profile->cfm, PHYSICS_CFM_MIN));
 	dWorldSetQuickStepNumIterations(world->id, (int)profile->iterations);
 	dWorldSetQuickStepW(world->id, profile->sor);
-	dWorldSetContactSurfaceLayer(world->id, 0); /* contact.c sees to depth and correcting velocity itself */
+	dWorldSetContactSurfaceLayer(world->id, 0); /* contact.c handles depth and correcting velocity itself */
 	dWorldSetDamping(world->id, 0, 0);
 	dWorldSetLinearDampingThreshold(world->id, 0);
 	dWorldSetAngularDampingThreshold(world->id, 0);
@@ -41,7 +41,7 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *world)
 	set_up_world(physics, world);
 }
 
-/* When others are to work on a step it must not fall into too few parts. */
+/* A step that other threads work on must not have too few worlds. */
 static uint32_t room(const struct physics *physics)
 {
 	return physics->shared ? MIN(physics->taken_bodies / PARTS, BODIES_MAX) : BODIES_MAX;
@@ -62,7 +62,7 @@ static void open_world(struct physics *physics, uint32_t index)
 	vec_push(&physics->open_worlds, index);
 }
 
-/* One that is full is looked at again when somebody leaves it. */
+/* A full world is tried again when a group leaves it. */
 static uint32_t world_with_room(struct physics *physics, uint32_t bodies)
 {
 	for (; physics->open_worlds.count; physics->open_worlds.count--) {

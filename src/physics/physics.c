@@ -1,3 +1,8 @@
+/* One step of one runner. Each ODE world of the step is loaded from state k, stepped and stored to state k+1, alone,
+ * so any thread may do it, in any order. Three things may go wrong, and each has its answer here: the exact solver
+ * fails on an island (the world is stepped again, with that island solved iteratively); ODE gives up and leaves by
+ * longjmp (its objects are left as they are and new ones are made); a model leaves all bounds (the step fails and the
+ * lowest such model is named). */
 #include "physics/internal.h"
 
 #include "base/clock.h"
@@ -7,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scene may have room for more than before. */
+/* Fits all arrays to the scene, which may have room for more than before. */
 static void fit(struct physics *physics)
 {
 	const struct scene_room *before = &physics->room, *now = &physics->scene->room;
@@ -192,7 +197,7 @@ void physics_state_changed(struct physics *physics)
 {
 	for (uint32_t i = 0; i < physics->taken.count; i++)
 		physics->instances[physics->taken.at[i]]->boxes_known = false;
-	physics->regroup = true; /* who sleeps is decided anew */
+	physics->regroup = true; /* sleep is decided anew */
 }
 
 void physics_forget(struct physics *physics)
@@ -206,7 +211,7 @@ void physics_forget(struct physics *physics)
 	memset(physics->present, 0, physics->room.models * sizeof *physics->present);
 }
 
-/* Models that were put to rest in the step are awake in state k. */
+/* Models that fell asleep in the step are awake in state k. */
 void physics_repeat(struct physics *physics)
 {
 	for (uint32_t i = 0; i < physics->rested.count; i++)
@@ -241,7 +246,7 @@ static void control_joints(struct physics *physics, struct group *group, double 
 			&group->world_joints.at[i].setting, dt);
 }
 
-/* ODE's objects hold state k, and what acts on it. */
+/* ODE's objects then hold state k, and the forces and contacts of the step. */
 static void begin_world(struct physics *physics, double dt, struct solver_pass pass)
 {
 	solver_begin(physics, pass);
@@ -259,7 +264,7 @@ static void begin_world(struct physics *physics, double dt, struct solver_pass p
 	couple_apply(physics, dt);
 }
 
-#define PATIENCE_NS 300000000u /* with a step, once somebody has asked to stop */
+#define PATIENCE_NS 300000000u /* how long a step may go on after a request to stop */
 
 bool physics_abandons(struct physics *physics)
 {
@@ -278,7 +283,7 @@ bool physics_abandoned(const struct physics *physics)
 	return physics->abandoned;
 }
 
-/* ODE's objects hold state k, with the coupling forces that the step before ended with. */
+/* ODE's objects then hold state k, with the coupling forces at which the previous step ended. */
 static void begin_couplings(struct physics *physics, double dt, struct solver_pass pass)
 {
 	physics->couplings.count = 0;
@@ -287,8 +292,9 @@ static void begin_couplings(struct physics *physics, double dt, struct solver_pa
 	physics->collects = false;
 }
 
-/* Steps the world at hand, or one island of it; several times from state k where axes are coupled, until the forces of
- * the couplings are found. False: the exact solver failed in one of these trials, so the step is worth nothing. */
+/* Steps the world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
+ * until the forces of the couplings are found. False: the exact solver failed in one of these trials, so the result
+ * must not be used. */
 static bool step_world(struct physics *physics, double dt, struct solver_pass pass)
 {
 	bool good, begun = false, done = true;
@@ -314,13 +320,13 @@ static bool holds(const struct scene_joint *joint, const struct instance *a, con
 	return joint->kind != SDF_GEARBOX && (!a || !b || a->held || a->touched || b->held || b->touched);
 }
 
-/* Who is the end of a joint; NULL: the world. */
+/* The instance at one end of a joint; NULL: the world. */
 static struct instance *end_of(const struct physics *physics, uint32_t body)
 {
 	return body == SCENE_NONE ? NULL : physics->instances[physics->scene->bodies[body].model];
 }
 
-/* A joint of the world's own holds a model as a contact would, when its other end is the world or is itself held. */
+/* A joint of the world holds a model as a contact would, when its other end is the world or is itself held. */
 static void note_held(struct physics *physics, const struct group *group)
 {
 	for (bool changed = true; changed;) {
@@ -339,7 +345,7 @@ static void note_held(struct physics *physics, const struct group *group)
 	}
 }
 
-/* Groups of one world are stepped in one call: what each of them cost goes about by the square of its rows. */
+/* Groups of one ODE world are stepped in one call; the cost of each grows about with the square of its rows. */
 static double weight_of(const struct group *group)
 {
 	return 1 + (double)group->rows * group->rows;
@@ -365,7 +371,7 @@ static void note_diverged(struct physics *owner, uint32_t model)
 		;
 }
 
-/* False: some model is beyond all bounds. */
+/* False: some model is beyond the limits. */
 static bool store_group(struct physics *physics, struct physics *owner, struct group *group)
 {
 	bool sane = true;
@@ -418,7 +424,7 @@ struct attempt {
 static void attempt_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
-	/* storing included: what ODE has of a world is still in the cache then */
+	/* includes storing, while ODE's data of the world are still in the cache */
 	attempt->good = step_world(attempt->physics, attempt->owner->dt, attempt->pass) &&
 			(attempt->physics->abandoned || store_world(attempt->physics, attempt->owner));
 }
@@ -445,8 +451,8 @@ static void lend_memory(struct physics *physics, struct ode_world *world)
 	world->memory = physics->memory;
 }
 
-/* ODE left a step of the world at hand by longjmp, so that nothing can be known of the objects in it: all of them, and
- * the memory in which it stepped, are left where they are, and others are made. */
+/* ODE left a step of the world at hand by longjmp, so the state of its objects is unknown. All these objects, and the
+ * working memory of the step, are kept as they are, and new ones are made. */
 static void make_world_anew(struct physics *physics, struct physics *owner)
 {
 	ode_abandon(physics->memory);
@@ -459,7 +465,7 @@ static void make_world_anew(struct physics *physics, struct physics *owner)
 	physics->stepping = NULL;
 }
 
-/* A first pass that was stored has left boxes of state k+1. */
+/* A first pass that was stored has left boxes of state k+1, so the boxes are computed again. */
 static void measure_again(struct physics *physics)
 {
 	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
@@ -469,10 +475,10 @@ static void measure_again(struct physics *physics)
 	}
 }
 
-/* The second try. Each island that the exact solver fails on, sends beyond all bounds, or on which ODE gives up, is
- * solved iteratively. To find these islands, each is stepped alone, as often as its couplings need it: ODE does not say
- * where it failed, and the other islands must keep their bits. What the last pass comes to is stored in any case, so
- * that it shows which model diverged. False: some model did, or ODE gave up again (with its message). */
+/* The second try. An island is solved iteratively when the exact solver fails on it or moves it beyond the limits, or
+ * when ODE gives up on it. To find these islands, each is stepped alone, as often as its couplings need: ODE does not
+ * report where it failed, and the other islands must keep their bits. The result of the last pass is stored in any
+ * case, so that it shows which model diverged. False: some model diverged, or ODE gave up again (with its message). */
 static bool try_again(struct physics *physics, struct physics *owner, char *ret_message, size_t bytes)
 {
 	struct attempt attempt = {.physics = physics, .owner = owner, .pass = {true, SCENE_NONE}};
@@ -517,7 +523,7 @@ static bool work_on(
 	return true;
 }
 
-/* Nobody else has these models: one that is taken is taken once. */
+/* `physics` has none of these models itself: each model is taken by one owner. */
 static void borrow(struct physics *physics, const struct physics *owner, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++)
@@ -561,7 +567,7 @@ static bool is_finite(const struct instance *instance, uint32_t bodies)
 	return isfinite(sum);
 }
 
-/* The first of the world at hand whose numbers ODE has spoilt; if none, the first. */
+/* The first model of the world at hand with numbers that are not finite in ODE; if none, the first model. */
 static uint32_t who_is_spoilt(const struct physics *physics)
 {
 	if (!physics->world)
@@ -577,7 +583,8 @@ static uint32_t who_is_spoilt(const struct physics *physics)
 	return group_at_hand(physics, 0)->members.at[0];
 }
 
-/* The first joint, its own or the world's, of a body of the model of which `spoilt` says so; NULL: none. */
+/* The name of the first joint, of the model or the world, at a body of the model for which `spoilt` returns true;
+ * NULL: none. */
 static const char *joint_at_fault(const struct physics *physics, uint32_t model,
 	bool (*spoilt)(const struct physics *physics, uint32_t model, uint32_t body))
 {
@@ -604,7 +611,7 @@ static bool is_spoilt_in_ode(const struct physics *physics, uint32_t model, uint
 	return !instance_sane(physics->instances[model]->bodies[body]);
 }
 
-/* who: the model, or also its neighbours, when it is not known which of them it was. */
+/* who: text after the model's name, when the fault may be in a neighbour. */
 static troupe_status diverged(struct troupe_error *error, const struct physics *physics, uint32_t model,
 	const char *who, const char *joint, const char *how)
 {
@@ -626,8 +633,8 @@ static troupe_status gave_up(
 	return diverged(error, physics, model, joint ? "" : ", or what touches it,", joint, how);
 }
 
-/* For tests. Whatever ODE or this folder remembers of earlier steps is lost; what a step depends on must be in the
- * state, so no bit may change. */
+/* For tests. Drops everything that ODE or this folder remembers of earlier steps. A step may depend on the state
+ * alone, so no bit may change. */
 static void make_all_anew(struct physics *physics)
 {
 	for (uint32_t i = 0; i < physics->taken.count; i++) {
@@ -666,7 +673,7 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	physics->notes.contacts.count = physics->notes.efforts.count = 0;
 	physics->stepping = NULL;
 	physics->world = NULL;
-	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* seen with what is shared */
+	atomic_store_explicit(&physics->diverged, SCENE_NONE, memory_order_relaxed); /* published with the step */
 	ode_set_random_broken(physics->options.rule == PHYSICS_BREAK_RANDOM);
 	if (!ode_guard(begin_under_guard, &call, message, sizeof message))
 		return gave_up(physics, physics, message, error);
@@ -686,7 +693,7 @@ troupe_status physics_work(
 	for (uint32_t w = first; w < first + count && survived; w++) {
 		struct ode_world *world = &owner->worlds.at[owner->busy_worlds.at[w]];
 		if (atomic_load(&physics->gave_up) || physics->abandoned)
-			return TROUPE_OK; /* it was said, and the step is worth nothing */
+			return TROUPE_OK; /* the failure was reported; the result must not be used */
 		survived = (physics == owner ? work_on : work_for)(physics, owner, world, message, sizeof message);
 	}
 	return survived ? TROUPE_OK : gave_up(physics, owner, message, error);

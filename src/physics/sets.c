@@ -1,4 +1,5 @@
-/* Union-find, paths halved on the way; the lowest model is the root. */
+/* Union-find with path halving. The lowest model of a set is its root, so that results do not depend on the order of
+ * joins. */
 #include "physics/sets.h"
 
 #include <stdlib.h>
@@ -37,10 +38,10 @@ void sets_join(struct sets *sets, uint32_t a, uint32_t b)
 	sets->root[MAX(a, b)] = MIN(a, b);
 }
 
-/* A counting sort, since a set is numbered by its lowest member, which comes first. */
+/* A counting sort: a set is numbered by its lowest member, which comes first. */
 void sets_order(struct sets *sets, const indices *models)
 {
-	uint32_t at = 0, *place = sets->place; /* at roots: the size of the set, then where its next member goes */
+	uint32_t at = 0, *place = sets->place; /* at roots: the size of the set, then the place of its next member */
 	sets->order.count = sets->first.count = 0;
 	(void)vec_append(&sets->order, models->count);
 	for (uint32_t i = 0; i < models->count; i++)

@@ -1,5 +1,5 @@
-/* Disjoint sets of models, grown by joining: of those that touch in this step (sleep.c), and of those that share an ODE
- * world (group.c). Zeroed is ready; memory grows to the largest world seen and is reused. Thread: one owner. */
+/* Disjoint sets of models that grow by joining: models that touch in this step (sleep.c), and models that are to
+ * share a group (group.c). Zeroed is ready; memory grows to the largest world seen and is reused. Thread: one owner. */
 #ifndef PHYSICS_SETS_H
 #define PHYSICS_SETS_H
 
@@ -9,7 +9,7 @@ struct sets {
 	/* After sets_order(): the models, set by set, ascending within each; set i begins at first.at[i] and ends where
 	 * the next begins. Sets are in the order of their lowest model. */
 	VEC(uint32_t) order;
-	VEC(uint32_t) first; /* one more than there are sets: the last is order.count */
+	VEC(uint32_t) first; /* number of sets plus one; the last is order.count */
 
 	/* private */
 	uint32_t *root, *place; /* [room], by model */
@@ -17,7 +17,7 @@ struct sets {
 };
 
 void sets_fini(struct sets *sets);
-/* Each of the models by itself. model_room: above all of them. */
+/* Makes one set of each model. model_room: above all model indices. */
 void sets_begin(struct sets *sets, const indices *models, uint32_t model_room);
 void sets_join(struct sets *sets, uint32_t a, uint32_t b);
 /* The lowest model of the set. */

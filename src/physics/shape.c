@@ -1,6 +1,6 @@
-/* Geoms and where they touch. ODE's own colliders serve pairs of boxes, spheres, cylinders, capsules and planes, whose
- * contacts they give exactly; everything else is collide/'s, for which ODE's geom is a place holder that knows its body
- * and its pose. */
+/* Geoms and their contacts. ODE's own colliders serve pairs of boxes, spheres, cylinders, capsules and planes, for
+ * which their contacts are exact. All other pairs use collide/; ODE's geom is then only a placeholder that knows its
+ * body and its pose. */
 #include "physics/internal.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ dGeomID shape_make(const struct scene_geom *geom)
 	return 0;
 }
 
-/* Boxes, spheres, cylinders, capsules, planes; but a capsule on a box gets one contact from it and sinks at one end,
- * and cylinders that touch wander. */
+/* Pairs of boxes, spheres, cylinders, capsules and planes; without a capsule on a box, which gets one contact from
+ * ODE and sinks at one end, and without two cylinders, which drift. */
 static bool is_odes_pair(enum scene_shape_kind a, enum scene_shape_kind b)
 {
 	enum scene_shape_kind low = MIN(a, b), high = MAX(a, b);
@@ -71,8 +71,8 @@ static enum collide_kind kind_of(enum scene_shape_kind kind)
 
 static struct collide_shape shape_of(const struct scene_geom *geom, dGeomID id)
 {
-	/* Copied by ODE, not read here: it hands places of geoms that are gone from thread to thread, by atomics that
-	 * ThreadSanitizer does not see. */
+	/* Copied by ODE, not read here: ODE passes the places of destroyed geoms from thread to thread, by atomics
+	 * that ThreadSanitizer does not see. */
 	dVector3 p;
 	dMatrix3 r;
 	dGeomCopyPosition(id, p);
@@ -126,7 +126,7 @@ static uint32_t on_skin(struct physics *physics, const struct scene_geom *fixed,
 	return count;
 }
 
-/* The first shape against the second; only the second may be a plane or a surface. */
+/* Contacts of the first shape with the second; only the second may be a plane or a surface. */
 static uint32_t meet(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
 	struct collide_contact *ret)
 {

@@ -1,18 +1,18 @@
-/* Sleeping: a set of touching models that has been still for a while is not stepped until something touches or commands
- * it.
+/* Sleeping: a set of touching models that has been still for a while is not stepped until a model touches it or a
+ * command acts on it.
  *
- * Whether a set sleeps in step k is a function of state k and of what is commanded in step k, so nobody's history
- * shows: the set is exact (the pairs of state k), each model's count of still steps is a word of its state, and a
- * sleeping model's state is that of rest. What is remembered here (who slept in the last step) only saves work: it is
- * looked at again when the pairs change, when a model is taken or its state was written from outside, when one is
- * commanded, and for sets that are awake. */
+ * Whether a set sleeps in step k is a function of state k and of the commands of step k, so the history of a runner
+ * does not matter: the set is exact (the pairs of state k), each model's count of still steps is a word of its state,
+ * and the state of a sleeping model is the state of rest. What is remembered here (which models slept in the last
+ * step) only saves work. Sleep is decided again when the pairs change, when a model is taken or its state was written
+ * from outside, when a model is commanded, and for sets that are awake. */
 #include "physics/internal.h"
 
 #include <string.h>
 
-/* Stillness shows in how far a body gets, and lasts: less than 1 mm/s and 1 mrad/s would lead in that time. Its speed
- * of the moment says less: what the iterative solver holds twitches. ODE's own auto-disable takes 0.01 m/s, which stops
- * slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured". */
+/* Stillness is measured by how far a body moves in this time: less than 1 mm/s and 1 mrad/s would take it. Its speed
+ * at one moment says less, because bodies held by the iterative solver twitch. ODE's own auto-disable uses 0.01 m/s,
+ * which stops slow mechanisms. See ../ARCHITECTURE.md, "Tried and measured". */
 #define STILL_M (0.001 * PHYSICS_STILL_S)
 #define STILL_RAD (0.001 * PHYSICS_STILL_S)
 
@@ -59,8 +59,8 @@ void sleep_count(struct physics *physics, struct instance *instance, double dt)
 	const struct body_state *bodies = state_bodies(physics->state, instance->model, true);
 	const struct body_anchor *before = state_anchors(physics->state, instance->model, false);
 	struct body_anchor *anchors = state_anchors(physics->state, instance->model, true);
-	/* what drifts slowly through empty space is moving: unless it is at rest to the last bit, something must hold
-	 * it */
+	/* a body that drifts slowly through empty space is moving: unless it is completely at rest, something must
+	 * hold it */
 	bool held = instance->held || instance->touched || is_at_rest(bodies, m->body_count);
 	bool may_rest = m->may_sleep && !instance->disturbed && held;
 	bool still = may_rest && now && are_near(bodies, before, m->body_count);
@@ -82,7 +82,7 @@ static bool may_sleep(const struct physics *physics, const uint32_t *members, ui
 	return true;
 }
 
-/* The state of rest. False when it was that already. */
+/* Writes the state of rest. False when the state was that already. */
 static bool put_to_rest(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
@@ -120,7 +120,7 @@ static void find_sets(struct physics *physics)
 			physics->instances[physics->touching.order.at[i]]->set = s;
 }
 
-/* Decides one set anew; true when somebody's sleep begins or ends. */
+/* Decides the sleep of one set; true when the sleep of a model begins or ends. */
 static bool decide(struct physics *physics, uint32_t set, uint64_t steps)
 {
 	const uint32_t *members = physics->touching.order.at + physics->touching.first.at[set];
@@ -136,7 +136,7 @@ static bool decide(struct physics *physics, uint32_t set, uint64_t steps)
 	return changed;
 }
 
-/* Only sets that are awake, and those that somebody was disturbed in, can be otherwise than before. */
+/* Only sets that are awake, and sets with a disturbed model, can change. */
 static bool decide_again(struct physics *physics, uint64_t steps)
 {
 	bool changed = false;

@@ -1,5 +1,6 @@
-/* Which of ODE's two steppers an island gets. An island is a set of bodies that joints and contacts of this very step
- * connect: the finest partition there is, and a function of state k alone, however large the group around it is. */
+/* Which of ODE's two steppers an island gets. An island is a set of bodies that joints and contacts of this step
+ * connect: the finest partition there is. It is a function of state k alone, so the size of the group around it does
+ * not matter. */
 #include "physics/internal.h"
 
 static uint32_t root_of(struct physics *physics, uint32_t body)
@@ -138,7 +139,7 @@ static bool is_exact(const struct physics *physics, uint32_t root)
 	       physics->island_rows[root] <= exact_rows_max(physics);
 }
 
-/* ODE steps islands that have an enabled body, and only those. */
+/* Only islands with an enabled body are stepped by ODE. */
 static void enable(struct physics *physics, bool (*which)(struct physics *physics, uint32_t root, uint32_t argument),
 	uint32_t argument)
 {
@@ -168,7 +169,7 @@ static bool this_one(struct physics *physics, uint32_t root, uint32_t island)
 	return root == island;
 }
 
-/* A group of so few rows has no island of more, so nobody need look which there are. */
+/* When no group has more rows than the limit, no island has, so islands need not be examined. */
 static bool all_exact(const struct physics *physics)
 {
 	if (physics->pass.again)

@@ -1,5 +1,6 @@
-/* How surfaces meet. A world has many geoms and few kinds of surface, so what two kinds make of each other is reckoned
- * once for a length of step, and then looked up. Kinds that have no place in the scene are met anew each time. */
+/* How surfaces combine. A world has many geoms and few kinds of surface, so the combination of two kinds is computed
+ * once for each length of step, and then looked up. Kinds that are not in the scene's table are combined anew each
+ * time. */
 #include "physics/internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,9 @@
+/* Hands each step to all secondaries and collects their acks, with as few thread changes as possible.
+ *
+ * The primaries have no thread of their own: the secondary that acknowledges last, over all worlds, does the primaries'
+ * part on its thread and publishes the next step. The counter `outstanding` decides which secondary that is. So the
+ * primaries' part runs on one thread at a time, and publishing the last world's step passes it on. Without threads, one
+ * loop on the caller's thread does both parts. */
 #include "run/crew.h"
 
 #include "base/clock.h"
@@ -8,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAOS_STEPS = 16 }; /* with one number of secondaries, under chaos */
+enum { CHAOS_STEPS = 16 }; /* steps between changes of the number of secondaries, under chaos */
 #define WATCH_NS 100000000u
-#define NAP_NS 20000000u /* how soon a crew that has nothing to do notices a command */
+#define NAP_NS 20000000u /* an idle crew looks for commands this often */
 
 struct worker {
 	struct crew *crew;
@@ -25,13 +31,13 @@ struct team { /* of one world */
 	struct crew *crew;
 	struct transport *transport;
 	uint32_t active; /* secondaries that take part in the step that is out */
-	uint32_t first;  /* worker that has a thread; those before are the caller's of crew_run() */
+	uint32_t first;  /* first worker with a thread; the workers before it run on the thread of crew_run() */
 	uint32_t count;  /* workers that run here */
 	struct worker *workers;
-	struct secondary **mates; /* [count] by number: those of the workers */
+	struct secondary **mates; /* [count] the workers' secondaries, by number */
 	uint32_t spins;
 	struct ack **acks;
-	bool out; /* a step is; written between steps */
+	bool out; /* a step is out; written between steps */
 };
 
 struct crew {
@@ -40,15 +46,15 @@ struct crew {
 	struct team *teams;
 	uint32_t team_count;
 	struct gate idle; /* opened when all primaries have ended */
-	bool tuned;       /* there is one world, and how many of its secondaries work is found out */
+	bool tuned;       /* there is one world, and tune decides how many secondaries work */
 	struct tune tune;
 	struct gate ready;            /* opened by each worker once it can step */
-	uint64_t serial_ns, slept_ns; /* so far; the primaries' sleep */
-	uint64_t decided_ns; /* when the primaries' part began the step that is out; only where that is tuned */
-	uint64_t watched_ns; /* on_watch was called last */
-	uint64_t stepped_ns; /* when the last secondary was done with the step before; 0: not to be counted */
-	/* Teams whose step is not acknowledged yet. Whoever brings it to zero has the primaries' part: acquire-release,
-	 * so that it sees what the others merged from. */
+	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
+	uint64_t decided_ns;          /* when the decision of the step that is out began; only if tuned */
+	uint64_t watched_ns;          /* last call of on_watch */
+	uint64_t stepped_ns;          /* when the last secondary ended the step before; 0: not to be counted */
+	/* Teams whose step is not acknowledged yet. The thread that brings it to zero does the primaries' part. The
+	 * decrement is acquire-release, so that this thread sees the acks of the other teams. */
 	_Alignas(64) _Atomic uint32_t outstanding;
 };
 
@@ -66,7 +72,7 @@ static bool all_idle(const struct crew *crew)
 	return some;
 }
 
-/* One that failed ends all: nobody simulates on beside a world that is wrong. */
+/* A primary that failed ends all: no world goes on beside a world that is wrong. */
 static bool end_together(struct crew *crew)
 {
 	bool failed = false;
@@ -77,8 +83,8 @@ static bool end_together(struct crew *crew)
 	return failed;
 }
 
-/* From the clock reads that secondaries make anyway: from the last end of the step before to the first begin of this
- * one. */
+/* Serial time lasts from the last end of the step before to the first begin of this step. Both are clock reads that
+ * secondaries make anyway. */
 static void count_serial(struct crew *crew)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0, slept_ns = 0;
@@ -96,7 +102,7 @@ static void count_serial(struct crew *crew)
 	crew->slept_ns = slept_ns;
 }
 
-/* A step in which nothing moved tells nothing of what steps cost. Under chaos the number is random, as all else is. */
+/* A paused step says nothing about the cost of steps. Under chaos the number of secondaries is random. */
 static void tune(struct crew *crew)
 {
 	struct primary *primary = crew->teams[0].world.primary;
@@ -110,7 +116,7 @@ static void tune(struct crew *crew)
 			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
 }
 
-/* All worlds advance, or none does: a state that is saved when one has failed is of one step. */
+/* All worlds advance or none does, so that the states saved after a failure are of one step. */
 static void merge(struct crew *crew)
 {
 	uint64_t steps = 0;
@@ -135,7 +141,7 @@ static void merge(struct crew *crew)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
-/* steps[i] is NULL for a team that has ended. False: all have. */
+/* steps[i] is NULL for a team that has ended. False: all teams have ended. */
 static bool decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
@@ -171,7 +177,7 @@ static troupe_status send(struct team *team, const struct step *step)
 	return status;
 }
 
-/* crew_run() returns. */
+/* Makes crew_run() return. */
 static void end_run(struct crew *crew)
 {
 	gate_open(&crew->idle);
@@ -179,7 +185,7 @@ static void end_run(struct crew *crew)
 		crew->ops->release(crew->teams[0].transport);
 }
 
-/* Once the last step is out, somebody else may have the primaries' part: nothing of the crew is looked at then. */
+/* Once the last step is sent, another thread may do the primaries' part: do not touch the crew after that. */
 static void decide_and_send(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
@@ -191,7 +197,7 @@ static void decide_and_send(struct crew *crew)
 			steps[count] = steps[i];
 			going[count++] = &crew->teams[i];
 		}
-	atomic_store(&crew->outstanding, count); /* before any of them can be acknowledged */
+	atomic_store(&crew->outstanding, count); /* before any step can be acknowledged */
 	bool refused = false;
 	for (uint32_t i = 0; i < count; i++)
 		refused |= send(going[i], steps[i]) != TROUPE_OK;
@@ -214,7 +220,7 @@ static void on_all_acked(void *ctx)
 	decide_and_send(crew);
 }
 
-/* Whatever the primary's part waits for, it shall end: why, crew_run() asks. */
+/* Stops whatever the primary's part waits for; crew_run() then asks for the reason. */
 static void on_alarm(void *ctx)
 {
 	struct team *team = ctx;
@@ -255,8 +261,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* The first worker of the first team steps on the thread of whoever calls crew_run(), who would only wait: so one
- * secondary is handed nothing over, and several are one thread less. */
+/* The first worker of the first team steps on the thread that calls crew_run(), which would only wait. So a single
+ * secondary needs no hand-over, and several secondaries need one thread less. */
 static troupe_status start_threads(struct team *team, struct troupe_error *error)
 {
 	team->first = team->crew->ops->wait_for && team == team->crew->teams;
@@ -349,7 +355,7 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	return TROUPE_OK;
 }
 
-/* now_ns: of a moment ago. */
+/* now_ns: a recent clock read. */
 static void watch(struct crew *crew, uint64_t now_ns)
 {
 	if (!crew->watch.on_watch || now_ns - crew->watched_ns < WATCH_NS)
@@ -382,7 +388,7 @@ static void run_together(struct crew *crew)
 			crew->watch.on_watch(crew->watch.ctx);
 }
 
-/* The same, with the part of the first worker. */
+/* Like run_together(), but this thread is also the first worker. */
 static void run_as_worker(struct crew *crew)
 {
 	struct worker *worker = &crew->teams[0].workers[0];
@@ -454,7 +460,8 @@ static void dismiss(struct team *team)
 	free(team->acks);
 }
 
-/* A thread of one team may be on its way out of another's transport, so all end before any is destroyed. */
+/* A thread of one team may still be leaving another team's transport, so all threads end before any transport is
+ * destroyed. */
 void crew_destroy(struct crew *crew)
 {
 	if (!crew)

@@ -1,6 +1,7 @@
-/* The runners of one or several worlds: for each a primary and its secondaries, each secondary a thread, joined by a
- * transport, or elsewhere. Worlds go in lockstep: all have merged step k before any is given step k+1. With no
- * secondary there is a single runner, which does both parts on the caller's thread. */
+/* The runners of one or several worlds. Each world has a primary and its secondaries; a transport joins them. A
+ * secondary is a thread of this process, or is elsewhere. Worlds run in lockstep: no world gets step k+1 before all
+ * worlds have merged step k. With no secondary threads there is a single runner, which does the primary's and the
+ * secondary's part on the caller's thread. */
 #ifndef RUN_CREW_H
 #define RUN_CREW_H
 
@@ -15,16 +16,16 @@ struct crew_world { /* primary and shared outlive the crew */
 	struct primary *primary;
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
-	uint32_t first;   /* of them that work at first, of a single world: how many do is then found out; 0: all do */
-	/* Of a transport whose secondaries are elsewhere, and are reached in this way; NULL: threads here. It outlives
-	 * the crew. */
+	uint32_t first;   /* how many of these work at first; then tuned (a single world only). 0: all, not tuned */
+	/* For a transport whose secondaries are elsewhere: how it reaches them. NULL: the secondaries are threads
+	 * here. It outlives the crew. */
 	const struct transport_codec *codec;
 	void *link;
 };
 
 struct crew_watch {
 	void (*on_watch)(void *ctx); /* about ten times a second while running, on the caller's thread; may be NULL */
-	/* Between steps, on whichever thread has the primaries' part. Both may be NULL. */
+	/* Called between steps, on the thread that does the primaries' part. Each may be NULL. */
 	void (*on_step)(void *ctx);                   /* before the acks are merged */
 	void (*on_merged)(void *ctx, uint64_t steps); /* after; steps: taken so far */
 	void *ctx;
@@ -38,10 +39,10 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
 
-/* How many secondaries pay; NULL: that is not looked at. Only while it does not run. */
+/* How many secondaries pay; NULL: this crew does not tune their number. Call it only while the crew does not run. */
 const struct tune *crew_tune(const struct crew *crew);
-/* Real time between steps so far, in which nobody simulated: merging and deciding, hand-over, what is done for
- * observers; not what was slept. */
+/* Real time so far in which no secondary simulated: merging and deciding, hand-over, work for observers. Sleep is not
+ * counted. */
 uint64_t crew_serial_ns(const struct crew *crew);
 struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary);
 

@@ -1,3 +1,9 @@
+/* Obeys the commands that change the world between two steps. Creation, joints and motion have their own files.
+ *
+ * Each command is checked completely before it changes anything: a refused command leaves the world as it was. A
+ * model is removed in two stages. It becomes absent at once; the place of a created model is given up at the start of
+ * the next step, because runners release the model during this one. A model of the file keeps its place, so that a
+ * reset can restore it. */
 #include "run/edit_internal.h"
 
 #include "base/hash.h"
@@ -6,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERFORMER_SIZE 2.0 /* m: what Gazebo gives a performer that is made one at run time */
+#define PERFORMER_SIZE 2.0 /* m: Gazebo's volume for a model that becomes a performer at run time */
 
 void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options)
 {
@@ -96,7 +102,7 @@ troupe_status edit_find_by_id(
 	return TROUPE_OK;
 }
 
-/* done: what is to be done to it, for messages. */
+/* done: a participle for the message. */
 static troupe_status entity_of(const struct edit *edit, const struct message *entity, const char *done,
 	uint32_t *ret_model, struct troupe_error *error)
 {
@@ -107,7 +113,7 @@ static troupe_status entity_of(const struct edit *edit, const struct message *en
 		edit, entity->value[MESSAGE_ENTITY_ID], message_string(entity, MESSAGE_ENTITY_NAME), ret_model, error);
 }
 
-/* Models have ids, lights do not. Without a type a name means a model rather than a light. */
+/* Whether a light is meant. Lights have no ids. Without a type a name means a model before it means a light. */
 static bool means_light(const struct edit *edit, const struct message *entity)
 {
 	const struct scene *scene = edit->shared->scene;
@@ -155,7 +161,8 @@ troupe_status edit_remove(
 
 /* --- elsewhere ---------------------------------------------------------------------------------------------------- */
 
-/* What the joint ties the model to: another one, SCENE_NONE for the world; itself when it ties it to nothing else. */
+/* The other model that the joint ties this model to. SCENE_NONE: the world. The model itself: the joint ties it to
+ * nothing else. */
 static uint32_t other_end(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
 	uint32_t parent = joint->parent == SCENE_NONE ? SCENE_NONE : scene->bodies[joint->parent].model;
@@ -163,7 +170,7 @@ static uint32_t other_end(const struct scene *scene, const struct scene_joint *j
 	return parent == model ? child : child == model ? parent : model;
 }
 
-/* Whether it ties the model to the world, or to another model, that is there. */
+/* Whether the joint ties the model to the world, or to another model that is present. */
 static bool ties(const struct scene *scene, const struct scene_joint *joint, uint32_t model)
 {
 	uint32_t other = other_end(scene, joint, model);
@@ -171,7 +178,7 @@ static bool ties(const struct scene *scene, const struct scene_joint *joint, uin
 }
 
 /* The name of a joint that ties the model to something that would not move with it; NULL: none. A fixed joint to the
- * world is no joint of the scene: it holds a body. */
+ * world is not a joint of the scene: it holds a body. */
 static const char *tie_of(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
@@ -299,7 +306,7 @@ troupe_status edit_set_physics(
 		edit_note(edit, EDIT_GRAVITY, 0);
 		plan_wake_all(edit->plan);
 	}
-	if (step_s != edit->step_s) /* how long somebody has been still is counted in steps */
+	if (step_s != edit->step_s) /* how long a model has been still is counted in steps */
 		plan_wake_all(edit->plan);
 	edit->step_s = step_s;
 	edit_say(note, "steps of %g s, gravity %g %g %g", step_s, g.x, g.y, g.z);
@@ -356,7 +363,7 @@ troupe_status edit_set_performer(
 
 /* --- reset -------------------------------------------------------------------------------------------------------- */
 
-/* What the file says of it, or its creation did, apart from where it is. */
+/* Restores the role that the file, or its creation, gave the model; not its pose. */
 static void restore_role(struct scene_model *model)
 {
 	model->performer = model->file_performer;
@@ -391,7 +398,8 @@ static void restore(struct edit *edit, uint32_t index)
 		plan_placed(edit->plan, index);
 }
 
-/* Nobody is found by its name any more, but it could come back. */
+/* Whether a model of the file with this name was removed: no lookup finds it, but a reset of the world brings it
+ * back. */
 static bool was_removed(const struct scene *scene, const char *name)
 {
 	for (uint32_t m = 0; m < scene->model_count; m++)
@@ -401,7 +409,7 @@ static bool was_removed(const struct scene *scene, const char *name)
 	return false;
 }
 
-/* What it is tied to would have to go back with it. */
+/* Refuses a model that a joint ties to another model: that model would have to go back, too. */
 static troupe_status check_ties(const struct scene *scene, uint32_t model, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {

@@ -1,5 +1,5 @@
-/* A copy of the world in another process follows what was done to the original: not the commands again, which would ask
- * for states that the copy does not have, but what came of them. Nothing of what is read is trusted. */
+/* A copy of the world in another process follows what was done to the original. It does not obey the commands again,
+ * because they would ask for states that the copy does not have; it applies their results. Input is not trusted. */
 #include "run/edit_internal.h"
 
 #include "geom/pack.h"

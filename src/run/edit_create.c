@@ -1,4 +1,4 @@
-/* Created models: where their SDF comes from, loading it, and adding what it says to everything that is by model. */
+/* Created models: finds their SDF, loads it, and adds the model to everything that is indexed by model. */
 #include "run/edit_internal.h"
 
 #include "system/ignored.h"
@@ -23,7 +23,7 @@ static void include_file(struct text *out, const char *name)
 	text_add(out, "</uri></include></world></sdf>");
 }
 
-/* Messages name the command, and relative names begin in the world's folder. */
+/* Messages name the command, and relative file names start in the world's folder. */
 static char *path_beside(const char *world)
 {
 	const char *slash = strrchr(world, '/');
@@ -91,14 +91,14 @@ const char *edit_source_entity(const struct edit_source *source)
 void edit_collect(const struct edit *edit, const struct message *factory, struct files *files)
 {
 	struct edit_source *source = source_of(edit, factory, "", NULL);
-	/* what is wrong with it is told when it is created */
+	/* creating the model reports errors */
 	(void)edit_source_load(edit, source, files, NULL);
 	edit_source_destroy(source);
 }
 
 /* --- creating ----------------------------------------------------------------------------------------------------- */
 
-/* Gazebo's way out: the first of name_0, name_1, ... that is free. */
+/* As in Gazebo: the first of name_0, name_1, ... that is free. */
 static char *free_name(const struct scene *scene, const char *name)
 {
 	for (uint64_t i = 0;; i++) {
@@ -122,7 +122,7 @@ static troupe_status check_factory(const struct message *factory, struct troupe_
 	return TROUPE_OK;
 }
 
-/* *ret_given: whether the message says where. */
+/* *ret_given: whether the message has a pose. */
 static troupe_status pose_of(const struct edit *edit, const struct message *factory, struct pose *ret_pose,
 	bool *ret_given, struct troupe_error *error)
 {
@@ -140,7 +140,7 @@ static troupe_status pose_of(const struct edit *edit, const struct message *fact
 	return status;
 }
 
-/* Under a name that nobody has. */
+/* Loads the model under a name that is free. */
 static troupe_status load_named(
 	const struct edit *edit, struct edit_source *source, bool may_rename, struct troupe_error *error)
 {
@@ -176,7 +176,7 @@ static void fit_control(struct shared *shared, const struct scene_room *before)
 		shared->boxes, before->models * sizeof *shared->boxes, now->models * sizeof *shared->boxes);
 }
 
-/* Whoever had the place before may have left something behind. */
+/* The previous model in this place may have left values behind. */
 static void clear_control(struct shared *shared, uint32_t model)
 {
 	const struct scene_model *m = &shared->scene->models[model];
@@ -193,7 +193,7 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 	edit->sources[model] = source;
 }
 
-/* warning: "" or the first one. Then what is ignored of the model's SDF. */
+/* warning: "", or the first warning. After it the note lists what is ignored of the model's SDF. */
 static void say_created(
 	const struct scene_model *model, const struct sdf *sdf, const char *warning, char note[EDIT_NOTE_BYTES])
 {
@@ -226,7 +226,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	troupe_status status = scene_add(shared->scene, source->sdf, at, &model, &warning, error);
 	if (status)
 		return status;
-	source->sdf = NULL; /* it is the model's */
+	source->sdf = NULL; /* the scene owns it now */
 	fit_control(shared, &before);
 	edit->world_changed = true;
 	status = systems_add(shared->systems, model, &left_out, error);

@@ -1,15 +1,17 @@
-/* An axis of a joint is put at a position and given a velocity.
+/* Sets the position and the velocity of an axis of a joint.
  *
- * The part of the model that hangs on the joint's child (on its parent, when the child is the world) goes along as it
- * is: it turns about the axis, or slides along it, and its other joints keep their positions. Its velocities are made
- * anew: the rigid motion of the body that stays, plus the rates of the joint's axes, plus what the part's bodies move
- * against the one at the joint. So all joints hold exactly as well as before, and the other joints keep their rates.
+ * The part of the model that hangs on the joint's child (on its parent, when the child is the world) moves as one
+ * rigid piece: it turns about the axis, or slides along it, and its other joints keep their positions. Its velocities
+ * are computed anew: the rigid motion of the body that stays, plus the rates of the joint's axes, plus the motion of
+ * the part's bodies relative to the body at the joint. So all joints hold exactly as well as before, and the other
+ * joints keep their rates.
  *
- * A joint that other joints bridge has no such part, and is refused. Axes that mimic this one follow; an axis that
- * mimics another, and what a gearbox couples, is refused: it is not for the joint alone to say where it is.
+ * If other joints bridge the joint, no such part exists, and the command is refused. Axes that mimic this axis follow
+ * it. An axis that mimics another axis, or that a gearbox couples, is refused, because its position does not depend
+ * on its joint alone.
  *
- * Everything is looked at before anything is written, but for the bounds of the result, for which the words of before
- * are kept. */
+ * All checks come before the first write, except for the bounds of the result. For these the words from before are
+ * kept, so that they can be restored. */
 #include "run/edit_internal.h"
 
 #include "scene/axis.h"
@@ -25,19 +27,19 @@ struct goal {
 	double position, velocity;
 };
 
-/* What moves when the joint does. */
+/* The part of the model that moves when the joint does. */
 struct part {
-	uint32_t model;      /* of all its bodies */
+	uint32_t model;      /* the model of all its bodies */
 	uint32_t root, base; /* bodies at the joint: root moves, base does not; SCENE_NONE: the world */
-	double sign;         /* of the root's motion when the position grows: -1 when the root is the joint's parent */
-	uint32_t *set;       /* [bodies of the model + 1] union-find; the last one is what stays */
+	double sign;         /* of the root's motion when the position grows: -1 if the root is the joint's parent */
+	uint32_t *set;       /* [bodies of the model + 1] union-find; the last element stands for all that stays */
 };
 
 struct work {
 	const struct scene *scene;
 	struct state *state;
 	VEC(struct goal) goals; /* leaders before their followers */
-	struct part part;       /* of the goal at hand */
+	struct part part;       /* of the goal in work */
 };
 
 /* --- what hangs on a joint ---------------------------------------------------------------------------------------- */
@@ -54,7 +56,7 @@ static bool is_of_model(const struct scene *scene, uint32_t model, uint32_t body
 	return body != SCENE_NONE && scene->bodies[body].model == model;
 }
 
-/* Place in part.set; bodies of other models stay, as the world does. */
+/* Index in part.set. Bodies of other models stay, like the world. */
 static uint32_t node_of(const struct scene *scene, const struct part *part, uint32_t body)
 {
 	const struct scene_model *m = &scene->models[part->model];
@@ -77,7 +79,8 @@ static bool is_there(const struct scene *scene, uint32_t body)
 	return body == SCENE_NONE || !scene->models[scene->bodies[body].model].absent;
 }
 
-/* The joints of the model, then those of the world that one of its bodies has; SCENE_NONE after the last. */
+/* The next joint of the model, then of the joints of the world that one of its bodies has; SCENE_NONE after the
+ * last. */
 static uint32_t next_joint(const struct scene *scene, uint32_t model, uint32_t *i)
 {
 	const struct scene_model *m = &scene->models[model];
@@ -157,7 +160,7 @@ static troupe_status refuse_joint(
 	return fail(error, TROUPE_ECOMMAND, "joint '%.100s' is of type %s: expected one that has an axis", name, kind);
 }
 
-/* A joint whose state the model has: its own, or one of the world of which the model is the child. */
+/* Finds a joint whose state the model has: its own joint, or a joint of the world whose child is the model. */
 static troupe_status find_joint(
 	const struct scene *scene, uint32_t model, const char *name, uint32_t *ret_joint, struct troupe_error *error)
 {
@@ -173,7 +176,7 @@ static troupe_status find_joint(
 		*ret_joint = found;
 		return TROUPE_OK;
 	}
-	/* what holds links together, or to the world, is no joint of the scene */
+	/* a joint that fixes links together, or to the world, is not a joint of the scene */
 	for (i = top->joint_first; i < top->joint_first + top->joint_count && !from; i++)
 		if (!strcmp(m->from->joints.at[i].scoped, name) || !strcmp(m->from->joints.at[i].scoped + skip, name))
 			from = &m->from->joints.at[i];
@@ -210,7 +213,7 @@ static troupe_status read_goal(
 	return TROUPE_OK;
 }
 
-/* Those of the axes that mimic it. */
+/* Adds the goals of the axes that mimic the leader. */
 static void add_followers(struct work *work, struct goal leader)
 {
 	const struct scene_model *m = &work->scene->models[work->part.model];
@@ -237,7 +240,7 @@ static troupe_status check_goal(struct work *work, const struct goal *goal, stru
 		return fail(error, TROUPE_ECOMMAND,
 			"position %g of joint '%.100s': expected %g to %g, between its stops", goal->position,
 			joint->name, axis->lower, axis->upper);
-	if (goal->places && !(fabs(goal->position) <= POSITION_MAX)) /* of one that mimics another */
+	if (goal->places && !(fabs(goal->position) <= POSITION_MAX)) /* can fail for a follower */
 		return fail(error, TROUPE_ECOMMAND, "position %g of joint '%.100s': expected at most %g",
 			goal->position, joint->name, POSITION_MAX);
 	if (goal->drives && !(fabs(goal->velocity) <= EDIT_SPEED_MAX))
@@ -248,7 +251,7 @@ static troupe_status check_goal(struct work *work, const struct goal *goal, stru
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */
 
-struct motion { /* of a rigid body whose point p moves with v */
+struct motion { /* motion of a rigid body whose point p moves with v */
 	struct vec3 p, v, w;
 };
 
@@ -276,7 +279,7 @@ static struct vec3 anchor_of(const struct state *state, const struct scene_joint
 	return vec3_add(b->p, quat_rotate(turn, vec3_sub(joint->anchor, reference->p)));
 }
 
-/* m for each rad, or each m, of the position. */
+/* Slide in m per rad, or per m, of the position. */
 static double slide_of(const struct scene_joint *joint)
 {
 	return joint->kind == SDF_PRISMATIC ? 1 : joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 0;
@@ -293,7 +296,7 @@ static struct quat turn_about(struct vec3 axis, double angle)
 	return (struct quat){cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
 }
 
-/* *ret_turn: what the part's bodies are turned by. */
+/* *ret_turn: the rotation of the part's bodies. */
 static void place_part(struct work *work, const struct goal *goal, struct vec3 anchor, struct quat *ret_turn)
 {
 	const struct scene_joint *joint = &work->scene->joints[goal->joint];
@@ -316,7 +319,7 @@ static void place_part(struct work *work, const struct goal *goal, struct vec3 a
 	}
 }
 
-/* How the root moves in its place when the joint's axes have these rates. */
+/* The motion of the root, at its present pose, when the joint's axes have these rates. */
 static struct motion motion_by(const struct work *work, uint32_t index, const double *rates, struct vec3 anchor)
 {
 	const struct scene_joint *joint = &work->scene->joints[index];
@@ -334,7 +337,7 @@ static struct motion motion_by(const struct work *work, uint32_t index, const do
 	return root;
 }
 
-/* What the part's bodies do against the root they go on doing, turned with it. was: its bodies before. */
+/* The part's bodies keep their motion relative to the root; it is turned with the part. was: the bodies before. */
 static void drive_part(const struct work *work, const struct body_state *was, struct motion root, struct quat turn)
 {
 	const struct scene_model *m = &work->scene->models[work->part.model];
@@ -385,7 +388,7 @@ static troupe_status check_result(const struct work *work, struct troupe_error *
 	return TROUPE_OK;
 }
 
-/* All goals, or none. */
+/* Reaches all goals, or none. */
 static troupe_status reach_all(struct work *work, struct troupe_error *error)
 {
 	uint32_t model = work->part.model, words = work->state->models[model].words;

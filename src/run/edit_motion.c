@@ -1,10 +1,10 @@
-/* How models move, set from outside: the velocity of a model as one rigid whole, and forces during one step.
+/* Sets from outside how models move: the velocity of a model as one rigid body, and forces during one step.
  *
- * A velocity is state, so the primary writes it into state k, where the runner that has the model reads it. A force is
- * not: it goes to that runner with the step, and is forgotten after it.
+ * A velocity is state, so the primary writes it into state k, where the runner that has the model reads it. A force
+ * is not state: it goes to that runner with the step, and is forgotten after it.
  *
- * What physics would make nothing of is refused: bodies that forces do not move, models that no runner simulates in
- * this step. */
+ * Commands without effect on physics are refused: for bodies that forces do not move, and for models that no runner
+ * simulates in this step. */
 #include "run/edit_internal.h"
 
 #include <stdio.h>
@@ -37,10 +37,10 @@ troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct t
 /* --- velocities --------------------------------------------------------------------------------------------------- */
 
 struct twist {
-	struct vec3 linear, angular; /* of a point, and of all */
+	struct vec3 linear, angular; /* linear: of a point; angular: of the whole body */
 };
 
-/* Of the model's frame, as its body moves now. */
+/* The twist of the model's frame, from the present motion of its body. */
 static struct twist twist_of(const struct state *state, uint32_t model, struct vec3 frame)
 {
 	const struct scene_model *m = &state->scene->models[model];
@@ -119,7 +119,7 @@ static uint32_t canonical_link(const struct scene *scene, uint32_t model)
 	return scene_find_link(scene, model, m->from->links.at[link].scoped);
 }
 
-/* "model::link", or "model::nested::link": the names of models have no colons. */
+/* Finds "model::link" or "model::nested::link". The names of models have no colons. */
 static troupe_status find_link(
 	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
 {
@@ -143,7 +143,7 @@ static troupe_status find_link(
 	return TROUPE_OK;
 }
 
-/* Without a type the name says by its colons whether a link is meant. */
+/* Without a type, colons in the name mean a link. */
 static troupe_status find_target(
 	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
 {

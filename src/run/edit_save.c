@@ -1,5 +1,5 @@
-/* The world as it is, for saved states: what is not as in the file, and the words of all. Nothing of what is read back
- * is trusted: it may be somebody else's, or made up. */
+/* The world as it is, for saved states: what differs from the file, and the words of all models. Input is not
+ * trusted: a saved state may come from anyone, or be forged. */
 #include "run/edit_internal.h"
 
 #include "geom/pack.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define ID_MAX (UINT64_MAX / 2)
-#define POSITION_MAX_OF_JOINT 1e15 /* rad or m: what a saved one may be; turns are counted */
+#define POSITION_MAX_OF_JOINT 1e15 /* rad or m: limit for a saved position; turns are counted */
 
-enum { HOLES_MAX = 1 << 18 }; /* places below those of created models that a small file may leave free */
+enum { HOLES_MAX = 1 << 18 }; /* free places below the created models that a small file may have */
 
 enum { USED = 1, CREATED = 2, ABSENT = 4, PERFORMER = 8 };
 
@@ -139,7 +139,7 @@ troupe_status edit_unpack_created(
 	return status;
 }
 
-/* Positions of joints and anchors; what systems keep they look at themselves. */
+/* Checks positions of joints and anchors. Systems check their own words. */
 static bool sane_numbers(const struct state *state, uint32_t model, bool next)
 {
 	const struct state_model *m = &state->models[model];
@@ -234,7 +234,7 @@ static int compare_id(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Whatever is ordered or keyed by ids counts on there being one of each. */
+/* Ids must be unique: everything that is ordered or keyed by ids relies on it. */
 static bool sane_ids(const struct scene *scene, uint64_t last_id)
 {
 	uint64_t *ids = mem_alloc(scene->model_count * sizeof *ids);
@@ -255,7 +255,8 @@ static uint32_t count_of_places(const struct scene *scene)
 	return MAX(MAX(scene->body_count, scene->geom_count), MAX(scene->joint_count, scene->link_count));
 }
 
-/* Holes are what was removed, of which nothing is in the file: they are bounded by what is. */
+/* Holes are places of removed models, which are not in the file. Their number is bounded by the size of what is
+ * there. */
 uint32_t edit_places_max(const struct scene *scene, size_t bytes)
 {
 	return (uint32_t)MIN((uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
@@ -278,7 +279,7 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		status = unpack_model(edit, m, in, error);
 	if (status)
 		return status;
-	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place is somebody's */
+	if (count != scene->model_count || !sane_ids(scene, edit->last_id)) /* the last place must be in use */
 		return bad_save(error, "the number of models, or their ids");
 	edit->edited.count = 0;
 	uint32_t edited = unpack_count(in, count);

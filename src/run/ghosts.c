@@ -1,3 +1,8 @@
+/* Keeps the list of ghosts up to date without looking at performers about which nothing changed.
+ *
+ * The list is sorted by (model, secondary). ghosts_find() merges the old list with the marked models: entries of
+ * models that are not marked are copied, entries of marked models are computed again. The old list is kept in
+ * `before`, so that the plan can compare the two lists. */
 #include "run/ghosts.h"
 
 #include <stdlib.h>
@@ -40,7 +45,7 @@ void ghosts_mark_all(struct ghosts *ghosts)
 		ghosts_mark(ghosts, ghosts->now.at[i].model);
 }
 
-/* After those of lower models. Each secondary once, in order. */
+/* Adds behind the ghosts of lower models. Secondaries are in order, each once. */
 static void add(struct ghosts *ghosts, uint32_t model, uint32_t secondary)
 {
 	uint32_t at = ghosts->now.count;

@@ -1,5 +1,5 @@
-/* Which performers are known to secondaries that do not simulate them: to the secondary of each level that they are
- * near without being in it. Only what was marked is looked at again.
+/* The list of ghosts: a performer is a ghost at each other secondary that has a level which the performer is near.
+ * Only marked performers are looked at again.
  *
  * Thread: the primary's, between steps. */
 #ifndef RUN_GHOSTS_H
@@ -15,23 +15,24 @@ struct ghost {
 typedef VEC(struct ghost) ghost_list; /* by (model, secondary) */
 
 struct ghosts {
-	ghost_list now, before; /* as of the last two ghosts_find() */
+	ghost_list now, before; /* results of the last two ghosts_find() */
 	uint64_t *marked;       /* [room] a bit for each model */
 	uint32_t room;
-	bool dirty; /* somebody is marked */
+	bool dirty; /* a model is marked */
 };
 
 void ghosts_fit(struct ghosts *ghosts, uint32_t models);
 void ghosts_fini(struct ghosts *ghosts);
 
-/* The levels that it is near, or its secondary, have changed. */
+/* Marks a model: the levels near it, or its secondary, have changed. */
 void ghosts_mark(struct ghosts *ghosts, uint32_t model);
-/* A level's secondary has changed. */
+/* Marks the performers near a level whose secondary has changed. */
 void ghosts_mark_around(struct ghosts *ghosts, const struct tracker *tracker, uint32_t level);
-/* Nothing is as it was; performers that there are now are marked as they are looked at. */
+/* Marks all models that are ghosts now, because nothing is as it was. Performers are marked when they are looked
+ * at. */
 void ghosts_mark_all(struct ghosts *ghosts);
 
-/* False when nothing was marked, and now and before are as they were. */
+/* Finds the ghosts anew. False when nothing was marked: `now` and `before` stay as they are then. */
 bool ghosts_find(struct ghosts *ghosts, const struct tracker *tracker, const struct assignment *assignment);
 
 #endif

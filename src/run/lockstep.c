@@ -1,3 +1,5 @@
+/* Acks are accepted in runner order only, so the counter `next` says which acks are owed: those of the secondaries
+ * from `next` on. Every ack that does not fit is an error that says what is wrong with it (DESIGN 2, law 2). */
 #include "run/lockstep.h"
 
 #include <inttypes.h>

@@ -4,19 +4,19 @@
 
 #include "base/base.h"
 
-struct lockstep { /* zeroed but for secondaries: before the first step */
+struct lockstep { /* before the first step all fields but secondaries are zero */
 	uint32_t secondaries;
-	uint64_t number; /* of the step that is out, or that will be */
+	uint64_t number; /* of the step that is out, or of the next step */
 	bool out;
-	uint32_t next; /* acks are merged in runner order: the secondary whose turn it is, from 1 */
+	uint32_t next; /* secondary whose ack is merged next, from 1: acks are merged in runner order */
 };
 
-/* Step `number` goes out. TROUPE_EPROTOCOL when one is out already or numbers do not go up by one. */
+/* Step `number` goes out. TROUPE_EPROTOCOL when a step is out already, or when the number is not the expected one. */
 troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struct troupe_error *error);
-/* The ack of one secondary, merged in runner order. TROUPE_EPROTOCOL names what is wrong with it: a runner that does
- * not exist, a repeated one, one out of order, another step's, one that nobody asked for. */
+/* Takes the ack of one secondary, in runner order. TROUPE_EPROTOCOL names what is wrong with it: the runner does not
+ * exist, the ack is repeated, out of order, of another step, or no step is out. */
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t number, struct troupe_error *error);
-/* The step that is complete, and just became so, was in vain: it is to come still. */
+/* Takes back the step that was completed last: it will be published again. */
 void lockstep_take_back(struct lockstep *lockstep);
 /* All acks of the step are in; the next may go out. */
 bool lockstep_complete(const struct lockstep *lockstep);

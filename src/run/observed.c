@@ -1,6 +1,6 @@
-/* Acks bring notes of the models that were stepped, each secondary's in order. What is kept of the models that rest is
- * in order, too, so one merge makes the list anew. A pair of geoms is in one ack only, because models that may touch
- * are together (DESIGN, law 4): so the order does not depend on which ack it was. */
+/* Acks have the notes of the models that were stepped, in order for each secondary. The kept notes of resting models
+ * are in order, too, so one merge makes the new list. A pair of geoms is in one ack only, because models that may
+ * touch are on one secondary (DESIGN, law 4). So the order does not depend on which ack it was. */
 #include "run/observed.h"
 
 #include "geom/pack.h"
@@ -45,13 +45,13 @@ static bool is_marked(const struct observed *observed, const struct scene *scene
 	return observed->marked[scene->geoms[geom].model] == observed->calls;
 }
 
-/* Whether that body's model is marked; SCENE_NONE: the world. */
+/* Whether the body's model is marked. SCENE_NONE is the world, which is never marked. */
 static bool is_marked_end(const struct observed *observed, const struct scene *scene, uint32_t body)
 {
 	return body != SCENE_NONE && observed->marked[scene->bodies[body].model] == observed->calls;
 }
 
-/* Contacts of marked models, and efforts of the world's own joints that one of them is an end of. */
+/* Drops the contacts of marked models, and the efforts of the world's own joints that connect a marked model. */
 static void drop_marked(struct observed *observed, const struct scene *scene)
 {
 	observed->spare.count = 0;

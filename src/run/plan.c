@@ -1,11 +1,11 @@
-/* The order of things in plan_step(), each step only if what it depends on has changed:
+/* The stages of plan_step(), in order. Each stage runs only if its inputs have changed:
  *
- *   levels      loaded while some performer is near; with them come static models and the dynamic ones that they name
+ *   levels      loaded while some performer is near; with them come static models and the dynamic models that they name
  *   strays      a level's dynamic model that outlives it while it overlaps a performer or a loaded level's box
- *   pairs       whose padded boxes overlap in state k (law 4); remembered for a while for the assignment's sake
+ *   pairs       models whose padded boxes overlap in state k (law 4); kept for a while for the assignment
  *   components  performer in level, model named by level, pair
- *   assignment  the policy's; then chaos, if asked for
- *   changes     what that means for each secondary, and what the trace says
+ *   assignment  by the policy; then chaos, if requested
+ *   changes     for each secondary, and events for the trace
  */
 #include "run/plan.h"
 
@@ -32,7 +32,7 @@ static void fit(struct plan *plan)
 	plan->room = now;
 }
 
-/* What the scene says of a model. */
+/* Derives the pin and is_mover of a model from the scene. */
 static void learn(struct plan *plan, uint32_t m)
 {
 	const struct scene_model *model = &plan->scene->models[m];
@@ -41,8 +41,8 @@ static void learn(struct plan *plan, uint32_t m)
 	plan->is_mover[m] = !model->absent && (model->performer || (!model->is_static && model->level == SCENE_NONE));
 }
 
-/* Also a static model of a level that is not loaded exists: by law 4 nothing may pass through it. Runners make its ODE
- * objects when one of their bodies first comes near. */
+/* A static model exists even when its level is not loaded, because nothing may pass through it (law 4). Runners make
+ * its ODE objects when one of their bodies first comes near. */
 static bool static_exists(const struct plan *plan, uint32_t m)
 {
 	const struct scene_model *model = &plan->scene->models[m];
@@ -126,7 +126,7 @@ static void wake(struct plan *plan, uint32_t model)
 	plan->woken = true;
 }
 
-/* The tree holds fat boxes, whose size depends on history; the exact ones decide. */
+/* The tree holds fat boxes, whose size depends on history; so the exact boxes decide. */
 void plan_wake(struct plan *plan, const struct aabb *box)
 {
 	struct aabb padded = aabb_grow(*box, TOUCH_PAD);
@@ -137,7 +137,7 @@ void plan_wake(struct plan *plan, const struct aabb *box)
 			wake(plan, plan->found.at[i]);
 }
 
-/* Nobody rests on it, or hangs from it, any more. */
+/* Wakes the models around a model that came, went or moved: nothing rests on it or hangs from it any more. */
 static void wake_around(struct plan *plan, uint32_t model)
 {
 	const struct touch *touch = &plan->shared->touch;
@@ -168,7 +168,7 @@ static void deactivate(struct plan *plan, uint32_t model)
 		touch_remove(&plan->shared->touch, model);
 		wake_around(plan, model);
 	}
-	plan->contacts_due = 0; /* those that it had count no more */
+	plan->contacts_due = 0; /* its contacts count no more */
 	roster_mark(&plan->roster, model);
 }
 
@@ -230,7 +230,7 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 		if (loaded) {
 			forget_stray(plan, model);
 			activate(plan, model);
-			wake(plan, model); /* what it slept on may be gone, or have been moved meanwhile */
+			wake(plan, model); /* the model that it slept on may be gone, or may have moved */
 		} else if (!m->absent) {
 			vec_push(&plan->strays, model); /* goes unless it must stay: see update_strays() */
 		}
@@ -347,7 +347,7 @@ void plan_reset(struct plan *plan)
 	for (uint32_t p = 0; p < plan->shared->tracker.performers.count; p++)
 		look(plan, p);
 	plan->contacts.count = 0;
-	plan->contacts_due = 0; /* found anew, also when the pairs are those of before */
+	plan->contacts_due = 0; /* contacts are found anew, even if the pairs have not changed */
 	plan->levels_dirty = plan->pairs_dirty = true;
 	roster_reset(&plan->roster);
 }
@@ -359,19 +359,20 @@ static int compare_pair(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	return a != c ? (a < c ? -1 : 1) : b != d ? (b < d ? -1 : 1) : 0;
 }
 
-/* What nobody has had yet begins where it is first assigned: with whatever it touches. */
+/* Whether the two models were first on different secondaries. A model that was on no secondary yet does not count: it
+ * is first assigned together with the models that it touches. */
 static bool began_apart(const struct plan *plan, struct touch_pair pair)
 {
 	return plan->first[pair.a] && plan->first[pair.b] && plan->first[pair.a] != plan->first[pair.b];
 }
 
-/* What touched late, and still counts? */
+/* Whether a contact that has ended still counts for the assignment. */
 static bool still_counts(const struct plan *plan, const struct plan_contact *old, uint64_t k)
 {
 	return old->until > k && plan->active[old->a] && plan->active[old->b];
 }
 
-/* Contacts of now and those of late, merged in order. */
+/* Merges the present contacts with the ones that ended lately, in order. */
 static void merge_contacts(struct plan *plan, uint64_t k)
 {
 	const struct touch *touch = &plan->shared->touch;
@@ -417,7 +418,7 @@ static void update_contacts(struct plan *plan, uint64_t k)
 
 /* --- assignment ------------------------------------------------------------------------------------------------- */
 
-/* Moves random components anywhere, and has their models taken over again even where they stay. */
+/* Moves random components to random secondaries. Their models are taken over anew, also on the same secondary. */
 static void make_chaos(struct plan *plan, uint64_t k)
 {
 	uint64_t random = hash_mix(plan->chaos_seed, k + 1);
@@ -478,7 +479,7 @@ static void change_levels(struct plan *plan)
 	}
 }
 
-/* A performer near a level that another secondary simulates is known there. */
+/* A performer is a ghost at each other secondary that simulates a level near it. */
 static void change_ghosts(struct plan *plan)
 {
 	if (plan->most == 1 || !ghosts_find(&plan->ghosts, &plan->shared->tracker, &plan->roster.now))
@@ -501,7 +502,7 @@ static void change_ghosts(struct plan *plan)
 	}
 }
 
-/* What is expected of the bodies of those that have never been measured: as much as of the others. */
+/* Guessed cost of a body of a model that was never measured: the mean of the measured ones. */
 static uint32_t guess_body_cost(const struct plan *plan)
 {
 	const uint32_t *known = plan->shared->cost_ns;
@@ -520,7 +521,8 @@ bool plan_measures(const struct plan *plan, uint64_t k)
 	return wanted && k % PLAN_MEASURE_STEPS == 0;
 }
 
-/* Chaos wants to see all, and so does the policy now and then, since costs change without anything happening. */
+/* Under chaos the policy sees the whole world. A policy by cost sees it now and then, since costs change without any
+ * other change. */
 static void mark_unasked(struct plan *plan, uint64_t k)
 {
 	bool balances = plan->policy->by_cost && plan->secondaries > 1;
@@ -556,13 +558,13 @@ static void assign(struct plan *plan, uint64_t k)
 	plan->pairs_dirty |= plan->changes.count > 0;
 }
 
-/* Each secondary's pairs; both models of a pair are on one secondary, because they are in one component. */
+/* The pairs of each secondary. Both models of a pair are in one component, so they are on one secondary. */
 static void deal_pairs(struct plan *plan)
 {
 	const struct touch *touch = &plan->shared->touch;
 	for (uint32_t s = 0; s < plan->most; s++)
 		plan->parts[s].pair_count = 0;
-	/* one component, one secondary: whatever else went wrong, a pair is never split */
+	/* a pair is never split, whatever else went wrong */
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
 		assert(plan->roster.now.model[touch->pairs.at[i].a] == plan->roster.now.model[touch->pairs.at[i].b]);
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
@@ -619,7 +621,7 @@ void plan_add(struct plan *plan, uint32_t model)
 		look(plan, shared->tracker.performer_of[model]);
 }
 
-/* Contacts of the past must not be taken for those of whoever gets the place. */
+/* Drops the model's contacts, so that they are not taken for those of the next model in this place. */
 static void forget_past(struct plan *plan, uint32_t model)
 {
 	uint32_t kept = 0;
@@ -683,7 +685,7 @@ void plan_performer(struct plan *plan, uint32_t model)
 	if (was)
 		tracker_remove(&shared->tracker, model);
 	learn(plan, model);
-	set_static(plan, model); /* a static performer is there whether its levels are loaded or not */
+	set_static(plan, model); /* a static performer exists whether its levels are loaded or not */
 	if (m->performer)
 		tracker_add(&shared->tracker, model);
 	if (m->is_static && !m->performer) {
@@ -740,7 +742,7 @@ void plan_pack(const struct plan *plan, struct text *out)
 		pack_u64(out, plan->strays.at[i]);
 }
 
-/* The tracker as if all performers had been found just now. */
+/* Makes the tracker anew, as if all performers had just been found. */
 static void track_anew(struct plan *plan)
 {
 	struct tracker *tracker = &plan->shared->tracker;
@@ -768,7 +770,7 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 		uint32_t model = unpack_count(in, scene->model_count - 1u);
 		const struct scene_model *m = in->bad ? NULL : &scene->models[model];
 		if (!m || m->absent || m->is_static || m->level == SCENE_NONE || plan->active[model]) {
-			in->bad = true; /* or it is there already: with its level, or as a stray */
+			in->bad = true; /* or it exists already: with its level, or as a stray */
 			break;
 		}
 		vec_push(&plan->strays, model);
@@ -783,7 +785,7 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 
 bool plan_unpack(struct plan *plan, struct unpack *in)
 {
-	plan->restoring = true; /* what sleeps in the saved state sleeps on */
+	plan->restoring = true; /* models asleep in the saved state stay asleep */
 	bool good = unpack_levels(plan, in);
 	plan->restoring = false;
 	return good;

@@ -1,3 +1,8 @@
+/* Runs the world through time: merges the acks of a step, obeys the commands that are due, decides the next step.
+ *
+ * State k+1 becomes the present state only when the acks of all worlds are good. If an ack reports a failure, or a
+ * secondary gave the step up, nothing is merged: the world stays at the last good state. A step that was given up can
+ * be taken again; the commands that were obeyed before it stay obeyed. */
 #include "run/primary.h"
 
 #include "base/clock.h"
@@ -7,10 +12,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NAP_NS 20000000u              /* how soon a sleeping primary notices that it should stop */
-#define STEPS_MAX (UINT64_C(1) << 53) /* of a saved state */
+#define NAP_NS 20000000u              /* a sleeping primary checks `stop` this often */
+#define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
 #define TIME_MAX_S 1e18
-#define PACE_LAG_MAX_NS 500000000u /* what it is behind by more than this is not caught up */
+#define PACE_LAG_MAX_NS 500000000u /* a larger delay is not caught up */
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
 {
@@ -64,7 +69,7 @@ bool primary_rests(const struct primary *primary, uint32_t model)
 	const struct state *state = primary->shared->state;
 	return primary->plan.active[model] && primary->shared->scene->models[model].body_count &&
 	       primary->moving_steps && state->models[model].moved_at != primary->moving_steps &&
-	       *state_still(state, model, false); /* zero: created or woken since */
+	       *state_still(state, model, false); /* zero: created or woken since its last step */
 }
 
 double primary_time_s(const struct primary *primary)
@@ -106,13 +111,13 @@ static void pause_now(struct primary *primary)
 	primary->run_to_s = 0;
 }
 
-/* Steps add up to about this time. */
+/* Whether the steps add up to this time, within a millionth of a step. */
 static bool has_reached(const struct primary *primary, double time_s)
 {
 	return primary_time_s(primary) >= time_s - primary->edit.step_s * 1e-6;
 }
 
-/* State k becomes state k+1 for all that moved. */
+/* State k becomes state k+1 for all models that moved. */
 static void advance(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
@@ -141,7 +146,8 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 	return abandoned;
 }
 
-/* Of several models that diverged in the step, the lowest is named, whichever secondary has it. NULL: no ack failed. */
+/* The ack that failed; NULL: none did. Of several models that diverged in the step the lowest is named, whichever
+ * secondary has it. */
 static const struct ack *failed_ack(const struct primary *primary, struct ack *const *acks)
 {
 	const struct ack *failed = NULL;
@@ -151,7 +157,7 @@ static const struct ack *failed_ack(const struct primary *primary, struct ack *c
 	return failed;
 }
 
-/* On failure nothing advances: state k stays the last good one. */
+/* On failure no model advances: state k stays the last good one. */
 static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
@@ -194,7 +200,7 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
 }
 
-/* What was derived from state k+1 so far is forgotten. */
+/* Forgets what was derived from state k+1 so far. */
 void primary_take_back(struct primary *primary)
 {
 	lockstep_take_back(&primary->lockstep);
@@ -218,7 +224,7 @@ static void reset_time(struct primary *primary)
 		primary->shared->state->models[m].moved_at = 0; /* steps are counted anew: see primary_rests() */
 }
 
-/* Of the message; 0: it names none, or one that is not still to come, which Gazebo passes over, too. */
+/* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
 static double asked_time_s(const struct primary *primary, const struct message *message)
 {
 	double time_s = message->value[MESSAGE_CONTROL_RUN_TO_SEC] + message->value[MESSAGE_CONTROL_RUN_TO_NSEC] * 1e-9;
@@ -268,14 +274,14 @@ static void control_world(struct primary *primary, const struct message *message
 		plan_reset(&primary->plan);
 		observed_clear(&primary->observed);
 		primary->step.state_changed = true;
-		primary->due.count = primary->wrenches.count = 0; /* commands before it in this step are undone, too */
+		primary->due.count = primary->wrenches.count = 0; /* earlier commands of this step are undone, too */
 	}
 	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_TIME))
 		reset_time(primary);
 	control_pace(primary, message);
 }
 
-/* Simulated time goes on from where it is, in steps of another length. */
+/* Simulated time continues from its present value, with steps of another length. */
 static troupe_status set_physics(
 	struct primary *primary, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -307,7 +313,7 @@ static void forget_wrenches(struct primary *primary, uint32_t model)
 	primary->wrenches.count = kept;
 }
 
-/* Commands to it that came before in this step are undone, too. */
+/* Commands to the model that came earlier in this step are undone, too. */
 static troupe_status reset_model(
 	struct primary *primary, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -335,7 +341,8 @@ static troupe_status push(
 	return status;
 }
 
-/* To each listener that can take it: a list of Actuators may be for some of them only. On failure: to none. */
+/* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
+ * no listener takes it. */
 static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
 {
 	const struct systems *systems = primary->shared->systems;
@@ -422,7 +429,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 	}
 }
 
-/* A model that was removed by a later command of the same step hears no more. */
+/* Drops commands to models that a later command of the same step removed. */
 static void drop_unheard(struct primary *primary)
 {
 	uint32_t kept = 0;
@@ -432,7 +439,8 @@ static void drop_unheard(struct primary *primary)
 	primary->due.count = kept;
 }
 
-/* Removed models hear no more of them; nor does anybody in a paused step. */
+/* Deals the wrenches out to secondaries. Wrenches on removed models are dropped. In a paused step no secondary gets
+ * any. */
 static void deal_wrenches(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
@@ -457,7 +465,8 @@ static void deal_wrenches(struct primary *primary)
 	}
 }
 
-/* Commands go to the secondary that simulates the model; of a model that nobody simulates, the primary sees to them. */
+/* Commands go to the secondary that simulates the model. Commands to a model that no secondary simulates are obeyed
+ * here. */
 static void deal_commands(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
@@ -493,7 +502,7 @@ static bool limit_reached(const struct primary *primary)
 	return o->until_s > 0 && has_reached(primary, o->until_s);
 }
 
-/* Real seconds that a step should take; 0: as few as possible. */
+/* Real time that a step should take, in s; 0: as little as possible. */
 static double step_real_s(const struct primary *primary)
 {
 	if (primary->options.unpaced)
@@ -511,7 +520,7 @@ static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_
 	primary->slept_ns += now_ns - begin_ns;
 }
 
-/* Each step has its time; a step that comes late is followed at once until the delay is caught up. */
+/* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. */
 static void pace(struct primary *primary)
 {
 	double real_s = step_real_s(primary);
@@ -549,7 +558,7 @@ static void tell(struct primary *primary, uint64_t k, bool first)
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
 }
 
-/* Who has worked so far takes part once more, to release what it has. */
+/* Secondaries that worked so far take part once more, to release their models. */
 static void choose_secondaries(struct primary *primary)
 {
 	uint32_t before = primary->plan.secondaries, now = primary->wanted;
@@ -560,7 +569,7 @@ static void choose_secondaries(struct primary *primary)
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
-/* What is observed from the next step on, and what is no more of what was observed so far. */
+/* Sets what is observed from this step on, and drops kept notes that no longer hold. */
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
@@ -594,8 +603,8 @@ static const struct step *decide(struct primary *primary)
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
 	step->measure = plan_measures(&primary->plan, k);
-	/* in a step that is measured a model costs what it costs where it is; and for little it is not worth the asking
-	 */
+	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
+	 * moves are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
 	step->share = !step->measure && step->secondaries > 1 && primary->moved > step->secondaries;
 	primary->share_rounds += step->share;
@@ -654,7 +663,8 @@ void primary_collect(struct primary *primary, struct files *files)
 		primary_collect_command(primary, command, files);
 }
 
-/* Who is asleep; of several models that have been still for as long, some may have had to stay awake. */
+/* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some
+ * may have had to stay awake. */
 static void pack_rest(const struct primary *primary, struct text *out)
 {
 	uint32_t models = primary->shared->scene->model_count, count = 0;
@@ -705,7 +715,7 @@ static void unpack_wrenches(struct primary *primary, struct unpack *in)
 
 void primary_pack(struct primary *primary, struct text *out)
 {
-	edit_begin(&primary->edit); /* the next step would begin with it */
+	edit_begin(&primary->edit); /* the next step would begin with this call */
 	pack_u64(out, primary->lockstep.number);
 	pack_u64(out, primary_hash(primary));
 	pack_u64(out, primary->moving_steps);
@@ -780,7 +790,7 @@ troupe_status primary_unpack(
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
 	if (!plan_unpack_pins(&primary->plan, in))
 		return fail(error, TROUPE_EWORLD, "damaged: which secondaries models are pinned to");
-	/* of a run in which nothing was observed there are none */
+	/* a run in which nothing was observed saved no notes */
 	if (in->at < in->end &&
 		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
 		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");

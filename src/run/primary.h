@@ -1,8 +1,8 @@
-/* The primary: keeps time, hands out work, merges what comes back. Does no physics.
+/* The primary: keeps time, hands out work, merges the acks. Does no physics.
  *
- * Its part in a step is to merge the acks of step k-1, and then to decide whether to go on, to wait for real time if it
- * is ahead, and to decide step k. Who calls it, and how the step gets to the secondaries, is the transport's
- * matter. Thread: one at a time, whichever; results of a turn are seen by the next through the transport's ordering. */
+ * Its part in a step: it merges the acks of step k-1, decides whether to go on, waits for real time if it is ahead,
+ * and decides step k. The caller and the transport carry the step to the secondaries. Thread: any, but one at a time;
+ * the transport's ordering makes the results of one call visible to the next. */
 #ifndef RUN_PRIMARY_H
 #define RUN_PRIMARY_H
 
@@ -14,27 +14,27 @@
 #include <stdatomic.h>
 
 struct primary_options {
-	uint32_t secondaries; /* >= 1: that there are; primary_use() says how many of them work */
+	uint32_t secondaries; /* >= 1: secondaries that exist; primary_use() says how many work */
 	uint64_t iterations;  /* stop before this step; 0: no limit */
 	double until_s;       /* stop at this simulated time; 0: no limit */
 	double rtf;           /* simulated seconds per second; 0: as fast as possible */
 	double rate_hz;       /* steps per second instead, when > 0 */
-	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from what it unpacks */
+	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from the saved state */
 	bool unpaced;         /* never waits for real time, whatever the commands say */
 	double initial_time_s;
 	bool paused;
 	const struct assign_policy *policy; /* NULL: the default */
-	bool measure;                       /* costs, even if the policy does not ask */
+	bool measure;                       /* measure costs even if the policy does not ask */
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;
-	uint32_t observe; /* bits OBSERVE_... of physics/notes.h: what `observed` is to have */
+	uint32_t observe; /* bits OBSERVE_... of physics/notes.h: the notes that `observed` is to have */
 	struct edit_options edit;
-	/* Each may be NULL; called in step order, between steps. */
+	/* Each may be NULL. Called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
-	/* What came of a command to the world, or of one that could not be given to anybody. */
+	/* The outcome of a command to the world, or of a command that no listener could take. */
 	void (*on_reply)(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text);
-	/* Each command that was taken, after it was; status: what came of it. */
+	/* Each command, after it was taken; status: its outcome. */
 	void (*on_taken)(void *ctx, uint64_t step, const struct command *command, troupe_status status);
 	void *ctx;
 };
@@ -51,41 +51,41 @@ struct primary {
 	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
-	struct observed observed;         /* as of the last step that was merged, and the commands obeyed since */
-	struct step step;                 /* the one that is out */
+	struct observed observed;         /* after the last merged step and the commands obeyed since */
+	struct step step;                 /* the step that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
 	VEC(struct due_wrench) pushes;    /* by secondary */
-	VEC(struct command) taken;        /* of this step: they own what `due` points to */
+	VEC(struct command) taken;        /* commands of this step; they own what `due` points to */
 
 	/* state */
-	uint32_t wanted;       /* secondaries that are to work */
+	uint32_t wanted;       /* secondaries that work from the next step on */
 	uint64_t moving_steps; /* steps not paused since the last reset */
-	uint64_t even_steps;   /* of these, those since steps have the length that they have */
-	double even_since_s;   /* simulated time at the first of them */
+	uint64_t even_steps;   /* of these, the steps since the time step has its present length */
+	double even_since_s;   /* simulated time at the first of the even steps */
 	bool paused;
-	uint64_t multi_steps; /* to take before pausing again; 0: it runs on */
+	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
-	/* That act in the next step that is not paused, in the order given. Those of a step that was given up act when
-	 * it is taken again. */
+	/* Wrenches for the next step that is not paused, in the order given. The wrenches of a step that was given up
+	 * act when the step is taken again. */
 	VEC(struct due_wrench) wrenches;
 
 	uint64_t share_rounds; /* steps so far that were shared */
-	bool repeats;          /* the last step was given up, and the next is that one again */
+	bool repeats;          /* the last step was given up, so the next step repeats it */
 
-	/* what came of it */
+	/* outcome */
 	bool ended; /* no further step */
 	troupe_status status;
 	struct troupe_error error;
 	uint32_t moved;               /* models, in the last step */
-	uint64_t refused;             /* commands that could not be obeyed */
+	uint64_t refused;             /* commands that failed */
 	struct runner_stats *runners; /* [secondaries] */
 	uint64_t begin_ns, end_ns;    /* first step out; last merged */
 	uint64_t pace_ns;             /* when the step of pace_at was due */
 	double pace_elapsed_s;
-	uint64_t slept_ns; /* to keep to real time */
-	_Atomic bool stop; /* writer: any thread; reader: primary_turn() */
-	/* For whoever watches, at any time: */
+	uint64_t slept_ns; /* sleep so far, to keep to real time */
+	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
+	/* Written by the primary; read by any thread at any time. */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
 	_Atomic double seen_time_s;
 };
@@ -93,34 +93,35 @@ struct primary {
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
 void primary_fini(struct primary *primary);
 
-/* From the next step on, secondaries 1 .. count work, and the others have nothing. All do at first. */
+/* From the next step on secondaries 1 .. count work, and the others have nothing. Initially all work. */
 void primary_use(struct primary *primary, uint32_t count);
-/* Secondaries that take part in the step that was decided last: 1 .. this. */
+/* How many secondaries take part in the step that was decided last: 1 .. this. */
 uint32_t primary_taking_part(const struct primary *primary);
 
-/* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when one of them is not as it must be,
- * tells of a failure, or tells that its secondary gave the step up: primary->ended, ->status and ->error say why, and
- * the state stays that before the step. */
+/* Takes the acks of the step that is out (acks[i]: of secondary i+1). False when an ack is wrong, reports a failure,
+ * or reports that its secondary gave the step up. Then primary->ended, ->status and ->error say why, and the state
+ * stays the one before the step. */
 bool primary_take_acks(struct primary *primary, struct ack *const *acks);
-/* After primary_take_acks() returned true, one of the two: the state after the step becomes the present one; or, when
- * another world did not take this step, this one does not take it either, and its commands stay obeyed. */
+/* Call one of these two after primary_take_acks() returned true. primary_advance(): the state after the step becomes
+ * the present one. primary_take_back(): another world did not take this step, so this one does not take it either;
+ * its commands stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_take_back(struct primary *primary);
-/* Decides the next step: NULL when there is none, and primary->ended, ->status and ->error say why. May sleep, to keep
- * to real time; *ret_begin_ns: when the decision began, after that, by clock_now_ns(). */
+/* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. May sleep, to keep to
+ * real time. *ret_begin_ns: when the decision began, after the sleep, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
-/* Paused, with nothing to come and no limit on steps: a step would be one for nothing. */
+/* Paused, with no command waiting and no limit on steps: a step would have no effect. */
 bool primary_is_idle(const struct primary *primary);
 
-/* Whether the last step that was not paused left the model as it was: asleep. */
+/* Whether the model is asleep: the last step that was not paused left it as it was. */
 bool primary_rests(const struct primary *primary, uint32_t model);
-/* Reads into `files` what the command names: one that creates models; others name nothing. */
+/* Reads into `files` the files that a command names. Only commands that create models name files. */
 void primary_collect_command(struct primary *primary, const struct command *command, struct files *files);
-/* The same of commands that are still to come. */
+/* The same for all commands that wait. */
 void primary_collect(struct primary *primary, struct files *files);
-/* All that the rest of the run depends on, and is not in the world's file; between steps. */
+/* Packs all that the rest of the run depends on and that is not in the world file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);
-/* The reverse, on a primary that has not begun, of the same world. On failure it is worth nothing. */
+/* Unpacks into a primary of the same world that has not begun. On failure the primary must not be used. */
 troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error);
 

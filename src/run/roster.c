@@ -1,4 +1,5 @@
-/* What is open is taken out of what the secondaries have, shown to the policy, and given back as it says. */
+/* Open components are taken out of the secondaries' loads, shown to the policy, and given to the secondaries that the
+ * policy names. */
 #include "run/roster.h"
 
 #include "run/step.h"
@@ -92,7 +93,7 @@ void roster_fit(struct roster *roster, uint32_t models)
 	roster->room = models;
 }
 
-/* Room in the part for what its lists hold. */
+/* Grows the part's arrays to the size of its lists. */
 static void part_fit(struct roster_part *part)
 {
 	uint32_t before = part->model_room, now = part->models.room;
@@ -187,7 +188,7 @@ void roster_reset(struct roster *roster)
 
 /* --- components --------------------------------------------------------------------------------------------------- */
 
-/* The loaded level that names it as its own; SCENE_NONE. */
+/* The loaded level that names the model as its own; SCENE_NONE: none. */
 static uint32_t own_level(const struct roster_view *view, uint32_t model)
 {
 	uint32_t level = view->scene->models[model].level;
@@ -209,8 +210,8 @@ static void find_wanted(struct roster *roster, const struct roster_view *view, u
 		indices_add(&roster->wanted, own_level(view, model));
 }
 
-/* Its edges to levels become those that it is to have: the new ones first, so that it is never alone in between. What
- * is not there has none at all. */
+/* Sets the model's edges to levels. New edges are added before old ones are cut, so that the model is never alone in
+ * between. A model that is not active gets no edges. */
 static void tie_to_levels(struct roster *roster, const struct roster_view *view, uint32_t model)
 {
 	uint32_t node = node_of(roster, model), below = view->active[model] ? roster->level_count : UINT32_MAX;
@@ -229,7 +230,8 @@ static bool is_new(const struct roster *roster, const struct roster_view *view, 
 	return view->loaded[level] && roster->now.level[level] == ASSIGN_NONE;
 }
 
-/* Whom a level that was just loaded is to follow if nobody is in it. Whoever is near it has just come near. */
+/* Finds the leader of each level that was just loaded and has no performer in it. The leader is the lowest performer
+ * near the level; every performer near it has just come near. */
 static void lead_levels(struct roster *roster, const struct roster_view *view, uint32_t model)
 {
 	uint32_t performer = view->tracker->performer_of[model];
@@ -309,7 +311,7 @@ static void take(struct roster *roster, uint32_t set)
 	} while (node != first);
 }
 
-/* In order, because the bits are. */
+/* Nodes come out in order, because the bits are in order. */
 static void list_open(struct roster *roster)
 {
 	const struct components *components = &roster->components;
@@ -352,7 +354,7 @@ static void fill_models(struct roster *roster, const struct roster_view *view)
 	}
 }
 
-/* Of a model in the part; COMPONENTS_NONE: it is not in it. */
+/* The model's place in the part; COMPONENTS_NONE: it is not in the part. */
 static uint32_t place_of(const struct roster *roster, uint32_t model)
 {
 	uint32_t place = indices_place(&roster->part.models, model);
@@ -374,7 +376,7 @@ static void fill_levels(struct roster *roster, const struct roster_view *view)
 	}
 }
 
-/* In the order of their first nodes, models before levels. */
+/* Numbers components in the order of their first nodes, models before levels. */
 static void number_components(struct roster *roster)
 {
 	struct roster_part *part = &roster->part;
@@ -394,7 +396,7 @@ static void number_components(struct roster *roster)
 	components_forget_numbers(components);
 }
 
-/* In which each model was; the policy compares them with each other only. */
+/* Numbers the components that the models were in before. The policy only compares these numbers with each other. */
 static void number_previous(struct roster *roster)
 {
 	struct roster_part *part = &roster->part;
@@ -444,7 +446,7 @@ static bool ask_policy(struct roster *roster, const struct roster_view *view)
 	return roster->policy->assign(&input, &part->now, &roster->scratch);
 }
 
-/* What is in the part is not counted among the others. */
+/* Subtracts the models of the part from `have`. */
 static void take_from_others(struct roster *roster)
 {
 	const struct roster_part *part = &roster->part;
@@ -501,7 +503,7 @@ static void give(struct roster *roster, uint32_t model, uint32_t place)
 		vec_push(&roster->homes, model);
 }
 
-/* Where the node of that component is to be, when the policy says `to`. */
+/* The change of a node of this component when the policy says `to`. */
 static struct roster_change changed(
 	const struct roster *roster, uint32_t id, uint32_t component, uint32_t from, uint32_t to)
 {
@@ -509,7 +511,7 @@ static struct roster_change changed(
 	return (struct roster_change){id, from, moved ? roster->part.moved_to.at[component] : to, moved};
 }
 
-/* What is not there is nobody's, and alone. */
+/* A node without a component is alone, and belongs to no secondary. */
 static void own(struct roster *roster, uint32_t node, uint32_t component, uint32_t secondary)
 {
 	uint32_t set = roster->components.of[node];
@@ -551,7 +553,7 @@ static void commit_levels(struct roster *roster)
 
 void roster_commit(struct roster *roster)
 {
-	roster->homes.count = 0; /* those that had one are all in the part */
+	roster->homes.count = 0; /* all models with a home are in the part */
 	commit_models(roster);
 	commit_levels(roster);
 	components_settle(&roster->components);

@@ -1,3 +1,8 @@
+/* Any thread posts a command at any time, but a command must be taken at exactly the step that its poster was told.
+ *
+ * Posting threads push onto a lock-free list; the primary empties the list into a heap of its own, ordered by (step,
+ * order of posting). Before the primary takes the commands of step k, it sets `open_step` to k+1 and waits until no
+ * thread is between reading `open_step` and pushing. So no command is pushed for a step whose commands were taken. */
 #include "run/schedule.h"
 
 #include "base/clock.h"
@@ -30,7 +35,7 @@ static const struct {
 	{"wrench", COMMAND_WRENCH, &message_entity_wrench},
 };
 
-/* What follows "/world/NAME/"; NULL when the topic is not this world's. */
+/* The part of the topic after "/world/NAME/"; NULL: the topic is not this world's. */
 static const char *service_of(const char *world, const char *topic)
 {
 	size_t length = strlen(world);
@@ -235,7 +240,7 @@ static const char *joint_topic(const struct systems *systems, const struct scene
 	return NULL;
 }
 
-/* The model of a target; SCENE_NONE: it is not there any more. */
+/* The model of a target; SCENE_NONE: it is gone. */
 static uint32_t model_of(const struct scene *scene, const struct command_target *target)
 {
 	uint32_t at = target->at, model = SCENE_NONE;
@@ -256,7 +261,7 @@ static const char *const target_names[] = {[TARGET_TWIST] = "a twist for a model
 	[TARGET_JOINT_STATE] = "the state of a joint",
 	[TARGET_WRENCH] = "a wrench for a link"};
 
-/* Services take names. */
+/* Services take names, so the target is written as a message with names. */
 static void write_service(const struct scene *scene, struct command *command)
 {
 	const struct command_target *target = &command->target;
@@ -344,7 +349,7 @@ static void push(struct schedule *schedule, struct posted *posted)
 	schedule->heap.at[at] = new;
 }
 
-/* The least goes out, and the last finds its place from the top. */
+/* Removes the least entry; the last entry then sinks to its place from the top. */
 static struct posted *pop(struct schedule *schedule)
 {
 	struct posted *least = schedule->heap.at[0].posted;
@@ -373,8 +378,8 @@ static void uncount(struct schedule *schedule, uint64_t bytes)
 	atomic_fetch_sub_explicit(&schedule->count, 1, memory_order_relaxed);
 }
 
-/* Counted first and taken back when it was too much: two threads at the limit may both be refused, never both let in.
- */
+/* Adds first and subtracts when it was too much: two threads at the limit may both be refused, but never both be let
+ * in. */
 static troupe_status count_in(struct schedule *schedule, uint64_t bytes, struct troupe_error *error)
 {
 	uint64_t count = atomic_fetch_add_explicit(&schedule->count, 1, memory_order_relaxed) + 1;
@@ -446,7 +451,8 @@ troupe_status schedule_post(struct schedule *schedule, const struct command *com
 	return TROUPE_OK;
 }
 
-/* Who posts is between two atomic operations, unless the machine has put its thread aside. */
+/* Waits until no thread is posting. A posting thread is between two atomic operations, so the wait is short unless
+ * the system has suspended that thread. */
 void schedule_open(struct schedule *schedule, uint64_t step)
 {
 	enum { LOOKS = 1000, NAP_NS = 20000 };
@@ -458,7 +464,7 @@ void schedule_open(struct schedule *schedule, uint64_t step)
 			clock_sleep_until_ns(clock_now_ns() + NAP_NS);
 }
 
-/* Posted commands come off newest first; turned round they are in the order of posting. */
+/* Posted commands come off newest first; reversing the list restores the order of posting. */
 static void take_posted(struct schedule *schedule)
 {
 	struct posted *newest = atomic_exchange(&schedule->posted, NULL), *oldest = NULL;
@@ -514,15 +520,15 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 {
 	if (!i) {
 		take_posted(schedule);
-		if (schedule->heap.count) /* in order is a heap, too */
+		if (schedule->heap.count) /* a sorted array is also a heap */
 			qsort(schedule->heap.at, schedule->heap.count, sizeof *schedule->heap.at, compare_queued);
 	}
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
 }
 
-/* What was given by handle is packed by its handle. What the handle means is looked up only when its step comes: its
- * model may go until then, or come back with a reset. */
-enum { PACKED_END, PACKED_OWN, PACKED_SHARED, PACKED_TARGET }; /* before each command */
+/* A command that was given by handle is packed by its handle. The handle is looked up only when the step comes,
+ * because its model may go until then, or come back with a reset. */
+enum { PACKED_END, PACKED_OWN, PACKED_SHARED, PACKED_TARGET }; /* kind, packed before each command */
 
 static const struct message_schema *target_schema(enum command_target_kind kind)
 {
@@ -593,7 +599,7 @@ static troupe_status unpack_text(struct schedule *schedule, struct systems *syst
 	return status;
 }
 
-/* Worlds share their commands in the same order. */
+/* Shared commands are in the same order in all worlds, so the number of a hearing identifies it. */
 static struct hearing *next_hearing(hearing_list *hearings, uint32_t *at)
 {
 	if (*at == hearings->count)
@@ -610,7 +616,7 @@ troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
 	uint32_t kind, shared = 0;
-	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or any more */
+	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or are gone */
 	while (!status && (kind = unpack_count(in, PACKED_TARGET)) != PACKED_END) {
 		uint64_t step = unpack_u64(in);
 		struct command command;

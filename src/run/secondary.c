@@ -1,3 +1,8 @@
+/* One step of one secondary: apply changes and commands, run systems and physics, fill the ack.
+ *
+ * The physics of a step is split into parts. A secondary that has finished its own parts takes parts from other
+ * secondaries. Which secondary works on a part affects no result. The owner alone begins its step, and ends it when
+ * all of its parts are done. */
 #include "run/secondary.h"
 
 #include "base/clock.h"
@@ -11,18 +16,18 @@ struct secondary {
 	uint32_t number;
 	struct shared *shared;
 	struct physics *physics;
-	indices minded; /* models taken that have systems or a script */
+	indices minded; /* taken models that have systems or a script */
 	struct ack ack;
 	uint64_t idle_since_ns;
-	uint64_t idle_ns; /* in this step, for want of anything to do */
+	uint64_t idle_ns; /* in this step, without work */
 
-	/* sharing: what its mates write, or read while they write */
-	struct secondary *const *mates; /* by number; NULL: it works alone */
-	uint32_t mate_count;            /* of them that take part in this step */
+	/* sharing: fields that its mates write, or read while it steps */
+	struct secondary *const *mates; /* by number; NULL: works alone */
+	uint32_t mate_count;            /* mates that take part in this step */
 	uint32_t spins;
 	uint32_t parts; /* in this round */
 	struct share share;
-	_Atomic bool failed; /* some part did: whoever set it says how in `ack` */
+	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
 };
 
 struct secondary *secondary_create(uint32_t number, struct shared *shared)
@@ -80,9 +85,9 @@ static void release(struct secondary *secondary, uint32_t model)
 	indices_remove(&secondary->minded, model);
 }
 
-/* Loading a level is its static models becoming present (to all) and its dynamic ones being taken; a ghost in one
- * process is the performer's own state, there for all to read. So LOAD, UNLOAD and GHOST have no work of their own
- * here. */
+/* LOAD, UNLOAD and GHOST need no work here. To load a level, its static models become present (to all secondaries)
+ * and its dynamic models are taken. In one process a ghost is the performer's own state, which all secondaries can
+ * read. */
 static void apply_changes(struct secondary *secondary, const struct step *step)
 {
 	bool roused = step->parts[secondary->number - 1].roused;
@@ -117,8 +122,8 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 
 /* --- sharing ----------------------------------------------------------------------------------------------------- */
 
-/* A part should be short beside a step, since somebody may have to wait for one that has just been begun, and long
- * beside the taking of it. */
+/* A part should be short compared with a step, since a secondary may have to wait for a part that has just begun. It
+ * should be long compared with the cost of taking it. */
 enum { PARTS_MAX = 64, LOOKS = 20 };
 
 static void fail_step(struct secondary *secondary, troupe_status status, const struct troupe_error *error)
@@ -141,7 +146,7 @@ static void work_on(struct secondary *secondary, struct secondary *owner, uint32
 	share_done(&owner->share);
 }
 
-/* One part of somebody else's; false: there is none. */
+/* Works on one part of another secondary's step; false: no part is left. */
 static bool help(struct secondary *secondary)
 {
 	for (uint32_t i = 0; i + 1 < secondary->mate_count; i++) {
@@ -164,7 +169,7 @@ static bool all_have_begun(const struct secondary *secondary)
 	return all;
 }
 
-/* Until nothing is left, or whoever has not begun yet lets one wait too long. */
+/* Helps until no part is left, or until a secondary that has not begun its step takes too long. */
 static void help_others(struct secondary *secondary)
 {
 	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
@@ -242,7 +247,7 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 	}
 }
 
-/* On top of what the systems ask for. */
+/* Adds the wrenches to what the systems ask for. */
 static void push(struct secondary *secondary, const struct step_part *part)
 {
 	const struct shared *shared = secondary->shared;
@@ -259,8 +264,8 @@ static void push(struct secondary *secondary, const struct step_part *part)
 	}
 }
 
-/* Nobody looks at the control of a model without systems before the next step, and another secondary may simulate the
- * model then. */
+/* Clears the control of pushed models. For a model without systems it is not cleared before the next step otherwise,
+ * and another secondary may simulate the model then. */
 static void let_go(struct secondary *secondary, const struct step_part *part)
 {
 	const struct shared *shared = secondary->shared;
@@ -268,8 +273,8 @@ static void let_go(struct secondary *secondary, const struct step_part *part)
 		control_clear(&shared->control, shared->scene, shared->scene->bodies[part->wrenches[i].body].model);
 }
 
-/* The systems of a model that sleeps may change their own words all the same; then the rest of state k goes with them.
- */
+/* The systems of a sleeping model may still change their own words. Then the rest of state k is reported with these
+ * words. */
 static bool post_update_asleep(struct secondary *secondary, uint32_t model, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
@@ -348,8 +353,8 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 
 enum { COST_SMOOTHING = 4, COST_SURGE_MAX = 4 };
 
-/* A sample counts by a quarter, and never for more than four times what was known: a thread may have had to wait for a
- * core meanwhile. */
+/* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
+ * the sample. */
 static uint32_t smoothed(uint32_t known, uint64_t sample)
 {
 	sample = MIN(MAX(sample, 1u), UINT32_MAX - 1);
@@ -359,7 +364,7 @@ static uint32_t smoothed(uint32_t known, uint64_t sample)
 	return (uint32_t)((sample + (uint64_t)(COST_SMOOTHING - 1) * known) / COST_SMOOTHING);
 }
 
-/* What is not a model's own physics is shared out evenly among those that were awake. */
+/* Time that is not a model's own physics is divided evenly among the models that were awake. */
 static void learn_costs(struct secondary *secondary, uint64_t step_ns)
 {
 	const indices *taken = physics_taken(secondary->physics), *awake = physics_awake(secondary->physics);

@@ -1,5 +1,5 @@
-/* A secondary: simulates the models it was given, one step at a time, and says what came of it. Knows no transport.
- * Thread: made, stepped and destroyed by one thread. */
+/* A secondary: simulates the models that it was given, one step at a time, and reports each step in an ack. Knows no
+ * transport. Thread: one thread makes it, steps it and destroys it. */
 #ifndef RUN_SECONDARY_H
 #define RUN_SECONDARY_H
 
@@ -11,21 +11,21 @@ struct secondary;
 struct secondary *secondary_create(uint32_t number, struct shared *shared);
 void secondary_destroy(struct secondary *secondary);
 
-/* All secondaries of this world that run in this process, itself included, each made by its thread; before its first
- * step. Whoever is done with its own part of a step then works on what others have left. spins: how often to look for
- * something to do before leaving it to others; see gate_spins(). */
+/* mates: all secondaries of this world in this process, by number, itself included; each is made by its thread. Call
+ * it before the first step. A secondary that has finished its own part of a step then works on parts of other
+ * secondaries' steps. spins: how often to look for a part before it stops looking; see gate_spins(). */
 void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins);
 
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 
-/* Whether the model left, in state k+1, the boxes within which nothing about it can change. */
+/* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
 bool secondary_strayed(const struct shared *shared, uint32_t model);
 
 /* Between steps. */
 struct physics_stats secondary_physics_stats(const struct secondary *secondary);
 
-/* When its last step was done, by clock_now_ns(). */
+/* When its last step ended, by clock_now_ns(). */
 uint64_t secondary_ended_ns(const struct secondary *secondary);
 
 #endif

@@ -1,3 +1,6 @@
+/* The owner takes parts from the front and other runners take them from the back, so both ends of the range that is
+ * left must change together. They are in one 64-bit word, and a compare-and-swap takes a part. The number of the
+ * round, in the same word, tells other runners whether the owner has opened this round yet. */
 #include "run/share.h"
 
 enum { END_BITS = 20, ROUND_AT = 2 * END_BITS };
@@ -20,7 +23,7 @@ void share_open(struct share *share, uint32_t count, uint32_t round)
 		&share->left, (uint64_t)round << ROUND_AT | count, memory_order_release); /* pairs with take() */
 }
 
-/* A value that is the same says the same, however many rounds ago it was read. */
+/* An old read is harmless: if the word has the same value again, it means the same, in whatever round it was read. */
 static bool take(struct share *share, bool front, uint32_t *ret_part)
 {
 	uint64_t left = atomic_load_explicit(&share->left, memory_order_relaxed), less;

@@ -1,8 +1,8 @@
-/* What is left to do of one runner's step, in parts that other runners may take: the owner from the front, others from
- * the back, so that what they take tends to be the same in each step. Lock-free.
+/* Parts of one runner's step that other runners may take. The owner takes parts from the front and other runners from
+ * the back, so that other runners tend to take the same parts in each step. Lock-free.
  *
- * Threads: share_open(), share_take(), share_is_done() and share_wait() are the owner's; anybody may call the others.
- */
+ * Threads: the owner calls share_open(), share_take(), share_is_done() and share_wait(); any thread calls the
+ * others. */
 #ifndef RUN_SHARE_H
 #define RUN_SHARE_H
 
@@ -12,22 +12,23 @@ enum { SHARE_PARTS_MAX = 1 << 20 };
 
 struct share {
 	_Alignas(
-		64) _Atomic uint64_t left; /* 24 bits: round; 20: the first part that nobody has; 20: the end of them */
-	struct gate done;                  /* parts done, of all rounds */
-	uint32_t due;                      /* the owner's: when all parts of this round are done */
+		64) _Atomic uint64_t left; /* 24 bits: round; 20: the first part not taken; 20: end of the free parts */
+	struct gate done;                  /* counts the parts done, over all rounds */
+	uint32_t due;                      /* the owner's: value of `done` at which this round is complete */
 };
 
-/* A round of so many parts, below SHARE_PARTS_MAX; all of the round before are done. Who takes one sees what was
- * written before. round: another number than that of the round before; 24 bits of it count. */
+/* Opens a round of `count` parts, below SHARE_PARTS_MAX. All parts of the round before must be done. A runner that
+ * takes a part sees what the owner wrote before this call. round: must differ from the number of the round before;
+ * its low 24 bits are kept. */
 void share_open(struct share *share, uint32_t count, uint32_t round);
 bool share_take(struct share *share, uint32_t *ret_part);
 bool share_steal(struct share *share, uint32_t *ret_part);
-/* A part that was taken is done. The owner sees what was written until then once all are. */
+/* Reports a taken part as done. Once all parts are done, the owner sees what was written before these calls. */
 void share_done(struct share *share);
 bool share_is_done(const struct share *share);
-/* Until another part is done, or all are. */
+/* Waits until another part is done; returns at once if all are. */
 void share_wait(struct share *share, uint32_t spins);
-/* 24 bits of the number of the last round; 0 at first. */
+/* The low 24 bits of the number of the last round; 0 before the first round. */
 uint32_t share_round(const struct share *share);
 
 #endif

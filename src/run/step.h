@@ -1,4 +1,4 @@
-/* What the primary tells the secondaries in one step, and what each answers: DESIGN 3. */
+/* What the primary sends to the secondaries in one step, and the ack that each sends back: DESIGN 3. */
 #ifndef RUN_STEP_H
 #define RUN_STEP_H
 
@@ -11,8 +11,8 @@ enum { COST_UNKNOWN = UINT32_MAX }; /* in shared.cost_ns */
 
 enum change_kind {
 	CHANGE_RELEASE, /* stop simulating a model */
-	CHANGE_TAKE,    /* simulate it from now on, from its state k */
-	CHANGE_UNLOAD,  /* a level: somebody else's, or nobody's, from now on */
+	CHANGE_TAKE,    /* simulate the model from now on, starting from its state k */
+	CHANGE_UNLOAD,  /* unload a level: it goes to another secondary, or to none */
 	CHANGE_LOAD,
 	CHANGE_GHOST_ON, /* know a performer that another secondary simulates */
 	CHANGE_GHOST_OFF,
@@ -20,13 +20,13 @@ enum change_kind {
 
 struct change {
 	enum change_kind kind;
-	uint32_t runner; /* whom it concerns: secondary, from 1 */
+	uint32_t runner; /* the secondary that must make the change, from 1 */
 	uint32_t id;     /* model, or level */
 };
 
 struct due_command { /* for a model's system */
 	struct system_listener to;
-	struct message message; /* the command's own: alive until the step is over */
+	struct message message; /* owned by the command: alive until the step is over */
 };
 
 #define DUE_WRENCH_MAX 1e9 /* N or N m: each component */
@@ -36,7 +36,7 @@ struct due_wrench { /* acts on a body during the step, in the world's axes */
 	struct vec3 force, torque; /* N at its centre of mass, N m */
 };
 
-/* Of one that came from outside: it names a body that is there, and is within its bounds. */
+/* Checks a wrench that came from outside: its body exists, and its components are within bounds. */
 static inline bool due_wrench_sane(const struct scene *scene, const struct due_wrench *wrench)
 {
 	if (wrench->body >= scene->body_count || scene->bodies[wrench->body].model >= scene->model_count)
@@ -47,63 +47,63 @@ static inline bool due_wrench_sane(const struct scene *scene, const struct due_w
 	       vec3_within(wrench->torque, DUE_WRENCH_MAX);
 }
 
-/* What concerns one secondary alone. */
+/* The part of a step for one secondary. */
 struct step_part {
-	const struct physics_pair *pairs; /* of models that it simulates; by (a, b) */
+	const struct physics_pair *pairs; /* pairs of models that it simulates; by (a, b) */
 	uint32_t pair_count;
 	const struct due_command *commands; /* in the order given */
 	uint32_t command_count;
 	const struct due_wrench *wrenches; /* on bodies of models that it simulates, in the order given */
 	uint32_t wrench_count;             /* 0 in a paused step */
-	bool roused; /* it had no part in the step before: what it knows of the world may be old */
+	bool roused; /* it had no part in the step before: its knowledge of the world may be old */
 };
 
-/* Step k: written by the primary before it is published, read by all secondaries until they acknowledge. */
+/* Step k: the primary writes it before publishing it; all secondaries read it until they acknowledge. */
 struct step {
 	uint64_t number;    /* k */
 	double time_s;      /* simulated time of state k */
 	double dt;          /* s */
 	bool paused;        /* nothing moves; commands still arrive */
-	bool repeated;      /* the step before was given up: it is this one again */
-	bool state_changed; /* state k was written by the primary: forget what was derived from it */
+	bool repeated;      /* the step before was given up: this is the same step again */
+	bool state_changed; /* the primary wrote state k: forget what was derived from it */
 	bool statics_changed;
-	bool world_changed;           /* the scene: models were added to it, or its gravity */
-	bool measure;                 /* see shared.cost_ns */
-	uint32_t observe;             /* what the acks are to have notes of: bits OBSERVE_... of physics/notes.h */
-	uint32_t secondaries;         /* 1 .. this take part */
+	bool world_changed;           /* the scene changed: models were added, or its gravity changed */
+	bool measure;                 /* measure costs, see shared.cost_ns */
+	uint32_t observe;             /* bits OBSERVE_... of physics/notes.h: the notes that acks must have */
+	uint32_t secondaries;         /* secondaries 1 .. this take part */
 	bool share;                   /* secondaries may take parts of this step from each other */
-	uint32_t share_round;         /* another number in each step that says `share` */
-	bool help_first;              /* they do so before they begin with their own: chaos */
+	uint32_t share_round;         /* a different number in each step that has `share` */
+	bool help_first;              /* they do so before they begin their own parts: chaos */
 	const uint32_t *statics;      /* [model_count] static models that exist; see physics_set_statics() */
 	const struct change *changes; /* of all secondaries, in order */
 	uint32_t change_count;
 	const struct step_part *parts; /* [secondaries] */
 };
 
-/* Written by its secondary during the step, read by the primary once all have acknowledged: what is read of each,
- * first.
- */
+/* Written by its secondary during the step, read by the primary once all secondaries have acknowledged. The fields
+ * that are read of every ack come first. */
 struct ack {
 	_Alignas(64) uint32_t runner; /* secondary, from 1 */
 	troupe_status status;
-	bool abandoned; /* the step was given up, because the primary is to stop: nothing moved */
+	bool abandoned; /* the step was given up because the primary is to stop: nothing moved */
 	uint64_t number;
 	uint64_t busy_ns;   /* at work, from taking the step to the ack */
-	uint64_t waited_ns; /* before it, and for want of work in it */
+	uint64_t waited_ns; /* waiting: before the step, and in the step when there was no work */
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;
 	VEC(uint32_t) moved; /* models whose state k+1 is in `next`; all others keep state k */
-	uint32_t stepped;    /* the first so many of these were stepped by the physics; the others were at rest */
-	/* What the step asked for, of these; and, in one process, of models that this secondary stepped for another,
-	 * which has them in its list. The secondary's. NULL: nothing was asked for, or nothing moved. */
+	uint32_t stepped;    /* the first `stepped` of these were stepped by physics; the others were at rest */
+	/* The notes that the step asked for, about these models. In one process it also has notes about models that
+	 * this secondary stepped for another one, whose `moved` lists them. The secondary owns it. NULL: no notes
+	 * were asked for, or nothing moved. */
 	const struct notes *notes;
 	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
-	uint32_t diverged;         /* when status says so: which model, if that is known; else SCENE_NONE */
-	struct troupe_error error; /* when status says so */
+	uint32_t diverged;         /* when the step failed: the model that diverged, if known; else SCENE_NONE */
+	struct troupe_error error; /* when status is not TROUPE_OK */
 };
 
-/* Shared between primary and secondaries. During a step each secondary writes only what belongs to models that it
- * simulates, or that it steps for another who waits for it; between steps only the primary writes. */
+/* Shared by primary and secondaries. During a step a secondary writes only what belongs to models that it simulates,
+ * or to models that it steps for another secondary, which waits for it. Between steps only the primary writes. */
 struct shared {
 	struct scene *scene;
 	struct systems *systems;
@@ -113,11 +113,11 @@ struct shared {
 		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
 	struct touch touch; /* primary's; secondaries read .models[].stay */
 	struct tracker tracker; /* primary's; secondaries read .performers */
-	/* [room.models] what a step of each takes, smoothed, written by its secondary in steps that say `measure`; 0:
-	 * at rest. The only thing here that no bit may depend on. */
+	/* [room.models] cost of a step of each model, smoothed; 0: at rest. The model's secondary writes it in steps
+	 * that have `measure`. It is the only field here that no bit of a state may depend on. */
 	uint32_t *cost_ns;
 	struct physics_options physics;
-	bool copy; /* of what a primary in another process has: that one finds out who strayed */
+	bool copy; /* a copy for a primary in another process; that primary finds strayed models itself */
 };
 
 #endif

@@ -1,10 +1,11 @@
-/* Hill climbing with a budget. A trial compares a stretch of steps with one neighbour of the chosen number (half or
- * twice as many) against the smoothed time of the steps before it. A trial that costs more than the budget holds ends
- * at once, and so does one whose steps are clearly slower; the next in that direction then waits longer each time.
+/* Hill climbing with a budget. A trial takes a stretch of steps with a neighbour of the chosen number (half or twice
+ * as many), and compares their time with the smoothed time of the steps before. A trial ends at once when it costs
+ * more than the budget holds, or when its steps are clearly slower. The next trial in that direction then waits
+ * longer each time.
  *
- * A stretch is long enough to meet the stalls of a busy machine, which come by the time slice: steps alone, however
- * many, may all fall between two. When the chosen number turns out slower than its trial promised, a trial is due at
- * once. */
+ * A stretch is long enough to include the stalls of a busy machine, which come once per time slice. A fixed number of
+ * steps would not do: all of them may fall between two stalls. When the chosen number turns out slower than its trial
+ * promised, a trial is due at once. */
 #include "run/tune.h"
 
 #include "base/base.h"
@@ -12,12 +13,12 @@
 #include <math.h>
 
 #define STRETCH_NS 1e7
-#define SHARE 0.02       /* of all time that trials may cost */
-#define BETTER 0.96      /* of the chosen number's time: what another must come below */
-#define FIRST_BUDGET 8.0 /* steps' time, for the first trials of a run */
+#define SHARE 0.02       /* fraction of all time that trials may cost */
+#define BETTER 0.96      /* another number must take less than this fraction of the chosen number's time */
+#define FIRST_BUDGET 8.0 /* in times of one step: budget for the first trials of a run */
 #define PATIENCE_MIN 4.0 /* see tune.patience */
 #define PATIENCE_MAX 4096.0
-#define DISAPPOINTED 1.25 /* times the time expected */
+#define DISAPPOINTED 1.25 /* factor on the expected time */
 
 enum { STRETCH_STEPS = 6, SETTLING_STEPS = 2 };
 
@@ -54,7 +55,7 @@ static bool is_whole(const struct tune_stretch *stretch)
 	return stretch->steps >= STRETCH_STEPS && (double)stretch->ns >= STRETCH_NS;
 }
 
-/* The next number to try in a direction; the chosen one itself when there is none. */
+/* The next number to try in a direction; the chosen number when there is none. */
 static uint32_t neighbour(const struct tune *tune, bool up)
 {
 	if (up)
@@ -74,7 +75,7 @@ static void begin_trial(struct tune *tune)
 	go_to(tune, neighbour(tune, tune->up));
 }
 
-/* Of numbers next to each other, in times next to each other. */
+/* Records a comparison of neighbouring numbers, measured one right after the other. */
 static void note_comparison(struct tune *tune)
 {
 	bool alone = tune->now == 1;
@@ -110,7 +111,7 @@ static void judge_trial(struct tune *tune)
 		end_trial(tune, false);
 }
 
-/* A chosen number that was lucky in its trial is looked at again soon. */
+/* A chosen number whose trial was lucky is tried again soon. */
 static void look_at_promise(struct tune *tune)
 {
 	if (!(tune->step_ns > DISAPPOINTED * tune->expected_ns))

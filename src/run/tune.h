@@ -1,9 +1,10 @@
-/* How many secondaries pay: decided while the world runs, from how long its steps take. Pure: times in, a number out.
+/* How many secondaries pay: decided while the world runs, from the time that its steps take. Pure: times in, a number
+ * out.
  *
- * Two secondaries share the work of a step, and pay for it with a hand-over in each step, which costs nothing that
- * shows beside large steps on idle cores, more than the step beside small ones, and many times the step when other
- * processes hold the cores. No rule tells that beforehand, so now and then a few steps are taken with another number,
- * and the better one is kept. What such trials cost is bounded: by 2 % of the time so far.
+ * Secondaries share the work of a step, but each step then needs a hand-over. With large steps on idle cores its cost
+ * does not show. With small steps it costs more than the step; when other processes hold the cores, many times the
+ * step. No rule predicts that. So now and then a few steps are taken with another number of secondaries, and the
+ * better number is kept. The cost of these trials is bounded: by 2 % of the time so far.
  *
  * Thread: one owner. */
 #ifndef RUN_TUNE_H
@@ -17,32 +18,32 @@ struct tune_stretch { /* steps with one number of secondaries */
 };
 
 struct tune {
-	uint32_t most;   /* secondaries that there are */
-	uint32_t chosen; /* that pay, as far as is known */
+	uint32_t most;   /* secondaries that exist */
+	uint32_t chosen; /* number of secondaries that pays, as far as is known */
 	uint32_t trials, changes;
-	/* Of the last trial that compared one secondary with more: how many these were, and what a step took; 0: there
-	 * was none. */
+	/* Of the last trial that compared one secondary with several: how many these were, and the time of a step
+	 * with one and with several; together is 0 if there was no such trial. */
 	uint32_t together;
 	double alone_ns, together_ns;
 
 	/* private */
-	uint32_t now;      /* that the steps are taken with: chosen, or another on trial */
-	bool up;           /* where the next trial goes */
-	uint32_t settling; /* steps that are still not counted, since work has just changed hands */
+	uint32_t now;      /* the number in use: chosen, or another number on trial */
+	bool up;           /* the next trial is with more secondaries */
+	uint32_t settling; /* steps that are not counted yet, since work has just changed hands */
 	struct tune_stretch stretch;
-	double step_ns;     /* of the chosen number, smoothed; 0: not known yet */
-	double expected_ns; /* what it was when it was chosen */
+	double step_ns;     /* of a step with the chosen number, smoothed; 0: not known yet */
+	double expected_ns; /* step_ns when the number was chosen */
 	double change_ns;
-	double budget_ns;   /* that trials may still cost */
-	double cost_ns;     /* of the trial so far, beside as many steps with the chosen number */
-	double patience[2]; /* down, up: how many steps' time the budget must hold for another trial there */
+	double budget_ns;   /* what trials may still cost */
+	double cost_ns;     /* extra time of the trial so far, against as many steps with the chosen number */
+	double patience[2]; /* down, up: how many steps' time the budget must hold for a trial there */
 };
 
-/* most >= 1; first: 1 .. most, to begin with; change_ns: about what it takes to share the work out among another
- * number. */
+/* most >= 1; first: number to begin with, 1 .. most; change_ns: approximate cost of sharing the work out among
+ * another number. */
 void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change_ns);
-/* A step took so long, from its decision to its last ack; pauses for real time left out. Returns with how many
- * secondaries the next one is to be taken. */
+/* Reports the time of one step, from its decision to its last ack, without sleep for real time. Returns the number of
+ * secondaries for the next step. */
 uint32_t tune_step(struct tune *tune, uint64_t step_ns);
 
 #endif

@@ -1,6 +1,7 @@
-/* What the other side has is remembered here: the pairs of each secondary, the static models of all. Of states it is
- * known without: a secondary has state k of what it simulates, because it made it, and of a ghost state k-1, which is
- * still in the other copy of the words. Sections of a step that all get alike are encoded once. */
+/* Remembers what the other side has: the pairs of each secondary, and the static models, which all have alike. For
+ * states no memory is needed. A secondary has state k of the models that it simulates, because it computed it. Of a
+ * ghost it has state k-1, which is still in the other copy of the words. Sections of a step that are alike for all
+ * secondaries are encoded once. */
 #include "run/wire.h"
 
 #include "base/clock.h"
@@ -26,7 +27,7 @@ struct wire {
 	struct peer *peers; /* [secondaries] */
 	uint32_t *statics;  /* [room] that all have */
 	struct text edits, placed;
-	/* [room] the call, or the step, at which a model was met last */
+	/* [room] the last call, or step, in which the model was met */
 	uint64_t *met, *written, *moved;
 	uint32_t room;
 	uint64_t calls, steps;
@@ -51,7 +52,7 @@ struct wire *wire_create(struct primary *primary)
 	struct wire *wire = mem_alloc(sizeof *wire);
 	wire->primary = primary;
 	wire->peers = mem_alloc_lines(primary->options.secondaries * sizeof *wire->peers);
-	wire->steps = 1; /* a stamp of 0 is nobody's */
+	wire->steps = 1; /* stamp 0 means never */
 	fit(wire);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	return wire;
@@ -137,7 +138,7 @@ static void encode_words(const struct wire *wire, uint32_t model, struct text *o
 	wire_put_words(out, state_words(state, model, false), state->models[model].words);
 }
 
-/* Taken over from itself: it has the words. */
+/* Taken over from the same secondary: it has the words already. */
 static bool is_again(const struct step *step, uint32_t at)
 {
 	const struct change *take = &step->changes[at];
@@ -179,7 +180,7 @@ static uint32_t encode_changes(struct wire *wire, uint32_t secondary, const stru
 	return WIRE_CHANGES;
 }
 
-/* Those that it has just been given are up to date; each once. */
+/* Models that it has just taken are up to date and are left out. Each model is sent once. */
 static uint32_t encode_written(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct shared *shared = wire->primary->shared;
@@ -203,7 +204,7 @@ static int compare(struct physics_pair a, struct physics_pair b)
 	return a.a != b.a ? (a.a < b.a ? -1 : 1) : a.b != b.b ? (a.b < b.b ? -1 : 1) : 0;
 }
 
-/* Both lists are in order: gone or come is what only one of them has. */
+/* Both lists are in order. An entry that only one list has is gone, or has come. */
 static void encode_difference(const struct physics_pair *has, uint32_t has_count, const struct physics_pair *wants,
 	uint32_t wants_count, bool gone, struct text *out)
 {
@@ -313,7 +314,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	wire->calls++;
 	size_t begin = out->count;
 	uint32_t flags = plain_flags(wire, peer, step);
-	text_add_bytes(out, "\0\0", 2); /* flags, when they are known */
+	text_add_bytes(out, "\0\0", 2); /* room for the flags, filled in later */
 	pack_var(out, (uint64_t)secondary + 1);
 	pack_var(out, step->number);
 	pack_double(out, step->time_s);
@@ -340,7 +341,7 @@ static void decode_stats(struct peer *peer, struct unpack *in)
 {
 	peer->ack.busy_ns = unpack_var(in);
 	peer->ack.waited_ns = unpack_var(in);
-	peer->ack.end_ns = clock_now_ns(); /* its own clock may be another */
+	peer->ack.end_ns = clock_now_ns(); /* the peer's clock may differ */
 	peer->ack.begin_ns = peer->ack.end_ns - peer->ack.busy_ns;
 	peer->stats.contacts += unpack_var(in);
 	peer->stats.regroups += unpack_var(in);
@@ -387,7 +388,7 @@ static troupe_status decode_model(
 	return TROUPE_OK;
 }
 
-/* The models that moved are there. Nothing is noted of a step in which nothing moves. */
+/* ack->moved is filled already. A step in which nothing moves has no notes. */
 static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	const struct step *step = &wire->primary->step;
@@ -397,7 +398,7 @@ static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct u
 	return wire_get_notes(in, step->observe, &moved, &peer->ack, &peer->notes, error);
 }
 
-/* What it has and has not stepped sleeps, and costs nothing. */
+/* Models of the secondary that it did not step are asleep, and cost nothing. */
 static void decode_costs(struct wire *wire, uint32_t secondary, struct unpack *in)
 {
 	struct shared *shared = wire->primary->shared;

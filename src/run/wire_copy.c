@@ -1,5 +1,6 @@
-/* A secondary's side of wire.h. What it simulates is known here too, because ODE must never be asked about a model that
- * it has not been given: everything that names one is held against this list before it is used. */
+/* The secondary's side of wire.h. It keeps a list of the models that the secondary simulates, because ODE must never
+ * be asked about a model that it was not given. Every decoded model number is checked against this list before it is
+ * used. */
 #include "run/wire.h"
 
 #include "geom/pack.h"
@@ -26,8 +27,8 @@ struct wire_copy {
 	VEC(struct physics_pair) pairs, pairs_next;
 	VEC(struct due_command) commands;
 	VEC(struct due_wrench) wrenches;
-	VEC(uint32_t) moved;        /* in the step that was acknowledged: now is not advanced yet */
-	VEC(uint32_t) told;         /* what the primary was told last */
+	VEC(uint32_t) moved;        /* in the acknowledged step: `now` is not advanced yet */
+	VEC(uint32_t) told;         /* the last report to the primary */
 	struct physics_stats stats; /* likewise */
 	wire_scratch scratch;
 };
@@ -96,7 +97,7 @@ static troupe_status bad(struct troupe_error *error, const char *what)
 	return fail(error, TROUPE_EPROTOCOL, "%s", what);
 }
 
-/* The number is what came; whether there is such a model is what may be wrong. */
+/* model: the number as received; there may be no such model. */
 static troupe_status bad_model(
 	const struct wire_copy *copy, uint64_t model, const char *what, struct troupe_error *error)
 {
@@ -126,7 +127,7 @@ static void advance(struct wire_copy *copy)
 	copy->moved.count = 0;
 }
 
-/* A place may not go to another model, or to nobody, before its runner has let go of it. */
+/* A place must not be freed, or go to another model, before the runner has released its model. */
 static troupe_status decode_edits(struct wire_copy *copy, struct unpack *in, struct troupe_error *error)
 {
 	troupe_status status = edit_follow(copy->edit, in, error);
@@ -148,7 +149,7 @@ static bool decode_words(struct wire_copy *copy, uint32_t model, struct unpack *
 	return wire_get_words(in, state_words(state, model, false), words) && edit_words_sane(state, model, false);
 }
 
-/* Whether the words of a model come for the first time in this step. */
+/* Whether this is the first time in this step that words of the model come. */
 static bool meet(struct wire_copy *copy, uint32_t model)
 {
 	bool first = copy->met[model] != copy->steps;
@@ -193,7 +194,7 @@ static troupe_status decode_level(
 	return TROUPE_OK;
 }
 
-/* One that goes may be of a model that is gone. */
+/* A ghost that goes may be of a model that is absent already. */
 static troupe_status decode_ghost(
 	struct wire_copy *copy, bool comes, struct unpack *in, uint32_t *ret_id, struct troupe_error *error)
 {
@@ -278,7 +279,7 @@ static bool fits(const struct wire_copy *copy, struct physics_pair pair)
 	       (!last || last->a < pair.a || (last->a == pair.a && last->b < pair.b));
 }
 
-/* Where the ones that are to go are named; they become pairs of nobody. */
+/* Decodes the places of the pairs to drop, and marks these pairs with b = SCENE_NONE. */
 static bool drop_pairs(struct wire_copy *copy, struct unpack *in)
 {
 	uint64_t at = 0;
@@ -448,7 +449,7 @@ static troupe_status decode_parts(struct wire_copy *copy, uint32_t flags, struct
 	return status;
 }
 
-/* Pairs that were not sent again are checked again: one of theirs may have been released. */
+/* Checks the pairs that were not sent again, too: one of their models may have been released. */
 static bool pairs_are_own(const struct wire_copy *copy)
 {
 	for (uint32_t i = 0; i < copy->pairs.count; i++)

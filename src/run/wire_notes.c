@@ -1,12 +1,12 @@
-/* Both lists are in order, so the numbers of geoms and joints travel as distances from the one before: a list that is
- * not in order cannot be said, nor a joint twice. */
+/* Both lists are in order, so the numbers of geoms and joints are sent as distances from the number before. A list
+ * out of order, or with a joint twice, cannot be encoded. */
 #include "run/wire_notes.h"
 
 #include "geom/pack.h"
 
 /* --- putting ------------------------------------------------------------------------------------------------------ */
 
-/* From which on the second geom is counted. */
+/* The number from which the second geom is counted. */
 static uint32_t second_after(const uint32_t last[2], uint32_t first)
 {
 	return first == last[0] ? last[1] : first + 1;
@@ -54,7 +54,7 @@ void wire_put_notes(struct text *out, uint32_t what, const struct scene *scene, 
 
 /* --- getting ------------------------------------------------------------------------------------------------------ */
 
-/* The sum; more than there can be is bad. */
+/* first plus the decoded distance; a sum out of range sets in->bad. */
 static uint32_t get_from(struct unpack *in, uint32_t first, uint32_t count)
 {
 	if (first >= count) {
@@ -69,7 +69,7 @@ static bool has_moved(const struct wire_moved *moved, uint32_t model)
 	return moved->met[model] == moved->number;
 }
 
-/* Both geoms are there. */
+/* Both geoms must exist. */
 static bool have_moved(const struct wire_moved *moved, const struct contact_note *note)
 {
 	const struct scene_geom *a = &moved->scene->geoms[note->geoms[0]], *b = &moved->scene->geoms[note->geoms[1]];

@@ -1,5 +1,5 @@
-/* A bit for each word says whether it follows. One more, the first, says that the anchors are where the bodies are, as
- * they are of all that moves: then they are compared with that. */
+/* One bit for each word says whether the word follows. The first bit of all says that the anchors are where the
+ * bodies are, as in all models that move; anchors are then sent relative to that. */
 #include "run/wire_words.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static void get_changed(struct get *get, uint64_t *words, uint32_t count)
 			(void)wire_get_words(get->in, &words[i], 1);
 }
 
-/* The last byte has no bits but those that mean something. */
+/* Unused bits of the last byte must be 0. */
 static void get_end(struct get *get)
 {
 	uint32_t used = get->bit % 8;

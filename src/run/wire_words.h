@@ -1,4 +1,4 @@
-/* States of models as bytes: what wire.c and wire_copy.c share. */
+/* States of models as bytes; shared by wire.c and wire_copy.c. */
 #ifndef RUN_WIRE_WORDS_H
 #define RUN_WIRE_WORDS_H
 
@@ -18,13 +18,13 @@ enum {
 	WIRE_PAIRS = 256,
 	WIRE_COMMANDS = 512,
 	WIRE_GHOSTS = 1024,
-	WIRE_MEASURE = 2048, /* the ack says what each model costs */
+	WIRE_MEASURE = 2048, /* the ack has the cost of each model */
 	WIRE_WRENCHES = 4096,
-	WIRE_OBSERVE = 8192, /* this times OBSERVE_...: the ack says what was noted */
+	WIRE_OBSERVE = 8192, /* this times OBSERVE_...: the ack has these notes */
 	WIRE_FLAGS = 8191 | WIRE_OBSERVE * OBSERVE_ALL,
 };
 
-/* What a secondary is told about one model or level. */
+/* A change for a secondary, about one model or level. */
 enum wire_change {
 	WIRE_RELEASE,
 	WIRE_TAKE, /* its words follow */
@@ -32,24 +32,24 @@ enum wire_change {
 	WIRE_LOAD,
 	WIRE_GHOST_ON, /* its words follow, with those of other ghosts */
 	WIRE_GHOST_OFF,
-	WIRE_TAKE_AGAIN, /* just released, with the words that it has */
+	WIRE_TAKE_AGAIN, /* the secondary just released it and has its words already */
 };
 
 void wire_put_words(struct text *out, const uint64_t *words, size_t count);
 bool wire_get_words(struct unpack *in, uint64_t *ret_words, size_t count);
 
-/* A model's `next`, against its `now`. Scratch is the caller's, and kept. */
+/* State k+1 of a model relative to its state k. The caller owns the scratch and reuses it. */
 typedef VEC(uint64_t) wire_scratch;
 void wire_put_next(struct text *out, const struct state *state, uint32_t model, wire_scratch *scratch);
 bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model);
 
-/* The first `count` of some words, against what they were. */
+/* The first `count` words, relative to their values before. */
 void wire_put_change(
 	struct text *out, const uint64_t *before, const uint64_t *words, uint32_t count, wire_scratch *scratch);
-/* In place. */
+/* Changes `words` in place. */
 bool wire_get_change(struct unpack *in, uint64_t *words, uint32_t count);
 
-/* Numbers that go up by little, or down. */
+/* Numbers that rise, or fall, by little from one to the next. */
 void wire_put_step(struct text *out, uint32_t before, uint32_t value);
 uint32_t wire_get_step(struct unpack *in, uint32_t before, uint32_t max);
 

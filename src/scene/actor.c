@@ -1,5 +1,5 @@
-/* Reading scripts and shapes of actors, and where the script has them. The loader keeps an actor as it stands in the
- * file, so its links are read here, as far as they can touch something. */
+/* Reads scripts and shapes of actors, and computes their poses from the script. The loader keeps an actor as it
+ * stands in the file. So the links of an actor are read here, but only their collisions. */
 #include "scene/actor.h"
 
 #include "scene/compile.h"
@@ -9,7 +9,7 @@
 
 /* --- where it is ------------------------------------------------------------------------------------------------ */
 
-/* The last waypoint of the trajectory at or before the time. */
+/* The last waypoint of the trajectory whose time is not after time_s. */
 static uint32_t segment_at(const struct scene_actor *actor, const struct actor_trajectory *trajectory, double time_s)
 {
 	uint32_t low = trajectory->first, high = trajectory->first + trajectory->count - 1;
@@ -61,7 +61,8 @@ struct pose actor_pose(const struct scene_actor *actor, double time_s)
 	if (!actor->auto_start || !actor->trajectory_count)
 		return actor->rest;
 	double t = script_time(actor, time_s);
-	uint32_t low = 0, high = actor->trajectory_count - 1; /* the first that has not ended before t */
+	uint32_t low = 0, high = actor->trajectory_count - 1; /* search the first trajectory that has not ended
+							       * before t */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (actor->trajectories[middle].end_s >= t)
@@ -257,7 +258,7 @@ static troupe_status read_lengths(const struct sdf_element *shape, struct scene_
 	return status;
 }
 
-/* *ret_found is false, with a warning, for a shape that an actor cannot have. */
+/* *ret_found is false, with a warning: an actor cannot have this shape. */
 static troupe_status read_shape(struct compile *c, const struct sdf_element *collision, struct scene_geom *geom,
 	bool *ret_found, struct troupe_error *error)
 {
@@ -341,7 +342,7 @@ static troupe_status add_link(
 
 /* --- compiling -------------------------------------------------------------------------------------------------- */
 
-/* Times and places are read before the body is there, since it begins where the script does. */
+/* The script is read before the body is made, because the body begins at the script's first pose. */
 static troupe_status read_actor(struct compile *c, const struct sdf_actor *from, const struct scene_actor **ret_actor,
 	struct troupe_error *error)
 {

@@ -1,10 +1,10 @@
-/* ODE tells rates too, but that of its slider leaves out that the parent turns. What acts along an axis (springs,
- * couplings) must use the same function as the solver's rows do, or it would do work on the side. Directions are those
- * of the state, as the rows of its step have them: ODE carries an axis with the joint's first body, which is the child,
- * and with the parent when the child is the world; the first axis of a universal joint goes with the parent. */
+/* ODE computes rates too, but its rate of a slider ignores that the parent turns. Forces along an axis (springs,
+ * couplings) must use the same rate as the rows of the solver, otherwise they add energy. The directions are those of
+ * the state, as in the rows of its step. ODE moves an axis with the first body of the joint: the child, or the parent
+ * if the child is the world. The first axis of a universal joint moves with the parent. */
 #include "scene/axis.h"
 
-/* What turns the pose in the file to that of the state. */
+/* The rotation from the orientation in the file to that in the state. */
 static struct quat turn_of(const struct state *state, uint32_t body, bool next)
 {
 	if (body == SCENE_NONE)
@@ -20,7 +20,7 @@ static uint32_t carrier_of(const struct scene_joint *joint, uint32_t axis)
 	uint32_t first = two && axis == 0 ? joint->parent : joint->child;
 	if (first != SCENE_NONE)
 		return first;
-	/* the other end is the world: an axis of two that it carries stays as in the file */
+	/* the other body is the world: of two axes, the one that the world carries does not move */
 	return two ? SCENE_NONE : joint->parent;
 }
 
@@ -43,7 +43,7 @@ void scene_axis_turning(
 	*ret = (struct axis_rate){.angular = {direction, vec3_scale(direction, -1)}};
 }
 
-/* d/dt of axis . (p_child - p_parent), the axis fixed in the parent. */
+/* d/dt of axis . (p_child - p_parent), with the axis fixed in the parent. */
 void scene_axis_sliding(const struct state *state, const struct scene_joint *joint, bool next, struct axis_rate *ret)
 {
 	struct vec3 direction = scene_axis_direction(state, joint, 0, next);

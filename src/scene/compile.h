@@ -1,4 +1,4 @@
-/* Shared by scene.c and levels.c while a scene is being made. */
+/* Data and functions that the files of src/scene share while a scene is compiled. */
 #ifndef SCENE_COMPILE_H
 #define SCENE_COMPILE_H
 
@@ -8,7 +8,7 @@ typedef VEC(struct scene_geom) scene_geoms;
 
 enum compile_solid { SOLID_PARTS, SOLID_WHOLE, SOLID_SKIN, SOLID_KINDS };
 
-struct solid { /* what has been made of one mesh */
+struct solid { /* the hulls or skins that were made from one mesh */
 	bool tried[SOLID_KINDS];
 	uint32_t first[SOLID_KINDS], count[SOLID_KINDS]; /* in the scene's hulls, or skins */
 };
@@ -19,55 +19,57 @@ struct compile {
 	struct scene_owned *own;
 	struct arena *arena; /* own->arena */
 	VEC(const char *) warnings;
-	struct map warned;         /* kinds of warning already given */
+	struct map warned;         /* kinds of warnings that were given already */
 	struct map names;          /* of models; value: index in models */
-	struct troupe_error first; /* the first of several errors; its status is TROUPE_OK: none */
+	struct troupe_error first; /* the first error; status TROUPE_OK: none */
 	struct arena scratch;
 	uint32_t *top;          /* [sdf models] their top-level model */
 	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */
 	uint32_t *body_of_root; /* [sdf links] valid at roots */
 	uint32_t *link_index;   /* [sdf links] index in scene links */
 	bool *link_static;      /* [sdf links] in a static top-level model */
-	bool *link_held;        /* [sdf links] at roots: body is kinematic */
+	bool *link_held;        /* [sdf links] at roots: the body is kinematic */
 	const char **link_tie;  /* [sdf links] at roots: the fixed joint that holds the body to the world */
-	/* Until scene_install() all indices count from the first thing compiled here; it gives them their places. */
+	/* Until scene_install() all indices count from the first part that is compiled here; scene_install() gives
+	 * them their places in the scene. */
 	VEC(struct scene_model) models;
 	VEC(struct scene_body) bodies;
-	scene_geoms geoms, of_collision; /* the latter: scratch */
+	scene_geoms geoms, of_collision; /* of_collision is scratch memory */
 	VEC(struct solid) solids;        /* by mesh.id */
 	VEC(struct scene_joint) joints;
 	VEC(struct scene_link) links;
-	uint32_t world_joint_first; /* joints from here on are the world's own */
+	uint32_t world_joint_first; /* joints from this index on are the world's own */
 	VEC(struct scene_level) levels;
 };
 
-/* Keeps a warning; with kind (a string that lives as long as the scene), only the first of its kind. */
+/* Keeps a warning. If kind is not NULL (a string that lives as long as the scene), only the first warning of that
+ * kind is kept. */
 void scene_warn(struct compile *c, const char *kind, const char *format, ...) TROUPE_PRINTF(3, 4);
 
-/* Whether a link stands still with the world: SDF_NONE, or a link of a static model. */
+/* Whether a link is fixed to the world: SDF_NONE, or a link of a static model. */
 bool scene_in_world(const struct compile *c, uint32_t link);
 
-/* The body of a link, which must have been compiled; SCENE_NONE: the world (joint.c). */
+/* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
 uint32_t scene_joint_body(const struct compile *c, uint32_t link);
-/* Compiles a joint of the file into the state of `model`; what no body is left to move by is passed over (joint.c). */
+/* Compiles a joint of the file into the state of `model`. A joint that can move no body is left out (joint.c). */
 void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model);
 
-/* Connects axes that mimic others, once all joints are there (joint.c). */
+/* Connects axes that mimic other axes, after all joints were compiled (joint.c). */
 troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error);
 /* Compiles the world's actors, after its models (actor.c). */
 troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
-/* Appends what a collision is made of: copies of `geom` with their shapes filled in, none when it is left out (with a
- * warning). is_static: it belongs to no body (solid.c). */
+/* Appends the geoms of a collision: copies of `geom` with their shapes filled in. A collision that is left out
+ * appends none and gives a warning. is_static: the collision belongs to no body (solid.c). */
 void scene_add_shape(
 	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out);
 
-/* Moves all that was compiled into the scene (install.c). Returns the place of the first model. at (NULL: wherever
- * there is room): of the only model; SCENE_NONE when somebody is there. */
+/* Moves all compiled parts into the scene (install.c). Returns the place of the first model. at: the place for the
+ * only model; NULL: the lowest free places. SCENE_NONE: another model has the place `at`. */
 uint32_t scene_install(struct compile *c, const struct scene_places *at);
 
-/* What a created model, or the whole of the file, brought along and its parts point to. */
+/* The data that the parts of a created model, or of the whole file, point to. */
 struct scene_owned {
-	struct sdf *sdf; /* NULL: somebody else's */
+	struct sdf *sdf; /* NULL: another owner has it */
 	struct arena arena;
 	VEC(struct hull *) hulls;
 	VEC(struct skin *) skins;

@@ -1,5 +1,6 @@
-/* What systems ask of the physics in one step: written in PreUpdate by the runner that simulates the model, read by its
- * physics in the same step, then forgotten. Not state: it is made anew from state and commands in every step. */
+/* What systems ask of the physics in one step. The runner that simulates the model writes it in PreUpdate; the
+ * physics of that runner reads it in the same step; then it is cleared. It is not state: it is computed anew from
+ * state and commands in every step. */
 #ifndef SCENE_CONTROL_H
 #define SCENE_CONTROL_H
 
@@ -15,14 +16,14 @@ struct joint_control {
 
 struct body_control {
 	_Alignas(64) bool drive;   /* the body's velocity is set to these before the step */
-	bool place;                /* likewise, and at the end of the step the body is put exactly at target */
-	struct vec3 v, w;          /* world: of the centre of mass, and angular */
+	bool place;                /* as drive, and at the end of the step the body is put exactly at target */
+	struct vec3 v, w;          /* world: velocity of the centre of mass, and angular velocity */
 	struct vec3 force, torque; /* world, at the centre of mass; added */
-	struct pose target;        /* of the body (its centre of mass and axes); kinematic bodies only */
+	struct pose target;        /* pose of the body (centre of mass and axes); kinematic bodies only */
 };
 
 struct model_control {
-	_Alignas(64) bool bodies; /* something is asked of its bodies: they are looked at, and cleared after */
+	_Alignas(64) bool bodies; /* a control of its bodies is set: the physics reads and clears them */
 };
 
 struct control {
@@ -31,7 +32,8 @@ struct control {
 	struct model_control *models; /* [scene->model_count] */
 };
 
-/* To ask something of a body. Few models are driven so: the bodies of the others are not even looked at. */
+/* The control of a body, to be written. It marks the model: only bodies of marked models are read, and few models are
+ * marked. */
 static inline struct body_control *control_body(const struct control *control, const struct scene *scene, uint32_t body)
 {
 	control->models[scene->bodies[body].model].bodies = true;
@@ -47,7 +49,7 @@ static inline void control_clear(const struct control *control, const struct sce
 	control->models[model].bodies = false;
 }
 
-/* Whether it asks for anything but rest. */
+/* Whether the control of a model asks for anything but rest. */
 static inline bool control_acts(const struct control *control, const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];

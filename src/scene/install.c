@@ -1,4 +1,6 @@
-/* Places: what was compiled moves into the scene's arrays, and created models leave them again. */
+/* Places in the scene's arrays: compiled parts get a place and move into the arrays; parts of removed models leave
+ * their places to others. Indices in compiled parts count from the first part of their compilation, so each index is
+ * translated to a place. */
 #include "scene/compile.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static void fit(struct scene *scene)
 
 /* --- moving in ---------------------------------------------------------------------------------------------------- */
 
-struct places { /* [compile.models] where each and its parts go */
+struct places { /* [compile.models] the places of each model and its parts */
 	struct scene_model *at;
 	uint32_t *slot;
 };
@@ -100,7 +102,7 @@ static uint32_t place_of_body(const struct compile *c, const struct places *plac
 	return body - c->models.at[model].body_first + places->at[model].body_first;
 }
 
-/* Of a joint of some model: the world's own follow none and are not followed. */
+/* The place of a joint of a model. Joints of the world itself neither follow others nor are followed. */
 static uint32_t place_of_joint(const struct compile *c, const struct places *places, uint32_t joint)
 {
 	if (joint == SCENE_NONE)
@@ -121,7 +123,7 @@ static void place_joint(const struct compile *c, const struct places *places, ui
 		joint->mimic[a].joint = place_of_joint(c, places, joint->mimic[a].joint);
 }
 
-/* Padding may make two that are alike look different, which costs a place and nothing else. */
+/* Surfaces are compared with their padding. So equal surfaces may look different; the only cost is one more entry. */
 static uint32_t kind_of_surface(struct scene *scene, const struct sdf_surface *surface)
 {
 	uint32_t count = scene->surfaces.count;
@@ -167,7 +169,7 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 	map_add(&scene->model_by_name, to->name, slot);
 }
 
-/* Into the tree of static geoms, all at once. */
+/* Adds all static geoms to their tree in one call. */
 static void plant(struct compile *c, const struct places *places)
 {
 	struct scene *scene = c->scene;
@@ -239,7 +241,7 @@ void scene_place_static(struct scene *scene, uint32_t model, struct pose pose)
 {
 	struct scene_model *m = &scene->models[model];
 	struct pose back = pose_inverse(m->reference);
-	bool home = !memcmp(&pose, &m->reference, sizeof pose); /* exactly as it was, not nearly */
+	bool home = !memcmp(&pose, &m->reference, sizeof pose); /* the same bits, not nearly the same pose */
 	m->in_body = pose;
 	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
 		struct scene_link *link = &scene->links[l];

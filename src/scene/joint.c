@@ -1,4 +1,4 @@
-/* Compiling joints: which bodies they connect, what they turn about, what that moves. */
+/* Compiles joints: the bodies that a joint connects, its axes, and the inertia that each axis moves. */
 #include "scene/compile.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 	return scene_in_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
 }
 
-/* About the axis through the joint's anchor, as if the body turned about it and about nothing else. */
+/* The inverse inertia of a body about the axis through the joint's anchor, if the body turns about this axis only. */
 static double inverse_inertia_about(const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
 {
 	if (body == SCENE_NONE || c->bodies.at[body].kinematic)
@@ -39,7 +39,7 @@ static bool names_link(const struct compile *c, const struct sdf_joint *joint, c
 	       !strcmp(scoped + length + 2, name);
 }
 
-/* The link that a joint names, in its own model or, for a joint of the world, anywhere. */
+/* The link that a joint names: in the joint's own model or, for a joint of the world, in any model. */
 static uint32_t find_link(const struct compile *c, const struct sdf_joint *joint, const char *name)
 {
 	uint32_t first = 0, count = c->sdf->links.count;
@@ -58,7 +58,7 @@ static uint32_t model_of_body(const struct compile *c, uint32_t body)
 	return body == SCENE_NONE ? SCENE_NONE : c->bodies.at[body].model;
 }
 
-/* False, with a warning, when there is nothing that the gearbox could be held by. */
+/* False, with a warning: the gearbox has no valid reference body. */
 static bool find_reference(struct compile *c, const struct sdf_joint *from, const char *file, struct scene_joint *joint)
 {
 	const char *name = sdf_child_text(from->element, "gearbox_reference_body");
@@ -113,7 +113,8 @@ static troupe_status refuse_leader(const struct sdf_element *mimic, const struct
 		joint->name, name ? name : "", expected);
 }
 
-/* Follower and leader have to be in one instance of physics: joints of the same model, not of the world. */
+/* Follower and leader must be in one physics instance: they must be joints of the same model, and not joints of the
+ * world. */
 static uint32_t find_leader(const struct compile *c, const struct scene_joint *joint, const struct sdf_joint *leader)
 {
 	const struct scene_model *model = &c->models.at[joint->model];
@@ -163,7 +164,8 @@ static troupe_status read_mimic(struct compile *c, uint32_t index, uint32_t axis
 
 enum { MIMIC_NEW, MIMIC_OPEN, MIMIC_DONE };
 
-/* Follows the leaders of an axis: open ones are on the way from it, and must not be met again. */
+/* Walks from an axis to its leader, to the leader's leader, and so on. Axes on the walk are marked open; meeting an
+ * open axis again is a cycle. */
 static troupe_status check_circle(
 	const struct compile *c, unsigned char *mark, uint32_t index, uint32_t axis, struct troupe_error *error)
 {
@@ -205,7 +207,7 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error)
 
 /* --- joints ----------------------------------------------------------------------------------------------------- */
 
-/* Beyond these a turn would move next to nothing, or everything. */
+/* Limits of a screw's lead: beyond them a turn moves nearly nothing, or extremely far. */
 #define LEAD_MIN 1e-9 /* m/rad */
 #define LEAD_MAX 1e3
 
@@ -274,9 +276,9 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 	joint.parent = scene_joint_body(c, from->parent);
 	joint.child = scene_joint_body(c, from->child);
 	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
-		return; /* inside one body: welded, or wholly static */
+		return; /* both ends in one body (welded), or both static */
 	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
-		return; /* the body is held */
+		return; /* the body is fixed to the world */
 	joint.anchor = from->in_world.p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;

@@ -1,6 +1,6 @@
-/* Performers and levels, from the world plugin that carries them (reference: gz-sim's LevelManager and its tutorial
- * "levels"). The plugin's name is the key; its file name means nothing. Read as tolerantly as Gazebo reads it: what is
- * ignored is warned about. */
+/* Performers and levels, from the world plug-in that declares them (reference: gz-sim's LevelManager and its tutorial
+ * "levels"). The plug-in is found by its name; its file name has no meaning. It is read as tolerantly as Gazebo reads
+ * it: what is ignored gives a warning. */
 #include "scene/compile.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static const char *name_of(const struct sdf_element *element)
 	return name ? name : "";
 }
 
-/* <geometry><box><size>. *ret_found is false, with a warning, for any other shape. */
+/* Reads <geometry><box><size>. *ret_found is false, with a warning: another shape. */
 static troupe_status read_box(struct compile *c, const struct sdf_element *owner, struct vec3 *ret_size,
 	bool *ret_found, struct troupe_error *error)
 {
@@ -145,14 +145,15 @@ static troupe_status add_level(struct compile *c, const struct sdf_element *elem
 	return TROUPE_OK;
 }
 
-/* A dynamic model that one level alone names is that level's; performers are nobody's. */
+/* A dynamic model that exactly one level names belongs to that level. Performers belong to no level. */
 static void give_models_to_levels(struct compile *c)
 {
 	uint32_t *named = arena_array(&c->scratch, uint32_t, c->scene->model_count);
 	for (uint32_t l = 0; l < c->levels.count; l++)
 		for (uint32_t i = 0; i < c->levels.at[l].model_count; i++) {
 			uint32_t m = c->levels.at[l].models[i];
-			bool again = named[m] && c->scene->models[m].level == l; /* listed twice in one level */
+			bool again = named[m] && c->scene->models[m].level == l; /* the same level lists the model
+										  * twice */
 			if (!again)
 				named[m]++;
 			c->scene->models[m].level = l;

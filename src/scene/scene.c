@@ -1,5 +1,6 @@
-/* Compiling: every top-level model in file order; its links, welded by fixed joints into bodies; its collisions as
- * geoms, body by body; its joints between different bodies. Then the levels (levels.c). */
+/* Compiles the world: the top-level models in file order. For each model, fixed joints weld its links into bodies,
+ * its collisions become geoms, body by body, and its joints between different bodies follow. Then come the levels
+ * (levels.c). */
 #include "scene/compile.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static uint32_t weld_root(struct compile *c, uint32_t link)
 static void weld(struct compile *c, uint32_t a, uint32_t b)
 {
 	uint32_t ra = weld_root(c, a), rb = weld_root(c, b);
-	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root: it names the body */
+	c->weld[MAX(ra, rb)] = MIN(ra, rb); /* the lowest link is the root, and its name is the name of the body */
 }
 
 bool scene_in_world(const struct compile *c, uint32_t link)
@@ -43,8 +44,8 @@ static uint32_t top_model(const struct compile *c, uint32_t link)
 	return c->top[c->sdf->links.at[link].model];
 }
 
-/* Fixed joints inside one top-level model weld; one to the world holds its body still. Between different models a
- * fixed joint stays a joint, since models come and go separately. */
+/* Fixed joints inside one top-level model weld links; a fixed joint to the world makes the body kinematic. A fixed
+ * joint between different models stays a joint, because models come and go separately. */
 static void weld_links(struct compile *c)
 {
 	const struct sdf_world *sdf = c->sdf;
@@ -93,7 +94,7 @@ static struct mat3 rotate_inertia(struct mat3 r, const struct sdf_inertial *in)
 	return whole;
 }
 
-/* Adds one link's inertia, moved from its own centre of mass to `about` (both in the body's axes). */
+/* Adds the inertia of one link, moved from the link's centre of mass to `about` (both in the body's axes). */
 static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, struct pose in_axes, struct vec3 about)
 {
 	struct mat3 i = rotate_inertia(quat_matrix(in_axes.q), in);
@@ -263,7 +264,7 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 		if (status)
 			return status;
 	} else {
-		model.is_static = true; /* nothing that could move */
+		model.is_static = true; /* no part of it could move */
 	}
 	map_add(&c->names, model.name, self);
 	vec_push(&c->models, model);
@@ -278,7 +279,8 @@ static void find_top_models(struct compile *c)
 	}
 }
 
-/* For who wants to hear of all models: the status to stop with, none while there is somebody to be told. */
+/* Handles an error of a model. With options->on_error, reports it and returns TROUPE_OK, so that the other models are
+ * compiled too; else returns its status. */
 static troupe_status tell(struct compile *c, const struct scene_options *options, const struct troupe_error *error)
 {
 	if (!options->on_error)
@@ -301,7 +303,7 @@ static troupe_status add_models(struct compile *c, const struct scene_options *o
 	troupe_status actors = scene_add_actors(c, error);
 	if (actors && tell(c, options, error))
 		return actors;
-	if (c->first.status) { /* what comes now counts on whole models */
+	if (c->first.status) { /* the next parts need all models without errors */
 		*error = c->first;
 		return error->status;
 	}
@@ -356,7 +358,7 @@ static void add_lights(struct scene *scene, const struct sdf_world *world)
 			scene->lights[scene->light_count++] = (struct scene_light){.name = world->lights.at[i].name};
 }
 
-/* What grew while compiling and is the scene's from now on. */
+/* Moves the arrays that grew during compilation to the scene, which owns them from now on. */
 static void hand_over(struct compile *c)
 {
 	struct scene *scene = c->scene;

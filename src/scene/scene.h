@@ -1,17 +1,17 @@
-/* The world compiled for simulation, shared by all runners without locks: they read it during steps, and only the
- * primary changes it, between steps, when a model is created, removed or put elsewhere (end of this header).
+/* The world compiled for simulation. All runners share it without locks: they read it during steps, and only the
+ * primary changes it, between steps, when a model is created, removed or placed elsewhere (end of this header).
  *
- * Flat arrays; a model's parts are contiguous and in file order, and the order of things is that of their indices:
- * contacts are made in the order of geom indices, bodies and joints in the order of theirs. A model that comes while
- * the world runs takes the lowest places that are free, so places are a function of the file and of the commands so
- * far. State is hashed by the model's id, which is never used again. Nothing here depends on which models are loaded or
- * who simulates them.
+ * The scene consists of flat arrays. The parts of a model are contiguous and in file order. Order is order of
+ * indices: contacts are made in the order of geom indices, bodies and joints in the order of their own indices. A
+ * model that is created while the world runs takes the lowest free places, so places depend only on the file and on
+ * the commands so far. The hash of the state uses the model's id, which is never used again. Nothing here depends on
+ * which models are loaded or on which runner simulates them.
  *
- * Models are the world's top-level models, and after them its actors (actor.h); nested ones are part of them. Links
- * that fixed joints hold together are one body (users expect rigid; ODE's fixed joint is soft and slow). A body's frame
- * has its origin at the centre of mass and the axes of its first link.
+ * Models are the top-level models of the world, followed by its actors (actor.h); a nested model is part of its
+ * top-level model. Links that fixed joints connect are one body (users expect a rigid connection; ODE's fixed joint
+ * is soft and slow). The frame of a body has its origin at the centre of mass and the axes of its first link.
  *
- * Units: metres, kilograms, seconds, radians; poses in the world frame unless the name says otherwise. */
+ * Units: metres, kilograms, seconds, radians; poses are in the world frame unless the name says otherwise. */
 #ifndef SCENE_SCENE_H
 #define SCENE_SCENE_H
 
@@ -25,9 +25,9 @@
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
-#define SCENE_POSITION_MAX 1e7 /* m: nothing that moves begins, or goes, beyond this */
+#define SCENE_POSITION_MAX 1e7 /* m: a position of a moving body is never beyond this */
 
-enum { SCENE_SECONDARIES_MAX = 256 }; /* that a world may ask for or name */
+enum { SCENE_SECONDARIES_MAX = 256 }; /* the largest number that a world may ask for or name */
 
 enum scene_shape_kind {
 	SCENE_BOX,       /* size: half edges */
@@ -38,22 +38,23 @@ enum scene_shape_kind {
 	SCENE_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
 	SCENE_ELLIPSOID, /* size: radii */
 	SCENE_CONVEX,    /* hull */
-	SCENE_MESH,      /* skin: triangles; static models only, as is the next */
-	SCENE_HEIGHTMAP, /* skin: a grid */
+	SCENE_MESH,      /* skin: triangles; static models only */
+	SCENE_HEIGHTMAP, /* skin: a grid; static models only */
 };
 
-struct scene_geom { /* what every step reads comes first */
+struct scene_geom { /* members that every step reads come first */
 	uint32_t model, link;
 	uint32_t body; /* SCENE_NONE: static */
 	enum scene_shape_kind kind;
 	struct vec3 size;
 	const struct sdf_surface *surface;
-	uint32_t kind_of_surface; /* index in scene.surfaces; SCENE_NONE: it has no place there */
-	uint32_t max_contacts;    /* per pair of geoms: the smaller of the two */
+	uint32_t kind_of_surface; /* index in scene.surfaces; SCENE_NONE: not in that array */
+	uint32_t max_contacts;    /* per pair of geoms, whose smaller limit counts */
 	uint32_t leaf;            /* of a static geom: in scene.static_tree */
 	const struct hull *hull;  /* of a convex geom */
 	const struct skin *skin;  /* of a mesh or heightmap */
-	struct aabb box;          /* of a static geom: in the world; a plane's is its half space's, often everything */
+	struct aabb box;          /* of a static geom: in the world; of a plane: box of its half space, often all
+				   * space */
 	struct pose in_body;      /* of a static geom: in the world */
 	struct pose reference;    /* in_body as it was at first */
 	const char *name;         /* "model::link::collision" */
@@ -65,10 +66,10 @@ struct scene_body {
 	uint32_t geom_first, geom_count;
 	double mass;
 	double ixx, iyy, izz, ixy, ixz, iyz; /* about the centre of mass, in the body's axes */
-	struct pose reference;               /* at the pose in the file */
+	struct pose reference;               /* the body's pose in the file */
 	double linear_damping, angular_damping;
 	bool gravity;
-	bool kinematic; /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
+	bool kinematic;  /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
 	const char *tie; /* the fixed joint that holds it to the world; NULL: none does */
 };
 
@@ -80,32 +81,33 @@ struct scene_link {
 	bool self_collide;
 };
 
-/* An axis that follows another of the same model: position = multiplier (that one's - reference) + offset. */
+/* An axis that follows another axis (the leader) of the same model: position = multiplier * (leader's position -
+ * reference) + offset. */
 struct scene_mimic {
-	uint32_t joint, axis; /* the leader's; joint is SCENE_NONE: it follows nothing */
+	uint32_t joint, axis; /* the leader; joint is SCENE_NONE: the axis follows none */
 	double multiplier, offset, reference;
 };
 
 struct scene_joint {
 	const struct sdf_joint *sdf;
 	const char *name, *scoped;
-	uint32_t model;           /* whose state holds it: the child's model */
-	uint32_t parent, child;   /* bodies; SCENE_NONE: the world. Never both, never the same. */
-	enum sdf_joint_kind kind; /* all but continuous, which is revolute; fixed: between different models */
+	uint32_t model;           /* the model whose state holds the joint: that of the child */
+	uint32_t parent, child;   /* bodies; SCENE_NONE: the world. Not both the world, not the same body. */
+	enum sdf_joint_kind kind; /* continuous is stored as revolute; fixed: only between different models */
 	struct vec3 anchor;
 	uint32_t axis_count;
 	const struct sdf_axis *axis;
-	/* Gearbox: axis_count is 0, axis[0] is the parent's and axis[1] the child's, whose angles against `reference`
-	 * it holds to child = -ratio parent. */
+	/* Gearbox: axis_count is 0; axis[0] is the parent's axis, axis[1] the child's. Both angles are measured
+	 * relative to the body `reference`, and the gearbox holds them to child = -ratio * parent. */
 	uint32_t reference;          /* body; SCENE_NONE: the world */
 	struct scene_mimic mimic[2]; /* by axis */
-	/* Effective inertia (or mass) that an axis moves at the reference pose, for implicit damping; a screw's second
-	 * is the mass. */
+	/* By axis: effective inertia (or mass) that the axis moves at the reference pose, for implicit damping. A
+	 * screw's second entry is the mass. */
 	double inertia[2];
 };
 
-/* What ties rates of different bodies: a screw's thread, a gearbox, each axis that mimics another. Of a joint, in this
- * order. */
+/* The number of a joint's couplings. A coupling relates the rates of different bodies: the thread of a screw, a
+ * gearbox, each axis that mimics another. A joint has its couplings in this order. */
 static inline uint32_t scene_joint_couplings(const struct scene_joint *joint)
 {
 	uint32_t own = joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX;
@@ -116,30 +118,30 @@ static inline uint32_t scene_joint_couplings(const struct scene_joint *joint)
 
 struct scene_model {
 	const char *name;
-	uint64_t id;  /* from 1, in the order of the file, then of creation; 0: nobody has this place */
-	bool absent;  /* removed: it keeps its place for a while, or for a reset, but is not part of the world */
-	bool created; /* while the world runs */
+	uint64_t id;  /* from 1, in the order of the file, then of creation; 0: this place is free */
+	bool absent;  /* removed: not part of the world, but its place is kept for a while, or for a reset */
+	bool created; /* created while the world runs */
 	uint32_t line;
 	bool is_static;
-	bool performer; /* declared as one */
+	bool performer; /* declared as a performer */
 	bool may_sleep; /* <allow_auto_disable> */
-	/* A dynamic model that exactly one level names comes and goes with that level; SCENE_NONE otherwise. */
+	/* A dynamic model that exactly one level names is loaded and unloaded with that level; SCENE_NONE otherwise. */
 	uint32_t level;
-	uint32_t home_level; /* what `level` is while it is no performer */
-	struct vec3 volume;  /* edges of a declared performer's box */
-	const char *performer_name; /* of the <performer> in the file; NULL: there is none */
-	bool file_performer; /* these two as the file has them */
+	uint32_t home_level;        /* value of `level` while the model is no performer */
+	struct vec3 volume;         /* edges of a declared performer's box */
+	const char *performer_name; /* name of the <performer> in the file; NULL: none */
+	bool file_performer;        /* performer and volume as in the file */
 	struct vec3 file_volume;
 	uint32_t pin;      /* secondary that must simulate it, from 1; 0: any */
-	uint32_t home_pin; /* as the file, or the one who runs it, has it */
+	uint32_t home_pin; /* the pin of the file, or of the person who started the run */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
-	uint32_t frame_body; /* the body that carries the model's frame, that of its canonical link; from body_first */
-	struct pose in_body; /* the model's frame in that body's; of a static model: in the world */
+	uint32_t frame_body;   /* the body of the canonical link, which carries the model's frame; from body_first */
+	struct pose in_body;   /* the model's frame in the frame of that body; of a static model: in the world */
 	struct pose reference; /* in_body as it was at first */
 	const struct sdf_world *from;
 	uint32_t sdf;                    /* index in from->models; SDF_NONE: an actor */
-	struct scene_owned *owned;       /* what a created model brought along */
-	const struct scene_actor *actor; /* the script that moves it (actor.h); NULL: none does */
+	struct scene_owned *owned;       /* data of a created model (compile.h) */
+	const struct scene_actor *actor; /* the script that moves the model (actor.h); NULL: none */
 };
 
 struct scene_level {
@@ -147,18 +149,18 @@ struct scene_level {
 	uint32_t line;
 	struct aabb box, outer; /* outer: grown by the buffer */
 	uint32_t pin;
-	const uint32_t *models; /* all that it names, in order */
+	const uint32_t *models; /* all models that the level names, in order */
 	uint32_t model_count;
 };
 
-struct scene_light { /* of the world; nothing is lit by it, but it can be removed */
+struct scene_light { /* a light of the world: no effect, but it can be removed */
 	const char *name;
 	bool absent;
 };
 
 enum { SCENE_SURFACES_MAX = 64 };
 
-struct scene_room { /* how many the arrays have room for: what others allocate for theirs */
+struct scene_room { /* capacity of the arrays; users of the scene size their own arrays by it */
 	uint32_t models, bodies, geoms, joints;
 };
 
@@ -168,9 +170,9 @@ struct scene {
 	struct vec3 gravity;
 	double step_s;           /* max_step_size */
 	double real_time_factor; /* 0: as fast as possible */
-	uint32_t secondaries;    /* what the world asks for; SCENE_NONE: does not say */
-	bool has_levels;         /* false also when told to ignore them */
-	/* Above all that are in use; some below may be free. */
+	uint32_t secondaries;    /* the number that the world asks for; SCENE_NONE: it gives none */
+	bool has_levels;         /* false also if the options ignore them */
+	/* Each is above all indices in use; some indices below it may be free. */
 	uint32_t model_count, body_count, geom_count, joint_count, link_count, level_count;
 	struct scene_room room;
 	struct scene_model *models;
@@ -181,13 +183,13 @@ struct scene {
 	struct scene_level *levels;
 	struct scene_light *lights; /* [light_count] in file order */
 	uint32_t light_count;
-	/* What is told apart of the geoms' surfaces, each once; it only grows, up to SCENE_SURFACES_MAX. */
+	/* The different surfaces of the geoms, each once. The array only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
-	indices world_joints; /* the world's own, which may connect different models */
-	/* Static geoms by their boxes; value: geom index. Which of them are present changes from step to step. */
+	indices world_joints; /* joints of the world itself, which may connect different models */
+	/* Boxes of static geoms; value: geom index. Which static geoms are present changes from step to step. */
 	struct bvh static_tree;
 	struct map model_by_name;   /* models that are not absent */
-	VEC(const char *) warnings; /* file:line: what is ignored, once per kind */
+	VEC(const char *) warnings; /* "file:line: ...": elements that are ignored, one warning for each kind */
 	struct scene_owned *own;
 
 	/* private */
@@ -198,50 +200,51 @@ struct scene {
 
 struct scene_options {
 	bool ignore_levels;
-	/* Told of each model's error, when not NULL: scene_create() then goes on to the other models, and still fails
-	 * with the first error. */
+	/* If not NULL, called with the error of each model: scene_create() then goes on with the other models, but
+	 * still fails with the first error. */
 	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
 
-/* world must outlive the scene. Errors (TROUPE_EWORLD): what the simulator cannot take, with file:line. */
+/* world must outlive the scene. TROUPE_EWORLD, with file:line: the simulator cannot simulate the world. */
 troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
 	struct troupe_error *error);
 void scene_destroy(struct scene *scene);
 
 /* --- changes; the primary's, between steps ------------------------------------------------------------------------ */
 
-struct scene_places { /* where a model and its parts are, for one that is to be put where it was in another run */
+struct scene_places { /* the places of a model and its parts, to put it at the same places as in another run */
 	uint64_t id;
 	uint32_t model, body_first, geom_first, joint_first, link_first;
 };
 
-/* Adds the model (or actor) of a bare SDF, which from then on belongs to the scene; on failure it stays the caller's.
- * Its name must not be in use. at: NULL for the lowest places that are free; places that are taken: TROUPE_EINVAL.
- * *ret_warning: the first of its warnings, "" if none; as long as the model lives. */
+/* Adds the model (or actor) of a bare SDF. On success the scene owns the sdf; on failure the caller keeps it. The
+ * name must not be in use. at: the places to take; NULL: the lowest free places; TROUPE_EINVAL: places that are
+ * taken. *ret_warning: the first warning about the model, "" if none; it lives as long as the model. */
 troupe_status scene_add(struct scene *scene, struct sdf *sdf, const struct scene_places *at, uint32_t *ret_model,
 	const char **ret_warning, struct troupe_error *error);
-/* The model is not part of the world any more: its name is free. Its place and parts stay until scene_free(). */
+/* Sets whether the model is absent: not part of the world, and its name is free. Its place and parts stay until
+ * scene_free(). */
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);
-/* Gives up the place of a created model that is absent. */
+/* Frees the places of a created model that is absent. */
 void scene_free(struct scene *scene, uint32_t model);
-/* Puts a static model elsewhere. */
+/* Moves a static model to another pose. */
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 
-/* The box of a geom whose body is at `body`, exact for the shape (of a mesh or heightmap: around its
- * own box) and padded by nothing. A pure function. */
+/* The box of a geom whose body is at `body`. It is exact for the shape (for a mesh or heightmap: it encloses the
+ * turned box of the shape's own frame), without padding. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
-/* The same for a geom that is itself at `pose`. */
+/* The same for a geom that is at `pose` itself. */
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
 
-/* Whether a world's plug-in of that name is read here: the one with performers and levels. */
+/* Whether this is the name of the world plug-in that declares performers and levels, which is read here. */
 bool scene_knows_plugin(const char *name);
 
-/* Model indices by name; SCENE_NONE if none. */
+/* The index of a model by name; SCENE_NONE if none. */
 uint32_t scene_find_model(const struct scene *scene, const char *name);
-/* The light of that name that is not absent; SCENE_NONE if none. */
+/* The light of that name, if it is not absent; SCENE_NONE if none. */
 uint32_t scene_find_light(const struct scene *scene, const char *name);
-/* The model of that id that is not absent; SCENE_NONE if none. */
+/* The model of that id, if it is not absent; SCENE_NONE if none. */
 uint32_t scene_find_id(const struct scene *scene, uint64_t id);
 /* A link or joint of a model by its name in the model ("link", "nested::link") or by its full scoped name. */
 uint32_t scene_find_link(const struct scene *scene, uint32_t model, const char *name);

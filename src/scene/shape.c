@@ -1,6 +1,11 @@
+/* The bounding box of a geom, along the axes of the world. For a primitive the box is exact: its half extent along
+ * each axis has a closed form. The box of a convex hull is that of its points. A mesh or a heightmap may have
+ * millions of points, so its box is that of the eight turned corners of the box in its own frame: it encloses the
+ * surface, and may be larger than necessary. A plane is a half space, and has a bound only if its normal lies along
+ * an axis. */
 #include "scene/scene.h"
 
-/* How far a rotated box of these half edges reaches along each axis. */
+/* The half extent of a rotated box of these half edges along each axis. */
 static struct vec3 reach_of_box(struct quat q, struct vec3 half)
 {
 	struct mat3 r = quat_matrix(q);
@@ -11,14 +16,14 @@ static struct vec3 reach_of_box(struct quat q, struct vec3 half)
 	};
 }
 
-/* A disc of radius r about an axis reaches r sqrt(1 - a_i^2) along axis i. */
+/* A disc of radius r, normal to a unit vector a, reaches r sqrt(1 - a_i^2) along axis i. */
 static double reach_of_disc(double radius, double along)
 {
 	double across = 1 - along * along;
 	return across > 0 ? radius * sqrt(across) : 0;
 }
 
-/* The rest has an axis: where the shape's own z points. */
+/* For shapes with an axis of rotation: the direction of the shape's own z. */
 static struct vec3 axis_of(struct quat q)
 {
 	struct mat3 r = quat_matrix(q);
@@ -54,7 +59,7 @@ static struct vec3 reach_of_ellipsoid(struct quat q, struct vec3 s)
 	return (struct vec3){reach[0], reach[1], reach[2]};
 }
 
-/* Its apex and its base. */
+/* The box of the apex and of the base. */
 static struct aabb box_of_cone(struct vec3 axis, struct vec3 at, double radius, double half)
 {
 	struct vec3 up = vec3_scale(axis, half), apex = vec3_add(at, up);
@@ -72,7 +77,7 @@ static struct aabb box_of_points(struct pose pose, const struct vec3 *points, ui
 	return box;
 }
 
-/* Around the box that a surface has in its own frame. */
+/* Encloses the turned box that the surface has in its own frame. */
 static struct aabb box_of_skin(struct pose pose, const struct skin *skin)
 {
 	const struct aabb *b = &skin->box;
@@ -83,7 +88,7 @@ static struct aabb box_of_skin(struct pose pose, const struct skin *skin)
 	return box_of_points(pose, corners, 8);
 }
 
-/* The half space under a plane: bounded only where the plane lies along an axis. */
+/* The half space under a plane: it has a bound only if the plane's normal lies along an axis. */
 static struct aabb half_space(struct vec3 normal, struct vec3 point)
 {
 	struct aabb box = AABB_ALL;

@@ -1,11 +1,12 @@
-/* From SDF's shapes to geoms. Primitives are themselves; cones and ellipsoids too.
+/* Makes geoms from SDF's shapes. Primitives, cones and ellipsoids stay what they are.
  *
- * A mesh of a static model is its triangles. On a model that moves it is a convex hull for each part of its file
- * (<mesh optimization="convex_hull"> makes one hull of all, for static models as well): a file of several parts is a
- * body of several pieces, which is nearer to the truth than one hull around all, and hulls rest on each other, which
- * triangles do not. A polyline that moves is cut into convex pieces, which are exact. Heightmaps do not move.
+ * A mesh of a static model becomes its triangles. A mesh of a moving model becomes a convex hull for each part of its
+ * file. (<mesh optimization="convex_hull"> makes one hull of all parts, for static models too.) Hulls of several
+ * parts are closer to the true shape than one hull around all of them, and hulls can rest on each other, which
+ * triangles cannot. A polyline of a moving model is divided into convex pieces, which are exact. Heightmaps do not
+ * move.
  *
- * Hulls and surfaces belong to what was compiled in one go, one for each mesh however often it is used. */
+ * Hulls and surfaces belong to the data of one compilation. Each mesh is converted once, however often it is used. */
 #include "scene/compile.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static const char *model_of(const struct compile *c, const struct sdf_collision 
 
 static void leave_out(struct compile *c, const struct sdf_collision *from, const char *why)
 {
-	/* one is enough when no hull can be made at all */
+	/* one warning is enough if troupe can make no hulls at all */
 	scene_warn(c, strstr(why, "built without") ? "hull" : NULL,
 		"%s:%u: collision '%s' of model '%s' is left out: %s", file_of(c, from), from->line, from->name,
 		model_of(c, from), why);
@@ -35,7 +36,7 @@ static void leave_out(struct compile *c, const struct sdf_collision *from, const
 
 typedef VEC(struct vec3) point_list;
 
-/* Each point that the triangles use, once, in their order. */
+/* The points of these triangles, each once, in the order of first use. */
 static void points_of(const struct mesh *mesh, uint32_t first, uint32_t count, point_list *points)
 {
 	bool *used = mem_alloc(mesh->points.count + 1);
@@ -48,8 +49,8 @@ static void points_of(const struct mesh *mesh, uint32_t first, uint32_t count, p
 	free(used);
 }
 
-/* The points that are farthest in directions spread evenly over the sphere (a golden spiral) and along the axes: what
- * is lost of a finely cut surface lies between them. */
+/* Keeps the points that are farthest in directions spread evenly over the sphere (a golden spiral) and along the
+ * axes. A finely divided surface loses only points between them. */
 static void thin_out(point_list *points)
 {
 	enum { DIRECTIONS = HULL_CORNERS_MAX - 6 };
@@ -140,8 +141,8 @@ static void add_mesh(struct compile *c, const struct sdf_collision *from, const 
 
 /* --- heightmaps ------------------------------------------------------------------------------------------------- */
 
-/* As Gazebo has it: the brightest pixel is as high as size.z, one pixel a corner, the picture's top at +y, its centre
- * over the origin; a negative size.z turns bright and dark round. */
+/* As in Gazebo: the height of the brightest pixel is size.z, each pixel is a point of the grid, the top of the image
+ * is at +y, its centre above the origin; a negative size.z exchanges bright and dark. */
 static void add_heightmap(struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
 {
 	const struct sdf_shape *shape = &from->shape;
@@ -188,7 +189,7 @@ static void add_file(
 			add_heightmap(c, from, geom, out);
 		else
 			leave_out(c, from, "a heightmap on a model that is not static");
-	} /* else the loader has said why there is none */
+	} /* else the loader has reported the reason */
 }
 
 static bool is_ball(struct vec3 radii)

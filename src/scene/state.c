@@ -1,3 +1,9 @@
+/* The memory layout of the state. Both copies and the initial state have the same layout, so that one offset finds a
+ * model's words in each of them. The words of a model are contiguous and begin on a cache line of their own, because
+ * different runners write neighbouring models. A joint of the world belongs to the model of its child, so the sizes
+ * of all models are known only after all joints were counted: the layout is made in several passes, and a model gets
+ * its offset in the last one. The lines of a removed model are used again. The hash of a model is kept until its
+ * words change. */
 #include "scene/state.h"
 
 #include "base/hash.h"
@@ -50,7 +56,7 @@ static void lay_out_joint(struct state *state, uint32_t joint)
 	model->words += JOINT_WORDS;
 }
 
-/* Bodies and the model's own joints; the world's joints come between these and the rest. */
+/* Bodies and the model's own joints. The words of the world's joints follow them, before all other words. */
 static void lay_out_parts(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];

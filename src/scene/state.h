@@ -1,25 +1,27 @@
-/* The explicit state: all that the future of every model depends on, in one place, as 64-bit words that can be stored,
- * sent, hashed and put back. State k is a function of world, seed, commands and k; who computed it leaves no trace.
+/* The explicit state: everything that the future of every model depends on, in one place, as 64-bit words that can be
+ * stored, sent, hashed and restored. State k is a function of world, seed, commands and k; it does not depend on the
+ * runner that computed it.
  *
  * A model's words, in this order:
- *   bodies   struct body_state each, in body order
- *   joints   struct joint_state each: the model's own, then the world's joints that it is the child of
- *   couplings a word for each of these joints' couplings (scene_joint_couplings()): the force of the step before, in N
- *            or N m, at which the search for the next one begins (physics)
- *   anchors  struct body_anchor each, in body order: where it was when it began to be still (physics: sleeping)
- *   still    one word, of a model with bodies: for how many steps it has been still
- *   systems  whatever its systems keep (commands in force, odometry, integrals), each from its own offset
- * Two copies of each: `now` is state k and read by anyone during step k; `next` is written during step k by the runner
- * that simulates the model, and by nobody else. state_advance() makes next the new now; a model that no runner stepped
- * simply keeps its words.
+ *   bodies    a struct body_state for each body, in body order
+ *   joints    a struct joint_state for each of the model's own joints, then for each joint of the world whose child
+ *             is a body of the model
+ *   couplings a word for each coupling of these joints (scene_joint_couplings()): its force in the previous step, in N
+ *             or N m, where the physics begins its search for the next one
+ *   anchors   a struct body_anchor for each body, in body order: its pose when it became still (physics: sleeping)
+ *   still     one word, if the model has bodies: the number of steps for which it has been still
+ *   systems   the words of its systems (commands in force, odometry, integrals), each system at its own offset
+ * There are two copies of each model's words. `now` is state k, and any runner may read it during step k. `next` is
+ * written during step k, only by the runner that simulates the model. state_advance() makes next the new now. A model
+ * that no runner stepped keeps its words.
  *
- * Thread: see above; everything else is the primary's, between steps. */
+ * Thread: as above for now and next. All other members belong to the primary, between steps. */
 #ifndef SCENE_STATE_H
 #define SCENE_STATE_H
 
 #include "scene/scene.h"
 
-/* Whether `next` is overwritten before each step in every run: in debug builds, and where memory is watched. */
+/* Whether every run overwrites `next` before each step: in debug builds and under sanitizers. */
 #if defined TROUPE_DEBUG || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { STATE_POISONED = 1 };
 #else
@@ -28,7 +30,7 @@ enum { STATE_POISONED = 0 };
 
 struct body_state {
 	struct vec3 p; /* centre of mass, world */
-	struct quat q; /* as the physics stored it: not normalised again on the way */
+	struct quat q; /* as the physics stored it, not normalised again */
 	struct vec3 v; /* of the centre of mass, m/s */
 	struct vec3 w; /* rad/s, world axes */
 };
@@ -39,43 +41,42 @@ struct body_anchor {
 };
 
 struct joint_state {
-	double position[2]; /* rad (turns counted) or m, from the pose in the file */
+	double position[2]; /* rad (with full turns) or m, relative to the pose in the file */
 };
 
 struct state_model {
 	uint32_t offset;       /* first word in each copy */
-	uint32_t words;        /* all of it */
-	uint32_t system_first; /* first word of the systems, from the model's first */
-	uint64_t moved_at;     /* the primary's: moving step that last wrote it */
-	uint32_t copy;         /* which copy is now: 0 or 1 */
-	bool hashed;           /* hash is that of now */
+	uint32_t words;        /* number of words */
+	uint32_t system_first; /* first word of the systems, relative to the model's first word */
+	uint64_t moved_at;     /* the primary's: the last moving step that wrote the model */
+	uint32_t copy;         /* index of the copy that is now: 0 or 1 */
+	bool hashed;           /* hash is the hash of now */
 	uint64_t hash;
 };
 
 struct state {
 	const struct scene *scene;
 	struct state_model *models; /* [room.models] */
-	uint32_t *joint_offset;     /* [room.joints] first word, from its model's first */
-	uint32_t *joint_coupling;   /* [room.joints] the same of its first coupling */
+	uint32_t *joint_offset;     /* [room.joints] first word, relative to its model's first word */
+	uint32_t *joint_coupling;   /* [room.joints] the same for the joint's first coupling */
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
-	/* The primary's: models whose `now` it wrote in place since it last emptied this; some more than once. Who
-	 * holds copies of the words elsewhere must be told. */
+	/* The primary's: models whose `now` it wrote in place since it last emptied this list; a model may be in it
+	 * more than once. Runners that hold copies of these words must be told. */
 	VEC(uint32_t) written;
 
 	/* private */
 	struct scene_room room;
-	struct ranges
-		lines; /* a model's words start on their own cache line: neighbours are written by other runners */
+	struct ranges lines; /* a model's words start on their own cache line: other runners write its neighbours */
 	uint32_t line_room;
 };
 
-/* system_words[model]: how many words its systems want. They start as zero. */
+/* system_words[model]: number of words for its systems. They start as zero. */
 struct state *state_create(const struct scene *scene, const uint32_t *system_words);
 void state_destroy(struct state *state);
 
-/* A model that was added to the scene: its bodies where it says, all else zero. Pointers into the state are not valid
- * any more. */
+/* Adds the words of a model that was added to the scene: its bodies at their reference poses, all other words zero.
+ * Pointers into the state become invalid. */
 void state_add(struct state *state, uint32_t model, uint32_t system_words);
 void state_remove(struct state *state, uint32_t model);
 
@@ -124,12 +125,12 @@ static inline struct body_anchor *state_anchors(const struct state *state, uint3
 	return (struct body_anchor *)(void *)state_still(state, model, next) - state->scene->models[model].body_count;
 }
 
-/* Overwrites `next` of the model with numbers that no step makes, so that a word which a step forgets to write shows.
- */
+/* Overwrites `next` of the model with numbers that no step computes. So a word that a step forgets to write becomes
+ * visible. */
 void state_poison_next(const struct state *state, uint32_t model);
 
-/* In `next`, couplings and the world's joints of which the model is the child get what they are in `now`: a joint of
- * the world is stepped only while both its models exist on one runner. */
+/* Copies, from `now` to `next`, the couplings of the model and the joints of the world whose child is in it: a joint
+ * of the world is stepped only while both its models exist on one runner. */
 static inline void state_keep_world_joints(const struct state *state, uint32_t model)
 {
 	uint32_t joints = state->scene->models[model].joint_count;
@@ -140,43 +141,43 @@ static inline void state_keep_world_joints(const struct state *state, uint32_t m
 		*next++ = *now++;
 }
 
-/* next becomes now. */
+/* Makes next the new now. */
 static inline void state_advance(struct state *state, uint32_t model)
 {
 	state->models[model].copy ^= 1;
 	state->models[model].hashed = false;
 }
 
-/* now was written in place (a command, a reset). */
+/* Must be called when now was written in place (a command, a reset). */
 static inline void state_touched(struct state *state, uint32_t model)
 {
 	state->models[model].hashed = false;
 }
 
-/* The same by the primary, for a model that a runner may hold a copy of. */
+/* The same, called by the primary, for a model of which a runner may hold a copy. */
 static inline void state_wrote(struct state *state, uint32_t model)
 {
 	state_touched(state, model);
 	vec_push(&state->written, model);
 }
 
-/* Remembers now as what state_reset() goes back to; called once, after the systems have filled in their words. */
+/* Stores now as the state that state_reset() restores. Called once, after the systems have filled in their words. */
 void state_set_initial(struct state *state);
-/* The same for a model that was added: what state_reset_model() goes back to. */
+/* The same for one model that was added; state_reset_model() restores it. */
 void state_set_initial_of(struct state *state, uint32_t model);
-/* All models that are not absent. */
+/* Resets all models that are not absent. */
 void state_reset(struct state *state);
 void state_reset_model(struct state *state, uint32_t model);
 
-/* The sum, mod 2^64, of one hash per model that can change and is not absent, over its id and its words of now. Models
- * that did not change since the last call are not hashed again. */
+/* The sum, mod 2^64, of one hash for each model that can change and is not absent. The hash covers the model's id and
+ * its words of now. A model that did not change since the last call is not hashed again. */
 uint64_t state_hash(struct state *state);
 
-/* The model's own frame in the world. */
+/* The pose of the model's frame in the world. */
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next);
-/* The same in the state that a reset goes back to. */
+/* The same in the initial state, which a reset restores. */
 struct pose state_model_home(const struct state *state, uint32_t model);
-/* The box of all its geoms; of a model without, its origin. */
+/* The box of all geoms of the model; its origin, if it has no geoms. */
 struct aabb state_model_box(const struct state *state, uint32_t model, bool next);
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next);
 

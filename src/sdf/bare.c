@@ -1,6 +1,6 @@
-/* Gazebo's create service takes nearly anything with one entity in it: <sdf> around a model, a model alone, a world
- * around a model. What is found is edited the way an <include> edits, so that a spawned model means what the same model
- * included with that name and pose means. */
+/* Gazebo's create service accepts nearly any text with one entity in it: <sdf> around a model, a model alone, a world
+ * around a model. The entity is found, and edited as an <include> edits it. So a spawned model means the same as the
+ * model included with that name and pose. */
 #include "sdf/bare.h"
 
 #include "sdf/include.h"
@@ -33,7 +33,7 @@ const struct sdf_element *bare_wrap(struct load *load, const struct sdf_element 
 	return builder.element;
 }
 
-/* The entities directly in element; the first in *ret_first. */
+/* Counts the entities directly in element; *ret_first is the first of them. */
 static uint32_t count_entities(
 	const struct sdf_element *element, bool models_only, const struct sdf_element **ret_first)
 {
@@ -45,7 +45,7 @@ static uint32_t count_entities(
 	return count;
 }
 
-/* What a world around one model holds besides is of no use to a world that runs already. */
+/* The only model of a world. The other elements of the world are ignored: the running world has its own. */
 static const struct sdf_element *from_world(struct load *load, const struct sdf_element *world)
 {
 	const struct sdf_element *found = NULL;

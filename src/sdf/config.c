@@ -1,3 +1,7 @@
+/* A configuration file is read by the parser of SDF files, so that it has the same syntax, limits and messages with
+ * file:line. This file checks only what all configuration files have in common: the name of the root element, and
+ * that the root has neither text nor attributes. The caller checks the elements below the root. The tree lives in the
+ * caller's arena; the text of the file is freed at once. */
 #include "sdf/config.h"
 
 #include "sdf/xml.h"

@@ -1,4 +1,5 @@
-/* Looking into elements: the part of sdf.h that systems use to read what the loader keeps for them. */
+/* Reads values from elements. Systems use this part of sdf.h to read the elements that the loader keeps for them. A
+ * missing or empty child leaves the value unchanged, so that the caller's default stays. */
 #include "sdf/sdf.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static troupe_status refuse_range(const struct sdf_element *element, double lo, 
 	return status;
 }
 
-/* The child, when it is there and says something: an empty element stands for its default. */
+/* The child, if it exists and is not empty: an empty element stands for its default. */
 static const struct sdf_element *said(const struct sdf_element *parent, const char *name)
 {
 	const struct sdf_element *child = sdf_child(parent, name, NULL);
@@ -130,7 +131,7 @@ static troupe_status pose_of(const struct sdf_element *element, struct pose *val
 		double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
 		if (!(square > 1e-12))
 			return refuse(element, error, "a quaternion that is not zero");
-		/* products of rotations are not quite unit either: what was printed keeps its bits */
+		/* products of rotations are not exactly unit either; a printed quaternion must keep its bits */
 		value->q = fabs(square - 1) < 1e-12 ? q : quat_unit(q);
 		return TROUPE_OK;
 	}

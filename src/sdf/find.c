@@ -1,4 +1,4 @@
-/* A file that a person names: a world, or its commands. */
+/* Finds a file by the name that a person gives: a world, or its commands. */
 #include "sdf/sdf.h"
 
 #include "base/data.h"
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 struct search {
-	const char *name, *ending; /* ending: "" when the name has it already */
+	const char *name, *ending; /* ending: "" if the name already has it */
 };
 
 static bool is_there(const char *path)
@@ -17,7 +17,7 @@ static bool is_there(const char *path)
 	return !stat(path, &info) && !S_ISDIR(info.st_mode);
 }
 
-/* The name as it is, or with the ending. NULL: neither is there. */
+/* The path of the name in the folder, without or with the ending. NULL: neither file exists. */
 static char *try_in(const struct search *search, const char *folder, size_t length)
 {
 	const char *slash = length ? "/" : "";
@@ -31,7 +31,7 @@ static char *try_in(const struct search *search, const char *folder, size_t leng
 	return NULL;
 }
 
-/* Folders, a colon between two. */
+/* Searches a list of folders, separated by colons. */
 static char *try_list(const struct search *search, const char *list)
 {
 	char *found = NULL;

@@ -1,14 +1,13 @@
-/* One line per entity, for comparing what two loaders, or two versions of one, make of a file. Joints of the world and
- * sensors of joints have no line: the format does not know them. */
+/* One line per entity, to compare what two loaders, or two versions of one loader, read from a file. Joints of the
+ * world and sensors of joints have no line, because the format has none for them. */
 #include "sdf/sdf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define HALF_DIGIT 0.5e-6 /* below this a number prints as zero */
+#define HALF_DIGIT 0.5e-6 /* a number below this prints as zero */
 
-/* -0.0000001 must not print as -0.000000; and the format cuts numbers (1e308 is one that users write) after 63
- * characters. */
+/* -0.0000001 must not print as -0.000000. The format cuts numbers after 63 characters (users write 1e308). */
 static void add_number(struct text *out, double value)
 {
 	enum { CUT = 63 };
@@ -27,7 +26,7 @@ static void add_vec3(struct text *out, struct vec3 v)
 	add_number(out, v.z);
 }
 
-/* The first component that does not print as zero is positive. */
+/* Chooses the sign of q: the first component that does not print as zero is positive. */
 static struct quat canonical(struct quat q)
 {
 	double parts[4] = {q.w, q.x, q.y, q.z};
@@ -50,7 +49,7 @@ static void add_pose(struct text *out, struct pose pose)
 
 static void add_shape(struct text *out, const struct sdf_shape *shape)
 {
-	/* those that the format does not know count as empty */
+	/* shapes that the format does not know count as empty */
 	bool known = shape->kind != SDF_CONE && shape->kind != SDF_POLYLINE && shape->kind != SDF_IMAGE;
 	text_add(out, " %s", known ? sdf_shape_kind_text(shape->kind) : "empty");
 	switch (shape->kind) {
@@ -76,7 +75,7 @@ static void add_shape(struct text *out, const struct sdf_shape *shape)
 	text_add(out, "\n");
 }
 
-/* What is written, also for a link whose inertia is computed. */
+/* The inertia that the file gives, also for a link whose inertia is computed. */
 static struct sdf_inertial written(const struct sdf_link *link)
 {
 	if (!link->inertial.automatic)

@@ -1,7 +1,7 @@
-/* Two graphs over the same frames. "relative to" gives poses: each frame has at most two edges (its target, and the
- * placement frame inside a model), followed depth-first with a stack of our own, because a hostile file can make a
- * chain as long as it likes. "attached to" gives links: each frame has one edge, so it is a walk whose end is then
- * written into all that were passed. */
+/* Two graphs over the same frames. "relative to" gives poses: each frame has at most two edges (to its target, and to
+ * the placement frame inside a model). The edges are followed depth-first with an explicit stack, because a hostile
+ * file can make a chain of any length. "attached to" gives links: each frame has one edge, so the search is a walk,
+ * and its end is then written into all frames on the walk. */
 #include "sdf/frames.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { NEW, OPEN, DONE };
-enum { END_NONE = 3, END_MISSING = 4 }; /* after NEW, OPEN, DONE in end_state */
+enum { END_NONE = 3, END_MISSING = 4 }; /* values of end_state after NEW, OPEN, DONE */
 
 uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_frame, const struct sdf_element *element)
 {
@@ -42,7 +42,7 @@ bool frames_add(struct frames *frames, struct frames_frame frame, uint32_t *ret_
 	return map_add(&frames->scopes.at[frame.scope].names, frame.name, *ret_frame);
 }
 
-/* "a::b" may be one name (files before SDF 1.8) or b inside a. */
+/* "a::b" may be one name (files before SDF 1.8), or the name b in the model a. */
 uint32_t frames_find(const struct frames *frames, uint32_t scope, const char *name)
 {
 	const struct frames_scope *at = &frames->scopes.at[scope];
@@ -72,7 +72,7 @@ static const char *kind_text(enum frames_kind kind)
 	return text[kind];
 }
 
-/* scope: where the name was looked up */
+/* scope: the scope in which the name was looked up */
 static void complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
 	const char *name, frames_report_fn report, void *ctx)
 {
@@ -94,7 +94,7 @@ static void complain_circle(
 	report(ctx, frame->element, text);
 }
 
-/* Finds a name that stands in the file; the root, with a complaint, when it does not exist. */
+/* Finds the frame that a name in the file means. If there is none, reports it and returns the root. */
 static uint32_t find_or_complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope,
 	const char *what, const char *name, frames_report_fn report, void *ctx)
 {
@@ -110,7 +110,7 @@ static void find_targets(struct frames *frames, struct frames_frame *frame, fram
 	uint32_t root = frames->scopes.at[frame->scope].root;
 	if (frame->kind == FRAMES_ROOT || frame->kind == FRAMES_MISSING)
 		return;
-	if (frame->kind == FRAMES_JOINT) /* joints complain for themselves about their links */
+	if (frame->kind == FRAMES_JOINT) /* the loader reports missing links of joints */
 		frame->attached = frame->attached_to ? frames_find(frames, frame->scope, frame->attached_to) : SDF_NONE;
 	else if (frame->kind == FRAMES_FRAME)
 		frame->attached = frame->attached_to ? find_or_complain(frames, frame, frame->scope, "attached_to",
@@ -125,7 +125,7 @@ static void find_targets(struct frames *frames, struct frames_frame *frame, fram
 			find_or_complain(frames, frame, frame->inner, "placement_frame", frame->placement, report, ctx);
 }
 
-/* A frame that must be placed before target's pose in scope is known; SDF_NONE when it is known. */
+/* A frame that must be placed before the pose of target in scope is known; SDF_NONE: it is known already. */
 static uint32_t first_unknown(const struct frames *frames, uint32_t target, uint32_t scope)
 {
 	if (target == SDF_NONE)
@@ -150,7 +150,7 @@ struct pose frames_pose(const struct frames *frames, uint32_t frame, uint32_t sc
 
 static void place(struct frames *frames, struct frames_frame *frame)
 {
-	/* what is relative to its own scope keeps the very bits of the file */
+	/* a pose relative to its own scope keeps the exact bits of the file */
 	frame->in_scope = frame->target == frames->scopes.at[frame->scope].root
 				  ? frame->raw
 				  : pose_mul(frames_pose(frames, frame->target, frame->scope), frame->raw);
@@ -159,7 +159,7 @@ static void place(struct frames *frames, struct frames_frame *frame)
 			frame->in_scope, pose_inverse(frames_pose(frames, frame->placement_target, frame->inner)));
 }
 
-/* Places start and all that it depends on. */
+/* Places start and all frames that it depends on. */
 static void place_with_stack(struct frames *frames, uint32_t start, frames_report_fn report, void *ctx)
 {
 	VEC(uint32_t) stack = {0};
@@ -184,7 +184,7 @@ static void place_with_stack(struct frames *frames, uint32_t start, frames_repor
 	vec_free(&stack);
 }
 
-/* One step towards the link: SDF_NONE at an end, which is then described by *ret_end and *ret_link. */
+/* One step towards the link. SDF_NONE: the frame is an end; *ret_end and *ret_link describe it. */
 static uint32_t follow(
 	const struct frames *frames, const struct frames_frame *frame, uint8_t *ret_end, uint32_t *ret_link)
 {
@@ -214,7 +214,7 @@ static uint32_t follow(
 	}
 }
 
-/* Walks to the end, then once more to write it down; false when the walk comes back to itself. */
+/* Walks to the end, then walks again and writes the end into each frame. False: the walk returned to itself. */
 static bool find_end(struct frames *frames, uint32_t start)
 {
 	uint8_t end = NEW;

@@ -1,4 +1,4 @@
-/* Shapes and surfaces. */
+/* Reads shapes and surfaces, with the defaults of the specification. */
 #include "sdf/include.h"
 #include "sdf/load.h"
 
@@ -30,7 +30,7 @@ const char *sdf_shape_kind_text(enum sdf_shape_kind kind)
 	return "unknown";
 }
 
-/* What stands in <geometry>: the first shape that is known. */
+/* The element of the shape in <geometry>: the first one of a known kind. */
 static const struct sdf_element *find_shape(
 	struct load *load, const struct sdf_element *geometry, enum sdf_shape_kind *ret_kind)
 {
@@ -119,7 +119,7 @@ struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometr
 		load_positive(load, element, "radius", &shape.radius);
 		break;
 	case SDF_CAPSULE:
-		shape.radius = 0.5; /* its default, and only its */
+		shape.radius = 0.5; /* default of this kind only */
 		load_positive(load, element, "radius", &shape.radius);
 		load_positive(load, element, "length", &shape.length);
 		break;
@@ -174,7 +174,7 @@ static void load_contact(struct load *load, const struct sdf_element *contact, s
 	load_double(load, ode, "soft_erp", 0, 1e12, &surface->soft_erp);
 	surface->soft_given = sdf_child(ode, "soft_cfm", NULL) || sdf_child(ode, "soft_erp", NULL);
 	load_uint(load, contact, "collide_bitmask", &surface->collide_bitmask);
-	surface->category_bitmask = surface->collide_bitmask; /* SDF: what is not given is the same */
+	surface->category_bitmask = surface->collide_bitmask; /* SDF: category_bitmask defaults to collide_bitmask */
 	load_uint(load, contact, "category_bitmask", &surface->category_bitmask);
 	load_bool(load, contact, "collide_without_contact", &surface->collide_without_contact);
 }

@@ -1,6 +1,6 @@
-/* An include is resolved when the model or world around it is read, not before: so limits on models and depth hold
- * while a bomb of includes unfolds, and each file is parsed once however often it is included. Between parsing and
- * reading, a file that is being read is marked as open, which finds circles. */
+/* An include is resolved when the model or world around it is read, not earlier. So the limits on models and depth
+ * apply while nested includes expand, and each file is parsed only once, however often it is included. While a file
+ * is being read it is marked as open; an include of an open file is a cycle. */
 #include "sdf/include.h"
 
 #include "sdf/rewrite.h"
@@ -14,7 +14,7 @@ static bool is_remote(const char *uri)
 	return !strncmp(uri, "http://", 7) || !strncmp(uri, "https://", 8) || !strncmp(uri, "fuel://", 7);
 }
 
-/* What stands after "scheme://", or the whole. */
+/* The text after "scheme://", or the whole text. */
 const char *const sdf_path_variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", NULL};
 
 static const char *local_part(const char *uri)
@@ -56,8 +56,8 @@ static enum files_kind try_options(struct load *load, const char *name, const ch
 	return found;
 }
 
-/* Beside the file that names it, beside that file's folder (models refer to their own meshes as model://self/...), then
- * in the resource paths. */
+/* Searches beside the file that contains the name, then beside that file's folder (models refer to their own meshes
+ * as model://self/...), then in the resource paths. */
 static enum files_kind find(struct load *load, const char *from, const char *uri, const char **ret_path)
 {
 	const char *name = local_part(uri), *slash = strrchr(from, '/');
@@ -85,7 +85,7 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 	}
 	if (strstr(uri, "://") && strncmp(uri, "model://", 8) && strncmp(uri, "file://", 7) &&
 		strncmp(uri, "package://", 10))
-		return NULL; /* names of shapes that are made, not read */
+		return NULL; /* names of generated shapes, not of files */
 	if (find(load, element->file, uri, &path) == FILES_FILE)
 		return path;
 	if (load->owner)
@@ -113,7 +113,7 @@ const char *include_name(struct load *load, const struct sdf_element *include)
 	return arena_printf(&load->sdf->arena, "%.*s", (int)(end - start), start);
 }
 
-/* The file of the newest version that is known, of those that a model.config lists. */
+/* The file of the newest known version that a model.config lists. */
 static const char *newest(const struct sdf_element *config)
 {
 	const char *best = NULL;
@@ -131,7 +131,7 @@ static const char *newest(const struct sdf_element *config)
 	return best;
 }
 
-/* The SDF file of a model's folder; NULL, with an error, when there is none. */
+/* The SDF file of a model's folder; NULL, with an error: there is none. */
 static const char *file_of_folder(struct load *load, const struct sdf_element *include, const char *folder)
 {
 	static const char *const names[] = {"model.config", "manifest.xml"};
@@ -165,7 +165,7 @@ static const char *file_of_folder(struct load *load, const struct sdf_element *i
 	return NULL;
 }
 
-/* The parsed file, from memory when it was included before. Its number, or SDF_NONE. */
+/* Parses the file, unless it was included before. Its number, or SDF_NONE. */
 static uint32_t open_file(struct load *load, const struct sdf_element *include, const char *path)
 {
 	uint32_t index;
@@ -235,7 +235,7 @@ static enum outcome resolve(
 	return WRONG;
 }
 
-/* What was included, with what the include says about it. */
+/* The included element, with the changes that the <include> makes. */
 static const struct sdf_element * override(
 	struct load *load, const struct sdf_element *include, const struct sdf_element *element)
 {
@@ -273,7 +273,7 @@ static bool wants_merge(const struct sdf_element *include)
 	return text && text_bool(text, &value) && value;
 }
 
-/* What is merged is read as part of another file's model, so its own includes are expanded here. */
+/* A merged model is read as part of another file's model, so its own includes are expanded here. */
 static void merge(struct load *load, const struct sdf_element *model, struct load_builder *builder)
 {
 	uint32_t file = 0;

@@ -1,12 +1,13 @@
-/* Mass properties: as written, or from the collisions of a link that asks for it (auto="true", SDF 1.11). */
+/* Mass properties: those in the file or, for a link that asks for it (auto="true", SDF 1.11), computed from its
+ * collisions. */
 #include "mesh/hull.h"
 #include "sdf/load.h"
 
 #include <string.h>
 
-/* Positive definite, and no principal moment larger than the other two together: what a real body can have. By minors,
- * for I and for the matrix of second moments trace(I)/2 - I, which is positive semidefinite exactly when the triangle
- * inequalities hold for the principal moments. */
+/* Whether a real body can have this inertia: positive definite, and no principal moment larger than the sum of the
+ * other two. Both are tested by minors: of I, and of the matrix of second moments trace(I)/2 - I, which is positive
+ * semidefinite exactly if the principal moments satisfy the triangle inequalities. */
 static bool is_physical(const struct sdf_inertial *in)
 {
 	double trace = in->ixx + in->iyy + in->izz, slack = 1e-6 * trace;
@@ -16,7 +17,7 @@ static bool is_physical(const struct sdf_inertial *in)
 		in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) + xz * (xy * yz - in->iyy * xz);
 	/* the second moments have the negated products off the diagonal */
 	double det_s = a * (b * c - yz * yz) - xy * (xy * c + yz * xz) - xz * (xy * yz + b * xz);
-	/* so small that its inverse is of no use is as bad as 0 */
+	/* an inertia whose inverse is too large to use is as bad as 0 */
 	return in->ixx > 1e-24 && in->iyy > 1e-24 && in->izz > 1e-24 && in->ixx * in->iyy - xy * xy > 0 &&
 	       det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 && a * b - xy * xy >= 0 && det_s >= 0;
 }
@@ -55,13 +56,13 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	return out;
 }
 
-struct moments { /* about the origin of the frame they are in */
+struct moments { /* about the origin of their frame */
 	double mass;
 	struct vec3 first; /* mass times centre */
 	struct mat3 second;
 };
 
-/* Volume and second moments of volume (integral of x x^T) of a shape about its own centre, and that centre. */
+/* The volume of a shape, its centre, and its second moments of volume about that centre (integral of x x^T). */
 static bool shape_moments(
 	const struct sdf_shape *shape, double *ret_volume, struct vec3 *ret_second, struct vec3 *ret_centre)
 {
@@ -94,7 +95,8 @@ static bool shape_moments(
 		double cylinder = M_PI * r * r * l, caps = 4.0 / 3 * M_PI * r * r * r;
 		v = cylinder + caps;
 		d.x = d.y = cylinder * r * r / 4 + caps * r * r / 5;
-		/* half-spheres: r^2/5 about the flat side, moved out by l/2 with their centre at 3r/8 */
+		/* half-spheres: second moment r^2/5 about the flat side; their centre, 3r/8 from it, is moved out by
+		 * l/2 */
 		d.z = cylinder * l * l / 12 + caps * (r * r / 5 + l * l / 4 + 3 * r * l / 8);
 		break;
 	}
@@ -124,7 +126,7 @@ static void add_shape(struct moments *sum, const struct sdf_collision *collision
 		}
 }
 
-/* Of a shape that is no primitive: m += density * (moments moved by the collision's pose). */
+/* For a shape that is no primitive: m += density * (moments moved by the collision's pose). */
 static void add_solid(
 	struct moments *sum, const struct sdf_collision *collision, double density, const struct mesh_moments *of)
 {
@@ -163,7 +165,7 @@ static struct mesh_moments measure_hull(const struct mesh *mesh)
 	return out;
 }
 
-/* False: no volume. Triangles that all face inwards give the same with the other sign. */
+/* False: no volume. If all triangles face inwards, the moments only have the other sign. */
 static bool mesh_moments_of(struct load *load, const struct sdf_collision *collision, struct mesh_moments *ret_moments)
 {
 	const struct mesh *mesh = collision->shape.mesh;

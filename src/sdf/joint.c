@@ -1,4 +1,5 @@
-/* Joints: kinds, axes, and in the last pass the links and directions that their names mean. */
+/* Reads the kinds and axes of joints. The links and frames that a joint names may be declared after it, so the last
+ * pass finds them. A joint that cannot be made is left out, and the arrays are then closed up. */
 #include "sdf/load.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void load_limits(struct load *load, const struct sdf_element *limit, stru
 			axis->lower, axis->upper);
 }
 
-/* The direction is still in its own frame; load_place_joints() turns it. */
+/* Reads an axis. Its direction is still in its own frame; load_place_joints() turns it. */
 static struct sdf_axis load_axis(struct load *load, const struct sdf_element *element, struct vec3 xyz)
 {
 	struct sdf_axis axis = {
@@ -116,7 +117,7 @@ static void load_gears(struct load *load, const struct sdf_element *element, str
 		load_error(load, element, "joint \"%.80s\" has a thread pitch of 0: expected another", joint->name);
 }
 
-/* The text of <parent> or <child>, checked as far as one can without knowing the names. */
+/* The text of <parent> or <child>, checked as far as possible before the names are known. */
 static const char *load_end(struct load *load, const struct sdf_element *element, const char *end)
 {
 	const char *text = sdf_child_text(element, end);
@@ -173,13 +174,13 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	load_joint_sensors(load, element, index, scope);
 }
 
-/* A joint may be left out, and then nothing that is printed can refer to it. */
+/* Whether the frame is a joint. A joint may be left out, so printed text must not refer to joints. */
 static bool is_joint(const struct load *load, uint32_t frame)
 {
 	return load->frames.frames.at[frame].kind == FRAMES_JOINT;
 }
 
-/* What the joint's pose stands relative to, for print. */
+/* The frame that the joint's pose is relative to, for print. */
 static const char *pose_frame(const struct load *load, uint32_t frame)
 {
 	const struct frames_frame *own = &load->frames.frames.at[frame];
@@ -196,7 +197,7 @@ static void place_axis(
 	const struct sdf_element *xyz = sdf_child(element, "xyz", NULL);
 	const char *in = xyz ? load_reference(load, xyz, "expressed_in") : NULL;
 	uint32_t version = element ? load_version_of(load, element) : load->version;
-	bool in_model = element && version < 105; /* 1.4 knew nothing else */
+	bool in_model = element && version < 105; /* 1.4 has no other frame */
 	struct quat q = joint->in_world.q;
 	axis->xyz_frame = "";
 	if (element && version < 107)
@@ -229,7 +230,7 @@ static bool ends_with_model_frame(const char *name)
 	return length > tail && !strcmp(name + length - tail, suffix);
 }
 
-/* The link that <parent> or <child> means. */
+/* The link that the text of <parent> or <child> means. */
 static enum end find_end(struct load *load, const struct sdf_joint *joint, uint32_t scope, const char *which,
 	const char *name, uint32_t *ret_link)
 {
@@ -269,7 +270,7 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 	return END_BAD;
 }
 
-/* As seen from the joint: without the names of the models around it. */
+/* The name of the link relative to the joint: without the names of the models around the joint. */
 static const char *name_from(const struct load *load, const struct sdf_joint *joint, uint32_t link)
 {
 	const char *scoped = load->world->links.at[link].scoped;
@@ -278,7 +279,7 @@ static const char *name_from(const struct load *load, const struct sdf_joint *jo
 	return scoped + strlen(load->world->models.at[joint->model].scoped) + 2;
 }
 
-/* False when the joint has to be left out. */
+/* False: the joint must be left out. */
 static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scope)
 {
 	uint32_t parent = SDF_NONE, child = SDF_NONE;
@@ -289,7 +290,7 @@ static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scop
 	if (parent_end == END_DROP || child_end == END_DROP)
 		return false;
 	if (parent == child && joint->model == SDF_NONE) {
-		/* Gazebo reads worlds whose joints it cannot make */
+		/* not an error: Gazebo reads worlds with joints that it cannot make */
 		load_warn(load, joint->element, "joint \"%.80s\" connects \"%.80s\" with itself: it is left out",
 			joint->name, name_from(load, joint, child));
 		return false;
@@ -320,7 +321,7 @@ static void drop_sensors(struct sdf_world *world, const uint32_t *number)
 	world->sensors.count = kept;
 }
 
-/* Takes dropped joints out of the arrays; number[i] is how many are kept before joint i. */
+/* Removes dropped joints from the arrays; number[i] is the number of kept joints before joint i. */
 static void drop_joints(struct load *load)
 {
 	struct sdf_world *world = load->world;

@@ -1,4 +1,4 @@
-/* Links and what hangs on them. */
+/* Reads links and their parts: collisions, visuals, sensors. */
 #include "sdf/load.h"
 #include "sdf/xml.h"
 
@@ -37,7 +37,7 @@ static void load_visual(struct load *load, const struct sdf_element *element, ui
 	vec_push(&load->world->visuals, visual);
 }
 
-/* Types that have, or had, another name. */
+/* The current name of a sensor type that has, or had, another name. */
 static const char *current_type(const char *type)
 {
 	static const char *const old[][2] = {{"depth", "depth_camera"}, {"ray", "lidar"}, {"gpu_ray", "gpu_lidar"},
@@ -68,7 +68,7 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 	vec_push(&load->world->sensors, sensor);
 }
 
-/* Two collisions, or two visuals, of one link with the same name: systems could not tell them apart. */
+/* Reports two collisions, or two visuals, of one link with the same name: systems could not distinguish them. */
 static void check_unique(struct load *load, const struct sdf_element *link, const char *kind)
 {
 	struct map names = {0};
@@ -81,7 +81,7 @@ static void check_unique(struct load *load, const struct sdf_element *link, cons
 	map_fini(&names);
 }
 
-/* Most links have one of a kind, for which a map would be a waste. */
+/* Most links have only one element of a kind; a map would be a waste for them. */
 static bool has_several(const struct sdf_element *link, const char *kind)
 {
 	const struct sdf_element *first = sdf_child(link, kind, NULL);

@@ -1,3 +1,11 @@
+/* The entry of the loader, and the tools that its parts share: messages, values, names, versions, edited trees.
+ *
+ * Users' files have several faults at once. So a problem becomes a message, reading goes on with a default value, and
+ * only the end decides: after an error the result has the messages but no world, and the first error is the status.
+ * The number of messages that are kept is limited; the counts of errors and warnings are not.
+ *
+ * The pose of a frame inside a model may be needed before the model is read. The model is then read into a temporary
+ * world. That reading keeps no messages, but it counts against the limits on includes and copies. */
 #include "sdf/load.h"
 
 #include "mesh/importer.h"
@@ -7,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Messages are cut and cleaned of control characters as every error is: they quote hostile input. */
+/* Messages quote hostile input. So they are cut, and cleaned of control characters, as every error is. */
 static void add_message(struct load *load, enum sdf_severity severity, troupe_status status,
 	const struct sdf_element *element, const char *format, va_list args)
 {
@@ -61,7 +69,7 @@ void load_warn_once(struct load *load, const char *kind, const struct sdf_elemen
 	va_end(args);
 }
 
-/* The values' own functions have already put file:line before their text. */
+/* For errors of the functions that read values: their text begins with file:line already. */
 static void report_value(struct load *load, const struct troupe_error *error, enum sdf_severity severity)
 {
 	struct sdf *sdf = load->sdf;
@@ -149,7 +157,8 @@ const char *load_name(struct load *load, const struct sdf_element *element)
 		load_error(load, element, "<%s> has no name: expected a name attribute", element->name);
 		return "";
 	}
-	/* the model of a world may be called "world" in a flattened file, hence only since the names have a meaning */
+	/* a flattened file may call a model "world"; so the name is refused only since 1.7, where names have a
+	 * meaning */
 	if (is_reserved(name) && load->version >= 107)
 		load_error(load, element, "the name \"%.80s\" of <%s> is reserved: expected another one", name,
 			element->name);
@@ -193,7 +202,7 @@ uint32_t load_declare(struct load *load, struct frames_frame frame)
 		return index;
 	names_of_version(load, 106);
 	const struct frames_frame *other = &load->frames.frames.at[taken];
-	/* before 1.7 a joint could be called like a link; the first one keeps the name */
+	/* before 1.7 a joint could have the name of a link; references then mean the first of the two */
 	if (other->kind == frame.kind || load->version >= 107)
 		load_error(load, frame.element,
 			"<%s> \"%.80s\": the name is taken by the <%s> of line %u: expected different names",
@@ -378,7 +387,7 @@ static void drop_worlds(struct sdf *sdf)
 	vec_free(&sdf->worlds);
 }
 
-/* What belongs to the world that was being read. */
+/* Frees the data of the world that was being read. */
 static void reading_fini(struct load *load)
 {
 	map_fini(&load->warned);
@@ -407,7 +416,7 @@ static void ignore_report(void *ctx, const struct sdf_element *element, const ch
 	(void)ctx, (void)element, (void)text;
 }
 
-/* Reads the model into a world of its own, which is then thrown away; only the cache of files is shared. */
+/* Reads the model into a temporary world. The real load shares only the cache of files and the counters of limits. */
 bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose)
 {
 	struct sdf *sdf = load->sdf;
@@ -473,7 +482,7 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	return status;
 }
 
-/* What comes of a file that cannot be read. */
+/* The result for a file that cannot be read: one error and no world. */
 static struct sdf *unread(const char *path, const struct troupe_error *why)
 {
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
@@ -484,7 +493,7 @@ static struct sdf *unread(const char *path, const struct troupe_error *why)
 	return sdf;
 }
 
-/* sought: it was looked for by its name, too, and not found. */
+/* sought: the file was also searched for by name, and not found. */
 static troupe_status load_path(const char *path, bool sought, const struct sdf_options *options, struct sdf **ret_sdf,
 	struct troupe_error *error)
 {

@@ -1,10 +1,10 @@
-/* The loader's own header: what the files that read worlds, models, links and joints share.
+/* The loader's internal header, shared by the files that read worlds, models, links and joints.
  *
- * Reading goes in three passes over one world, because names may be used before they are declared:
+ * A world is read in three passes, because names may be used before they are declared:
  *   declare   elements in file order -> arrays of struct sdf_world, and every name into the pose graph
  *   resolve   the pose graph
- *   place     what refers to names: poses relative to other frames, joints' links and axes, world poses
- * A problem is reported and reading goes on with a default, so that one run shows many problems. */
+ *   place     everything that refers to names: poses relative to other frames, joints' links and axes, world poses
+ * A problem is reported and reading goes on with a default value, so that one run shows many problems. */
 #ifndef SDF_LOAD_H
 #define SDF_LOAD_H
 
@@ -12,21 +12,21 @@
 
 enum {
 	LOAD_FILES_MAX = 100000,
-	LOAD_INCLUDES_MAX =
-		100000,            /* followed, not written: files that include each other twice double at each level */
-	LOAD_COPIES_MAX = 4000000, /* elements copied for that */
+	LOAD_INCLUDES_MAX = 100000, /* includes followed, not those written: files that include each other twice
+				     * double at each level */
+	LOAD_COPIES_MAX = 4000000,  /* elements copied to expand includes */
 };
 
 struct load_file {
 	const char *path;
-	const struct sdf_element *root; /* NULL: could not be read, which has been reported */
+	const struct sdf_element *root; /* NULL: could not be read, and the error was reported */
 	uint32_t version;               /* 1.6: 106 */
-	bool open;                      /* being read now: an include of it is a circle */
+	bool open;                      /* being read now: an include of it makes a cycle */
 };
 
 enum load_placed { LOAD_COLLISION, LOAD_VISUAL, LOAD_SENSOR, LOAD_LIGHT, LOAD_ACTOR };
 
-/* A pose that is relative to a frame which may not have been declared yet. */
+/* A pose relative to a frame that may not be declared yet. */
 struct load_placing {
 	enum load_placed kind;
 	uint32_t index; /* in the world's array of that kind */
@@ -38,15 +38,16 @@ struct load_placing {
 struct load {
 	struct sdf *sdf;
 	const struct sdf_options *options;
-	struct files *disk; /* the options' or, when they have none, own_files */
+	struct files *disk; /* that of the options; own_files if they have none */
 	struct files own_files;
 	troupe_status status; /* of the first error */
 	struct troupe_error first;
-	struct map warned; /* kinds of warnings that are given once */
+	struct map warned; /* kinds of warnings that are given only once */
 	struct map file_names;
-	struct importer *importer; /* the options' or own_importer; NULL until a mesh or image is read */
+	struct importer *importer; /* that of the options, or own_importer; NULL until a mesh or image is read */
 	struct importer *own_importer;
-	struct map meshes, images; /* what has been read, or tried: path, part and scale -> index in sdf, or SDF_NONE */
+	struct map meshes, images; /* files that were read, or failed: path, part and scale -> index in sdf, or
+				    * SDF_NONE */
 	bool poses_only;           /* shapes are not needed */
 	const char *owner;         /* the model whose links are being read */
 	VEC(struct load_file) files;
@@ -66,25 +67,25 @@ struct load {
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
 void load_limit(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
 void load_warn(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
-/* The same unless a warning of that kind was given before. */
+/* The same, unless a warning of that kind was given before. */
 void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
 
-/* sdf_child_...() with the problem reported; *value then stays as it was. */
+/* Like sdf_child_...(), but an error is reported, and *value then does not change. */
 void load_double(
 	struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi, double *value);
 void load_bool(struct load *load, const struct sdf_element *parent, const char *name, bool *value);
 void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value);
-/* Hexadecimal is read as well. */
+/* Reads decimal and hexadecimal numbers. */
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
-/* The <pose> of parent; *ret_relative_to (may be NULL) is NULL when the pose says nothing. */
+/* The <pose> of parent; *ret_relative_to is NULL if the pose names no frame; ret_relative_to may be NULL. */
 struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to);
-/* The name attribute, never NULL; checked, and with an error when it is missing or reserved. */
+/* The name attribute, never NULL; an error if it is missing, reserved or contains "::". */
 const char *load_name(struct load *load, const struct sdf_element *element);
-/* An attribute that is there and not empty, else NULL; "__root__" is refused. */
+/* An attribute's value; NULL if it is missing or empty, or, with an error, if it is "__root__". */
 const char *load_reference(struct load *load, const struct sdf_element *element, const char *attribute);
-/* False, with an error, when one more of a kind would be too many. */
+/* False, with an error: one more element of this kind would be too many. */
 bool load_room(struct load *load, const struct sdf_element *element, uint32_t count);
 
 /* files and includes */
@@ -94,14 +95,14 @@ uint32_t load_version_of(const struct load *load, const struct sdf_element *elem
 
 /* declare */
 void load_world(struct load *load, const struct sdf_element *element);
-/* Begins to read a world; element is for messages about it. */
+/* Begins to read a world; messages about the world name the line of element. */
 void load_begin(struct load *load, struct sdf_world *world, const struct sdf_element *element);
-/* Frees what hangs on a world that never became one of the sdf's. */
+/* Frees the arrays of a world. */
 void load_world_fini(struct sdf_world *world);
-/* Where a frame inside a model is, in the model, as if the model stood alone. False when it has none of that name.
- * Messages are not kept: the model is read once more as what it becomes part of. */
+/* The pose of a frame of a model, relative to the model, as if the model stood alone. False: the model has no frame
+ * of that name. Messages are not kept, because the model is read again in its real place. */
 bool load_pose_inside(struct load *load, const struct sdf_element *model, const char *name, struct pose *ret_pose);
-/* A world of the element's own around a bare model, light or actor. */
+/* Reads a world that holds only a model, light or actor, the element. */
 void load_bare(struct load *load, const struct sdf_element *element);
 void load_model(struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static);
 void load_frame(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope);
@@ -110,25 +111,25 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope);
 void load_joint(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t scope);
 void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link);
-/* Enters a name into the pose graph; a name that is taken is reported. Returns the frame. */
+/* Adds a name to the pose graph; a name that is taken is reported. Returns the frame. */
 uint32_t load_declare(struct load *load, struct frames_frame frame);
-/* Notes that a pose is relative to something other than its owner. */
+/* Stores a pose that is relative to another frame than its owner's, for the pass `place`. */
 void load_defer(struct load *load, struct load_placing placing);
 
 /* parts of links */
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
-/* Reads what a collision's shape needs to be solid: a mesh, an image, a polyline (solid.c). */
+/* Reads the data that a collision's shape needs: a mesh, an image, a polyline (solid.c). */
 void load_solid(struct load *load, struct sdf_shape *shape);
 void load_solids_fini(struct sdf *sdf);
 struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
 struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);
-/* Mass properties of an auto="true" link, from its collisions. To be called when those are placed. */
+/* Mass properties of an auto="true" link, from its collisions. Called after the collisions were placed. */
 void load_inertial_auto(struct load *load, struct sdf_link *link);
 
 /* place */
 void load_place(struct load *load);
 void load_place_joints(struct load *load);
-/* Where the scope of a model (SDF_NONE: the world) is, and the other way round. */
+/* The scope of a model (SDF_NONE: the world). */
 static inline uint32_t load_scope_of(uint32_t model)
 {
 	return model == SDF_NONE ? FRAMES_WORLD : model + 1;
@@ -136,14 +137,15 @@ static inline uint32_t load_scope_of(uint32_t model)
 /* The world pose of a frame. */
 struct pose load_world_pose(const struct load *load, uint32_t frame);
 
-/* A copy of element without children, to which children are then added; the shape of an edited tree. */
+/* An element that is being built: a copy of another element, without its children, to which children are added.
+ * Edited trees are made this way. */
 struct load_builder {
 	struct sdf_element *element, *last;
 };
 struct load_builder load_build(struct load *load, const struct sdf_element *element);
 void load_build_add(struct load *load, struct load_builder *builder, const struct sdf_element *child);
 void load_build_attribute(struct load *load, struct load_builder *builder, const char *name, const char *value);
-/* A <pose> element, bit for bit; owner gives its place in the file. */
+/* A <pose> element that reads back to the same bits; its file and line are those of owner. */
 struct sdf_element *load_build_pose(struct load *load, const struct sdf_element *owner, struct pose pose);
 
 #endif

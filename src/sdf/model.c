@@ -1,4 +1,4 @@
-/* Models and their frames, and the last pass: world poses of everything. */
+/* Reads models and their frames; the last pass computes the world poses of all entities. */
 #include "sdf/include.h"
 #include "sdf/load.h"
 #include "sdf/xml.h"
@@ -55,7 +55,7 @@ static const char *scoped_name(struct load *load, uint32_t parent, const char *n
 	return arena_printf(&load->sdf->arena, "%s::%s", load->world->models.at[parent].scoped, name);
 }
 
-/* The model's own entry, and its name in the scope around it. */
+/* Adds the model itself, and its name in the scope around it. */
 static uint32_t declare_model(
 	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
@@ -129,7 +129,8 @@ void load_model(struct load *load, const struct sdf_element *element, uint32_t p
 		load->files.at[file].open = was_open;
 }
 
-/* The link that __model__ is attached to: the named one, else the first of the model's own, else of a model in it. */
+/* The link that __model__ is attached to: the named link, else the first link of the model itself, else that of a
+ * nested model. */
 static uint32_t canonical_link(struct load *load, uint32_t index)
 {
 	const struct sdf_world *world = load->world;
@@ -165,7 +166,8 @@ struct pose load_world_pose(const struct load *load, uint32_t frame)
 	return scope == FRAMES_WORLD ? in_scope : pose_mul(load->world->models.at[scope - 1].in_world, in_scope);
 }
 
-/* Each pose alone is within bounds, but long chains add up; and what is printed has to be within them as well. */
+/* Each pose alone is within the bounds, but poses in long chains add up. Printed poses must be within the bounds too.
+ */
 static void check_place(struct load *load, const struct sdf_element *element, struct pose pose)
 {
 	struct vec3 p = pose.p;
@@ -202,7 +204,7 @@ static void place_models_and_links(struct load *load)
 	}
 }
 
-/* The frame that the pose of a part is relative to when it says nothing. */
+/* The pose of the part's owner in its scope. A part's pose is relative to its owner by default. */
 static struct pose owner_in_scope(const struct load *load, const struct load_placing *placing)
 {
 	const struct sdf_world *world = load->world;
@@ -283,7 +285,7 @@ static void place_parts(struct load *load)
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++) {
 		struct sdf_light *light = &world->lights.at[i];
-		check_place(load, light->element, light->in_world); /* still in the link */
+		check_place(load, light->element, light->in_world); /* still relative to the link */
 		if (light->link != SDF_NONE)
 			light->in_world = pose_mul(world->links.at[light->link].in_world, light->in_world);
 		check_place(load, light->element, light->in_world);
@@ -308,7 +310,8 @@ static void place_sensors(struct load *load)
 	}
 }
 
-/* fdir1 may be given in a frame of another link than the collision's, which wheels with rollers need. */
+/* Resolves the frame of fdir1, which may be that of another link than the collision's: wheels with rollers need this.
+ */
 static void place_friction(struct load *load)
 {
 	struct sdf_world *world = load->world;

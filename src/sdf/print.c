@@ -1,6 +1,6 @@
-/* SDF again: elements as they stood in the file, but for those that the loader resolves (poses, joints' ends and axes,
- * includes), which are printed as resolved. Elements and the loader's arrays are walked in the order in which the
- * loader walked them, so one cursor per array finds what belongs to an element. */
+/* Prints SDF again. Elements are printed as they stood in the file, except for data that the loader resolves (poses,
+ * joints' ends and axes, includes): these are printed as resolved. Elements and the loader's arrays are walked in the
+ * order in which the loader walked them, so one cursor per array finds the entry that belongs to an element. */
 #include "sdf/xml.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@ struct print {
 	struct text *out;
 	const struct sdf *sdf;
 	const struct sdf_world *world;
-	uint32_t model, link, joint, collision, visual, sensor, light, actor, frame; /* the next ones */
-	const char *uri; /* takes the place of an <uri> in what is printed as it stood; NULL: nothing does */
+	uint32_t model, link, joint, collision, visual, sensor, light, actor, frame; /* cursors: the next entries */
+	const char *uri; /* replaces an <uri> in elements printed unchanged; NULL: no change */
 	int depth;
 };
 
@@ -26,7 +26,7 @@ static void add_attribute(struct print *print, const char *name, const char *val
 	text_add(print->out, "\"");
 }
 
-/* "<name attributes" without the attribute `skip`. */
+/* Begins a tag: "<name attributes" without the attribute `skip`. */
 static void begin(struct print *print, const struct sdf_element *element, const char *skip)
 {
 	indent(print);
@@ -90,7 +90,7 @@ static bool is_identity(struct pose pose)
 	       pose.q.z == 0;
 }
 
-/* relative_to NULL: to what is the default there. */
+/* relative_to NULL: the pose is relative to the default frame of the place. */
 static void add_pose(struct print *print, struct pose pose, const char *relative_to)
 {
 	if (!relative_to && is_identity(pose))
@@ -104,7 +104,7 @@ static void add_pose(struct print *print, struct pose pose, const char *relative
 	text_add(print->out, "</pose>\n");
 }
 
-/* A whole element with its pose put in place of the one that stood there. */
+/* A whole element, with its pose replaced. */
 static void add_posed(struct print *print, const struct sdf_element *element, struct pose pose, const char *relative_to)
 {
 	begin(print, element, NULL);
@@ -116,7 +116,7 @@ static void add_posed(struct print *print, const struct sdf_element *element, st
 	close(print, element->name);
 }
 
-/* Files of other folders name their meshes in their own way. */
+/* A file in another folder may have other relative names of meshes, so the <uri> is replaced. */
 static void add_shaped(
 	struct print *print, const struct sdf_element *element, struct pose pose, const struct sdf_shape *shape)
 {
@@ -218,7 +218,7 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
 	if (print->joint >= world->joints.count || world->joints.at[print->joint].element != element)
-		return; /* it was left out */
+		return; /* the joint was left out */
 	const struct sdf_joint *joint = &world->joints.at[print->joint++];
 	bool in_model = joint->model != SDF_NONE;
 	struct pose from_world = in_model ? pose_inverse(world->models.at[joint->model].in_world) : POSE_IDENTITY;
@@ -271,7 +271,7 @@ static void add_model(struct print *print)
 	close(print, "model");
 }
 
-/* False when it is none of those that have a place. */
+/* False: the element has no pose that the loader resolves. */
 static bool add_placed(struct print *print, const struct sdf_element *element)
 {
 	if (xml_is(element, "model"))
@@ -312,8 +312,8 @@ static const struct sdf_element *bare_element(const struct sdf_world *world)
 	return world->lights.count ? world->lights.at[0].element : world->actors.at[0].element;
 }
 
-/* What is printed needs 1.9 at least; a file that said more may hold what needs more. But names that only old versions
- * allow need an old one, and then the loader's tolerance for what is newer. */
+/* Printed text needs version 1.9 at least. A file of a later version may have elements that need that version. But
+ * names that only old versions allow need an old version; the loader then tolerates newer elements. */
 static const char *version_to_print(const struct sdf *sdf)
 {
 	if (sdf->names_version <= 107)

@@ -1,17 +1,17 @@
-/* Both rewrites move elements from one scope to another, so both rename what refers to the scope: the attributes and
- * the texts of a joint's ends that name frames. Inside a nested model names mean other things; only its own pose is
- * looked at. */
+/* Both rewrites move elements from one scope to another. So both rename the references to the scope: the attributes
+ * that name frames, and the texts of a joint's ends. Inside a nested model names have another scope; only the model's
+ * own pose is renamed. */
 #include "sdf/rewrite.h"
 #include "sdf/xml.h"
 
 #include <string.h>
 
 struct rename {
-	const char *prefix; /* taken off, with the "::" after it; NULL: nothing is */
-	const char *self;   /* what "__model__" becomes; NULL: stays */
+	const char *prefix; /* removed, with the "::" after it; NULL: none */
+	const char *self;   /* replaces "__model__"; NULL: no change */
 };
 
-/* What stands behind "prefix::", or NULL when text does not begin so. */
+/* The text after "prefix::"; NULL: text does not begin with it. */
 static const char *behind(const char *text, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -52,7 +52,7 @@ static struct load_builder copy_renamed(
 	return builder;
 }
 
-/* The name before "::__model__" of a frame that stands for a flattened model directly in this one, or NULL. */
+/* The name before "::__model__" if the frame stands for a model that was flattened directly into this one, or NULL. */
 static const char *flattened_name(struct load *load, const struct sdf_element *element)
 {
 	const char *name = xml_is(element, "frame") ? sdf_attribute(element, "name") : NULL;
@@ -74,7 +74,8 @@ static bool ends_in(const struct sdf_element *joint, const char *end, const char
 	return !text || !strcmp(text, "world") || behind(text, model);
 }
 
-/* The name inside the flattened model that an element belongs to, or NULL. A joint to something outside stays there. */
+/* The name of an element inside the flattened model, or NULL: not part of it. A joint to an element outside stays
+ * outside. */
 static const char *name_within(const struct sdf_element *element, const char *model)
 {
 	const char *own = can_move(element) ? sdf_attribute(element, "name") : NULL;
@@ -84,7 +85,7 @@ static const char *name_within(const struct sdf_element *element, const char *mo
 	return behind(own, model);
 }
 
-/* The model that was flattened as `name`, put together from what has "name::" before its own name. */
+/* Restores the model that was flattened as `name`, from the elements whose names begin with "name::". */
 static const struct sdf_element *restore(
 	struct load *load, const struct sdf_element *parent, const struct sdf_element *frame, const char *name)
 {
@@ -137,7 +138,7 @@ const struct sdf_element *rewrite_unflatten(struct load *load, const struct sdf_
 	return builder.element;
 }
 
-/* The same element with a pose that is relative to what it says, or else to `to`. */
+/* A copy of the element with its pose relative to the frame that it names, or else to `to`. */
 static struct load_builder with_pose_relative_to(struct load *load, const struct sdf_element *element, const char *to)
 {
 	const struct sdf_element none = {.name = "pose", .text = "", .file = element->file, .line = element->line};
@@ -153,7 +154,7 @@ static struct load_builder with_pose_relative_to(struct load *load, const struct
 	return builder;
 }
 
-/* What __model__ of the merged model was: a frame, attached to the same link. */
+/* Adds the frame that replaces __model__ of the merged model, attached to the same link. */
 static void add_proxy(struct load *load, const struct sdf_element *model, const char *name, struct load_builder *parent)
 {
 	const struct sdf_element *body = sdf_child(model, "link", NULL), *pose = sdf_child(model, "pose", NULL);
@@ -202,8 +203,8 @@ static void add_merged(
 	load_build_add(load, parent, copy.element);
 }
 
-/* A pose that places another frame of the model, turned into one that places the model: where the model is merged there
- * is nothing left that the other frame could be inside of. */
+/* Replaces a pose that places another frame of the model by a pose that places the model: after the merge there is no
+ * model around the other frame. */
 static const struct sdf_element *without_placement(struct load *load, const struct sdf_element *model)
 {
 	const char *frame = load_reference(load, model, "placement_frame"), *relative_to;

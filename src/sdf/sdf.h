@@ -1,12 +1,12 @@
 /* SDF files -> a constant description of one or more worlds. The only user of libxml2.
  *
- * Format: sdformat.org/spec, versions 1.4 to 1.12. What Gazebo's users have is read as Gazebo reads it: ill-formed
- * comments and undeclared prefixes are tolerated, unknown elements kept or ignored with one warning per kind, defaults
- * are the specification's. Every pose is resolved once, to the world frame and to the frame of the owner. What is not
- * physical or not finite is refused with file:line (DESIGN, law 6).
+ * Format: sdformat.org/spec, versions 1.4 to 1.12. Files of Gazebo's users are read as Gazebo reads them: ill-formed
+ * comments and undeclared prefixes are tolerated, unknown elements are kept or ignored with one warning per kind, and
+ * defaults are those of the specification. Every pose is resolved once, to the world frame and to the frame of its
+ * owner. Values that are not physical or not finite are refused with file:line (DESIGN, law 6).
  *
- * Thread: any, one load per sdf at a time. Ownership: everything hangs on struct sdf and lives until sdf_free().
- * Units: metres, kilograms, seconds, radians. Limits: SDF_*_MAX below; beyond them a file is refused. */
+ * Thread: any, one load per sdf at a time. Ownership: all data belong to struct sdf and live until sdf_free(). Units:
+ * metres, kilograms, seconds, radians. Limits: SDF_*_MAX below; a file beyond them is refused. */
 #ifndef SDF_SDF_H
 #define SDF_SDF_H
 
@@ -20,10 +20,11 @@
 enum {
 	SDF_FILE_BYTES_MAX = 256 << 20,
 	SDF_DEPTH_MAX = 64,       /* of nested elements, nested models and includes, each */
-	SDF_MODELS_MAX = 1000000, /* nested ones included; links, joints, collisions, visuals likewise, each */
+	SDF_MODELS_MAX = 1000000, /* including nested models; the same limit for links, joints, collisions and
+				   * visuals, each */
 	SDF_WORLDS_MAX = 64,
 	SDF_IGNORED_MAX = 1000, /* kinds of ignored elements that are listed */
-	SDF_MESSAGES_MAX = 200, /* warnings and errors kept; the rest are counted */
+	SDF_MESSAGES_MAX = 200, /* number of warnings and errors that are kept; the others are only counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
 #define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
@@ -31,9 +32,9 @@ enum {
 #define SDF_MASS_MIN 1e-12
 #define SDF_STEP_MIN 1e-9 /* s */
 
-#define SDF_NONE UINT32_MAX /* an index that is not there; in joints: the world */
+#define SDF_NONE UINT32_MAX /* no index; in joints: the world */
 
-/* A parsed element as it stood in the file; plug-ins, sensors, and whatever else systems read for themselves. */
+/* A parsed element as it stood in the file. Systems read plug-ins, sensors and their other settings from it. */
 struct sdf_attribute {
 	const char *name, *value;
 };
@@ -47,26 +48,26 @@ struct sdf_element {
 	uint32_t attribute_count, line;
 };
 
-/* First child of that name (after `after`, when not NULL); NULL if none. */
+/* The first child of that name after `after` (NULL: the first of all); NULL if none. */
 const struct sdf_element *sdf_child(
 	const struct sdf_element *parent, const char *name, const struct sdf_element *after);
 const char *sdf_attribute(const struct sdf_element *element, const char *name); /* NULL if none */
-/* Text of the child of that name, or NULL when there is none or parent is NULL. */
+/* The text of the child of that name; NULL if there is none or parent is NULL. */
 const char *sdf_child_text(const struct sdf_element *parent, const char *name);
-/* The value of a child, into *value; left alone when there is no such child or it is empty. Not a number, nan or out of
- * [lo, hi] (so infinite ones pass only infinite bounds): TROUPE_EWORLD with file:line, the element's name, what was
- * read and what was expected. */
+/* Reads the value of a child into *value, which does not change if there is no such child or it is empty.
+ * TROUPE_EWORLD, with file:line, the element's name, the text and what was expected: the text is not a number, is
+ * nan, or is out of [lo, hi] (an infinite number passes only infinite bounds). */
 troupe_status sdf_child_double(const struct sdf_element *parent, const char *name, double lo, double hi, double *value,
 	struct troupe_error *error);
 troupe_status sdf_child_bool(
 	const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error);
 troupe_status sdf_child_vec3(const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value, struct troupe_error *error);
-/* A <pose> child as numbers, in whatever frame: 6 or (rotation_format) 7 numbers, degrees honoured. */
+/* A <pose> child as numbers, in any frame: 6 numbers or, by rotation_format, 7; degrees are converted. */
 troupe_status sdf_child_pose(const struct sdf_element *parent, struct pose *value, struct troupe_error *error);
 
 enum sdf_shape_kind {
-	SDF_EMPTY, /* also a shape of no known kind, with a warning */
+	SDF_EMPTY, /* also a shape of unknown kind, with a warning */
 	SDF_BOX,
 	SDF_SPHERE,
 	SDF_CYLINDER,
@@ -80,11 +81,11 @@ enum sdf_shape_kind {
 	SDF_IMAGE,
 };
 
-/* How a mesh of a collision is to be taken (<mesh optimization>). */
+/* The solid that a collision's mesh becomes (<mesh optimization>). */
 enum sdf_mesh_way {
-	SDF_MESH_AS_FITS,    /* a model that moves: a hull for each part; else its triangles */
+	SDF_MESH_AS_FITS,    /* a moving model: a hull for each part; a static model: its triangles */
 	SDF_MESH_ONE_HULL,   /* "convex_hull" */
-	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file; parts are not cut up */
+	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file; parts are not divided */
 };
 
 struct sdf_shape {
@@ -95,10 +96,10 @@ struct sdf_shape {
 	struct vec3 normal_raw;            /* plane, as written */
 	const char *uri;                   /* mesh, heightmap, image: as written; NULL if none */
 	const char *path;                  /* the local file that uri resolves to; NULL when it was not found */
-	const struct sdf_element *element; /* <geometry>, for what is not listed here */
-	/* Only of collisions; NULL when there is none, or it could not be read, which has been warned of. */
-	const struct mesh *mesh;   /* mesh: the part asked for, centred and scaled; polyline: extruded. In the shape's
-				    * frame, welded; the same address for the same file, part and scale. */
+	const struct sdf_element *element; /* <geometry>, for settings that are not listed here */
+	/* Only for collisions. NULL: the shape has none, or it could not be read, and a warning was given. */
+	const struct mesh *mesh;   /* mesh: the part that the file names, centred and scaled; polyline: extruded. In
+				    * the shape's frame, welded; the same address for the same file, part and scale. */
 	const struct mesh *pieces; /* polyline: the same as convex parts */
 	const struct image *image; /* heightmap */
 	enum sdf_mesh_way way;
@@ -107,22 +108,22 @@ struct sdf_shape {
 
 /* <surface>; the comments name the element and the default. */
 struct sdf_surface {
-	double mu, mu2;      /* friction/ode (or torsional-free bullet), 1 */
-	struct vec3 fdir1;   /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link. */
-	uint32_t fdir1_link; /* SDF_NONE: fdir1 is in the collision's frame (a gz:expressed_in names another link) */
-	double slip1, slip2; /* friction/ode, 0 */
-	double restitution;  /* bounce/restitution_coefficient, 0 */
+	double mu, mu2;            /* friction/ode (or torsional-free bullet), 1 */
+	struct vec3 fdir1;         /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link */
+	uint32_t fdir1_link;       /* SDF_NONE: the collision's frame; otherwise gz:expressed_in names another link */
+	double slip1, slip2;       /* friction/ode, 0 */
+	double restitution;        /* bounce/restitution_coefficient, 0 */
 	double bounce_threshold;   /* bounce/threshold, 100000 m/s */
 	double kp, kd;             /* contact/ode, 1e12 N/m and 1 N s/m */
 	double max_vel;            /* contact/ode, 0.01 m/s */
 	double min_depth;          /* contact/ode, 0 m */
 	double soft_cfm, soft_erp; /* contact/ode, 0 and 0.2 */
-	bool soft_given;           /* soft_cfm or soft_erp stands in the file (they then replace kp and kd) */
+	bool soft_given;           /* the file gives soft_cfm or soft_erp, which then replace kp and kd */
 	uint32_t collide_bitmask, category_bitmask; /* contact, 0xffff each */
 	bool collide_without_contact;
 };
 
-/* What holds where the file says nothing. */
+/* The values of a collision for which the file gives none. */
 struct sdf_surface sdf_surface_default(void);
 
 struct sdf_collision {
@@ -143,7 +144,7 @@ struct sdf_visual {
 	uint32_t line;
 	struct pose in_link, in_world;
 	struct sdf_shape shape;
-	const struct sdf_element *element; /* materials and the rest, for viewers */
+	const struct sdf_element *element; /* materials and other settings, for viewers */
 };
 
 struct sdf_sensor {
@@ -159,8 +160,8 @@ struct sdf_inertial {
 	double mass;
 	struct pose in_link;                 /* of the inertial frame; its origin is the centre of mass */
 	double ixx, iyy, izz, ixy, ixz, iyz; /* in the inertial frame, as written or computed */
-	bool automatic;                      /* auto="true": computed from the collisions and their densities, com as
-					      * origin, axes of the link */
+	bool automatic;                      /* auto="true": computed from the collisions and their densities; origin
+					      * at the centre of mass, axes of the link */
 };
 
 struct sdf_link {
@@ -169,7 +170,7 @@ struct sdf_link {
 	uint32_t line;
 	struct pose in_model, in_world;
 	struct sdf_inertial inertial;
-	bool gravity, self_collide, kinematic;  /* self_collide: the link's or, when not given, the model's */
+	bool gravity, self_collide, kinematic;  /* self_collide: that of the link or, if not given, of the model */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
 	uint32_t collision_first, collision_count, visual_first, visual_count; /* in struct sdf_world's arrays */
 	const struct sdf_element *element;
@@ -194,8 +195,8 @@ struct sdf_axis {
 	double stiffness, dissipation; /* limit/stiffness 1e8, limit/dissipation 1 */
 	double damping, friction, spring_reference, spring_stiffness;
 	double lower_raw, upper_raw; /* as written, for print */
-	/* For print, which writes the direction as it stood so that no bit of it changes: the frame it stood in, "" for
-	 * the joint's own; NULL: it has to be written as resolved. */
+	/* For print, which writes the direction in its original frame, so that no bit of it changes: name of that
+	 * frame, "" for the joint's own; NULL: print writes the resolved direction. */
 	const char *xyz_frame;
 };
 
@@ -204,21 +205,23 @@ struct sdf_joint {
 	uint32_t model; /* SDF_NONE: a joint of the world */
 	uint32_t line;
 	enum sdf_joint_kind kind;
-	const char *parent_name, *child_name; /* resolved link names scoped by the joint's own model; "world" */
+	const char *parent_name, *child_name; /* resolved link names, relative to the scope of the joint's model;
+					       * "world" */
 	uint32_t parent, child;               /* links; SDF_NONE as parent (or child): the world */
 	struct pose in_world;                 /* the joint's frame; its origin is the anchor */
-	uint32_t axis_count;                  /* 0, 1 or 2: as many as the file gives */
-	struct sdf_axis axis[2]; /* beyond axis_count: defaults, so that an axis that the kind needs is always there */
+	uint32_t axis_count;                  /* 0, 1 or 2: the number of axes in the file */
+	struct sdf_axis axis[2]; /* beyond axis_count: defaults, so that every axis that the kind needs exists */
 	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
 				  * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
-	const char *pose_frame; /* for print: what the pose in the file is relative to; NULL: write it as resolved */
-	const struct sdf_element *element; /* <joint>, for what is not listed here */
+	const char *pose_frame; /* for print: the frame that the pose in the file is relative to; NULL: print writes
+				 * the resolved pose */
+	const struct sdf_element *element; /* <joint>, for settings that are not listed here */
 };
 
 struct sdf_plugin {
 	const char *name, *filename;
-	uint32_t model, link; /* owner; SDF_NONE and SDF_NONE: the world's */
+	uint32_t model, link; /* owner; both SDF_NONE: the world */
 	const struct sdf_element *element;
 };
 
@@ -227,21 +230,22 @@ struct sdf_model {
 	uint32_t parent; /* SDF_NONE: a top-level model */
 	uint32_t line;
 	const char *file;
-	bool is_static; /* its own flag or that of a model above it */
+	bool is_static; /* the flag of this model or of a model around it */
 	bool self_collide, allow_auto_disable;
 	struct pose in_parent, in_world;
 	uint32_t canonical_link; /* SDF_NONE: none */
-	/* Of this model and all models nested in it, contiguous in struct sdf_world's arrays. A model stands before the
-	 * ones nested in it: models [index, index + model_count) are it and its descendants. */
+	/* Counts for this model and all models nested in it; they are contiguous in struct sdf_world's arrays. A
+	 * model stands before the models nested in it: models [index, index + model_count) are the model and its
+	 * descendants. */
 	uint32_t model_count;
 	uint32_t link_first, link_count, joint_first, joint_count, plugin_first, plugin_count;
-	const struct sdf_element *element; /* with what an <include> changed, and without the <include>s in it */
+	const struct sdf_element *element; /* with the changes of an <include>, and without the <include>s in it */
 };
 
-struct sdf_frame { /* <frame>: nothing simulates it, but sensors and plug-ins may name it */
+struct sdf_frame { /* <frame>: not simulated, but sensors and plug-ins may name it */
 	const char *name;
 	uint32_t model;                 /* SDF_NONE: the world's */
-	struct pose in_model, in_world; /* in_model: in the world when it is the world's */
+	struct pose in_model, in_world; /* in_model: for a frame of the world, in the world */
 	const struct sdf_element *element;
 };
 
@@ -301,73 +305,77 @@ struct sdf_message {
 struct sdf {
 	const char *path;
 	const char *version;    /* as written, "1.6" */
-	uint32_t names_version; /* newest version whose rules all names keep: 112, 107 ("::"), 106 (reserved, twice) */
-	VEC(struct sdf_world) worlds; /* a file that holds a bare model has one world around it, and .bare_model set */
-	bool bare_model;              /* or a bare light or actor */
+	uint32_t names_version; /* newest version whose rules all names obey: 112, 107 (a name has "::"), 106 (a name
+				 * is reserved or used twice) */
+	VEC(struct sdf_world) worlds;     /* a model outside of a world gets its own, and .bare_model is set */
+	bool bare_model;                  /* also for a light or actor outside of a world */
 	const struct sdf_element *root;   /* <sdf>; NULL when the file could not be read */
 	VEC(struct sdf_message) messages; /* in the order found */
 	uint32_t warning_count, error_count;
-	VEC(struct mesh *) meshes;  /* those that shapes point to; mesh.id is the index */
+	VEC(struct mesh *) meshes;  /* meshes that shapes point to; mesh.id is the index */
 	VEC(struct image *) images; /* likewise */
-	struct arena arena;         /* owns all else that the above points to */
+	struct arena arena;         /* owns all other data that the members above point to */
 };
 
-/* What use_environment below looks at, in this order, NULL-terminated: folders, a colon between two. */
+/* The variables that use_environment below reads, in this order, NULL-terminated; each is a list of folders,
+ * separated by colons. */
 extern const char *const sdf_path_variables[];
 
 struct sdf_options {
-	/* Folders for model:// and relative file names, NULL-terminated; searched after the folder of the file that
-	 * names them. The environment's GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH come last when
-	 * use_environment is set. */
+	/* Folders for model:// and relative file names, NULL-terminated. They are searched after the folder of the
+	 * file that contains the name. If use_environment is set, the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and
+	 * IGN_GAZEBO_RESOURCE_PATH are searched last. */
 	const char *const *resource_paths;
 	bool use_environment;
-	struct files *files;       /* what is read is read through it; NULL: from the file system */
-	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: one for this file alone */
-	bool find;                 /* sdf_load_file() looks for a world of that name, by sdf_find_file() */
-	/* To add one entity to a running world. When any of the three is set (NULL: not), what is loaded has to hold
+	struct files *files;       /* all files are read through it; NULL: from the file system */
+	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: an importer for this load only */
+	bool find;                 /* sdf_load_file() searches for a world of that name with sdf_find_file() */
+	/* To add one entity to a running world. If any of the next three is set (NULL: not set), the text must hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
-	 * or, for a model, as the only one of a <world>, of which nothing else is used. Its name and its pose become
-	 * these, the way an <include> overrides them: scoped names follow, a placement_frame is what the pose places.
-	 * The result has one world around it and .bare_model set. Anything else is TROUPE_EWORLD; so are names that are
-	 * empty, reserved or contain "::", and poses that are not finite or beyond SDF_LENGTH_MAX. Both are copied. */
+	 * or, for a model, as the only model of a <world>, whose other elements are ignored. The name and pose below
+	 * replace those of the entity, as an <include> does: scoped names follow, and a placement_frame is the frame
+	 * that the pose places. The result has one world around it and .bare_model set. TROUPE_EWORLD: any other
+	 * text, a name that is empty, reserved or contains "::", a pose that is not finite or beyond SDF_LENGTH_MAX.
+	 * Name and pose are copied. */
 	bool bare;
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };
 
-/* The file that a person means by a name such as "warehouse", of names that end in `ending` (".sdf"): the path as it is
- * or, when there is no such file, with the ending; then the same in the resource paths, in the environment's folders,
- * and among the worlds that come with troupe. To be freed; NULL: there is none. */
+/* Finds the file that a person means by a name such as "warehouse"; such names end in `ending` (".sdf"). The path
+ * itself is tried first, then the path with the ending; then the same in the resource paths, in the folders of the
+ * environment, and among the worlds that come with troupe. The caller frees the result; NULL: not found. */
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options);
 
-/* Loads a file. Collects as many errors as it can: all are in (*ret_sdf)->messages, the first also in *error.
- * Returns TROUPE_OK with *ret_sdf set, also when there are warnings; TROUPE_EWORLD, TROUPE_EIO or TROUPE_ELIMIT
- * otherwise, and *ret_sdf is then still set (to be freed) so that the messages can be read, but holds no worlds. */
+/* Loads a file. Collects many errors: they are in (*ret_sdf)->messages, the first also in *error. TROUPE_OK, also if
+ * there are warnings; TROUPE_EWORLD, TROUPE_EIO or TROUPE_ELIMIT otherwise. In both cases *ret_sdf is set, and the
+ * caller frees it; after an error it holds the messages but no worlds. */
 troupe_status sdf_load_file(
 	const char *path, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error);
-/* The same from memory; path is for messages and for relative names. */
+/* The same from memory; path is used in messages and for relative file names. */
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
 	struct sdf **ret_sdf, struct troupe_error *error);
 void sdf_free(struct sdf *sdf); /* NULL is fine */
 
 /* One line per entity, world frame, six decimals (the format of corpus/README.md's expected files), sorted. */
 void sdf_print_flat(const struct sdf *sdf, struct text *out);
-/* SDF 1.9 that loads to the same worlds: poses resolved, includes expanded, plug-ins and unknown elements kept. */
+/* SDF that loads to the same worlds, in version 1.9 unless the file needs another one: poses resolved, includes
+ * expanded, plug-ins and unknown elements kept. */
 void sdf_print(const struct sdf *sdf, struct text *out);
 
-/* An element that stands in the file and does nothing here. */
+/* An element of the file that has no effect here. */
 struct sdf_ignored {
-	const char *parent, *name;       /* of the element around it, and its own */
-	const struct sdf_element *first; /* the first of them */
+	const char *parent, *name;       /* name of the element around it, and its own name */
+	const struct sdf_element *first; /* the first such element */
 	uint32_t count;
-	bool known; /* SDF has such an element; false: nobody knows it */
+	bool known; /* SDF has such an element; false: it is unknown */
 	bool aside; /* the motion of the models does not depend on it: pictures, sound, wall time */
 };
 
 /* The ignored elements, in the order of the file, one entry for each parent and name. Not listed: prefixed elements,
- * and elements in plug-ins, sensors, visuals, lights and actors. Of a file that could not be read as SDF: the elements
- * that SDF does not know, as they stand in this file. *ret_count entries, to be freed with free(); the names are the
- * sdf's. */
+ * and elements in plug-ins, sensors, visuals, lights and actors. For a file that could not be read as SDF: the
+ * elements of this file that SDF does not know. The array has *ret_count entries and is freed with free(); the names
+ * belong to the sdf. */
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count);
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);

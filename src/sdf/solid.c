@@ -1,7 +1,7 @@
-/* Collisions that are no primitives. A file is read once however often it is used, and so is each of its parts at each
- * scale. One that cannot be read gives one warning, and the model stays without that shape, as in Gazebo. A file on
- * which the process that reads it dies, or reaches a limit, is an error: on another machine it might not, and peers
- * would simulate different worlds. */
+/* Collisions that are no primitives. A file is read once, however often it is used, and so is each of its parts at
+ * each scale. A file that cannot be read gives one warning, and the model stays without that shape, as in Gazebo. If
+ * the process that reads the file dies or reaches a limit, that is an error: on another machine it might not, and
+ * peers would simulate different worlds. */
 #include "sdf/load.h"
 
 #include "mesh/importer.h"
@@ -20,7 +20,7 @@ static struct importer *importer_of(struct load *load)
 	return load->importer;
 }
 
-/* One warning a kind when nothing can be read at all. */
+/* Reports a shape that was not read. If no file can be read at all, there is one warning for each kind. */
 static void say_unread(struct load *load, const struct sdf_element *element, const char *kind, const char *path,
 	const struct troupe_error *error)
 {
@@ -161,7 +161,7 @@ static bool read_points(struct load *load, const struct sdf_element *polyline, p
 			return false;
 		}
 		if (points->count > MESH_OUTLINE_POINTS_MAX)
-			return true; /* refused as too many */
+			return true; /* too many: refused later */
 		vec_push(points, (struct vec3){xy[0], xy[1], 0});
 	}
 	return true;
@@ -181,7 +181,7 @@ static const struct mesh *extrude(struct load *load, const struct sdf_element *e
 	return NULL;
 }
 
-/* All <polyline>s of one geometry are one shape, whose height is that of the first. */
+/* All <polyline>s of one geometry are one shape; its height is that of the first. */
 static void load_polyline(struct load *load, const struct sdf_element *first, struct sdf_shape *shape)
 {
 	point_list points[MESH_OUTLINES_MAX + 1] = {0};

@@ -1,5 +1,5 @@
-/* The words of SDF 1.12 and, where they had a meaning, of versions before it. Not every element is here: what visuals,
- * sensors, lights and plug-ins hold is for those who read it. */
+/* The elements of SDF 1.12 and of earlier versions, if they had a meaning there. The contents of visuals, sensors,
+ * lights and plug-ins are not in the table: only their readers know them. */
 #include "sdf/vocabulary.h"
 
 #include "base/map.h"
@@ -99,9 +99,9 @@ enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const
 
 struct listing {
 	VEC(struct sdf_ignored) all;
-	struct map index;   /* "around/name" -> in all */
+	struct map index;   /* "around/name" -> index in all */
 	struct arena arena; /* the map's keys */
-	bool unread;        /* of a file that could not be read as SDF: its elements as they stand there */
+	bool unread;        /* the file could not be read as SDF: its own elements are walked */
 };
 
 static void count(struct listing *listing, const struct sdf_element *around, const struct sdf_element *element,
@@ -126,7 +126,8 @@ static void count(struct listing *listing, const struct sdf_element *around, con
 					.aside = word == VOCABULARY_ASIDE});
 }
 
-/* As deep as the table goes. The models of a file that was read are walked one by one, as the loader left them. */
+/* Walks as deep as the table goes. The models of a file that was read are walked one by one, as the loader left them.
+ */
 static void walk(struct listing *listing, const char *around, const struct sdf_element *element)
 {
 	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);

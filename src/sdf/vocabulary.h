@@ -1,5 +1,5 @@
-/* Which elements there are, and which of them do anything here: one table, from which the list of ignored elements is
- * made (sdf_list_ignored()). */
+/* One table of the elements of SDF, and of those that have an effect here. The list of ignored elements is made from
+ * it (sdf_list_ignored()). */
 #ifndef SDF_VOCABULARY_H
 #define SDF_VOCABULARY_H
 
@@ -7,15 +7,15 @@
 
 enum vocabulary_word {
 	VOCABULARY_UNKNOWN,
-	VOCABULARY_IDLE,  /* in the specification, but nothing reads it here */
+	VOCABULARY_IDLE,  /* in the specification, but has no effect here */
 	VOCABULARY_ASIDE, /* the same, and the motion of the models does not depend on it: pictures, sound, wall time */
 	VOCABULARY_USED,
-	VOCABULARY_FOREIGN, /* somebody's own, by its prefix */
+	VOCABULARY_FOREIGN, /* an extension, by its prefix */
 };
 
 struct vocabulary_entry;
 
-/* What may stand in an element of that name inside of an element of another ("" where that does not matter); NULL when
+/* The elements that may stand in an element `name` inside of an element `around` ("" if that does not matter). NULL:
  * the table does not say. */
 const struct vocabulary_entry *vocabulary_find(const char *around, const char *name);
 enum vocabulary_word vocabulary_look(const struct vocabulary_entry *entry, const char *name);

@@ -1,4 +1,4 @@
-/* Worlds: what belongs to nobody else, and the order of the passes. */
+/* Reads worlds: the elements that belong to the world itself, and the order of the passes. */
 #include "sdf/include.h"
 #include "sdf/load.h"
 #include "sdf/xml.h"
@@ -116,14 +116,14 @@ static void load_world_children(struct load *load, const struct sdf_element *ele
 			load_actor(load, child);
 		else if (xml_is(child, "frame"))
 			load_frame(load, child, SDF_NONE, FRAMES_WORLD);
-		else if (xml_is(child, "include")) /* left out: an element stands for all that may be in it */
+		else if (xml_is(child, "include")) /* left out: it may stand for any element */
 			load_declare(load, (struct frames_frame){.kind = FRAMES_MISSING,
 						   .name = include_name(load, child),
 						   .element = child,
 						   .scope = FRAMES_WORLD,
 						   .raw = POSE_IDENTITY});
 	}
-	/* after the models', so that theirs are contiguous */
+	/* after those of the models, which must be contiguous */
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
 		if (xml_is(child, "joint"))
 			load_joint(load, child, SDF_NONE, FRAMES_WORLD);

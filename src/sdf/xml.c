@@ -1,12 +1,12 @@
-/* What users' files contain and a strict parser refuses: "--" in comments (command lines pasted there), prefixes that
- * nobody declared, "a::b" as a name, a blank before "<?xml", and even a missing first "<". libxml2's recover mode keeps
- * every element of such files, but it also swallows files that are truly broken; so recover, and then refuse every
- * error that is not on the short list of harmless ones.
+/* Users' files contain text that a strict parser refuses: "--" in comments (pasted command lines), prefixes without a
+ * declaration, "a::b" as a name, a blank before "<?xml", and even a missing first "<". libxml2's recover mode keeps
+ * every element of such files, but it also accepts files that are really broken. So the text is parsed in recover
+ * mode, and every error that is not on a short list of harmless errors is refused.
  *
- * The tree is built from the parser's events: a document of libxml2's own would cost as much again, and its line
+ * The tree is built from the parser's events: a document of libxml2 would need as much memory again, and its line
  * numbers end at 65535.
  *
- * Hostile input: entity declarations are refused (so nothing can expand), the network and external subsets are off,
+ * Hostile input: entity declarations are refused (so no entity can expand), the network and external subsets are off,
  * depth is limited. */
 #include "sdf/xml.h"
 
@@ -22,7 +22,7 @@ enum { ATTRIBUTES_MAX = 1000 }; /* of one element */
 
 struct level {
 	struct sdf_element *element, *last_child;
-	struct text text; /* kept from one element of this depth to the next */
+	struct text text; /* its memory is kept for the next element of this depth */
 };
 
 struct source {
@@ -52,7 +52,7 @@ static uint32_t line_of(const struct source *source)
 	return (uint32_t)(input && input->line > 0 ? input->line : 1) + source->lines_skipped;
 }
 
-/* The first problem counts; nothing after it is looked at. */
+/* Stores the first problem; later ones are ignored. */
 static void stop(struct source *source, troupe_status status, uint32_t line, const char *what, const char *expected)
 {
 	if (source->status)
@@ -187,7 +187,7 @@ static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const
 	level->element->text = trimmed(source, level->text.at, level->text.count);
 }
 
-/* Most text is the blanks between elements, which nobody wants. */
+/* Most text is blanks between elements, which are dropped. */
 static void on_text(void *user, const xmlChar *text, int length)
 {
 	struct source *source = user;
@@ -200,7 +200,7 @@ static void on_text(void *user, const xmlChar *text, int length)
 		text_add_bytes(out, (const char *)text, (size_t)length);
 }
 
-/* Where libxml2 shall start: after a declaration that it would not accept (behind blanks, or without its "<"). */
+/* The offset at which libxml2 starts: after a declaration that it would refuse (after blanks, or without its "<"). */
 static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines)
 {
 	size_t at = 0;
@@ -218,8 +218,8 @@ static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines
 	return at;
 }
 
-/* libxml2 compares each attribute of a tag with all others before it tells us of any, so a tag with a million of them
- * would take an hour. Where the text is not well-formed the count may be wrong, but then it is refused anyway. */
+/* libxml2 compares each attribute of a tag with all others before it reports any, so a tag with a million attributes
+ * would take an hour. In text that is not well-formed the count may be wrong, but such text is refused in any case. */
 static size_t most_attributes(const char *text, const char *end)
 {
 	static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
@@ -246,7 +246,8 @@ static size_t most_attributes(const char *text, const char *end)
 	return most;
 }
 
-/* Bytes of a character in the encodings in which a zero byte may be part of one, told as libxml2 tells them. */
+/* Bytes of a character, in encodings in which a zero byte may be part of a character; found by the same rule as in
+ * libxml2. */
 static size_t unit_bytes(const char *text, size_t bytes)
 {
 	static const struct {
@@ -260,7 +261,7 @@ static size_t unit_bytes(const char *text, size_t bytes)
 	return 1;
 }
 
-/* libxml2 takes a zero for the end of the text. The line that has one; 0: none has. */
+/* libxml2 takes a zero as the end of the text. Returns the line of the first zero; 0: there is none. */
 static uint32_t line_of_zero(const char *text, size_t bytes)
 {
 	static const char zero[4] = {0};
@@ -292,7 +293,7 @@ static void read_document(struct source *source, const char *text, size_t bytes)
 		mem_run_out(0);
 	*source->ctxt->sax = handler;
 	source->ctxt->userData = source;
-	/* NOENT: that is, "&amp;" and its like are replaced, in attributes too */
+	/* NOENT means: "&amp;" and similar references are replaced, also in attributes */
 	xmlDocPtr doc = xmlCtxtReadMemory(
 		source->ctxt, text, (int)bytes, NULL, NULL, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_NOENT);
 	xmlFreeDoc(doc);

@@ -1,7 +1,7 @@
-/* XML text -> a tree of struct sdf_element. The only file that sees libxml2.
+/* XML text -> a tree of struct sdf_element. The only file that uses libxml2.
  *
- * Tolerant where Gazebo's parser is (see xml.c); everything else that is not well-formed is refused with file:line.
- * Never reads another file, never expands an entity of the document's own. */
+ * Tolerant where Gazebo's parser is tolerant (see xml.c); all other text that is not well-formed is refused with
+ * file:line. Never reads another file, and never expands an entity that the document declares. */
 #ifndef SDF_XML_H
 #define SDF_XML_H
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The tree hangs on arena; file must live as long. */
+/* The tree lives in arena; file must live as long as the tree. */
 troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
 	const struct sdf_element **ret_root, struct troupe_error *error);
 
@@ -18,7 +18,7 @@ static inline bool xml_is(const struct sdf_element *element, const char *name)
 	return !strcmp(element->name, name);
 }
 
-/* Text with what XML reserves escaped; control characters that XML cannot hold become '?'. */
+/* Adds text with the characters that XML reserves escaped; control characters that XML cannot hold become '?'. */
 void xml_add_escaped(struct text *out, const char *text);
 
 #endif

@@ -1,6 +1,6 @@
-/* Commands from programs. What is given as numbers is kept so until its step comes: nothing is printed and parsed again
- * on the way, unless a recording or a saved state wants the text. What is given by handle is looked up by the primary
- * at that step, because models come and go while other threads give commands. */
+/* Commands from programs. A command given as numbers stays numbers until its step: it is printed and parsed only for
+ * a recording or a saved state. A handle is looked up by the primary at that step, because models come and go while
+ * other threads post commands. */
 #include "server/internal.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static troupe_status give(struct server_world *world, const struct given *given,
 	return status ? status : post(world, &command, given->when, given->ret_step, error);
 }
 
-/* Of several worlds, the one that the topic names; NULL: any. */
+/* The world that the topic names; NULL: none, so any world may be meant. */
 static struct server_world *world_of_topic(struct troupe_server *server, const char *topic)
 {
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -58,8 +58,8 @@ static bool may_hear(struct server_world *world, const char *topic)
 	return systems_channel_schema(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
 }
 
-/* Numbers as the text that they stand for, by the schema that the topic has in the first world where somebody listens:
- * in other worlds somebody may listen later. */
+/* Writes numbers as text, by the schema of the topic in the first world where it has a listener. Other worlds may get
+ * listeners later. */
 static troupe_status write_numbers(
 	struct troupe_server *server, const struct given *given, struct text *out, struct troupe_error *error)
 {
@@ -80,7 +80,7 @@ static troupe_status write_numbers(
 	return TROUPE_OK;
 }
 
-/* One copy of a message for each world, none of them posted; on failure there are none. */
+/* Makes one copy of a message for each world without posting it; on failure there are none. */
 static troupe_status make_copies(struct troupe_server *server, const struct given *given, const char *text,
 	struct command *copies, struct troupe_error *error)
 {
@@ -102,7 +102,7 @@ static troupe_status make_copies(struct troupe_server *server, const struct give
 	return TROUPE_OK;
 }
 
-/* All worlds take it or none does. Of the steps that they take it at, the last is told. */
+/* Posts to all worlds or to none. The result is the last of the steps at which the worlds take it. */
 static troupe_status post_copies(
 	struct troupe_server *server, const struct given *given, const char *text, struct troupe_error *error)
 {
@@ -130,8 +130,8 @@ static troupe_status post_copies(
 	return status;
 }
 
-/* A topic of a model goes to all worlds, since models come and go: who listens is found out when its step comes. At
- * least one world must listen, or may come to. */
+/* A command to a model's topic is posted to all worlds: models come and go, so the listeners are known only at its
+ * step. At least one world must have a listener, or may get one. */
 static troupe_status give_to_all(struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct text text = {0};
@@ -186,7 +186,7 @@ static struct server_world *world_of(
 	return NULL;
 }
 
-/* Not given: NAN where that is allowed. */
+/* A number that is not given is NAN, where that is allowed. */
 static troupe_status set_numbers(struct message *message, uint32_t slot, const double *numbers, uint32_t count,
 	bool some, struct troupe_error *error)
 {
@@ -217,7 +217,7 @@ static troupe_status give_to(struct troupe_server *server, const struct troupe_w
 	return status ? status : post(w, &command, when, ret_step, error);
 }
 
-/* To a service that takes a model by its id. */
+/* Posts to a service that takes a model's id. */
 static troupe_status give_to_service(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const char *service, uint32_t id_slot, uint32_t slot, const double *numbers, uint32_t count, uint64_t *ret_step,
 	struct troupe_error *error)

@@ -1,4 +1,5 @@
-/* What a word of a model's state is called. The layout is that of ../scene/state.h. */
+/* The name and value of a word of a model's state, for messages about a difference. The layout of the words is
+ * defined in ../scene/state.h. */
 #include "server/record.h"
 
 #include <inttypes.h>

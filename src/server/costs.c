@@ -1,5 +1,5 @@
-/* The table is written while the run goes on, so that a run that is killed leaves what it had. Each sample is one
- * write: its lines are whole. */
+/* The table is written during the run, so that a run that is killed leaves its samples. Each sample is one write: so
+ * its lines are complete. */
 #include "server/costs.h"
 
 #include "base/outfile.h"
@@ -10,8 +10,8 @@
 
 struct costs {
 	struct outfile file;
-	struct troupe_error why; /* it could not be written on */
-	struct text lines;       /* of a sample */
+	struct troupe_error why; /* the error that ended the table */
+	struct text lines;       /* lines of one sample */
 	bool begun;
 };
 
@@ -66,7 +66,7 @@ troupe_status costs_end(struct troupe_server *server, struct troupe_error *error
 	struct costs *costs = server->costs;
 	if (!costs)
 		return TROUPE_OK;
-	costs_begin(server); /* of a run of no steps, too */
+	costs_begin(server); /* also for a run without steps */
 	int code = outfile_close(&costs->file);
 	if (code && !costs->why.status)
 		(void)fail(&costs->why, TROUPE_EIO, "%s: cannot write: %s", server->def.costs_path, outfile_why(code));

@@ -1,26 +1,26 @@
-/* What a step of each model costs, as a table that a spreadsheet reads and bench/levels takes as its input: after every
- * def.costs_every steps, a line for each model and level that is loaded,
+/* A table of the costs of a step: a file for spreadsheets and for bench/levels. After every def.costs_every steps it
+ * gets one line for each model and each loaded level:
  *
  *   world,step,component,secondary,pin,kind,ns,name
  *
- * world from 0; components are those of the assignment (DESIGN 4), numbered anew in each step; secondary and pin from
- * 1, 0: none; kind: performer, cargo (a dynamic model that a level brought) or level; ns: of a step, smoothed, 0 at
- * rest. Thread: whoever has the primaries' part. */
+ * world: from 0. component: a component of the assignment (DESIGN 4); the numbers are assigned anew in each step.
+ * secondary and pin: from 1; 0: none. kind: performer, cargo (a dynamic model that a level loaded) or level. ns: the
+ * smoothed cost of a step; 0 at rest. Thread: the thread that does the primary's work. */
 #ifndef SERVER_COSTS_H
 #define SERVER_COSTS_H
 
 #include "server/internal.h"
 
-/* Looks whether def.costs_path, if there is one, can be written: TROUPE_EIO. The file is not touched yet. */
+/* Checks that def.costs_path, if it is given, can be written; TROUPE_EIO otherwise. Does not change the file. */
 troupe_status costs_create(struct troupe_server *server, struct troupe_error *error);
-/* Before the first step: opens the file. Nothing when it has begun. What fails from now on ends the table, not the run:
- * def.on_warning tells why, and so does costs_end(). */
+/* Opens the file; call it before the first step. Does nothing if the table has already begun. A later error ends the
+ * table but not the run: def.on_warning is called with the reason, and costs_end() returns it. */
 void costs_begin(struct troupe_server *server);
-/* All worlds have taken so many steps. */
+/* Call it when all worlds have taken `steps` steps. */
 void costs_merged(struct troupe_server *server, uint64_t steps);
-/* Closes the file. TROUPE_EIO when not all could be written, at any time. */
+/* Closes the file. TROUPE_EIO if a part of the table could not be written, now or earlier. */
 troupe_status costs_end(struct troupe_server *server, struct troupe_error *error);
-/* NULL is fine. */
+/* costs may be NULL. */
 void costs_destroy(struct costs *costs);
 
 #endif

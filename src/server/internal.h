@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Types and functions that the files of this folder share. */
 #ifndef SERVER_INTERNAL_H
 #define SERVER_INTERNAL_H
 
@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-struct server_counts { /* at the last snapshot, to tell how busy each secondary has been since */
+struct server_counts { /* at the last snapshot; shows how busy each secondary has been since */
 	uint64_t at_ns;
 	uint64_t *busy_ns; /* [secondaries] */
 };
@@ -37,82 +37,85 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
-	struct files files;        /* that the worlds were loaded from */
-	struct importer *importer; /* of meshes and images, also of models that are created while it runs */
-	char *saved;               /* the file that is being resumed; NULL: none, or it is done */
+	struct files files;        /* the files that the worlds were loaded from */
+	struct importer *importer; /* of meshes and images, also for models that are created while the world runs */
+	char *saved;               /* the state that is being resumed; NULL: none, or already resumed */
 	size_t saved_count;
-	char *saved_path;            /* of the world, in it */
-	VEC(char *) folders;         /* in which files were looked for when it was saved; NULL after the last */
-	struct unpack rest;          /* of saved */
+	char *saved_path;            /* path of the world file, in `saved` */
+	VEC(char *) folders;         /* search folders when the state was saved; NULL after the last */
+	struct unpack rest;          /* the unread part of `saved` */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
 	struct crew *crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
-	bool copy;                 /* of a primary's, in a secondary's process: nothing runs by itself */
-	struct costs *costs;       /* costs.h; NULL: not wanted */
+	bool copy;                 /* a secondary process's copy of the primary's server: has no runners */
+	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	const struct assign_policy *policy;
-	/* Held by whoever makes snapshots while it does not run, and to begin and to end a run. */
+	/* Held by a thread that makes snapshots between runs, and to begin and to end a run. */
 	pthread_mutex_t lock;
 	bool running;        /* under the lock */
 	_Atomic bool unseen; /* the state is later than the newest snapshot; false while it runs */
-	/* By the thread that writes a file, and by the caller between runs. */
-	uint64_t stop_seen_ns; /* when a writer first saw that it is to stop; 0: it is not */
-	bool was_stopped;      /* the last run ended because of that */
+	/* Used by the thread that writes a file during a run, and by the caller between runs. */
+	uint64_t stop_seen_ns; /* when a writer first saw the request to stop; 0: no request */
+	bool was_stopped;      /* the last run ended because of a request to stop */
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
 
-/* How long what the server writes may wait, or take: ctx is the server. After troupe_server_stop() nobody waits for the
- * reader of a pipe, and while the run is not over a file that is being replaced is given up after half a second. */
+/* How long writing a file of the server may wait or take; ctx is the server. After troupe_server_stop() no write
+ * waits for the reader of a pipe. If the run has not ended half a second later, a file that is being replaced is
+ * given up. */
 enum outfile_haste server_haste(void *ctx);
 static inline struct outfile_options server_options(struct troupe_server *server)
 {
 	return (struct outfile_options){.haste = server_haste, .ctx = server};
 }
 
-/* What troupe_server_create() does. saved: NULL, or a saved state, which becomes the server's, to resume instead of the
- * file def->resume_path, which names it in messages. */
+/* Does the work of troupe_server_create(). saved: NULL, or a saved state that is resumed instead of the file
+ * def->resume_path; the path is then only used in messages. The server takes ownership of saved. */
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
-/* The same, of a state that came from a primary: set up, without runners. */
+/* As server_create(), for a state that the primary sent: the worlds are set up, without runners. */
 troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
-/* There will be no server of it: sockets that would have been the server's are closed. NULL is fine, and what is no
- * definition. */
+/* Call it when no server will be made from the definition: closes the sockets that the server would have owned. def
+ * may be NULL or invalid. */
 void server_refuse(const struct troupe_server_def *def);
-/* Goes on until each world has taken steps[world] steps, which it may have. */
+/* Runs until each world has taken steps[world] steps. A world may have taken them already. */
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error);
 
-/* save.c. What troupe_server_save() writes. */
+/* save.c. Appends the bytes of a saved state. */
 void server_pack(struct troupe_server *server, struct text *out);
-/* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack() has
- * done it; tests that change a state do it again. */
+/* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()
+ * calls it; a test that changes a state calls it again. */
 enum { SAVE_HEAD_BYTES = 32 };
 void server_seal(char *state, size_t count);
-/* Opens def.resume_path, unless `saved` is there: what the worlds are loaded from and how. */
+/* Reads the saved state in `saved`, or else in the file def.resume_path: the files of the worlds and how the worlds
+ * are simulated. */
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
-/* Puts worlds that have been set up, and not begun, into the state of it. */
+/* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 
-/* pins.c. Def.pins into the scenes. */
+/* pins.c. Applies def.pins to the scenes. */
 troupe_status server_pin(struct troupe_server *server, struct troupe_error *error);
 
-/* world.c. A zeroed world is ready for world_fini(), whatever world_init() said. */
+/* world.c. world_fini() may be called for a zeroed world, and after a failure of world_init(). */
 troupe_status world_init(
 	struct server_world *world, struct troupe_server *server, uint32_t index, struct troupe_error *error);
 void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule);
 void world_fini(struct server_world *world);
-/* What there is to share out. */
+/* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_movers(const struct server_world *world);
-/* A snapshot; between steps, before the coming turn: state is that of the last merged step. */
+/* Publishes a snapshot of the state after the last merged step. Call it between steps, before the next turn. */
 void world_publish(struct server_world *world, bool running);
-/* The same without publishing it; valid until the next call. */
+/* Makes the same snapshot without publishing it. It is valid until the next call. */
 const struct troupe_snapshot *world_look(struct server_world *world);
-/* The scene as it is now, made anew if it has changed; the world's. The same times. */
+/* The scene as it is now, made anew if it has changed. The world owns it. Call it when world_publish() may be
+ * called. */
 const struct troupe_scene *world_view(struct server_world *world);
 
-/* What to call a secondary outside: the single runner is 0. */
+/* The number of a secondary in public results: the single runner is 0. */
 static inline uint32_t world_number(const struct server_world *world, uint32_t secondary)
 {
 	return world->threads ? secondary : 0;

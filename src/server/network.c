@@ -1,3 +1,10 @@
+/* The primary's side of a networked run. Before the start, one thread works on the session (session.h): it waits for
+ * secondaries, sends the world to each, and starts the run when all have the same state hash. A send queue gets no
+ * more of the world while it holds QUEUE_BYTES, so that a slow secondary costs bounded memory.
+ *
+ * After the start, the connections belong to the transport. The listener stays open on a thread of its own, which
+ * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited
+ * in rate (told.h), because anybody can connect at any rate. */
 #include "server/network.h"
 
 #include "base/clock.h"
@@ -22,16 +29,16 @@ struct network {
 	uint32_t secondaries, stale_ms;
 	uint64_t wait_ns;
 	struct session session;
-	struct troupe_error unheard; /* why there is no discovery */
+	struct troupe_error unheard; /* why there is no multicast discovery */
 	bool keyed;
 	_Atomic uint32_t awaited;
-	struct told told, told_members, told_foreign; /* of who connects; is let in; is only heard by multicast */
-	bool *met, *told_of; /* [secondaries + 1] by number: one has come; who has it, or had it last, was told of */
+	struct told told, told_members, told_foreign; /* messages about connections; admissions; multicast senders */
+	bool *met, *told_of; /* [secondaries + 1] by number: one has joined; its last join was shown */
 	/* the world that is sent */
 	const struct troupe_server *server;
 	struct text world;
 	struct session_world described;
-	VEC(uint64_t) sent; /* by connection: how much of it, plus one; 0: it does not want any */
+	VEC(uint64_t) sent; /* by connection: bytes sent, plus one; 0: not requested */
 	bool started, ended;
 	/* the run */
 	struct wire *wire;
@@ -52,7 +59,7 @@ static void note(const struct network *network, const char *format, ...)
 	const struct troupe_server_def *def = &network->server->def;
 	struct troupe_error text;
 	va_list args;
-	if (!def->on_note || !network->session.listener) /* those who were started here need no words */
+	if (!def->on_note || !network->session.listener) /* secondaries that were started here need no notes */
 		return;
 	va_start(args, format);
 	fail_v(&text, TROUPE_OK, format, args);
@@ -88,7 +95,7 @@ static void note_waiting(const struct network *network)
 	text_fini(&how);
 }
 
-/* Of strangers: who it was, and why, but not as often as they come. */
+/* Shows refused connections with the reasons, limited in rate. */
 static void note_refusals(struct network *network)
 {
 	struct address address;
@@ -103,7 +110,8 @@ static void note_refusals(struct network *network)
 	}
 }
 
-/* What secondaries announce is answered by the next announcement of ours, and they come by themselves. */
+/* Secondaries connect by themselves after our next announcement, so their announcements are only read, and checked
+ * for reasons why they cannot join. */
 static void hear_announcements(struct network *network)
 {
 	struct discovery *discovery = network->session.discovery;
@@ -121,8 +129,8 @@ static void hear_announcements(struct network *network)
 		note(network, "a secondary at %s cannot join: it %s", host, why);
 }
 
-/* Whose hello matches, who can come and go as often as a stranger: so the first of each number is told, and others as
- * often as what strangers do. */
+/* A peer with a valid hello can join and leave as often as it likes. So the first join of each number is always
+ * shown, and later ones are limited in rate. */
 static void note_joined(struct network *network, const struct peers_action *action)
 {
 	const struct channel *channel = network->session.channels.at[action->id];
@@ -134,7 +142,7 @@ static void note_joined(struct network *network, const struct peers_action *acti
 			channel ? channel_peer(channel) : peers_name(network->session.peers, action->id));
 }
 
-/* Whose coming was told. */
+/* Shown only if the join was shown. */
 static void note_lost(const struct network *network, const struct peers_action *action)
 {
 	if (network->told_of[action->secondary])
@@ -233,8 +241,8 @@ static troupe_status listen_at(
 	return status ? status : listener_create(&options, &network->session.listener, error);
 }
 
-/* Without multicast an address can still be given, so that it cannot be had is only said; but an interface that was
- * named must be there. */
+/* Without multicast, secondaries can still be given the address: so missing multicast is only noted. But an interface
+ * that was named must exist. */
 static troupe_status look_around(
 	struct network *network, const struct troupe_network *def, const struct key *key, struct troupe_error *error)
 {
@@ -243,7 +251,7 @@ static troupe_status look_around(
 	bool one_address = !address_is_wildcard(at) && !address_is_loopback(at);
 	address_host_text(at, host);
 	struct discovery_options options = {.role = HELLO_PRIMARY,
-		.interface = def->interface ? def->interface : one_address ? host : NULL, /* nobody is led elsewhere */
+		.interface = def->interface ? def->interface : one_address ? host : NULL, /* where it listens */
 		.loopback_only = address_is_loopback(at) || (!key && !def->insecure),
 		.key = key,
 		.partition = network->hello.partition};
@@ -357,7 +365,7 @@ void network_destroy(struct network *network)
 	announce(network, ANNOUNCE_LEAVING);
 	if (network->session.peers)
 		session_flush(&network->session, 200);
-	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) /* that nobody has taken */
+	for (uint32_t i = 0; network->channels && i < network->secondaries; i++) /* channels not passed on */
 		channel_destroy(network->channels[i]);
 	session_fini(&network->session);
 	wire_destroy(network->wire);
@@ -409,7 +417,7 @@ static void begin_gathering(struct network *network, struct troupe_server *serve
 	}
 }
 
-/* Those of this machine poll against each other. */
+/* The number of processes that poll for one another on this machine: at most the primary and all secondaries. */
 static uint32_t pollers_of(const struct network *network)
 {
 	return 1 + network->secondaries;
@@ -457,7 +465,7 @@ static void turn_away(struct network *network, struct channel *channel)
 	session_finish(&network->session, channel);
 }
 
-/* Who comes now is told so, and a stranger costs the run nothing. */
+/* The thread that refuses peers after the start, so that a stranger costs the run nothing. */
 static void *keep_door(void *arg)
 {
 	struct network *network = arg;
@@ -505,7 +513,8 @@ static troupe_status begin(struct network *network, struct troupe_server *server
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 
-/* Of sockets that were given there are no others to wait for; one may be gone before it has said who it is. */
+/* When sockets were given, no other secondaries can join. So the run fails if a socket closes, also before its peer
+ * has sent a hello. */
 static void count_sockets(struct network *network)
 {
 	uint32_t open = 0;
@@ -555,7 +564,7 @@ void *network_link(struct network *network)
 	return &network->link;
 }
 
-/* After the start, while there is no transport: what has become of it, the session tells. */
+/* After the start but without a transport, the session sends the reason of the stop. */
 static void stop_before_transport(struct network *network, enum stop_kind kind, const char *why)
 {
 	struct session *session = &network->session;

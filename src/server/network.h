@@ -11,26 +11,27 @@
 
 struct network;
 
-/* Listens, or takes the sockets. TROUPE_EINVAL, TROUPE_EIO: what is wrong with the network. The sockets are gone on
- * failure, too. */
+/* Listens, or takes ownership of the given sockets. TROUPE_EINVAL, TROUPE_EIO: an error in the network's settings. On
+ * failure the sockets are closed. */
 troupe_status network_create(
 	const struct troupe_network *def, struct network **ret_network, struct troupe_error *error);
-/* Who cannot create it: the sockets that were given, if any, are closed. NULL is fine. */
+/* Call it when network_create() will not be called: closes the sockets that were given, if any. def may be NULL. */
 void network_refuse(const struct troupe_network *def);
-/* NULL is fine. Tells all that the run is done, unless they know better. After the crew. */
+/* Tells all peers that the run is done, unless they were told another reason. Call it after the crew is destroyed.
+ * network may be NULL. */
 void network_destroy(struct network *network);
 uint32_t network_secondaries(const struct network *network);
-/* Those that are not there yet. Any thread. */
+/* The number of secondaries that have not joined yet. Any thread. */
 uint32_t network_awaited(const struct network *network);
-/* Before the first step: blocks until all are there, have the world as it is now, and came to the same hash. Ends, with
- * TROUPE_EPEER, when the primary of the world is told to stop. */
+/* Call it before the first step: blocks until all secondaries have joined, have loaded the present world, and have
+ * the same state hash. TROUPE_EPEER when the primary of the world is told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_server *server, struct troupe_error *error);
-/* What the crew needs, once that is done. */
+/* For the crew, after network_gather(). */
 const struct transport_codec *network_codec(const struct network *network);
 void *network_link(struct network *network);
-/* The run ends otherwise than by having done what it was to do; also when nothing came of what it needs to begin. */
+/* Ends the run before its own end, also when setting up the run failed. */
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
-/* Before the crew is destroyed: what is done is done. */
+/* Call it before the crew is destroyed, when the run is done. */
 void network_done(struct network *network);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);

@@ -1,3 +1,7 @@
+/* Observers read snapshots while the world runs, and the step must not wait for a reader. There is a fixed number of
+ * frames. The newest frame is published by an atomic exchange, and a replaced frame is used again after an RCU grace
+ * period. While too few frames are free, no snapshot is made. The publication uses C11 atomics and not liburcu's
+ * macros, because ThreadSanitizer does not see into liburcu. */
 #include "server/observe.h"
 
 #include "server/view.h"
@@ -10,7 +14,7 @@
 
 enum { FRAMES = 4 };
 
-/* That a grace period comes after all reads before it, ThreadSanitizer must be told. */
+/* Tells ThreadSanitizer that a grace period comes after all reads before it. */
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
@@ -75,7 +79,7 @@ bool observe_wanted(const struct observe *observe)
 	return atomic_load_explicit(&observe->wanted, memory_order_relaxed);
 }
 
-/* A buffer that is at `at` gets room for `count` elements; what was in it is lost. */
+/* Makes room for `count` elements in a buffer; its contents are lost. */
 static void *fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
 {
 	if (count <= *room)
@@ -114,7 +118,8 @@ static struct troupe_snapshot *begin_frame(
 	return &frame->snapshot;
 }
 
-/* One free frame is always left for a publisher that must have one: it gives back another before it goes on. */
+/* One free frame is always kept for a publisher with `sure`. That publisher waits until the frame that it replaces is
+ * free again. */
 struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct observe_arrays *ret_arrays)
 {
@@ -161,8 +166,8 @@ void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, 
 
 /* --- readers ---------------------------------------------------------------------------------------------------- */
 
-/* liburcu's flavour memb has the cheapest grace periods but must know its readers: each thread is made known when it
- * first asks, and forgotten when it ends. */
+/* liburcu's flavour memb has the cheapest grace periods, but reader threads must be registered: each thread is
+ * registered at its first read, and unregistered when it ends. */
 static pthread_key_t reader_key;
 static pthread_once_t reader_once = PTHREAD_ONCE_INIT;
 

@@ -1,13 +1,12 @@
 /* Snapshots for observers, protected by RCU. The only user of liburcu (flavour memb).
  *
- * A snapshot is made only when somebody has asked for one since the last, at a step boundary, by whoever has the
- * primary's part; readers never wait for it and it never waits for readers. A frame that was replaced comes back for
- * use after a grace period, through call_rcu(); while all frames are out, no new snapshot is made.
+ * A snapshot is made only if one was requested after the last snapshot. It is made at a step boundary, by the thread
+ * that does the primary's work. Readers never wait for it and it never waits for readers. A frame that was replaced
+ * can be used again after a grace period (call_rcu()). While all frames are in use, no new snapshot is made.
  *
- *              publish  ask/read      X needs outside exclusion (one publisher)
- *  publish        X        -
- *  ask/read       -        -
- */
+ *                publish  ask/read      X needs outside exclusion (one publisher)
+ *    publish        X        -
+ *    ask/read       -        - */
 #ifndef SERVER_OBSERVE_H
 #define SERVER_OBSERVE_H
 
@@ -22,7 +21,7 @@ void observe_destroy(struct observe *observe);
 
 /* Asks for a snapshot. Any thread. */
 void observe_ask(struct observe *observe);
-/* Whether somebody has asked since the last publish. One relaxed load. */
+/* Whether a snapshot was requested since the last publish. One relaxed load. */
 bool observe_wanted(const struct observe *observe);
 struct observe_arrays {
 	struct troupe_model_state *models;
@@ -33,16 +32,16 @@ struct observe_arrays {
 	double *busy;
 };
 
-/* A frame to fill in and publish, of that scene, which it holds from now on, and with room for so many contacts.
- * Allocates when there was too little room. NULL when too many are out; never with sure, which is for publishers that
- * wait below. */
+/* A frame of the scene, to be filled in and published, with room for `contacts` contacts. The frame holds the scene
+ * from now on. Allocates when the frame is too small. NULL when too many frames are in use; never NULL with `sure`,
+ * which is for publishers that pass wait to observe_publish(). */
 struct troupe_snapshot *observe_begin(struct observe *observe, bool sure, const struct troupe_scene *scene,
 	uint32_t contacts, struct observe_arrays *ret_arrays);
-/* The same for the publisher itself: a frame that is never published, valid until the next call. Its busy is NULL. */
+/* A frame that is never published, for the publisher itself; valid until the next call. Its busy is NULL. */
 struct troupe_snapshot *observe_begin_own(struct observe *observe, const struct troupe_scene *scene, uint32_t contacts,
 	struct observe_arrays *ret_arrays);
-/* Readers see it from now on. With wait, the frame that it replaces is free when this returns (not for the step path);
- * else some time after. */
+/* Makes the frame visible to readers. With wait, the replaced frame is free when this returns (not for the step
+ * path); without wait, some time after. */
 void observe_publish(struct observe *observe, struct troupe_snapshot *snapshot, bool wait);
 
 /* Any thread. Does nothing before the first publish. */

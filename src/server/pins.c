@@ -1,4 +1,4 @@
-/* Pins of the definition: they stand in for <secondary> in the file. */
+/* Pins of the definition. A pin replaces <secondary> in the world file. */
 #include "server/internal.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct pinned { /* a level, or else a model */
 struct candidates {
 	struct pinned first;
 	uint32_t count;
-	const char *names[2]; /* of the first two, for messages */
+	const char *names[2]; /* names of the first two, for messages */
 	const char *kinds[2];
 };
 
@@ -42,7 +42,7 @@ static void add(struct candidates *found, struct pinned pinned, const char *kind
 	found->count++;
 }
 
-/* A model can be meant by its own name or by that of its performer. */
+/* A model is found by its own name or by the name of its performer. */
 static void find(struct scene *scene, const char *name, struct candidates *found)
 {
 	for (uint32_t m = 0; m < scene->model_count; m++) {
@@ -59,7 +59,7 @@ static void find(struct scene *scene, const char *name, struct candidates *found
 			add(found, (struct pinned){scene, true, l}, "level", scene->levels[l].name);
 }
 
-/* Of several worlds each may have something of that name, but only one thing. */
+/* Each world may have one thing of that name, but not more. */
 static troupe_status find_one(struct troupe_server *server, uint32_t world, const char *pin, const char *name,
 	struct pinned *ret_pinned, bool *ret_found, struct troupe_error *error)
 {
@@ -74,7 +74,7 @@ static troupe_status find_one(struct troupe_server *server, uint32_t world, cons
 		found.kinds[0], found.names[0], found.kinds[1], found.names[1]);
 }
 
-/* The pin before this one of the same thing; NULL: none. */
+/* An earlier pin of the same thing; NULL: none. */
 static const char *same_before(
 	struct troupe_server *server, const char *const *pin, uint32_t world, const struct pinned *pinned)
 {

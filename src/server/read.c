@@ -1,11 +1,11 @@
-/* Handles are checked at each use: one is a place in the scene with the id of the model that it was found for, and the
- * place may have been given up, or have another model by now. */
+/* Handles are checked at each use. A handle is an index in the scene and the id of a model. The index may be free by
+ * now, or may belong to another model; then the id differs. */
 #include "server/read.h"
 
 #include "scene/axis.h"
 #include "server/view.h"
 
-/* Of a frame at `at` that is a part of the body. */
+/* The velocity of a frame at `at` that is fixed to the body. */
 static struct troupe_twist twist_at(const struct body_state *body, struct vec3 at)
 {
 	struct vec3 linear = vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));

@@ -1,5 +1,5 @@
-/* Recording costs what hashing costs, every so many steps: a model is written when its hash is not the one it had. It
- * changes nothing that a step depends on, so a run that is recorded has the bits of one that is not. */
+/* A recorded state costs as much as a state hash: a model is written only if its hash has changed. Recording changes
+ * nothing that a step depends on, so a recorded run has the same bits as a run that is not recorded. */
 #include "server/record.h"
 
 #include "base/hash.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 1 << 20 }; /* more than this goes out before the next hash */
+enum { BUFFER_BYTES = 1 << 20 }; /* written out before the next hash when larger than this */
 
-struct seen { /* of a model, when it was last written */
+struct seen { /* a model as it was last written */
 	uint64_t id, hash;
 };
 
@@ -24,13 +24,13 @@ struct seen_world {
 
 struct recorder {
 	struct outfile file;
-	struct troupe_error why; /* it could not be written on */
+	struct troupe_error why; /* the error that ended the recording */
 	bool begun, ended;
 	uint64_t every;
-	uint64_t step;   /* of the last hash */
-	uint64_t chunks; /* so far */
+	uint64_t step;   /* step of the last hash */
+	uint64_t chunks; /* chunks written */
 	struct text out, body;
-	struct files files; /* that commands named while it ran */
+	struct files files; /* files that commands named during the run */
 	uint32_t files_written;
 	struct seen_world *worlds;
 	uint32_t world_count;
@@ -77,7 +77,7 @@ static void flush(struct troupe_server *server)
 		give_up_writing(server, code);
 }
 
-/* recorder->body as a chunk. */
+/* Writes recorder->body as a chunk. */
 static void add_chunk(struct troupe_server *server, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
@@ -104,7 +104,7 @@ static void pack_model(struct text *out, const struct server_world *world, uint3
 		pack_u64(out, state_words(state, place, false)[i]);
 }
 
-/* As primary_hash() has just hashed it. */
+/* Writes what primary_hash() has just hashed. */
 static void pack_world(struct text *out, const struct server_world *world, struct seen_world *seen)
 {
 	const struct scene *scene = world->scene;
@@ -157,7 +157,7 @@ static bool has_failed(const struct troupe_server *server)
 	return false;
 }
 
-/* Files are found under the names that they have by way of these. */
+/* Writes the resource paths: the names of files depend on them. */
 static void pack_paths(const struct troupe_server *server, struct text *out)
 {
 	const char *const *given = server->def.resource_paths;
@@ -204,7 +204,7 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-/* A command of which this is not so has all that it needs in itself. */
+/* Whether a command may name files. Any other command contains all that it needs. */
 static bool may_name_files(const struct command *command)
 {
 	bool creates = command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
@@ -218,7 +218,7 @@ static void add_files(struct server_world *world, const struct command *command)
 	primary_collect_command(&world->primary, command, files);
 	if (files->all.count == recorder->files_written)
 		return;
-	struct files fresh = {0}; /* lent by `files` */
+	struct files fresh = {0}; /* borrowed from `files` */
 	for (uint32_t i = recorder->files_written; i < files->all.count; i++)
 		vec_push(&fresh.all, files->all.at[i]);
 	recorder->files_written = files->all.count;
@@ -272,7 +272,7 @@ static void end(struct troupe_server *server)
 	struct recorder *recorder = server->recorder;
 	uint64_t steps = steps_of(server);
 	bool failed = has_failed(server);
-	record_begin(server); /* a run of no steps is one, too */
+	record_begin(server); /* also for a run without steps */
 	if (open_to_write(recorder) && !failed && steps != recorder->step)
 		add_hash(server, steps);
 	if (!open_to_write(recorder))

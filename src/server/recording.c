@@ -1,5 +1,5 @@
-/* Chunks are read one at a time, so a recording may be larger than memory. Nothing is taken for a size before it has
- * been held against what is left of the file. */
+/* Chunks are read one at a time, so a recording may be larger than memory. A size in the file is used only after it
+ * was checked against the number of bytes that are left in the file. */
 #include "server/record.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static troupe_status check_head(struct recording *recording, struct troupe_error
 	char head[RECORD_HEAD_BYTES];
 	size_t count = MIN(recording->left, (uint64_t)sizeof head);
 	bool read = take(recording, head, count);
-	/* of one that is cut off in its head, or empty, there is no first chunk */
+	/* a file that is empty, or cut off in its head, has no first chunk */
 	if (read && count < sizeof head && !memcmp(head, record_magic, MIN(count, (size_t)RECORD_MAGIC_BYTES)))
 		return TROUPE_OK;
 	if (recording->code)
@@ -59,7 +59,7 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 	return check_head(recording, error);
 }
 
-/* What cannot be had. */
+/* The result when bytes are missing: a read error, or the end of the file. */
 static enum recording_read missing(const struct recording *recording)
 {
 	return recording->code ? RECORDING_FAILED : RECORDING_CUT;

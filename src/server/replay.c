@@ -1,8 +1,9 @@
-/* A run is made again from what it was given: the state in which it began, and the commands that were taken, each at
- * the step at which it was. Commands that were still to come when it began are dropped: those that came are recorded.
+/* A run is repeated from its inputs: the state in which it began, and the commands that were taken, each at its step.
+ * Commands that were still queued in that state are dropped, because those that were taken later are in the
+ * recording.
  *
- * A command to a topic is given as text, which is read when its step comes: what the topic carries may be another
- * thing until then. One that nobody could take is left out, as it changed nothing. */
+ * A command to a topic is given as text, which is parsed at its step, because the type of the topic may change before
+ * that. A command that no listener could take is left out: it changed nothing. */
 #include "server/record.h"
 
 #include <troupe/record.h>
@@ -15,12 +16,12 @@ struct replay {
 	struct recording recording;
 	struct troupe_server *server;
 	struct record_world *worlds; /* [server->world_count] */
-	VEC(char *) lists;           /* of resource paths, cut into these: */
+	VEC(char *) lists;           /* lists of resource paths; cut into `paths` */
 	VEC(const char *) paths;     /* NULL-terminated */
 	uint64_t until;
 	struct troupe_replay result;
 	bool done;
-	bool has_network; /* the server's to take, or to close */
+	bool has_network; /* there is a network that the server has not taken */
 };
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
@@ -40,7 +41,7 @@ static void add_list(struct replay *replay, char *list)
 		vec_push(&replay->paths, path);
 }
 
-/* Those that were in force, and then the caller's. */
+/* The recorded resource paths, followed by those of the caller. */
 static void take_paths(struct replay *replay, const char *const *more, struct unpack *in)
 {
 	uint32_t count = unpack_count(in, RECORD_PATHS_MAX);
@@ -120,8 +121,8 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Each world goes on, but not beyond the step of the hash: a damaged recording would otherwise run for ever, whatever
- * the limit is. */
+/* Whether the steps in the hash are valid. A world may not run beyond the step of the hash: otherwise a damaged
+ * recording could run for ever, whatever the limit is. */
 static bool fits(const struct replay *replay, uint64_t step)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
@@ -151,7 +152,7 @@ static void tell_difference(struct replay *replay)
 		text.count = 0;
 		text_add(&text, "only the hash of the whole, not one of its parts");
 	}
-	struct troupe_error line; /* names may hold anything */
+	struct troupe_error line; /* names may contain any bytes */
 	(void)fail(&line, TROUPE_EINTERNAL, "%s", text.at);
 	memcpy(replay->result.difference, line.text, sizeof line.text);
 	text_fini(&text);

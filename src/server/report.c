@@ -1,5 +1,5 @@
-/* The report: numbers first, which may outlive the server, and JSON made of them: members in a fixed order, numbers in
- * their shortest exact form. */
+/* The report: first a struct of numbers that may outlive the server, then JSON made from it. JSON members have a
+ * fixed order, and numbers have their shortest exact form. */
 #include "server/network.h"
 #include "server/read.h"
 #include "server/view.h"
@@ -21,7 +21,7 @@ static uint64_t peak_memory_bytes(void)
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* Levels, or those that can move, of a secondary. */
+/* The names of a secondary's levels, or of its models that can move. */
 static const char *const *names_of(
 	const struct server_world *world, uint32_t secondary, bool levels, struct arena *arena, uint32_t *ret_count)
 {
@@ -327,7 +327,7 @@ static void add_world(const struct troupe_report *report, const struct troupe_re
 	text_add(out, "  ]\n}");
 }
 
-/* Of several worlds: what they have in common, then each as it would be alone. */
+/* With several worlds: first the common part, then each world as it would be alone. */
 char *troupe_report_json(const struct troupe_report *report)
 {
 	struct text out = {0};

@@ -1,12 +1,13 @@
-/* A state as a file: the files that the worlds were loaded from, how they are simulated, and of each world all that is
- * not in these. Whole, checked, and readable by this version or a later one.
+/* A saved state: the files that the worlds were loaded from, how the worlds are simulated, and the parts of each
+ * world that do not follow from these. It is complete, has a checksum, and can be read by this version and later
+ * ones.
  *
  *   "troupe state\n\0\0\0"   16 bytes
- *   version, checksum         64 bits each (../base/pack.h); the checksum is of all that follows
- *   who saved it              a string: version of the program, " fingerprint ", HEX16 of troupe_fingerprint()
+ *   version, checksum         64 bits each (../base/pack.h); the checksum is over all bytes that follow
+ *   writer                    a string: version of the program, " fingerprint ", HEX16 of troupe_fingerprint()
  *   seed, flags               FLAG_...
- *   path of the world's file, folders in which files were looked for, files, number of worlds
- *   of each world: its name, its primary_pack() as bytes */
+ *   path of the world's file, search folders, files, number of worlds
+ *   for each world: its name, its primary_pack() as bytes */
 #include "server/internal.h"
 
 #include "base/hash.h"
@@ -31,8 +32,8 @@ static bool lists(const char *const *folders, const char *name, size_t length)
 	return false;
 }
 
-/* Folders in which files were looked for: they are found again under the names that they have by way of these. Of a run
- * that was resumed, those of the saved state are among the first. */
+/* Writes the search folders: the names of files depend on them. In a run that was resumed, the folders of the saved
+ * state are among the first. */
 static void pack_folders(const struct troupe_server_def *def, struct text *out)
 {
 	struct text names = {0};
@@ -53,8 +54,8 @@ static void pack_folders(const struct troupe_server_def *def, struct text *out)
 	text_fini(&names);
 }
 
-/* In the string that names the version, so that files are read by a troupe that knows of no fingerprint, and the other
- * way round. */
+/* The fingerprint is part of the version string, so that versions with and without a fingerprint can read each
+ * other's files. */
 static const char fingerprint_mark[] = " fingerprint ";
 
 static void pack_saver(struct text *out)
@@ -142,7 +143,7 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 	return TROUPE_OK;
 }
 
-/* Those that are given now come first. */
+/* Folders that are given now come before the saved ones. */
 static void unpack_folders(struct troupe_server *server, struct unpack *in)
 {
 	for (const char *const *at = server->def.resource_paths; at && *at; at++)
@@ -154,14 +155,14 @@ static void unpack_folders(struct troupe_server *server, struct unpack *in)
 	server->def.resource_paths = (const char *const *)server->folders.at;
 }
 
-/* Bits may differ from here on, but the state itself is what was saved. */
+/* If the fingerprint differs, later bits may differ; the state itself is as it was saved. */
 static void unpack_saver(const struct troupe_server *server, struct unpack *in)
 {
 	char *saver = unpack_string(in), here[17];
 	const char *mark = strstr(saver, fingerprint_mark);
 	(void)snprintf(here, sizeof here, "%016" PRIx64, troupe_fingerprint());
 	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0) {
-		struct troupe_error line; /* the file may hold anything */
+		struct troupe_error line; /* the file may contain any bytes */
 		(void)fail(&line, TROUPE_EWORLD,
 			"%s: was made where floating point has the fingerprint %.20s, here it has %s: from there on "
 			"bits "
@@ -231,6 +232,6 @@ troupe_status server_resume(struct troupe_server *server, struct troupe_error *e
 		return status;
 	free(server->saved);
 	server->saved = NULL;
-	server->files.closed = false; /* what is named from now on is read, and kept for the next saved state */
+	server->files.closed = false; /* files named from now on are read, and kept for the next saved state */
 	return TROUPE_OK;
 }

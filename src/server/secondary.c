@@ -1,5 +1,5 @@
-/* A secondary's process. The caller's thread looks after the connection; another one rebuilds the world and steps it:
- * so neither loading nor a step that does not end keeps anybody from hearing that the run is over. */
+/* The process of a secondary. The caller's thread works on the connection; a second thread loads the world and steps
+ * it. So the process learns that the run is over even during loading or during a step that does not end. */
 #include "server/network.h"
 
 #include "base/clock.h"
@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 enum { GRACE_MS = 500, STOP_LOOK_MS = 20, ATTEMPTS_MAX = 4 };
-#define ATTEMPT_SPACING_NS UINT64_C(250000000) /* a second one begins while the first is going on */
+#define ATTEMPT_SPACING_NS UINT64_C(250000000) /* minimum time between the starts of two attempts */
 
 struct attempt {
-	struct channel *channel; /* not open yet; NULL: no attempt */
+	struct channel *channel; /* not open yet; NULL: there is no attempt */
 	struct candidate to;
 };
 
@@ -33,25 +33,25 @@ struct troupe_secondary {
 	struct key key;
 	bool keyed;
 	struct candidates candidates;
-	bool addressed; /* one of them, the only one, was given */
-	bool seeks;     /* there may be other primaries than the one that it has */
+	bool addressed; /* the one candidate is a given address */
+	bool seeks;     /* other primaries may still be found */
 	struct attempt attempts[ATTEMPTS_MAX];
-	uint64_t attempt_ns;            /* when the last one began */
-	struct candidate joined;        /* whose connection the session has, or had last */
-	struct text sought;             /* where it looks, for people */
-	struct told told, told_foreign; /* of its own troubles; of what anybody may have announced */
+	uint64_t attempt_ns;            /* start of the last attempt */
+	struct candidate joined;        /* the candidate of the session's present or last connection */
+	struct text sought;             /* where it searches, for messages */
+	struct told told, told_foreign; /* messages about own failures; about announcements */
 	struct session session;
-	struct troupe_error last; /* why it could not be reached */
+	struct troupe_error last; /* the last error of an attempt */
 	_Atomic bool stop;
-	int woken; /* event file: by the thread below, and by who stops */
-	/* the world that comes */
+	int woken; /* event file; written by the thread below and by a stop */
+	/* the world that is received */
 	struct session_world described;
 	struct text world;
 	bool wanted, admitted, started, ended;
-	/* the other thread, and what it makes */
+	/* the second thread, and its results */
 	pthread_t thread;
 	bool has_thread, stuck, told_ready;
-	struct gate go; /* opened when the transport is there */
+	struct gate go; /* opened when the transport exists */
 	_Atomic bool loaded, finished;
 	troupe_status load_status;
 	struct troupe_error load_error;
@@ -85,7 +85,7 @@ static void wake(const struct troupe_secondary *s)
 	(void)!write(s->woken, &one, sizeof one);
 }
 
-/* Why it has not joined; once, however often it is tried. */
+/* Shows why it has not joined; each reason once. */
 static void note_failure(struct troupe_secondary *s, const char *why)
 {
 	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
@@ -181,7 +181,7 @@ static bool on_world(
 	return true;
 }
 
-/* Otherwise the connection that it was given is all that it has. */
+/* Whether it may search for another primary. If not, it has only the connection that it was given. */
 static bool may_find_another(const struct troupe_secondary *s)
 {
 	return s->addressed || s->seeks;
@@ -199,7 +199,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
 		bool refused = action->kind == PEERS_REFUSED;
 		s->admitted = false;
-		s->ended |= s->wanted || !may_find_another(s); /* its world would be another one */
+		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
 		candidates_settle(
 			&s->candidates, &s->joined, refused ? CANDIDATE_REFUSED : CANDIDATE_FAILED, clock_now_ns());
 		note_failure(s, action->bytes);
@@ -222,7 +222,7 @@ static void hear_announcements(struct troupe_secondary *s)
 		candidates_hear(&s->candidates, &announcement, &address, now);
 }
 
-/* Asks primaries whether they await somebody. */
+/* Announces itself, so that primaries that wait for secondaries answer. */
 static void announce(struct troupe_secondary *s)
 {
 	struct announcement announcement = {.kind = ANNOUNCE_HERE};
@@ -236,7 +236,7 @@ static void announce(struct troupe_secondary *s)
 	(void)discovery_send(discovery, &announcement, now, NULL);
 }
 
-/* Of primaries that are of no use. */
+/* Shows primaries that it cannot join. */
 static void note_useless(struct troupe_secondary *s)
 {
 	struct announcement announcement;
@@ -246,7 +246,7 @@ static void note_useless(struct troupe_secondary *s)
 	if (!s->session.discovery || s->admitted ||
 		!discovery_take_useless(s->session.discovery, &announcement, &address, &why))
 		return;
-	address_host_text(&address, host); /* the port is what it says */
+	address_host_text(&address, host); /* the port is only what the announcement says */
 	if (!told_take(&s->told_foreign, host, strlen(host), why, clock_now_ns()))
 		return;
 	address_text(&address, where);
@@ -284,7 +284,7 @@ static void begin_attempt(struct troupe_secondary *s, struct attempt *attempt, u
 	}
 }
 
-/* One that does not answer does not hold up the others. */
+/* Attempts overlap, so that a candidate that does not answer does not delay the others. */
 static void try_to_connect(struct troupe_secondary *s)
 {
 	uint64_t now = clock_now_ns();
@@ -332,7 +332,7 @@ static void work_attempts(struct troupe_secondary *s)
 	}
 }
 
-/* Until something happens, or it is time to look again. */
+/* Waits for an event, or for the next time to look. */
 static void wait_and_work(struct troupe_secondary *s)
 {
 	struct pollfd more[1 + ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
@@ -399,7 +399,7 @@ static void on_alarm(void *ctx)
 	wake(ctx);
 }
 
-/* Likewise when it was given a connection, and no address. */
+/* Whether the primary is on this machine; also true when a connection was given, without an address. */
 static bool is_here(const struct address *address)
 {
 	return !address->raw_bytes || address_is_loopback(address);
@@ -423,7 +423,7 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 	struct transport_options options = {
 		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};
 	troupe_status status = transport_tcp.create(&options, &s->transport, error);
-	channel_destroy(channels[0]); /* if it has not been taken */
+	channel_destroy(channels[0]); /* if no transport took it */
 	return status;
 }
 
@@ -463,7 +463,7 @@ static troupe_status why_not_started(const struct troupe_secondary *s, struct tr
 {
 	const struct stop *end = peers_end(s->session.peers);
 	const char *last = s->last.text;
-	/* what the other thread found counts once it has said so: it may still be at work */
+	/* the second thread's result is valid once it has set `loaded`: the thread may still be running */
 	if (atomic_load(&s->loaded) && s->load_status)
 		return fail(error, s->load_status, "%s", s->load_error.text);
 	if (end && end->kind == STOP_MISSING && !s->admitted && s->sought.count)
@@ -598,7 +598,7 @@ static void disconnect(struct troupe_secondary *s)
 		channel_destroy(s->attempts[i].channel);
 }
 
-/* Loading is not waited for any longer than a step is. */
+/* Waits at most GRACE_MS for the second thread, also while it loads. */
 static void wait_for_thread(struct troupe_secondary *s)
 {
 	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
@@ -617,7 +617,7 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	disconnect(s);
 	if (s->has_thread && !s->stuck)
 		wait_for_thread(s);
-	if (s->stuck) /* a thread is still at work, and in all of it: the process ends anyway */
+	if (s->stuck) /* the second thread still uses all of it: the process ends anyway */
 		return;
 	if (s->transport)
 		transport_tcp.destroy(s->transport);

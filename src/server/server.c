@@ -1,3 +1,9 @@
+/* The life of a server: it is created from a definition, runs its worlds, and is destroyed. The worlds are loaded
+ * and the definition is checked before the first step. Several worlds take their steps together, and the state hash
+ * of the server is made from those of its worlds.
+ *
+ * Over a network the runners are created at the first run, when all secondaries are connected. A failure here is
+ * sent to all peers, so that all runners stop. */
 #include "server/internal.h"
 
 #include "base/clock.h"
@@ -16,7 +22,7 @@
 enum {
 	STAMP = 0x74726f75,
 	STOP_GRACE_NS = 500000000,
-	LONG_STEP_NS = 100000 /* beside a hand-over between threads */
+	LONG_STEP_NS = 100000 /* long compared with a hand-over between threads */
 };
 
 struct troupe_server_def troupe_server_def_default(void)
@@ -135,7 +141,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
 			server_warn(server, server->sdf->messages.at[i].text);
 	if (server->sdf) {
-		def->world_path = server->sdf->path; /* where it was found */
+		def->world_path = server->sdf->path; /* the path where it was found */
 		warn_of_ignored(server);
 	}
 	if (!status && !server->sdf->worlds.count)
@@ -143,7 +149,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 	return status;
 }
 
-/* Topics of worlds begin with their names. */
+/* Names of worlds must differ, because topics begin with them. */
 static troupe_status check_names(const struct sdf *sdf, struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < sdf->worlds.count; i++)
@@ -168,8 +174,8 @@ static uint32_t threads_of(const struct server_world *world)
 	return movers > 1 ? MIN(MIN(share, movers), (uint32_t)TROUPE_SECONDARIES_MAX) : 0;
 }
 
-/* How many secondaries work at first, where nobody has said how many there are to be and they may therefore be fewer:
- * all of them in a world whose steps will probably be long beside a hand-over. 0: they stay as many as there are. */
+/* The number of secondaries that work at first, when the user did not give a number and it may be changed during the
+ * run. It is all of them in a world whose steps are probably long compared with a hand-over. 0: the number is fixed. */
 static uint32_t first_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
@@ -180,7 +186,7 @@ static uint32_t first_of(const struct server_world *world)
 	return guess_ns >= LONG_STEP_NS ? world->threads : 1;
 }
 
-/* One thread cannot do both: either every world has secondaries, or none has. */
+/* Either every world has secondary threads, or no world has: one thread cannot do both. */
 static void set_up_worlds(struct troupe_server *server, enum physics_break rule)
 {
 	bool threads = false;
@@ -226,7 +232,7 @@ static void on_watch(void *ctx)
 	server->def.on_watch(server->def.ctx);
 }
 
-/* Between runs nobody else makes the snapshot of the present state. */
+/* Publishes a snapshot of the present state between runs, when no runner does it. */
 static void publish_unseen(struct troupe_server *server)
 {
 	if (!atomic_load_explicit(&server->unseen, memory_order_acquire))
@@ -309,7 +315,7 @@ static troupe_status set_up_network(struct troupe_server *server, struct troupe_
 	return network_create(server->def.network, &server->network, error);
 }
 
-/* All that does not need the network. */
+/* The part of the setup that does not need the network. */
 static troupe_status open_world(struct troupe_server *server, enum physics_break *ret_rule, struct troupe_error *error)
 {
 	troupe_status status = physics_init_process(error);
@@ -345,14 +351,14 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	set_up_worlds(server, rule);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
-	if (!status && !server->network && !server->copy) /* over a network, when all are there */
+	if (!status && !server->network && !server->copy) /* over a network: after network_gather() */
 		status = set_up_crew(server, error);
 	if (!status)
 		status = costs_create(server, error);
 	return status ? status : record_create(server, error);
 }
 
-/* What is wrong with the world in a state is told of the world's file; whose state it is has to be told as well. */
+/* An error in the world of a saved state names the world's file; adds the name of the saved state to it. */
 static void tell_why(const struct troupe_server_def *def, const struct troupe_error *why, struct troupe_error *error)
 {
 	bool named = !def->resume_path || !strncmp(why->text, def->resume_path, strlen(def->resume_path));
@@ -441,7 +447,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	free(server);
 }
 
-/* Over a network: who is told to stop has left, and what fails here fails for all. */
+/* Over a network: tells the peers that this process was stopped, or has failed. */
 static void tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
 {
 	if (server->network && status)
@@ -460,7 +466,7 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 		status = network_gather(server->network, server, error);
 		if (!status)
 			status = set_up_crew(server, error);
-		if (status) { /* who has come is told, and will not come again */
+		if (status) { /* the peers that joined are told, and cannot join again */
 			tell_others(server, status, error);
 			server->worlds[0].primary.status = status;
 			server->worlds[0].primary.error = *error;

@@ -1,3 +1,8 @@
+/* The connections before a networked run starts. net/peers.h decides who is admitted, without any I/O; this file
+ * does the I/O that it asks for. It waits for all open connections with one poll(), on one thread at a time.
+ *
+ * Peers are not trusted: before the admission a peer can send no more than a hello, and connections that are being
+ * closed have a deadline and a maximum count, so that peers that keep their end open use bounded memory. */
 #include "server/session.h"
 
 #include "base/clock.h"
@@ -23,12 +28,12 @@ static void take_out(struct session *session, uint32_t at)
 	memmove(one, one + 1, (session->finishing.count - at) * sizeof *one);
 }
 
-/* Bounded, because whoever is refused may leave its end open, and come again. */
+/* The number is bounded, because a refused peer may keep its end open and connect again. */
 void session_finish(struct session *session, struct channel *channel)
 {
 	uint64_t now = clock_now_ns();
 	channel_finish(channel);
-	(void)channel_work(channel, now, NULL); /* what it was told last goes out, whatever follows */
+	(void)channel_work(channel, now, NULL); /* its last message is sent in any case */
 	if (session->finishing.count >= session->channels.count + SESSION_FINISHING_MAX)
 		take_out(session, 0);
 	vec_push(&session->finishing, (struct finishing){channel, now + FINISH_NS});
@@ -86,11 +91,11 @@ void session_fini(struct session *session)
 static void send_frame(struct session *session, const struct peers_action *action)
 {
 	struct channel *channel = action->id < session->channels.count ? session->channels.at[action->id] : NULL;
-	if (channel) /* a failure shows when it is worked on next */
+	if (channel) /* a failure is found by the next channel_work() */
 		(void)channel_send(channel, action->type, action->bytes, action->count, NULL);
 }
 
-/* Who has a place may send more than a hello. */
+/* An admitted peer may send more than a hello. */
 static void admit(struct session *session, const struct peers_action *action)
 {
 	if (action->id < session->channels.count && session->channels.at[action->id])
@@ -167,14 +172,15 @@ static void work_channel(struct session *session, uint32_t id)
 	if (status) {
 		peers_break(session->peers, id, session_bare(channel, error.text), clock_now_ns());
 	} else if (ended && peers_phase(session->peers) < PEERS_RUNNING) {
-		/* once it runs, the transport hears what is still unread, such as why it ended, before it finds that */
+		/* after the start, the transport reads what is still unread, such as the reason of the end, before it
+		 * finds this end */
 		peers_drop(session->peers, id, session_bare(channel, end.text), clock_now_ns());
 		channel_destroy(session_take(session, id));
 	}
 	session_act(session);
 }
 
-/* Not beyond that time. */
+/* Shortens the timeout so that it ends at until_ns. */
 static int limit_timeout(int timeout_ms, uint64_t until_ns, uint64_t now)
 {
 	uint64_t left_ms = until_ns > now ? (until_ns - now) / 1000000 + 1 : 0;
@@ -210,7 +216,7 @@ static void wait_for_any(const struct session *session, int timeout_ms, struct p
 		more[i].revents = some ? fds[count + i].revents : 0;
 }
 
-/* After what has come was heard; as the keeper of net/tcp.c does once it runs. */
+/* Call it after received frames were handled; the keeper in net/tcp.c does the same during the run. */
 static void keep_time(struct session *session)
 {
 	uint64_t now = clock_now_ns();

@@ -1,5 +1,6 @@
-/* What comes before the first step of a networked run, on either side: connections, and who is let in (net/peers.h),
- * until all are there and have the world. Does the I/O that peers asks for, and hands on what is not its matter.
+/* The phase of a networked run before its first step, on either side: connections and the admission of peers
+ * (net/peers.h), until all peers are connected and have the world. Does the I/O that net/peers.h asks for, and passes
+ * frames of the world to the caller.
  *
  * Thread: one at a time. */
 #ifndef SERVER_SESSION_H
@@ -14,62 +15,63 @@
 enum {
 	SESSION_TICK_MS = 50,
 	SESSION_MORE_MAX = 8,
-	SESSION_FINISHING_MAX = 64, /* connections that are over but still open, beyond those that had an id */
+	SESSION_FINISHING_MAX = 64, /* connections that are being closed, beyond those that had an id */
 };
 
 struct pollfd;
 
 struct finishing {
 	struct channel *channel;
-	uint64_t until_ns; /* when it is given up */
+	uint64_t until_ns; /* when it is closed anyway */
 };
 
 struct session {
 	struct peers *peers;
 	VEC(struct channel *) channels;  /* by id; NULL: none */
 	VEC(struct finishing) finishing; /* the oldest first */
-	uint64_t looked_ns;              /* when it did last what time asks for; 0: never */
-	struct listener *listener;       /* NULL: a secondary's, or all are there from the start */
+	uint64_t looked_ns;              /* when time was last checked; 0: never */
+	struct listener *listener;       /* NULL: for a secondary, or when the sockets were given */
 	struct discovery *discovery;     /* NULL: none */
-	bool hears;                      /* it is waited for what discovery receives, and until it is to send */
-	/* Frames of the world. False: the connection is to be broken, error says why. */
+	bool hears;                      /* also wait for discovery: to receive and to send */
+	/* A frame of the world has arrived. False: the connection is closed; error has the reason. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);
-	/* ADMITTED, LOST, TURNED_AWAY, STARTED, ENDED. While it is ADMITTED, its channel is channels.at[id]. */
+	/* Called for ADMITTED, LOST, TURNED_AWAY, STARTED and ENDED. During ADMITTED, the channel is
+	 * channels.at[id]. */
 	void (*on_action)(void *ctx, const struct peers_action *action);
 	void *ctx;
 };
 
-/* peers, listener, discovery and callbacks are the caller's to fill in; the session owns the first three then. */
+/* The caller fills in peers, listener, discovery and the callbacks. The session then owns the first three. */
 void session_fini(struct session *session);
-/* An open channel takes part; it is the session's, which closes it when there is no room. */
+/* Adds an open channel. The session owns it, and closes it when there is no room. */
 void session_join(struct session *session, struct channel *channel);
-/* Waits for at most so long, and does what is to be done. more: files to wait for as well, at most SESSION_MORE_MAX;
- * their revents are filled in. */
+/* Waits for at most timeout_ms and handles all events. more: other files to wait for, at most SESSION_MORE_MAX; their
+ * revents are filled in. */
 void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count);
 /* Only waits. */
 void session_wait(int file, int timeout_ms);
-/* What peers asks for. */
+/* Does the actions that peers asks for. */
 void session_act(struct session *session);
-/* Nothing more is to be said to a channel, which is the session's from now on: closed once its peer has closed it,
- * after a second, or when there are too many. */
+/* Closes a channel after its last message. The session owns the channel from now on. It closes the channel when the
+ * peer has closed it, after a second, or when too many channels are being closed. */
 void session_finish(struct session *session, struct channel *channel);
-/* After the start: the channel is the caller's. */
+/* After the start: passes the channel to the caller. */
 struct channel *session_take(struct session *session, uint32_t id);
-/* What was said last shall go out, within so long. */
+/* Sends the last messages of channels that are being closed; takes at most timeout_ms. */
 void session_flush(struct session *session, int timeout_ms);
 
-/* What failed, without the name of whose channel it was: for those who say that themselves. */
+/* The error text of a channel without the name of its peer, for messages that already name the peer. */
 const char *session_bare(const struct channel *channel, const char *text);
 
-/* The key of a network, and whether there is one. */
+/* Reads the key of a network. *ret_given: whether there is a key. */
 troupe_status session_key(
 	const struct troupe_network *network, struct key *ret_key, bool *ret_given, struct troupe_error *error);
-/* Who this process is. */
+/* Fills in the hello of this process. */
 troupe_status session_hello(const struct troupe_network *network, enum hello_role role, struct hello *ret_hello,
 	struct troupe_error *error);
 
-/* WORLD: what the saved state is that follows. */
+/* The contents of a WORLD frame: size and hash of the saved state that follows. */
 struct session_world {
 	uint64_t bytes, hash[2];
 };

@@ -1,3 +1,7 @@
+/* Limits how often messages about strangers are shown. A message with the same sender and reason as an earlier one
+ * is not shown: the hash of both is kept in a ring. So memory is bounded, and the oldest messages may be shown
+ * again. All messages together share a token bucket, stored as one time: the time up to which tokens have been
+ * spent. */
 #include "server/told.h"
 
 #include "base/hash.h"
@@ -6,7 +10,7 @@
 
 #define INTERVAL_NS UINT64_C(10000000000)
 
-/* One is earned in each interval, and a burst can be saved up. */
+/* One message is allowed per interval; up to TOLD_BURST of them can be saved up. */
 bool told_take_again(struct told *told, uint64_t now_ns)
 {
 	uint64_t burst_ns = TOLD_BURST * INTERVAL_NS;

@@ -1,5 +1,6 @@
-/* What strangers do is told to people, but not as often as strangers do it: the same of the same one once, and in the
- * long run one thing in ten seconds. Bounded: of those told long ago it forgets that they were. No clock, no I/O. */
+/* Limits how often people are told what strangers do: the same message about the same peer is shown once, and over
+ * time one message in ten seconds is shown. Memory is bounded: the oldest messages are forgotten, and can be shown
+ * again. No clock, no I/O. */
 #ifndef SERVER_TOLD_H
 #define SERVER_TOLD_H
 
@@ -10,13 +11,14 @@ enum { TOLD_MAX = 32, TOLD_BURST = 8 };
 /* Zeroed: nothing has been told. */
 struct told {
 	uint64_t keys[TOLD_MAX]; /* a ring */
-	uint32_t count;          /* all that were ever in it */
-	uint64_t spent_ns;       /* up to when the right to tell something has been spent */
+	uint32_t count;          /* all keys ever added */
+	uint64_t spent_ns;       /* time up to which the allowance has been spent */
 };
 
-/* Whether it is to be told now: who it is about, and what. It then counts as told. */
+/* Whether a message is to be shown now. who: the peer that it is about; what: the message. If true, it counts as
+ * shown. */
 bool told_take(struct told *told, const void *who, size_t who_bytes, const char *what, uint64_t now_ns);
-/* The same of what is told each time that it happens: only the rate is kept. */
+/* The same for a message that may be repeated: only the rate is limited. */
 bool told_take_again(struct told *told, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* A view is read by threads that the simulation does not wait for, while models come and go: so it copies names and
- * points, into one arena. Points of a mesh that several shapes have are copied once. */
+/* Threads that the simulation does not wait for read a view while models come and go. So a view has copies of names
+ * and points, in one arena. The points of a mesh that several shapes share are copied once. */
 #include "server/view.h"
 
 #include <stdatomic.h>
@@ -10,13 +10,13 @@ struct view {
 	struct troupe_scene shown; /* first: a troupe_scene is its view */
 	_Atomic uint32_t holders;
 	struct arena arena;
-	uint32_t *models, *links, *joints;       /* [of shown] places in the scene */
-	uint32_t *model_of, *link_of, *joint_of; /* [of the scene] indices in shown, or TROUPE_NONE */
-	uint32_t *shape_of;                      /* [of the scene's geoms] likewise */
+	uint32_t *models, *links, *joints;       /* [counts of shown] indices in the scene */
+	uint32_t *model_of, *link_of, *joint_of; /* [counts of the scene] indices in shown, or TROUPE_NONE */
+	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
 };
 
-struct copied_mesh { /* of one mesh */
+struct copied_mesh { /* the copied points of one mesh */
 	const struct mesh *of;
 	const double *points;
 	const uint32_t *triangles;
@@ -56,7 +56,7 @@ static const struct {
 	{SDF_HEIGHTMAP, TROUPE_SHAPE_HEIGHTMAP}, {SDF_IMAGE, TROUPE_SHAPE_HEIGHTMAP},
 	{SDF_POLYLINE, TROUPE_SHAPE_POLYLINE}};
 
-/* False: nothing is to be seen of it. */
+/* False: the shape is not visible. */
 static bool find_kind(enum sdf_shape_kind kind, troupe_shape_kind *ret_kind)
 {
 	for (size_t i = 0; i < ARRAY_LEN(shape_kinds); i++)
@@ -158,7 +158,7 @@ static void add_shapes(struct making *m, const struct sdf_world *from, const str
 	to->shape_count = shown->shape_count - to->shape_first;
 }
 
-/* A collision is one shape and one geom or several. */
+/* A collision is one shape, but may be several geoms. */
 static void find_shapes_of_geoms(struct making *m, uint32_t model)
 {
 	const struct scene_model *from = &m->scene->models[model];
@@ -178,7 +178,8 @@ static void find_shapes_of_geoms(struct making *m, uint32_t model)
 
 /* --- models, links, joints ---------------------------------------------------------------------------------------- */
 
-/* A link's or joint's name in its model: of a nested one's "nested::name". The world's own joints are in none. */
+/* The name of a link or joint within its model; "nested::name" for one in a nested model. Joints of the world itself
+ * are in no model. */
 static const char *name_in(struct making *m, uint32_t model, const char *scoped)
 {
 	const char *name = m->scene->models[model].name;
@@ -296,7 +297,7 @@ static void add_joints(struct making *m)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-/* Room for all, whether it is shown or not. */
+/* Makes room for all entities, including those that are not shown. */
 static void make_room(struct making *m)
 {
 	struct view *view = m->view;
@@ -363,7 +364,7 @@ const struct troupe_scene *view_hold(const struct troupe_scene *shown)
 void troupe_scene_release(const struct troupe_scene *shown)
 {
 	struct view *view = (struct view *)(void *)(uintptr_t)shown;
-	/* who frees it sees all that the others did with it */
+	/* acq_rel: the thread that frees it sees all accesses of the other holders */
 	if (!view || atomic_fetch_sub_explicit(&view->holders, 1, memory_order_acq_rel) != 1)
 		return;
 	arena_fini(&view->arena);

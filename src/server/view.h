@@ -1,5 +1,5 @@
-/* What a world consists of, as programs see it: struct troupe_scene, made of the scene and of its SDF. A view is
- * immutable, has copies of all that it shows, and is counted: the last one who releases it frees it, on any thread. */
+/* struct troupe_scene: the world as programs see it, made from the scene and its SDF. A view is immutable, has copies
+ * of all its data, and is reference-counted: the last release frees it, on any thread. */
 #ifndef SERVER_VIEW_H
 #define SERVER_VIEW_H
 
@@ -7,18 +7,18 @@
 
 #include <troupe/world.h>
 
-/* The caller has one count of it. `world` goes into handles. The primary's, between steps. */
+/* The caller holds one reference. `world` is stored in handles. Thread: the primary's, between steps. */
 const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch);
 const struct troupe_scene *view_hold(const struct troupe_scene *view);
 
-/* Places in the scene that an index of the view's stands for. */
+/* Converts an index in the view to an index in the scene. */
 uint32_t view_model_at(const struct troupe_scene *view, uint32_t model);
 uint32_t view_link_at(const struct troupe_scene *view, uint32_t link);
 uint32_t view_joint_at(const struct troupe_scene *view, uint32_t joint);
-/* The reverse; TROUPE_NONE: it is not shown. */
+/* Converts the other way. TROUPE_NONE: the view does not show it. */
 uint32_t view_shape_of_geom(const struct troupe_scene *view, uint32_t geom);
 
-/* Models that snapshots and reports have: those that can move, and performers. */
+/* Whether snapshots and reports contain the model: models that can move, and performers. */
 static inline bool view_moves(const struct scene_model *model)
 {
 	return !model->absent && (model->performer || model->body_count);
@@ -33,7 +33,7 @@ static inline struct troupe_pose view_pose(struct pose pose)
 	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
 }
 
-/* Handles. `born` is the low half of the model's id, which is never used again while 2^32 models are made. */
+/* Handles. `born` is the low half of the model's id. It is not repeated until 2^32 models have been made. */
 static inline uint32_t view_born(const struct scene *scene, uint32_t model)
 {
 	return (uint32_t)scene->models[model].id;

@@ -1,4 +1,5 @@
-/* One world of a server: compiling it, setting up its primary, telling what it says. */
+/* One world of a server: compiles it, sets up its primary, and passes its events and snapshots to the callbacks of
+ * the server. */
 #include "server/internal.h"
 
 #include "base/clock.h"

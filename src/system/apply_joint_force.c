@@ -1,4 +1,4 @@
-/* Pushes a joint with a force or torque that holds until the next command. */
+/* Applies a force or torque to a joint. It stays the same until the next command. */
 #include "system/builtin.h"
 
 struct force_words {

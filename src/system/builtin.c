@@ -1,3 +1,7 @@
+/* Built-in systems use Gazebo's plug-in parameters, topics and defaults, so that worlds made for Gazebo work here.
+ * What these systems have in common is here once: finding joints and links by name, topics, numbers of a message,
+ * and PID control. Errors give file:line and the expected value. Velocities and forces of joints are bounded here
+ * before they reach the physics engine. */
 #include "system/builtin.h"
 
 #include <math.h>
@@ -46,7 +50,8 @@ static const struct sdf_joint *find_in_file(const struct system *system, const c
 	return NULL;
 }
 
-/* Why a joint cannot be driven: it is not there, or has no axis in the scene (fixed, ball, or a kind left out). */
+/* The error for a joint that cannot be driven: it does not exist, or has no axis in the scene (fixed, ball, or a kind
+ * that is left out). */
 static troupe_status refuse_joint(
 	const struct system *system, const struct sdf_element *name, const char *scoped, struct troupe_error *error)
 {
@@ -135,7 +140,7 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 /* --- topics --------------------------------------------------------------------------------------------------------
  */
 
-/* Gazebo's rules: blanks become '_', and what means something else in a topic is left out. */
+/* Gazebo's rules for topics: blanks become '_'; characters that have a special meaning in a topic are removed. */
 static void clean_topic(char *topic)
 {
 	char *to = topic;
@@ -150,7 +155,7 @@ static void clean_topic(char *topic)
 	*to = '\0';
 }
 
-/* from: for messages. */
+/* from: the element that error messages name. */
 static troupe_status add_topic(struct system *system, const struct sdf_element *plugin, const struct sdf_element *from,
 	char *name, const struct message_schema *schema, uint32_t tag, struct troupe_error *error)
 {
@@ -165,7 +170,7 @@ static troupe_status add_topic(struct system *system, const struct sdf_element *
 	return TROUPE_OK;
 }
 
-/* The child, when it is there and says something. */
+/* The child, if it exists and has a text; else NULL. */
 static const struct sdf_element *said(const struct sdf_element *plugin, const char *child)
 {
 	const struct sdf_element *given = child ? sdf_child(plugin, child, NULL) : NULL;
@@ -272,7 +277,8 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 	const double most = BUILTIN_NUMBER_MAX;
 	double rate = (error - words->last_error) / dt;
 	words->last_error = error;
-	/* the gain is inside the integral, so that its limits are in the output's unit; bounded even without limits */
+	/* the integral includes the gain, so its limits have the unit of the output; it is bounded even without
+	 * limits */
 	words->integral = builtin_clamp(words->integral + pid->i * error * dt, -most, most);
 	if (pid->i_max >= pid->i_min)
 		words->integral = builtin_clamp(words->integral, pid->i_min, pid->i_max);

@@ -1,7 +1,7 @@
-/* Two sides of wheels from a Twist: linear.x forward, angular.z to the left. What a command asks for is limited in
- * jerk, then acceleration, then velocity, in that order and against the last two steps, as Gazebo does it. Odometry is
- * dead reckoning from the first wheel of each side. Where and how often it is published (<odom_topic>, <frame_id>,
- * <odom_publish_frequency> and the like) is not the robot's business: it is known at every step. */
+/* Drives the left and right wheels by a Twist: linear.x is forward, angular.z is to the left. A command is limited in
+ * jerk, then in acceleration, then in velocity, relative to the last two steps, as in Gazebo. Odometry is dead
+ * reckoning from the first wheel of each side. The parameters for publishing it (<odom_topic>, <frame_id>,
+ * <odom_publish_frequency> and others) are not read: odometry is available at every step. */
 #include "system/builtin.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ struct config {
 	double separation, radius;
 	struct limits linear, angular;
 	struct pose
-		axle; /* midway between the first wheel of each side, x ahead, y to the left; in the model's frame */
+		axle; /* centre between the first wheel of each side, x ahead, y to the left; in the model's frame */
 };
 
 struct speed {
@@ -25,10 +25,10 @@ struct speed {
 };
 
 struct drive_words {
-	struct speed target;       /* the command in force */
-	struct speed last, before; /* what was asked of the wheels in the last step and the one before it */
+	struct speed target;       /* the present command */
+	struct speed last, before; /* speeds commanded in the last step and in the one before it */
 	uint64_t disabled;
-	double x, y, yaw; /* odometry, from where the model began; yaw counts turns */
+	double x, y, yaw; /* odometry relative to the initial pose; yaw counts full turns */
 	struct speed measured;
 };
 
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct drive_words) == DRIVE_WORDS * 8, "words without pad
 
 static const struct limits unlimited = {-INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY};
 
-/* The older names limit both ways of moving; the newer ones, read after them, win. */
+/* The older names set linear and angular limits; the newer names are read after them and override them. */
 static troupe_status read_limits(const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
 {
 	const double most = BUILTIN_NUMBER_MAX;
@@ -109,7 +109,7 @@ static troupe_status read_wheels(const struct system *system, const struct sdf_e
 	return status;
 }
 
-/* Odometry is that of this frame, wherever the model's origin is. */
+/* The frame of the odometry; it does not depend on the model's origin. */
 static struct pose axle_of(const struct system *system, const struct config *config)
 {
 	const struct scene *scene = system->scene;
@@ -155,7 +155,7 @@ static void command(const struct system *system, uint32_t tag, const struct mess
 	}
 }
 
-/* Cuts `value` only when it is out of bounds, so that what needs no limit keeps its bits. */
+/* Changes `value` only if it is out of bounds, so that a value within bounds keeps its bits. */
 static double limit(double value, const struct limits *limits, double last, double before, double dt)
 {
 	double was = (last - before) / dt, jerk = ((value - last) / dt - was) / dt;
@@ -182,7 +182,7 @@ static void pre_update(const struct system *system, const struct system_step *st
 	builtin_drive(&config->right, (now.linear + turn) / config->radius, step->control);
 }
 
-/* How far the first wheel of a side rolled in the step. */
+/* The distance that the first wheel of a side rolled in the step. */
 static double rolled(const struct builtin_joints *wheels, double radius, const struct state *state)
 {
 	const struct joint_state *now = state_joint(state, wheels->at[0], false);
@@ -197,7 +197,7 @@ static void post_update(const struct system *system, const struct system_step *s
 	double left = rolled(&config->left, config->radius, step->state);
 	double right = rolled(&config->right, config->radius, step->state);
 	double ahead = (left + right) / 2, turn = (right - left) / config->separation, yaw = w->yaw + turn;
-	if (fabs(turn) < 1e-6) { /* the arc's radius would be lost in rounding: half the turn first, then straight */
+	if (fabs(turn) < 1e-6) { /* the radius of the arc would be lost in rounding: half the turn, then straight */
 		w->x += ahead * cos(w->yaw + turn / 2);
 		w->y += ahead * sin(w->yaw + turn / 2);
 	} else {

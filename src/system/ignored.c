@@ -1,5 +1,6 @@
-/* The loader knows which elements do nothing, the systems know which plug-ins do; sensors do nothing yet, whatever
- * their type. Things of one kind are one entry with a count: a world of a thousand cameras is one line. */
+/* The loader knows which elements have no effect, and the systems know which plug-ins have none. Sensors have no
+ * effect yet, whatever their type. Things of one kind are one entry with a count, so a world with a thousand cameras
+ * gives one line. */
 #include "system/ignored.h"
 
 #include "base/map.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct kind { /* of sensors or plug-ins */
+struct kind { /* one kind of sensors or plug-ins */
 	const char *name;
 	const struct sdf_element *first;
 	uint32_t count;
@@ -28,7 +29,7 @@ static void count(struct kinds *kinds, const char *name, const struct sdf_elemen
 	kinds->all.at[at].count++;
 }
 
-/* What is said of them stands in messages, and names come from files: control characters and endless names go. */
+/* Names come from files, and entries appear in messages: so control characters are replaced and long names are cut. */
 static const char *clean(struct ignored_list *list, const struct troupe_error *line)
 {
 	return arena_strdup(&list->arena, line->text);

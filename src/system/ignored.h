@@ -1,5 +1,5 @@
-/* Everything that a file holds and that does nothing here: elements, sensors and plug-ins. There is one list, from
- * which `check` prints and `run` warns, so that the two cannot differ.
+/* Lists everything in a file that has no effect here: elements, sensors and plug-ins. `check` prints this list and
+ * `run` warns from the same list, so the two cannot differ.
  *
  * Thread: any. Allocates. */
 #ifndef SYSTEM_IGNORED_H
@@ -8,18 +8,18 @@
 #include "sdf/sdf.h"
 
 enum ignored_kind {
-	IGNORED_ELEMENTS, /* of one name in elements of one name */
-	IGNORED_SENSORS,  /* of one type */
-	IGNORED_PLUGINS,  /* of one name */
+	IGNORED_ELEMENTS, /* elements of one name in parents of one name */
+	IGNORED_SENSORS,  /* sensors of one type */
+	IGNORED_PLUGINS,  /* plug-ins of one name */
 };
 
 struct ignored { /* all things of one kind */
 	enum ignored_kind kind;
 	const char *what;                /* "<wind> in <world> x2", "sensors of type camera x3", "plugin \"p\" x1" */
-	const char *note;                /* to be added behind the place: ", which SDF does not know"; "": none */
+	const char *note;                /* added after the place in messages: ", which SDF does not know"; "": none */
 	const struct sdf_element *first; /* in the order of the loader: models before the world */
 	uint32_t count;
-	bool aside; /* the motion of the models does not depend on it: no reason for a warning */
+	bool aside; /* does not change the motion of the models: no warning */
 };
 
 struct ignored_list {            /* zeroed is empty */
@@ -27,10 +27,10 @@ struct ignored_list {            /* zeroed is empty */
 	struct arena arena;
 };
 
-/* Appends what is ignored of the file. The sdf must live as long as the list. Of a file that could not be read as SDF:
- * the elements that SDF does not know. */
+/* Appends the ignored things of the file. The sdf must live as long as the list. If the file could not be read as
+ * SDF, then the list has the elements that SDF does not know. */
 void ignored_find(const struct sdf *sdf, struct ignored_list *list);
-/* The line of a warning, "w.sdf:12: ignored: <wind> in <world> x2"; as long as the list. */
+/* The text of a warning, "w.sdf:12: ignored: <wind> in <world> x2"; valid as long as the list. */
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored);
 void ignored_fini(struct ignored_list *list);
 

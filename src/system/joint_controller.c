@@ -1,5 +1,5 @@
-/* Turns joints at a velocity: directly or, with <use_force_commands>, by a PID's force. Works from the first step,
- * towards <initial_velocity> or 0, as in Gazebo. */
+/* Drives joints at a velocity: directly or, with <use_force_commands>, by the force of a PID controller. It is active
+ * from the first step, with the target <initial_velocity> or 0, as in Gazebo. */
 #include "system/builtin.h"
 
 #include "scene/axis.h"

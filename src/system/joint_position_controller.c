@@ -1,6 +1,7 @@
-/* Holds joints at a position: by a PID's force or, with <use_velocity_commands>, by the velocity that leads there in
- * this step, cut at <cmd_max> when that is given. The position of the first joint counts; all are driven alike. Works
- * from the first step, towards <initial_position> or 0, as in Gazebo. */
+/* Holds joints at a position: by the force of a PID controller or, with <use_velocity_commands>, by the velocity that
+ * reaches the position in this step, limited by <cmd_max> if that is given. The position of the first joint is
+ * controlled; all joints are driven alike. It is active from the first step, with the target <initial_position> or 0,
+ * as in Gazebo. */
 #include "system/builtin.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ struct config {
 	struct builtin_pid pid;
 	double initial_position;
 	bool by_velocity;
-	double velocity_max; /* by velocity; infinite without <cmd_max> */
+	double velocity_max; /* limit of the velocity; infinite without <cmd_max> */
 };
 
 struct position_words {
@@ -25,7 +26,7 @@ _Static_assert(sizeof(struct position_words) == POSITION_WORDS * 8, "words witho
 static troupe_status read_parameters(
 	const struct sdf_element *plugin, struct config *config, struct troupe_error *error)
 {
-	double index = 0; /* the control has a motor on axis 0 only */
+	double index = 0; /* only axis 0 has a motor */
 	const struct builtin_number numbers[] = {
 		{"initial_position", &config->initial_position, -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX},
 		{"joint_index", &index, 0, 0},

@@ -1,4 +1,4 @@
-/* The schemas, and what one may ask of a message; message_parse.c reads them. */
+/* The schemas, and the functions that read the contents of a message. message_parse.c parses messages. */
 #include "system/message.h"
 
 #include "system/message_more.h"

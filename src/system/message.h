@@ -1,11 +1,11 @@
-/* Messages in protobuf's text form, as gz topic's -p and gz service's --req take them:
- * `linear: {x: 4.0} angular {z: -0.5}`. Only the fields that a schema names are accepted; everything else is refused
- * with its place.
+/* Messages in protobuf's text format, as gz topic's -p and gz service's --req take them: `linear: {x: 4.0} angular
+ * {z: -0.5}`. Only the fields that a schema names are accepted. Any other field is refused; the error gives its
+ * place.
  *
- * A message becomes numbers: each leaf of the schema has a slot. Slots not named in the text hold the default 0 and are
- * marked as not given. Texts, lists of numbers, and the parts of a message that repeats, lie behind one pointer, which
- * is NULL in the many messages that have none of these: they are copied by value, and millions of them may wait in a
- * queue. */
+ * A message is stored as numbers: each leaf of the schema has a slot. A slot that the text does not name holds the
+ * default 0 and is marked as not given. Strings, lists of numbers, and repeated parts of a message are stored behind
+ * one pointer. It is NULL in the many messages that have none of these. Messages are copied by value, and millions of
+ * them may wait in a queue. */
 #ifndef SYSTEM_MESSAGE_H
 #define SYSTEM_MESSAGE_H
 
@@ -14,8 +14,8 @@
 
 enum {
 	MESSAGE_SLOTS_MAX = 16,
-	MESSAGE_BYTES_MAX = 4096,          /* of a text, unless its schema says otherwise */
-	MESSAGE_LONG_BYTES_MAX = 16 << 20, /* of one that carries SDF or many items */
+	MESSAGE_BYTES_MAX = 4096,          /* limit of a text, unless its schema has another one */
+	MESSAGE_LONG_BYTES_MAX = 16 << 20, /* limit of a text that contains SDF or many items */
 	MESSAGE_ITEMS_MAX = 100000,
 };
 
@@ -27,9 +27,9 @@ enum message_kind {
 	MESSAGE_UINT,    /* up to 2^32 - 1 */
 	MESSAGE_ENUM,    /* a name of the schema's enum_names, or its number */
 	MESSAGE_STRING,  /* UTF-8 without zero bytes; its value is 0 */
-	MESSAGE_NUMBERS, /* doubles, as many as are given: see message_numbers(); its value is their count */
-	MESSAGE_ITEM,    /* one more message of the schema's item; only among the fields without slot */
-	MESSAGE_ANY,     /* whatever is well-formed, dropped; only among the fields without slot */
+	MESSAGE_NUMBERS, /* any number of doubles: see message_numbers(); its value is their count */
+	MESSAGE_ITEM,    /* a message of the schema's item; only among the fields without slot */
+	MESSAGE_ANY,     /* any well-formed value, which is dropped; only among the fields without slot */
 };
 
 struct message_field {
@@ -41,18 +41,19 @@ struct message_schema {
 	const char *type;                   /* "gz.msgs.Twist" */
 	const struct message_field *fields; /* one slot each, in this order */
 	uint32_t field_count;               /* <= MESSAGE_SLOTS_MAX */
-	const struct message_field *others; /* without slot: items, and what is checked and dropped */
+	const struct message_field *others; /* fields without slot: items, and fields that are checked and dropped */
 	uint32_t other_count;
-	const struct message_schema *item; /* of MESSAGE_ITEM, at most one field; an item has no items */
-	const char *const *enum_names;     /* of MESSAGE_ENUM, by number; NULL after the last */
-	bool headers;                      /* accept and drop a field `header` in every message of it */
-	uint32_t bytes_max;                /* of the text; 0: MESSAGE_BYTES_MAX */
+	const struct message_schema *item; /* schema of the one field of kind MESSAGE_ITEM; an item has no items */
+	const char *const *enum_names;     /* names for MESSAGE_ENUM, by number; NULL after the last */
+	bool headers;                      /* a field `header` is accepted and dropped in each message */
+	uint32_t bytes_max;                /* limit of the text; 0: MESSAGE_BYTES_MAX */
 };
 
 struct message {
 	double value[MESSAGE_SLOTS_MAX]; /* bools as 0 and 1 */
-	uint32_t given;                  /* bit i: slot i stood in the text */
-	/* Texts, lists of numbers, items; NULL: none. Ask message_string(), message_numbers() and message_item(). */
+	uint32_t given;                  /* bit i: the text gave slot i */
+	/* Strings, lists of numbers, items; NULL: none. Read them with message_string(), message_numbers(),
+	 * message_item(). */
 	struct message_more *more;
 };
 
@@ -130,7 +131,7 @@ enum {                     /* gz.msgs.Pose */
 extern const struct message_schema message_pose;
 extern const struct message_schema message_pose_v; /* items (pose): message_pose */
 
-enum { /* gz.msgs.Physics; its other fields are accepted and dropped: they are another engine's */
+enum { /* gz.msgs.Physics; its other fields, for other engines, are accepted and dropped */
 	MESSAGE_PHYSICS_MAX_STEP_SIZE, /* s */
 	MESSAGE_PHYSICS_REAL_TIME_FACTOR,
 	MESSAGE_PHYSICS_GRAVITY_X, /* m/s^2 */
@@ -150,7 +151,7 @@ enum {                            /* gz.msgs.StringMsg, with fields that Gazebo 
 	MESSAGE_PERFORMER_SIZE_Y,
 	MESSAGE_PERFORMER_SIZE_Z,
 	MESSAGE_PERFORMER_REMOVE,
-	MESSAGE_PERFORMER_SECONDARY, /* that must simulate it, from 1 */
+	MESSAGE_PERFORMER_SECONDARY, /* the secondary that must simulate it, from 1 */
 	MESSAGE_PERFORMER_SLOTS,
 };
 extern const struct message_schema message_set_performer;
@@ -188,49 +189,49 @@ extern const struct message_schema message_entity_wrench;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Fields may be separated by blanks, commas or semicolons, a colon before `{` may be left out, <...> may stand for
- * {...}, # starts a comment. Numbers are decimal. A field given twice: the last counts, as in protobuf. A text stands
- * in
- * "..." or '...', may hold line ends and the escapes \a \b \f \n \r \t \v \\ \' \" \? \ooo \xHH, and several in a row
- * are one. A field that repeats is given again, or once with a list: `pose: [{...}, {...}]`, `position: [1, 2]`. Time
- * and memory are proportional to the text. The caller owns the message: message_fini(). TROUPE_ECOMMAND with "column N:
- * what is wrong, what was expected" otherwise, "column N of line M" from the second line on; columns are bytes from 1.
- */
+/* Parses the text form. Fields may be separated by blanks, commas or semicolons. A colon before `{` may be left out,
+ * and <...> is the same as {...}. # starts a comment. Numbers are decimal. If a field is given twice, the last one
+ * counts, as in protobuf. A string is enclosed in "..." or '...'; it may contain line ends and the escapes \a \b \f
+ * \n \r \t \v \\ \' \" \? \ooo \xHH; several strings in a row are joined. A repeated field is given several times, or
+ * once with a list: `pose: [{...}, {...}]`, `position: [1, 2]`. Time and memory are proportional to the text.
+ *
+ * On success the caller owns the message: message_fini(). Otherwise TROUPE_ECOMMAND with "column N: the error, the
+ * expected text", and "column N of line M" from the second line on. Columns are bytes from 1. */
 troupe_status message_parse(
 	const struct message_schema *schema, const char *text, struct message *ret_message, struct troupe_error *error);
 
-/* A message as bytes, and back: for who gives it to somebody in another process. What is read is checked against the
- * schema; true: the caller owns the message. */
+/* A message as bytes, and back, for another process. message_unpack() checks the bytes against the schema; if true,
+ * the caller owns the message. */
 void message_pack(const struct message_schema *schema, const struct message *message, struct text *out);
 bool message_unpack(const struct message_schema *schema, struct unpack *in, struct message *ret_message);
 
-/* A text as it stands in a message, in quotes and with escapes. */
+/* Appends a string as it is written in a message, in quotes and with escapes. */
 void message_add_string(struct text *out, const char *string);
-/* The text form, from which message_parse() makes the same message. */
+/* Appends the text form; message_parse() makes the same message from it. */
 void message_print(const struct message_schema *schema, const struct message *message, struct text *out);
 
-/* Frees texts and items; nothing to do for a message without. Copies made by assignment share them: whoever holds the
- * last one calls this, once, and nobody looks at another copy's texts or items afterwards. */
+/* Frees strings, lists and items; a message without these need not be freed. Copies made by assignment share them. So
+ * call this once, for the last copy; after that no copy's strings, lists or items may be used. */
 void message_fini(struct message *message);
 
-/* Whether slot i stood in the text. */
+/* Whether the text gave the slot. */
 static inline bool message_given(const struct message *message, uint32_t slot)
 {
 	return message->given >> slot & 1;
 }
 
-/* The text in a slot, "" when it was not given; as long as the message lives. */
+/* The string in a slot, "" when it was not given; valid as long as the message. */
 const char *message_string(const struct message *message, uint32_t slot);
-/* The numbers of a slot of MESSAGE_NUMBERS in the order of the text, of which there are message->value[slot]. They are
- * the message's. */
+/* The numbers of a slot of kind MESSAGE_NUMBERS, in the order of the text; their count is message->value[slot]. The
+ * message owns them. */
 const double *message_numbers(const struct message *message, uint32_t slot);
-/* The parts of a message that repeats, in the order of the text. They are the message's: no message_fini() for them. */
+/* The items of a message, in the order of the text. The message owns them: do not call message_fini() for them. */
 uint32_t message_item_count(const struct message *message);
 const struct message *message_item(const struct message *message, uint32_t i); /* i < message_item_count() */
-/* Memory behind the message, beyond sizeof: for limits on queues. */
+/* Memory behind the pointer, in addition to sizeof; for limits of queues. */
 size_t message_more_bytes(const struct message *message);
 
-/* Whether any of the three slots from `slot` on stood in the text, and what they hold. */
+/* Whether the text gave any of the three slots that begin at `slot`; and the vector in these slots. */
 static inline bool message_vector_given(const struct message *message, uint32_t slot)
 {
 	return message->given >> slot & 7;
@@ -241,9 +242,9 @@ static inline struct vec3 message_vector(const struct message *message, uint32_t
 	return (struct vec3){message->value[slot], message->value[slot + 1], message->value[slot + 2]};
 }
 
-/* The pose in the MESSAGE_POSE_SLOTS slots from `slot` on. A position that is not given is the origin; an orientation
- * of which nothing is given is the identity, any other is normalised (components not given are 0, as in protobuf).
- * TROUPE_ECOMMAND when it is not finite, or shorter than 1e-6. */
+/* The pose in the MESSAGE_POSE_SLOTS slots that begin at `slot`. A position that is not given is the origin. An
+ * orientation that is not given is the identity; any other one is normalised (missing components are 0, as in
+ * protobuf). TROUPE_ECOMMAND if the pose is not finite, or if the orientation is shorter than 1e-6. */
 troupe_status message_pose_of(
 	const struct message *message, uint32_t slot, struct pose *ret_pose, struct troupe_error *error);
 

@@ -1,4 +1,4 @@
-/* What hangs on a message's pointer: between message.c and the reader, for nobody else. */
+/* The data behind a message's pointer; for message.c and the readers of messages only. */
 #ifndef SYSTEM_MESSAGE_MORE_H
 #define SYSTEM_MESSAGE_MORE_H
 
@@ -6,12 +6,12 @@
 
 struct message_more {
 	struct message *items; /* allocated on its own, or NULL */
-	double *numbers;       /* likewise: of all slots, in their order */
+	double *numbers;       /* likewise: the numbers of all slots, in the order of slots */
 	uint32_t item_count, number_count;
-	uint32_t number_at[MESSAGE_SLOTS_MAX]; /* where in numbers each slot's begin */
-	uint32_t string_at[MESSAGE_SLOTS_MAX]; /* where in bytes each slot's text begins; 0: an empty one */
+	uint32_t number_at[MESSAGE_SLOTS_MAX]; /* index in numbers of each slot's first number */
+	uint32_t string_at[MESSAGE_SLOTS_MAX]; /* index in bytes of each slot's text; 0: an empty text */
 	uint32_t byte_count;
-	char bytes[]; /* the first is always 0; then the texts, each terminated */
+	char bytes[]; /* the first byte is 0; then the texts, each terminated */
 };
 
 #endif

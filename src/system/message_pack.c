@@ -1,4 +1,5 @@
-/* Messages as bytes: which slots were given, their values, then texts, numbers and items of the few that have some. */
+/* Messages as bytes: which slots were given, their values, then the strings, numbers and items of messages that have
+ * some. */
 #include "system/message_more.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ void message_pack(const struct message_schema *schema, const struct message *mes
 		pack_part(schema->item, message_item(message, i), out);
 }
 
-struct parts { /* of a message that is being read: what will hang on its pointer */
+struct parts { /* parts of a message that is being read, stored later behind its pointer */
 	struct text texts;
 	uint32_t string_at[MESSAGE_SLOTS_MAX], number_at[MESSAGE_SLOTS_MAX];
 	VEC(double) numbers;
@@ -73,7 +74,7 @@ static void unpack_numbers(struct parts *parts, uint32_t slot, struct unpack *in
 	*ret_count = count;
 }
 
-/* Texts and numbers are gathered first: their size is not known before. */
+/* Strings and numbers are collected first, because their size is not known before. */
 static bool unpack_part(const struct message_schema *schema, struct unpack *in, struct message *ret_message)
 {
 	struct message message = {.given = unpack_var_count(in, (1u << schema->field_count) - 1)};
@@ -111,7 +112,7 @@ bool message_unpack(const struct message_schema *schema, struct unpack *in, stru
 	struct message message;
 	if (!unpack_part(schema, in, &message))
 		return false;
-	/* an item is at least a byte */
+	/* an item has at least one byte, which bounds the count */
 	uint32_t count =
 		schema->item ? unpack_var_count(in, MIN((size_t)MESSAGE_ITEMS_MAX, (size_t)(in->end - in->at))) : 0;
 	if (count && !message.more)

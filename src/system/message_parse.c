@@ -1,6 +1,6 @@
-/* The reader looks at each byte of the text a bounded number of times, however it is nested or repeated: texts go into
- * one scratch buffer and are copied out once, when their message is complete; an item is read by a reader of its own
- * that shares text and scratch with that of the whole. */
+/* The parser reads each byte of the text a bounded number of times, for any nesting or repetition. Strings are
+ * collected in one scratch buffer, and are copied out once, when their message is complete. An item has a parser of
+ * its own, which shares the text and the scratch buffer with the parser of the whole message. */
 #include "system/message_more.h"
 
 #include "base/text.h"
@@ -23,15 +23,15 @@ struct parse {
 	const struct message_schema *schema;
 	const char *text, *at;
 	struct message message;
-	struct text *texts; /* scratch; what lies before texts_begin is somebody else's */
+	struct text *texts; /* scratch; other parsers own the bytes before texts_begin */
 	size_t texts_begin;
-	uint32_t string_at[MESSAGE_SLOTS_MAX]; /* from texts_begin, which holds the 0 that slots without text mean */
+	uint32_t string_at[MESSAGE_SLOTS_MAX]; /* offsets from texts_begin, which holds a 0 byte; 0: no text */
 	VEC(struct message) items;
-	VEC(struct numbered) numbers; /* of all slots, in the order of the text */
+	VEC(struct numbered) numbers; /* numbers of all slots, in the order of the text */
 	/* The path to the message being read, with a dot behind each name: "linear." */
 	char path[NAME_BYTES_MAX];
 	size_t path_bytes[DEPTH_MAX]; /* its length at each depth */
-	char closer[DEPTH_MAX];       /* what ends the message at each depth; '\0': the end of the text */
+	char closer[DEPTH_MAX];       /* the character that ends the message at each depth; '\0': the end of the text */
 	uint32_t depth;
 	struct troupe_error *error;
 };
@@ -162,9 +162,9 @@ static troupe_status expected_value(const struct parse *p, enum message_kind kin
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
 struct found {
-	uint32_t index; /* of message_schema.fields, then .others */
+	uint32_t index; /* index in message_schema.fields, then .others */
 	enum message_kind kind;
-	bool is_message; /* index is that of any field below it */
+	bool is_message; /* index is that of any one field below the message */
 };
 
 static uint32_t fields_of(const struct message_schema *schema)
@@ -182,7 +182,8 @@ static size_t path_bytes(const struct parse *p)
 	return p->path_bytes[p->depth];
 }
 
-/* The part of a field's path that is a name of the message being read; 0: the field lies elsewhere. */
+/* The part of a field's path that is a name in the message being read. Returns its length; 0: the field is not in
+ * this message. */
 static size_t name_in_message(const struct parse *p, uint32_t i, const char **ret_name)
 {
 	const char *path = field_of(p->schema, i)->path;
@@ -193,7 +194,7 @@ static size_t name_in_message(const struct parse *p, uint32_t i, const char **re
 	return strcspn(*ret_name, ".");
 }
 
-/* The first field that a name in the message being read means. */
+/* Finds the first field that a name in the message being read means. */
 static bool look_up(const struct parse *p, const char *name, size_t length, struct found *ret_found)
 {
 	for (uint32_t i = 0; i < fields_of(p->schema); i++) {
@@ -230,7 +231,8 @@ static troupe_status unknown_field(const struct parse *p)
 
 /* --- numbers and words -------------------------------------------------------------------------------------------- */
 
-/* Decimal only: strtod would also take hexadecimal and the words inf and nan. An f at the end is protobuf's. */
+/* Decimal only: strtod() would also accept hexadecimal numbers and the words inf and nan. A final f is allowed, as in
+ * protobuf. */
 static bool read_double(char *word, double *ret_value)
 {
 	size_t length = strlen(word);
@@ -252,7 +254,7 @@ static bool read_bool(const char *word, double *ret_value)
 	return false;
 }
 
-/* A leading zero would mean octal to protobuf: refused rather than read as something else. */
+/* A leading zero means octal in protobuf, so it is refused and not read as decimal. */
 static bool read_uint(const char *word, double *ret_value)
 {
 	uint64_t value;
@@ -311,7 +313,7 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'';
 }
 
-/* Up to `max` digits of the base; how many there are. */
+/* Reads up to `max` digits of the base. Returns their number. */
 static size_t read_digits(const char *at, size_t max, unsigned base, unsigned *ret_value)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -349,7 +351,7 @@ static troupe_status parse_escape(struct parse *p)
 	return TROUPE_OK;
 }
 
-/* What stands between one pair of quotes. */
+/* Parses the string between one pair of quotes. */
 static troupe_status parse_quoted(struct parse *p)
 {
 	const char *open = p->at++;
@@ -370,7 +372,7 @@ static troupe_status parse_quoted(struct parse *p)
 	return TROUPE_OK;
 }
 
-/* How many bytes the character at `at` has, 0 when it is none that Unicode and UTF-8 allow. The text is terminated. */
+/* The number of bytes of the character at `at`; 0 if it is not valid UTF-8. The text is terminated. */
 static size_t character_length(const unsigned char *at)
 {
 	if (at[0] < 0x80)
@@ -426,7 +428,7 @@ static troupe_status parse_string(struct parse *p, uint32_t slot)
 
 static troupe_status drop_value(struct parse *p, int depth);
 
-/* The fields of a message, up to its closer. */
+/* Parses and drops the fields of a message, up to its closer. */
 static troupe_status drop_fields(struct parse *p, char closer, int depth)
 {
 	for (;;) {
@@ -466,7 +468,7 @@ static troupe_status drop_list(struct parse *p, int depth)
 	}
 }
 
-/* Past the [ of a list, and past its end if it is empty. */
+/* Moves past the [ of a list, and past its end if it is empty. */
 static bool list_is_empty(struct parse *p)
 {
 	p->at++;
@@ -507,7 +509,7 @@ static void drop_parts(struct parse *p)
 	vec_free(&p->numbers);
 }
 
-/* Each slot's in one piece; they are counted in its value. */
+/* Stores the numbers of each slot one after the other; the slot's value is their count. */
 static void take_numbers(struct parse *p, struct message_more *more)
 {
 	uint32_t at = 0;
@@ -522,7 +524,7 @@ static void take_numbers(struct parse *p, struct message_more *more)
 	vec_free(&p->numbers);
 }
 
-/* The message is complete: it gets its texts, numbers and items, of which the reader keeps nothing. */
+/* Makes the complete message, which takes all strings, numbers and items from the parser. */
 static struct message take_message(struct parse *p)
 {
 	struct message message = p->message;
@@ -541,7 +543,7 @@ static struct message take_message(struct parse *p)
 	return message;
 }
 
-/* `closer` ends the message, and is left for the caller to pass. */
+/* Parses up to `closer`, which ends the message; the caller moves past it. */
 static troupe_status parse_message(
 	struct parse *p, const struct message_schema *schema, char closer, struct message *ret_message)
 {
@@ -575,7 +577,7 @@ static troupe_status parse_item(struct parse *p)
 	return TROUPE_OK;
 }
 
-/* One item, or a list of them. */
+/* Parses one item, or a list of items. */
 static troupe_status parse_items(struct parse *p)
 {
 	if (*p->at != '[')
@@ -607,7 +609,7 @@ static troupe_status parse_number(struct parse *p, uint32_t slot)
 	return TROUPE_OK;
 }
 
-/* One number, or a list of them, behind those that were given before. */
+/* Parses one number, or a list of numbers, and adds them to earlier ones. */
 static troupe_status parse_numbers(struct parse *p, uint32_t slot)
 {
 	p->message.given |= 1u << slot;
@@ -703,7 +705,7 @@ static troupe_status parse_field(struct parse *p)
 	return status;
 }
 
-/* Up to what ends the whole, on which p->at is left. */
+/* Parses fields up to the end of the whole message; p->at stays at the end. */
 static troupe_status parse_fields(struct parse *p)
 {
 	for (;;) {

@@ -1,4 +1,5 @@
-/* Messages in text form, as message_parse() reads them: fields of one part together, in the order of the schema. */
+/* Messages in the text form that message_parse() reads. The fields of one part are printed together, in the order of
+ * the schema. */
 #include "system/message_more.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ static void add_value(
 	}
 }
 
-/* How many bytes of whole parts ("pose.position.") two paths have in common. */
+/* The number of bytes of whole parts ("pose.position.") that two paths have in common at their beginning. */
 static size_t common_parts(const char *a, const char *b)
 {
 	size_t parts = 0;

@@ -1,3 +1,10 @@
+/* Systems of a world: plug-ins are matched by name to built-in systems, configured, and connected to topics. A
+ * plug-in that does not fit its model is left out with a warning, as Gazebo does; a bad parameter is an error. All
+ * state of a system is in the words of its model's state, and its configuration never changes: so a model can move
+ * to another runner, be reset or be resumed without further work here.
+ *
+ * Models are added and removed between steps. The table of topics has a lock, because other threads ask it for the
+ * types of topics. */
 #include "system/builtin.h"
 
 #include <stdio.h>
@@ -13,9 +20,9 @@ static const struct system_ops *find_ops(const char *name)
 	return NULL;
 }
 
-/* Plug-ins of Gazebo's with which a run here does nothing more than without: it has their part already (Physics,
- * UserCommands), its clients come for the scene by themselves (SceneBroadcaster), or the plug-in only sees to sensors
- * that the world names. Sensors are warned of by their types (ignored.h). */
+/* Plug-ins of Gazebo that need no system here. troupe does their work itself (Physics, UserCommands), its clients ask
+ * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
+ * types (ignored.h). */
 static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands"),
 	BUILTIN_NAMES("SceneBroadcaster"), BUILTIN_NAMES("Sensors"), BUILTIN_NAMES("AirPressure"),
 	BUILTIN_NAMES("AirSpeed"), BUILTIN_NAMES("Altimeter"), BUILTIN_NAMES("Contact"),
@@ -117,12 +124,13 @@ struct configuring {
 	VEC(struct system) found;
 	uint32_t words;
 	VEC(const char *) warnings;
-	void (*on_error)(void *ctx, const char *text); /* NULL: the first error ends it */
+	void (*on_error)(void *ctx, const char *text); /* NULL: stop at the first error */
 	void *ctx;
-	struct troupe_error first; /* of those that were told */
+	struct troupe_error first; /* the first error that on_error was called for */
 };
 
-/* What a topic carries for whoever hears it now, or will, of the same model; NULL: nobody. */
+/* The message type of a topic, if it has a listener now, or will have one from the systems found so far; NULL: no
+ * listener. */
 static const struct message_schema *carried(const struct configuring *c, const char *topic)
 {
 	const struct system_channel *channel = systems_find_channel(c->systems, topic);
@@ -133,7 +141,8 @@ static const struct message_schema *carried(const struct configuring *c, const c
 	return channel ? channel->schema : NULL;
 }
 
-/* Several systems may listen to one topic, as robots that share a <topic> do, if they take the same messages. */
+/* Several systems may listen to one topic, for example robots with the same <topic>. They must take the same type of
+ * messages. */
 static troupe_status check_topics(const struct configuring *c, const struct system *system,
 	const struct sdf_element *plugin, struct troupe_error *error)
 {
@@ -165,7 +174,7 @@ static troupe_status configure(struct configuring *c, const struct sdf_plugin *p
 		return TROUPE_OK;
 	}
 	vec_free(&system.topics);
-	if (status == TROUPE_EINVAL) { /* it does not fit this model: Gazebo says so and goes on */
+	if (status == TROUPE_EINVAL) { /* it does not fit this model: a warning, as in Gazebo */
 		vec_push(&c->warnings, arena_printf(c->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
 		return TROUPE_OK;
 	}
@@ -184,7 +193,7 @@ static void forget_systems(struct system *systems, uint32_t count)
 static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
-	if (m->actor) /* its script moves it, and nothing else */
+	if (m->actor) /* only its script moves it */
 		return TROUPE_OK;
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	troupe_status status = TROUPE_OK;
@@ -202,7 +211,7 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 	return status;
 }
 
-/* What was found becomes the model's set, and hears. */
+/* The systems that were found become the model's set, and listen to their topics. */
 static void adopt(struct configuring *c, struct arena *owned)
 {
 	c->systems->sets[c->model] = (struct system_set){c->found.at, c->found.count, c->words, owned};
@@ -418,7 +427,7 @@ void systems_post_update(const struct systems *systems, uint32_t model, const st
 			set->at[i].ops->post_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
 }
 
-/* Where the frame is, seen from where it is reckoned to be. */
+/* The present pose of the frame, relative to its pose by dead reckoning. */
 static struct system_drift drift_between(struct pose reckoned, struct pose is)
 {
 	struct pose off = pose_mul(pose_inverse(reckoned), is);

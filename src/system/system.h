@@ -1,14 +1,13 @@
-/* Systems: what drives models from inside. Each <plugin> of a model whose name is known becomes a system; its
- * parameters are constant, its memory is words of the model's explicit state, so it moves, resets and resumes with the
- * model.
+/* Systems: code that drives models. Each <plugin> of a model whose name is known becomes a system. Its parameters are
+ * constant. Its memory is words of the model's state, so it is moved, reset and resumed with the model.
  *
- * A step of a model's systems, on the runner that simulates it:
- *   command()      for each command due, in the order given, on the words of state k
- *   pre_update()   words of state k+1 (a copy of k's to begin with), reads bodies and joints of state k, writes control
+ * A step of a model's systems, on the runner that simulates the model:
+ *   command()      for each command due, in the order given; changes the words of state k
+ *   pre_update()   changes words of state k+1 (copied from state k), reads bodies and joints of state k, writes control
  *   physics
- *   post_update()  words of state k+1, reads bodies and joints of state k+1
- * Paused steps run command() only. No system may keep anything that matters outside its words, look at the clock, or
- * read another model's state. */
+ *   post_update()  changes words of state k+1, reads bodies and joints of state k+1
+ * A paused step calls command() only. A system must not keep data outside its words if results depend on the data,
+ * must not read the clock, and must not read another model's state. */
 #ifndef SYSTEM_SYSTEM_H
 #define SYSTEM_SYSTEM_H
 
@@ -24,15 +23,15 @@ enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 struct system_topic {
 	const char *name; /* "/model/vehicle_blue/cmd_vel" */
 	const struct message_schema *schema;
-	uint32_t tag;      /* the system's own number for it */
-	const char *joint; /* of the model, that it drives, the first of several; NULL: none */
+	uint32_t tag;      /* a number that the system chooses */
+	const char *joint; /* the joint of the model that it drives, the first of several; NULL: none */
 };
 
 struct system {
 	const struct system_ops *ops;
 	const struct scene *scene;
 	uint32_t model;
-	uint32_t word_first, words; /* in the model's system words; words is set by configure() */
+	uint32_t word_first, words; /* place in the model's system words; configure() sets words */
 	void *config;               /* owned by the system; from the arena given to configure() */
 	VEC(struct system_topic) topics;
 };
@@ -45,26 +44,28 @@ struct system_step {
 	double dt;
 };
 
-/* Where dead reckoning puts a frame that is fixed to the model, relative to where it was in the initial state. */
+/* The result of dead reckoning: the pose of a frame that is fixed to the model, relative to the pose of that frame in
+ * the initial state. */
 struct system_reckoning {
 	struct pose frame;      /* in the model's */
-	double x, y, yaw;       /* m, rad; turns counted */
+	double x, y, yaw;       /* m, rad; full turns are counted */
 	double linear, angular; /* m/s ahead, rad/s to the left, in the last step */
 };
 
 struct system_ops {
-	const char *const *names; /* plugin names that mean this system, NULL-terminated; Gazebo's own among them */
-	/* Reads its parameters; sets words, config and topics. Bad parameters: TROUPE_EWORLD with file:line. Parameters
-	 * that do not fit the model (a joint that it has not): TROUPE_EINVAL, which leaves the plug-in out with a
-	 * warning, as Gazebo does. */
+	const char *const *names; /* names of the plug-in in world files, NULL-terminated; Gazebo's names included */
+	/* Reads the parameters; sets words, config and topics. TROUPE_EWORLD with file:line: a bad parameter.
+	 * TROUPE_EINVAL: a parameter does not fit the model (for example a joint that does not exist); then the
+	 * plug-in is left out with a warning, as Gazebo does. */
 	troupe_status (*configure)(struct system *system, const struct sdf_element *plugin, struct arena *arena,
 		struct troupe_error *error);
-	/* Optional: the words of state 0, if not all zero. */
+	/* Optional: sets the words of state 0, if they are not all zero. */
 	void (*init)(const struct system *system, uint64_t *words);
-	/* Optional: whether it can take a message that its topic's schema allows; TROUPE_ECOMMAND says why not. */
+	/* Optional: whether it can take a message that the schema of the topic allows; TROUPE_ECOMMAND has the reason
+	 * if not. */
 	troupe_status (*check)(
 		const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error);
-	/* Optional (with topics: required). What check() refused changes nothing. */
+	/* Optional; required for a system with topics. A message that check() refuses must change nothing. */
 	void (*command)(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words);
 	/* Optional. */
 	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
@@ -83,24 +84,25 @@ struct system_drift {
 };
 
 struct system_listener {
-	uint32_t model, system, topic; /* system: among its model's */
+	uint32_t model, system, topic; /* system: index among its model's systems */
 };
 
-struct system_channel { /* a topic and who listens to it */
+struct system_channel { /* a topic and its listeners */
 	char *name;     /* NULL: free */
 	const struct message_schema *schema;
-	VEC(struct system_listener) listeners; /* in the order in which they came */
+	VEC(struct system_listener) listeners; /* in the order of their registration */
 };
 
 struct system_set { /* of one model */
 	struct system *at;
 	uint32_t count;
 	uint32_t words;      /* of state */
-	struct arena *arena; /* what they own; NULL: the world's own arena has it */
+	struct arena *arena; /* memory that the systems own; NULL: in the world's arena */
 };
 
-/* All systems of a world. Models come and go between steps, by the primary; systems_channel_schema() may be called from
- * any thread at any time, everything else is read by runners during steps. */
+/* All systems of a world. The primary adds and removes models between steps. systems_channel_schema() and
+ * systems_list_channels() may be called from any thread at any time. All other parts are read by runners during
+ * steps. */
 struct systems {
 	const struct scene *scene;
 	struct system_set *sets;    /* [room] by model */
@@ -110,24 +112,25 @@ struct systems {
 	VEC(uint32_t) free_channels;
 	VEC(const char *) warnings; /* file:line: plug-ins that do not fit their models */
 	struct arena arena;
-	pthread_mutex_t lock; /* over channels: held by whoever changes them, and by readers on other threads */
+	pthread_mutex_t lock; /* guards channels: held for a change, and by readers on other threads */
 };
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
-/* The same, for who wants to hear of every plug-in's error: on_error is told of each. */
+/* The same, but goes on after an error and calls on_error for each plug-in's error. */
 troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
 	void *ctx, struct systems **ret_systems, struct troupe_error *error);
-/* Whether the plug-in does nothing here that it should do: a model's plug-in that is no system, or a world's plug-in
- * that does not hold levels. Plug-ins of Gazebo's that need nothing here, such as Physics, are not ignored. */
+/* Whether the plug-in should have an effect here but has none: a model's plug-in that is no system, or a world's
+ * plug-in that does not define levels. Plug-ins of Gazebo that need no counterpart here, such as Physics, are not
+ * ignored. */
 bool systems_ignore(const struct sdf_plugin *plugin);
 void systems_destroy(struct systems *systems);
-/* Of a model that was added to the scene. What does not fit it is left out; *ret_warning says the first such thing,
- * else NULL. On failure nothing has changed. */
+/* Creates the systems of a model that was added to the scene. Plug-ins that do not fit it are left out; *ret_warning
+ * is the first warning about that, else NULL. On failure nothing has changed. */
 troupe_status systems_add(
 	struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error);
-/* Nobody can send it anything any more. Its systems stay until systems_remove(). */
+/* Removes a model's systems from the topics: they get no commands. The systems stay until systems_remove(). */
 void systems_silence(struct systems *systems, uint32_t model);
-/* The reverse. */
+/* Adds them to the topics again. */
 void systems_hear(struct systems *systems, uint32_t model);
 void systems_remove(struct systems *systems, uint32_t model);
 
@@ -136,18 +139,18 @@ static inline uint32_t systems_count(const struct systems *systems, uint32_t mod
 	return systems->sets[model].count;
 }
 
-/* State 0 of a world, its systems' words filled in. */
+/* State 0 of a world, with the words of its systems filled in. */
 struct state *systems_create_state(const struct systems *systems);
 /* Fills in the words of one model's systems. */
 void systems_init_model(const struct systems *systems, struct state *state, uint32_t model);
-/* NULL: nobody listens. All listeners of one topic take the same messages. */
+/* The listeners of a topic; NULL: none. All listeners of one topic take the same type of messages. */
 const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic);
-/* Any thread: what a topic carries; NULL: nobody listens now. */
+/* Any thread: the message type of a topic; NULL: it has no listeners now. */
 const struct message_schema *systems_channel_schema(struct systems *systems, const char *topic);
-/* Any thread: up to `count` topics as "a, b, ...", for messages. */
+/* Any thread: writes up to `count` topics as "a, b, ...", for error messages. */
 void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
 
-/* Whether the listener can take the message; TROUPE_ECOMMAND says why not. */
+/* Whether the listener can take the message; TROUPE_ECOMMAND has the reason if not. */
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
 	const struct message *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
@@ -155,12 +158,12 @@ void systems_command(const struct systems *systems, const struct system_listener
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 
-/* Odometry and drift of a model in state k, by the first of its systems that does dead reckoning. False: none does, or
- * its words are those of a damaged state. The primary's, between steps. */
+/* Odometry and drift of a model in state k, by the first of its systems that does dead reckoning. False: no system
+ * does, or its words are from a damaged state. Thread: the primary's, between steps. */
 bool systems_reckon(const struct systems *systems, const struct state *state, uint32_t model,
 	struct system_reckoning *ret_reckoning, struct system_drift *ret_drift);
 
-/* The built-in systems, NULL-terminated. Listed by hand: no constructors. */
+/* The built-in systems, NULL-terminated. The list is written by hand: no constructors register systems. */
 extern const struct system_ops *const system_builtin[];
 
 #endif

@@ -1,6 +1,6 @@
-/* Moves a model as one rigid whole at the velocity of a Twist given in the model's frame, and single links likewise in
- * theirs. The velocity is set anew before every step while a command is in force, as in Gazebo: gravity and contacts
- * act within a step but do not add up. Before the first command nothing is done. */
+/* Moves a model as one rigid body at the velocity of a Twist in the model's frame, and single links in the same way
+ * in their own frames. While a command is active, the velocity is set again before every step, as in Gazebo: gravity
+ * and contacts act within a step, but their effects do not add up. Before the first command, nothing is moved. */
 #include "system/builtin.h"
 
 struct target_words {
@@ -14,10 +14,10 @@ _Static_assert(sizeof(struct target_words) == TARGET_WORDS * 8, "words without p
 struct config {
 	struct target_words initial;
 	uint32_t link_count;
-	uint32_t links[SYSTEM_TOPICS_MAX]; /* in the order of their topics */
+	uint32_t links[SYSTEM_TOPICS_MAX]; /* in the order of the topics */
 };
 
-/* Tag 0 and the first target are the model's, the others those of the links. */
+/* Tag 0 and the first target belong to the model, the others to the links. */
 static troupe_status add_links(
 	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
@@ -86,7 +86,7 @@ static void command(const struct system *system, uint32_t tag, const struct mess
 		(struct target_words){1, velocity_of(&message->value[0]), velocity_of(&message->value[3])};
 }
 
-/* The body's part in the motion of a rigid whole whose frame is at `frame`. */
+/* Sets the velocity of a body that belongs to a rigid whole with its frame at `frame`. */
 static void move_body(
 	const struct system_step *step, uint32_t body, const struct target_words *target, struct pose frame)
 {
@@ -95,7 +95,7 @@ static void move_body(
 	struct vec3 com = state_bodies(step->state, model, false)[body - scene->models[model].body_first].p;
 	struct body_control *control = control_body(step->control, scene, body);
 	control->drive = true;
-	/* bounded already, but for words of a damaged state */
+	/* already bounded, except in a damaged state */
 	control->w = quat_rotate(frame.q, bounded(target->angular));
 	control->v =
 		vec3_add(quat_rotate(frame.q, bounded(target->linear)), vec3_cross(control->w, vec3_sub(com, frame.p)));
