@@ -1,6 +1,5 @@
 /* A saved state: the files that the worlds were loaded from, how the worlds are simulated, and the parts of each
- * world that do not follow from these. It is complete, has a checksum, and can be read by this version and later
- * ones.
+ * world that do not follow from these. It is complete, has a checksum, and is read by a troupe of the same VERSION.
  *
  *   "troupe state\n\0\0\0"   16 bytes
  *   version, checksum         64 bits each (../base/pack.h); the checksum is over all bytes that follow
