@@ -258,7 +258,7 @@ int main(void)
 	test("spawn.sdf", "spawn.commands", 1200, false);
 	test("churn.sdf", "churn.commands", 800, false);
 	test("crowd.sdf", "crowd.commands", 400, true);
-	test("../tests/data/sdf/efforts.sdf", NULL, 4000, true);
+	test("../tests/data/efforts.sdf", NULL, 4000, true);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }
