@@ -1,6 +1,6 @@
 /* Where two shapes touch, for the pairs that ODE does not handle well: pairs with a convex hull, a cone, an ellipsoid
  * or a surface of triangles. (ODE makes one contact where hulls meet, on which nothing rests still, and its triangle
- * meshes are not thread-safe: ../ARCHITECTURE.md, "Tried and measured".)
+ * meshes are not thread-safe.)
  *
  * Pure functions of their arguments; nothing is kept between calls. Units: metres. Only shapes that overlap get
  * contacts, always in the same order. A surface of triangles is solid behind its triangles. */

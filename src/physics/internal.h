@@ -11,7 +11,7 @@
 
 enum {
 	PHYSICS_EXACT_ROWS =
-		96, /* islands of up to this many rows are solved exactly; ../ARCHITECTURE.md, "Tried and measured" */
+		96, /* islands of up to this many rows are solved exactly; ../bench/NOTES.md */
 	PHYSICS_EXACT_ROWS_MOST = 1000,        /* the same in a world that names the exact solver */
 	PHYSICS_KEEP_STEPS = 500,              /* steps for which a group is kept after its models came apart */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
