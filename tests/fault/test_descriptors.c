@@ -3,6 +3,7 @@
  * what happens when there is none left, or accepting fails for another reason: it does not spin, says so, and goes on
  * when there are files again. accept4() is replaced here, so that it can be made to fail. */
 #include "check.h"
+#include "files.h"
 
 #include "base/clock.h"
 #include "net/discovery.h"
@@ -10,7 +11,6 @@
 #include "net/pair.h"
 #include "server/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -38,17 +38,6 @@ int accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
 	accept_failures++;
 	errno = accept_code;
 	return -1;
-}
-
-static int open_files(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	int count = -1; /* the folder's own */
-	while (folder && readdir(folder))
-		count++;
-	if (folder)
-		closedir(folder);
-	return count - 2; /* . and .. */
 }
 
 static const struct key one_key = {{1, 2, 3}}, other_key = {{1, 2, 4}};

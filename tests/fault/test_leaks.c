@@ -3,6 +3,7 @@
  * repeated: what the first times keep for good (tables of libraries, threads' stacks) is kept once. So a piece that is
  * lost in each life shows, whoever lost it. */
 #include "check.h"
+#include "files.h"
 
 #include "base/text.h"
 #include "sdf/sdf.h"
@@ -12,7 +13,6 @@
 #include <troupe/report.h>
 #include <troupe/server.h>
 
-#include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,17 +77,6 @@ void free(void *piece)
 	__libc_free(piece);
 }
 #endif
-
-static int open_files(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	int count = 0;
-	while (folder && readdir(folder))
-		count++;
-	if (folder)
-		closedir(folder);
-	return count;
-}
 
 /* --- worlds ------------------------------------------------------------------------------------------------------- */
 
