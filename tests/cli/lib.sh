@@ -1,30 +1,21 @@
-# Shared by scripts of this folder: the program, a folder of the test's own in which it runs, counting. Source it; end with
-# `totals`. Standard error of the last command is expected in the file `err`, of which `check` shows the beginning.
+# Shared by the scripts of this folder: the program runs in a folder of the test's own, and when a check fails the output
+# of the last command is shown, from the files `out` and `err`. Source it; end with `totals`.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
-troupe=${TROUPE:-./troupe}
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 [ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
 source=$(cd "${SOURCE_DIR:-.}" && pwd)
-passed=0
-failed=0
-folder=$(mktemp -d) || exit 1
+worlds=$source/worlds
+folder=$scratch
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 
-# check STATUS WHAT
-check()
+# report STATUS WHAT
+report()
 {
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-		sed 's/^/    err: /' err | head -n 30
-	fi
-}
-
-totals()
-{
-	echo "$passed passed, $failed failed"
-	[ "$failed" = 0 ]
+	check "$2" "$1"
+	[ "$1" != 0 ] || return 0
+	for stream in out err; do
+		[ ! -s $stream ] || sed "s/^/    $stream: /" $stream | head -n 30
+	done
 }

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The command and its files: names that cannot be written are found before the run; what is written to, what is replaced,
 # and what stays when that fails; what is read from pipes and devices; and that a run can be stopped wherever it is.
-. "${SOURCE_DIR:-.}/tests/signals.sh"
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # ends STATUS PATTERN OPTION...: a run of 20 steps, or what follows --, with that status, and a line on standard error with
@@ -18,7 +17,7 @@ ends()
 	fi
 	status=$?
 	[ $status = "$want" ] && { [ -z "$pattern" ] || grep -qE -e "$pattern" err; }
-	check $? "status $status, not $want with /$pattern/: $*"
+	report $? "status $status, not $want with /$pattern/: $*"
 }
 
 # refused PATTERN OPTION...: the same with status 1 and one line, before anything is run or written
@@ -28,13 +27,13 @@ refused()
 	shift
 	ends 1 "^troupe run: $pattern" "$@"
 	[ "$(wc -l <err)" = 1 ]
-	check $? "more than one line: $*"
+	report $? "more than one line: $*"
 }
 
 nothing_left()
 {
 	! ls -d .troupe* >found 2>&1
-	check $? "$1: $(cat found)"
+	report $? "$1: $(cat found)"
 }
 
 cat >w.sdf <<'END'
@@ -70,7 +69,7 @@ refused 'link: cannot write: it is the file of --commands as well as of --record
 ends 0 '^20 steps' --save-at 5 same --save-every 10 same --save-on-stop same
 refused 'same: cannot write: it is the file of --resume as well as of --record' -- run --resume same --record same
 [ -s same ]
-check $? 'a state that was to be gone on from is overwritten'
+report $? 'a state that was to be gone on from is overwritten'
 ends 0 '^30 steps' -- run --resume same --iterations 30 --rtf 0 --save-every 25 same
 if [ "$(id -u)" != 0 ]; then
 	mkdir closed && chmod 555 closed && : >kept && chmod 444 kept
@@ -78,7 +77,7 @@ if [ "$(id -u)" != 0 ]; then
 	refused 'kept: cannot write: Permission denied' --report kept
 	(cd closed && timeout 30 "$troupe" run ../w.sdf --iterations 5 --transport tcp --secondaries 1) 2>err
 	[ $? = 1 ] && grep -q 'troupe-w-%s.state: cannot write: Permission denied (--save-on-stop)' err
-	check $? 'the default of --save-on-stop in a folder that is read-only'
+	report $? 'the default of --save-on-stop in a folder that is read-only'
 fi
 printf '%0250d' 1 | tr 0 n >long
 sed "s/world name=\"w\"/world name=\"$(cat long)\"/" w.sdf >long.sdf
@@ -90,18 +89,18 @@ echo '5 /no/such x: 1' >bad
 refused 'bad:1: ' --commands bad --record r --costs c --record-every 1
 [ "$(cat r c)" = "old
 old" ]
-check $? 'a run that was refused has emptied a file'
+report $? 'a run that was refused has emptied a file'
 
 # --- devices, pipes, links -----------------------------------------------------------------------------------------
 before=$(ls -lL /dev/null | cut -c1-10)
 ends 0 '' --save-at 5 /dev/null --save-every 5 /dev/null --save-on-stop /dev/null --report /dev/null --record /dev/null \
 	--costs /dev/null --log /dev/null
 [ -c /dev/null ] && [ "$(ls -lL /dev/null | cut -c1-10)" = "$before" ]
-check $? '/dev/null is not what it was'
+report $? '/dev/null is not what it was'
 ln -s /dev/null sink
 ends 0 '' --save-at 5 sink --report sink
 [ -L sink ] && [ -c sink ]
-check $? 'a link to a device is not what it was'
+report $? 'a link to a device is not what it was'
 if [ -e /dev/full ]; then
 	ends 1 '/dev/full: cannot write: No space left on device$' --report /dev/full
 	ends 1 '1 state could not be saved, the first: /dev/full: cannot write: No space' --save-at 5 /dev/full
@@ -113,7 +112,7 @@ ln -s real/state by_link
 ends 0 '' --save-at 5 by_link --record real/record
 ends 0 '' --save-at 5 by_link
 [ -L by_link ] && [ -s real/state ] && [ "$(ls real | wc -l)" = 2 ]
-check $? 'a link was not followed'
+report $? 'a link was not followed'
 mkfifo pipe
 for option in '--save-at 20' --report --record --costs --log; do
 	timeout 20 cat pipe >came &
@@ -121,16 +120,16 @@ for option in '--save-at 20' --report --record --costs --log; do
 	ends 0 '' $option pipe
 	wait $!
 	[ -s came ] && [ -p pipe ]
-	check $? "$option: nothing came through the pipe"
+	report $? "$option: nothing came through the pipe"
 done
 ends 0 '"iterations": 30' -- run --resume real/state --rtf 0 --iterations 30 --report /dev/stderr
 umask 022
 rm -f new && ends 0 '' --save-at 5 new && [ "$(stat -c %a new)" = 644 ] && chmod 640 new && ends 0 '' --save-at 6 new &&
 	[ "$(stat -c %a new)" = 640 ]
-check $? 'permissions of a new file, or of an old one'
+report $? 'permissions of a new file, or of an old one'
 { timeout 30 "$troupe" run w.sdf --rtf 0 --iterations 20 --hash-every 20 --report /dev/stdout >out 2>err; } &&
 	head -n 1 out | grep -q '^hash 20' && sed -n 2p out | grep -qx '{'
-check $? 'the report in a file that is /dev/stdout has overwritten what was there'
+report $? 'the report in a file that is /dev/stdout has overwritten what was there'
 
 # --- what a run survives -------------------------------------------------------------------------------------------
 # full BLOCKS COMMAND...: with files limited to so many blocks of 512 bytes
@@ -151,28 +150,28 @@ status=$?
 [ "$size" -gt 512 ] && [ $status = 1 ] && grep -q '^hash 20 ' out && cmp -s last kept_state &&
 	grep -q '^warning: last: cannot write: File too large; the run goes on$' err && [ "$(grep -c ^warning err)" = 1 ] &&
 	grep -q '^troupe run: 4 states could not be saved, the first: last: cannot write: File too large$' err
-check $? "--save-every that fails: status $status"
+report $? "--save-every that fails: status $status"
 nothing_left '--save-every that fails'
 ends 0 '^20 steps' -- run --resume last --rtf 0 --iterations 20
 full 1 "$troupe" run w.sdf --rtf 0 --iterations 20 --record record --record-every 5 --hash-every 20
 status=$?
 [ $status = 1 ] && grep -q '^hash 20 ' out && grep -q '^warning: record: cannot write: File too large: the recording ends' err
-check $? "--record that fails: status $status"
+report $? "--record that fails: status $status"
 ends 5 '' -- replay record
 full 4 "$troupe" run w.sdf --rtf 0 --iterations 200 --log log.csv --log-every 1 --hash-every 200
 status=$?
 [ $status = 1 ] && grep -q '^hash 200 ' out && grep -q '^warning: log.csv: cannot write: File too large: the log ends' err &&
 	[ "$(wc -c <log.csv)" = 2048 ]
-check $? "--log that fails: status $status"
+report $? "--log that fails: status $status"
 ends 0 'log.csv:[0-9]*: the file is cut off in this line, which is left out$' -- plot log.csv --out log.svg
 rm -f record
 full 4 "$troupe" run w.sdf --rtf 0 --iterations 200 --record record --record-every 5 -v 0
 ends 5 '' -- replay record
 grep -qE '^record: cut off after step [1-9][0-9]*: .*: all the same$' out
-check $? "a recording that was cut off by a full disk: $(cat out)"
+report $? "a recording that was cut off by a full disk: $(cat out)"
 full 1 "$troupe" run w.sdf --rtf 0 --iterations 20 --report - --trace --hash-every 1
 [ $? = 1 ] && grep -q 'standard output: cannot write: File too large' err
-check $? 'standard output above the limit'
+report $? 'standard output above the limit'
 
 # --- what is read --------------------------------------------------------------------------------------------------
 for device in /dev/zero /dev/urandom; do
@@ -197,13 +196,13 @@ ends 1 'empty:1: ' --config empty
 ends 0 '^20 steps' --commands empty
 ends 5 '' -- replay empty
 "$troupe" run /dev/stdin --rtf 0 --iterations 7 <w.sdf >out 2>err && grep -q '^7 steps' err
-check $? 'a world on standard input'
+report $? 'a world on standard input'
 cat w.sdf | "$troupe" run /dev/stdin --rtf 0 --iterations 7 >out 2>err && grep -q '^7 steps' err
-check $? 'a world through a pipe'
+report $? 'a world through a pipe'
 "$troupe" run w.sdf --commands /dev/stdin --rtf 0 --iterations 7 <commands >out 2>err && grep -q '^7 steps, 0.005 s' err
-check $? 'commands on standard input'
+report $? 'commands on standard input'
 cat kept_state | "$troupe" run --resume /dev/stdin --rtf 0 --iterations 17 >out 2>err && grep -q '^17 steps' err
-check $? 'a state through a pipe'
+report $? 'a state through a pipe'
 { sleep 0.3; cat w.sdf; } >pipe &
 ends 0 '^7 steps' -- run pipe --rtf 0 --iterations 7
 wait
@@ -250,14 +249,14 @@ stopped()
 	wait $! 2>found
 	status=$?
 	[ $late = 0 ] && [ $status = "$want" ] && { [ -z "$pattern" ] || grep -qE -e "$pattern" err; }
-	check $? "stopped after $wait_s s: status $status (late: $late), not $want with /$pattern/: $*"
+	report $? "stopped after $wait_s s: status $status (late: $late), not $want with /$pattern/: $*"
 }
 [ -p never ] || mkfifo never
 sleep 60 >never & # somebody who has it open and writes nothing
 sleeper=$!
 stopped 0.5 0 '0 steps.*stopped while the world was loaded' "$troupe" run never --report early.json
 grep -q '"iterations": 0' early.json
-check $? 'no report of a run that was stopped while it was loaded'
+report $? 'no report of a run that was stopped while it was loaded'
 stopped 0.5 0 '0 steps.*, so no state is saved' "$troupe" run w.sdf --commands never --save-on-stop s
 stopped 0.5 0 '0 steps' "$troupe" run --resume never
 stopped 0.5 0 '0 steps' "$troupe" run w.sdf --config never
@@ -282,7 +281,7 @@ for name in $stop_signals; do
 	wait $! 2>found
 	status=$?
 	[ $status = 0 ] && grep -q '"iterations": [0-9]' early.json && grep -qE 'the state of step|no state is saved' err
-	check $? "SIG$name as soon as it is taken: status $status"
+	report $? "SIG$name as soon as it is taken: status $status"
 	rm -f early.*
 done
 # a pipe whose reader does not read: what was written is lost, and it says so

@@ -2,10 +2,7 @@
 # test limit: 400
 # `troupe run --log`: which samples and rows there are, that they say what the report says, and that the bytes of a log do not
 # depend on who simulates what, on the transport, or on where a run is gone on from.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-worlds=$(cd "$worlds" && pwd)
-cd "$scratch" || exit 1
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 need python3 || { totals; exit 1; }
 
 # logged WHAT STATUS OPTION...: a run with that exit status

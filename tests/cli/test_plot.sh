@@ -34,14 +34,14 @@ draws()
 	timeout 60 "$troupe" plot "$@" >svg 2>err
 	status=$?
 	[ $status = 0 ] && [ ! -s err ] && python3 look.py svg >shown 2>err
-	check $? "status $status: plot $*"
+	report $? "status $status: plot $*"
 }
 
 # has COUNT PATTERN: so many lines of `shown`
 has()
 {
 	[ "$(grep -cE -e "$2" shown)" = "$1" ]
-	check $? "not $1 times /$2/: $(tr '\n' '|' <shown | cut -c1-300)"
+	report $? "not $1 times /$2/: $(tr '\n' '|' <shown | cut -c1-300)"
 }
 
 # refused PATTERN ARGUMENT...: status 1, one line, no chart
@@ -52,7 +52,7 @@ refused()
 	timeout 60 "$troupe" plot "$@" >out 2>err
 	status=$?
 	[ $status = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qE -e "^troupe plot: $pattern" err
-	check $? "status $status, not 1 with /$pattern/: plot $*"
+	report $? "status $status, not 1 with /$pattern/: plot $*"
 }
 
 # --- a log ---------------------------------------------------------------------------------------------------------
@@ -79,9 +79,9 @@ has 16 '^line'
 has 2 '^line l[0-7]: cart_3: '
 has 0 'cart_0|cart_1:|elbow|hand'
 [ "$(sed -n 's/^text \(cart_[0-9]\)$/\1/p' shown | tr '\n' ' ')" = 'cart_2 cart_3 cart_4 cart_5 cart_6 cart_7 cart_8 cart_9 ' ]
-check $? 'the legend is not in the order of the file'
+report $? 'the legend is not in the order of the file'
 grep -q 'prefers-color-scheme:dark' svg
-check $? 'no dark colours'
+report $? 'no dark colours'
 draws log.csv --what 'cart_3'
 has 1 '^text log.csv: cart_3$'
 has 2 '^line l0: cart_3: '
@@ -89,13 +89,13 @@ has 2 '^line l0: cart_3: '
 draws log.csv --what cart_3,y --width 500
 has 1 '^line'
 sed -n 's/.*points: \([0-9]*\),.*top \(.*\)/\1 \2/p' shown | awk '$1 > 4 * 500 || $2 > 100 { exit 1 }'
-check $? "the spike of one sample is not drawn, or too much is: $(tail -n 1 shown)"
+report $? "the spike of one sample is not drawn, or too much is: $(tail -n 1 shown)"
 draws log.csv --what 'cart_*' --x x
 has 1 '^text y \(m\)$'
 has 1 '^text x \(m\)$'
 has 8 '^line'
 [ "$(grep -c 'class="begin' svg)" = 8 ] && [ "$(grep -c 'class="end' svg)" = 8 ]
-check $? 'a map without where each began and ended'
+report $? 'a map without where each began and ended'
 draws log.csv --what joint
 has 1 '^text position \(rad or m\)$'
 has 1 '^line l0: arm/elbow: '
@@ -119,11 +119,11 @@ has 1 '^size 2000 900$'
 draws log.csv --x step
 has 1 '^text step$'
 "$troupe" plot log.csv --out chart.svg >out 2>err && "$troupe" plot log.csv >svg && cmp -s chart.svg svg && [ ! -s out ]
-check $? '--out FILE'
+report $? '--out FILE'
 "$troupe" plot /dev/stdin <log.csv >again 2>err && sed 's/stdin/log.csv/g' again | cmp -s - svg
-check $? 'a log on standard input'
+report $? 'a log on standard input'
 cat log.csv | "$troupe" plot --title log.csv /dev/stdin >again 2>err && cmp -s again svg
-check $? 'a log through a pipe'
+report $? 'a log through a pipe'
 
 # --- other tables --------------------------------------------------------------------------------------------------
 printf 'step,kind,name,ns\n0,performer,a,10\n0,level,h,0\n100,performer,a,20\n100,level,h,0\n' >costs.csv
@@ -145,7 +145,7 @@ has 1 'points: 2,'
 printf 'time,v\n1,2\n2,3\n3' >cut.csv
 timeout 60 "$troupe" plot cut.csv >svg 2>err
 [ $? = 0 ] && grep -q '^troupe plot: cut.csv:4: the file is cut off in this line, which is left out$' err && python3 look.py svg >shown
-check $? 'a file that is cut off'
+report $? 'a file that is cut off'
 has 1 'points: 2,'
 # names may be anything; the picture stays XML
 printf 'time,kind,model,x,y\n1,model,"<&>""\001\177\377\303\251]]>",1,2\n2,model,"<&>""\001\177\377\303\251]]>",2,1\n' >names.csv
@@ -188,10 +188,10 @@ refused 'log.csv: no row between --from and --to$' log.csv --from 100
 refused './log.csv: cannot write: it is the file of the log as well as of --out' log.csv --out ./log.csv
 refused 'no/chart.svg: cannot write: No such file' log.csv --out no/chart.svg
 cmp -s chart.svg svg || [ -s chart.svg ]
-check $? 'a chart that was there is gone'
+report $? 'a chart that was there is gone'
 timeout 60 "$troupe" plot --what 'a,,b' log.csv >out 2>err
 [ $? = 2 ] && grep -q '^troupe plot: --what: an empty item' err
-check $? 'a pattern that is wrong usage'
+report $? 'a pattern that is wrong usage'
 awk 'BEGIN { print "time,kind,model,x,y"; for (i = 0; i <= 100000; i++) print "1,model,m" i ",1,2" }' >crowd.csv
 refused 'crowd.csv:100002: more than 100000 entities: choose some with --what$' crowd.csv
 draws crowd.csv --what 'm1?'
@@ -202,13 +202,13 @@ case ${TEST_CC:-} in
 *-fsanitize=*) ;; # a sanitizer takes more for itself
 *)
 	(ulimit -v 400000 && timeout 60 "$troupe" plot long.csv >svg 2>err) && python3 look.py svg >shown
-	check $? 'a million rows in 400 MB of address space'
+	report $? 'a million rows in 400 MB of address space'
 	;;
 esac
 if [ -c /dev/full ]; then
 	"$troupe" plot log.csv >/dev/full 2>err
 	[ $? = 1 ] && grep -q 'standard output: cannot write' err
-	check $? 'a full device'
+	report $? 'a full device'
 fi
 
 totals

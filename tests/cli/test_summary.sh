@@ -12,16 +12,16 @@ sums()
 	timeout 100 "$troupe" run --rtf 0 "$@" >out 2>err
 	status=$?
 	[ $status = "$want" ] && [ "$(wc -l <err)" -le $lines_max ]
-	check $? "status $status, not $want, or $(wc -l <err) lines: run $*"
+	report $? "status $status, not $want, or $(wc -l <err) lines: run $*"
 	! LC_ALL=C grep -q '[{}"[:cntrl:]]' err
-	check $? "JSON, or a control character: run $*"
+	report $? "JSON, or a control character: run $*"
 }
 
 # has COUNT PATTERN: so many lines of the summary
 has()
 {
 	[ "$(grep -cE -e "$2" err)" = "$1" ]
-	check $? "not $1 times /$2/"
+	report $? "not $1 times /$2/"
 }
 
 # again: the command in the summary shows the hash that stands there
@@ -32,12 +32,12 @@ again()
 	command=$(sed -n '/^the same state again/{n;s/^  //p;}' err)
 	sh -c "$command" >shown 2>&1
 	[ -n "$hash" ] && [ "$(wc -l <shown)" = 1 ] && grep -qE "^hash [0-9]+ $hash\$" shown
-	check $? "the same state again: '$command' shows '$(head -n 1 shown)'"
+	report $? "the same state again: '$command' shows '$(head -n 1 shown)'"
 }
 
 demo=$(sed -n "s/^demo='build.troupe \(.*\)'/\1/p" "$source/bootstrap")
 [ -n "$demo" ] && ! echo "$demo" | grep -q -- --report
-check $? "the demo prints a report: $demo"
+report $? "the demo prints a report: $demo"
 
 worlds=$source/worlds
 carts=$(grep -c 'stands at' "$worlds/warehouse.commands")
@@ -48,7 +48,7 @@ has 1 '^700 steps, 0.7 s simulated in [0-9.]+ s: [0-9.e+]+ times real time, [0-9
 has 1 '^[0-9]+ moves between secondaries, [1-9][0-9]* loads of levels$'
 has 1 '^work: secondary 1 [0-9]+ %, secondary 2 [0-9]+ %$'
 sed -n 's/^work: secondary 1 \([0-9]*\) %, secondary 2 \([0-9]*\) %$/\1 \2/p' err | awk '{ exit !($1 + $2 >= 99 && $1 + $2 <= 101) }'
-check $? 'the shares of the work are not all of it'
+report $? 'the shares of the work are not all of it'
 has 0 'times as fast|not upright'
 has 1 '^  .* --transport tcp --secondaries 3 --chaos 7$'
 has 1 '^  .* --secondaries 3 --trace$'
@@ -58,12 +58,12 @@ for what in '--chaos 7' '--trace'; do
 	command=$(sed -n "s/^  \(.*$what\)\$/\1/p" kept)
 	sh -c "$command" >out 2>err
 	[ $? = 0 ] && grep -qx "state $hash" err && { [ "$what" != --trace ] || grep -q '^load ' out; }
-	check $? "to try next: $command"
+	report $? "to try next: $command"
 done
 "$troupe" run --rtf 0 warehouse --commands warehouse --iterations 700 --secondaries 2 --report r.json -v 0 >out 2>err
 loads=$(sed -n 's/^  "loads": \([0-9]*\),$/\1/p' r.json)
 grep -q "^[0-9]* moves between secondaries, $loads loads of levels" kept
-check $? "not $loads loads"
+report $? "not $loads loads"
 
 # a cart on its roof, and one that was carried away
 printf '10 /world/meeting/set_pose name: "cart_0" position {x: 50 y: 50 z: 2} orientation {x: 1 w: 0}\n' >commands
@@ -81,7 +81,7 @@ sums 0 "it's a folder/a world.sdf" --commands "it's a folder/\$commands" --itera
 	--paused --secondaries 2 --distribution balanced --chaos 3 --resource-path "$worlds"
 again
 grep -q -- "--seed 5 --initial-sim-time 2.5 --no-levels --no-sleep --paused --iterations 30" kept
-check $? 'options are missing'
+report $? 'options are missing'
 sums 0 "$worlds/meeting.sdf" --until 0.02 --save-at 5 state --secondaries 1
 again
 sums 0 --resume state --iterations 40 --secondaries 2 --transport tcp
@@ -102,10 +102,10 @@ cat w.sdf | timeout 20 "$troupe" run /dev/stdin --rtf 0 --iterations 20 >out 2>e
 has 0 'the same state again'
 timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 -v 0 >out 2>err
 [ ! -s out ] && [ ! -s err ]
-check $? '-v 0 says something'
+report $? '-v 0 says something'
 timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 --report - >out 2>err
 [ ! -s err ] && python3 -c 'import json; json.load(open("out"))' 2>err
-check $? '--report - is not the JSON alone'
+report $? '--report - is not the JSON alone'
 {
 	echo '<sdf version="1.9">'
 	for i in $(seq 12); do

@@ -1,36 +1,7 @@
 #!/bin/sh
 # What the command accepts and what it refuses: the exit status, and what the one line says.
-set -u
-troupe=${TROUPE:-./troupe}
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-[ -x "$troupe" ] || { echo "no program $troupe: 0 passed, 1 failed"; exit 1; }
-source=$(cd "${SOURCE_DIR:-$(dirname "$0")/../..}" && pwd)
-. "$source/tests/signals.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
-passed=0
-failed=0
-skipped=0
-# skip WHAT WHY
-skip()
-{
-	skipped=$((skipped + 1))
-	echo "skipped: $1: $2"
-}
-report()
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-		sed 's/^/    out: /' out | head -n 5
-		sed 's/^/    err: /' err | head -n 5
-	fi
-}
-
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # bad STATUS PATTERN ARGUMENTS...: that status, nothing on standard output, one line on standard error with the pattern
 bad()
@@ -896,5 +867,4 @@ for service in $services; do
 	report $? "$service is not in README"
 done
 
-echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
-[ "$failed" = 0 ]
+totals

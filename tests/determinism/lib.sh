@@ -34,6 +34,12 @@ check()
 	fi
 }
 
+# The signals that end a run. Under nohup SIGHUP is ignored, and stays so in all that is started there.
+case $(awk '/^SigIgn/ { print $2 }' /proc/self/status) in
+*[13579bdf]) stop_signals='TERM INT' ;;
+*) stop_signals='TERM INT HUP' ;;
+esac
+
 # skip WHAT WHY
 skip()
 {

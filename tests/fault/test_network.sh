@@ -3,7 +3,6 @@
 # and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
 # too many, or talks rubbish changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-. "${SOURCE_DIR:-.}/tests/signals.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 stale=1500 # so that on a busy machine nobody is taken for dead
 rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 20)} # of killing; check-long has 200

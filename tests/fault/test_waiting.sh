@@ -2,7 +2,6 @@
 # What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
 # missing, and why two do not meet; each once, however often it is tried.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-. "${SOURCE_DIR:-.}/tests/signals.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ % 20000))

@@ -83,8 +83,14 @@ def reads(text):
 
 
 def known_to(tree):
-    """{path: texts whose functions the script knows}: of scripts that it reads, and, if others read it, what they know."""
+    """{path: texts whose functions the script knows}: of scripts that it reads, that these read in turn, and, if others
+    read it, what they know."""
     known = {path: {path, *reads(text)} for path, text in tree.items() if reads(text)}
+    for paths in known.values():
+        more = paths
+        while more:
+            more = {other for path in more for other in reads(tree.get(path, ""))} - paths
+            paths |= more
     for path, paths in list(known.items()):
         for other in paths - {path}:
             known.setdefault(other, {other}).update(paths)
