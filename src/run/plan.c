@@ -225,7 +225,7 @@ static void set_loaded(struct plan *plan, uint32_t level, bool loaded)
 	for (uint32_t i = 0; i < l->model_count; i++) {
 		uint32_t model = l->models[i];
 		const struct scene_model *m = &plan->scene->models[model];
-		if (m->is_static || m->level != level)
+		if (m->level != level)
 			continue;
 		if (loaded) {
 			forget_stray(plan, model);
@@ -614,8 +614,8 @@ void plan_add(struct plan *plan, uint32_t model)
 	set_static(plan, model);
 	if (plan->scene->models[model].performer && shared->tracker.performer_of[model] == SCENE_NONE)
 		tracker_add(&shared->tracker, model);
-	const struct scene_model *m = &plan->scene->models[model];
-	if (plan->is_mover[model] || (!m->is_static && m->level != SCENE_NONE && plan->loaded[m->level]))
+	uint32_t level = plan->scene->models[model].level;
+	if (plan->is_mover[model] || (level != SCENE_NONE && plan->loaded[level]))
 		activate(plan, model);
 	if (shared->tracker.performer_of[model] != SCENE_NONE)
 		look(plan, shared->tracker.performer_of[model]);
@@ -769,7 +769,7 @@ static bool unpack_levels(struct plan *plan, struct unpack *in)
 	for (uint32_t i = 0; i < strays && !in->bad; i++) {
 		uint32_t model = unpack_count(in, scene->model_count - 1u);
 		const struct scene_model *m = in->bad ? NULL : &scene->models[model];
-		if (!m || m->absent || m->is_static || m->level == SCENE_NONE || plan->active[model]) {
+		if (!m || m->absent || m->level == SCENE_NONE || plan->active[model]) {
 			in->bad = true; /* or it exists already: with its level, or as a stray */
 			break;
 		}

@@ -160,7 +160,7 @@ static void give_models_to_levels(struct compile *c)
 		}
 	for (uint32_t m = 0; m < c->scene->model_count; m++) {
 		struct scene_model *model = &c->scene->models[m];
-		model->home_level = named[m] == 1 ? model->level : SCENE_NONE;
+		model->home_level = named[m] == 1 && !model->is_static ? model->level : SCENE_NONE;
 		model->level = model->performer ? SCENE_NONE : model->home_level;
 	}
 }
