@@ -74,6 +74,12 @@ static void run_to(struct troupe_server *server, uint64_t steps)
 		or_die(troupe_server_run(server, &limits, &error), &error);
 }
 
+static void end_run(struct troupe_server *server, struct said *said)
+{
+	troupe_server_destroy(server);
+	text_fini(&said->replies);
+}
+
 static void save(struct troupe_server *server, const char *to)
 {
 	struct troupe_error error;
@@ -461,14 +467,12 @@ static void one_of_two_fails(void)
 		troupe_report_free(report);
 		uint64_t hash = troupe_server_hash(server);
 		save(server, first_save);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 		struct troupe_server_def again = troupe_server_def_default();
 		again.resume_path = first_save;
 		server = create(again, NULL, &said);
 		check(troupe_server_hash(server) == hash, "what was saved is what was there");
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -487,8 +491,7 @@ static void serial_time(void)
 	check(report->worlds[0].serial_s >= 0 && report->worlds[0].serial_s <= report->wall_s,
 		"%g s of %g s are serial", report->worlds[0].serial_s, report->wall_s);
 	troupe_report_free(report);
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* --- options that no bit depends on ------------------------------------------------------------------------------- */
@@ -528,8 +531,7 @@ static void pins(void)
 	check(secondary_of(server, "a") == 2 && secondary_of(server, "b") == 2 && secondary_of(server, "c") == 1,
 		"pins given while it runs are kept");
 	save(server, first_save);
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 	def.resume_path = first_save;
 	server = create(def, NULL, &said);
 	run_to(server, 30);
@@ -537,15 +539,13 @@ static void pins(void)
 		"pins given while it runs are kept after a resume: %u %u %u", secondary_of(server, "a"),
 		secondary_of(server, "b"), secondary_of(server, "c"));
 	save(server, second_save);
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 	def.secondaries = 1; /* there is no second one */
 	server = create(def, NULL, &said);
 	run_to(server, 30);
 	save(server, first_save);
 	check(same_file(first_save, second_save), "... and are not lost where there is no such secondary");
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* --- places that are used again ----------------------------------------------------------------------------------- */
@@ -624,8 +624,7 @@ static void a_place_again(const char *system, const char *topic, const char *tex
 			run_to(server, 130);
 			at[i] = find(server, "new");
 			check(at[i].found, "%s: 'new' is there: %s", topic, said.replies.at ? said.replies.at : "");
-			troupe_server_destroy(server);
-			text_fini(&said.replies);
+			end_run(server, &said);
 		}
 		check(!memcmp(&at[0].state.pose, &at[1].state.pose, sizeof at[0].state.pose),
 			"%s: what comes into a driven model's place moves as elsewhere, with %d: %g m apart", topic,
@@ -683,8 +682,7 @@ static void listeners(void)
 			run_to(server, 161);
 			for (int i = 0; i < 3; i++)
 				expect_moved(server, names[i], true, 50 * 2 * 0.004, "after a reset all hear");
-			troupe_server_destroy(server);
-			text_fini(&said.replies);
+			end_run(server, &said);
 			free(remove);
 		}
 }
@@ -715,8 +713,7 @@ static void no_listeners(void)
 	check(troupe_server_command(server, 30, "/shared", "data: 1", NULL) == TROUPE_OK, "... and no others");
 	run_to(server, 130);
 	check(find(server, "new").found, "it is there");
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* --- sleepers ----------------------------------------------------------------------------------------------------- */
@@ -753,8 +750,7 @@ static void partners(void)
 					fabs(slept.state.pose.z - then.state.pose.z - 9.8 * t * (t + 0.004) / 2) < 1e-9,
 				"what hung on a model that was removed falls: by %g m",
 				slept.state.pose.z - then.state.pose.z);
-			troupe_server_destroy(server);
-			text_fini(&said.replies);
+			end_run(server, &said);
 			free(world);
 		}
 }
@@ -787,8 +783,7 @@ static void counts_asleep(void)
 		struct where end = find(server, "counts");
 		check(end.found && fabs(end.state.pose.z - 0.25) < 1e-2, "it falls when it is lifted: %g",
 			end.state.pose.z);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -829,8 +824,7 @@ static void floors(void)
 		check(fabs(before.state.pose.z - find(server, "b").state.pose.z - 9.8 * t * (t + 0.004) / 2) < 1e-9,
 			"without any floor it falls freely: %g m",
 			before.state.pose.z - find(server, "b").state.pose.z);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -861,8 +855,7 @@ static void sleeps_again(void)
 		check(!find(server, "d").state.asleep, "what must not sleep does not, in way %d", way);
 		check(!way || troupe_server_hash(server) == hash, "and is where it is in the others, in way %d", way);
 		hash = troupe_server_hash(server);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -887,8 +880,7 @@ static void held_ones_sleep(void)
 	run_to(server, 3000);
 	check(find(server, "hangs").state.asleep, "what hangs from the world sleeps at last");
 	check(!find(server, "floats").state.asleep, "what floats does not");
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* What differs must have another hash: each kind of change, against none and against its opposite. */
@@ -931,8 +923,7 @@ static void hashes(void)
 		seen[i] = troupe_server_hash(server);
 		for (uint32_t k = 0; k < i; k++)
 			check(seen[k] != seen[i], "'%s' and '%s' have one hash", changes[k].text, changes[i].text);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -956,8 +947,7 @@ static void created_are_hashed(void)
 		seen[i] = troupe_server_hash(server);
 		for (int k = 0; k < i; k++)
 			check(seen[i] != seen[k], "a static model that is created counts in the hash, and where it is");
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 		free(slab);
 	}
 }
@@ -983,8 +973,7 @@ static void begins_anew(void)
 			differs = said.hashes[k] != said.hashes[STEPS + k] ? k : 0;
 		check(!differs, "in way %d step %" PRIu64 " after a reset is not the one after the beginning", way,
 			differs);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1016,8 +1005,7 @@ static void undone(void)
 		for (int m = 0; m < 3; m++)
 			check((find(server, names[m]).state.pose.x > 0.03) == moves_on[m], "%s: '%s' is at %g",
 				cases[i].reset, names[m], find(server, names[m]).state.pose.x);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1050,8 +1038,7 @@ static void pins_of_the_file(void)
 					secondary_of(server, "c") == expected[k][2],
 				"pins of the file, then of commands, then of the file: %d", k);
 		}
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1072,8 +1059,7 @@ static void pins_without_a_number(void)
 					secondary_of(server, "c") == 1,
 				"pins hold at step %d", (int)k);
 		}
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* Once a command that creates was given, topics may come that nobody listens to yet. */
@@ -1091,8 +1077,7 @@ static void topics_to_come(void)
 		or_die(troupe_server_command(server, 10, creations[i][0], creations[i][1], NULL), NULL);
 		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_OK,
 			"%s: somebody may come to hear it", creations[i][0]);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1121,8 +1106,7 @@ static void refusals(void)
 	struct troupe_report *report = troupe_server_report(server);
 	check(report->worlds[0].refused_commands == 3, "all are counted as refused");
 	troupe_report_free(report);
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* A static model that was moved is where it is, and nowhere else: what lies on it moves as if it had always been there.
@@ -1149,8 +1133,7 @@ static void moved_statics(void)
 				run_to(server, (uint64_t)(80 + 60 * k));
 				at[i][k] = find(server, "b");
 			}
-			troupe_server_destroy(server);
-			text_fini(&said.replies);
+			end_run(server, &said);
 		}
 		for (int k = 0; k < 3; k++)
 			check(!memcmp(&at[0][k].state.pose, &at[1][k].state.pose, sizeof at[0][k].state.pose),
@@ -1179,8 +1162,7 @@ static void recreated_statics(void)
 		run_to(server, 150);
 		at[i] = find(server, "b");
 		check(at[i].state.pose.z > 1.3, "it lies on the second");
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 	check(!memcmp(&at[0].state.pose, &at[1].state.pose, sizeof at[0].state.pose),
 		"what lies on a model in the place of another: %g m apart",
@@ -1210,8 +1192,7 @@ static void commands_while_unloaded(void)
 		check(fabs(find(server, "far").state.pose.x - 9 - 50 * 0.004) < 1e-6,
 			"it is commanded all the same: it is at %g once its level is loaded",
 			find(server, "far").state.pose.x);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1231,8 +1212,7 @@ static void sleeps_through_time(void)
 		if (!find(server, "b").state.asleep)
 			check(false, "it sleeps in step %" PRIu64, k);
 	}
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* --- what a reset puts back --------------------------------------------------------------------------------------- */
@@ -1258,13 +1238,12 @@ static void created_ones_go_back(void)
 		check(!memcmp(&first.state.pose, &second.state.pose, sizeof first.state.pose),
 			"ten steps after a reset it is where it was ten steps after it came: %g and %g",
 			first.state.pose.z, second.state.pose.z);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
-/* After a reset nothing is left of what was commanded before: who performs, of what size, pinned to whom. What is saved
- * then says it all. */
+/* After a reset nothing is left of the commands before it: which models are performers, their sizes and their pins. The
+ * run without these commands says what must be, but for the number of removed models. */
 static void roles_go_back(void)
 {
 	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'load' secondary: 2"},
@@ -1283,7 +1262,6 @@ static void roles_go_back(void)
 		run_to(server, 80);
 		check(!way || troupe_server_hash(server) == hash, "after a reset the hash is as if nothing had been");
 		hash = troupe_server_hash(server);
-		/* removed models and loaded levels are counted on: one of the first is removed, to be like the other */
 		struct troupe_report *report = troupe_server_report(server);
 		check(report->worlds[0].removed == (uint64_t)way, "%d removed", (int)report->worlds[0].removed);
 		troupe_report_free(report);
@@ -1292,8 +1270,7 @@ static void roles_go_back(void)
 				"'%s' is where the policy puts it", m ? "mover" : "load");
 		for (uint32_t m = 0; !way && m < 2; m++)
 			found_by_policy[m] = secondary_of(server, m ? "mover" : "load");
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 	}
 }
 
@@ -1327,8 +1304,7 @@ static void levels_again(void)
 		run_to(server, HASHES_MAX - 1);
 		check(!way || !memcmp(said.hashes, first.hashes, sizeof said.hashes),
 			"levels that come back soon come back alike, in way %d", way);
-		troupe_server_destroy(server);
-		text_fini(&said.replies);
+		end_run(server, &said);
 		if (!way)
 			first = said;
 	}
@@ -1363,8 +1339,7 @@ static void run_watched(const char *world, const struct command *commands, uint6
 	struct troupe_server *server = create(def, world, &said);
 	give(server, commands);
 	run_to(server, steps);
-	troupe_server_destroy(server);
-	text_fini(&said.replies);
+	end_run(server, &said);
 }
 
 /* Two that touched are on one secondary for 500 steps more, to the step, whatever else touches meanwhile. Then the one

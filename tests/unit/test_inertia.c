@@ -136,14 +136,23 @@ static void check_inertial(const struct sdf_inertial *in, const struct sums *sum
 }
 
 #ifdef HAVE_MESHES
+/* A file beside the models of worlds/. The text is freed. */
+static struct sdf *load(struct text *text)
+{
+	struct sdf *sdf = NULL;
+	struct troupe_error error = {0};
+	const struct sdf_options options = {0};
+	cr_assert_eq(sdf_load_text(text->at, text->count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
+		TROUPE_OK, "%s", error.text);
+	text_fini(text);
+	return sdf;
+}
+
 Test(inertia, of_random_shapes)
 {
 	for (int round = 0; round < 60; round++) {
 		struct text out = {0};
 		struct sums sums = {0};
-		struct sdf *sdf = NULL;
-		struct troupe_error error = {0};
-		const struct sdf_options options = {0};
 		int count = 1 + (int)between(0, 4);
 		text_add(&out,
 			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial auto='true'>"
@@ -162,11 +171,9 @@ Test(inertia, of_random_shapes)
 			text_add(&out, "</geometry></collision>");
 		}
 		text_add(&out, "</link></model></world></sdf>");
-		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
-			TROUPE_OK, "%s", error.text);
+		struct sdf *sdf = load(&out);
 		check_inertial(&sdf->worlds.at[0].links.at[0].inertial, &sums);
 		sdf_free(sdf);
-		text_fini(&out);
 	}
 }
 
@@ -181,9 +188,6 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 	cr_assert_not_null(mkdtemp(folder));
 	(void)snprintf(name, sizeof name, "%s/m.obj", folder);
 	for (int i = 0; i < 2; i++) {
-		struct sdf *sdf = NULL;
-		struct troupe_error error = {0};
-		const struct sdf_options options = {0};
 		struct text out = {0};
 		FILE *file = fopen(name, "w");
 		cr_assert_not_null(file);
@@ -196,8 +200,7 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 			"name='c'><geometry><mesh><uri>%s</uri></mesh></geometry></collision>"
 			"</link></model></world></sdf>",
 			name);
-		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
-			TROUPE_OK, "%s", error.text);
+		struct sdf *sdf = load(&out);
 		const struct sdf_inertial *in = &sdf->worlds.at[0].links.at[0].inertial;
 		double mass = 700.0 * 1 * 2 * 3 / 6; /* of a tetrahedron: 3/80 m (b2 + c2), centre at a quarter */
 		expect_near("mass", in->mass, mass, mass);
@@ -211,7 +214,6 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 		expect_near("ixz", in->ixz, mass / 80 * 1 * 3, mass);
 		expect_near("iyz", in->iyz, mass / 80 * 2 * 3, mass);
 		sdf_free(sdf);
-		text_fini(&out);
 	}
 	unlink(name);
 	rmdir(folder);
@@ -222,9 +224,6 @@ Test(inertia, of_a_given_mass)
 {
 	struct sdf_inertial found[2];
 	for (int given = 0; given < 2; given++) {
-		struct sdf *sdf = NULL;
-		struct troupe_error error = {0};
-		const struct sdf_options options = {0};
 		struct text out = {0};
 		text_add(&out,
 			"<sdf version='1.12'><world name='w'><model name='m'><link name='l'><inertial "
@@ -233,11 +232,9 @@ Test(inertia, of_a_given_mass)
 			"2 3</size>"
 			"</box></geometry></collision></link></model></world></sdf>",
 			given ? "<mass>84</mass>" : "");
-		cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
-			TROUPE_OK, "%s", error.text);
+		struct sdf *sdf = load(&out);
 		found[given] = sdf->worlds.at[0].links.at[0].inertial;
 		sdf_free(sdf);
-		text_fini(&out);
 	}
 	double by = 84.0 / (700 * 6);
 	expect_near("mass", found[1].mass, 84, 84);
@@ -255,9 +252,6 @@ Test(inertia, of_one_mesh_in_several_sizes)
 {
 	static const char *const scales[] = {"1 1 1", "2 1 1", "1 2 1", "1 1 2", "1 1 3"};
 	static const double volumes[] = {1, 2, 2, 2, 3};
-	struct sdf *sdf = NULL;
-	struct troupe_error error = {0};
-	const struct sdf_options options = {0};
 	struct text out = {0};
 	text_add(&out, "<sdf version='1.11'><world name='w'><model name='m'>");
 	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
@@ -268,12 +262,10 @@ Test(inertia, of_one_mesh_in_several_sizes)
 			"link>",
 			i, scales[i]);
 	text_add(&out, "</model></world></sdf>");
-	cr_assert_eq(sdf_load_text(out.at, out.count, SOURCE_DIR "/worlds/inertia.sdf", &options, &sdf, &error),
-		TROUPE_OK, "%s", error.text);
+	struct sdf *sdf = load(&out);
 	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
 		expect_near(scales[i], sdf->worlds.at[0].links.at[i].inertial.mass,
 			volumes[i] * sdf->worlds.at[0].links.at[0].inertial.mass, 1000);
 	sdf_free(sdf);
-	text_fini(&out);
 }
 #endif
