@@ -1,6 +1,7 @@
 /* Plans the coming step from state k: which levels are loaded, which models exist, which models may touch, which
  * secondary gets each model and level, and what changes for each secondary. Decides by calling the tracker, touch and
- * the assignment policy; changes nothing but its own arrays.
+ * the assignment policy. Changes its own arrays, the boxes and cost_ns of struct shared, and in state k the still word
+ * of models that it wakes.
  *
  * Thread: the primary's, between steps. Allocates only when something changes. */
 #ifndef RUN_PLAN_H

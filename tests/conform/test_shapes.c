@@ -164,7 +164,7 @@ static const char *const seamed[][2] = {
 			      "1")},
 };
 
-/* A negative height turns bright and dark round: what is level in one is as high as the other is deep. */
+/* A negative height exchanges bright and dark: the dark ground of the bowl becomes the top of a hill. */
 Test(shapes, heightmaps_turned_over)
 {
 	double rests[2];

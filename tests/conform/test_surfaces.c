@@ -171,7 +171,7 @@ Test(surfaces, friction_direction_of_the_floor)
 		}
 }
 
-/* Planes that lean to each side hold what lies on them. */
+/* A ball rolls down on planes that lean to each side and does not sink in. */
 Test(surfaces, planes_that_lean)
 {
 	static const double leans[][2] = {{0.3, 0}, {-0.3, 0}, {0, 0.3}, {0, -0.3}, {0.2, 0.2}, {-0.2, -0.2}};
@@ -191,7 +191,7 @@ Test(surfaces, planes_that_lean)
 	}
 }
 
-/* What begins deep in the floor comes out no faster than the world's own limit says, or the surface's. */
+/* A ball that begins deep in the floor comes out at the lower of two limits: the world's and the surface's. */
 Test(surfaces, correcting_velocity)
 {
 	static const struct {

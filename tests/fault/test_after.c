@@ -409,8 +409,8 @@ static const struct story stories[] = {
 	{"a reset", WORLD(STAGE), NULL, reset_later, {140, 210, 230}, 300},
 };
 
-/* How many secondaries work changes while it runs: whoever had no part in a step knows all the same what was changed in
- * it. */
+/* The number of secondaries changes during the run. A secondary that had no part in a step must still see the changes
+ * that the step made to the world. */
 static void numbers_that_change(void)
 {
 	enum { SEEDS = 6 };
@@ -437,7 +437,8 @@ static void numbers_that_change(void)
 
 /* --- worlds that end together ------------------------------------------------------------------------------------- */
 
-/* Of two worlds one fails: the run fails, whichever it is, and both are at the same step, as what is saved is then. */
+/* One of two worlds fails. The run fails with it, both worlds stop at the same step, and a state saved then is of that
+ * step. */
 static void one_of_two_fails(void)
 {
 #define FAILS                                                                                                          \
@@ -859,8 +860,8 @@ static void sleeps_again(void)
 	}
 }
 
-/* What hangs from the world by a joint of its own, and trembles less and less, sleeps at last though it touches
- * nothing; what floats by slowly never does. */
+/* A model that a joint holds to the world sleeps once it has nearly stopped trembling, although it touches nothing. A
+ * model that floats by slowly never sleeps. */
 static void held_ones_sleep(void)
 {
 	static const char world[] = WORLD(
@@ -1009,7 +1010,7 @@ static void undone(void)
 	}
 }
 
-/* Who the file pins, or whoever runs it, is there after a reset, too. */
+/* After a reset models are pinned as the file or the caller pinned them. */
 #define PINNED(name, secondary)                                                                                        \
 	"<performer name='" name "'><ref>" name "</ref><geometry><box><size>1 1 1</size></box></geometry>"             \
 	"<secondary>" secondary "</secondary></performer>"
@@ -1042,7 +1043,7 @@ static void pins_of_the_file(void)
 	}
 }
 
-/* Who is pinned is where he is pinned from the first step on, also when nobody says how many secondaries there are. */
+/* Pinned models are on their secondaries from the first step on, also when no number of secondaries is given. */
 static void pins_without_a_number(void)
 {
 	static const char world[] = WORLD(THREE);
@@ -1062,7 +1063,7 @@ static void pins_without_a_number(void)
 	end_run(server, &said);
 }
 
-/* Once a command that creates was given, topics may come that nobody listens to yet. */
+/* After a command that creates models, commands are accepted on topics that have no listener yet. */
 static void topics_to_come(void)
 {
 	static const char *const creations[][2] = {{TO_W "create", "name: 'a' sdf: \"" BOX_SDF "\""},
@@ -1081,7 +1082,7 @@ static void topics_to_come(void)
 	}
 }
 
-/* What is refused says why, in words that name what is wrong. */
+/* A refusal names the wrong field, or the joint that is in the way. */
 static void refusals(void)
 {
 	static const struct command commands[] = {{3, TO_W "create", "name: 'nothing'"},
@@ -1109,7 +1110,7 @@ static void refusals(void)
 	end_run(server, &said);
 }
 
-/* A static model that was moved is where it is, and nowhere else: what lies on it moves as if it had always been there.
+/* A static model that was moved exists at its new place only: a box on it moves as if the model had always been there.
  */
 static void moved_statics(void)
 {
@@ -1169,7 +1170,7 @@ static void recreated_statics(void)
 		distance(&at[0].state.pose, &at[1].state.pose));
 }
 
-/* A command for a model that nobody simulates is in force when its level comes. */
+/* A command for a model of an unloaded level takes effect when the level is loaded. */
 static void commands_while_unloaded(void)
 {
 	static const char world[] = WORLD("<gravity>0 0 0</gravity>" BOX("mover", 0, 0, 0.25, "") BOX(
@@ -1196,7 +1197,7 @@ static void commands_while_unloaded(void)
 	}
 }
 
-/* Time begins anew, and whoever sleeps sleeps on, in each step. */
+/* After a reset of time a sleeping model is reported as asleep in each step. */
 static void sleeps_through_time(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, ""));
@@ -1215,7 +1216,8 @@ static void sleeps_through_time(void)
 	end_run(server, &said);
 }
 
-/* --- what a reset puts back --------------------------------------------------------------------------------------- */
+/* --- what a reset restores -----------------------------------------------------------------------------------------
+ */
 
 /* One that was created goes back to where it was created, at rest, its plug-ins as at first; and falls as it did. */
 static void created_ones_go_back(void)

@@ -858,7 +858,7 @@ static void test_edits(uint32_t own)
 			pack_u64(&bytes, cases[i][k]);
 		refuses_step(&bytes, "its step: a change of the world: ");
 	}
-	/* nobody gives up the place of a created model that is there */
+	/* the place of a created model is not freed while the model is present */
 	for (int created = 0; created < 2; created++) {
 		put_step(&bytes, WIRE_EDITS);
 		pack_u64(&bytes, 1);
@@ -1459,7 +1459,7 @@ static void test_saved(void)
 	troupe_server_destroy(server);
 }
 
-/* What steps cost comes with the ack of whoever made them, and leaves alone what is known of the others. */
+/* An ack brings the costs of its secondary's models and leaves the known costs of all other models as they are. */
 static void test_costs(void)
 {
 	struct run run;

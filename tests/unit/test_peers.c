@@ -639,7 +639,7 @@ static void hear_stop(struct net *net, uint32_t node, uint64_t next_step)
 	text_fini(&bytes);
 }
 
-/* The step is over when each of them has acknowledged it, not when there are as many acks. */
+/* A step is over when each secondary has acknowledged it; two acks of one secondary do not count for two. */
 Test(peers, an_ack_counts_once)
 {
 	static struct net net;
@@ -731,7 +731,7 @@ Test(peers, who_waits_in_vain_says_who_is_missing)
 	destroy(&net);
 }
 
-/* When somebody is lost who was loading, others are waited for as long as at first. */
+/* When a secondary is lost while it loads, the primary waits again for the whole waiting time. */
 Test(peers, the_wait_begins_anew_when_one_is_lost_while_loading)
 {
 	static struct net net;

@@ -1,5 +1,5 @@
-/* A world to which everything happens that a plan can be told of, at random, step after step; and after each step what
- * the plan says, which looks at what changed alone, is what follows from the definitions when everything is looked at.
+/* Calls the plan with random changes of a world, step after step. The plan looks only at changes; after each step its
+ * answers are compared with answers derived from the definitions and the whole world.
  */
 #include "run/plan.h"
 
@@ -49,7 +49,7 @@ struct world {
 	bool must_place[MODELS]; /* another number is expected */
 	bool woken, reset, begun;
 	uint64_t moves, loads, meetings, hash;
-	uint64_t key; /* of which levels are loaded, and who outlived them */
+	uint64_t key; /* names the loaded levels and the models that outlived their level */
 
 	/* that something came about at all */
 	uint32_t contacts_ended, strays, wakes, components, pinned;
@@ -96,7 +96,7 @@ static void write_world(struct text *out, struct world *world)
 		text_add(out,
 			"<level name='l%u'><pose>%d 0 0 0 0 0</pose><geometry><box><size>6 6 6</size></box></geometry>"
 			"<buffer>1</buffer><ref>f0</ref>",
-			l, l == 3 ? 19 : 8 * (int)l); /* the last two overlap; f0 is named by all, so it is nobody's */
+			l, l == 3 ? 19 : 8 * (int)l); /* the last two overlap; all name f0, so it belongs to none */
 		for (uint32_t c = l; c < CARGO; c += LEVELS)
 			text_add(out, "<ref>c%u</ref>", c);
 		text_add(out, l < STATICS ? "<ref>s%u</ref></level>" : "</level>", l);
@@ -179,7 +179,7 @@ static void destroy(struct world *world)
 	sdf_free(world->sdf);
 }
 
-/* --- what follows from what happens ------------------------------------------------------------------------------- */
+/* --- effects of a change, by definition --------------------------------------------------------------------------- */
 
 static struct scene_model *model_of(const struct world *world, uint32_t m)
 {
@@ -257,7 +257,7 @@ static void forget_contacts(struct world *world, uint32_t m)
 	world->first[m] = ASSIGN_NONE;
 }
 
-/* --- what happens ------------------------------------------------------------------------------------------------- */
+/* --- random changes ----------------------------------------------------------------------------------------------- */
 
 static void put(struct world *world, uint32_t m, struct vec3 p)
 {
@@ -296,9 +296,9 @@ static void placed(struct world *world, uint32_t m)
 {
 	struct vec3 to = anywhere(world), by = {between(world, -0.2, 0.2), between(world, -0.2, 0.2), 0};
 	uint32_t how = below(world, 4);
-	if (how < 2) /* so little that nobody else need be looked up */
+	if (how < 2) /* so little that its neighbours stay known */
 		to = vec3_add(state_model_pose(world->shared.state, m, false).p, by);
-	else if (how == 2) /* beside somebody */
+	else if (how == 2) /* beside another model */
 		to = vec3_add(state_model_pose(world->shared.state, below(world, MODELS), false).p, vec3_scale(by, 5));
 	must_wake_in(world, box_of(world, m));
 	put(world, m, to);
@@ -352,7 +352,7 @@ static void resets(struct world *world)
 	memset(world->until, 0, sizeof world->until);
 }
 
-/* A plan of the next process: it knows what was saved, and finds the rest. Nobody is woken by that. */
+/* The plan of a resumed run: it unpacks the saved part and derives the rest, and wakes no model. */
 static void resumes(struct world *world)
 {
 	static struct shared shared;
@@ -414,7 +414,7 @@ static void happens(struct world *world)
 		placed(world, m);
 }
 
-/* What a step does: who is there moves a little, and some are still. */
+/* Moves active models a little, as a step would, and lets some count as still. */
 static void move(struct world *world)
 {
 	struct shared *shared = &world->shared;
@@ -436,7 +436,7 @@ static void move(struct world *world)
 			world->still[m] = *state_still(shared->state, m, false) = STILL;
 }
 
-/* --- what must come of it ----------------------------------------------------------------------------------------- */
+/* --- expected answers --------------------------------------------------------------------------------------------- */
 
 static void must_be_near(struct world *world)
 {
@@ -538,7 +538,7 @@ static void must_touch(struct world *world)
 		}
 }
 
-/* --- what came of it ---------------------------------------------------------------------------------------------- */
+/* --- comparisons -------------------------------------------------------------------------------------------------- */
 
 static void check_existence(struct world *world)
 {
@@ -672,7 +672,7 @@ static void check_changes(struct world *world)
 	cr_assert_eq(moves, 0, "step %d: each is told of", (int)world->k);
 }
 
-/* Not by assign/components, which is part of what is tested. */
+/* Independent of assign/components, which the plan uses. */
 static uint32_t root_of(uint32_t *parent, uint32_t node)
 {
 	while (parent[node] != node)

@@ -190,8 +190,8 @@ Test(schedule, threads_post_while_the_primary_takes)
 	"<world name='" name "'><model name='a'><link name='l'/><plugin name='gz::sim::systems::VelocityControl' "     \
 	"filename='x'/></model></world>"
 
-/* Of three worlds one is far ahead: a command for all that must not come late is taken by none of them; one that may is
- * taken by each, and the last step is told. */
+/* One of three worlds is far ahead. A command for all worlds that must not come late is taken by no world. One that may
+ * come late is taken by each, and the last step is returned. */
 Test(schedule, a_command_for_all_worlds_is_taken_by_all_or_none)
 {
 	struct troupe_server_def def = troupe_server_def_default();

@@ -918,7 +918,7 @@ Test(sdf, merged_includes_bring_their_models)
 	folder_remove(&folder);
 }
 
-/* Any number of them beside each other; only what is within each other is limited. */
+/* Any number of merged includes may stand side by side; only nesting is limited. */
 Test(sdf, many_includes_are_merged)
 {
 	enum { COUNT = 2 * SDF_DEPTH_MAX + 5 };
@@ -947,7 +947,7 @@ Test(sdf, many_includes_are_merged)
 	free(all);
 }
 
-/* What an include says about being static holds, whatever the model says of itself. */
+/* <static> in an <include> overrides <static> in the included model. */
 Test(sdf, includes_say_what_is_static)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* What services of a running world do to bodies and joints, beside the plain cases of test_library_commands.c: links
- * that are not the first, frames that are not the body's, what is tied and what was tied once; and what they refuse. */
+/* Services of a running world that act on bodies and joints. test_library_commands.c has the plain cases; here are
+ * links other than the first, frames other than the body's, joints that other joints tie or tied, and refusals. */
 #include "library.h"
 
 TestSuite(services, .timeout = 120);
@@ -70,7 +70,8 @@ Test(services, velocities_are_limited_for_each_link)
 	troupe_server_destroy(server);
 }
 
-/* What is not given stays: of the model's own frame, whose origin is beside the centre of mass. */
+/* A linear velocity that is not given stays as it is. It is that of the model's frame, whose origin is not at the
+ * centre of mass. */
 Test(services, a_velocity_that_is_not_given_stays)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -136,7 +137,7 @@ Test(services, wrenches_of_one_step_add_up)
 
 /* --- joints ------------------------------------------------------------------------------------------------------- */
 
-/* What hangs on the joint is tied to another model, which goes. */
+/* The link that hangs on the joint is tied to other models, which are then removed. */
 Test(services, joints_are_free_when_what_tied_them_has_gone)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -254,7 +255,7 @@ Test(services, performers_have_three_edges)
 	troupe_server_destroy(server);
 }
 
-/* Whoever watches sees from the epoch that a model has become a performer, or is none any more. */
+/* The epoch of the scene grows when a model becomes a performer, or stops being one. */
 Test(services, each_change_of_the_scene_has_its_epoch)
 {
 	static const char *const changes[][2] = {{"/world/w/level/set_performer", "data: 'm'"},
@@ -334,7 +335,7 @@ static void count_partners(void *ctx, const struct troupe_snapshot *snapshot)
 	}
 }
 
-/* Of very many things in one place each keeps contacts with as many as push it out, whoever else is full. */
+/* Each of very many models in one place keeps contacts with CROWD_LEAST others, even if these have enough. */
 Test(services, each_of_a_crowd_keeps_contacts)
 {
 	static bool meet[CROWD][CROWD];

@@ -393,7 +393,7 @@ Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 	stop();
 }
 
-/* Each of them is enough to be driven from the beginning. */
+/* A model with one of the two initial velocities is driven from the beginning. */
 Test(systems, velocity_control_has_one_initial_velocity)
 {
 	start(PLUGIN("VelocityControl", "<initial_angular>0 0 2</initial_angular>"));
@@ -482,7 +482,7 @@ Test(systems, limits_the_wrong_way_round_are_none)
 	stop();
 }
 
-/* Each limit below what the joint itself allows. */
+/* Both limits are below the joint's own velocity limit. */
 Test(systems, position_by_velocity_is_limited_both_ways)
 {
 	start(PLUGIN("JointPositionController",

@@ -131,8 +131,8 @@ Test(tune, one_secondary_is_one)
 	cr_expect_eq(tune.trials, 0u);
 }
 
-/* From a number the next one down is its half, rounded up, and the next one up its double; and what one secondary takes
- * is only compared with what the next number takes. */
+/* From a number the next one down is its half, rounded up, and the next one up its double; and the step time of one
+ * secondary is compared only with that of the next number. */
 Test(tune, trials_go_by_halves_and_doubles)
 {
 	static const struct {
