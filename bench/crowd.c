@@ -249,7 +249,7 @@ static void read_row(struct crowd *crowd, char *text, const char *path, uint32_t
 	}
 	uint64_t component, secondary, ns;
 	if (!text_uint64(field[COMPONENT], &component) || !text_uint64(field[NS], &ns) ||
-		!text_uint64(field[SECONDARY], &secondary) || secondary > ASSIGN_SECONDARIES_MAX || component >= NONE ||
+		!text_uint64(field[SECONDARY], &secondary) || secondary > TROUPE_SECONDARIES_MAX || component >= NONE ||
 		ns >= NONE)
 		refuse(path, line, "no number where one should be");
 	if (strcmp(field[WORLD], "0"))

@@ -303,7 +303,7 @@ static void read_counts(struct options *options, char *list)
 		if (options->count == COUNTS_MAX)
 			refuse("--secondaries", word, "at most 16 numbers");
 		options->secondaries[options->count++] =
-			(uint32_t)whole("--secondaries", word, 1, ASSIGN_SECONDARIES_MAX);
+			(uint32_t)whole("--secondaries", word, 1, TROUPE_SECONDARIES_MAX);
 	}
 	if (!options->count)
 		refuse("--secondaries", list, "numbers with commas between");

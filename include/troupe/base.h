@@ -40,6 +40,9 @@ typedef enum troupe_status {
 #undef X
 } troupe_status;
 
+/* The most secondaries of a world, on all transports: as many as ranks on a few nodes of a cluster. */
+enum { TROUPE_SECONDARIES_MAX = 1024 };
+
 enum { TROUPE_ERROR_TEXT_BYTES = 512 };
 
 /* Filled on failure only. text is one line without a newline, always terminated. */

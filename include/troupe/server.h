@@ -21,7 +21,6 @@ extern "C" {
 #endif
 
 enum {
-	TROUPE_SECONDARIES_MAX = 256,
 	TROUPE_SECONDARIES_AUTO = -1, /* the number that the world asks for; else as many as make steps faster, at most
 				       * one per core: found while the server runs, from how long its steps take; none
 				       * if there is nothing to share. No bit depends on it. */

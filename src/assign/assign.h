@@ -63,10 +63,7 @@
 
 #include "base/base.h"
 
-enum {
-	ASSIGN_SECONDARIES_MAX = 1024,
-	ASSIGN_NONE = 0, /* secondaries are numbered 1..N, as in the specification; 0: none */
-};
+enum { ASSIGN_NONE = 0 }; /* secondaries are numbered 1..N, as in the specification; 0: none */
 
 /* The load of a secondary. */
 struct assign_load {

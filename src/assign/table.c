@@ -113,7 +113,7 @@ static void count_others(struct table *table)
 void table_build(
 	struct table *table, const struct assign_input *input, struct assignment *now, struct assign_scratch *scratch)
 {
-	assert(input->secondaries >= 1 && input->secondaries <= ASSIGN_SECONDARIES_MAX);
+	assert(input->secondaries >= 1 && input->secondaries <= TROUPE_SECONDARIES_MAX);
 	assert(input->model_count < UINT32_MAX - input->level_count);
 	*table = (struct table){.input = input, .now = now, .idle = input->secondaries};
 	reserve(scratch, lay_out(table, NULL));

@@ -85,7 +85,7 @@ static bool decode_rest(struct unpack *in, struct hello *hello)
 	unpack_id(in, hello->id);
 	hello->fingerprint = unpack_u64(in);
 	hello->world = unpack_u64(in);
-	hello->secondaries = unpack_count(in, HELLO_SECONDARIES_MAX);
+	hello->secondaries = unpack_count(in, TROUPE_SECONDARIES_MAX);
 	unpack_text(in, hello->build, HELLO_TEXT_MAX);
 	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
 	hello->role = role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
@@ -143,8 +143,8 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 {
 	struct unpack in = unpack_of(bytes, count);
 	struct welcome welcome;
-	welcome.secondary = unpack_count(&in, HELLO_SECONDARIES_MAX);
-	welcome.secondaries = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	welcome.secondary = unpack_count(&in, TROUPE_SECONDARIES_MAX);
+	welcome.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
 	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
 		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
@@ -288,8 +288,8 @@ troupe_status announcement_decode(const void *bytes, size_t count, struct announ
 	uint32_t kind = unpack_count(&in, ANNOUNCE_FIXED);
 	unpack_id(&in, a.id);
 	a.port = (uint16_t)unpack_count(&in, UINT16_MAX);
-	a.secondaries = unpack_count(&in, HELLO_SECONDARIES_MAX);
-	a.present = unpack_count(&in, HELLO_SECONDARIES_MAX);
+	a.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
+	a.present = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	unpack_text(&in, a.partition, HELLO_TEXT_MAX);
 	unpack_text(&in, a.name, HELLO_TEXT_MAX);
 	if (!all_taken(&in) || kind < ANNOUNCE_HERE || !role_is_known(role) || (role == HELLO_PRIMARY) != (a.port > 0))

@@ -13,7 +13,6 @@ enum {
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
 	HELLO_WHO_MAX = 255,   /* of the peer that the reason is about: name and address */
-	HELLO_SECONDARIES_MAX = 1024,
 	HELLO_STALE_MS_MAX = 3600000,
 	ANNOUNCEMENT_BYTES_MAX = 768, /* of a whole datagram, authentication included */
 	ANNOUNCEMENT_MAC_BYTES = 32,

@@ -46,9 +46,9 @@ struct transport {
 static troupe_status inproc_create(
 	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
-	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
+	if (!options->secondaries || options->secondaries > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,
-			TRANSPORT_SECONDARIES_MAX);
+			TROUPE_SECONDARIES_MAX);
 	struct transport *transport = mem_alloc_lines(sizeof *transport);
 	struct secondary *secondaries = mem_alloc_lines(options->secondaries * sizeof *secondaries);
 	*transport = (struct transport){.options = *options, .secondaries = secondaries};

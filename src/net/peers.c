@@ -26,7 +26,7 @@ struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
 	struct peers_options *own = &peers->options;
 	*own = *options;
 	own->secondaries = is_primary(peers) ? own->secondaries : 0;
-	assert(!is_primary(peers) || (own->secondaries && own->secondaries <= HELLO_SECONDARIES_MAX));
+	assert(!is_primary(peers) || (own->secondaries && own->secondaries <= TROUPE_SECONDARIES_MAX));
 	own->stale_ns = own->stale_ns ? own->stale_ns : 1000 * MS;
 	own->heartbeat_ns = own->heartbeat_ns ? own->heartbeat_ns : MAX(own->stale_ns / 5, 1);
 	own->hello_ns = own->hello_ns ? own->hello_ns : 2000 * MS;

@@ -38,7 +38,7 @@ enum peers_phase {
 
 struct peers_options {
 	struct hello self;     /* its role decides which side this is */
-	uint32_t secondaries;  /* primary: exactly so many, 1..HELLO_SECONDARIES_MAX */
+	uint32_t secondaries;  /* primary: exactly so many, 1..TROUPE_SECONDARIES_MAX */
 	uint64_t first_step;   /* primary: number of the first step */
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
 	uint64_t stale_ns;     /* a peer silent for so long is lost; 0: one second. Secondary: its primary's */

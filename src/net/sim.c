@@ -55,7 +55,7 @@ struct node {
 
 struct transport {
 	struct transport_options options;
-	struct sim_link *link, none;
+	struct transport_link *link, none;
 	pthread_mutex_t guard;
 	struct node nodes[NODES_MAX];
 	uint32_t count; /* of nodes */
@@ -69,6 +69,7 @@ struct transport {
 	uint32_t acks;
 	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
 	struct troupe_error why;
+	struct transport_counts counts; /* of the primary: payloads */
 };
 
 static uint64_t draw(const struct transport *transport, uint64_t key, uint64_t limit)
@@ -150,6 +151,7 @@ static void put(struct transport *transport, uint32_t sender, uint32_t who, stru
 		from->spoils = false;
 	}
 	vec_push(&line->parcels, parcel);
+	*(sender ? &transport->counts.received : &transport->counts.sent) += parcel.bytes.count;
 }
 
 static void close_line(struct transport *transport, struct line *line)
@@ -410,7 +412,7 @@ static void consider_line(const struct transport *transport, uint32_t index, boo
 
 static struct event find_next(const struct transport *transport)
 {
-	const struct sim_link *link = transport->link;
+	const struct transport_link *link = transport->link;
 	struct event earliest = {.at_ns = NEVER};
 	if (transport->faults < link->fault_count)
 		consider(&earliest, (struct event){link->faults[transport->faults].at_ns, FAULT, 0, false});
@@ -721,9 +723,8 @@ static void sim_close(struct transport *transport)
 	pthread_mutex_unlock(&transport->guard);
 }
 
-void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why)
+static void sim_stop(struct transport *transport, enum stop_kind kind, const char *why)
 {
-	struct transport *transport = link->transport;
 	pthread_mutex_lock(&transport->guard);
 	if (transport->begun && !is_over_for(transport, 0)) {
 		peers_stop(transport->nodes[0].peers, kind, why);
@@ -733,14 +734,35 @@ void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why)
 	pthread_mutex_unlock(&transport->guard);
 }
 
+static bool sim_is_done(struct transport *transport)
+{
+	pthread_mutex_lock(&transport->guard);
+	const struct stop *end = transport->begun ? peers_end(transport->nodes[0].peers) : NULL;
+	bool done = end && end->kind == STOP_DONE;
+	pthread_mutex_unlock(&transport->guard);
+	return done;
+}
+
+static struct transport_counts sim_counts(struct transport *transport)
+{
+	pthread_mutex_lock(&transport->guard);
+	struct transport_counts counts = transport->counts;
+	pthread_mutex_unlock(&transport->guard);
+	return counts;
+}
+
 const struct transport_ops transport_sim = {
 	.name = "sim",
+	.remote = true,
 	.create = sim_create,
 	.publish = sim_publish,
 	.wait = sim_wait,
 	.ack = sim_ack,
 	.ack_of = sim_ack_of,
 	.lost = sim_lost,
+	.stop = sim_stop,
+	.is_done = sim_is_done,
+	.counts = sim_counts,
 	.close = sim_close,
 	.destroy = sim_destroy,
 };

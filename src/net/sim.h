@@ -32,7 +32,7 @@ struct sim_fault {
 };
 
 /* transport_options.link. NULL: no delay, no fault. */
-struct sim_link {
+struct transport_link {
 	uint64_t seed;
 	uint64_t delay_ns;                       /* of a frame: at most; drawn from 0 to this */
 	uint64_t work_ns;                        /* of a step on a secondary: likewise */
@@ -46,14 +46,12 @@ struct sim_link {
 	struct stop ends[SIM_SECONDARIES_MAX + 1];
 	uint64_t now_ns; /* virtual time at the end */
 	bool began;      /* all secondaries joined and were ready */
-	/* written by the transport, for sim_stop(); NULL before and after its life */
+	/* written by the transport, for the threads of secondaries; NULL before and after its life */
 	struct transport *transport;
 };
 
-/* The primary tells all secondaries that the run is over and why, as tcp_stop(). Between steps; any thread. */
-void sim_stop(struct sim_link *link, enum stop_kind kind, const char *why);
-
-/* The wait() of a killed secondary fails. The code of a killed primary learns of it from gave_up() or publish(). */
+/* stop() and is_done() are those of the primary's end; call stop() between steps. The wait() of a killed secondary
+ * fails. The code of a killed primary learns of it from gave_up() or publish(). */
 extern const struct transport_ops transport_sim;
 
 #endif

@@ -41,7 +41,7 @@ struct line { /* index: id in peers */
 
 struct transport {
 	struct transport_options options;
-	struct tcp_link *link;
+	struct transport_link *link;
 	_Atomic bool held; /* guards channels and all below; set by the thread that holds them */
 	struct peers *peers;
 	struct line *lines;
@@ -527,7 +527,6 @@ static void tcp_destroy(struct transport *transport)
 		(void)close(transport->wake);
 	if (transport->quit >= 0)
 		(void)close(transport->quit);
-	transport->link->transport = NULL;
 	text_fini(&transport->step);
 	peers_destroy(transport->peers);
 	free(transport->fds);
@@ -537,10 +536,10 @@ static void tcp_destroy(struct transport *transport)
 
 static troupe_status check_options(const struct transport_options *options, struct troupe_error *error)
 {
-	const struct tcp_link *link = options->link;
-	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
+	const struct transport_link *link = options->link;
+	if (!options->secondaries || options->secondaries > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,
-			TRANSPORT_SECONDARIES_MAX);
+			TROUPE_SECONDARIES_MAX);
 	if (!link || !options->codec || link->secondary > options->secondaries || !link->stale_ms)
 		return fail(error, TROUPE_EINVAL, "transport 'tcp' without a link, a codec or a stale time");
 	return TROUPE_OK;
@@ -549,7 +548,7 @@ static troupe_status check_options(const struct transport_options *options, stru
 /* The channels get empty names, because peers puts the name of the peer into its messages. */
 static void set_up_lines(struct transport *transport, uint64_t now)
 {
-	const struct tcp_link *link = transport->link;
+	const struct transport_link *link = transport->link;
 	uint32_t secondaries = transport->options.secondaries;
 	struct peers_options options = {.secondaries = secondaries,
 		.first_step = link->first_step,
@@ -577,13 +576,13 @@ static const struct troupe_error *tcp_lost(struct transport *transport)
 	return atomic_load(&transport->lost) ? &transport->why : NULL;
 }
 
-void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why)
+static void tcp_stop(struct transport *transport, enum stop_kind kind, const char *why)
 {
-	struct transport *transport = link->transport;
-	if (!transport)
-		return;
 	hold(transport);
-	transport->told |= !is_over(transport);
+	if (!is_over(transport)) {
+		transport->told = true;
+		atomic_store(&transport->done, kind == STOP_DONE);
+	}
 	peers_stop(transport->peers, kind, why);
 	act(transport);
 	let_go(transport);
@@ -595,7 +594,7 @@ static troupe_status tcp_create(
 	troupe_status status = check_options(options, error);
 	if (status)
 		return status;
-	struct tcp_link *link = options->link;
+	struct transport_link *link = options->link;
 	struct troupe_error why;
 	struct transport *transport = mem_alloc(sizeof *transport);
 	uint64_t now = clock_now_ns();
@@ -605,12 +604,11 @@ static troupe_status tcp_create(
 	transport->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
-	link->transport = transport;
 	status = transport->wake < 0 || transport->quit < 0
 			 ? fail(&why, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
 			 : start(transport, &why);
 	if (status) {
-		tcp_stop(link, STOP_FAILED, why.text);
+		tcp_stop(transport, STOP_FAILED, why.text);
 		tcp_destroy(transport);
 		return fail(error, status, "%s", why.text);
 	}
@@ -618,17 +616,14 @@ static troupe_status tcp_create(
 	return TROUPE_OK;
 }
 
-bool tcp_is_done(const struct tcp_link *link)
+static bool tcp_is_done(struct transport *transport)
 {
-	return link->transport && atomic_load(&link->transport->done);
+	return atomic_load(&transport->done);
 }
 
-struct tcp_counts tcp_counts(struct tcp_link *link)
+static struct transport_counts tcp_counts(struct transport *transport)
 {
-	struct transport *transport = link->transport;
-	struct tcp_counts counts = {0, 0};
-	if (!transport)
-		return counts;
+	struct transport_counts counts = {0, 0};
 	hold(transport);
 	for (uint32_t i = 0; i < transport->line_count; i++) {
 		counts.sent += channel_bytes_sent(transport->lines[i].channel);
@@ -640,12 +635,16 @@ struct tcp_counts tcp_counts(struct tcp_link *link)
 
 const struct transport_ops transport_tcp = {
 	.name = "tcp",
+	.remote = true,
 	.create = tcp_create,
 	.publish = tcp_publish,
 	.wait = tcp_wait,
 	.ack = tcp_ack,
 	.ack_of = tcp_ack_of,
 	.lost = tcp_lost,
+	.stop = tcp_stop,
+	.is_done = tcp_is_done,
+	.counts = tcp_counts,
 	.close = tcp_close,
 	.destroy = tcp_destroy,
 };

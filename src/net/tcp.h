@@ -16,7 +16,7 @@
 #include "net/hello.h"
 #include "net/transport.h"
 
-struct tcp_link {
+struct transport_link {
 	/* The primary's end: one channel for each secondary, with the peer name that messages use; a secondary's end:
 	 * one. The transport takes the channels and leaves NULL in the array: it owns them from then on, also when its
 	 * creation fails after that. */
@@ -26,22 +26,8 @@ struct tcp_link {
 	uint32_t stale_ms;
 	const char *name; /* of this process, for messages */
 	uint32_t pollers; /* processes on this machine that poll for one another */
-	/* set by the transport, for the calls below; NULL before and after its life */
-	struct transport *transport;
 };
 
 extern const struct transport_ops transport_tcp;
-
-/* Tells all peers that the run is over and why; after that, no peer counts as lost. Steps count as in peers_stop(). Any
- * thread. */
-void tcp_stop(struct tcp_link *link, enum stop_kind kind, const char *why);
-/* Secondary: whether the primary said that the run is done. Any thread. */
-bool tcp_is_done(const struct tcp_link *link);
-
-struct tcp_counts { /* bytes on the wire, all channels */
-	uint64_t sent, received;
-};
-/* During the run or after it. Any thread. */
-struct tcp_counts tcp_counts(struct tcp_link *link);
 
 #endif

@@ -1,23 +1,44 @@
-/* A transport is a table of functions, and some of the functions are optional. This check finds a required function
- * that is missing, or an incomplete optional group, before the table is used. So callers need not test a required
- * function. */
+/* A transport is a table of functions. Which of them it must fill depends on whether it is remote. This check finds a
+ * slot that is missing, or that has no meaning for the kind of transport, before the table is used. So callers test
+ * only ops->remote and ops->wait_for. */
 #include "net/transport.h"
+
+static const char *hole_of_remote(const struct transport_ops *ops)
+{
+	return !ops->lost      ? "lost"
+	       : !ops->stop    ? "stop"
+	       : !ops->is_done ? "is_done"
+	       : !ops->counts  ? "counts"
+	       : ops->wait_for ? "wait_for, which only a local one has"
+	       : ops->release  ? "release, which only a local one has"
+	       : ops->resize   ? "resize, which only a local one has"
+			       : NULL;
+}
+
+static const char *hole_of_local(const struct transport_ops *ops)
+{
+	return ops->lost                         ? "lost, which only a remote one has"
+	       : ops->stop                       ? "stop, which only a remote one has"
+	       : ops->is_done                    ? "is_done, which only a remote one has"
+	       : ops->counts                     ? "counts, which only a remote one has"
+	       : !ops->wait_for != !ops->release ? "wait_for and release, both or neither"
+	       : !ops->wait_for != !ops->resize  ? "wait_for and resize, both or neither"
+						 : NULL;
+}
 
 troupe_status transport_check(const struct transport_ops *ops, struct troupe_error *error)
 {
-	const char *hole = !ops->name                        ? "name"
-			   : !ops->create                    ? "create"
-			   : !ops->publish                   ? "publish"
-			   : !ops->wait                      ? "wait"
-			   : !ops->ack                       ? "ack"
-			   : !ops->ack_of                    ? "ack_of"
-			   : !ops->close                     ? "close"
-			   : !ops->destroy                   ? "destroy"
-			   : !ops->wait_for != !ops->release ? "wait_for and release, both or neither"
-			   : !ops->wait_for != !ops->resize  ? "wait_for and resize, both or neither"
-							     : NULL;
+	const char *hole = !ops->name      ? "name"
+			   : !ops->create  ? "create"
+			   : !ops->publish ? "publish"
+			   : !ops->wait    ? "wait"
+			   : !ops->ack     ? "ack"
+			   : !ops->ack_of  ? "ack_of"
+			   : !ops->close   ? "close"
+			   : !ops->destroy ? "destroy"
+			   : ops->remote   ? hole_of_remote(ops)
+					   : hole_of_local(ops);
 	if (hole)
-		return fail(error, TROUPE_EINVAL, "transport '%s' does not fill slot '%s'", ops->name ? ops->name : "?",
-			hole);
+		return fail(error, TROUPE_EINVAL, "transport '%s': slot %s", ops->name ? ops->name : "?", hole);
 	return TROUPE_OK;
 }

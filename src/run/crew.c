@@ -317,7 +317,7 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 	};
 	team->active = team->world.threads;
 	troupe_status status = team->crew->ops->create(&options, &team->transport, error);
-	return status || team->world.codec ? status : start_threads(team, error);
+	return status || team->crew->ops->remote ? status : start_threads(team, error);
 }
 
 static void set_up_tuning(struct crew *crew)
@@ -407,7 +407,7 @@ static void run_as_worker(struct crew *crew)
 static const struct troupe_error *who_is_lost(const struct team *team)
 {
 	const struct transport_ops *ops = team->crew->ops;
-	return team->transport && ops->lost ? ops->lost(team->transport) : NULL;
+	return team->transport && ops->remote ? ops->lost(team->transport) : NULL;
 }
 
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
@@ -472,6 +472,23 @@ void crew_destroy(struct crew *crew)
 		dismiss(&crew->teams[i]);
 	free(crew->teams);
 	free(crew);
+}
+
+void crew_stop(struct crew *crew, enum stop_kind kind, const char *why)
+{
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		crew->ops->stop(crew->teams[i].transport, kind, why);
+}
+
+struct transport_counts crew_counts(const struct crew *crew)
+{
+	struct transport_counts all = {0, 0};
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		struct transport_counts one = crew->ops->counts(crew->teams[i].transport);
+		all.sent += one.sent;
+		all.received += one.received;
+	}
+	return all;
 }
 
 const struct tune *crew_tune(const struct crew *crew)

@@ -17,10 +17,9 @@ struct crew_world { /* primary and shared outlive the crew */
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
 	uint32_t first;   /* how many of these work at first; then tuned (a single world only). 0: all, not tuned */
-	/* For a transport whose secondaries are elsewhere: how it reaches them. NULL: the secondaries are threads
-	 * here. It outlives the crew. */
+	/* Of a remote transport: see transport_options. They outlive the crew. */
 	const struct transport_codec *codec;
-	void *link;
+	struct transport_link *link;
 };
 
 struct crew_watch {
@@ -31,13 +30,18 @@ struct crew_watch {
 	void *ctx;
 };
 
-/* Either all worlds have threads or none has. */
+/* Either all worlds have threads or none has. With a remote transport the secondaries are elsewhere, so that no thread
+ * is started. */
 troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count, const struct transport_ops *ops,
 	const struct crew_watch *watch, struct crew **ret_crew, struct troupe_error *error);
 /* Runs until all primaries have ended; the first failure ends all, and its status is returned. May be called again
  * after primaries that ended well were given another limit. */
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
+
+/* For a crew with a remote transport: as the slots of the transport, for all worlds. */
+void crew_stop(struct crew *crew, enum stop_kind kind, const char *why);
+struct transport_counts crew_counts(const struct crew *crew);
 
 /* How many secondaries pay; NULL: this crew does not tune their number. Call it only while the crew does not run. */
 const struct tune *crew_tune(const struct crew *crew);

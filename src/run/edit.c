@@ -327,9 +327,9 @@ static troupe_status check_performer(
 			return fail(error, TROUPE_ECOMMAND, "size %g: expected 0 to %g m", message->value[i],
 				SDF_LENGTH_MAX);
 	double secondary = slot_or(message, MESSAGE_PERFORMER_SECONDARY, 1);
-	if (!(secondary >= 1 && secondary <= SCENE_SECONDARIES_MAX))
+	if (!(secondary >= 1 && secondary <= TROUPE_SECONDARIES_MAX))
 		return fail(
-			error, TROUPE_ECOMMAND, "secondary %.0f: expected 1 to %d", secondary, SCENE_SECONDARIES_MAX);
+			error, TROUPE_ECOMMAND, "secondary %.0f: expected 1 to %d", secondary, TROUPE_SECONDARIES_MAX);
 	return TROUPE_OK;
 }
 

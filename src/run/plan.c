@@ -812,7 +812,7 @@ bool plan_unpack_pins(struct plan *plan, struct unpack *in)
 	uint32_t count = unpack_count(in, scene->model_count);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint32_t model = unpack_count(in, scene->model_count - 1u),
-			 pin = unpack_count(in, SCENE_SECONDARIES_MAX);
+			 pin = unpack_count(in, TROUPE_SECONDARIES_MAX);
 		if (in->bad || !scene->models[model].id)
 			return false;
 		scene->models[model].pin = pin;

@@ -40,7 +40,7 @@ static troupe_status read_box(struct compile *c, const struct sdf_element *owner
 static troupe_status read_pin(const struct sdf_element *owner, uint32_t *pin, struct troupe_error *error)
 {
 	double value = 0;
-	troupe_status status = sdf_child_double(owner, "secondary", 1, SCENE_SECONDARIES_MAX, &value, error);
+	troupe_status status = sdf_child_double(owner, "secondary", 1, TROUPE_SECONDARIES_MAX, &value, error);
 	if (!status && value != floor(value))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <secondary> %g: expected a whole number from 1", owner->file,
 			owner->line, value);
@@ -170,7 +170,7 @@ static troupe_status read_plugin(struct compile *c, const struct sdf_element *pl
 {
 	troupe_status status = TROUPE_OK;
 	double secondaries = -1;
-	status = sdf_child_double(plugin, "secondaries", 0, SCENE_SECONDARIES_MAX, &secondaries, error);
+	status = sdf_child_double(plugin, "secondaries", 0, TROUPE_SECONDARIES_MAX, &secondaries, error);
 	if (!status && secondaries >= 0) {
 		if (secondaries != floor(secondaries))
 			return fail(error, TROUPE_EWORLD, "%s:%u: <secondaries> %g: expected a whole number",

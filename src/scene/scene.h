@@ -27,8 +27,6 @@
 #define SCENE_NONE UINT32_MAX
 #define SCENE_POSITION_MAX 1e7 /* m: a position of a moving body is never beyond this */
 
-enum { SCENE_SECONDARIES_MAX = 256 }; /* the largest number that a world may ask for or name */
-
 enum scene_shape_kind {
 	SCENE_BOX,       /* size: half edges */
 	SCENE_SPHERE,    /* size.x: radius */

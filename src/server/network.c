@@ -43,12 +43,11 @@ struct network {
 	/* the run */
 	struct wire *wire;
 	struct transport_codec codec;
-	struct tcp_link link;
+	struct transport_link link;
 	struct channel **channels;
 	pthread_t doorman;
 	bool has_doorman;
 	int quit;
-	struct tcp_counts counts; /* at the end */
 };
 
 /* --- telling people ----------------------------------------------------------------------------------------------- */
@@ -339,14 +338,6 @@ troupe_status network_create(const struct troupe_network *def, struct network **
 	return TROUPE_OK;
 }
 
-void network_done(struct network *network)
-{
-	if (!network)
-		return;
-	tcp_stop(&network->link, STOP_DONE, "done");
-	network->counts = tcp_counts(&network->link);
-}
-
 static void dismiss_doorman(struct network *network)
 {
 	uint64_t one = 1;
@@ -434,7 +425,7 @@ static void take_channels(struct network *network)
 		channel_set_peer(channel, peers_name(peers, id));
 		network->channels[i] = channel;
 	}
-	network->link = (struct tcp_link){.channels = network->channels,
+	network->link = (struct transport_link){.channels = network->channels,
 		.first_step = network->server->worlds[0].primary.lockstep.number,
 		.stale_ms = network->stale_ms,
 		.name = network->hello.name,
@@ -559,7 +550,7 @@ const struct transport_codec *network_codec(const struct network *network)
 	return &network->codec;
 }
 
-void *network_link(struct network *network)
+struct transport_link *network_link(struct network *network)
 {
 	return &network->link;
 }
@@ -580,9 +571,7 @@ static void stop_before_transport(struct network *network, enum stop_kind kind, 
 
 void network_stop(struct network *network, enum stop_kind kind, const char *why)
 {
-	if (network->link.transport)
-		tcp_stop(&network->link, kind, why);
-	else if (network->started && !network->ended)
+	if (network->started && !network->ended)
 		stop_before_transport(network, kind, why);
 }
 
@@ -593,13 +582,13 @@ struct physics_stats network_physics_stats(const struct network *network, uint32
 	return network->wire ? wire_physics_stats(network->wire, secondary) : (struct physics_stats){0};
 }
 
-void network_report(struct network *network, struct troupe_report_network *ret_report)
+void network_report(
+	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report)
 {
 	struct wire_counts counts = network->wire ? wire_counts(network->wire) : (struct wire_counts){0};
-	struct tcp_counts wire = network->link.transport ? tcp_counts(&network->link) : network->counts;
 	*ret_report = (struct troupe_report_network){.given = true,
-		.bytes_sent = wire.sent,
-		.bytes_received = wire.received,
+		.bytes_sent = bytes.sent,
+		.bytes_received = bytes.received,
 		.step_bytes = counts.step_bytes,
 		.ack_bytes = counts.ack_bytes,
 		.robot_steps = counts.robot_steps};

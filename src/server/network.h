@@ -28,13 +28,13 @@ uint32_t network_awaited(const struct network *network);
 troupe_status network_gather(struct network *network, struct troupe_server *server, struct troupe_error *error);
 /* For the crew, after network_gather(). */
 const struct transport_codec *network_codec(const struct network *network);
-void *network_link(struct network *network);
-/* Ends the run before its own end, also when setting up the run failed. */
+struct transport_link *network_link(struct network *network);
+/* Ends the run while it has no crew, because setting up the run failed. */
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
-/* Call it before the crew is destroyed, when the run is done. */
-void network_done(struct network *network);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);
-void network_report(struct network *network, struct troupe_report_network *ret_report);
+/* bytes: of the crew, or 0 when there was none. */
+void network_report(
+	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report);
 
 #endif

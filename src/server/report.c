@@ -126,6 +126,11 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.waiting_commands = schedule_waiting(&primary->schedule)};
 }
 
+static struct transport_counts bytes_of(const struct troupe_server *server)
+{
+	return server->crew ? crew_counts(server->crew) : (struct transport_counts){0, 0};
+}
+
 struct troupe_report *troupe_server_report(struct troupe_server *server)
 {
 	struct whole_report *report = mem_alloc(sizeof *report);
@@ -137,7 +142,7 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 		fill_parts(&server->worlds[i], &report->arena, &worlds[i]);
 		fill_tuning(&server->worlds[i], &worlds[i].tuning);
 		if (server->network)
-			network_report(server->network, &worlds[i].network);
+			network_report(server->network, bytes_of(server), &worlds[i].network);
 		fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
 	}
 	report->shown = (struct troupe_report){.steps = first->lockstep.number,

@@ -62,7 +62,8 @@ struct troupe_secondary {
 	uint32_t number;
 	/* the run */
 	struct transport_codec codec;
-	struct tcp_link link;
+	struct transport_link link;
+	const struct transport_ops *ops;
 	struct transport *transport;
 };
 
@@ -119,9 +120,9 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 static void step(struct troupe_secondary *s)
 {
 	struct transport_message message;
-	while (transport_tcp.wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
+	while (s->ops->wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
 		struct ack *ack = secondary_step(s->secondary, message.payload);
-		if (transport_tcp.ack(s->transport, s->number - 1, (struct transport_message){message.number, ack}))
+		if (s->ops->ack(s->transport, s->number - 1, (struct transport_message){message.number, ack}))
 			break;
 	}
 }
@@ -414,7 +415,7 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 	channel_set_peer(channel, peers_name(peers, id));
 	struct channel *channels[] = {channel};
 	s->codec = (struct transport_codec){.decode_step = decode_step, .encode_ack = encode_ack, .ctx = s};
-	s->link = (struct tcp_link){.channels = channels,
+	s->link = (struct transport_link){.channels = channels,
 		.secondary = s->number,
 		.first_step = s->server->worlds[0].primary.lockstep.number,
 		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
@@ -422,7 +423,7 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 		.pollers = is_here(&s->joined.address) ? 1 + all : 1};
 	struct transport_options options = {
 		.secondaries = all, .alarm = on_alarm, .ctx = s, .codec = &s->codec, .link = &s->link};
-	troupe_status status = transport_tcp.create(&options, &s->transport, error);
+	troupe_status status = s->ops->create(&options, &s->transport, error);
 	channel_destroy(channels[0]); /* if no transport took it */
 	return status;
 }
@@ -431,10 +432,10 @@ static void wait_for_end(struct troupe_secondary *s)
 {
 	uint64_t until = UINT64_MAX;
 	while (!atomic_load(&s->finished) && clock_now_ns() < until) {
-		bool over = transport_tcp.lost(s->transport) || tcp_is_done(&s->link);
+		bool over = s->ops->lost(s->transport) || s->ops->is_done(s->transport);
 		if (atomic_load(&s->stop) && !over) {
-			tcp_stop(&s->link, STOP_LEFT, "it was stopped");
-			transport_tcp.close(s->transport);
+			s->ops->stop(s->transport, STOP_LEFT, "it was stopped");
+			s->ops->close(s->transport);
 			over = true;
 		}
 		if (over && until == UINT64_MAX)
@@ -451,7 +452,7 @@ static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
 		return status;
 	gate_open(&s->go);
 	wait_for_end(s);
-	const struct troupe_error *lost = transport_tcp.lost(s->transport);
+	const struct troupe_error *lost = s->ops->lost(s->transport);
 	if (lost && !atomic_load(&s->stop)) {
 		*error = *lost;
 		return lost->status;
@@ -560,6 +561,7 @@ troupe_status troupe_secondary_create(
 	const struct troupe_network *network = def->network;
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
+	s->ops = &transport_tcp;
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t secret = 0;
 	troupe_status status = physics_init_process(error);
@@ -620,7 +622,7 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	if (s->stuck) /* the second thread still uses all of it: the process ends anyway */
 		return;
 	if (s->transport)
-		transport_tcp.destroy(s->transport);
+		s->ops->destroy(s->transport);
 	wire_copy_destroy(s->copy);
 	troupe_server_destroy(s->server);
 	text_fini(&s->world);

@@ -427,7 +427,8 @@ void troupe_server_destroy(struct troupe_server *server)
 {
 	if (!server)
 		return;
-	network_done(server->network);
+	if (server->network && server->crew)
+		crew_stop(server->crew, STOP_DONE, "done");
 	crew_destroy(server->crew);
 	network_destroy(server->network);
 	record_destroy(server->recorder);
@@ -450,10 +451,15 @@ void troupe_server_destroy(struct troupe_server *server)
 /* Over a network: tells the peers that this process was stopped, or has failed. */
 static void tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
 {
-	if (server->network && status)
-		network_stop(server->network, STOP_FAILED, error->text);
-	else if (server->network && atomic_load(&server->worlds[0].primary.stop))
-		network_stop(server->network, STOP_LEFT, "it was stopped");
+	bool stopped = atomic_load(&server->worlds[0].primary.stop);
+	if (!server->network || !(status || stopped))
+		return;
+	enum stop_kind kind = status ? STOP_FAILED : STOP_LEFT;
+	const char *why = status ? error->text : "it was stopped";
+	if (server->crew)
+		crew_stop(server->crew, kind, why);
+	else
+		network_stop(server->network, kind, why);
 }
 
 static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)

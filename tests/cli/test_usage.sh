@@ -75,8 +75,8 @@ for value in -1 1e3 abc '' ' 5' '5 ' 5x 0x10 1.0 99999999999999999999; do
 	bad 2 "^troupe run: --iterations: '$value': expected a whole number of 0 or more$" run w.sdf --iterations "$value"
 done
 bad 2 "troupe run: --iterations: 'abc': expected" run --iterations=abc w.sdf
-for value in -1 257 abc; do
-	bad 2 "troupe run: --secondaries: '$value': expected a whole number from 0 to 256" run --secondaries $value w.sdf
+for value in -1 1025 abc; do
+	bad 2 "troupe run: --secondaries: '$value': expected a whole number from 0 to 1024" run --secondaries $value w.sdf
 done
 for value in -1 nan inf 1e7 abc ''; do
 	bad 2 "troupe run: --rtf: '$value': expected a number from 0 to 1e\+06" run --rtf "$value" w.sdf
@@ -319,7 +319,7 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	report $? "${prefix}_SECONDARIES and --secondaries"
 	export ${prefix}_SECONDARIES=x
 	timeout 20 "$troupe" run w.sdf >out 2>err
-	[ $? = 2 ] && grep -q "secondaries 'x' in the environment: expected a whole number from 1 to 256" err
+	[ $? = 2 ] && grep -q "secondaries 'x' in the environment: expected a whole number from 1 to 1024" err
 	report $? "${prefix}_SECONDARIES=x"
 	unset ${prefix}_ROLE ${prefix}_SECONDARIES
 	for variable in ${prefix}_ROLE ${prefix}_SECONDARIES; do

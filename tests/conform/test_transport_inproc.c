@@ -51,6 +51,10 @@ Test(transport_inproc, registration_refuses_holes)
 	holed.ack_of = NULL;
 	cr_assert_eq(transport_check(&holed, &error), TROUPE_EINVAL);
 	cr_assert(strstr(error.text, "ack_of"), "%s", error.text);
+	holed = transport_inproc;
+	holed.remote = true; /* peers could be lost, and nobody could ask */
+	cr_assert_eq(transport_check(&holed, &error), TROUPE_EINVAL);
+	cr_assert(strstr(error.text, "lost"), "%s", error.text);
 }
 
 /* --- some of the secondaries ----------------------------------------------------------------------------------------

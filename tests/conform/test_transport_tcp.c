@@ -24,7 +24,7 @@ TestSuite(transport_tcp, .timeout = 60);
 	} while (0)
 
 struct end {
-	struct tcp_link link;
+	struct transport_link link;
 	struct transport *transport;
 };
 
@@ -51,7 +51,7 @@ static void encode(uint64_t number, const void *payload, struct text *out)
 	pack_u64(out, (uint64_t)(uintptr_t)payload);
 }
 
-static uint64_t next_number[TRANSPORT_SECONDARIES_MAX], acked_number[TRANSPORT_SECONDARIES_MAX];
+static uint64_t next_number[TROUPE_SECONDARIES_MAX], acked_number[TROUPE_SECONDARIES_MAX];
 
 static void encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
 {
@@ -147,8 +147,8 @@ static troupe_status create_end(struct transport *both, struct end *end, uint32_
 	options.ctx = both;
 	options.codec = &both->codec;
 	options.link = &end->link;
-	end->link =
-		(struct tcp_link){.channels = both->channels, .secondary = secondary, .stale_ms = 20000, .pollers = 8};
+	end->link = (struct transport_link){
+		.channels = both->channels, .secondary = secondary, .stale_ms = 20000, .pollers = 8};
 	if (secondary)
 		end->link.channels = both->channels + both->options.secondaries + secondary - 1;
 	return transport_tcp.create(&options, &end->transport, error);
@@ -171,7 +171,7 @@ static struct transport *make(const struct transport_options *options)
 static troupe_status both_create(
 	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
-	if (!options->secondaries || options->secondaries > TRANSPORT_SECONDARIES_MAX)
+	if (!options->secondaries || options->secondaries > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries", options->secondaries);
 	struct transport *both = make(options);
 	troupe_status status = create_end(both, &both->primary, 0, error);
@@ -219,9 +219,29 @@ static struct transport_message both_ack_of(struct transport *both, uint32_t sec
 	return transport_tcp.ack_of(both->primary.transport, secondary);
 }
 
+static const struct troupe_error *both_lost(struct transport *both)
+{
+	return transport_tcp.lost(both->primary.transport);
+}
+
+static void both_stop(struct transport *both, enum stop_kind kind, const char *why)
+{
+	transport_tcp.stop(both->primary.transport, kind, why);
+}
+
+static bool both_is_done(struct transport *both)
+{
+	return transport_tcp.is_done(both->primary.transport);
+}
+
+static struct transport_counts both_counts(struct transport *both)
+{
+	return transport_tcp.counts(both->primary.transport);
+}
+
 static void both_close(struct transport *both)
 {
-	tcp_stop(&both->primary.link, STOP_DONE, "done");
+	transport_tcp.stop(both->primary.transport, STOP_DONE, "done");
 	transport_tcp.close(both->primary.transport);
 }
 
@@ -239,12 +259,17 @@ static void both_destroy(struct transport *both)
 }
 
 static const struct transport_ops both_ops = {
-	.name = "tcp",
+	.name = "both ends of tcp",
+	.remote = true,
 	.create = both_create,
 	.publish = both_publish,
 	.wait = both_wait,
 	.ack = both_ack,
 	.ack_of = both_ack_of,
+	.lost = both_lost,
+	.stop = both_stop,
+	.is_done = both_is_done,
+	.counts = both_counts,
 	.close = both_close,
 	.destroy = both_destroy,
 };
@@ -353,7 +378,7 @@ Test(transport_tcp, a_run_that_was_stopped_costs_nothing)
 	struct transport_options options = {.secondaries = 2, .all_acked = on_nothing};
 	struct transport *both;
 	cr_assert_eq(both_create(&options, &both, NULL), TROUPE_OK);
-	tcp_stop(&both->primary.link, STOP_LEFT, "it was stopped");
+	transport_tcp.stop(both->primary.transport, STOP_LEFT, "it was stopped");
 	for (uint32_t i = 0; i < 2; i++) {
 		transport_tcp.destroy(both->secondaries[i].transport);
 		both->secondaries[i].transport = NULL;

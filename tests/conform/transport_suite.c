@@ -245,6 +245,6 @@ const char *suite_create_refuses(const struct transport_ops *ops)
 	struct troupe_error error;
 	if (ops->create(&options, &transport, &error) != TROUPE_EINVAL || !strstr(error.text, "secondaries"))
 		return "created with no secondary";
-	options.secondaries = TRANSPORT_SECONDARIES_MAX + 1;
+	options.secondaries = TROUPE_SECONDARIES_MAX + 1;
 	return ops->create(&options, &transport, &error) == TROUPE_EINVAL ? NULL : "created with too many secondaries";
 }

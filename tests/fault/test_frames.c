@@ -1032,7 +1032,7 @@ static void test_small(void)
 	refuses_number("a hello", decode_hello, &out, 16, UINT64_MAX); /* bytes of the name */
 	refuses_number("a hello", decode_hello, &out, 16, out.count);  /* likewise */
 	refuses_number("a hello", decode_hello, &out, 25, 3);          /* role */
-	refuses_number("a hello", decode_hello, &out, 65, HELLO_SECONDARIES_MAX + 1);
+	refuses_number("a hello", decode_hello, &out, 65, TROUPE_SECONDARIES_MAX + 1);
 	out.at[24] = '\n';
 	check(decode_hello(out.at, out.count, NULL) == TROUPE_EPROTOCOL, "a name with a newline in it is taken");
 	out.count = 0;
@@ -1040,7 +1040,7 @@ static void test_small(void)
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
 	refuses_number("a welcome", decode_welcome, &out, 0, 0);
 	refuses_number("a welcome", decode_welcome, &out, 0, 3);
-	refuses_number("a welcome", decode_welcome, &out, 8, HELLO_SECONDARIES_MAX + 1);
+	refuses_number("a welcome", decode_welcome, &out, 8, TROUPE_SECONDARIES_MAX + 1);
 	refuses_number("a welcome", decode_welcome, &out, 16, 0);
 	refuses_number("a welcome", decode_welcome, &out, 16, (uint64_t)HELLO_STALE_MS_MAX + 1);
 	out.count = 0;

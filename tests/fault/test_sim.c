@@ -255,7 +255,7 @@ struct worker {
 };
 
 struct run {
-	struct sim_link link;
+	struct transport_link link;
 	uint32_t secondaries;
 	uint64_t chaos_seed;
 	const struct tale *tale;
@@ -400,7 +400,7 @@ static void go(struct run *run)
 	run->status = crew_run(run->crew, &run->error);
 	run->alarmed = atomic_load(&primary_of(run)->stop);
 	if (run->status && !transport_sim.lost(run->link.transport))
-		sim_stop(&run->link, STOP_FAILED, run->error.text);
+		transport_sim.stop(run->link.transport, STOP_FAILED, run->error.text);
 	transport_sim.close(run->link.transport);
 	for (uint32_t i = 0; i < run->secondaries; i++)
 		pthread_join(run->workers[i].thread, NULL);

@@ -55,7 +55,7 @@ static void one_hello(const char *bytes, size_t count)
 		return;
 	must(sane(hello.name, HELLO_TEXT_MAX) && sane(hello.build, HELLO_TEXT_MAX) &&
 			sane(hello.partition, HELLO_TEXT_MAX) && hello.protocol &&
-			hello.secondaries <= HELLO_SECONDARIES_MAX,
+			hello.secondaries <= TROUPE_SECONDARIES_MAX,
 		"a hello that is not sane", bytes, count);
 	hello_encode(&hello, &again);
 	if (hello.protocol == HELLO_PROTOCOL)
@@ -75,7 +75,7 @@ static void one_announcement(const char *bytes, size_t count)
 		"a valid announcement that a glance rejects", bytes, count);
 	must(sane(announcement.name, HELLO_TEXT_MAX) && sane(announcement.partition, HELLO_TEXT_MAX) &&
 			announcement.echo_count <= ANNOUNCEMENT_ECHOES_MAX &&
-			announcement.secondaries <= HELLO_SECONDARIES_MAX &&
+			announcement.secondaries <= TROUPE_SECONDARIES_MAX &&
 			count <= ANNOUNCEMENT_BYTES_MAX - ANNOUNCEMENT_MAC_BYTES,
 		"an announcement that is not sane", bytes, count);
 	announcement_encode(&announcement, &again);
@@ -93,7 +93,7 @@ static void one_small(const char *bytes, size_t count)
 	struct text again = {0};
 	if (!welcome_decode(bytes, count, &welcome, NULL)) {
 		must(welcome.secondary && welcome.secondary <= welcome.secondaries &&
-				welcome.secondaries <= HELLO_SECONDARIES_MAX && welcome.stale_ms,
+				welcome.secondaries <= TROUPE_SECONDARIES_MAX && welcome.stale_ms,
 			"a welcome that is not sane", bytes, count);
 		welcome_encode(&welcome, &again);
 		same_again(&again, bytes, count);

@@ -779,7 +779,7 @@ Test(assign, greatest_world_in_little_time, .timeout = 20)
 	uint64_t state = 11;
 	for (uint32_t k = 0; k < MANY_STEPS; k++) {
 		struct assign_input input = {
-			.secondaries = ASSIGN_SECONDARIES_MAX,
+			.secondaries = TROUPE_SECONDARIES_MAX,
 			.model_count = MANY_MODELS,
 			.level_count = MANY_LEVELS,
 			.component_count = crowd_join(&crowd, &components, k, &state),
@@ -792,12 +792,12 @@ Test(assign, greatest_world_in_little_time, .timeout = 20)
 		};
 		assign_round_robin(&input, &crowd.now, &scratch);
 		uint32_t used = 0;
-		bool is_used[ASSIGN_SECONDARIES_MAX + 1] = {false};
+		bool is_used[TROUPE_SECONDARIES_MAX + 1] = {false};
 		for (uint32_t m = 0; m < MANY_MODELS; m++) {
 			used += !is_used[crowd.now.model[m]];
 			is_used[crowd.now.model[m]] = true;
 		}
-		cr_assert_eq(used, k % 2 ? 1 : ASSIGN_SECONDARIES_MAX, "step %u uses %u", k, used);
+		cr_assert_eq(used, k % 2 ? 1 : TROUPE_SECONDARIES_MAX, "step %u uses %u", k, used);
 	}
 	crowd_destroy(&crowd);
 	joined_fini(&components);

@@ -191,7 +191,7 @@ static const struct limit worlds[] = {
 	{"step", WORLD("<physics name='p' type='ode'><max_step_size>@</max_step_size></physics>" MODEL("")),
 		SDF_STEP_MIN, -1},
 	{"secondaries", WORLD(MODEL("") "<plugin name='gz::sim' filename='x'><secondaries>@</secondaries></plugin>"),
-		SCENE_SECONDARIES_MAX, 1},
+		TROUPE_SECONDARIES_MAX, 1},
 };
 
 Test(limits, worlds)
@@ -207,6 +207,24 @@ Test(limits, worlds)
 		free(at);
 		free(beyond);
 	}
+}
+
+/* All secondaries that there may be take part in a step, and it has the bits that one runner gives it. */
+Test(limits, as_many_secondaries_as_there_may_be)
+{
+	struct troupe_server_def def = definition(PLAIN);
+	uint64_t hashes[2];
+	for (int many = 0; many < 2; many++) {
+		struct troupe_server *server = NULL;
+		struct troupe_error error;
+		def.secondaries = many ? TROUPE_SECONDARIES_MAX : 0;
+		cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+		cr_expect_eq(troupe_server_secondaries(server, 0), (uint32_t)def.secondaries);
+		cr_expect_eq(troupe_server_step(server, 3, &error), TROUPE_OK, "%s", error.text);
+		hashes[many] = troupe_server_hash(server);
+		troupe_server_destroy(server);
+	}
+	cr_expect_eq(hashes[0], hashes[1]);
 }
 
 static troupe_status status_of(const struct troupe_server_def *def)
@@ -254,7 +272,7 @@ Test(limits, definitions)
 	def.initial_time_s = nextafter(1e9, 2e9);
 	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
 	def = definition(PLAIN);
-	const char *const pins[][2] = {{"m=256", NULL}, {"m=257", NULL}, {"m=0", NULL}, {"m=1", NULL}};
+	const char *const pins[][2] = {{"m=1024", NULL}, {"m=1025", NULL}, {"m=0", NULL}, {"m=1", NULL}};
 	const troupe_status expected[] = {TROUPE_OK, TROUPE_EWORLD, TROUPE_EWORLD, TROUPE_OK};
 	for (size_t i = 0; i < ARRAY_LEN(pins); i++) {
 		def.pins = pins[i];
