@@ -23,9 +23,9 @@ static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for worlds, model:// and relative names; may be repeated"},
+		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
-		.help = "a warning is an error: exit status 1; so is what run would warn of as ignored"},
+		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -33,11 +33,15 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "check",
 	.usage = "troupe check [OPTIONS] WORLD.sdf",
-	.about = "Load a world the way run does, but go on after an error where that is possible. Prints on standard "
-		 "error every error and warning, and what is ignored, by name and number; then one line on standard "
-		 "output that says what the world holds.",
-	.after = "Exit status\n  0 the world can be run; 1 it cannot, or --strict and there are warnings; 2 wrong\n  "
-		 "usage\n",
+	.about = "Loads a world as run does, but continues after an error where possible. Prints all errors, "
+		 "all warnings, and all parts of the world that troupe ignores (names and counts) on standard "
+		 "error, and one line that counts what the world holds on standard output.",
+	.after = "WORLD.sdf is a file or the name of a world, as for run.\n"
+		 "\n"
+		 "Exit status\n"
+		 "  0  the world can be run\n"
+		 "  1  the world cannot be run; or, with --strict, there are warnings\n"
+		 "  2  wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

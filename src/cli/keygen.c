@@ -15,20 +15,22 @@ struct settings {
 static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_TEXT, .name = "output", .argument = "FILE", .offset = offsetof(struct settings, path),
-		.help = "write it there"},
+		.help = "write the key to this file (default: $XDG_CONFIG_HOME/troupe/key, or "
+			"$HOME/.config/troupe/key if XDG_CONFIG_HOME is not set)"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 
 static const struct options_command command = {
 	.name = "keygen",
 	.usage = "troupe keygen [OPTIONS]",
-	.about = "Write a new random key for networked mode, and print where it is: in its default place, where run "
-		 "looks for it ($XDG_CONFIG_HOME/troupe/key, or else $HOME/.config/troupe/key), unless told otherwise. "
-		 "A "
-		 "file that is there already is left as it is. Copy the file to each machine that is to take part, "
-		 "with a mode of "
-		 "0600 (scp -p keeps it): whoever has it can take part, and nobody else.",
-	.after = "Exit status\n  0 the key is written; 1 it cannot be, or a file is there; 2 wrong usage\n",
+	.about = "Writes a new random key for networked mode to a file, and prints the name of the file. In "
+		 "its default place run finds the key. A file that exists is not replaced. Copy the file to "
+		 "each machine of the run, and keep its mode 0600 (scp -p does). Every process that has the "
+		 "key can take part in the run; no other process can.",
+	.after = "Exit status\n"
+		 "  0  the key is written\n"
+		 "  1  the file exists, or cannot be written\n"
+		 "  2  wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

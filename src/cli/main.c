@@ -24,11 +24,11 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"run", cli_run, "run a world"},
-	{"replay", cli_replay, "run a recording again and compare"},
+	{"replay", cli_replay, "run a recording again, and compare the states"},
 	{"plot", cli_plot, "draw a log of a run as a chart"},
-	{"check", cli_check, "say what is wrong with a world, and what is in it"},
-	{"print", cli_print, "print a world with poses resolved and includes expanded"},
-	{"keygen", cli_keygen, "make a key for networked mode"},
+	{"check", cli_check, "list all errors and warnings of a world"},
+	{"print", cli_print, "print a world as troupe understands it"},
+	{"keygen", cli_keygen, "write a new key for networked mode"},
 };
 
 /* --- what the sub-commands share ---------------------------------------------------------------------------------- */
@@ -126,21 +126,27 @@ bool cli_load(
 
 static void print_help(void)
 {
-	printf("usage: troupe COMMAND [OPTIONS] FILE\n\n"
-	       "Lockstep robot simulator: runs SDF worlds on all cores, with the same bits\n"
-	       "as the result however the work is shared out.\n\nCommands\n");
+	printf("usage: troupe COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+	       "A lockstep robot simulator. Runs an SDF world on all cores of this machine, or\n"
+	       "on several machines. The bits of the result are the same however the work is\n"
+	       "distributed.\n\nCommands\n");
 	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
 		printf("  %-28s%s\n", subcommands[i].name, subcommands[i].help);
 	printf("\nOptions\n"
-	       "  -h, --help                  print this help; after a command, the command's\n"
+	       "  -h, --help                  print this help, or after COMMAND its help\n"
 	       "  --version                   print the version, and the fingerprint of this\n"
-	       "                              machine's floating point: where it is another,\n"
-	       "                              the same run may have other bits\n\n"
+	       "                              machine's floating-point arithmetic: under\n"
+	       "                              another fingerprint the same run may have other\n"
+	       "                              bits\n\n"
 	       "Exit status\n"
-	       "  0 done; 1 bad world or other input, a command that could not be obeyed, or\n"
-	       "  output that cannot be written; 2 wrong usage; 3 networked mode: a peer\n"
-	       "  was lost, did not come, or turned this one away; 4 internal error, out of\n"
-	       "  memory, or a model diverged; 5 a recording that was cut off or is damaged\n");
+	       "  0  done\n"
+	       "  1  bad world or other input, a command that could not be obeyed, or output\n"
+	       "     that could not be written\n"
+	       "  2  wrong usage\n"
+	       "  3  networked mode: a process was lost, did not come, or turned this one away\n"
+	       "  4  internal error, out of memory, or a model diverged\n"
+	       "  5  replay: a recording that was cut off or is damaged\n\n"
+	       "The manual page (man troupe) says more.\n");
 }
 
 static int complain_of_command(const char *word)

@@ -40,22 +40,22 @@ static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "file", .argument = "FILE.csv", .offset = AT(file)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_TEXT, .name = "out", .argument = "FILE.svg", .offset = AT(out),
-		.help = "write it there (default: standard output)"},
+		.help = "write the chart to this file (default: standard output)"},
 	{OPTION_TEXT, .name = "what", .argument = "PATTERN", .offset = AT(what),
-		.help = "what is shown: entities, as --log-what of run chooses them, and columns by their names, "
-			"separated by commas (default: x and y of the models that moved most)"},
+		.help = "draw these entities (as in --log-what of run) and these columns (by name), as a list with "
+			"commas (default: x and y of the models that moved most)"},
 	{OPTION_TEXT, .name = "x", .argument = "COLUMN", .offset = AT(x),
-		.help = "over which column; with x or y it is a map (default: time)"},
+		.help = "the column of the horizontal axis; x or y draws a map (default: time)"},
 	{OPTION_REAL, .name = "from", .argument = "X", .offset = AT(from), .lo = -VALUE_MAX, .hi = VALUE_MAX,
-		.help = "leave out what is below X on the horizontal axis"},
+		.help = "leave out rows below X on the horizontal axis"},
 	{OPTION_REAL, .name = "to", .argument = "X", .offset = AT(to), .lo = -VALUE_MAX, .hi = VALUE_MAX,
-		.help = "leave out what is above X on the horizontal axis"},
+		.help = "leave out rows above X on the horizontal axis"},
 	{OPTION_TEXT, .name = "title", .argument = "TEXT", .offset = AT(title),
-		.help = "above the chart (default: the name of the file)"},
+		.help = "the title of the chart (default: the name of the file)"},
 	{OPTION_WHOLE, .name = "width", .argument = "N", .offset = AT(width), .lo = CHART_WIDTH_MIN,
-		.hi = CHART_SIZE_MAX, .help = "pixels (default 960)"},
+		.hi = CHART_SIZE_MAX, .help = "width in pixels (default: 960)"},
 	{OPTION_WHOLE, .name = "height", .argument = "N", .offset = AT(height), .lo = CHART_HEIGHT_MIN,
-		.hi = CHART_SIZE_MAX, .help = "pixels (default: what suits it)"},
+		.hi = CHART_SIZE_MAX, .help = "height in pixels (default: from the number of panels)"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -63,16 +63,20 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "plot",
 	.usage = "troupe plot [OPTIONS] FILE.csv",
-	.about = "Draw a log of troupe run --log, or another table of numbers, as a chart: SVG with light and dark "
-		 "colours. At most 8 entities are shown, those that vary most.",
+	.about = "Draws a log of troupe run --log, or another table of numbers, as a chart in SVG, for light "
+		 "and dark backgrounds. A chart shows at most 8 entities; if more are chosen, the 8 that vary "
+		 "most.",
 	.after = "Examples\n"
 		 "  troupe plot drive.csv --out drive.svg\n"
 		 "  troupe plot drive.csv --x x --what 'cart_*' --out map.svg\n"
 		 "  troupe plot drive.csv --what joint:arm,position,velocity --out arm.svg\n"
-		 "  troupe plot drive.csv --what odometry --from 10 --to 20 --out drift.svg\n\n"
+		 "  troupe plot drive.csv --what odometry --from 10 --to 20 --out drift.svg\n"
+		 "\n"
 		 "Exit status\n"
-		 "  0 it is drawn; 1 the file cannot be read, or has nothing that was chosen, or the\n"
-		 "  chart cannot be written; 2 wrong usage\n",
+		 "  0  the chart is drawn\n"
+		 "  1  the file cannot be read, has no row or column that was chosen, or the\n"
+		 "     chart cannot be written\n"
+		 "  2  wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

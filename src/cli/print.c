@@ -17,9 +17,9 @@ static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_FLAG, .name = "flat", .offset = AT(flat),
-		.help = "one line per entity, with its pose in the world, sorted"},
+		.help = "print one line for each entity instead, sorted, with its pose in the world"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for worlds, model:// and relative names; may be repeated"},
+		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -27,8 +27,15 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "print",
 	.usage = "troupe print [OPTIONS] WORLD.sdf",
-	.about = "Print a world as it is understood: SDF 1.9 with poses resolved, includes expanded and plug-ins "
-		 "kept. It loads to the same world.",
+	.about = "Prints a world as troupe understands it: SDF 1.9 with resolved poses and expanded includes; "
+		 "plug-ins are kept. (The version is another one if the names or the version of the file need "
+		 "it.) The printed SDF loads to the same world.",
+	.after = "WORLD.sdf is a file or the name of a world, as for run.\n"
+		 "\n"
+		 "Exit status\n"
+		 "  0  the world is printed\n"
+		 "  1  the world cannot be read, or standard output cannot be written\n"
+		 "  2  wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

@@ -25,23 +25,22 @@ struct settings {
 #define WHOLE_MAX 9223372036854775807.0
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "recording", .argument = "FILE", .offset = AT(recording)},
-	{OPTION_HEADING, .help = "Options"},
+	{OPTION_HEADING, .help = "Options (the state must not depend on the first three)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
-		.help = "as for run: the state must not depend on it"},
+		.help = "as for troupe run"},
 	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(transport), .choices = "inproc tcp",
-		.help = "as for run: the state must not depend on it"},
-	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(stale_ms), .lo = 10, .hi = 3600000,
-		.help = "as for run, with --transport tcp"},
+		.help = "as for troupe run: inproc (the default) or tcp"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
-		.help = "as for run: the state must not depend on it"},
+		.help = "as for troupe run"},
+	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(stale_ms), .lo = 10, .hi = 3600000,
+		.help = "with --transport tcp: as for troupe run (default: 1000)"},
 	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
-		.help = "compare no state of a later step; 0: no limit (the default)"},
+		.help = "compare no state after step N; 0: no limit (the default)"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for model:// and relative names; may be repeated"},
+		.help = "search this folder for model:// and relative file names; may be repeated"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
-		.help = "0: only errors and the result; 1: also warnings (the default); 3 (when no level follows): "
-			"also a "
-			"line for each state that is compared"},
+		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also a line \"hash STEP "
+			"HEX16\" for each compared state. Without LEVEL: 3"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -49,15 +48,18 @@ static const struct option_spec specs[] = {
 static const struct options_command command = {
 	.name = "replay",
 	.usage = "troupe replay [OPTIONS] FILE",
-	.about = "Run again what troupe run --record FILE recorded, as fast as possible, and compare each state that "
-		 "is in "
-		 "it. Stops at the first that differs, and names the first entity of it that does, with its recorded "
-		 "value and the one found. A recording that was cut off, or damaged, is compared up to there.",
+	.about = "Runs a recording of troupe run --record again, as fast as possible, and compares each "
+		 "recorded state. Stops at the first state that differs, and prints the first entity that "
+		 "differs in this state, with the recorded value and the value found. A recording that was cut "
+		 "off or is damaged is compared up to that point.",
 	.after = "Exit status\n"
-		 "  0 all of it is the same, or up to --until-step; 1 it differs, or the recording\n"
-		 "  cannot be read; 2 wrong usage; 3 a secondary of --transport tcp was lost;\n"
-		 "  4 internal error, out of memory, or a model diverged; 5 the recording was cut\n"
-		 "  off or is damaged, and all that could be compared is the same\n",
+		 "  0  all recorded states are the same (up to --until-step, if given)\n"
+		 "  1  a state differs, or the recording cannot be read\n"
+		 "  2  wrong usage\n"
+		 "  3  a secondary of --transport tcp was lost\n"
+		 "  4  internal error, out of memory, or a model diverged\n"
+		 "  5  the recording was cut off or is damaged; all states before that point are\n"
+		 "     the same\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

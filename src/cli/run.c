@@ -56,160 +56,159 @@ enum {
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
 		.optional = true},
-	{OPTION_HEADING, .help = "Who simulates what"},
+	{OPTION_HEADING, .help = "World and input"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "search this folder for worlds, files of commands, model:// and relative file names; may be "
+			"repeated"},
+	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
+	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
+		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT"},
+	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
+		.help = "seed of all random numbers (default: 0)"},
+	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
+		.help = "continue from this saved state, instead of starting WORLD.sdf; the file holds the world, the "
+			"commands that are still to come, the seed, and the settings of levels and sleep"},
+	{OPTION_CONFIG, .name = "config", .tags = ANY, .argument = "FILE", .offset = AT(config),
+		.help = "read settings from this XML file: <troupe> with <world> and with elements named like the "
+			"long options; the command line overrides them"},
+	{OPTION_HEADING, .help = "Time"},
+	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
+		.help = "stop when N steps have been taken, counted from step 0 also with --resume; 0: no limit (the "
+			"default)"},
+	{OPTION_REAL, .name = "until", .argument = "SECONDS", .offset = AT(until_s), .hi = 1e9,
+		.help = "stop at this simulated time; 0: no limit (the default)"},
+	{OPTION_REAL, .name = "rtf", .argument = "X", .offset = AT(rtf), .hi = 1e6, .excludes = "update-rate",
+		.help = "real-time factor: simulated seconds for each second of real time; 0: as fast as possible "
+			"(default: the factor that the world gives)"},
+	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .lo = 1e-3, .hi = 1e12, .excludes = "rtf",
+		.help = "steps for each second of real time; replaces the real-time factor"},
+	{OPTION_REAL, .name = "initial-sim-time", .argument = "SECONDS", .offset = AT(initial_time_s), .hi = 1e9,
+		.help = "simulated time at step 0 (default: 0)"},
+	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
+		.help = "start paused; a command to /world/NAME/control starts the simulation"},
+	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "start running (the default); cancels --paused"},
+	{OPTION_HEADING, .help = "Secondaries and levels"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
-		.help = "secondary runners, each a thread; 0: a single runner without primary (default: the world's "
-			"number, else as many as pay, up to one per core: found out while it runs)"},
+		.help = "number of secondaries, each a thread; 0: a single runner without a primary (default: the "
+			"number that the world gives; if it gives none, as many as make the run faster, at most one "
+			"for each core, found by trials during the run)"},
 	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
 		.choices = "round-robin balanced",
-		.help = "how performers and levels are shared out: round-robin (the default), or balanced, by what "
-			"each "
-			"costs; the state does not depend on it"},
+		.help = "how performers and levels are assigned to secondaries: round-robin, in turn (the default); "
+			"balanced, by measured cost. The state does not depend on it"},
 	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
-		.help = "secondary I simulates this performer, named as in the world or by its model, or this level, "
-			"as if the world said so; may be repeated, once for each"},
+		.help = "simulate this performer (its own name, or its model's) or this level on secondary I, as "
+			"<secondary> in the world does; may be repeated, once for each name"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
-		.help = "honour the world's levels (the default; takes back --no-levels)"},
+		.help = "use the levels of the world (the default); cancels --no-levels"},
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
-		.help = "ignore the world's levels: everything is loaded all the time"},
+		.help = "ignore the levels of the world: all models are always loaded"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
-		.help = "step models at rest as well; a world's <allow_auto_disable> says so for one model"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
-		.help = "look there for worlds, model:// and relative names; may be repeated"},
-	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
-		.help = "a warning about the world is an error: exit status 1, before the first step"},
-	{OPTION_HEADING, .help = "How long and how fast"},
-	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
-		.help = "stop after so many steps; 0: no limit (the default)"},
-	{OPTION_REAL, .name = "until", .argument = "SECONDS", .offset = AT(until_s), .hi = 1e9,
-		.help = "stop when simulated time has come so far; 0: no limit (the default)"},
-	{OPTION_REAL, .name = "rtf", .argument = "X", .offset = AT(rtf), .hi = 1e6, .excludes = "update-rate",
-		.help = "real-time factor; 0: as fast as possible (default: the world's)"},
-	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .lo = 1e-3, .hi = 1e12, .excludes = "rtf",
-		.help = "steps per second of wall time, instead of a real-time factor"},
-	{OPTION_REAL, .name = "initial-sim-time", .argument = "SECONDS", .offset = AT(initial_time_s), .hi = 1e9,
-		.help = "simulated time at the start (default 0)"},
-	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
-		.help = "begin paused; a command to /world/NAME/control goes on"},
-	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "run at the start (the default; takes back --paused)"},
-	{OPTION_NOTHING, 's', .tags = ANY, .help = "server only, as ever: accepted for those used to Gazebo"},
-	{OPTION_HEADING, .help = "Input"},
-	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
-		.help = "of all random numbers (default 0)"},
-	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
-		.help = "inputs bound to steps, one a line: STEP TOPIC TEXT"},
-	{OPTION_CONFIG, .name = "config", .tags = ANY, .argument = "FILE", .offset = AT(config),
-		.help = "these settings from an XML file, root <troupe>, elements named like the long options and "
-			"<world>; the command line goes before it"},
-	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
-		.help = "instead of a world: go on from a state that was saved; the file has its world, its commands "
-			"that are still to come, and how it is simulated"},
+		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
+	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN, .argument = "NAME",
+		.offset = AT(network.transport), .choices = "inproc tcp",
+		.help = "inproc: secondaries are threads (the default); tcp: secondaries are processes on this "
+			"machine, which this process starts and which end with it"},
 	{OPTION_HEADING, .help = "Output"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
+		.help = "what is printed on standard error. 0: errors; 1: also the first 20 warnings and, without "
+			"--report, a summary (the default); 2: all warnings; 3 or 4: also the worlds and their "
+			"runners. Without LEVEL: 3"},
+	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
+		.help = "write a report of the run as JSON when it ends; \"-\": to standard output"},
+	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
+		.help = "print a line on standard output for each move of a performer, each load and unload of a "
+			"level, each ghost, and each reply to a command to the world"},
+	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
+		.help = "print a line \"hash STEP HEX16\" on standard output every N steps; 0: no such line (the "
+			"default)"},
+	{OPTION_HEADING, .help = "Saved states and recordings"},
 	{OPTION_PAIR, .name = "save-at", .argument = "STEP FILE", .offset = AT(save_at),
-		.help = "save the state of that step; may be repeated"},
+		.help = "save the state of this step; may be repeated"},
 	{OPTION_PAIR, .name = "save-every", .argument = "N FILE", .offset = AT(save_every),
-		.help = "save the state every N steps; a %s in the file's name becomes the step, without one the "
-			"newest "
-			"replaces the one before"},
+		.help = "save the state every N steps; %s in the name of the file becomes the step; without %s each "
+			"state replaces the one before; may be repeated"},
+	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
+		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
+			"a model diverged; %s becomes the step (default with --transport tcp and with --network-role "
+			"primary: troupe-WORLD-%s.state)"},
 	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
-		.help = "record the commands with their steps, the seed, the world, and states to compare with: for "
-			"troupe replay"},
+		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
+			"to compare with"},
 	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
-		.hi = WHOLE_MAX, .help = "with --record: steps between states in the recording (default 1000)"},
-	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
-		.help = "what a step of each model costs, as a table of numbers: for a spreadsheet, or bench/levels"},
-	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
-		.hi = WHOLE_MAX, .help = "with --costs: steps between its samples (default 100)"},
+		.hi = WHOLE_MAX, .help = "with --record: record a state every N steps (default: 1000)"},
+	{OPTION_HEADING, .help = "Tables"},
 	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
-		.help = "write down how models, joints and so on are while it runs, as a table: one row for each "
-			"entity "
+		.help = "write the states of models, joints and other entities as a table: one row for each entity "
 			"and sample; troupe plot draws it"},
 	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
 		.hi = WHOLE_MAX,
-		.help = "with --log: steps between samples (default: 10 ms, that is 100 samples for each simulated "
-			"second)"},
+		.help = "with --log: take a sample every N steps (default: every 10 ms of simulated time)"},
 	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
-		.help = "with --log: which entities, as KIND, KIND:MODEL, KIND:MODEL/NAME or MODEL, separated by "
-			"commas; "
-			"kinds are model, link, joint, contact, odometry, secondary (models with the secondary that "
-			"simulates them) and effort (joints with efforts); * and ? stand for other letters (default: "
-			"model,joint,odometry)"},
-	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
-		.help = "a line \"hash STEP HEX16\" on standard output every N steps; 0: none (the default)"},
-	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
-		.help = "a line on standard output for each move, load, unload, ghost and reply to a command to "
-			"the world, in step order"},
-	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
-		.help = "what came of it, as JSON, when it ends; \"-\": on standard output"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
-		.help = "0: only errors; 1: also the first 20 warnings and, without --report, a summary (the default); "
-			"2: all warnings; "
-			"3 (when no level follows), 4: also what is going to be run"},
-	{OPTION_HELP, 'h', "help", .help = "print this help"},
-	{OPTION_HEADING, .help = "Several processes or machines"},
-	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN, .argument = "NAME",
-		.offset = AT(network.transport), .choices = "inproc tcp",
-		.help = "how secondaries are reached: inproc, as threads (the default); tcp, as processes that are "
-			"started "
-			"here and end with this one"},
+		.help = "with --log: the entities, as a list with commas of KIND, KIND:MODEL, KIND:MODEL/NAME or "
+			"MODEL; * and ? match as in a shell. Kinds: model, link, joint, contact, odometry, secondary "
+			"(models, with the secondary that simulates them), effort (joints, with their efforts) "
+			"(default: model,joint,odometry)"},
+	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
+		.help = "write the measured cost of a step of each model as a table"},
+	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
+		.hi = WHOLE_MAX, .help = "with --costs: take a sample every N steps (default: 100)"},
+	{OPTION_HEADING, .help = "Networked mode: a primary and secondaries on several machines"},
 	{OPTION_TEXT, .name = "network-role", .tags = ANY, .argument = "ROLE", .offset = AT(network.role),
-		.help = "primary: has the world, and waits for its secondaries; secondary: finds its primary, which "
-			"gives it the world; none: takes back what a configuration file or the environment says. In "
-			"any capitals"},
+		.help = "primary: this process has the world, and waits for its secondaries; secondary: this process "
+			"finds a primary, which sends it the world; none: ignore the role that the configuration file "
+			"or the environment gives"},
 	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
 		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
-		.help = "primary: begin when exactly so many are there (--secondaries says the same)"},
-	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY,
-		.argument = "HOST[:PORT]", .offset = AT(network.address),
-		.help = "secondary: where the primary is (default: it is found by multicast)"},
+		.help = "primary: start when exactly N secondaries are there; --secondaries means the same"},
 	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY, .argument = "[HOST][:PORT]",
 		.offset = AT(network.listen),
-		.help = "primary: where to listen, * for all interfaces, port 47082 unless told otherwise (default: "
-			"all with a "
-			"key, else only this machine)"},
-	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY, .argument = "NAME",
-		.offset = AT(network.partition),
-		.help = "meet only who says the same: for several simulations on one network"},
+		.help = "primary: the address to listen on; *: all interfaces (default: all interfaces with a key, "
+			"without one only this machine; port 47082)"},
+	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY,
+		.argument = "HOST[:PORT]", .offset = AT(network.address),
+		.help = "secondary: the address of the primary (default: found by multicast; port 47082)"},
 	{OPTION_TEXT, .name = "network-interface", .excludes = "network-address", .tags = PRIMARY | SECONDARY,
 		.argument = "NAME", .offset = AT(network.interface),
-		.help = "for multicast: a name or an IPv4 address (default: all that can)"},
+		.help = "the interface for multicast, by its name or its IPv4 address (default: all that allow "
+			"multicast)"},
+	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY, .argument = "NAME",
+		.offset = AT(network.partition),
+		.help = "meet only processes with the same NAME; keeps simulations on one network apart"},
 	{OPTION_TEXT, .name = "network-key-file", .excludes = "network-insecure", .tags = PRIMARY | SECONDARY,
 		.argument = "FILE", .offset = AT(network.key_file),
-		.help = "the key that all must have (default: that of troupe keygen, if there is one)"},
+		.help = "the key, the same for all processes (default: the key of troupe keygen, if there is one)"},
 	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY,
 		.offset = AT(network.insecure),
-		.help = "without a key, and with other machines: whoever reaches the port can take part"},
+		.help = "use no key, also with other machines: any process that reaches the port can take part"},
 	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN, .argument = "MS",
 		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
-		.help = "primary: who is silent for so long is lost (default 1000)"},
+		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
 	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY, .argument = "SECONDS",
 		.offset = AT(network.wait_s), .hi = 1e9,
-		.help = "give up when not all are there by then; 0: wait for ever (the default)"},
+		.help = "give up if the processes have not met after SECONDS; 0: wait for ever (the default)"},
 	{OPTION_WHOLE, .name = "network-socket", .tags = SECONDARY, .argument = "FILE", .offset = AT(network.socket),
 		.hi = 1 << 20,
-		.help = "secondary: the number of an open file, a connection to the primary (what --transport tcp "
-			"gives to "
-			"those that it starts)"},
-	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
-		.help = "save the state when the run ends before its limit: it was stopped, somebody was lost, a model "
-			"diverged; "
-			"a %s becomes the step (default, with --network-role primary and --transport tcp: "
-			"troupe-WORLD-%s.state)"},
-	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),
-		.help = "accepted for those used to Gazebo; without --network-role it runs in one process"},
-	{OPTION_HEADING, .help = "For tests"},
+		.help = "secondary: the number of an open socket that is connected to the primary; --transport tcp "
+			"gives this to the processes that it starts"},
+	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
-		.help = "force moves of random components to random secondaries at random steps; the state must "
-			"not change"},
+		.help = "move random components to random secondaries at random steps"},
 	{OPTION_WHOLE, .name = "chaos-moves", .needs = "chaos", .argument = "N", .offset = AT(chaos_moves),
 		.hi = CHAOS_MOVES_MAX,
-		.help = "with --chaos: so many components in every step; 0: one, in about one step of four (the "
-			"default)"},
+		.help = "with --chaos: move N components in every step; 0: one component in about every fourth step "
+			"(the default)"},
 	{OPTION_FLAG, .name = "anew", .tags = ALONE, .offset = AT(anew),
-		.help = "make all that the physics engine holds anew before each step; the state must not change"},
+		.help = "make all objects of the physics engine anew before each step"},
 	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
-		.help = "for tests: break one rule of determinism (random, pairs, rotation or reference)"},
+		.help = "break one rule of determinism: random, pairs, rotation or reference"},
+	{OPTION_HEADING, .help = "Other"},
+	{OPTION_NOTHING, 's', .tags = ANY, .help = "no effect; in Gazebo: run the server without a window"},
+	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),
+		.help = "no effect without --network-role; in Gazebo: networked mode"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
 
 	{OPTION_ABSENT, 'g', "gui", .help = "Gazebo's graphical client is not part of troupe"},
 	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},
@@ -243,36 +242,56 @@ _Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each opti
 
 static const struct options_command command = {
 	.name = "run",
-	.usage = "troupe run [OPTIONS] WORLD.sdf | --resume FILE | --network-role secondary",
-	.about = "Run a world, until a limit or Ctrl-C, which stops at the end of a step. The result depends on "
-		 "the world, the seed and the commands, not on how many secondaries there are.",
-	.after = "WORLD.sdf is a file, or the name of a world with or without .sdf; then it is looked\n"
-		 "for in each --resource-path, in the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and\n"
-		 "IGN_GAZEBO_RESOURCE_PATH, and among the worlds that come with troupe, such as\n"
-		 "warehouse. So is FILE of --commands, with or without .commands.\n\n"
+	.usage = "troupe run [OPTIONS] WORLD.sdf\n"
+		 "       troupe run [OPTIONS] --resume FILE\n"
+		 "       troupe run [OPTIONS] --network-role secondary",
+	.about = "Runs a world until a limit is reached, or until Ctrl-C stops it at the end of a step. The "
+		 "state depends on the world, the seed and the commands. It does not depend on the number of "
+		 "secondaries.",
+	.after = "WORLD.sdf is a file or the name of a world, with or without .sdf. A name is\n"
+		 "searched for in each folder of --resource-path, then of GZ_SIM_RESOURCE_PATH,\n"
+		 "SDF_PATH and IGN_GAZEBO_RESOURCE_PATH, then among the worlds that come with\n"
+		 "troupe (warehouse, for example). FILE of --commands is searched for in the same\n"
+		 "folders, with or without .commands.\n"
+		 "\n"
+		 "Lines of --commands (empty lines and lines that start with # are skipped)\n"
+		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
+		 "  200 /world/NAME/control pause: true\n"
+		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n"
+		 "\n"
 		 "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
 		 "  move STEP PERFORMER FROM TO\n"
 		 "  load STEP LEVEL SECONDARY\n"
 		 "  unload STEP LEVEL SECONDARY\n"
 		 "  ghost STEP PERFORMER SECONDARY on|off\n"
-		 "  reply STEP TOPIC ok|failed TEXT\n\n"
-		 "Lines of --commands (blank lines and lines that begin with # are skipped)\n"
-		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
-		 "  200 /world/NAME/control pause: true\n"
-		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n\n"
-		 "Environment (deprecated: heeded where --network-role, and of a primary\n"
-		 "--network-secondaries, are not given)\n"
+		 "  reply STEP TOPIC ok|failed TEXT\n"
+		 "\n"
+		 "Environment\n"
+		 "  GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH\n"
+		 "      folders that are searched after those of --resource-path\n"
+		 "  GZ_PARTITION, IGN_PARTITION\n"
+		 "      as --network-partition, in networked mode\n"
 		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
+		 "      as --network-role (deprecated)\n"
 		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
-		 "Of a primary and of a secondary, heeded where --network-partition is not given\n"
-		 "  GZ_PARTITION, IGN_PARTITION\n\n"
+		 "      as --network-secondaries (deprecated)\n"
+		 "An option overrides the variable.\n"
+		 "\n"
+		 "Examples\n"
+		 "  troupe run warehouse --commands warehouse\n"
+		 "  troupe run WORLD.sdf --iterations 5000 --secondaries 2 --trace\n"
+		 "  troupe run WORLD.sdf --transport tcp --secondaries 3\n"
+		 "  troupe run WORLD.sdf --network-role primary --network-secondaries 2\n"
+		 "  troupe run --network-role secondary --network-address HOST\n"
+		 "\n"
 		 "Exit status\n"
-		 "  0 done, also when it was told to stop (Ctrl-C); 1 bad world or other input, a\n"
-		 "  command that could not be obeyed, or output that cannot be written; 2 wrong\n"
-		 "  usage; 3 in networked mode: a peer was lost, left or sent what is not valid,\n"
-		 "  not all came within --network-wait, or this secondary was turned away (one\n"
-		 "  too many, too late, another version); 4 internal error, out of memory, or a\n"
-		 "  model diverged\n",
+		 "  0  done, or told to stop (Ctrl-C, SIGTERM, SIGHUP)\n"
+		 "  1  bad world or other input, a command that could not be obeyed, or output\n"
+		 "     that could not be written\n"
+		 "  2  wrong usage\n"
+		 "  3  networked mode: a process was lost, left or sent invalid data; not all\n"
+		 "     came within --network-wait; or this secondary was turned away\n"
+		 "  4  internal error, out of memory, or a model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
 };

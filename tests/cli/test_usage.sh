@@ -411,7 +411,7 @@ config '<settings/>' 1 'c.xml:1: <settings>: expected <troupe>' w.sdf
 config '<troupe a="1"/>' 1 "c.xml:1: attribute 'a' of <troupe>: expected none" w.sdf
 config '<troupe>hello</troupe>' 1 "c.xml:1: 'hello' in <troupe>: expected only elements" w.sdf
 config '<troupe>
-<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: expected one of world secondaries distribution' w.sdf
+<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: expected one of world resource-path strict' w.sdf
 config '<troupe><config>x</config></troupe>' 1 'c.xml:1: <config>: expected one of' w.sdf
 config '<troupe><help>true</help></troupe>' 1 'c.xml:1: <help>: expected one of' w.sdf
 config '<troupe>
@@ -847,13 +847,30 @@ bad 1 '/dev/null/key: cannot write: Not a directory' keygen --output /dev/null/k
 bad 2 'keygen: ' keygen there
 
 # --- the manual page -----------------------------------------------------------------------------------------------
+# the same options with the same arguments, for each command; the same variables; no line wider than a terminal
+page=$source/src/cli/troupe.1
 for command in run replay plot check print keygen; do
-	"$troupe" $command --help | cut -c1-29 | grep -E '^ +-' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
-done | sort -u >in_help
-sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$source/src/cli/troupe.1" | grep '^\.B' | sed 's/\\-/-/g' |
-	grep -oE -e '(^|[ ",])--?[a-z][a-z-]*' | tr -d ' ",' | sort -u >in_man
-diff in_help in_man >out 2>err && [ "$(wc -l <in_man)" -gt 20 ]
-report $? 'options in --help (<) and in the manual page (>)'
+	"$troupe" $command --help >help
+	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort >in_help
+	sed -n "/^\.SH OPTIONS OF $(echo $command | tr a-z A-Z)$/,\$p" "$page" | sed "1d; /^\.SH/,\$d" | grep -A1 "^\.TP" |
+		sed -nE 's/\\f[IR]//g; s/\\-/-/g; s/"//g; s/ +/ /g; s/\[ /[/; s/ \]/]/; s/^\.B[IR]* (-.*)$/\1/p' | sort >in_man
+	diff in_help in_man >out 2>err && [ -s in_man ]
+	report $? "options of $command in --help (<) and in the manual page (>)"
+	grep -oE '\b[A-Z]+(_[A-Z]+)+\b' help | sort -u | while read -r variable; do
+		sed -n '/^\.SH ENVIRONMENT/,/^\.SH FILES/p' "$page" | grep -q "$variable" || echo "$variable"
+	done >out
+	[ ! -s out ]
+	report $? "variables of $command --help that the manual page lacks"
+done
+for command in '' run replay plot check print keygen; do
+	"$troupe" $command --help | awk 'length > 79' >out
+	[ ! -s out ]
+	report $? "lines of troupe $command --help wider than 79 columns"
+done
+for status in 0 1 2 3 4 5; do
+	"$troupe" --help | grep -q "^  $status  " && sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' "$page" | grep -qx "\.B $status"
+	report $? "exit status $status in --help and in the manual page"
+done
 # every service of a world is in the manual page and in README
 echo '1 /world/w/fly x: 1' >c.txt
 timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
