@@ -604,9 +604,9 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 	if (transport->out || transport->all_acked || transport->closed ||
 		(transport->begun && step.number != transport->number + 1))
 		return TROUPE_EPROTOCOL;
-	encode_steps(transport, step);
 	if (transport->lost)
 		return transport->why.status;
+	encode_steps(transport, step);
 	if (!transport->begun)
 		begin(transport, step.number);
 	transport->number = step.number;

@@ -57,7 +57,7 @@ struct transport {
 	_Atomic bool lost, done, closed;
 	uint64_t seen_ns; /* time of the keeper's last check */
 	/* fields of a secondary's end */
-	struct text step; /* the step that came; primary: buffer for steps that are not sent */
+	struct text step; /* the step that came */
 	bool step_waits, owes_ack;
 	uint64_t taken; /* number of the step that it works on */
 	int wake, quit; /* event files: wake the thread that waits for messages; end the keeper */
@@ -312,14 +312,6 @@ static bool send_step(struct transport *transport, uint32_t secondary, const voi
 	return !status;
 }
 
-/* Encodes the step although it is not sent, because a peer is lost: see transport_codec. */
-static void drop_step(struct transport *transport, uint32_t secondary, const void *payload)
-{
-	const struct transport_codec *codec = transport->options.codec;
-	transport->step.count = 0;
-	codec->encode_step(codec->ctx, secondary, payload, &transport->step);
-}
-
 static uint64_t deadline_ns(const struct transport *transport)
 {
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
@@ -335,11 +327,8 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 	transport->sent_ns = clock_now_ns();
 	peers_allow(transport->peers, deadline_ns(transport));
 	bool sent = peers_publish(transport->peers, step.number, transport->sent_ns);
-	for (uint32_t i = 0; i < transport->line_count; i++)
-		if (sent)
-			sent = send_step(transport, i, step.payload);
-		else
-			drop_step(transport, i, step.payload);
+	for (uint32_t i = 0; i < transport->line_count && sent; i++)
+		sent = send_step(transport, i, step.payload);
 	act(transport);
 	if (!sent)
 		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;

@@ -26,12 +26,11 @@ struct transport_message {
 };
 
 /* Encodes payloads as bytes and decodes them, for a transport that carries bytes. A transport that lends payloads does
- * not use it. Decoders check their input: a decoder accepts any bytes, and either fails with TROUPE_EPROTOCOL and a
- * reason, or returns values that are all within their limits. */
+ * not use it. A message may be encoded or decoded again, or dropped. Decoders check their input: a decoder accepts any
+ * bytes, and either fails with TROUPE_EPROTOCOL and a reason, or returns values that are all within their limits. */
 struct transport_codec {
-	/* Primary. Appends the step for that secondary to out. publish() calls it for every secondary at each step, in
-	 * order, even when the step is not sent because a peer is lost: so the changes that encoding makes to the
-	 * primary's own state are made for all secondaries or for none. */
+	/* Primary. Appends the step for that secondary to out. Has no effects: a step may be encoded again, with the
+	 * same bytes, or not at all. */
 	void (*encode_step)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
 	/* Secondary. The reverse. The payload is valid until the next call for that secondary. */
 	troupe_status (*decode_step)(void *ctx, uint32_t secondary, const char *bytes, size_t count,

@@ -53,6 +53,12 @@ void primary_fini(struct primary *primary)
 	free(primary->runners);
 }
 
+void primary_go_remote(struct primary *primary, const struct primary_remote *remote)
+{
+	primary->remote = *remote;
+	primary->edit.log.count = primary->shared->state->written.count = 0; /* the copies have this already */
+}
+
 void primary_use(struct primary *primary, uint32_t count)
 {
 	assert(count >= 1 && count <= primary->options.secondaries);
@@ -115,6 +121,42 @@ static void pause_now(struct primary *primary)
 static bool has_reached(const struct primary *primary, double time_s)
 {
 	return primary_time_s(primary) >= time_s - primary->edit.step_s * 1e-6;
+}
+
+/* Models of the secondary that it did not step are asleep, and cost nothing. */
+static void take_costs(struct primary *primary, const struct ack *ack)
+{
+	struct shared *shared = primary->shared;
+	const uint32_t *owner = primary->plan.roster.now.model;
+	for (uint32_t m = 0; m < shared->scene->model_count; m++)
+		if (owner[m] == ack->runner && shared->scene->models[m].body_count)
+			shared->cost_ns[m] = 0;
+	for (uint32_t i = 0; i < ack->moved.count; i++)
+		shared->cost_ns[ack->moved.at[i]] = ack->costs.at[i];
+}
+
+/* What a secondary in this process does itself: writes the boxes of state k+1, lists strayed models, writes costs. */
+static void derive(struct primary *primary, struct ack *ack)
+{
+	struct shared *shared = primary->shared;
+	ack->strayed.count = 0;
+	for (uint32_t i = 0; i < ack->moved.count; i++) {
+		uint32_t model = ack->moved.at[i];
+		if (!shared->scene->models[model].body_count)
+			continue;
+		shared->boxes[model].box = state_model_box(shared->state, model, true);
+		if (shared_strayed(shared, model))
+			vec_push(&ack->strayed, model);
+	}
+	if (primary->step.measure)
+		take_costs(primary, ack);
+}
+
+static void take_remote(struct primary *primary, struct ack *const *acks)
+{
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		derive(primary, acks[i]);
+	primary->remote.acked(primary->remote.ctx, &primary->step);
 }
 
 /* State k becomes state k+1 for all models that moved. */
@@ -189,6 +231,8 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
 	count_time(primary, acks);
+	if (primary->remote.acked)
+		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	if (primary->step.paused)
 		return;
@@ -465,8 +509,20 @@ static void deal_wrenches(struct primary *primary)
 	}
 }
 
-/* Commands go to the secondary that simulates the model. Commands to a model that no secondary simulates are obeyed
- * here. */
+/* Obeys commands on the primary's own state: those to models that no secondary simulates. If the secondaries are in
+ * other processes, they obey theirs on copies, so the primary obeys all. */
+static void obey_due(struct primary *primary)
+{
+	const struct shared *shared = primary->shared;
+	const uint32_t *owner = primary->plan.roster.now.model;
+	for (uint32_t i = 0; i < primary->due.count; i++) {
+		const struct due_command *due = &primary->due.at[i];
+		if (primary->remote.acked || owner[due->to.model] == ASSIGN_NONE)
+			systems_command(shared->systems, &due->to, &due->message, shared->state);
+	}
+}
+
+/* Commands go to the secondary that simulates the model. */
 static void deal_commands(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
@@ -486,10 +542,6 @@ static void deal_commands(struct primary *primary)
 				plan->parts[s].command_count++;
 			}
 	}
-	for (uint32_t i = 0; i < primary->due.count; i++)
-		if (plan->roster.now.model[primary->due.at[i].to.model] == ASSIGN_NONE)
-			systems_command(primary->shared->systems, &primary->due.at[i].to, &primary->due.at[i].message,
-				primary->shared->state);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------- */
@@ -594,6 +646,7 @@ static const struct step *decide(struct primary *primary)
 	take_commands(primary, k);
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
+	obey_due(primary);
 	deal_wrenches(primary);
 	observe(primary);
 	tell(primary, k, first);

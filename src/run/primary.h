@@ -39,6 +39,14 @@ struct primary_options {
 	void *ctx;
 };
 
+/* For secondaries in other processes, which have copies of the state and get each step as bytes (run/wire.h). */
+struct primary_remote {
+	/* All acks of the step are good, and it counts. Called by primary_advance(), while state k is still the
+	 * present one. */
+	void (*acked)(void *ctx, const struct step *step);
+	void *ctx;
+};
+
 struct runner_stats { /* of one secondary */
 	uint64_t steps, busy_ns, waited_ns;
 	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
@@ -51,6 +59,7 @@ struct primary {
 	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
+	struct primary_remote remote;     /* all zero: the secondaries are in this process */
 	struct observed observed;         /* after the last merged step and the commands obeyed since */
 	struct step step;                 /* the step that is out */
 	VEC(struct due_command) commands; /* by secondary */
@@ -92,6 +101,11 @@ struct primary {
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
 void primary_fini(struct primary *primary);
+
+/* From the next step on the secondaries are in other processes. The primary then does to its own state what they do to
+ * their copies: it obeys the commands for models, and it finds boxes, costs and strayed models from the acks, whose
+ * words of state k+1 are in `next`. To be called before the first step. */
+void primary_go_remote(struct primary *primary, const struct primary_remote *remote);
 
 /* From the next step on secondaries 1 .. count work, and the others have nothing. Initially all work. */
 void primary_use(struct primary *primary, uint32_t count);

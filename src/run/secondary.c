@@ -310,15 +310,6 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 	append(ack, physics_all_rested(secondary->physics)->at, physics_all_rested(secondary->physics)->count);
 }
 
-bool secondary_strayed(const struct shared *shared, uint32_t model)
-{
-	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
-		return true;
-	uint32_t performer = shared->tracker.performer_of[model];
-	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
-						  state_model_pose(shared->state, model, true).p);
-}
-
 static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
 	struct shared *shared = secondary->shared;
@@ -333,7 +324,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; !shared->copy && i < models->count; i++)
-		if (secondary_strayed(shared, models->at[i]))
+		if (shared_strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);
 	if (shares)
 		help_others(secondary);

@@ -19,9 +19,6 @@ void secondary_join(struct secondary *secondary, struct secondary *const *mates,
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 
-/* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
-bool secondary_strayed(const struct shared *shared, uint32_t model);
-
 /* Between steps. */
 struct physics_stats secondary_physics_stats(const struct secondary *secondary);
 

@@ -97,8 +97,11 @@ struct ack {
 	 * this secondary stepped for another one, whose `moved` lists them. The secondary owns it. NULL: no notes
 	 * were asked for, or nothing moved. */
 	const struct notes *notes;
-	VEC(uint32_t) strayed;     /* models that left the box within which nothing about them can change */
-	uint32_t diverged;         /* when the step failed: the model that diverged, if known; else SCENE_NONE */
+	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
+	 * the primary finds them, because they follow from state k+1. */
+	VEC(uint32_t) strayed;
+	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: cost_ns of each in `moved` */
+	uint32_t diverged;   /* when the step failed: the model that diverged, if known; else SCENE_NONE */
 	struct troupe_error error; /* when status is not TROUPE_OK */
 };
 
@@ -119,5 +122,15 @@ struct shared {
 	struct physics_options physics;
 	bool copy; /* a copy for a primary in another process; that primary finds strayed models itself */
 };
+
+/* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
+static inline bool shared_strayed(const struct shared *shared, uint32_t model)
+{
+	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
+		return true;
+	uint32_t performer = shared->tracker.performer_of[model];
+	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
+						  state_model_pose(shared->state, model, true).p);
+}
 
 #endif

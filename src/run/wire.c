@@ -1,12 +1,14 @@
-/* Remembers what the other side has: the pairs of each secondary, and the static models, which all have alike. For
- * states no memory is needed. A secondary has state k of the models that it simulates, because it computed it. Of a
- * ghost it has state k-1, which is still in the other copy of the words. Sections of a step that are alike for all
- * secondaries are encoded once. */
+/* Encoding and decoding change nothing but scratch memory. What the peers have is kept apart and changes at one place:
+ * acked(), which the primary calls when all acks of a step are good. So until then a step can be encoded again, with
+ * the same bytes, and an ack can be decoded again, or be dropped.
+ *
+ * What the peers have: the static models, which all have alike; the pairs and the time step of each; the bodies of all
+ * ghosts. For other states no memory is needed: a secondary has state k of the models that it simulates, because it
+ * computed it. */
 #include "run/wire.h"
 
 #include "base/clock.h"
 #include "geom/pack.h"
-#include "run/secondary.h"
 #include "run/wire_notes.h"
 #include "run/wire_words.h"
 
@@ -15,23 +17,32 @@
 #include <string.h>
 
 struct peer {
-	VEC(struct physics_pair) pairs; /* that it has */
-	double dt;                      /* that it has */
-	struct ack ack;
-	struct notes notes; /* the ack's */
+	/* what it has */
+	VEC(struct physics_pair) pairs;
+	double dt;
+	/* what it reported, in acks that counted */
+	VEC(uint32_t) told; /* models that moved, in the last ack */
 	struct physics_stats stats;
+	/* the last ack, and the sizes of step and ack */
+	struct ack ack;
+	struct notes notes;
+	struct physics_stats stats_next;
+	uint64_t step_bytes, ack_bytes;
 };
 
 struct wire {
 	struct primary *primary;
 	struct peer *peers; /* [secondaries] */
-	uint32_t *statics;  /* [room] that all have */
-	struct text edits, placed;
-	/* [room] the last call, or step, in which the model was met */
-	uint64_t *met, *written, *moved;
-	uint32_t room;
-	uint64_t calls, steps;
+	/* what all have */
+	uint32_t *statics; /* [room] */
+	uint32_t *ghosts;  /* [room] where the words of a ghost are in ghost_words, plus 1; 0: it was no ghost */
+	VEC(uint64_t) ghost_words;
+	VEC(uint32_t) ghost_models;
+	/* scratch */
+	uint64_t *met; /* [room] the last call in which the model was met */
+	uint64_t calls;
 	wire_scratch scratch;
+	uint32_t room;
 	struct wire_counts counts;
 };
 
@@ -41,20 +52,73 @@ static void fit(struct wire *wire)
 	if (now <= before)
 		return;
 	wire->statics = mem_grow(wire->statics, before * sizeof *wire->statics, now * sizeof *wire->statics);
+	wire->ghosts = mem_grow(wire->ghosts, before * sizeof *wire->ghosts, now * sizeof *wire->ghosts);
 	wire->met = mem_grow(wire->met, before * sizeof *wire->met, now * sizeof *wire->met);
-	wire->written = mem_grow(wire->written, before * sizeof *wire->written, now * sizeof *wire->written);
-	wire->moved = mem_grow(wire->moved, before * sizeof *wire->moved, now * sizeof *wire->moved);
 	wire->room = now;
 }
+
+/* --- what the peers have ------------------------------------------------------------------------------------------ */
+
+static uint32_t words_of_bodies(const struct wire *wire, uint32_t model)
+{
+	return wire->primary->shared->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+}
+
+/* All that have a ghost have its bodies in state k, the state before the step. */
+static void keep_ghosts(struct wire *wire)
+{
+	const struct state *state = wire->primary->shared->state;
+	const ghost_list *ghosts = &wire->primary->plan.ghosts.now;
+	for (uint32_t i = 0; i < wire->ghost_models.count; i++)
+		wire->ghosts[wire->ghost_models.at[i]] = 0;
+	wire->ghost_words.count = wire->ghost_models.count = 0;
+	for (uint32_t i = 0; i < ghosts->count; i++) {
+		uint32_t model = ghosts->at[i].model, words = words_of_bodies(wire, model);
+		if (wire->ghosts[model])
+			continue;
+		wire->ghosts[model] = wire->ghost_words.count + 1;
+		vec_push(&wire->ghost_models, model);
+		if (words)
+			memcpy(vec_append(&wire->ghost_words, words), state_words(state, model, false),
+				words * sizeof *wire->ghost_words.at);
+	}
+}
+
+static void keep_of(struct wire *wire, struct peer *peer, const struct step *step, const struct step_part *part)
+{
+	peer->dt = step->dt;
+	peer->pairs.count = peer->told.count = 0;
+	if (part->pair_count)
+		memcpy(vec_append(&peer->pairs, part->pair_count), part->pairs, part->pair_count * sizeof *part->pairs);
+	if (peer->ack.moved.count)
+		memcpy(vec_append(&peer->told, peer->ack.moved.count), peer->ack.moved.at,
+			peer->ack.moved.count * sizeof *peer->told.at);
+	peer->stats = peer->stats_next;
+	wire->counts.step_bytes += peer->step_bytes;
+	wire->counts.ack_bytes += peer->ack_bytes;
+	wire->counts.robot_steps += peer->ack.moved.count;
+}
+
+static void acked(void *ctx, const struct step *step)
+{
+	struct wire *wire = ctx;
+	fit(wire);
+	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
+		keep_of(wire, &wire->peers[i], step, &step->parts[i]);
+	if (step->statics_changed)
+		memcpy(wire->statics, step->statics, wire->primary->shared->scene->model_count * sizeof *wire->statics);
+	keep_ghosts(wire);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 struct wire *wire_create(struct primary *primary)
 {
 	struct wire *wire = mem_alloc(sizeof *wire);
 	wire->primary = primary;
 	wire->peers = mem_alloc_lines(primary->options.secondaries * sizeof *wire->peers);
-	wire->steps = 1; /* stamp 0 means never */
 	fit(wire);
-	primary->edit.log.count = primary->shared->state->written.count = 0;
+	primary_go_remote(primary, &(struct primary_remote){acked, wire});
 	return wire;
 }
 
@@ -63,19 +127,21 @@ void wire_destroy(struct wire *wire)
 	if (!wire)
 		return;
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++) {
-		vec_free(&wire->peers[i].pairs);
-		vec_free(&wire->peers[i].ack.moved);
-		vec_free(&wire->peers[i].ack.strayed);
-		notes_fini(&wire->peers[i].notes);
+		struct peer *peer = &wire->peers[i];
+		vec_free(&peer->pairs);
+		vec_free(&peer->told);
+		vec_free(&peer->ack.moved);
+		vec_free(&peer->ack.strayed);
+		vec_free(&peer->ack.costs);
+		notes_fini(&peer->notes);
 	}
 	free(wire->peers);
 	free(wire->statics);
+	free(wire->ghosts);
+	vec_free(&wire->ghost_words);
+	vec_free(&wire->ghost_models);
 	free(wire->met);
-	free(wire->written);
-	free(wire->moved);
 	vec_free(&wire->scratch);
-	text_fini(&wire->edits);
-	text_fini(&wire->placed);
 	free(wire);
 }
 
@@ -89,42 +155,22 @@ struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t second
 	return wire->peers[secondary].stats;
 }
 
-/* --- steps: what all get ------------------------------------------------------------------------------------------ */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
-static void encode_statics(struct wire *wire, const struct step *step)
+static void encode_statics(const struct wire *wire, const struct step *step, struct text *out)
 {
-	struct text *out = &wire->placed;
 	uint32_t models = wire->primary->shared->scene->model_count, count = 0, last = 0;
 	for (uint32_t m = 0; m < models; m++)
 		count += step->statics[m] != wire->statics[m];
-	out->count = 0;
 	pack_var(out, count);
 	for (uint32_t m = 0; m < models; m++) {
 		if (step->statics[m] == wire->statics[m])
 			continue;
 		pack_var(out, m - last);
 		pack_var(out, step->statics[m]);
-		wire->statics[m] = step->statics[m];
 		last = m;
 	}
 }
-
-static void begin_step(struct wire *wire, const struct step *step)
-{
-	const struct edit *edit = &wire->primary->edit;
-	const struct state *state = wire->primary->shared->state;
-	fit(wire);
-	wire->steps++;
-	wire->edits.count = 0;
-	if (edit->log.count)
-		edit_pack_log(edit, &wire->edits);
-	if (step->statics_changed)
-		encode_statics(wire, step);
-	for (uint32_t i = 0; i < state->written.count; i++)
-		wire->written[state->written.at[i]] = wire->steps;
-}
-
-/* --- steps: what one gets ----------------------------------------------------------------------------------------- */
 
 static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 {
@@ -225,39 +271,36 @@ static void encode_difference(const struct physics_pair *has, uint32_t has_count
 	pack_var(out, 0);
 }
 
-static uint32_t encode_pairs(struct peer *peer, const struct step_part *part, struct text *out)
+static uint32_t encode_pairs(const struct peer *peer, const struct step_part *part, struct text *out)
 {
 	size_t bytes = part->pair_count * sizeof *part->pairs;
 	if (part->pair_count == peer->pairs.count && (!bytes || !memcmp(part->pairs, peer->pairs.at, bytes)))
 		return 0;
 	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, true, out);
 	encode_difference(peer->pairs.at, peer->pairs.count, part->pairs, part->pair_count, false, out);
-	peer->pairs.count = 0;
-	if (bytes)
-		memcpy(vec_append(&peer->pairs, part->pair_count), part->pairs, bytes);
 	return WIRE_PAIRS;
 }
 
-/* A ghost that has not moved since it was sent is not sent again. */
+/* A ghost whose bodies are as they were sent is not sent again. */
 static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
 {
-	const struct plan *plan = &wire->primary->plan;
 	const struct state *state = wire->primary->shared->state;
-	const ghost_list *ghosts = &plan->ghosts.now;
+	const ghost_list *ghosts = &wire->primary->plan.ghosts.now;
 	uint32_t any = 0;
 	for (uint32_t i = 0; i < ghosts->count; i++) {
-		uint32_t model = ghosts->at[i].model;
-		uint32_t words = plan->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
-		bool whole = wire->met[model] == wire->calls || wire->written[model] == wire->steps;
-		bool moved = wire->moved[model] == wire->steps - 1;
-		if (ghosts->at[i].secondary != secondary + 1 || !words || !(whole || moved))
+		uint32_t model = ghosts->at[i].model, words = words_of_bodies(wire, model);
+		if (ghosts->at[i].secondary != secondary + 1 || !words)
+			continue;
+		bool whole = wire->met[model] == wire->calls || !wire->ghosts[model];
+		const uint64_t *now = state_words(state, model, false);
+		const uint64_t *has = whole ? NULL : &wire->ghost_words.at[wire->ghosts[model] - 1];
+		if (!whole && !memcmp(now, has, words * sizeof *now))
 			continue;
 		pack_var(out, ((uint64_t)model + 1) << 1 | whole);
 		if (whole)
-			wire_put_words(out, state_words(state, model, false), words);
+			wire_put_words(out, now, words);
 		else
-			wire_put_change(out, state_words(state, model, true), state_words(state, model, false), words,
-				&wire->scratch);
+			wire_put_change(out, has, now, words, &wire->scratch);
 		any = WIRE_GHOSTS;
 	}
 	if (any)
@@ -265,20 +308,31 @@ static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text
 	return any;
 }
 
-static uint32_t encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
+/* The primary has obeyed the commands. So a command for a model whose words are in this step is left out: the words
+ * have its effect. */
+static bool is_left_out(const struct wire *wire, const struct due_command *command)
 {
-	const struct shared *shared = wire->primary->shared;
-	if (!part->command_count)
+	return wire->met[command->to.model] == wire->calls;
+}
+
+static uint32_t encode_commands(const struct wire *wire, const struct step_part *part, struct text *out)
+{
+	const struct systems *systems = wire->primary->shared->systems;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < part->command_count; i++)
+		count += !is_left_out(wire, &part->commands[i]);
+	if (!count)
 		return 0;
-	pack_var(out, part->command_count);
+	pack_var(out, count);
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct system_listener *to = &part->commands[i].to;
+		if (is_left_out(wire, &part->commands[i]))
+			continue;
 		pack_var(out, to->model);
 		pack_var(out, to->system);
 		pack_var(out, to->topic);
-		message_pack(shared->systems->sets[to->model].at[to->system].topics.at[to->topic].schema,
+		message_pack(systems->sets[to->model].at[to->system].topics.at[to->topic].schema,
 			&part->commands[i].message, out);
-		systems_command(shared->systems, to, &part->commands[i].message, shared->state);
 	}
 	return WIRE_COMMANDS;
 }
@@ -300,7 +354,7 @@ static uint32_t plain_flags(const struct wire *wire, const struct peer *peer, co
 {
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
 	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
-	       (step->dt != peer->dt ? WIRE_DT : 0u) | (wire->edits.count ? WIRE_EDITS : 0u) |
+	       (step->dt != peer->dt ? WIRE_DT : 0u) | (wire->primary->edit.log.count ? WIRE_EDITS : 0u) |
 	       (step->measure ? WIRE_MEASURE : 0u) | step->observe * WIRE_OBSERVE;
 }
 
@@ -309,8 +363,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	struct wire *wire = ctx;
 	const struct step *step = payload;
 	struct peer *peer = &wire->peers[secondary];
-	if (!secondary)
-		begin_step(wire, step);
+	fit(wire);
 	wire->calls++;
 	size_t begin = out->count;
 	uint32_t flags = plain_flags(wire, peer, step);
@@ -319,20 +372,20 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	pack_var(out, step->number);
 	pack_double(out, step->time_s);
 	if (flags & WIRE_DT)
-		pack_double(out, peer->dt = step->dt);
+		pack_double(out, step->dt);
 	if (flags & WIRE_EDITS)
-		text_add_bytes(out, wire->edits.at, wire->edits.count);
+		edit_pack_log(&wire->primary->edit, out);
 	flags |= encode_changes(wire, secondary, step, out);
 	flags |= encode_written(wire, secondary, out);
 	if (flags & WIRE_STATICS)
-		text_add_bytes(out, wire->placed.at, wire->placed.count);
+		encode_statics(wire, step, out);
 	flags |= encode_pairs(peer, &step->parts[secondary], out);
 	flags |= encode_ghosts(wire, secondary, out);
 	flags |= encode_commands(wire, &step->parts[secondary], out);
 	flags |= encode_wrenches(&step->parts[secondary], out);
 	out->at[begin] = (char)(flags & 0xff);
 	out->at[begin + 1] = (char)(flags >> 8);
-	wire->counts.step_bytes += out->count - begin;
+	peer->step_bytes = out->count - begin;
 }
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
@@ -343,10 +396,10 @@ static void decode_stats(struct peer *peer, struct unpack *in)
 	peer->ack.waited_ns = unpack_var(in);
 	peer->ack.end_ns = clock_now_ns(); /* the peer's clock may differ */
 	peer->ack.begin_ns = peer->ack.end_ns - peer->ack.busy_ns;
-	peer->stats.contacts += unpack_var(in);
-	peer->stats.regroups += unpack_var(in);
-	peer->stats.lost += unpack_var(in);
-	peer->stats.groups = unpack_var_count(in, UINT32_MAX);
+	peer->stats_next.contacts = peer->stats.contacts + unpack_var(in);
+	peer->stats_next.regroups = peer->stats.regroups + unpack_var(in);
+	peer->stats_next.lost = peer->stats.lost + unpack_var(in);
+	peer->stats_next.groups = unpack_var_count(in, UINT32_MAX);
 }
 
 static troupe_status decode_list(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
@@ -355,11 +408,13 @@ static troupe_status decode_list(struct wire *wire, struct peer *peer, struct un
 	uint32_t models = wire->primary->shared->scene->model_count, last = 0;
 	if (code >> 1 > models)
 		return fail(error, TROUPE_EPROTOCOL, "more models moved than there are");
+	if (code & 1 && code >> 1 != peer->told.count)
+		return fail(error, TROUPE_EPROTOCOL, "another number of models than before");
+	if (code > 1 && code & 1)
+		memcpy(vec_append(&peer->ack.moved, peer->told.count), peer->told.at,
+			peer->told.count * sizeof *peer->told.at);
 	if (code & 1)
-		return code >> 1 == peer->ack.moved.count
-			       ? TROUPE_OK
-			       : fail(error, TROUPE_EPROTOCOL, "another number of models than before");
-	peer->ack.moved.count = 0;
+		return TROUPE_OK;
 	for (uint64_t i = 0; i < code >> 1 && !in->bad; i++)
 		vec_push(&peer->ack.moved, last = wire_get_step(in, last, models - 1));
 	return TROUPE_OK;
@@ -379,12 +434,6 @@ static troupe_status decode_model(
 	wire->met[model] = wire->calls;
 	if (!wire_get_next(in, shared->state, model) || !edit_words_sane(shared->state, model, true))
 		return fail(error, TROUPE_EPROTOCOL, "the state of model '%.100s' is not valid", name);
-	wire->moved[model] = wire->steps;
-	if (!shared->scene->models[model].body_count)
-		return TROUPE_OK;
-	shared->boxes[model].box = state_model_box(shared->state, model, true);
-	if (secondary_strayed(shared, model))
-		vec_push(&wire->peers[secondary].ack.strayed, model);
 	return TROUPE_OK;
 }
 
@@ -398,23 +447,16 @@ static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct u
 	return wire_get_notes(in, step->observe, &moved, &peer->ack, &peer->notes, error);
 }
 
-/* Models of the secondary that it did not step are asleep, and cost nothing. */
-static void decode_costs(struct wire *wire, uint32_t secondary, struct unpack *in)
+static void decode_costs(struct ack *ack, struct unpack *in)
 {
-	struct shared *shared = wire->primary->shared;
-	const struct ack *ack = &wire->peers[secondary].ack;
-	for (uint32_t m = 0; m < shared->scene->model_count; m++)
-		if (is_own(wire, secondary, m) && shared->scene->models[m].body_count)
-			shared->cost_ns[m] = 0;
-	for (uint32_t i = 0; i < ack->moved.count; i++)
-		shared->cost_ns[ack->moved.at[i]] = unpack_var_count(in, UINT32_MAX);
+	for (uint32_t i = 0; i < ack->moved.count && !in->bad; i++)
+		vec_push(&ack->costs, unpack_var_count(in, UINT32_MAX));
 }
 
 static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unpack *in, struct troupe_error *error)
 {
 	char *text = unpack_string(in);
 	uint32_t diverged = unpack_var_count(in, models);
-	ack->moved.count = 0;
 	ack->diverged = diverged ? diverged - 1 : SCENE_NONE;
 	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL)
 				       ? fail(error, TROUPE_EPROTOCOL, "a failure that there is not")
@@ -432,7 +474,8 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	troupe_status status = TROUPE_OK;
 	wire->calls++;
 	ack->runner = secondary + 1;
-	ack->strayed.count = ack->stepped = 0;
+	ack->moved.count = ack->strayed.count = ack->costs.count = ack->stepped = 0;
+	ack->diverged = SCENE_NONE;
 	ack->notes = NULL;
 	ack->number = unpack_var(in);
 	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
@@ -444,7 +487,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	for (uint32_t i = 0; i < ack->moved.count && !status && !in->bad; i++)
 		status = decode_model(wire, secondary, ack->moved.at[i], in, error);
 	if (!status && !in->bad && !ack->status && wire->primary->step.measure)
-		decode_costs(wire, secondary, in);
+		decode_costs(ack, in);
 	if (!status && !in->bad && !ack->status)
 		status = decode_notes(wire, peer, in, error);
 	if (!status && in->bad)
@@ -453,7 +496,6 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		status = fail(error, TROUPE_EPROTOCOL, "more bytes than it has");
 	if (!status && wire->primary->step.paused && ack->moved.count)
 		status = fail(error, TROUPE_EPROTOCOL, "models moved while it was paused");
-	wire->counts.robot_steps += ack->moved.count;
 	return status;
 }
 
@@ -463,7 +505,7 @@ troupe_status wire_decode_ack(void *ctx, uint32_t secondary, const char *bytes, 
 	struct wire *wire = ctx;
 	struct unpack in = {bytes, bytes + count, false};
 	struct troupe_error why;
-	wire->counts.ack_bytes += count;
+	wire->peers[secondary].ack_bytes = count;
 	if (decode_ack(wire, secondary, &in, &why))
 		return fail(error, TROUPE_EPROTOCOL, "its ack: %s", why.text);
 	*ret_ack = (struct transport_message){wire->peers[secondary].ack.number, &wire->peers[secondary].ack};

@@ -6,7 +6,10 @@
  * A step holds: number, time, flags; what was done to the scene; models to take (with the words of their state k) and
  * to release, levels, ghosts; states that the primary wrote; static models that came or went; pairs that came or
  * went; commands. An ack holds: status; for each model that moved, the words of state k+1 that differ from state k.
- * The primary computes boxes and strayed models itself, because they are functions of the words.
+ * The primary computes boxes and strayed models itself (primary_advance()), because they are functions of the words.
+ *
+ * An encoder reads, and a decoder fills a message: both can be called again, for the same bytes, until the step is
+ * acknowledged by all. Words of state k+1 in an ack go to `next`, which means nothing before primary_advance().
  *
  * No decoded value is trusted: each is within its limits, or TROUPE_EPROTOCOL says what is wrong. A warm step
  * allocates nothing.
@@ -23,8 +26,8 @@
 
 struct wire;
 
-/* Create it when the copies are made; the primary must not have decided a step since. The primary outlives the
- * wire. */
+/* Create it when the copies are made; the primary must not have decided a step since. The primary outlives the wire;
+ * its primary_remote is the wire from now on. What the peers have changes only when the primary takes a step's acks. */
 struct wire *wire_create(struct primary *primary);
 void wire_destroy(struct wire *wire);
 
@@ -37,8 +40,7 @@ struct wire_counts wire_counts(const struct wire *wire);
 struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t secondary);
 
 /* The functions of a transport_codec; its ctx is the wire. payload: struct step. ret_ack: struct ack, owned by the
- * wire. Encoding also obeys the commands for the secondary on the primary's own state; the secondary obeys them on
- * its copy. So a step that was decided must be encoded for all secondaries, or the saved state lacks commands. */
+ * wire, valid until the next call for that secondary. */
 void wire_encode_step(void *wire, uint32_t secondary, const void *payload, struct text *out);
 troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes, size_t count,
 	struct transport_message *ret_ack, struct troupe_error *error);

@@ -35,7 +35,6 @@ struct transport {
 	struct channel **channels;
 	uint64_t first; /* number of the first step: over TCP that is agreed on before, and is 0 here */
 	bool begun;
-	uint64_t encoded; /* steps */
 	_Atomic uint64_t published, acks, turns, given_up;
 };
 
@@ -56,7 +55,6 @@ static uint64_t next_number[TROUPE_SECONDARIES_MAX], acked_number[TROUPE_SECONDA
 static void encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
 {
 	struct transport *both = ctx;
-	both->encoded++;
 	encode(next_number[secondary], payload, out);
 }
 
@@ -305,21 +303,6 @@ Test(transport_tcp, tls)
 static void on_nothing(void *ctx)
 {
 	(void)ctx;
-}
-
-/* What encoding does to the primary's state shall not depend on when somebody was lost. */
-Test(transport_tcp, encodes_for_all_though_somebody_is_lost)
-{
-	struct transport_options options = {.secondaries = 3, .all_acked = on_nothing};
-	struct transport *both;
-	cr_assert_eq(both_create(&options, &both, NULL), TROUPE_OK);
-	transport_tcp.destroy(both->secondaries[0].transport);
-	both->secondaries[0].transport = NULL;
-	while (!transport_tcp.lost(both->primary.transport))
-		sched_yield();
-	cr_assert_neq(both_publish(both, (struct transport_message){0, NULL}), TROUPE_OK);
-	cr_assert_eq(both->encoded, 3);
-	both_destroy(both);
 }
 
 static void add_frame(struct text *out, enum frame_type type, const struct text *payload)

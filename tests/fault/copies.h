@@ -76,4 +76,31 @@ static inline void copies_encode_ack(struct copies_secondary *side, const struct
 	wire_encode_ack(side->copy, ack, &stats, out);
 }
 
+static inline bool copies_same_words(
+	const struct primary *primary, const struct copies_secondary *side, uint32_t model, uint32_t words)
+{
+	const struct state *state = primary->shared->state, *copy = side->server->worlds[0].shared.state;
+	return !memcmp(state_words(copy, model, false), state_words(state, model, false), words * sizeof(uint64_t));
+}
+
+/* Whether the secondary (from 0) has, of all that it simulates and of its ghosts, the state that the primary has: after
+ * it decoded the step. Commands it has still to obey. */
+static inline bool copies_agree(const struct primary *primary, const struct copies_secondary *side, uint32_t secondary)
+{
+	const struct scene *scene = primary->shared->scene;
+	const struct plan *plan = &primary->plan;
+	const ghost_list *ghosts = &plan->ghosts.now;
+	bool same = true;
+	for (uint32_t m = 0; m < scene->model_count && !plan->parts[secondary].command_count; m++)
+		if (plan->roster.now.model[m] == secondary + 1)
+			same = same && copies_same_words(primary, side, m, primary->shared->state->models[m].words);
+	for (uint32_t i = 0; i < ghosts->count; i++) {
+		uint32_t model = ghosts->at[i].model;
+		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+		if (ghosts->at[i].secondary == secondary + 1)
+			same = same && copies_same_words(primary, side, model, words);
+	}
+	return same;
+}
+
 #endif

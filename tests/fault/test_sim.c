@@ -9,6 +9,7 @@
 #include "../amount.h"
 #include "check.h"
 #include "copies.h"
+#include "three_levels.h"
 
 #include "base/hash.h"
 #include "net/sim.h"
@@ -33,77 +34,6 @@ static double between(uint64_t *state, double least, double most)
 	return least + (most - least) * (double)below(state, 1001) / 1000;
 }
 
-/* --- the world ---------------------------------------------------------------------------------------------------- */
-
-static void add_link(struct text *out, const char *name, double z, const char *shape, const char *size)
-{
-	text_add(out,
-		"<link name='%s'><pose>0 0 %g 0 0 0</pose><collision name='c'><geometry><%s>%s</%s></geometry>"
-		"</collision></link>",
-		name, z, shape, size, shape);
-}
-
-static void add_box(struct text *out, const char *name, bool is_static, const char *pose, const char *size)
-{
-	char box[64];
-	snprintf(box, sizeof box, "<size>%s</size>", size);
-	text_add(out, "<model name='%s'><static>%d</static><pose>%s</pose>", name, is_static, pose);
-	add_link(out, "l", 0, "box", box);
-	text_add(out, "</model>");
-}
-
-static void add_driver(struct text *out, const char *name, const char *pose, const char *shape, const char *size, int v)
-{
-	text_add(out, "<model name='%s'><pose>%s</pose>", name, pose);
-	add_link(out, "l", 0, shape, size);
-	text_add(out,
-		"<plugin name='gz::sim::systems::VelocityControl' filename='x'><initial_linear>%d 0 0</initial_linear>"
-		"</plugin></model>",
-		v);
-}
-
-/* Its controller remembers. */
-static void add_arm(struct text *out)
-{
-	text_add(out, "<model name='arm'><pose>0 9 5 0 0 0</pose>");
-	add_link(out, "base", 0, "box", "<size>0.6 0.6 0.3</size>");
-	add_link(out, "bar", 0.4, "box", "<size>0.8 0.2 0.2</size>");
-	text_add(out, "<joint name='j' type='revolute'><parent>base</parent><child>bar</child>"
-		      "<axis><xyz>0 0 1</xyz></axis></joint>"
-		      "<plugin name='gz::sim::systems::JointPositionController' filename='x'><joint_name>j</joint_name>"
-		      "<p_gain>2</p_gain><i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min>"
-		      "<initial_position>1</initial_position></plugin></model>");
-}
-
-/* Three levels in a row, each with a floor and a crate; `a` and `b` drive towards each other through them, and push
- * each other and `c`; an arm that no level has. */
-static char *make_world(void)
-{
-	static const char *const performers[] = {"a", "b", "c"};
-	struct text out = {0}, levels = {0};
-	text_add(&out, "<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.01</max_step_size>"
-		       "</physics><light name='sun' type='directional'/>");
-	add_box(&out, "floor_0", true, "0 0 -0.25 0 0 0", "2 4 0.5");
-	add_box(&out, "floor_1", true, "2 0 -0.25 0 0 0", "2 4 0.5");
-	add_box(&out, "floor_2", true, "4 0 -0.25 0 0 0", "2 4 0.5");
-	add_box(&out, "crate_0", false, "0 0.4 0.16 0 0 0", "0.3 0.3 0.3");
-	add_box(&out, "crate_1", false, "2 0.4 0.16 0 0 0", "0.3 0.3 0.3");
-	add_box(&out, "crate_2", false, "4 0.4 0.16 0 0 0", "0.3 0.3 0.3");
-	add_driver(&out, "a", "0 0 0.26 0 0 0", "box", "<size>0.5 0.5 0.5</size>", 6);
-	add_driver(&out, "b", "4 0.1 0.26 0 0 0", "box", "<size>0.5 0.5 0.5</size>", -5);
-	add_driver(&out, "c", "2 -0.4 0.3 0 0 0.2", "sphere", "<radius>0.25</radius>", 0);
-	add_arm(&out);
-	for (int i = 0; i < 3; i++)
-		text_add(&levels,
-			"<performer name='%s'><ref>%s</ref><geometry><box><size>0.5 0.5 0.5</size></box></geometry>"
-			"</performer><level name='level_%d'><pose>%d 0 0 0 0 0</pose><geometry><box><size>2 4 4</size>"
-			"</box></geometry><buffer>0.3</buffer><ref>floor_%d</ref><ref>crate_%d</ref></level>",
-			performers[i], performers[i], i, 2 * i, i, i);
-	text_add(&out, "<plugin name='gz::sim' filename='x'>%s</plugin></world></sdf>", levels.at);
-	text_fini(&levels);
-	return out.at;
-}
-
 /* --- tales: what is commanded, and what comes of it in one process ----------------------------------------------- */
 
 struct tale {
@@ -121,7 +51,7 @@ static struct troupe_server *create_world(void)
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;
-	char *text = make_world();
+	char *text = three_levels_world();
 	def.world_path = "w.sdf";
 	def.world_text = text;
 	def.secondaries = 0;
@@ -305,34 +235,6 @@ static void encode_step(void *ctx, uint32_t secondary, const void *payload, stru
 	seal(out);
 }
 
-static bool same_words(const struct run *run, uint32_t secondary, uint32_t model, uint32_t words)
-{
-	const struct state *state = primary_of(run)->shared->state;
-	const struct state *copy = run->workers[secondary].side.server->worlds[0].shared.state;
-	return !memcmp(state_words(copy, model, false), state_words(state, model, false), words * sizeof(uint64_t));
-}
-
-/* Whether the secondary has, of all that it simulates and of its ghosts, the state that the primary has. Commands it
- * has still to obey. */
-static bool is_up_to_date(const struct run *run, uint32_t secondary)
-{
-	const struct primary *primary = primary_of(run);
-	const struct scene *scene = primary->shared->scene;
-	const struct plan *plan = &primary->plan;
-	const ghost_list *ghosts = &plan->ghosts.now;
-	bool same = true;
-	for (uint32_t m = 0; m < scene->model_count && !plan->parts[secondary].command_count; m++)
-		if (plan->roster.now.model[m] == secondary + 1)
-			same = same && same_words(run, secondary, m, primary->shared->state->models[m].words);
-	for (uint32_t i = 0; i < ghosts->count; i++) {
-		uint32_t model = ghosts->at[i].model;
-		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
-		if (ghosts->at[i].secondary == secondary + 1)
-			same = same && same_words(run, secondary, model, words);
-	}
-	return same;
-}
-
 static troupe_status decode_step(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
 {
@@ -340,7 +242,7 @@ static troupe_status decode_step(void *ctx, uint32_t secondary, const char *byte
 	troupe_status status = unseal(bytes, &count, error);
 	if (!status)
 		status = wire_decode_step(run->workers[secondary].side.copy, secondary, bytes, count, ret_step, error);
-	if (!status && !run->outdated && !is_up_to_date(run, secondary))
+	if (!status && !run->outdated && !copies_agree(primary_of(run), &run->workers[secondary].side, secondary))
 		run->outdated = secondary + 1;
 	return status;
 }

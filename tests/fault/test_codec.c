@@ -1,0 +1,244 @@
+/* Encoding has no effects: a step can be encoded again, also when some acks of it have come, and an encoding can be
+ * dropped; an ack can be decoded again, also after a damaged one. In memory, a primary and its copies take the steps of
+ * a world in this way. The state is that of the same world in one process, at each step; so is the state in the middle
+ * of a step, and so are the bytes of a saved state. */
+#include "check.h"
+#include "copies.h"
+#include "three_levels.h"
+
+#include <inttypes.h>
+
+enum { SECONDARIES_MAX = 3, STEPS = 120, MIDDLE = 57 };
+
+static const struct {
+	uint64_t step;
+	const char *topic, *text;
+} commands[] = {
+	{2, "/model/a/cmd_vel", "linear {x: 7}"},
+	{3, "/model/a/cmd_vel", "linear {x: 5 y: 0.5}"},
+	{3, "/model/arm/joint/j/0/cmd_pos", "data: -0.5"},
+	{8, "/world/w/create",
+		"name: 'new' pose {position {x: 2 y: 1 z: 1}} sdf: \"<sdf version='1.9'><model name='m'><link name='l'>"
+		"<collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link>"
+		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\""},
+	{8, "/model/new/cmd_vel", "linear {x: 1}"},
+	{12, "/world/w/set_pose", "name: 'b' position {x: 3 z: 0.4}"},
+	{12, "/model/b/cmd_vel", "linear {x: -4}"},
+	{15, "/world/w/set_pose", "name: 'floor_1' position {x: 2.1 z: -0.25}"},
+	{20, "/world/w/wrench", "entity {name: 'c'} wrench {force {x: 20} torque {z: 3}}"},
+	{24, "/world/w/set_physics", "gravity {z: -7} max_step_size: 0.008"},
+	{30, "/world/w/control", "pause: true"},
+	{31, "/model/a/cmd_vel", "linear {x: -3}"},
+	{33, "/world/w/control", "pause: false"},
+	{36, "/world/w/remove", "name: 'new'"},
+	{40, "/world/w/remove", "name: 'sun' type: LIGHT"},
+	{44, "/world/w/level/set_performer", "data: 'crate_1' size {x: 1}"},
+	{50, "/model/b/cmd_vel", "linear {x: 4 y: -1}"},
+	{MIDDLE, "/model/a/cmd_vel", "linear {x: 3}"},
+	{MIDDLE, "/model/arm/joint/j/0/cmd_pos", "data: 0.8"},
+	{70, "/world/w/control", "reset {model_only: true}"},
+};
+
+/* --- in one process ----------------------------------------------------------------------------------------------- */
+
+static struct text begin;          /* the state in which all begin */
+static struct text middle;         /* state MIDDLE, saved */
+static uint64_t hashes[STEPS + 1]; /* [k] of state k */
+static uint64_t held[STEPS];       /* [k] of state k, with the commands of step k obeyed */
+
+static struct text make_begin(void)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	struct text out = {0};
+	char *text = three_levels_world();
+	def.world_path = "w.sdf";
+	def.world_text = text;
+	def.secondaries = 0;
+	def.pace = TROUPE_PACE_FACTOR;
+	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
+	free(text);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		copies_must(
+			troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
+			commands[i].text, &error);
+	server_pack(server, &out);
+	troupe_server_destroy(server);
+	return out;
+}
+
+static void on_step(void *ctx)
+{
+	struct troupe_server *server = ctx;
+	struct primary *primary = &server->worlds[0].primary;
+	held[primary->lockstep.number] = primary_hash(primary);
+}
+
+static void on_merged(void *ctx, uint64_t steps)
+{
+	hashes[steps] = troupe_server_hash(ctx);
+	if (steps == MIDDLE)
+		server_pack(ctx, &middle);
+}
+
+static void run_in_one_process(void)
+{
+	struct troupe_server *server = copies_server(&begin, 0, 0);
+	const struct crew_watch watch = {.on_step = on_step, .on_merged = on_merged, .ctx = server};
+	const struct crew_world world = {.primary = &server->worlds[0].primary, .shared = &server->worlds[0].shared};
+	struct troupe_error error;
+	struct crew *crew;
+	server->worlds[0].primary.options.iterations = STEPS;
+	server->worlds[0].primary.options.observe = OBSERVE_ALL;
+	hashes[0] = troupe_server_hash(server);
+	copies_must(crew_create(&world, 1, &transport_inproc, &watch, &crew, &error), "a runner", &error);
+	copies_must(crew_run(crew, &error), "the run in one process", &error);
+	crew_destroy(crew);
+	troupe_server_destroy(server);
+}
+
+/* --- over the codec ----------------------------------------------------------------------------------------------- */
+
+struct run {
+	struct troupe_server *server;
+	struct wire *wire;
+	uint32_t secondaries;
+	struct copies_secondary sides[SECONDARIES_MAX];
+	struct text steps[SECONDARIES_MAX], again, ack;
+	struct ack *acks[SECONDARIES_MAX];
+	const struct step *step;
+};
+
+static struct primary *primary_of(struct run *run)
+{
+	return &run->server->worlds[0].primary;
+}
+
+static void check_same(const struct run *run, uint32_t secondary, const char *when)
+{
+	const struct text *first = &run->steps[secondary], *again = &run->again;
+	check(first->count == again->count && !memcmp(first->at, again->at, first->count),
+		"step %" PRIu64 " for secondary %u, %s: other bytes", run->step->number, secondary + 1, when);
+}
+
+/* In any order, and more often for some. */
+static void encode_again(struct run *run, const char *when)
+{
+	for (uint32_t n = 0; n < 2 * run->secondaries; n++) {
+		uint32_t i = (run->secondaries - 1 + 2 * n) % run->secondaries;
+		run->again.count = 0;
+		wire_encode_step(run->wire, i, run->step, &run->again);
+		check_same(run, i, when);
+	}
+}
+
+static troupe_status decode_ack(struct run *run, uint32_t i, size_t count, struct troupe_error *error)
+{
+	struct transport_message ack;
+	troupe_status status = wire_decode_ack(run->wire, i, run->ack.at, count, &ack, error);
+	if (!status)
+		run->acks[i] = ack.payload;
+	return status;
+}
+
+/* One ack comes damaged, then twice. */
+static void exchange(struct run *run, uint32_t i)
+{
+	struct copies_secondary *side = &run->sides[i];
+	struct transport_message message;
+	struct troupe_error error;
+	copies_must(wire_decode_step(side->copy, i, run->steps[i].at, run->steps[i].count, &message, &error), "a step",
+		&error);
+	check(copies_agree(primary_of(run), side, i), "step %" PRIu64 ": secondary %u has another state",
+		run->step->number, i + 1);
+	const struct ack *ack = secondary_step(side->secondary, message.payload);
+	run->ack.count = 0;
+	copies_encode_ack(side, ack, &run->ack);
+	check(decode_ack(run, i, run->ack.count - 1, &error) != TROUPE_OK, "half an ack is taken");
+	for (int times = 0; times < 2; times++)
+		copies_must(decode_ack(run, i, run->ack.count, &error), "an ack", &error);
+}
+
+static void check_middle(struct run *run)
+{
+	struct text saved = {0};
+	server_pack(run->server, &saved);
+	check(saved.count == middle.count && !memcmp(saved.at, middle.at, saved.count), "another saved state");
+	text_fini(&saved);
+}
+
+static bool take_step(struct run *run)
+{
+	struct primary *primary = primary_of(run);
+	uint64_t k = primary->lockstep.number, begin_ns;
+	if (k == MIDDLE)
+		check_middle(run);
+	run->step = primary_decide(primary, &begin_ns);
+	if (!run->step)
+		return false;
+	check(primary_hash(primary) == held[k], "step %" PRIu64 " decided: another state", k);
+	for (uint32_t i = 0; i < run->secondaries; i++) {
+		run->steps[i].count = 0;
+		wire_encode_step(run->wire, i, run->step, &run->steps[i]);
+	}
+	encode_again(run, "before any ack");
+	for (uint32_t i = 0; i < run->secondaries; i++)
+		exchange(run, i);
+	encode_again(run, "after all acks");
+	check(primary_hash(primary) == held[k], "step %" PRIu64 " acknowledged: another state", k);
+	check(primary_take_acks(primary, run->acks), "step %" PRIu64 ": %s", k, primary->error.text);
+	primary_advance(primary, run->acks);
+	check(primary_hash(primary) == hashes[k + 1], "step %" PRIu64 ": another state", k);
+	return true;
+}
+
+static void check_stats(const struct run *run)
+{
+	for (uint32_t i = 0; i < run->secondaries; i++) {
+		struct physics_stats is = wire_physics_stats(run->wire, i);
+		struct physics_stats was = secondary_physics_stats(run->sides[i].secondary);
+		check(is.contacts == was.contacts && is.regroups == was.regroups && is.groups == was.groups,
+			"secondary %u: %" PRIu64 " contacts: expected %" PRIu64, i + 1, is.contacts, was.contacts);
+	}
+}
+
+static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
+{
+	struct run run = {.server = copies_server(&begin, secondaries, chaos_seed), .secondaries = secondaries};
+	struct primary *primary = primary_of(&run);
+	(void)snprintf(check_where, sizeof check_where, "%u secondaries, seed %" PRIu64 ": ", secondaries, chaos_seed);
+	primary->options.iterations = STEPS;
+	primary->options.observe = OBSERVE_ALL;
+	primary->plan.measure = true;
+	run.wire = wire_create(primary);
+	for (uint32_t i = 0; i < secondaries; i++)
+		copies_begin(&run.sides[i], &begin, i + 1);
+	while (take_step(&run))
+		;
+	check(primary->lockstep.number == STEPS && primary->refused == 0, "%" PRIu64 " steps, %" PRIu64 " refused: %s",
+		primary->lockstep.number, primary->refused, primary->error.text);
+	check(secondaries == 1 || primary->plan.moves > STEPS / 16, "only %" PRIu64 " moves", primary->plan.moves);
+	check_stats(&run);
+	for (uint32_t i = 0; i < secondaries; i++) {
+		copies_end(&run.sides[i]);
+		text_fini(&run.steps[i]);
+	}
+	text_fini(&run.again);
+	text_fini(&run.ack);
+	wire_destroy(run.wire);
+	troupe_server_destroy(run.server);
+}
+
+int main(void)
+{
+	begin = make_begin();
+	run_in_one_process();
+	for (uint32_t secondaries = 1; secondaries <= SECONDARIES_MAX; secondaries++)
+		for (uint64_t seed = 1; seed <= 3; seed++)
+			run_over_codec(secondaries, seed);
+	text_fini(&begin);
+	text_fini(&middle);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
