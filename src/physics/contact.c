@@ -19,22 +19,22 @@
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
-static dGeomID geom_id(struct physics *physics, uint32_t geom)
+static dGeomID geom_id(struct worker *worker, uint32_t geom)
 {
-	const struct scene_geom *g = &physics->scene->geoms[geom];
+	const struct scene_geom *g = &worker->scene->geoms[geom];
 	if (g->body == SCENE_NONE)
-		return physics->statics[geom].geom;
-	return physics->instances[g->model]->geoms[geom - physics->scene->models[g->model].geom_first];
+		return worker->statics[geom].geom;
+	return worker->instances[g->model]->geoms[geom - worker->scene->models[g->model].geom_first];
 }
 
-static void add_pair(struct physics *physics, uint32_t a, uint32_t b)
+static void add_pair(struct worker *worker, uint32_t a, uint32_t b)
 {
 	uint32_t low = MIN(a, b), high = MAX(a, b);
 	uint64_t key = (uint64_t)low << 32 | high;
-	if (physics->options.rule ==
+	if (worker->owner->options.rule ==
 		PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
-		key = hash_mix((uintptr_t)geom_id(physics, low), (uintptr_t)geom_id(physics, high));
-	vec_push(&physics->contact_pairs, (struct contact_pair){.key = key, .a = low, .b = high});
+		key = hash_mix((uintptr_t)geom_id(worker, low), (uintptr_t)geom_id(worker, high));
+	vec_push(&worker->contact_pairs, (struct contact_pair){.key = key, .a = low, .b = high});
 }
 
 static bool below_plane(const struct static_geom *plane, const struct aabb *box)
@@ -56,59 +56,74 @@ static void sort_values(bvh_values *values)
 	}
 }
 
-static void find_statics(struct physics *physics, struct instance *instance)
+static void make_static(struct worker *worker, uint32_t geom)
 {
-	if (instance->statics_known && aabb_within(&instance->box, &instance->near))
-		return;
+	if (worker->statics[geom].placed != worker->owner->present[worker->scene->geoms[geom].model])
+		static_geom_make(worker, geom);
+}
+
+static void list_statics(struct worker *worker, struct instance *instance)
+{
 	instance->near = aabb_grow(instance->box, PHYSICS_STATIC_MARGIN);
 	instance->statics.count = 0;
-	bvh_query(&physics->scene->static_tree, &instance->near, &instance->statics);
+	bvh_query(&worker->scene->static_tree, &instance->near, &instance->statics);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t g = instance->statics.at[i];
-		if (!physics->present[physics->scene->geoms[g].model])
+		const struct scene_geom *fixed = &worker->scene->geoms[g];
+		if (!worker->owner->present[fixed->model])
 			continue;
-		instance_static_geom(physics, g);
-		if (physics->scene->geoms[g].kind == SCENE_PLANE && !below_plane(&physics->statics[g], &instance->near))
+		make_static(worker, g);
+		if (fixed->kind == SCENE_PLANE && !below_plane(&worker->statics[g], &instance->near))
 			continue;
 		instance->statics.at[kept++] = g;
 	}
 	instance->statics.count = kept;
 	sort_values(&instance->statics);
-	instance->statics_known = true;
 }
 
-static void pair_with_statics(struct physics *physics, struct instance *instance)
+static void find_statics(struct worker *worker, struct instance *instance)
 {
-	const struct scene *scene = physics->scene;
+	if (!instance->statics_known || !aabb_within(&instance->box, &instance->near))
+		list_statics(worker, instance);
+	else if (instance->statics_of == worker)
+		return;
+	for (uint32_t i = 0; i < instance->statics.count; i++)
+		make_static(worker, instance->statics.at[i]);
+	instance->statics_known = true;
+	instance->statics_of = worker;
+}
+
+static void pair_with_statics(struct worker *worker, struct instance *instance)
+{
+	const struct scene *scene = worker->scene;
 	const struct scene_model *m = &scene->models[instance->model];
-	find_statics(physics, instance);
+	find_statics(worker, instance);
 	for (uint32_t i = 0; i < instance->statics.count; i++) {
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
-		if (!physics->statics[s].geom) /* another thread found them, so this one has not made the geom yet */
-			instance_static_geom(physics, s);
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
 			if (!aabb_overlap(box, &fixed->box) ||
 				(instance->led && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
-			if (fixed->kind != SCENE_PLANE || below_plane(&physics->statics[s], box))
-				add_pair(physics, m->geom_first + g, s);
+			if (fixed->kind != SCENE_PLANE || below_plane(&worker->statics[s], box))
+				add_pair(worker, m->geom_first + g, s);
 		}
 	}
 }
 
-static bool bodies_may_touch(const struct physics *physics, uint32_t a, uint32_t b)
+static bool bodies_may_touch(const struct worker *worker, uint32_t a, uint32_t b)
 {
-	if (a == b || (physics->scene->bodies[a].kinematic && physics->scene->bodies[b].kinematic))
+	if (a == b || (worker->scene->bodies[a].kinematic && worker->scene->bodies[b].kinematic))
 		return false;
-	return !dAreConnectedExcluding(instance_body(physics, a), instance_body(physics, b), dJointTypeContact);
+	return !dAreConnectedExcluding(
+		instance_body(worker->owner, a), instance_body(worker->owner, b), dJointTypeContact);
 }
 
-static void pair_within(struct physics *physics, struct instance *instance)
+static void pair_within(struct worker *worker, struct instance *instance)
 {
-	const struct scene *scene = physics->scene;
+	const struct scene *scene = worker->scene;
 	const struct scene_model *m = &scene->models[instance->model];
 	for (uint32_t g = 0; g < m->geom_count; g++)
 		for (uint32_t h = g + 1; h < m->geom_count; h++) {
@@ -116,33 +131,33 @@ static void pair_within(struct physics *physics, struct instance *instance)
 						*b = &scene->geoms[m->geom_first + h];
 			if ((scene->links[a->link].self_collide || scene->links[b->link].self_collide) &&
 				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
-				bodies_may_touch(physics, a->body, b->body))
-				add_pair(physics, m->geom_first + g, m->geom_first + h);
+				bodies_may_touch(worker, a->body, b->body))
+				add_pair(worker, m->geom_first + g, m->geom_first + h);
 		}
 }
 
-static void pair_models(struct physics *physics, uint32_t model_a, uint32_t model_b)
+static void pair_models(struct worker *worker, uint32_t model_a, uint32_t model_b)
 {
-	const struct scene *scene = physics->scene;
-	const struct instance *a = physics->instances[model_a], *b = physics->instances[model_b];
+	const struct scene *scene = worker->scene;
+	const struct instance *a = worker->instances[model_a], *b = worker->instances[model_b];
 	const struct scene_model *ma = &scene->models[model_a], *mb = &scene->models[model_b];
 	for (uint32_t g = 0; g < ma->geom_count; g++) {
 		if (!aabb_overlap(&a->boxes[g], &b->box))
 			continue;
 		for (uint32_t h = 0; h < mb->geom_count; h++)
 			if (aabb_overlap(&a->boxes[g], &b->boxes[h]) &&
-				bodies_may_touch(physics, scene->geoms[ma->geom_first + g].body,
+				bodies_may_touch(worker, scene->geoms[ma->geom_first + g].body,
 					scene->geoms[mb->geom_first + h].body))
-				add_pair(physics, ma->geom_first + g, mb->geom_first + h);
+				add_pair(worker, ma->geom_first + g, mb->geom_first + h);
 	}
 }
 
 /* Bottom-up merge sort after short insertions: qsort() may allocate, and the step must not. */
-static void sort_pairs(struct physics *physics)
+static void sort_pairs(struct worker *worker)
 {
 	enum { RUN = 16 };
-	uint32_t count = physics->contact_pairs.count;
-	struct contact_pair *from = physics->contact_pairs.at;
+	uint32_t count = worker->contact_pairs.count;
+	struct contact_pair *from = worker->contact_pairs.at;
 	for (uint32_t lo = 0; lo < count; lo += RUN) {
 		uint32_t hi = MIN(lo + RUN, count);
 		for (uint32_t i = lo + 1; i < hi; i++) {
@@ -155,8 +170,8 @@ static void sort_pairs(struct physics *physics)
 	}
 	if (count <= RUN)
 		return;
-	physics->sort_space.count = 0;
-	struct contact_pair *to = vec_append(&physics->sort_space, count);
+	worker->sort_space.count = 0;
+	struct contact_pair *to = vec_append(&worker->sort_space, count);
 	for (uint32_t width = RUN; width < count; width *= 2) {
 		for (uint32_t lo = 0; lo < count; lo += 2 * width) {
 			uint32_t mid = MIN(lo + width, count), hi = MIN(lo + 2 * width, count), i = lo, j = mid;
@@ -167,8 +182,8 @@ static void sort_pairs(struct physics *physics)
 		from = to;
 		to = swap;
 	}
-	if (from != physics->contact_pairs.at)
-		memcpy(physics->contact_pairs.at, from, count * sizeof *from);
+	if (from != worker->contact_pairs.at)
+		memcpy(worker->contact_pairs.at, from, count * sizeof *from);
 }
 
 /* --- surfaces --------------------------------------------------------------------------------------------------- */
@@ -195,10 +210,10 @@ static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
 }
 
-static struct vec3 pull(const struct physics *physics, dBodyID body)
+static struct vec3 pull(const struct worker *worker, dBodyID body)
 {
 	bool falls = body && !dBodyIsKinematic(body) && dBodyGetGravityMode(body);
-	return falls ? physics->scene->gravity : (struct vec3){0, 0, 0};
+	return falls ? worker->scene->gravity : (struct vec3){0, 0, 0};
 }
 
 static struct vec3 across(struct vec3 v, struct vec3 normal)
@@ -251,62 +266,62 @@ static bool usable(const dContactGeom *found)
 	return isfinite(sum);
 }
 
-static void note_touch(struct physics *physics, const struct scene_geom *a, const struct scene_geom *b)
+static void note_touch(struct worker *worker, const struct scene_geom *a, const struct scene_geom *b)
 {
 	if (a->body != SCENE_NONE)
-		physics->instances[a->model]->touched = true;
+		worker->instances[a->model]->touched = true;
 	if (b->body != SCENE_NONE)
-		physics->instances[b->model]->touched = true;
+		worker->instances[b->model]->touched = true;
 }
 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
-static void make(struct physics *physics, const struct meeting *m, const dContactGeom *found)
+static void make(struct worker *worker, const struct meeting *m, const dContactGeom *found)
 {
 	dContact contact = {.surface = m->mix->surface, .geom = *found};
 	set_direction(m, &contact);
 	set_depth(m->mix, &contact);
-	dJointAttach(dJointCreateContact(physics->world->id, physics->contacts, &contact), m->a, m->b);
+	dJointAttach(dJointCreateContact(worker->world->id, worker->contacts, &contact), m->a, m->b);
 }
 
-static void begin_meeting(const struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
+static void begin_meeting(const struct worker *worker, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
 	const struct surface_mix *mix, struct meeting *ret)
 {
 	ret->mix = mix;
 	ret->direction = (struct vec3){0, 0, 0};
 	if (mix->directed) {
-		ret->direction = given_direction(&physics->scene->geoms[pair->a], ga);
+		ret->direction = given_direction(&worker->scene->geoms[pair->a], ga);
 		if (vec3_dot(ret->direction, ret->direction) == 0)
-			ret->direction = given_direction(&physics->scene->geoms[pair->b], gb);
+			ret->direction = given_direction(&worker->scene->geoms[pair->b], gb);
 	}
 	ret->a = dGeomGetBody(ga);
 	ret->b = dGeomGetBody(gb);
-	ret->gained = vec3_scale(vec3_sub(pull(physics, ret->a), pull(physics, ret->b)), mix->dt);
+	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->a), pull(worker, ret->b)), mix->dt);
 }
 
-static int find(struct physics *physics, const struct contact_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
+static int find(struct worker *worker, const struct contact_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
 {
-	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
+	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
-	int count = most ? shape_collide(physics, pair->a, pair->b, ga, gb, (int)most, ret) : 0, kept = 0;
+	int count = most ? shape_collide(worker, pair->a, pair->b, ga, gb, (int)most, ret) : 0, kept = 0;
 	for (int i = 0; i < count; i++)
 		if (usable(&ret[i]))
 			ret[kept++] = ret[i];
 	return kept;
 }
 
-static const struct surface_mix *mix_of(struct physics *physics, const struct contact_pair *pair)
+static const struct surface_mix *mix_of(struct worker *worker, const struct contact_pair *pair)
 {
-	const struct scene_geom *geoms = physics->scene->geoms;
-	return surface_meet(&physics->surfaces, &physics->scene->sdf->physics, &geoms[pair->a], &geoms[pair->b],
-		physics->owner->dt);
+	const struct scene_geom *geoms = worker->scene->geoms;
+	return surface_meet(
+		&worker->surfaces, &worker->scene->sdf->physics, &geoms[pair->a], &geoms[pair->b], worker->owner->dt);
 }
 
-int contact_find(struct physics *physics, const struct contact_pair *pair, dContactGeom *ret)
+int contact_find(struct worker *worker, const struct contact_pair *pair, dContactGeom *ret)
 {
-	return mix_of(physics, pair)->apart
+	return mix_of(worker, pair)->apart
 		       ? 0
-		       : find(physics, pair, geom_id(physics, pair->a), geom_id(physics, pair->b), ret);
+		       : find(worker, pair, geom_id(worker, pair->a), geom_id(worker, pair->b), ret);
 }
 
 /* Keeps the deepest contact only. */
@@ -318,49 +333,49 @@ static int keep_deepest(dContactGeom *found, int count)
 	return MIN(count, 1);
 }
 
-static void collide(struct physics *physics, const struct contact_pair *pair)
+static void collide(struct worker *worker, const struct contact_pair *pair)
 {
-	const struct scene_geom *a = &physics->scene->geoms[pair->a], *b = &physics->scene->geoms[pair->b];
-	const struct surface_mix *mix = mix_of(physics, pair);
+	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
+	const struct surface_mix *mix = mix_of(worker, pair);
 	if (mix->apart)
 		return;
-	dGeomID ga = geom_id(physics, pair->a), gb = geom_id(physics, pair->b);
+	dGeomID ga = geom_id(worker, pair->a), gb = geom_id(worker, pair->b);
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
-	int count = find(physics, pair, ga, gb, found);
+	int count = find(worker, pair, ga, gb, found);
 	if (pair->part == CONTACT_DEEPEST)
 		count = keep_deepest(found, count);
 	if (!count)
 		return;
 	struct meeting m;
-	begin_meeting(physics, pair, ga, gb, mix, &m);
+	begin_meeting(worker, pair, ga, gb, mix, &m);
 	for (int i = 0; i < count; i++)
-		make(physics, &m, &found[i]);
-	note_touch(physics, a, b);
-	solver_join(physics, a->body, b->body, (uint32_t)count * 3);
-	if (physics->observe & OBSERVE_CONTACTS)
-		observe_contacts(physics, pair, found, (uint32_t)count);
-	physics->stats.contacts += (uint32_t)count;
+		make(worker, &m, &found[i]);
+	note_touch(worker, a, b);
+	solver_join(worker, a->body, b->body, (uint32_t)count * 3);
+	if (worker->owner->observe & OBSERVE_CONTACTS)
+		observe_contacts(worker, pair, found, (uint32_t)count);
+	worker->contacts_made += (uint32_t)count;
 }
 
-static void find_pairs(struct physics *physics, const struct group *group)
+static void find_pairs(struct worker *worker, const struct group *group)
 {
-	physics->contact_pairs.count = 0;
+	worker->contact_pairs.count = 0;
 	for (uint32_t i = 0; i < group->members.count; i++) {
-		struct instance *instance = physics->instances[group->members.at[i]];
-		pair_with_statics(physics, instance);
+		struct instance *instance = worker->instances[group->members.at[i]];
+		pair_with_statics(worker, instance);
 		if (instance->self_collides)
-			pair_within(physics, instance);
+			pair_within(worker, instance);
 	}
 	for (uint32_t i = 0; i < group->pair_count; i++)
-		pair_models(physics, group->pairs[i].a, group->pairs[i].b);
+		pair_models(worker, group->pairs[i].a, group->pairs[i].b);
 }
 
-void contact_make(struct physics *physics, const struct group *group)
+void contact_make(struct worker *worker, const struct group *group)
 {
-	find_pairs(physics, group);
-	sort_pairs(physics);
-	crowd_thin_out(physics);
-	for (uint32_t i = 0; i < physics->contact_pairs.count && !physics_abandons(physics); i++)
-		if (physics->contact_pairs.at[i].part != CONTACT_NONE)
-			collide(physics, &physics->contact_pairs.at[i]);
+	find_pairs(worker, group);
+	sort_pairs(worker);
+	crowd_thin_out(worker);
+	for (uint32_t i = 0; i < worker->contact_pairs.count && !worker_abandons(worker); i++)
+		if (worker->contact_pairs.at[i].part != CONTACT_NONE)
+			collide(worker, &worker->contact_pairs.at[i]);
 }

@@ -68,15 +68,15 @@ static void add_rate(
 }
 
 /* The velocity per unit of impulse that free bodies would get along it. */
-static double mobility_of(const struct physics *physics, const struct coupling *coupling)
+static double mobility_of(const struct worker *worker, const struct coupling *coupling)
 {
 	double mobility = 0;
 	for (uint32_t i = 0; i < coupling->count; i++) {
-		const struct scene_body *b = &physics->scene->bodies[coupling->body[i]];
+		const struct scene_body *b = &worker->scene->bodies[coupling->body[i]];
 		if (b->kinematic)
 			continue;
 		struct vec3 a = quat_rotate(
-			quat_conj(state_body(physics->state, coupling->body[i], false)->q), coupling->angular[i]);
+			quat_conj(state_body(worker->owner->state, coupling->body[i], false)->q), coupling->angular[i]);
 		/* a . I^-1 a, by the adjugate */
 		double cxx = b->iyy * b->izz - b->iyz * b->iyz, cxy = b->ixz * b->iyz - b->ixy * b->izz;
 		double cxz = b->ixy * b->iyz - b->ixz * b->iyy, cyy = b->ixx * b->izz - b->ixz * b->ixz;
@@ -91,98 +91,98 @@ static double mobility_of(const struct physics *physics, const struct coupling *
 }
 
 /* amiss: the position error of the coupling. */
-static void finish(struct physics *physics, struct coupling *coupling, double amiss, double back_max, double dt)
+static void finish(struct worker *worker, struct coupling *coupling, double amiss, double back_max, double dt)
 {
-	double back = physics->scene->sdf->physics.erp * amiss / dt;
+	double back = worker->scene->sdf->physics.erp * amiss / dt;
 	coupling->target = -fmin(fmax(back, -back_max), back_max);
-	coupling->mobility = mobility_of(physics, coupling);
+	coupling->mobility = mobility_of(worker, coupling);
 	if (!(coupling->mobility > 0)) { /* none of its bodies can move */
-		physics->couplings.count--;
+		worker->couplings.count--;
 		return;
 	}
-	const struct scene_joint *joint = &physics->scene->joints[coupling->joint];
+	const struct scene_joint *joint = &worker->scene->joints[coupling->joint];
 	double force;
-	memcpy(&force, state_words(physics->state, joint->model, false) + coupling->word, sizeof force);
+	memcpy(&force, state_words(worker->owner->state, joint->model, false) + coupling->word, sizeof force);
 	coupling->impulse = coupling->best = force * dt;
 }
 
-static struct coupling *begin(struct physics *physics, uint32_t joint, uint32_t which)
+static struct coupling *begin(struct worker *worker, uint32_t joint, uint32_t which)
 {
-	vec_push(&physics->couplings, (struct coupling){0});
-	struct coupling *coupling = &physics->couplings.at[physics->couplings.count - 1];
+	vec_push(&worker->couplings, (struct coupling){0});
+	struct coupling *coupling = &worker->couplings.at[worker->couplings.count - 1];
 	coupling->joint = joint;
-	coupling->word = physics->state->joint_coupling[joint] + which;
+	coupling->word = worker->owner->state->joint_coupling[joint] + which;
 	coupling->axis = SCENE_NONE;
 	return coupling;
 }
 
-static double position_of(const struct physics *physics, uint32_t joint, uint32_t axis)
+static double position_of(const struct worker *worker, uint32_t joint, uint32_t axis)
 {
-	return state_joint(physics->state, joint, false)->position[axis];
+	return state_joint(worker->owner->state, joint, false)->position[axis];
 }
 
 /* Slides by `lead` for each radian. */
-static void collect_thread(struct physics *physics, uint32_t index, dJointID id, double dt)
+static void collect_thread(struct worker *worker, uint32_t index, dJointID id, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	struct coupling *coupling = begin(physics, index, 0);
+	const struct scene_joint *joint = &worker->scene->joints[index];
+	struct coupling *coupling = begin(worker, index, 0);
 	double lead = 1 / joint->sdf->thread_pitch;
 	struct axis_rate slide, turn;
-	scene_axis_sliding(physics->state, joint, false, &slide);
-	scene_axis_turning(physics->state, joint, 0, false, &turn);
+	scene_axis_sliding(worker->owner->state, joint, false, &slide);
+	scene_axis_turning(worker->owner->state, joint, 0, false, &turn);
 	add_rate(coupling, joint, &slide, 1);
 	add_rate(coupling, joint, &turn, -lead);
-	finish(physics, coupling, dJointGetPistonPosition(id) - lead * position_of(physics, index, 0), SLIDE_BACK_MAX,
+	finish(worker, coupling, dJointGetPistonPosition(id) - lead * position_of(worker, index, 0), SLIDE_BACK_MAX,
 		dt);
 }
 
 /* SDF: theta_child = -ratio theta_parent, both against the reference body. */
-static void collect_gears(struct physics *physics, uint32_t index, double dt)
+static void collect_gears(struct worker *worker, uint32_t index, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	struct coupling *coupling = begin(physics, index, 0);
+	const struct scene_joint *joint = &worker->scene->joints[index];
+	struct coupling *coupling = begin(worker, index, 0);
 	const struct vec3 none = {0, 0, 0};
 	double ratio = joint->sdf->gearbox_ratio;
-	struct vec3 input = scene_axis_direction(physics->state, joint, 0, false);
-	struct vec3 output = scene_axis_direction(physics->state, joint, 1, false);
+	struct vec3 input = scene_axis_direction(worker->owner->state, joint, 0, false);
+	struct vec3 output = scene_axis_direction(worker->owner->state, joint, 1, false);
 	add_body(coupling, joint->parent, none, input, ratio);
 	add_body(coupling, joint->child, none, output, 1);
 	add_body(coupling, joint->reference, none, input, -ratio);
 	add_body(coupling, joint->reference, none, output, -1);
-	finish(physics, coupling, ratio * position_of(physics, index, 0) + position_of(physics, index, 1),
-		TURN_BACK_MAX, dt);
+	finish(worker, coupling, ratio * position_of(worker, index, 0) + position_of(worker, index, 1), TURN_BACK_MAX,
+		dt);
 }
 
-static void collect_mimic(struct physics *physics, uint32_t index, uint32_t axis, uint32_t which, double dt)
+static void collect_mimic(struct worker *worker, uint32_t index, uint32_t axis, uint32_t which, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct scene_joint *joint = &worker->scene->joints[index];
 	const struct scene_mimic *mimic = &joint->mimic[axis];
-	const struct scene_joint *leader = &physics->scene->joints[mimic->joint];
-	struct coupling *coupling = begin(physics, index, which);
+	const struct scene_joint *leader = &worker->scene->joints[mimic->joint];
+	struct coupling *coupling = begin(worker, index, which);
 	struct axis_rate own, leading;
 	coupling->axis = axis;
-	scene_axis_rate_of(physics->state, joint, axis, false, &own);
-	scene_axis_rate_of(physics->state, leader, mimic->axis, false, &leading);
+	scene_axis_rate_of(worker->owner->state, joint, axis, false, &own);
+	scene_axis_rate_of(worker->owner->state, leader, mimic->axis, false, &leading);
 	add_rate(coupling, joint, &own, 1);
 	add_rate(coupling, leader, &leading, -mimic->multiplier);
-	double wanted = mimic->multiplier * (position_of(physics, mimic->joint, mimic->axis) - mimic->reference) +
-			mimic->offset;
-	finish(physics, coupling, position_of(physics, index, axis) - wanted,
+	double wanted =
+		mimic->multiplier * (position_of(worker, mimic->joint, mimic->axis) - mimic->reference) + mimic->offset;
+	finish(worker, coupling, position_of(worker, index, axis) - wanted,
 		joint->kind == SDF_PRISMATIC ? SLIDE_BACK_MAX : TURN_BACK_MAX, dt);
 }
 
-void couple_collect(struct physics *physics, uint32_t index, dJointID id, double dt)
+void couple_collect(struct worker *worker, uint32_t index, dJointID id, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct scene_joint *joint = &worker->scene->joints[index];
 	uint32_t which = 0;
 	if (joint->kind == SDF_SCREW)
-		collect_thread(physics, index, id, dt);
+		collect_thread(worker, index, id, dt);
 	else if (joint->kind == SDF_GEARBOX)
-		collect_gears(physics, index, dt);
+		collect_gears(worker, index, dt);
 	which += joint->kind == SDF_SCREW || joint->kind == SDF_GEARBOX;
 	for (uint32_t a = 0; a < joint->axis_count; a++)
 		if (joint->mimic[a].joint != SCENE_NONE)
-			collect_mimic(physics, index, a, which++, dt);
+			collect_mimic(worker, index, a, which++, dt);
 }
 
 /* The twist about the axis of what turns the reference's pose against the pose in the file. */
@@ -213,13 +213,13 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 /* --- trials --------------------------------------------------------------------------------------------------------
  */
 
-void couple_apply(struct physics *physics, double dt)
+void couple_apply(struct worker *worker, double dt)
 {
-	for (uint32_t c = 0; c < physics->couplings.count; c++) {
-		const struct coupling *coupling = &physics->couplings.at[c];
+	for (uint32_t c = 0; c < worker->couplings.count; c++) {
+		const struct coupling *coupling = &worker->couplings.at[c];
 		double force = -coupling->impulse / dt;
 		for (uint32_t i = 0; i < coupling->count; i++) {
-			dBodyID body = instance_body(physics, coupling->body[i]);
+			dBodyID body = instance_body(worker->owner, coupling->body[i]);
 			struct vec3 f = vec3_scale(coupling->linear[i], force);
 			struct vec3 t = vec3_scale(coupling->angular[i], force);
 			dBodyAddForce(body, f.x, f.y, f.z);
@@ -229,11 +229,11 @@ void couple_apply(struct physics *physics, double dt)
 }
 
 /* The error of the rate after a trial, by the directions of state k. */
-static double left_of(const struct physics *physics, const struct coupling *coupling)
+static double left_of(const struct worker *worker, const struct coupling *coupling)
 {
 	double rate = -coupling->target;
 	for (uint32_t i = 0; i < coupling->count; i++) {
-		dBodyID body = instance_body(physics, coupling->body[i]);
+		dBodyID body = instance_body(worker->owner, coupling->body[i]);
 		const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
 		rate += vec3_dot(coupling->linear[i], (struct vec3){v[0], v[1], v[2]}) +
 			vec3_dot(coupling->angular[i], (struct vec3){w[0], w[1], w[2]});
@@ -251,14 +251,14 @@ enum search_phase {
 
 /* The couplings of the island with this root. */
 struct search {
-	struct physics *physics;
+	struct worker *worker;
 	uint32_t root;
 	struct coupling *lead; /* its first coupling, which keeps the data of the search */
 };
 
 #define FOR_EACH(c, search)                                                                                            \
 	for (struct coupling *c = (search)->lead,                                                                      \
-			     *end_ = (search)->physics->couplings.at + (search)->physics->couplings.count;             \
+			     *end_ = (search)->worker->couplings.at + (search)->worker->couplings.count;               \
 		c < end_; c++)                                                                                         \
 		if (c->root == (search)->root)
 
@@ -441,35 +441,35 @@ static void advance(const struct search *search)
 }
 
 /* The leads are the first couplings of their islands. A single coupling needs no island, unless the pass is for one. */
-static void begin_searches(struct physics *physics, bool islands)
+static void begin_searches(struct worker *worker, bool islands)
 {
-	uint32_t alone = physics->pass.alone;
-	for (uint32_t i = 0; i < physics->couplings.count; i++) {
-		struct coupling *coupling = &physics->couplings.at[i];
-		coupling->root = islands ? solver_island(physics, coupling->body[0]) : 0;
+	uint32_t alone = worker->pass.alone;
+	for (uint32_t i = 0; i < worker->couplings.count; i++) {
+		struct coupling *coupling = &worker->couplings.at[i];
+		coupling->root = islands ? solver_island(worker, coupling->body[0]) : 0;
 		coupling->leads = alone == SCENE_NONE || alone == coupling->root;
 		for (uint32_t k = 0; k < i; k++)
-			coupling->leads = coupling->leads && physics->couplings.at[k].root != coupling->root;
+			coupling->leads = coupling->leads && worker->couplings.at[k].root != coupling->root;
 		coupling->phase = SEARCH_BEGUN;
 	}
 }
 
-void couple_begin(struct physics *physics)
+void couple_begin(struct worker *worker)
 {
-	bool islands = physics->couplings.count > 1 || physics->pass.alone != SCENE_NONE;
+	bool islands = worker->couplings.count > 1 || worker->pass.alone != SCENE_NONE;
 	if (islands)
-		solver_find_islands(physics);
-	begin_searches(physics, islands);
+		solver_find_islands(worker);
+	begin_searches(worker, islands);
 }
 
-bool couple_search(struct physics *physics)
+bool couple_search(struct worker *worker)
 {
 	bool done = true;
-	for (uint32_t i = 0; i < physics->couplings.count; i++)
-		physics->couplings.at[i].tried = left_of(physics, &physics->couplings.at[i]);
-	for (uint32_t i = 0; i < physics->couplings.count; i++) {
-		struct coupling *coupling = &physics->couplings.at[i];
-		struct search search = {physics, coupling->root, coupling};
+	for (uint32_t i = 0; i < worker->couplings.count; i++)
+		worker->couplings.at[i].tried = left_of(worker, &worker->couplings.at[i]);
+	for (uint32_t i = 0; i < worker->couplings.count; i++) {
+		struct coupling *coupling = &worker->couplings.at[i];
+		struct search search = {worker, coupling->root, coupling};
 		if (!coupling->leads)
 			continue;
 		advance(&search);
@@ -478,12 +478,12 @@ bool couple_search(struct physics *physics)
 	return done;
 }
 
-void couple_store(struct physics *physics, double dt)
+void couple_store(struct worker *worker, double dt)
 {
-	for (uint32_t i = 0; i < physics->couplings.count; i++) {
-		const struct coupling *coupling = &physics->couplings.at[i];
-		uint32_t model = physics->scene->joints[coupling->joint].model;
+	for (uint32_t i = 0; i < worker->couplings.count; i++) {
+		const struct coupling *coupling = &worker->couplings.at[i];
+		uint32_t model = worker->scene->joints[coupling->joint].model;
 		double force = coupling->impulse / dt;
-		memcpy(state_words(physics->state, model, true) + coupling->word, &force, sizeof force);
+		memcpy(state_words(worker->owner->state, model, true) + coupling->word, &force, sizeof force);
 	}
 }

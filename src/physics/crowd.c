@@ -22,12 +22,12 @@ enum { CROWD_MAX = 24, LEAST_PAIRS = (CROWD_MAX + 2) * (CROWD_MAX + 1) / 2 };
 struct crowd_pair {
 	double depth;
 	uint64_t tie;
-	uint32_t pair; /* in physics.contact_pairs */
+	uint32_t pair; /* in worker.contact_pairs */
 };
 
-static bool is_dynamic(const struct physics *physics, const struct contact_pair *pair)
+static bool is_dynamic(const struct worker *worker, const struct contact_pair *pair)
 {
-	return physics->scene->geoms[pair->a].body != SCENE_NONE && physics->scene->geoms[pair->b].body != SCENE_NONE;
+	return worker->scene->geoms[pair->a].body != SCENE_NONE && worker->scene->geoms[pair->b].body != SCENE_NONE;
 }
 
 static bool exceed(const uint32_t *count, const struct contact_pair *pair)
@@ -35,10 +35,10 @@ static bool exceed(const uint32_t *count, const struct contact_pair *pair)
 	return count[pair->a] > CROWD_MAX && count[pair->b] > CROWD_MAX;
 }
 
-static void clear(const struct physics *physics, uint32_t *count)
+static void clear(const struct worker *worker, uint32_t *count)
 {
-	for (uint32_t i = 0; i < physics->contact_pairs.count; i++)
-		count[physics->contact_pairs.at[i].a] = count[physics->contact_pairs.at[i].b] = 0;
+	for (uint32_t i = 0; i < worker->contact_pairs.count; i++)
+		count[worker->contact_pairs.at[i].a] = count[worker->contact_pairs.at[i].b] = 0;
 }
 
 static void add(uint32_t *count, const struct contact_pair *pair)
@@ -47,10 +47,10 @@ static void add(uint32_t *count, const struct contact_pair *pair)
 	count[pair->b]++;
 }
 
-static double depth_of(struct physics *physics, const struct contact_pair *pair)
+static double depth_of(struct worker *worker, const struct contact_pair *pair)
 {
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
-	int count = contact_find(physics, pair, found);
+	int count = contact_find(worker, pair, found);
 	double depth = -1;
 	for (int i = 0; i < count; i++)
 		depth = fmax(depth, found[i].depth);
@@ -66,20 +66,20 @@ static int compare(const void *a, const void *b)
 }
 
 /* Lists pairs in crowds with their depths; writes to `count` how many others each shape touches. */
-static uint32_t find_crowded(struct physics *physics, uint32_t *count, struct crowd_pair *ret)
+static uint32_t find_crowded(struct worker *worker, uint32_t *count, struct crowd_pair *ret)
 {
 	uint32_t crowded = 0;
-	for (uint32_t i = 0; i < physics->contact_pairs.count; i++) {
-		const struct contact_pair *pair = &physics->contact_pairs.at[i];
-		if (is_dynamic(physics, pair) && exceed(count, pair))
+	for (uint32_t i = 0; i < worker->contact_pairs.count; i++) {
+		const struct contact_pair *pair = &worker->contact_pairs.at[i];
+		if (is_dynamic(worker, pair) && exceed(count, pair))
 			ret[crowded++] = (struct crowd_pair){.pair = i};
 	}
-	clear(physics, count);
+	clear(worker, count);
 	for (uint32_t i = 0; i < crowded; i++) {
-		const struct contact_pair *pair = &physics->contact_pairs.at[ret[i].pair];
-		if (physics_abandons(physics))
+		const struct contact_pair *pair = &worker->contact_pairs.at[ret[i].pair];
+		if (worker_abandons(worker))
 			return 0;
-		ret[i].depth = depth_of(physics, pair);
+		ret[i].depth = depth_of(worker, pair);
 		ret[i].tie = hash_mix(pair->a, pair->b);
 		if (ret[i].depth >= 0)
 			add(count, pair);
@@ -88,11 +88,11 @@ static uint32_t find_crowded(struct physics *physics, uint32_t *count, struct cr
 }
 
 static void thin_out(
-	struct physics *physics, uint32_t *touching, uint32_t *kept, struct crowd_pair *crowd, uint32_t count)
+	struct worker *worker, uint32_t *touching, uint32_t *kept, struct crowd_pair *crowd, uint32_t count)
 {
 	qsort(crowd, count, sizeof *crowd, compare);
 	for (uint32_t i = 0; i < count; i++) {
-		struct contact_pair *pair = &physics->contact_pairs.at[crowd[i].pair];
+		struct contact_pair *pair = &worker->contact_pairs.at[crowd[i].pair];
 		if (crowd[i].depth < 0 || !exceed(touching, pair))
 			continue;
 		pair->part = CONTACT_NONE;
@@ -103,22 +103,22 @@ static void thin_out(
 	}
 }
 
-void crowd_thin_out(struct physics *physics)
+void crowd_thin_out(struct worker *worker)
 {
-	uint32_t pairs = physics->contact_pairs.count;
+	uint32_t pairs = worker->contact_pairs.count;
 	if (pairs < LEAST_PAIRS)
 		return;
-	uint32_t *touching = mem_alloc(physics->room.geoms * sizeof *touching);
+	uint32_t *touching = mem_alloc(worker->room.geoms * sizeof *touching);
 	for (uint32_t i = 0; i < pairs; i++)
-		if (is_dynamic(physics, &physics->contact_pairs.at[i]))
-			add(touching, &physics->contact_pairs.at[i]);
+		if (is_dynamic(worker, &worker->contact_pairs.at[i]))
+			add(touching, &worker->contact_pairs.at[i]);
 	bool crowded = false;
 	for (uint32_t i = 0; i < pairs && !crowded; i++)
-		crowded = exceed(touching, &physics->contact_pairs.at[i]);
+		crowded = exceed(touching, &worker->contact_pairs.at[i]);
 	if (crowded) {
-		uint32_t *kept = mem_alloc(physics->room.geoms * sizeof *kept);
+		uint32_t *kept = mem_alloc(worker->room.geoms * sizeof *kept);
 		struct crowd_pair *crowd = mem_alloc(pairs * sizeof *crowd);
-		thin_out(physics, touching, kept, crowd, find_crowded(physics, touching, crowd));
+		thin_out(worker, touching, kept, crowd, find_crowded(worker, touching, crowd));
 		free(crowd);
 		free(kept);
 	}

@@ -91,20 +91,19 @@ static void build(struct physics *physics, uint32_t index)
 	for (uint32_t i = 0; i < group->members.count; i++)
 		physics->instances[group->members.at[i]]->group = index;
 	make_parts(physics, index);
-	physics->stats.regroups++;
+	physics->regroups++;
 }
 
-void group_make_anew(struct physics *physics, struct physics *owner, uint32_t index)
+void group_make_anew(struct physics *physics, uint32_t index)
 {
-	struct group *group = &owner->groups.at[index];
+	struct group *group = &physics->groups.at[index];
 	for (uint32_t i = 0; i < group->members.count; i++) {
-		uint32_t model = group->members.at[i];
-		ode_abandon(owner->instances[model]);
-		owner->instances[model] = instance_replace(owner, owner->instances[model]);
-		physics->instances[model] = owner->instances[model];
+		struct instance **instance = &physics->instances[group->members.at[i]];
+		ode_abandon(*instance);
+		*instance = instance_replace(physics, *instance);
 	}
 	group->world_joints.count = 0;
-	make_parts(owner, index);
+	make_parts(physics, index);
 }
 
 static void free_slot(struct physics *physics, uint32_t index)

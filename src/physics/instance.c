@@ -8,34 +8,6 @@
 _Static_assert(offsetof(struct quat, w) == 0 && offsetof(struct quat, z) == 3 * sizeof(double),
 	"a quaternion is laid out as ODE's is, and compared with it");
 
-static void to_ode(struct quat q, dQuaternion ret)
-{
-	ret[0] = q.w;
-	ret[1] = q.x;
-	ret[2] = q.y;
-	ret[3] = q.z;
-}
-
-dGeomID instance_static_geom(struct physics *physics, uint32_t index)
-{
-	struct static_geom *entry = &physics->statics[index];
-	if (entry->geom)
-		return entry->geom;
-	const struct scene_geom *geom = &physics->scene->geoms[index];
-	entry->geom = shape_make(geom);
-	dGeomSetData(entry->geom, (void *)(uintptr_t)index);
-	if (geom->kind == SCENE_PLANE) {
-		entry->normal = quat_rotate(geom->in_body.q, geom->size);
-		entry->offset = vec3_dot(entry->normal, geom->in_body.p);
-	} else {
-		dQuaternion q;
-		to_ode(geom->in_body.q, q);
-		dGeomSetPosition(entry->geom, geom->in_body.p.x, geom->in_body.p.y, geom->in_body.p.z);
-		dGeomSetQuaternion(entry->geom, q);
-	}
-	return entry->geom;
-}
-
 static bool model_self_collides(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
@@ -159,7 +131,7 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 static void place_body(dBodyID body, const struct body_state *state)
 {
 	dQuaternion q;
-	to_ode(state->q, q);
+	ode_quaternion(state->q, q);
 	dBodySetPosition(body, state->p.x, state->p.y, state->p.z);
 	dBodySetQuaternion(body, q);
 }
@@ -210,7 +182,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			dGeomSetBody(geom, body);
 			if (instance->centred[g - m->geom_first])
 				continue; /* ODE multiplies by every offset that was ever set */
-			to_ode(offset.q, q);
+			ode_quaternion(offset.q, q);
 			dGeomSetOffsetPosition(geom, offset.p.x, offset.p.y, offset.p.z);
 			dGeomSetOffsetQuaternion(geom, q);
 		}
@@ -338,7 +310,7 @@ static void turn_exactly(dBodyID body, const struct body_state *now, double spin
 	double half = spin * dt / 2, along = sin(half) / spin;
 	struct quat turn = {cos(half), w[0] * along, w[1] * along, w[2] * along};
 	dQuaternion q;
-	to_ode(quat_mul(turn, now->q), q);
+	ode_quaternion(quat_mul(turn, now->q), q);
 	dBodySetQuaternion(body, q);
 }
 

@@ -5,15 +5,15 @@
 #include "collide/collide.h"
 #include "physics/physics.h"
 #include "physics/sets.h"
+#include "physics/worker.h"
 
 #include <ode/ode.h>
 #include <stdatomic.h>
 
 enum {
-	PHYSICS_EXACT_ROWS =
-		96, /* islands of up to this many rows are solved exactly; ../bench/NOTES.md */
-	PHYSICS_EXACT_ROWS_MOST = 1000,        /* the same in a world that names the exact solver */
-	PHYSICS_KEEP_STEPS = 500,              /* steps for which a group is kept after its models came apart */
+	PHYSICS_EXACT_ROWS = 96,        /* islands of up to this many rows are solved exactly; ../bench/NOTES.md */
+	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
+	PHYSICS_KEEP_STEPS = 500,       /* steps for which a group is kept after its models came apart */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
@@ -23,7 +23,7 @@ enum {
 
 /* How two surfaces that touch combine, in a step of dt. */
 struct surface_mix {
-	dSurfaceParameters surface; /* without soft_erp and the direction flag: these are set contact by contact */
+	dSurfaceParameters surface;   /* without soft_erp and the direction flag: these are set contact by contact */
 	double erp, min_depth, reach; /* reach: m by which the step may correct a contact */
 	double dt;                    /* 0: not computed yet */
 	bool apart;                   /* their masks allow no contact */
@@ -105,8 +105,9 @@ struct instance {
 	uint32_t measured_ns; /* see physics_measured_ns() */
 	struct aabb near;     /* `statics` lists all present static geoms that overlap this box */
 	bool statics_known;
-	bvh_values statics;  /* geom indices, ascending */
-	uint32_t joint_rows; /* of all its joints */
+	bvh_values statics;              /* geom indices, ascending */
+	const struct worker *statics_of; /* the last worker to use the list: it has all their ODE geoms */
+	uint32_t joint_rows;             /* of all its joints */
 	bool self_collides;
 	bool led;       /* some body is kinematic */
 	bool held;      /* to the world, by a joint or as a kinematic body */
@@ -146,14 +147,15 @@ struct group {
 struct ode_world {
 	dWorldID id;
 	dThreadingImplementationID threading;
-	const struct ode_memory *memory; /* in which it steps */
+	const struct ode_memory *memory; /* of the worker that stepped it last; NULL: none has yet */
 	VEC(uint32_t) groups;
 	uint32_t bodies; /* of its groups */
 	bool open;       /* in physics.open_worlds */
 };
 
-struct static_geom {
+struct static_geom {        /* of one worker: two threads must not use one ODE geom */
 	dGeomID geom;       /* NULL: not made yet */
+	uint32_t placed;    /* physics.present of its model when it was made; 0: not made yet */
 	struct vec3 normal; /* planes */
 	double offset;
 };
@@ -179,14 +181,17 @@ struct island_join {
 	uint32_t rows;
 };
 
+/* The models of one secondary, and the groups and ODE worlds in which they are stepped. Workers write to what belongs
+ * to the ODE world that they step, and to the fields marked so. */
 struct physics {
 	const struct scene *scene;
 	struct state *state;
 	const struct control *control;
 	struct physics_options options;
-	struct physics_stats stats;
-	_Atomic bool gave_up;      /* ODE left a step by longjmp: its objects are in no state to be freed */
-	_Atomic uint32_t diverged; /* the lowest model that diverged in this step */
+	uint64_t regroups;         /* since the start */
+	_Atomic bool gave_up;      /* ODE left a step by longjmp: no object may be freed. Writers: workers */
+	_Atomic bool abandoned;    /* some worker gave this step up: see physics_options.stop. Writers: workers */
+	_Atomic uint32_t diverged; /* the lowest model that diverged in this step. Writers: workers */
 	uint64_t step;             /* counts steps; only for keeping groups */
 	double dt;                 /* of this step */
 
@@ -211,24 +216,36 @@ struct physics {
 	indices rested; /* models that fell asleep in this step while still moving a little */
 	struct sets grouping;
 	uint32_t loose_groups;
-	bool timed; /* this step */
+	bool timed;       /* this step */
+	uint32_t observe; /* see physics_observe() */
 
-	struct scene_room room;
-	uint32_t *present;           /* [room.models] static models that exist: nonzero, another number when moved */
-	struct static_geom *statics; /* [room.geoms] */
-	struct vec3 gravity;         /* gravity that the ODE worlds have now */
+	uint32_t room;       /* of the arrays by model */
+	uint32_t *present;   /* [room] see physics_set_statics() */
+	struct vec3 gravity; /* gravity that the ODE worlds have now */
+};
 
-	/* About the ODE world at hand. It may belong to another struct physics; `instances` then points to the
-	 * owner's instances for that time. */
-	struct physics *owner;
+/* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the world at hand. */
+struct worker {
+	const struct scene *scene;
+	const struct physics *home; /* see worker_create() */
+	bool gave_up;               /* ODE left a step by longjmp: no object may be freed */
+	uint64_t lost, helped;      /* see struct physics_stats */
+	uint64_t contacts_made;
 	uint64_t asked_to_stop_ns; /* when a request to stop was first seen in this step; 0: not yet */
-	bool abandoned;            /* the step was given up on this thread: see physics_options.stop */
-	struct ode_world *world;
-	const struct group *stepping; /* group to name if ODE gives up; NULL: some group of the world at hand */
+	bool abandoned;            /* the step was given up on this thread */
+
+	struct scene_room room;      /* of the arrays below */
+	struct static_geom *statics; /* [room.geoms] */
 	struct ode_memory *memory;
 	dJointGroupID contacts; /* one is 16 KB */
 	struct collide_space collide;
 	struct surfaces surfaces;
+
+	/* about the world at hand */
+	struct physics *owner;
+	struct instance **instances; /* the owner's */
+	struct ode_world *world;
+	const struct group *stepping;   /* group to name if ODE gives up; NULL: some group of the world at hand */
 	struct solver_pass pass;        /* at hand */
 	uint32_t rows;                  /* rows of constraints of the group that is being begun */
 	uint32_t rows_most;             /* largest `rows` of its groups */
@@ -242,21 +259,42 @@ struct physics {
 	VEC(struct contact_pair) contact_pairs;
 	VEC(struct contact_pair) sort_space;
 
-	/* see physics_observe() */
-	uint32_t observe;
-	struct notes notes, notes_scratch;        /* of the ODE worlds that this object worked on in the step */
+	struct notes notes, notes_scratch;        /* of the ODE worlds that this worker stepped in the step */
 	uint32_t contacts_before, efforts_before; /* counts before the world at hand */
 };
 
 /* The groups of the world at hand. */
-static inline struct group *group_at_hand(const struct physics *physics, uint32_t i)
+static inline struct group *group_at_hand(const struct worker *worker, uint32_t i)
 {
-	return &physics->owner->groups.at[physics->world->groups.at[i]];
+	return &worker->owner->groups.at[worker->world->groups.at[i]];
 }
 
-/* physics.c */
+/* worker.c */
 /* Whether to give up the step. To be called often wherever a step may take long. */
-bool physics_abandons(struct physics *physics);
+bool worker_abandons(struct worker *worker);
+
+/* diverged.c */
+/* Any thread at work on the owner's step. */
+void diverged_note(struct physics *owner, uint32_t model);
+/* TROUPE_EDIVERGED with the model and the joint at fault: the state of this model is beyond the limits, or ODE gave up
+ * with a message on the world at hand. */
+troupe_status diverged_in_state(const struct physics *owner, uint32_t model, struct troupe_error *error);
+troupe_status diverged_in_ode(const struct worker *worker, const char *message, struct troupe_error *error);
+
+/* statics.c */
+/* Makes the ODE geom worker.statics[geom].geom of a static geom, as it is placed now. To be called when .placed differs
+ * from owner.present of its model. */
+void static_geom_make(struct worker *worker, uint32_t geom);
+/* Destroys all of them. */
+void static_geoms_forget(struct worker *worker);
+
+static inline void ode_quaternion(struct quat q, dQuaternion ret)
+{
+	ret[0] = q.w;
+	ret[1] = q.x;
+	ret[2] = q.y;
+	ret[3] = q.z;
+}
 
 /* ode.c */
 void ode_set_random_broken(bool broken); /* of this thread */
@@ -273,7 +311,7 @@ bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes
 /* shape.c */
 dGeomID shape_make(const struct scene_geom *geom);
 /* dCollide() for all kinds of geoms: writes at most `most` contacts to *ret; normals push the first geom away. */
-int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
+int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
 
 /* ODE worlds of any threads may use one memory, one world at a time. A world that has used a shared memory must be
  * destroyed by ode_destroy_world(), because ODE's reference counts of memories are not thread-safe. */
@@ -304,14 +342,13 @@ bool instance_sane(dBodyID body);
 bool instance_stored_sane(const struct physics *physics, const struct instance *instance);
 void instance_measure(struct physics *physics, struct instance *instance, bool next);
 dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for SCENE_NONE */
-dGeomID instance_static_geom(struct physics *physics, uint32_t geom);
 
 /* joint.c */
 /* 0 for a gearbox: ODE has no joint for it. */
 dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID world);
 /* Marks all settings of the joint in ODE as unknown. */
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret);
-void joint_control(struct physics *physics, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
+void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 /* Stores the model's own joints. */
 void joint_store_all(struct physics *physics, const struct instance *instance);
@@ -336,17 +373,17 @@ static inline double joint_scale(const struct scene_joint *joint)
 void observe_joints(struct physics *physics, struct instance *instance);
 void observe_world_joint(struct physics *physics, struct world_joint *joint);
 /* To be called when work on the world at hand begins in this step. */
-void observe_begin_world(struct physics *physics);
+void observe_begin_world(struct worker *worker);
 /* Drops the notes of the world at hand, because its step is begun again. */
-static inline void observe_begin_again(struct physics *physics)
+static inline void observe_begin_again(struct worker *worker)
 {
-	physics->notes.contacts.count = physics->contacts_before;
-	physics->notes.efforts.count = physics->efforts_before;
+	worker->notes.contacts.count = worker->contacts_before;
+	worker->notes.efforts.count = worker->efforts_before;
 }
 void observe_contacts(
-	struct physics *physics, const struct contact_pair *pair, const dContactGeom *found, uint32_t count);
+	struct worker *worker, const struct contact_pair *pair, const dContactGeom *found, uint32_t count);
 /* Notes the efforts of the world at hand when the final result of its step is known. */
-void observe_efforts(struct physics *physics, double dt);
+void observe_efforts(struct worker *worker, double dt);
 
 /* sleep.c */
 uint64_t sleep_steps(double dt); /* that a model must have been still for */
@@ -358,15 +395,15 @@ void sleep_end_step(struct physics *physics);
 
 /* couple.c */
 /* Lists the couplings of the joint for this step; bodies hold state k. */
-void couple_collect(struct physics *physics, uint32_t joint, dJointID id, double dt);
+void couple_collect(struct worker *worker, uint32_t joint, dJointID id, double dt);
 /* Adds the forces of the trial to the bodies. */
-void couple_apply(struct physics *physics, double dt);
+void couple_apply(struct worker *worker, double dt);
 /* couple_begin() is called after the first trial, couple_search() after each trial until it returns true: that trial
  * is the one to keep. In a pass for one island only the couplings of that island are searched. */
-void couple_begin(struct physics *physics);
-bool couple_search(struct physics *physics);
+void couple_begin(struct worker *worker);
+bool couple_search(struct worker *worker);
 /* Stores the forces that were kept to state k+1. */
-void couple_store(struct physics *physics, double dt);
+void couple_store(struct worker *worker, double dt);
 /* A gearbox's angle in (-pi, pi] of its parent (axis 0) or child (axis 1), from the poses of ODE's bodies. */
 double couple_angle(const struct physics *physics, uint32_t joint, uint32_t axis);
 
@@ -394,25 +431,25 @@ void ode_world_enter(struct physics *physics, uint32_t group);
 /* For a group that has no members any more. */
 void ode_world_leave(struct physics *physics, uint32_t group);
 void ode_world_fini(struct ode_world *world);
-/* Makes a new ODE world for the same groups; the old ODE world is left as it is. */
+/* Makes a new ODE world for the same groups; the old ODE world is left as it is. A worker must lend its memory anew. */
 void ode_world_make_anew(struct physics *physics, struct ode_world *world);
 
 /* group.c */
 void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
-/* Makes new ODE objects for a group of the world at hand; the old objects are left as they are. */
-void group_make_anew(struct physics *physics, struct physics *owner, uint32_t group);
+/* Makes new ODE objects for a group; the old objects are left as they are. */
+void group_make_anew(struct physics *physics, uint32_t group);
 
 /* contact.c */
-void contact_make(struct physics *physics, const struct group *group); /* in the world at hand */
+void contact_make(struct worker *worker, const struct group *group); /* in the world at hand */
 
 /* Finds at most PHYSICS_CONTACTS_MAX contacts; 0 also for shapes whose masks allow no contact. */
-int contact_find(struct physics *physics, const struct contact_pair *pair, dContactGeom *ret);
+int contact_find(struct worker *worker, const struct contact_pair *pair, dContactGeom *ret);
 
 /* crowd.c */
-/* Sets `part` of each of physics.contact_pairs: which of its contacts are made. */
-void crowd_thin_out(struct physics *physics);
+/* Sets `part` of each of worker.contact_pairs: which of its contacts are made. */
+void crowd_thin_out(struct worker *worker);
 
 /* surface.c */
 void surfaces_fini(struct surfaces *surfaces);
@@ -426,23 +463,23 @@ const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct s
 
 /* solver.c: of the world at hand */
 /* Bodies that joints, contacts and couplings of the begun step connect get one root. */
-void solver_find_islands(struct physics *physics);
-uint32_t solver_island(struct physics *physics, uint32_t body);
-void solver_begin(struct physics *physics, struct solver_pass pass);
+void solver_find_islands(struct worker *worker);
+uint32_t solver_island(struct worker *worker, uint32_t body);
+void solver_begin(struct worker *worker, struct solver_pass pass);
 /* The group's contacts are made between these two calls. */
-void solver_begin_group(struct physics *physics, const struct group *group);
-void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows);
-void solver_end_group(struct physics *physics, struct group *group);
+void solver_begin_group(struct worker *worker, const struct group *group);
+void solver_join(struct worker *worker, uint32_t body_a, uint32_t body_b, uint32_t rows);
+void solver_end_group(struct worker *worker, struct group *group);
 /* False: the exact solver failed on some island, so the result must not be used. Never false in the last pass. */
-bool solver_step(struct physics *physics, double dt);
+bool solver_step(struct worker *worker, double dt);
 /* Lists the islands of the step that was begun and marks none as lost. */
-void solver_forget_lost(struct physics *physics);
+void solver_forget_lost(struct worker *worker);
 /* For a second try, when ODE's objects were made anew or the result must not be used. Finds the next island for the
  * exact solver in the step that was begun last, from the island of the i-th body on; false: no more. */
-bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root);
+bool solver_next_exact(struct worker *worker, uint32_t *i, uint32_t *ret_root);
 /* Whether the step brought the island's bodies to positions and velocities that a state may have. */
-bool solver_is_sane(struct physics *physics, uint32_t root);
+bool solver_is_sane(struct worker *worker, uint32_t root);
 /* The island gets the iterative solver in this step. */
-void solver_set_lost(struct physics *physics, uint32_t root, bool lost);
+void solver_set_lost(struct worker *worker, uint32_t root, bool lost);
 
 #endif

@@ -537,29 +537,29 @@ double joint_added_force(
 	return setting->axis[axis].force;
 }
 
-void joint_control(struct physics *physics, uint32_t index, dJointID id, struct joint_setting *setting, double dt)
+void joint_control(struct worker *worker, uint32_t index, dJointID id, struct joint_setting *setting, double dt)
 {
 	if (setting->way == JOINT_FREE)
 		return;
 	if (setting->way == JOINT_PLAIN && !isnan(setting->axis[0].velocity)) {
-		drive_plain(&physics->control->joints[index], id, setting);
+		drive_plain(&worker->owner->control->joints[index], id, setting);
 		return;
 	}
-	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct scene_joint *joint = &worker->scene->joints[index];
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		const struct sdf_axis *axis = axis_of(joint, a);
-		struct moment moment = {.physics = physics,
+		struct moment moment = {.physics = worker->owner,
 			.joint = index,
 			.axis = a,
 			.id = id,
-			.position = state_joint(physics->state, index, false)->position[a],
+			.position = state_joint(worker->owner->state, index, false)->position[a],
 			.dt = dt};
 		if (is_passive(axis) || isfinite(axis->velocity) || may_reach_stop(&moment))
-			moment.rate = scene_axis_rate(physics->state, index, a, false);
+			moment.rate = scene_axis_rate(worker->owner->state, index, a, false);
 		drive(&moment, &setting->axis[a]);
 	}
-	if (physics->collects && scene_joint_couplings(joint))
-		couple_collect(physics, index, id, dt);
+	if (worker->collects && scene_joint_couplings(joint))
+		couple_collect(worker, index, id, dt);
 }
 
 /* The angle nearest to `expected` that is `angle` modulo a full turn. */
@@ -587,7 +587,7 @@ static double far_turn(const struct physics *physics, const struct scene_joint *
 	if (!far)
 		return 0;
 	struct vec3 spin = vec3_sub(spin_of(physics, bodies[0]), spin_of(physics, bodies[1]));
-	double turn = vec3_dot(scene_axis_direction(physics->state, joint, axis, false), spin) * physics->owner->dt;
+	double turn = vec3_dot(scene_axis_direction(physics->state, joint, axis, false), spin) * physics->dt;
 	return isfinite(turn) ? turn : 0;
 }
 

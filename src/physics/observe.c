@@ -63,19 +63,19 @@ void physics_observe(struct physics *physics, uint32_t what)
 			observe_world_joint(physics, &physics->groups.at[g].world_joints.at[i]);
 }
 
-const struct notes *physics_notes(struct physics *physics)
+const struct notes *worker_notes(struct worker *worker)
 {
-	notes_sort_contacts(&physics->notes.contacts, &physics->notes_scratch.contacts);
-	notes_sort_efforts(&physics->notes.efforts, &physics->notes_scratch.efforts);
-	return &physics->notes;
+	notes_sort_contacts(&worker->notes.contacts, &worker->notes_scratch.contacts);
+	notes_sort_efforts(&worker->notes.efforts, &worker->notes_scratch.efforts);
+	return &worker->notes;
 }
 
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
 
-void observe_begin_world(struct physics *physics)
+void observe_begin_world(struct worker *worker)
 {
-	physics->contacts_before = physics->notes.contacts.count;
-	physics->efforts_before = physics->notes.efforts.count;
+	worker->contacts_before = worker->notes.contacts.count;
+	worker->efforts_before = worker->notes.efforts.count;
 }
 
 static struct vec3 from_ode(const dReal *v)
@@ -83,32 +83,30 @@ static struct vec3 from_ode(const dReal *v)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-void observe_contacts(
-	struct physics *physics, const struct contact_pair *pair, const dContactGeom *found, uint32_t count)
+void observe_contacts(struct worker *worker, const struct contact_pair *pair, const dContactGeom *found, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		vec_push(&physics->notes.contacts, (struct contact_note){
-							   .geoms = {pair->a, pair->b},
-							   .position = from_ode(found[i].pos),
-							   .normal = from_ode(found[i].normal),
-							   .depth = found[i].depth,
-						   });
+		vec_push(&worker->notes.contacts, (struct contact_note){
+							  .geoms = {pair->a, pair->b},
+							  .position = from_ode(found[i].pos),
+							  .normal = from_ode(found[i].normal),
+							  .depth = found[i].depth,
+						  });
 }
 
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
 
 /* The effort of the solver's rows on the child. */
 static double effort_of_rows(
-	const struct physics *physics, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
+	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
 {
 	uint32_t first = joint_is_turned(joint) ? joint->parent : joint->child;
-	struct vec3 along = scene_axis_direction(physics->state, joint, axis, false), force = from_ode(feedback->f1);
+	struct vec3 along = scene_axis_direction(state, joint, axis, false), force = from_ode(feedback->f1);
 	double effort;
 	if (joint->kind == SDF_PRISMATIC || joint->kind == SDF_SCREW) {
 		effort = vec3_dot(along, force) * joint_scale(joint);
 	} else {
-		struct vec3 arm = vec3_sub(
-			state_body(physics->state, first, false)->p, scene_axis_anchor(physics->state, joint, false));
+		struct vec3 arm = vec3_sub(state_body(state, first, false)->p, scene_axis_anchor(state, joint, false));
 		effort = vec3_dot(along, vec3_add(from_ode(feedback->t1), vec3_cross(arm, force)));
 	}
 	return joint_is_turned(joint) ? -effort : effort;
@@ -116,60 +114,60 @@ static double effort_of_rows(
 
 /* feedback: NULL for a gearbox, which has no ODE joint. */
 static void note_joint(
-	struct physics *physics, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
+	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct scene_joint *joint = &worker->scene->joints[index];
 	struct effort_note note = {.joint = index};
 	uint32_t axes = notes_axes(joint);
 	for (uint32_t a = 0; feedback && a < axes; a++)
-		note.effort[a] =
-			effort_of_rows(physics, joint, feedback, a) + joint_added_force(physics, index, setting, a);
+		note.effort[a] = effort_of_rows(worker->owner->state, joint, feedback, a) +
+				 joint_added_force(worker->owner, index, setting, a);
 	if (axes)
-		vec_push(&physics->notes.efforts, note);
+		vec_push(&worker->notes.efforts, note);
 }
 
-static void note_group(struct physics *physics, const struct group *group)
+static void note_group(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct instance *instance = physics->instances[group->members.at[i]];
-		const struct scene_model *m = &physics->scene->models[instance->model];
+		const struct instance *instance = worker->owner->instances[group->members.at[i]];
+		const struct scene_model *m = &worker->scene->models[instance->model];
 		for (uint32_t j = 0; j < m->joint_count; j++)
-			note_joint(physics, m->joint_first + j, instance->joints[j] ? &instance->feedback[j] : NULL,
+			note_joint(worker, m->joint_first + j, instance->joints[j] ? &instance->feedback[j] : NULL,
 				&instance->settings[j]);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		const struct world_joint *own = &group->world_joints.at[i];
-		note_joint(physics, own->index, own->id ? own->feedback : NULL, &own->setting);
+		note_joint(worker, own->index, own->id ? own->feedback : NULL, &own->setting);
 	}
 }
 
-static void add_to(struct physics *physics, uint32_t joint, uint32_t axis, double effort)
+static void add_to(struct worker *worker, uint32_t joint, uint32_t axis, double effort)
 {
-	effort_notes *notes = &physics->notes.efforts;
-	for (uint32_t i = physics->efforts_before; i < notes->count; i++)
+	effort_notes *notes = &worker->notes.efforts;
+	for (uint32_t i = worker->efforts_before; i < notes->count; i++)
 		if (notes->at[i].joint == joint)
 			notes->at[i].effort[axis] += effort;
 }
 
 /* The impulse of the coupling acts along its direction: see couple_apply(). */
-static void add_coupling(struct physics *physics, const struct coupling *coupling, double dt)
+static void add_coupling(struct worker *worker, const struct coupling *coupling, double dt)
 {
-	const struct scene_joint *joint = &physics->scene->joints[coupling->joint];
+	const struct scene_joint *joint = &worker->scene->joints[coupling->joint];
 	double force = -coupling->impulse / dt;
 	if (coupling->axis != SCENE_NONE) {
 		const struct scene_mimic *mimic = &joint->mimic[coupling->axis];
-		add_to(physics, coupling->joint, coupling->axis, force);
-		add_to(physics, mimic->joint, mimic->axis, -mimic->multiplier * force);
+		add_to(worker, coupling->joint, coupling->axis, force);
+		add_to(worker, mimic->joint, mimic->axis, -mimic->multiplier * force);
 	} else if (joint->kind == SDF_GEARBOX) {
-		add_to(physics, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
-		add_to(physics, coupling->joint, 1, force);
+		add_to(worker, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
+		add_to(worker, coupling->joint, 1, force);
 	}
 }
 
-void observe_efforts(struct physics *physics, double dt)
+void observe_efforts(struct worker *worker, double dt)
 {
-	for (uint32_t i = 0; i < physics->world->groups.count; i++)
-		note_group(physics, group_at_hand(physics, i));
-	for (uint32_t i = 0; i < physics->couplings.count; i++)
-		add_coupling(physics, &physics->couplings.at[i], dt);
+	for (uint32_t i = 0; i < worker->world->groups.count; i++)
+		note_group(worker, group_at_hand(worker, i));
+	for (uint32_t i = 0; i < worker->couplings.count; i++)
+		add_coupling(worker, &worker->couplings.at[i], dt);
 }

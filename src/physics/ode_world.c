@@ -21,8 +21,7 @@ static void set_up_world(const struct physics *physics, struct ode_world *world)
 	/* the process shares the default threading object, and two threads that step two worlds abort in it */
 	dWorldSetStepThreadingImplementation(
 		world->id, dThreadingImplementationGetFunctions(world->threading), world->threading);
-	ode_lend_memory(world->id, physics->memory);
-	world->memory = physics->memory;
+	world->memory = NULL;
 	dWorldSetGravity(world->id, g.x, g.y, g.z);
 	dWorldSetERP(world->id, profile->erp);
 	dWorldSetCFM(world->id, MAX(profile->cfm, PHYSICS_CFM_MIN));

@@ -7,8 +7,8 @@
  * between steps, and a runner can take a model over from its state alone.
  *
  * Thread: physics_init_process() once per process, from any thread. A struct physics belongs to the thread that made
- * it and is destroyed there; other threads may work on its ODE worlds, see physics_work(). Memory is allocated when
- * groups change or grow; a warm step does not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
+ * it and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated
+ * when groups change or grow; a warm step does not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
  * and its threshold the smaller of the two, stiffness in series, damping added, correcting velocity the smaller,
  * minimum depth the larger. */
 #ifndef PHYSICS_PHYSICS_H
@@ -56,7 +56,7 @@ struct physics_pair {
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
 	uint64_t lost;               /* steps of ODE worlds that were begun again because the exact solver failed */
-	uint64_t helped;             /* steps of other owners' groups */
+	uint64_t helped;             /* steps of groups of other secondaries */
 	uint32_t groups;
 };
 
@@ -88,8 +88,8 @@ const indices *physics_taken(const struct physics *physics);
 void physics_world_changed(struct physics *physics);
 
 /* Static models appeared, disappeared or moved. present[model] is 0 for a model that does not exist from now on, and
- * changes to another nonzero number whenever the model is moved. The array is copied; at first no static model
- * exists. */
+ * the number of its placing otherwise: a number that changes whenever a static model comes to this place of the scene's
+ * arrays or is moved, never to one that it had before. The array is copied; at first no static model exists. */
 void physics_set_statics(struct physics *physics, const uint32_t *present);
 
 /* Sleep: DESIGN 5. A set of models that touch is not stepped when each model has been still for half a second, may
@@ -112,9 +112,6 @@ void physics_state_changed(struct physics *physics);
 /* The last step that was begun was given up, by this runner or another, and will be begun again. */
 void physics_repeat(struct physics *physics);
 
-/* To be called when all models are released and the world has changed: forgets everything about static models. */
-void physics_forget(struct physics *physics);
-
 /* The next step, and only that one, is timed. */
 void physics_measure(struct physics *physics);
 /* From the last timed step: ns for the physics of one model, as its share of the time of the models stepped with it. */
@@ -123,33 +120,25 @@ uint32_t physics_measured_ns(const struct physics *physics, uint32_t model);
 /* Selects what is noted from the next step on: bits OBSERVE_... of notes.h. At first nothing is noted, which costs
  * nothing. No bit of the simulation depends on it. To be called before physics_begin(). */
 void physics_observe(struct physics *physics, uint32_t what);
-/* Notes of all ODE worlds, own or of other owners, that this object worked on in the step; to be called when its work
- * on the step is done. Valid until the next step begins. */
-const struct notes *physics_notes(struct physics *physics);
-
 /* One step of dt seconds (> 0) of all models taken, except sleeping ones: reads `now`, writes `next` and
- * *ret_boxes[model] (the boxes of state k+1). A step is begun, worked on, and ended. Models that may touch form a
- * group, and groups do not depend on each other, so the division of work among threads changes no bit.
+ * *ret_boxes[model] (the boxes of state k+1). A step is begun here, stepped by workers (worker_step()), and ended here.
+ * Models that may touch form a group, and groups do not depend on each other, so the division of work among threads
+ * changes no bit.
  *
- * pairs: pairs of taken models whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED, from any of
- * the three calls, the error names the model and `next` must not be used; the step then need not be ended. */
+ * pairs: pairs of taken models whose boxes overlap in state k, ordered by (a, b). On TROUPE_EDIVERGED, from any
+ * of these calls, the error names the model and `next` must not be used; the step then need not be ended. */
 troupe_status physics_begin(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
 	struct troupe_error *error);
 /* Number of ODE worlds of the step that was begun. */
 uint32_t physics_world_count(const struct physics *physics);
-/* Works on ODE worlds of `owner`, which may be `physics` itself; each world once in a step. `physics` belongs to the
- * calling thread, has the same scene and state, and has begun the same step; the owner neither begins nor ends a step
- * meanwhile. */
-troupe_status physics_work(
-	struct physics *physics, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error);
 /* The model that diverged in the step when physics_end() failed; the lowest of several. SCENE_NONE otherwise. */
 uint32_t physics_diverged(const struct physics *physics);
 
-/* The last step was given up: `next` must not be used, state k is unchanged, and the step can be begun again. */
+/* Some worker gave the last step up: `next` must not be used, state k is unchanged, and the step can be begun again. */
 bool physics_abandoned(const struct physics *physics);
 
-/* Counts of the work done by this object. */
+/* Its groups; the other counts are those of workers, see worker_add_stats(). */
 struct physics_stats physics_stats(const struct physics *physics);
 
 #endif

@@ -113,12 +113,12 @@ static struct collide_shape seen_from(const struct collide_shape *shape, struct 
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */
 
-static uint32_t on_skin(struct physics *physics, const struct scene_geom *fixed, const struct collide_shape *shape,
+static uint32_t on_skin(struct worker *worker, const struct scene_geom *fixed, const struct collide_shape *shape,
 	uint32_t most, struct collide_contact *ret)
 {
 	struct mat3 r = quat_matrix(fixed->in_body.q);
 	struct collide_shape seen = seen_from(shape, fixed->in_body.p, &r);
-	uint32_t count = collide_skin(&seen, fixed->skin, most, &physics->collide, ret);
+	uint32_t count = collide_skin(&seen, fixed->skin, most, &worker->collide, ret);
 	for (uint32_t i = 0; i < count; i++) {
 		ret[i].at = vec3_add(fixed->in_body.p, forth(&r, ret[i].at));
 		ret[i].normal = forth(&r, ret[i].normal);
@@ -127,30 +127,30 @@ static uint32_t on_skin(struct physics *physics, const struct scene_geom *fixed,
 }
 
 /* Contacts of the first shape with the second; only the second may be a plane or a surface. */
-static uint32_t meet(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
+static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
 	struct collide_contact *ret)
 {
-	const struct scene_geom *of_a = &physics->scene->geoms[a], *of_b = &physics->scene->geoms[b];
+	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
 	struct collide_shape shape = shape_of(of_a, ga), other;
 	if (is_skin(of_b->kind))
-		return on_skin(physics, of_b, &shape, most, ret);
+		return on_skin(worker, of_b, &shape, most, ret);
 	if (of_b->kind == SCENE_PLANE)
-		return collide_plane(&shape, physics->statics[b].normal, physics->statics[b].offset, ret);
+		return collide_plane(&shape, worker->statics[b].normal, worker->statics[b].offset, ret);
 	other = shape_of(of_b, gb);
 	return collide_convex(&shape, &other, ret);
 }
 
 _Static_assert((int)PHYSICS_CONTACTS_MAX >= (int)COLLIDE_PAIR_MAX, "a pair's contacts must fit");
 
-int shape_collide(struct physics *physics, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret)
+int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret)
 {
-	enum scene_shape_kind kind_a = physics->scene->geoms[a].kind, kind_b = physics->scene->geoms[b].kind;
+	enum scene_shape_kind kind_a = worker->scene->geoms[a].kind, kind_b = worker->scene->geoms[b].kind;
 	if (is_odes_pair(kind_a, kind_b))
 		return dCollide(ga, gb, most, ret, sizeof *ret);
 	bool swap = kind_a == SCENE_PLANE || is_skin(kind_a);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
-	uint32_t count = swap ? meet(physics, b, a, gb, ga, (uint32_t)most, found)
-			      : meet(physics, a, b, ga, gb, (uint32_t)most, found);
+	uint32_t count = swap ? meet(worker, b, a, gb, ga, (uint32_t)most, found)
+			      : meet(worker, a, b, ga, gb, (uint32_t)most, found);
 	count = MIN(count, (uint32_t)most);
 	double sign = swap ? -1 : 1;
 	for (uint32_t i = 0; i < count; i++) {

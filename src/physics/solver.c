@@ -3,236 +3,236 @@
  * not matter. */
 #include "physics/internal.h"
 
-static uint32_t root_of(struct physics *physics, uint32_t body)
+static uint32_t root_of(struct worker *worker, uint32_t body)
 {
-	uint32_t *island = physics->island;
+	uint32_t *island = worker->island;
 	while (island[body] != body)
 		body = island[body] = island[island[body]];
 	return body;
 }
 
-static void join(struct physics *physics, struct island_join joined)
+static void join(struct worker *worker, struct island_join joined)
 {
-	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(physics, joined.a);
-	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(physics, joined.b);
+	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.a);
+	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.b);
 	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
 		uint32_t swap = a;
 		a = b;
 		b = swap;
 	}
-	physics->island_rows[a] += joined.rows;
+	worker->island_rows[a] += joined.rows;
 	if (b != SCENE_NONE && b != a) {
-		physics->island[b] = a;
-		physics->island_rows[a] += physics->island_rows[b];
+		worker->island[b] = a;
+		worker->island_rows[a] += worker->island_rows[b];
 	}
 }
 
-static void join_joint(struct physics *physics, uint32_t index)
+static void join_joint(struct worker *worker, uint32_t index)
 {
-	const struct scene_joint *joint = &physics->scene->joints[index];
-	join(physics, (struct island_join){joint->parent, joint->child, joint_rows(physics, index)});
+	const struct scene_joint *joint = &worker->scene->joints[index];
+	join(worker, (struct island_join){joint->parent, joint->child, joint_rows(worker->owner, index)});
 }
 
-static void list_bodies(struct physics *physics)
+static void list_bodies(struct worker *worker)
 {
-	physics->bodies.count = 0;
-	for (uint32_t g = 0; g < physics->world->groups.count; g++) {
-		const struct group *group = group_at_hand(physics, g);
+	worker->bodies.count = 0;
+	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++) {
-			const struct scene_model *m = &physics->scene->models[group->members.at[i]];
+			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-				vec_push(&physics->bodies, b);
+				vec_push(&worker->bodies, b);
 		}
 	}
 }
 
-static void join_joints(struct physics *physics, const struct group *group)
+static void join_joints(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
-		const struct scene_model *m = &physics->scene->models[group->members.at[i]];
+		const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
-			join_joint(physics, j);
+			join_joint(worker, j);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		join_joint(physics, group->world_joints.at[i].index);
+		join_joint(worker, group->world_joints.at[i].index);
 }
 
-static void find_islands(struct physics *physics, bool keep_lost)
+static void find_islands(struct worker *worker, bool keep_lost)
 {
-	list_bodies(physics);
-	for (uint32_t i = 0; i < physics->bodies.count; i++) {
-		uint32_t b = physics->bodies.at[i];
-		physics->island[b] = b;
-		physics->island_rows[b] = 0;
-		physics->island_lost[b] &= keep_lost;
+	list_bodies(worker);
+	for (uint32_t i = 0; i < worker->bodies.count; i++) {
+		uint32_t b = worker->bodies.at[i];
+		worker->island[b] = b;
+		worker->island_rows[b] = 0;
+		worker->island_lost[b] &= keep_lost;
 	}
-	for (uint32_t g = 0; g < physics->world->groups.count; g++)
-		join_joints(physics, group_at_hand(physics, g));
-	for (uint32_t i = 0; i < physics->joins.count; i++)
-		join(physics, physics->joins.at[i]);
-	for (uint32_t c = 0; c < physics->couplings.count; c++)
-		for (uint32_t i = 1; i < physics->couplings.at[c].count; i++)
-			join(physics, (struct island_join){
-					      physics->couplings.at[c].body[0], physics->couplings.at[c].body[i], 0});
+	for (uint32_t g = 0; g < worker->world->groups.count; g++)
+		join_joints(worker, group_at_hand(worker, g));
+	for (uint32_t i = 0; i < worker->joins.count; i++)
+		join(worker, worker->joins.at[i]);
+	for (uint32_t c = 0; c < worker->couplings.count; c++)
+		for (uint32_t i = 1; i < worker->couplings.at[c].count; i++)
+			join(worker, (struct island_join){
+					     worker->couplings.at[c].body[0], worker->couplings.at[c].body[i], 0});
 }
 
-void solver_find_islands(struct physics *physics)
+void solver_find_islands(struct worker *worker)
 {
-	find_islands(physics, physics->pass.again);
+	find_islands(worker, worker->pass.again);
 }
 
-void solver_forget_lost(struct physics *physics)
+void solver_forget_lost(struct worker *worker)
 {
-	find_islands(physics, false);
+	find_islands(worker, false);
 }
 
-uint32_t solver_island(struct physics *physics, uint32_t body)
+uint32_t solver_island(struct worker *worker, uint32_t body)
 {
-	return root_of(physics, body);
+	return root_of(worker, body);
 }
 
-void solver_begin(struct physics *physics, struct solver_pass pass)
+void solver_begin(struct worker *worker, struct solver_pass pass)
 {
-	physics->pass = pass;
-	physics->joins.count = 0;
-	physics->rows_most = 0;
+	worker->pass = pass;
+	worker->joins.count = 0;
+	worker->rows_most = 0;
 }
 
-void solver_begin_group(struct physics *physics, const struct group *group)
+void solver_begin_group(struct worker *worker, const struct group *group)
 {
-	physics->rows = 0;
+	worker->rows = 0;
 	for (uint32_t i = 0; i < group->members.count; i++)
-		physics->rows += physics->instances[group->members.at[i]]->joint_rows;
+		worker->rows += worker->instances[group->members.at[i]]->joint_rows;
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		physics->rows += joint_rows(physics, group->world_joints.at[i].index);
+		worker->rows += joint_rows(worker->owner, group->world_joints.at[i].index);
 }
 
-void solver_join(struct physics *physics, uint32_t body_a, uint32_t body_b, uint32_t rows)
+void solver_join(struct worker *worker, uint32_t body_a, uint32_t body_b, uint32_t rows)
 {
-	vec_push(&physics->joins, (struct island_join){body_a, body_b, rows});
-	physics->rows += rows;
+	vec_push(&worker->joins, (struct island_join){body_a, body_b, rows});
+	worker->rows += rows;
 }
 
-void solver_end_group(struct physics *physics, struct group *group)
+void solver_end_group(struct worker *worker, struct group *group)
 {
-	group->rows = physics->rows;
-	physics->rows_most = MAX(physics->rows_most, physics->rows);
+	group->rows = worker->rows;
+	worker->rows_most = MAX(worker->rows_most, worker->rows);
 }
 
 /* The exact solver's worst case grows with the cube of the rows: with PHYSICS_EXACT_ROWS_MOST it takes about a second.
  */
-static uint32_t exact_rows_max(const struct physics *physics)
+static uint32_t exact_rows_max(const struct worker *worker)
 {
-	switch (physics->options.solver) {
+	switch (worker->owner->options.solver) {
 	case PHYSICS_SOLVER_WORLD:
 		return PHYSICS_EXACT_ROWS_MOST;
 	case PHYSICS_SOLVER_QUICK:
 		return 0;
 	default:
-		return physics->options.exact_rows_max;
+		return worker->owner->options.exact_rows_max;
 	}
 }
 
-static bool is_exact(const struct physics *physics, uint32_t root)
+static bool is_exact(const struct worker *worker, uint32_t root)
 {
-	return !physics->island_lost[root] && physics->options.solver != PHYSICS_SOLVER_QUICK &&
-	       physics->island_rows[root] <= exact_rows_max(physics);
+	return !worker->island_lost[root] && worker->owner->options.solver != PHYSICS_SOLVER_QUICK &&
+	       worker->island_rows[root] <= exact_rows_max(worker);
 }
 
 /* Only islands with an enabled body are stepped by ODE. */
-static void enable(struct physics *physics, bool (*which)(struct physics *physics, uint32_t root, uint32_t argument),
+static void enable(struct worker *worker, bool (*which)(struct worker *worker, uint32_t root, uint32_t argument),
 	uint32_t argument)
 {
-	for (uint32_t i = 0; i < physics->bodies.count; i++) {
-		dBodyID body = instance_body(physics, physics->bodies.at[i]);
-		if (which(physics, root_of(physics, physics->bodies.at[i]), argument))
+	for (uint32_t i = 0; i < worker->bodies.count; i++) {
+		dBodyID body = instance_body(worker->owner, worker->bodies.at[i]);
+		if (which(worker, root_of(worker, worker->bodies.at[i]), argument))
 			dBodyEnable(body);
 		else
 			dBodyDisable(body);
 	}
 }
 
-static bool any(struct physics *physics, uint32_t root, uint32_t unused)
+static bool any(struct worker *worker, uint32_t root, uint32_t unused)
 {
-	(void)physics, (void)root, (void)unused;
+	(void)worker, (void)root, (void)unused;
 	return true;
 }
 
-static bool of_kind(struct physics *physics, uint32_t root, uint32_t exact)
+static bool of_kind(struct worker *worker, uint32_t root, uint32_t exact)
 {
-	return is_exact(physics, root) == (exact != 0);
+	return is_exact(worker, root) == (exact != 0);
 }
 
-static bool this_one(struct physics *physics, uint32_t root, uint32_t island)
+static bool this_one(struct worker *worker, uint32_t root, uint32_t island)
 {
-	(void)physics;
+	(void)worker;
 	return root == island;
 }
 
 /* When no group has more rows than the limit, no island has, so islands need not be examined. */
-static bool all_exact(const struct physics *physics)
+static bool all_exact(const struct worker *worker)
 {
-	if (physics->pass.again)
+	if (worker->pass.again)
 		return false;
-	return physics->options.solver != PHYSICS_SOLVER_QUICK && physics->rows_most <= exact_rows_max(physics);
+	return worker->owner->options.solver != PHYSICS_SOLVER_QUICK && worker->rows_most <= exact_rows_max(worker);
 }
 
-static void step_by_island(struct physics *physics, double dt)
+static void step_by_island(struct worker *worker, double dt)
 {
 	bool found[2] = {false, false};
-	find_islands(physics, physics->pass.again);
-	for (uint32_t i = 0; i < physics->bodies.count; i++)
-		if (root_of(physics, physics->bodies.at[i]) == physics->bodies.at[i])
-			found[is_exact(physics, physics->bodies.at[i])] = true;
+	find_islands(worker, worker->pass.again);
+	for (uint32_t i = 0; i < worker->bodies.count; i++)
+		if (root_of(worker, worker->bodies.at[i]) == worker->bodies.at[i])
+			found[is_exact(worker, worker->bodies.at[i])] = true;
 	for (uint32_t exact = 0; exact < 2; exact++) {
 		if (!found[exact])
 			continue;
 		if (found[!exact])
-			enable(physics, of_kind, exact);
+			enable(worker, of_kind, exact);
 		if (exact)
-			dWorldStep(physics->world->id, dt);
+			dWorldStep(worker->world->id, dt);
 		else
-			dWorldQuickStep(physics->world->id, dt);
+			dWorldQuickStep(worker->world->id, dt);
 	}
 	if (found[0] && found[1])
-		enable(physics, any, 0);
+		enable(worker, any, 0);
 }
 
-static void step_alone(struct physics *physics, double dt)
+static void step_alone(struct worker *worker, double dt)
 {
-	find_islands(physics, true);
-	enable(physics, this_one, physics->pass.alone);
-	dWorldStep(physics->world->id, dt);
-	enable(physics, any, 0);
+	find_islands(worker, true);
+	enable(worker, this_one, worker->pass.alone);
+	dWorldStep(worker->world->id, dt);
+	enable(worker, any, 0);
 }
 
-bool solver_step(struct physics *physics, double dt)
+bool solver_step(struct worker *worker, double dt)
 {
 	(void)ode_take_lost();
-	if (physics->pass.alone != SCENE_NONE)
-		step_alone(physics, dt);
-	else if (all_exact(physics))
-		dWorldStep(physics->world->id, dt);
+	if (worker->pass.alone != SCENE_NONE)
+		step_alone(worker, dt);
+	else if (all_exact(worker))
+		dWorldStep(worker->world->id, dt);
 	else
-		step_by_island(physics, dt);
-	bool lost = ode_take_lost(), last = physics->pass.again && physics->pass.alone == SCENE_NONE;
+		step_by_island(worker, dt);
+	bool lost = ode_take_lost(), last = worker->pass.again && worker->pass.alone == SCENE_NONE;
 	return !lost || last;
 }
 
-bool solver_is_sane(struct physics *physics, uint32_t root)
+bool solver_is_sane(struct worker *worker, uint32_t root)
 {
 	bool sane = true;
-	for (uint32_t i = 0; i < physics->bodies.count; i++)
-		if (root_of(physics, physics->bodies.at[i]) == root)
-			sane = sane && instance_sane(instance_body(physics, physics->bodies.at[i]));
+	for (uint32_t i = 0; i < worker->bodies.count; i++)
+		if (root_of(worker, worker->bodies.at[i]) == root)
+			sane = sane && instance_sane(instance_body(worker->owner, worker->bodies.at[i]));
 	return sane;
 }
 
-bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root)
+bool solver_next_exact(struct worker *worker, uint32_t *i, uint32_t *ret_root)
 {
-	for (; *i < physics->bodies.count; ++*i) {
-		uint32_t body = physics->bodies.at[*i];
-		if (root_of(physics, body) != body || !is_exact(physics, body))
+	for (; *i < worker->bodies.count; ++*i) {
+		uint32_t body = worker->bodies.at[*i];
+		if (root_of(worker, body) != body || !is_exact(worker, body))
 			continue;
 		*ret_root = body;
 		return true;
@@ -240,7 +240,7 @@ bool solver_next_exact(struct physics *physics, uint32_t *i, uint32_t *ret_root)
 	return false;
 }
 
-void solver_set_lost(struct physics *physics, uint32_t root, bool lost)
+void solver_set_lost(struct worker *worker, uint32_t root, bool lost)
 {
-	physics->island_lost[root] = lost;
+	worker->island_lost[root] = lost;
 }

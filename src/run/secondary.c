@@ -6,6 +6,7 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
+#include "physics/worker.h"
 #include "run/share.h"
 #include "scene/actor.h"
 
@@ -16,7 +17,8 @@ struct secondary {
 	uint32_t number;
 	struct shared *shared;
 	struct physics *physics;
-	indices minded; /* taken models that have systems or a script */
+	struct worker *worker; /* of its thread */
+	indices minded;        /* taken models that have systems or a script */
 	struct ack ack;
 	uint64_t idle_since_ns;
 	uint64_t idle_ns; /* in this step, without work */
@@ -36,6 +38,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	secondary->number = number;
 	secondary->shared = shared;
 	secondary->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
+	secondary->worker = worker_create(shared->scene, secondary->physics);
 	secondary->ack.runner = number;
 	secondary->idle_since_ns = clock_now_ns();
 	return secondary;
@@ -46,6 +49,7 @@ void secondary_destroy(struct secondary *secondary)
 	if (!secondary)
 		return;
 	physics_destroy(secondary->physics);
+	worker_destroy(secondary->worker);
 	vec_free(&secondary->minded);
 	vec_free(&secondary->ack.moved);
 	vec_free(&secondary->ack.strayed);
@@ -66,7 +70,9 @@ uint64_t secondary_ended_ns(const struct secondary *secondary)
 
 struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 {
-	return physics_stats(secondary->physics);
+	struct physics_stats stats = physics_stats(secondary->physics);
+	worker_add_stats(secondary->worker, &stats);
+	return stats;
 }
 
 /* --- apply ------------------------------------------------------------------------------------------------------ */
@@ -91,8 +97,6 @@ static void release(struct secondary *secondary, uint32_t model)
 static void apply_changes(struct secondary *secondary, const struct step *step)
 {
 	bool roused = step->parts[secondary->number - 1].roused;
-	if (roused)
-		physics_forget(secondary->physics);
 	if (step->world_changed || roused)
 		physics_world_changed(secondary->physics);
 	for (uint32_t i = 0; i < step->change_count; i++) {
@@ -140,7 +144,7 @@ static void work_on(struct secondary *secondary, struct secondary *owner, uint32
 	uint32_t first = (uint32_t)((uint64_t)worlds * part / owner->parts);
 	uint32_t end = (uint32_t)((uint64_t)worlds * (part + 1) / owner->parts);
 	struct troupe_error error;
-	troupe_status status = physics_work(secondary->physics, owner->physics, first, end - first, &error);
+	troupe_status status = worker_step(secondary->worker, owner->physics, first, end - first, &error);
 	if (status)
 		fail_step(owner, status, &error);
 	share_done(&owner->share);
@@ -205,6 +209,7 @@ static troupe_status step_physics(
 {
 	struct physics *physics = secondary->physics;
 	struct ack *ack = &secondary->ack;
+	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
 	uint32_t worlds = ack->status ? 0 : physics_world_count(physics);
 	if (shares) {
@@ -215,7 +220,7 @@ static troupe_status step_physics(
 			help_others(secondary);
 		finish_own(secondary);
 	} else if (!ack->status) {
-		ack->status = physics_work(physics, physics, 0, worlds, &ack->error);
+		ack->status = worker_step(secondary->worker, physics, 0, worlds, &ack->error);
 	}
 	if (!ack->status) {
 		ack->status = physics_end(physics, secondary->shared->boxes, &ack->error);
@@ -329,7 +334,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	if (shares)
 		help_others(secondary);
 	if (step->observe)
-		secondary->ack.notes = physics_notes(secondary->physics);
+		secondary->ack.notes = worker_notes(secondary->worker);
 	return TROUPE_OK;
 }
 

@@ -1,0 +1,411 @@
+/* Steps ODE worlds. Each of them is loaded from state k, stepped and stored to state k+1, alone, so any worker may do
+ * it, in any order. Three things may go wrong, and each has its answer here: the exact solver fails on an island (the
+ * world is stepped again, with that island solved iteratively); ODE gives up and leaves by longjmp (its objects are
+ * left as they are and new ones are made); a model leaves all bounds (it is noted, and the owner's step fails). */
+#include "physics/internal.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+static void fit(struct worker *worker)
+{
+	const struct scene_room *before = &worker->room, *now = &worker->scene->room;
+	MEM_FIT(worker->statics, before->geoms, now->geoms);
+	MEM_FIT(worker->island, before->bodies, now->bodies);
+	MEM_FIT(worker->island_rows, before->bodies, now->bodies);
+	MEM_FIT(worker->island_lost, before->bodies, now->bodies);
+	worker->room = *now;
+}
+
+struct worker *worker_create(const struct scene *scene, const struct physics *home)
+{
+	physics_thread_begin();
+	struct worker *worker = mem_alloc_lines(sizeof *worker);
+	worker->scene = scene;
+	worker->home = home;
+	worker->memory = ode_memory_create();
+	worker->contacts = dJointGroupCreate(0);
+	return worker;
+}
+
+static void free_ode(struct worker *worker)
+{
+	static_geoms_forget(worker);
+	dJointGroupDestroy(worker->contacts);
+	ode_memory_destroy(worker->memory);
+}
+
+void worker_destroy(struct worker *worker)
+{
+	if (!worker)
+		return;
+	if (!worker->gave_up)
+		free_ode(worker);
+	vec_free(&worker->couplings);
+	vec_free(&worker->contact_pairs);
+	vec_free(&worker->sort_space);
+	vec_free(&worker->joins);
+	vec_free(&worker->bodies);
+	notes_fini(&worker->notes);
+	notes_fini(&worker->notes_scratch);
+	collide_space_fini(&worker->collide);
+	surfaces_fini(&worker->surfaces);
+	free(worker->statics);
+	free(worker->island);
+	free(worker->island_rows);
+	free(worker->island_lost);
+	free(worker);
+}
+
+void worker_add_stats(const struct worker *worker, struct physics_stats *stats)
+{
+	stats->contacts += worker->contacts_made;
+	stats->lost += worker->lost;
+	stats->helped += worker->helped;
+}
+
+void worker_begin(struct worker *worker, const struct physics_options *options)
+{
+	const struct scene_room *room = &worker->scene->room;
+	if (worker->room.geoms != room->geoms || worker->room.bodies != room->bodies)
+		fit(worker);
+	surfaces_fit(&worker->surfaces, worker->scene->surfaces.count);
+	if (options->anew) {
+		static_geoms_forget(worker);
+		surfaces_forget(&worker->surfaces);
+	}
+	worker->asked_to_stop_ns = 0;
+	worker->abandoned = false;
+	worker->notes.contacts.count = worker->notes.efforts.count = 0;
+	ode_set_random_broken(options->rule == PHYSICS_BREAK_RANDOM);
+}
+
+/* --- one pass ----------------------------------------------------------------------------------------------------- */
+
+static void load(struct physics *owner, const struct group *group)
+{
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = owner->instances[group->members.at[i]];
+		if (!instance->boxes_known)
+			instance_measure(owner, instance, false);
+		instance->touched = false;
+		instance_load(owner, instance);
+	}
+}
+
+static void control_joints(struct worker *worker, struct group *group, double dt)
+{
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = worker->instances[group->members.at[i]];
+		const struct scene_model *m = &worker->scene->models[instance->model];
+		for (uint32_t j = 0; j < m->joint_count; j++)
+			joint_control(worker, m->joint_first + j, instance->joints[j], &instance->settings[j], dt);
+	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		joint_control(worker, group->world_joints.at[i].index, group->world_joints.at[i].id,
+			&group->world_joints.at[i].setting, dt);
+}
+
+/* ODE's objects then hold state k, and the forces and contacts of the step. */
+static void begin_world(struct worker *worker, double dt, struct solver_pass pass)
+{
+	solver_begin(worker, pass);
+	observe_begin_again(worker);
+	for (uint32_t i = 0; i < worker->world->groups.count; i++) {
+		struct group *group = group_at_hand(worker, i);
+		worker->stepping = group;
+		load(worker->owner, group);
+		control_joints(worker, group, dt);
+		solver_begin_group(worker, group);
+		contact_make(worker, group);
+		solver_end_group(worker, group);
+	}
+	worker->stepping = NULL;
+	couple_apply(worker, dt);
+}
+
+#define PATIENCE_NS 300000000u /* how long a step may go on after a request to stop */
+
+bool worker_abandons(struct worker *worker)
+{
+	const _Atomic bool *stop = worker->owner->options.stop;
+	if (worker->abandoned || !stop || !atomic_load_explicit(stop, memory_order_relaxed))
+		return worker->abandoned;
+	uint64_t now_ns = clock_now_ns();
+	if (!worker->asked_to_stop_ns)
+		worker->asked_to_stop_ns = now_ns;
+	worker->abandoned = now_ns - worker->asked_to_stop_ns > PATIENCE_NS;
+	return worker->abandoned;
+}
+
+/* ODE's objects then hold state k, with the coupling forces at which the previous step ended. */
+static void begin_couplings(struct worker *worker, double dt, struct solver_pass pass)
+{
+	worker->couplings.count = 0;
+	worker->collects = true;
+	begin_world(worker, dt, pass);
+	worker->collects = false;
+}
+
+/* Steps the world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
+ * until the forces of the couplings are found. False: the exact solver failed in one of these trials, so the result
+ * must not be used. */
+static bool step_world(struct worker *worker, struct solver_pass pass)
+{
+	const double dt = worker->owner->dt;
+	bool good, begun = false, done = true;
+	do {
+		if (begun)
+			begin_world(worker, dt, pass);
+		else
+			begin_couplings(worker, dt, pass);
+		good = worker_abandons(worker) || solver_step(worker, dt);
+		dJointGroupEmpty(worker->contacts);
+		if (!worker->couplings.count || !good || worker->abandoned)
+			break;
+		if (!begun)
+			couple_begin(worker);
+		begun = true;
+		done = couple_search(worker);
+	} while (!done);
+	return good;
+}
+
+/* --- storing ------------------------------------------------------------------------------------------------------ */
+
+static bool holds(const struct scene_joint *joint, const struct instance *a, const struct instance *b)
+{
+	return joint->kind != SDF_GEARBOX && (!a || !b || a->held || a->touched || b->held || b->touched);
+}
+
+/* The instance at one end of a joint; NULL: the world. */
+static struct instance *end_of(const struct physics *owner, uint32_t body)
+{
+	return body == SCENE_NONE ? NULL : owner->instances[owner->scene->bodies[body].model];
+}
+
+/* A joint of the world holds a model as a contact would, when its other end is the world or is itself held. */
+static void note_held(struct physics *owner, const struct group *group)
+{
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (uint32_t i = 0; i < group->world_joints.count; i++) {
+			const struct scene_joint *joint = &owner->scene->joints[group->world_joints.at[i].index];
+			struct instance *a = end_of(owner, joint->parent), *b = end_of(owner, joint->child);
+			if (!holds(joint, a, b))
+				continue;
+			changed = changed || (a && !a->touched) || (b && !b->touched);
+			if (a)
+				a->touched = true;
+			if (b)
+				b->touched = true;
+		}
+	}
+}
+
+/* False: some model is beyond the limits. */
+static bool store_group(struct physics *owner, struct group *group)
+{
+	bool sane = true;
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		instance_turn(owner, owner->instances[group->members.at[i]], owner->dt);
+		state_keep_world_joints(owner->state, group->members.at[i]);
+	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		joint_store(owner, group->world_joints.at[i].index, group->world_joints.at[i].id);
+	note_held(owner, group);
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = owner->instances[group->members.at[i]];
+		if (!instance_store(owner, instance)) {
+			sane = false;
+			continue;
+		}
+		sleep_count(owner, instance, owner->dt);
+		instance_measure(owner, instance, true);
+	}
+	return sane;
+}
+
+static bool store_world(struct worker *worker)
+{
+	bool sane = true;
+	for (uint32_t i = 0; i < worker->world->groups.count; i++)
+		sane &= store_group(worker->owner, group_at_hand(worker, i));
+	couple_store(worker, worker->owner->dt);
+	if (worker->owner->observe & OBSERVE_EFFORTS)
+		observe_efforts(worker, worker->owner->dt);
+	return sane;
+}
+
+static void note_all_diverged(const struct worker *worker)
+{
+	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
+		for (uint32_t i = 0; i < group->members.count; i++)
+			if (!instance_stored_sane(worker->owner, worker->instances[group->members.at[i]]))
+				diverged_note(worker->owner, group->members.at[i]);
+	}
+}
+
+/* --- attempts ----------------------------------------------------------------------------------------------------- */
+
+struct attempt {
+	struct worker *worker;
+	struct solver_pass pass;
+	bool good;
+};
+
+static void attempt_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	/* includes storing, while ODE's data of the world are still in the cache */
+	attempt->good = step_world(attempt->worker, attempt->pass) &&
+			(attempt->worker->abandoned || store_world(attempt->worker));
+}
+
+static void list_islands_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	begin_couplings(attempt->worker, attempt->worker->owner->dt, attempt->pass);
+	solver_forget_lost(attempt->worker);
+	dJointGroupEmpty(attempt->worker->contacts);
+}
+
+static void try_alone_under_guard(void *ctx)
+{
+	struct attempt *attempt = ctx;
+	attempt->good =
+		step_world(attempt->worker, attempt->pass) && solver_is_sane(attempt->worker, attempt->pass.alone);
+}
+
+static void lend_memory(const struct worker *worker)
+{
+	if (worker->world->memory != worker->memory)
+		ode_lend_memory(worker->world->id, worker->memory);
+	worker->world->memory = worker->memory;
+}
+
+/* ODE left a step of the world at hand by longjmp, so the state of its objects is unknown. All these objects, and the
+ * working memory of the step, are kept as they are, and new ones are made. */
+static void make_world_anew(struct worker *worker)
+{
+	ode_abandon(worker->memory);
+	ode_abandon(worker->contacts);
+	worker->memory = ode_memory_create();
+	worker->contacts = dJointGroupCreate(0);
+	ode_world_make_anew(worker->owner, worker->world);
+	lend_memory(worker);
+	for (uint32_t i = 0; i < worker->world->groups.count; i++)
+		group_make_anew(worker->owner, worker->world->groups.at[i]);
+	worker->stepping = NULL;
+}
+
+/* A first pass that was stored has left boxes of state k+1, so the boxes are computed again. */
+static void measure_again(struct worker *worker)
+{
+	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
+		for (uint32_t i = 0; i < group->members.count; i++)
+			worker->instances[group->members.at[i]]->boxes_known = false;
+	}
+}
+
+/* The second try. An island is solved iteratively when the exact solver fails on it or moves it beyond the limits, or
+ * when ODE gives up on it. To find these islands, each is stepped alone, as often as its couplings need: ODE does not
+ * report where it failed, and the other islands must keep their bits. The result of the last pass is stored in any
+ * case, so that it shows which model diverged. False: some model diverged, or ODE gave up again (with its message). */
+static bool try_again(struct worker *worker, char *ret_message, size_t bytes)
+{
+	struct attempt attempt = {.worker = worker, .pass = {true, SCENE_NONE}};
+	uint32_t root;
+	measure_again(worker);
+	if (!ode_guard(list_islands_under_guard, &attempt, ret_message, bytes))
+		return false;
+	for (uint32_t i = 0; !worker_abandons(worker) && solver_next_exact(worker, &i, &root); i++) {
+		attempt.pass.alone = root;
+		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
+		if (!survived)
+			make_world_anew(worker);
+		solver_set_lost(worker, root, !survived || !attempt.good);
+	}
+	attempt.pass.alone = SCENE_NONE;
+	worker->lost++;
+	*ret_message = '\0';
+	return ode_guard(attempt_under_guard, &attempt, ret_message, bytes) && attempt.good;
+}
+
+/* --- a part of a step --------------------------------------------------------------------------------------------- */
+
+/* Groups of one ODE world are stepped in one call; the cost of each grows about with the square of its rows. */
+static double weight_of(const struct group *group)
+{
+	return 1 + (double)group->rows * group->rows;
+}
+
+static void note_time(const struct worker *worker, uint64_t ns)
+{
+	double weights = 0;
+	for (uint32_t g = 0; g < worker->world->groups.count; g++)
+		weights += weight_of(group_at_hand(worker, g));
+	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
+		double share_ns = (double)ns * weight_of(group) / weights / group->members.count;
+		for (uint32_t i = 0; i < group->members.count; i++)
+			worker->instances[group->members.at[i]]->measured_ns = (uint32_t)MIN(share_ns, UINT32_MAX);
+	}
+}
+
+/* False: ODE gave up, with its message. */
+static bool work_on(struct worker *worker, struct ode_world *world, char *ret_message, size_t bytes)
+{
+	const bool timed = worker->owner->timed;
+	uint64_t begin_ns = timed ? clock_now_ns() : 0;
+	struct attempt attempt = {.worker = worker, .pass = {false, SCENE_NONE}};
+	worker->world = world;
+	observe_begin_world(worker);
+	lend_memory(worker);
+	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
+	if (!survived)
+		make_world_anew(worker);
+	*ret_message = '\0';
+	if ((!survived || !attempt.good) && !try_again(worker, ret_message, bytes)) {
+		if (*ret_message)
+			return false;
+		note_all_diverged(worker);
+	}
+	if (timed)
+		note_time(worker, clock_now_ns() - begin_ns);
+	return true;
+}
+
+static troupe_status gave_up(struct worker *worker, const char *message, struct troupe_error *error)
+{
+	worker->gave_up = true;
+	atomic_store(&worker->owner->gave_up, true);
+	return diverged_in_ode(worker, message, error);
+}
+
+/* After a failure, which was reported, and in a step that is given up the result is not used. */
+troupe_status worker_step(
+	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
+{
+	char message[200];
+	worker->owner = owner;
+	worker->instances = owner->instances;
+	worker->stepping = NULL;
+	for (uint32_t w = first; w < first + count; w++) {
+		struct ode_world *world = &owner->worlds.at[owner->busy_worlds.at[w]];
+		if (worker->gave_up || atomic_load_explicit(&owner->gave_up, memory_order_relaxed))
+			return TROUPE_OK;
+		if (!worker->abandoned && !work_on(worker, world, message, sizeof message))
+			return gave_up(worker, message, error);
+		if (worker->abandoned) {
+			atomic_store_explicit(&owner->abandoned, true, memory_order_relaxed);
+			return TROUPE_OK;
+		}
+		if (owner != worker->home)
+			worker->helped += world->groups.count;
+	}
+	return TROUPE_OK;
+}
