@@ -3,6 +3,8 @@
 #ifndef GEOM_GEOM_H
 #define GEOM_GEOM_H
 
+#include "base/math.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -106,8 +108,8 @@ static inline struct vec3 quat_rotate(struct quat q, struct vec3 v)
 /* SDF's fixed-axis angles: roll about x, then pitch about y, then yaw about z. */
 static inline struct quat quat_from_rpy(double roll, double pitch, double yaw)
 {
-	double cr = cos(roll / 2), sr = sin(roll / 2), cp = cos(pitch / 2), sp = sin(pitch / 2), cy = cos(yaw / 2),
-	       sy = sin(yaw / 2);
+	double cr = math_cos(roll / 2), sr = math_sin(roll / 2), cp = math_cos(pitch / 2), sp = math_sin(pitch / 2),
+	       cy = math_cos(yaw / 2), sy = math_sin(yaw / 2);
 	return quat_unit((struct quat){cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy,
 		cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy});
 }

@@ -21,6 +21,7 @@
  * push back on its leader). */
 #include "physics/internal.h"
 
+#include "base/math.h"
 #include "scene/axis.h"
 
 #include <string.h>
@@ -189,7 +190,7 @@ void couple_collect(struct worker *worker, uint32_t index, dJointID id, double d
 static double twist(struct quat reference, struct quat body, struct vec3 axis)
 {
 	struct quat turn = quat_mul(quat_conj(reference), body);
-	double angle = 2 * atan2(vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis), turn.w);
+	double angle = 2 * math_atan2(vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis), turn.w);
 	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
 }
 

@@ -1,6 +1,8 @@
 /* One model's ODE objects: made from the scene, loaded from state k, stored to state k+1. */
 #include "physics/internal.h"
 
+#include "base/math.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,8 +309,8 @@ bool instance_stored_sane(const struct physics *physics, const struct instance *
 static void turn_exactly(dBodyID body, const struct body_state *now, double spin, double dt)
 {
 	const dReal *w = dBodyGetAngularVel(body);
-	double half = spin * dt / 2, along = sin(half) / spin;
-	struct quat turn = {cos(half), w[0] * along, w[1] * along, w[2] * along};
+	double half = spin * dt / 2, along = math_sin(half) / spin;
+	struct quat turn = {math_cos(half), w[0] * along, w[1] * along, w[2] * along};
 	dQuaternion q;
 	ode_quaternion(quat_mul(turn, now->q), q);
 	dBodySetQuaternion(body, q);

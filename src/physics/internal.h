@@ -2,11 +2,16 @@
 #ifndef PHYSICS_INTERNAL_H
 #define PHYSICS_INTERNAL_H
 
+#include "config.h"
+
 #include "collide/collide.h"
 #include "physics/physics.h"
 #include "physics/sets.h"
 #include "physics/worker.h"
 
+#ifdef ODE_IS_PRIVATE
+#include "private_ode/names.h"
+#endif
 #include <ode/ode.h>
 #include <stdatomic.h>
 
@@ -296,7 +301,12 @@ static inline void ode_quaternion(struct quat q, dQuaternion ret)
 	ret[3] = q.z;
 }
 
+/* ode_shared.c: only where ODE is not a private part of libtroupe. EINTERNAL: ODE does not call ode_random(). */
+troupe_status ode_shared_check(struct troupe_error *error);
+
 /* ode.c */
+/* From 0 to n - 1: what ODE calls instead of its own dRandInt(). */
+int ode_random(int n);
 void ode_set_random_broken(bool broken); /* of this thread */
 /* Whether dBodySetQuaternion() leaves this quaternion unchanged: it divides by the length, which may round to 1.
  * False for all quaternions when the start-up check finds that this ODE computes the length differently. */

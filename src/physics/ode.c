@@ -1,6 +1,8 @@
 /* ODE and the process: start-up, replaced random numbers, and recovery from ODE's fatal errors. */
 #include "physics/internal.h"
 
+#include "base/math.h"
+
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,16 +16,17 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#ifdef ODE_IS_PRIVATE
+FILE *ode_stdout, *ode_stderr; /* what ODE says when it has no handler: see private_ode */
+#endif
+
 static _Thread_local bool random_broken;
-static _Thread_local uint64_t random_calls;
 static _Atomic uint32_t shared_seed = 1;
 
-/* Replaces the function of libode, which draws from one seed for the whole process. QuickStep reorders its rows with
- * it, so the result of a world would depend on the other worlds stepped. This one is a stateless function of n. */
-TROUPE_API int dRandInt(int n);
-int dRandInt(int n)
+/* QuickStep reorders its rows at random. ODE's own dRandInt() draws from one seed for the whole process, so the result
+ * of a world would depend on the other worlds stepped. This one is a stateless function of n. */
+int ode_random(int n)
 {
-	random_calls++;
 	if (n <= 0)
 		return 0;
 	if (random_broken) {
@@ -143,25 +146,6 @@ void ode_destroy_world(dWorldID world)
 
 /* --- start-up --------------------------------------------------------------------------------------------------- */
 
-/* Two bodies on two hinges give QuickStep rows to reorder, for which it must call our dRandInt(). */
-static bool random_is_replaced(void)
-{
-	uint64_t before = random_calls;
-	dWorldID world = dWorldCreate();
-	dThreadingImplementationID threading = dThreadingAllocateSelfThreadedImplementation();
-	dWorldSetStepThreadingImplementation(world, dThreadingImplementationGetFunctions(threading), threading);
-	dBodyID a = dBodyCreate(world), b = dBodyCreate(world);
-	dBodySetPosition(b, 1, 0, 0);
-	dJointID j = dJointCreateHinge(world, 0);
-	dJointAttach(j, a, b);
-	dJointID k = dJointCreateBall(world, 0);
-	dJointAttach(k, a, 0);
-	dWorldQuickStep(world, 0.001);
-	dWorldDestroy(world);
-	dThreadingFreeImplementation(threading);
-	return random_calls != before;
-}
-
 static bool keeps_known; /* set once, at start-up: this ODE sums squares as is_normal() does */
 
 static bool is_normal(struct quat q)
@@ -184,7 +168,8 @@ static bool normalises_as_here(void)
 	bool same = true;
 	for (int i = 1; i <= TRIES; i++) {
 		double angle = i; /* any angle without special digits will do */
-		dQuaternion q = {sin(angle), sin(2 * angle), sin(3 * angle) + 2, sin(5 * angle)}, once;
+		dQuaternion q = {math_sin(angle), math_sin(2 * angle), math_sin(3 * angle) + 2, math_sin(5 * angle)},
+			    once;
 		dBodySetQuaternion(body, q);
 		memcpy(once, dBodyGetQuaternion(body), sizeof once);
 		dBodySetQuaternion(body, once);
@@ -200,6 +185,10 @@ static struct troupe_error init_error;
 
 static void init_once(void)
 {
+#ifdef ODE_IS_PRIVATE
+	ode_stdout = stdout;
+	ode_stderr = stderr;
+#endif
 	dInitODE2(0);
 	dSetErrorHandler(on_fatal);
 	dSetDebugHandler(on_fatal);
@@ -210,10 +199,10 @@ static void init_once(void)
 	if (!dCheckConfiguration("ODE_double_precision"))
 		init_status =
 			fail(&init_error, TROUPE_EINTERNAL, "this libode works in single precision; expected double");
-	else if (!random_is_replaced())
-		init_status = fail(&init_error, TROUPE_EINTERNAL,
-			"libode's dRandInt() has not been replaced (is libode loaded before libtroupe?): results would "
-			"depend on what else runs; link libtroupe first");
+#ifndef ODE_IS_PRIVATE
+	else
+		init_status = ode_shared_check(&init_error);
+#endif
 }
 
 troupe_status physics_init_process(struct troupe_error *error)

@@ -60,9 +60,9 @@ struct physics_stats {
 	uint32_t groups;
 };
 
-/* TROUPE_EINTERNAL when this ODE cannot keep the laws: it is not built for double precision, or dRandInt() is not
- * replaced. Replaces ODE's handlers of errors, messages and memory; the new memory handlers call those that were set
- * before. */
+/* TROUPE_EINTERNAL when this ODE cannot keep the laws: it is not built for double precision, or, where it is not a
+ * private part of libtroupe, its dRandInt() is not replaced. Replaces ODE's handlers of errors, messages and memory;
+ * the new memory handlers call those that were set before. */
 troupe_status physics_init_process(struct troupe_error *error);
 /* A number that differs between machines on which the same run may have different bits. It is computed from samples
  * of floating point and libm and from a short run of ODE, not from versions. It is the same on every thread and in

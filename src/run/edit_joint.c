@@ -14,6 +14,7 @@
  * kept, so that they can be restored. */
 #include "run/edit_internal.h"
 
+#include "base/math.h"
 #include "scene/axis.h"
 
 #include <stdlib.h>
@@ -292,8 +293,8 @@ static bool turns(const struct scene_joint *joint)
 
 static struct quat turn_about(struct vec3 axis, double angle)
 {
-	double along = sin(angle / 2);
-	return (struct quat){cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
+	double along = math_sin(angle / 2);
+	return (struct quat){math_cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
 }
 
 /* *ret_turn: the rotation of the part's bodies. */

@@ -2,6 +2,7 @@
  * stands in the file. So the links of an actor are read here, but only their collisions. */
 #include "scene/actor.h"
 
+#include "base/math.h"
 #include "scene/compile.h"
 
 #include <stdlib.h>
@@ -33,10 +34,10 @@ static struct vec3 spline(const struct actor_waypoint *a, const struct actor_way
 static struct quat slerp(struct quat a, struct quat b, double t)
 {
 	double dot = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z, sign = dot < 0 ? -1 : 1;
-	double angle = acos(fmin(dot * sign, 1)), wa = 1 - t, wb = t;
+	double angle = math_acos(fmin(dot * sign, 1)), wa = 1 - t, wb = t;
 	if (angle > 1e-6) {
-		wa = sin((1 - t) * angle) / sin(angle);
-		wb = sin(t * angle) / sin(angle);
+		wa = math_sin((1 - t) * angle) / math_sin(angle);
+		wb = math_sin(t * angle) / math_sin(angle);
 	}
 	wb *= sign;
 	return quat_unit(
@@ -87,7 +88,7 @@ static struct vec3 spin_between(struct quat from, struct quat to, double dt)
 	double sign = turn.w < 0 ? -1 : 1;
 	struct vec3 v = {turn.x * sign, turn.y * sign, turn.z * sign};
 	double length = vec3_length(v);
-	return length > 0 ? vec3_scale(v, 2 * atan2(length, turn.w * sign) / (length * dt)) : v;
+	return length > 0 ? vec3_scale(v, 2 * math_atan2(length, turn.w * sign) / (length * dt)) : v;
 }
 
 void actor_drive(const struct state *state, const struct control *control, uint32_t model, double time_s, double dt)

@@ -9,6 +9,8 @@
  * Hulls and surfaces belong to the data of one compilation. Each mesh is converted once, however often it is used. */
 #include "scene/compile.h"
 
+#include "base/math.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +60,8 @@ static void thin_out(point_list *points)
 	bool *kept = mem_alloc(points->count);
 	for (int i = 0; i < DIRECTIONS + 6; i++) {
 		double z = 1 - (2 * i + 1.0) / DIRECTIONS, r = sqrt(MAX(1 - z * z, 0.0)), turn = 2.399963229728653 * i;
-		struct vec3 d = i < DIRECTIONS ? (struct vec3){r * cos(turn), r * sin(turn), z} : axes[i - DIRECTIONS];
+		struct vec3 d = i < DIRECTIONS ? (struct vec3){r * math_cos(turn), r * math_sin(turn), z}
+					       : axes[i - DIRECTIONS];
 		uint32_t best = 0;
 		for (uint32_t p = 1; p < points->count; p++)
 			if (vec3_dot(d, points->at[p]) > vec3_dot(d, points->at[best]))

@@ -4,6 +4,8 @@
  * <odom_publish_frequency> and others) are not read: odometry is available at every step. */
 #include "system/builtin.h"
 
+#include "base/math.h"
+
 #include <math.h>
 
 enum topic { TOPIC_VELOCITY, TOPIC_ENABLE };
@@ -120,7 +122,8 @@ static struct pose axle_of(const struct system *system, const struct config *con
 	struct vec3 left = pose_point(to_model, scene->joints[config->left.at[0]].anchor);
 	struct vec3 right = pose_point(to_model, scene->joints[config->right.at[0]].anchor);
 	struct vec3 across = vec3_sub(left, right);
-	return (struct pose){vec3_scale(vec3_add(left, right), 0.5), quat_from_rpy(0, 0, atan2(-across.x, across.y))};
+	return (struct pose){
+		vec3_scale(vec3_add(left, right), 0.5), quat_from_rpy(0, 0, math_atan2(-across.x, across.y))};
 }
 
 static troupe_status configure(
@@ -198,11 +201,11 @@ static void post_update(const struct system *system, const struct system_step *s
 	double right = rolled(&config->right, config->radius, step->state);
 	double ahead = (left + right) / 2, turn = (right - left) / config->separation, yaw = w->yaw + turn;
 	if (fabs(turn) < 1e-6) { /* the radius of the arc would be lost in rounding: half the turn, then straight */
-		w->x += ahead * cos(w->yaw + turn / 2);
-		w->y += ahead * sin(w->yaw + turn / 2);
+		w->x += ahead * math_cos(w->yaw + turn / 2);
+		w->y += ahead * math_sin(w->yaw + turn / 2);
 	} else {
-		w->x += ahead / turn * (sin(yaw) - sin(w->yaw));
-		w->y -= ahead / turn * (cos(yaw) - cos(w->yaw));
+		w->x += ahead / turn * (math_sin(yaw) - math_sin(w->yaw));
+		w->y -= ahead / turn * (math_cos(yaw) - math_cos(w->yaw));
 	}
 	w->yaw = yaw;
 	w->measured = (struct speed){ahead / step->dt, turn / step->dt};

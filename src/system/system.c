@@ -7,6 +7,8 @@
  * types of topics. */
 #include "system/builtin.h"
 
+#include "base/math.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -432,9 +434,9 @@ static struct system_drift drift_between(struct pose reckoned, struct pose is)
 {
 	struct pose off = pose_mul(pose_inverse(reckoned), is);
 	return (struct system_drift){
-		.position_m = hypot(off.p.x, off.p.y),
-		.yaw_rad = remainder(2 * atan2(off.q.z, off.q.w), 2 * M_PI),
-		.tilt_rad = 2 * asin(fmin(hypot(off.q.x, off.q.y), 1)),
+		.position_m = sqrt(off.p.x * off.p.x + off.p.y * off.p.y),
+		.yaw_rad = remainder(2 * math_atan2(off.q.z, off.q.w), 2 * M_PI),
+		.tilt_rad = 2 * math_asin(fmin(sqrt(off.q.x * off.q.x + off.q.y * off.q.y), 1)),
 	};
 }
 
@@ -453,7 +455,7 @@ bool systems_reckon(const struct systems *systems, const struct state *state, ui
 	if (!pose_finite(reckoned) || !isfinite(r->linear) || !isfinite(r->angular))
 		return false;
 	struct pose began = pose_mul(state_model_home(state, model), r->frame);
-	*ret_drift = drift_between(
-		pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), r->frame));
+	*ret_drift =
+		drift_between(pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), r->frame));
 	return true;
 }

@@ -144,6 +144,106 @@ g++ -std=c++11 -pedantic -Wall -Wextra -Werror $cflags -c "$root/user.cc" -o "$r
 	LD_LIBRARY_PATH="$lib" timeout 60 "$root/user"
 report $? 'a program in C++'
 
+# A program with an ODE of its own: its random numbers and its steps are as without troupe, and the hash of troupe's run
+# is as without the program's ODE.
+cat >"$root/own.c" <<'EOF'
+#include <inttypes.h>
+#include <ode/ode.h>
+#include <stdio.h>
+#include <string.h>
+#include <troupe/server.h>
+
+enum { STEPS = 200, LINKS = 40 };
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	(void)ctx;
+	printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
+}
+
+struct result {
+	int drawn[STEPS];
+	unsigned long seed;
+	dReal end[3];
+};
+
+/* A chain for which QuickStep draws random numbers. The server, if there is one, takes a step after each of its steps. */
+static struct result swing(struct troupe_server *server)
+{
+	struct result result;
+	dWorldID world = dWorldCreate();
+	dBodyID last = 0;
+	memset(&result, 0, sizeof result);
+	dRandSetSeed(42);
+	dWorldSetGravity(world, 0, 1, -9.8);
+	for (int i = 0; i < LINKS; i++) {
+		dBodyID body = dBodyCreate(world);
+		dJointID joint = dJointCreateBall(world, 0);
+		dBodySetPosition(body, 1 + i, 0, 0);
+		dJointAttach(joint, body, last);
+		dJointSetBallAnchor(joint, 0.5 + i, 0, 0);
+		last = body;
+	}
+	for (int i = 0; i < STEPS; i++) {
+		dWorldQuickStep(world, 0.01);
+		result.drawn[i] = dRandInt(1 << 20);
+		if (server && troupe_server_step(server, 1, NULL))
+			printf("a step failed\n");
+	}
+	result.seed = dRandGetSeed();
+	memcpy(result.end, dBodyGetPosition(last), sizeof result.end);
+	dWorldDestroy(world);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	dInitODE2(0);
+	struct result alone = swing(NULL);
+	if (alone.drawn[0] == alone.drawn[1])
+		printf("dRandInt() is not ODE's own\n");
+	def.world_path = argv[argc - 1];
+	def.secondaries = 2;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.hash_every = STEPS;
+	def.on_hash = on_hash;
+	if (troupe_server_create(&def, &server, NULL))
+		return 1;
+	struct result beside = swing(server);
+	troupe_server_destroy(server);
+	printf("own %s\n", memcmp(&alone, &beside, sizeof alone) ? "disturbed" : "the same");
+	return 0;
+}
+EOF
+# own WHAT LIBRARY...
+own()
+{
+	what=$1
+	shift
+	# shellcheck disable=SC2046
+	$TEST_CC $(pkg-config --cflags troupe) "$root/own.c" -o "$root/own" "$@" -pthread &&
+		LD_LIBRARY_PATH="$lib" timeout 100 "$root/own" "$SOURCE_DIR/worlds/heap.sdf" >"$root/own.out"
+	report $? "a program with an ODE of its own, $what"
+	cmp -s "$root/own.want" "$root/own.out"
+	report $? "a program with an ODE of its own, $what: $(cat "$root/own.out"), expected $(cat "$root/own.want")"
+}
+if grep -q 'define ODE_IS_PRIVATE' "$BUILD_DIR/config.h" && [ -e "$TROUPE" ]; then
+	"$TROUPE" run "$SOURCE_DIR/worlds/heap.sdf" --secondaries 0 --iterations 200 --hash-every 200 --rtf 0 -v 0 >"$root/own.want"
+	echo 'own the same' >>"$root/own.want"
+	# the sysroot is for troupe, which was installed there, not for ODE
+	with=$(pkg-config --libs troupe) ode=$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --libs ode)
+	# shellcheck disable=SC2086
+	own 'loaded after troupe' $with $ode
+	# shellcheck disable=SC2086
+	own 'loaded before troupe' $ode $with
+	# shellcheck disable=SC2046,SC2086
+	own 'linked statically' "$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=libdir ode)/libode.a" $with \
+		$(cat "$BUILD_DIR/private_ode/libs") -lm
+	rm -f "$root"/own*
+fi
+
 worlds=$(installed share/troupe/worlds)
 said=$(pkg-config --variable=worldsdir troupe)
 [ "${said#"$root"}" = "${worlds#"$root"}" ]
