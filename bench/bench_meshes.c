@@ -76,10 +76,11 @@ static double read_apart(struct files *files, uint64_t *hash)
 {
 	uint64_t begin = processor_ns();
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		struct mesh mesh = {0};
 		struct troupe_error error;
-		or_die(importer_mesh(importer, files, files->all.at[i].path, &mesh, &error), &error);
+		or_die(importer_mesh(importer, &losses, files, files->all.at[i].path, &mesh, &error), &error);
 		*hash = hash_mix(*hash, hash_of(&mesh));
 		mesh_fini(&mesh);
 	}

@@ -7,6 +7,10 @@
  * file. So if a child dies that has read other files before, a new child reads the file again, and only the second
  * death counts.
  *
+ * The kernel ends a child with the thread that started it, so that no child outlives the process. Threads that create
+ * models come and go, and the child stays: so it is started, asked and ended by a thread of the importer's own. A
+ * thread that asks waits until that thread has the answer; a second one waits until the first is done.
+ *
  * The death of a child is an error of its own kind (TROUPE_EINTERNAL). If a library refuses a file, it does so on all
  * peers, and the model goes on without the mesh. A death may depend on the machine, and all peers must have the same
  * shapes. */
@@ -17,6 +21,9 @@
 #include "mesh/answer.h"
 #include "mesh/import.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -173,39 +180,54 @@ static void serve(int stream, void *ctx)
 /* --- the parent ------------------------------------------------------------------------------------------------- */
 
 struct importer {
+	pthread_mutex_t lock;    /* held by the thread whose file is being read */
+	bool has_thread;         /* under the lock */
+	pthread_t thread;        /* started for the first file */
+	sem_t asked, answered;   /* the request is there; it is answered */
+	struct request *request; /* NULL when asked: the thread ends */
+	/* the thread's */
 	struct sandbox *sandbox; /* NULL: none at the moment */
 	bool used;               /* the child has read a file */
-	/* since importer_begin() */
-	uint32_t deaths;
-	bool over; /* no more files are read */
 };
 
 /* A file that is being read. */
 struct request {
 	enum what what;
 	struct files *files;
+	struct importer_losses *losses;
 	const char *path, *bytes;
 	size_t count;
 	size_t named, named_bytes; /* files that it has asked for */
+	/* the answer */
+	struct head head;
+	struct text *out;
+	struct troupe_error *error;
+	troupe_status status;
+	bool distrusted; /* after the answer: its child is to be ended */
 };
 
 struct importer *importer_create(void)
 {
-	return mem_alloc(sizeof(struct importer));
+	struct importer *importer = mem_alloc(sizeof *importer);
+	pthread_mutex_init(&importer->lock, NULL);
+	(void)sem_init(&importer->asked, 0, 0);
+	(void)sem_init(&importer->answered, 0, 0);
+	return importer;
 }
 
 void importer_destroy(struct importer *importer)
 {
 	if (!importer)
 		return;
-	sandbox_destroy(importer->sandbox);
+	if (importer->has_thread) {
+		importer->request = NULL;
+		(void)sem_post(&importer->asked);
+		(void)pthread_join(importer->thread, NULL);
+	}
+	(void)sem_destroy(&importer->asked);
+	(void)sem_destroy(&importer->answered);
+	pthread_mutex_destroy(&importer->lock);
 	free(importer);
-}
-
-void importer_begin(struct importer *importer)
-{
-	importer->deaths = 0;
-	importer->over = false;
 }
 
 static troupe_status start(struct importer *importer, struct troupe_error *error)
@@ -306,45 +328,92 @@ static troupe_status converse(struct importer *importer, struct request *request
 }
 
 /* Whether another child may succeed: this child has read other files before, or waited for a lock. */
-static bool failed_by_chance(struct importer *importer)
+static bool failed_by_chance(struct importer *importer, struct importer_losses *losses)
 {
 	enum sandbox_state state = sandbox_state(importer->sandbox);
 	if (state != SANDBOX_OVER_TIME && (importer->used || state == SANDBOX_STILL))
 		return true;
-	importer->deaths++;
-	importer->over = state == SANDBOX_OVER_TIME || importer->deaths >= DEATHS_MAX;
+	losses->deaths++;
+	losses->over = state == SANDBOX_OVER_TIME || losses->deaths >= DEATHS_MAX;
 	return false;
 }
 
-/* TROUPE_OK: *ret_head and *out are an answer. */
-static troupe_status ask(struct importer *importer, struct request *request, struct head *ret_head, struct text *out,
-	struct troupe_error *error)
+/* TROUPE_OK: request->head and *request->out are an answer. The thread's. */
+static troupe_status ask(struct importer *importer, struct request *request)
 {
 	struct troupe_error why = {0};
-	bool again = !importer->over;
-	if (importer->over)
-		return fail(error, TROUPE_EINTERNAL, "is not read: reading others took too long or failed too often");
+	bool again = true;
 	for (int tries = TRIES; again && tries; tries--) {
-		troupe_status status = importer->sandbox ? TROUPE_OK : start(importer, error);
+		troupe_status status = importer->sandbox ? TROUPE_OK : start(importer, request->error);
 		if (status)
 			return status;
 		sandbox_begin(importer->sandbox);
-		request->named = request->named_bytes = out->count = 0;
-		status = converse(importer, request, ret_head, out, &why);
-		again = status && failed_by_chance(importer);
+		request->named = request->named_bytes = request->out->count = 0;
+		status = converse(importer, request, &request->head, request->out, &why);
+		again = status && failed_by_chance(importer, request->losses);
 		importer->used = true;
 		if (status || sandbox_is_worn(importer->sandbox))
 			stop(importer);
 		if (!status)
 			return TROUPE_OK;
 	}
-	return fail(error, TROUPE_EINTERNAL, "the process that reads it %s", why.text);
+	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it %s", why.text);
 }
 
-static troupe_status read_file(struct importer *importer, struct request *request, size_t bytes_max, struct text *out,
-	struct troupe_error *error)
+static void *work(void *ctx)
 {
-	struct head head;
+	struct importer *importer = ctx;
+	for (;;) {
+		(void)AGAIN(sem_wait(&importer->asked));
+		struct request *request = importer->request;
+		if (!request)
+			break;
+		if (request->distrusted)
+			stop(importer);
+		else
+			request->status = ask(importer, request);
+		(void)sem_post(&importer->answered);
+	}
+	stop(importer);
+	return NULL;
+}
+
+/* The thread takes no signals: the process has others for that. */
+static troupe_status start_thread(struct importer *importer, struct troupe_error *error)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	int code = pthread_create(&importer->thread, NULL, work, importer);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	mem_check_thread(code);
+	importer->has_thread = !code;
+	return code ? fail(error, TROUPE_EINTERNAL, "is not read: cannot start a thread: %s", strerror(code))
+		    : TROUPE_OK;
+}
+
+/* Has the thread do what the request says. */
+static troupe_status submit(struct importer *importer, struct request *request)
+{
+	if (request->losses->over)
+		return fail(request->error, TROUPE_EINTERNAL,
+			"is not read: reading others took too long or failed too often");
+	pthread_mutex_lock(&importer->lock);
+	troupe_status status = importer->has_thread ? TROUPE_OK : start_thread(importer, request->error);
+	if (!status) {
+		importer->request = request;
+		(void)sem_post(&importer->asked);
+		(void)AGAIN(sem_wait(&importer->answered));
+		status = request->status;
+	}
+	pthread_mutex_unlock(&importer->lock);
+	return status;
+}
+
+static troupe_status read_file(struct importer *importer, struct request *request, size_t bytes_max)
+{
+	struct troupe_error *error = request->error;
+	struct text *out = request->out;
 	if (strlen(request->path) > PATH_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "a path of more than %d bytes", PATH_BYTES_MAX);
 	if (files_look(request->files, request->path) != FILES_FILE)
@@ -354,18 +423,20 @@ static troupe_status read_file(struct importer *importer, struct request *reques
 	if (!status && !BUILT_WITH_MESHES)
 		status = fail(error, TROUPE_EWORLD, "this troupe was built without meshes");
 	if (!status)
-		status = ask(importer, request, &head, out, error);
-	if (!status && head.what == ANSWER_REFUSED)
-		status = fail(error, head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
+		status = submit(importer, request);
+	if (!status && request->head.what == ANSWER_REFUSED)
+		status = fail(error, request->head.status == TROUPE_ELIMIT ? TROUPE_ELIMIT : TROUPE_EWORLD, "%.300s",
 			out->at ? out->at : "no reason");
 	return status;
 }
 
 /* An inconsistent answer: the file has taken over the child. */
-static troupe_status distrust(struct importer *importer, const struct troupe_error *why, struct troupe_error *error)
+static troupe_status distrust(struct importer *importer, struct request *request, const struct troupe_error *why)
 {
-	stop(importer);
-	return fail(error, TROUPE_EINTERNAL, "the process that reads it sent %s", why->text);
+	request->distrusted = true;
+	request->status = TROUPE_OK;
+	(void)submit(importer, request);
+	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it sent %s", why->text);
 }
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
@@ -380,30 +451,32 @@ static bool is_known(const char *path)
 	return false;
 }
 
-troupe_status importer_mesh(struct importer *importer, struct files *files, const char *path, struct mesh *ret_mesh,
-	struct troupe_error *error)
+troupe_status importer_mesh(struct importer *importer, struct importer_losses *losses, struct files *files,
+	const char *path, struct mesh *ret_mesh, struct troupe_error *error)
 {
-	struct request request = {.what = ASK_MESH, .files = files, .path = path};
 	struct text answer = {0};
+	struct request request = {
+		.what = ASK_MESH, .files = files, .losses = losses, .path = path, .out = &answer, .error = error};
 	struct troupe_error why;
 	if (!is_known(path))
 		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
-	troupe_status status = read_file(importer, &request, MESH_FILE_BYTES_MAX, &answer, error);
+	troupe_status status = read_file(importer, &request, MESH_FILE_BYTES_MAX);
 	if (!status && answer_unpack_mesh(answer.at, answer.count, ret_mesh, &why))
-		status = distrust(importer, &why, error);
+		status = distrust(importer, &request, &why);
 	text_fini(&answer);
 	return status;
 }
 
-troupe_status importer_image(struct importer *importer, struct files *files, const char *path, struct image *ret_image,
-	struct troupe_error *error)
+troupe_status importer_image(struct importer *importer, struct importer_losses *losses, struct files *files,
+	const char *path, struct image *ret_image, struct troupe_error *error)
 {
-	struct request request = {.what = ASK_IMAGE, .files = files, .path = path};
 	struct text answer = {0};
+	struct request request = {
+		.what = ASK_IMAGE, .files = files, .losses = losses, .path = path, .out = &answer, .error = error};
 	struct troupe_error why;
-	troupe_status status = read_file(importer, &request, IMAGE_FILE_BYTES_MAX, &answer, error);
+	troupe_status status = read_file(importer, &request, IMAGE_FILE_BYTES_MAX);
 	if (!status && answer_unpack_image(answer.at, answer.count, ret_image, &why))
-		status = distrust(importer, &why, error);
+		status = distrust(importer, &request, &why);
 	text_fini(&answer);
 	return status;
 }

@@ -2,22 +2,25 @@
  * crash, loop or ask for all memory, and such a file must not end the run.
  *
  * The child is started for the first file, reads one file after the other as long as no error stops it, and ends with
- * the importer; between two files it sleeps. The child opens no file: if a file names other files (a material, a
- * buffer), the parent reads them, from the same set. If the child dies on a file, a new child reads this file again,
- * unless it was the first file of the dead child. A child is a copy of the parent. So an importer that is kept for
- * long should read its first file early, while the parent uses little memory.
+ * the importer; between two files it sleeps. It is a child of a thread that belongs to the importer: a child ends with
+ * the thread that started it, and threads that ask may end. The child opens no file: if a file names other files (a
+ * material, a buffer), the parent reads them, from the same set. If the child dies on a file, a new child reads this
+ * file again, unless it was the first file of the dead child. A child is a copy of the parent. So an importer that is
+ * kept for long should read its first file early, while the parent uses little memory.
  *
  * Pure except for its failures: the same files give the same mesh or image, number by number and in the same order.
  * Units: metres, after the unit and the node transforms of the file.
- * Thread: one at a time. It blocks until the file is read. The parent may have other threads.
+ * Thread: importer_mesh() and importer_image() any, with files, losses and results of its own; they block until the
+ * file is read. Files are read one at a time: there is one child, however many threads ask. importer_destroy(): when
+ * no thread asks.
  *
  * Errors. Their texts name no file.
  *   TROUPE_EIO        no such file
  *   TROUPE_ELIMIT     the file, or its mesh or image, is too large
  *   TROUPE_EWORLD     no mesh or image of a known kind, or troupe was built without meshes
- *   TROUPE_EINTERNAL  the child could not start, died, or reached a limit. This may be different on another machine or
- *                     at another time, so a caller that goes on without the mesh may have another
- *                     world than its peers */
+ *   TROUPE_EINTERNAL  the child or its thread could not start, the child died, or reached a limit. This may be
+ * different on another machine or at another time, so a caller that goes on without the mesh may have another world
+ * than its peers */
 #ifndef MESH_IMPORTER_H
 #define MESH_IMPORTER_H
 
@@ -34,16 +37,20 @@ struct importer;
 struct importer *importer_create(void);
 void importer_destroy(struct importer *importer); /* NULL is fine */
 
-/* Call it before the files of a new world or model. If a file takes too long, or the child has died on 50 files, no
- * more files are read until the next call: otherwise a world of many such files would be refused only after hours. */
-void importer_begin(struct importer *importer);
+/* What went wrong with the files of one world or model; zeroed: nothing yet. If a file took too long, or the child died
+ * on 50 files, no more files of that world or model are read: otherwise a world of many such files would be refused
+ * only after hours. */
+struct importer_losses {
+	uint32_t deaths;
+	bool over; /* no more files are read */
+};
 
 /* The suffix selects the reader: obj, stl, dae, glb, gltf. *ret_mesh must be empty; on failure it is empty again. The
  * mesh is welded, unless the file has taken over the child: mesh_cut() welds every mesh. */
-troupe_status importer_mesh(struct importer *importer, struct files *files, const char *path, struct mesh *ret_mesh,
-	struct troupe_error *error);
+troupe_status importer_mesh(struct importer *importer, struct importer_losses *losses, struct files *files,
+	const char *path, struct mesh *ret_mesh, struct troupe_error *error);
 /* The content selects the reader: PNG or JPEG. */
-troupe_status importer_image(struct importer *importer, struct files *files, const char *path, struct image *ret_image,
-	struct troupe_error *error);
+troupe_status importer_image(struct importer *importer, struct importer_losses *losses, struct files *files,
+	const char *path, struct image *ret_image, struct troupe_error *error);
 
 #endif

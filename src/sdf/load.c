@@ -8,7 +8,6 @@
  * world. That reading keeps no messages, but it counts against the limits on includes and copies. */
 #include "sdf/load.h"
 
-#include "mesh/importer.h"
 #include "sdf/bare.h"
 #include "sdf/xml.h"
 

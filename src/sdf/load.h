@@ -8,6 +8,7 @@
 #ifndef SDF_LOAD_H
 #define SDF_LOAD_H
 
+#include "mesh/importer.h"
 #include "sdf/frames.h"
 
 enum {
@@ -46,6 +47,7 @@ struct load {
 	struct map file_names;
 	struct importer *importer; /* that of the options, or own_importer; NULL until a mesh or image is read */
 	struct importer *own_importer;
+	struct importer_losses losses;
 	struct map meshes, images; /* files that were read, or failed: path, part and scale -> index in sdf, or
 				    * SDF_NONE */
 	bool poses_only;           /* shapes are not needed */

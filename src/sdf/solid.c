@@ -4,8 +4,6 @@
  * peers would simulate different worlds. */
 #include "sdf/load.h"
 
-#include "mesh/importer.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +14,6 @@ static struct importer *importer_of(struct load *load)
 	load->importer = load->options->importer;
 	if (!load->importer)
 		load->importer = load->own_importer = importer_create();
-	importer_begin(load->importer);
 	return load->importer;
 }
 
@@ -60,7 +57,7 @@ static uint32_t whole_file(struct load *load, const struct sdf_element *element,
 	struct troupe_error error;
 	if (map_find(&load->meshes, path, &index))
 		return index;
-	bool ok = !importer_mesh(importer_of(load), load->disk, path, &mesh, &error);
+	bool ok = !importer_mesh(importer_of(load), &load->losses, load->disk, path, &mesh, &error);
 	if (!ok)
 		say_unread(load, element, "mesh", path, &error);
 	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
@@ -133,7 +130,7 @@ static void load_heightmap(struct load *load, const struct sdf_element *element,
 	if (!map_find(&load->images, shape->path, &index)) {
 		struct image *image = mem_alloc(sizeof *image);
 		index = SDF_NONE;
-		if (importer_image(importer_of(load), load->disk, shape->path, image, &error)) {
+		if (importer_image(importer_of(load), &load->losses, load->disk, shape->path, image, &error)) {
 			say_unread(load, element, "heightmap", shape->path, &error);
 			free(image);
 		} else {

@@ -162,11 +162,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 static struct files files;
 static struct importer *importer;
+static struct importer_losses losses;
 static uint32_t passed, failed, taken, deaths, named;
 
 static void begin(void)
 {
 	importer = importer_create();
+	losses = (struct importer_losses){0};
 }
 
 static void end(void)
@@ -184,7 +186,7 @@ static bool is_line(const struct troupe_error *error)
 static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_error *error)
 {
 	struct mesh mesh = {0};
-	troupe_status status = importer_mesh(importer, &files, path, &mesh, error);
+	troupe_status status = importer_mesh(importer, &losses, &files, path, &mesh, error);
 	if (status)
 		return status;
 	*ret_sound = mesh.corners.count && is_sound(&mesh);
@@ -200,7 +202,7 @@ static troupe_status read_mesh(const char *path, bool *ret_sound, struct troupe_
 static troupe_status read_image(const char *path, bool *ret_sound, struct troupe_error *error)
 {
 	struct image image;
-	troupe_status status = importer_image(importer, &files, path, &image, error);
+	troupe_status status = importer_image(importer, &losses, &files, path, &image, error);
 	if (status)
 		return status;
 	*ret_sound = is_sound_image(&image);

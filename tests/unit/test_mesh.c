@@ -5,6 +5,8 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <glob.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +28,10 @@ static struct mesh read_mesh(const char *path)
 	struct mesh mesh = {0};
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct troupe_error error;
-	cr_assert_eq(importer_mesh(importer, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+	cr_assert_eq(
+		importer_mesh(importer, &losses, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
 	importer_destroy(importer);
 	files_fini(&files);
 	return mesh;
@@ -133,6 +137,7 @@ Test(mesh, kinds)
 		{"sound.glb", 8, 2}, {"sound.gltf", 8, 2}, {"sound_aside.gltf", 8, 2}};
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	for (size_t i = 0; i < 3 * ARRAY_LEN(cases); i++) {
 		const char *name = cases[i % ARRAY_LEN(cases)].name;
 		struct mesh mesh = {0};
@@ -140,8 +145,8 @@ Test(mesh, kinds)
 		siginfo_t ended = {0};
 		char path[1000];
 		snprintf(path, sizeof path, DATA "%s", name);
-		cr_assert_eq(
-			importer_mesh(importer, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path, error.text);
+		cr_assert_eq(importer_mesh(importer, &losses, &files, path, &mesh, &error), TROUPE_OK, "%s: %s", path,
+			error.text);
 		cr_expect_eq(mesh.corners.count / 3, cases[i % ARRAY_LEN(cases)].triangles, "%s: %u triangles", name,
 			mesh.corners.count / 3);
 		cr_expect_eq(
@@ -178,11 +183,13 @@ Test(mesh, nested_nodes)
 		"AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAACAAEAAAABAAMAAAADAAIAAQACAAMA\"}]}";
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct mesh mesh = {0};
 	struct troupe_error error = {0};
 	files_add(&files, "nested.gltf", text, sizeof text - 1);
 	files.closed = true;
-	cr_assert_eq(importer_mesh(importer, &files, "nested.gltf", &mesh, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(
+		importer_mesh(importer, &losses, &files, "nested.gltf", &mesh, &error), TROUPE_OK, "%s", error.text);
 	double least = 1e9, most = -1e9;
 	for (uint32_t i = 0; i < mesh.points.count; i++) {
 		least = fmin(least, mesh.points.at[i].x);
@@ -200,6 +207,7 @@ Test(mesh, closed_set)
 {
 	struct files open = {0}, closed = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct mesh mesh = {0};
 	struct troupe_error error = {0};
 	const char *bytes;
@@ -207,23 +215,28 @@ Test(mesh, closed_set)
 	cr_assert_eq(files_read(&open, DATA "sound_aside.gltf", 1 << 20, &bytes, &count, &error), TROUPE_OK);
 	files_add(&closed, DATA "sound_aside.gltf", bytes, count);
 	closed.closed = true;
-	cr_expect_eq(importer_mesh(importer, &closed, DATA "sound_aside.gltf", &mesh, &error), TROUPE_EWORLD);
+	cr_expect_eq(importer_mesh(importer, &losses, &closed, DATA "sound_aside.gltf", &mesh, &error), TROUPE_EWORLD);
 	cr_expect(strstr(error.text, "side.bin"), "%s", error.text);
-	cr_expect_eq(importer_mesh(importer, &closed, DATA "sound.obj", &mesh, &error), TROUPE_EIO);
+	cr_expect_eq(importer_mesh(importer, &losses, &closed, DATA "sound.obj", &mesh, &error), TROUPE_EIO);
 	importer_destroy(importer);
 	files_fini(&open);
 	files_fini(&closed);
 }
 
-/* The process of an importer; 0 when the kernel does not tell. */
+/* The process of an importer, which is a child of another thread; 0 when the kernel does not tell. */
 static int child_of_this(void)
 {
 	int child = 0;
-	FILE *file = fopen("/proc/thread-self/children", "r");
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
+	glob_t found = {0};
+	(void)glob("/proc/self/task/*/children", 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc && !child; i++) {
+		FILE *file = fopen(found.gl_pathv[i], "r");
+		if (file && fscanf(file, "%d", &child) != 1)
+			child = 0;
+		if (file)
+			fclose(file);
+	}
+	globfree(&found);
 	return child;
 }
 
@@ -232,11 +245,12 @@ Test(mesh, another_process)
 {
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct mesh mesh = {0};
 	struct troupe_error error = {0};
 	for (int i = 0; i < 3; i++) {
-		cr_expect_eq(
-			importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s", error.text);
+		cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
+			error.text);
 		mesh_fini(&mesh);
 		int child = child_of_this();
 		if (child)
@@ -246,32 +260,78 @@ Test(mesh, another_process)
 	files_fini(&files);
 }
 
+struct asker {
+	struct importer *importer;
+	uint32_t read;
+};
+
+static void *ask_often(void *ctx)
+{
+	struct asker *asker = ctx;
+	struct importer_losses losses = {0};
+	for (int i = 0; i < 5; i++) {
+		struct files files = {0};
+		struct mesh mesh = {0};
+		struct troupe_error error;
+		asker->read += !importer_mesh(asker->importer, &losses, &files, DATA "sound.obj", &mesh, &error) &&
+			       mesh.corners.count;
+		mesh_fini(&mesh);
+		files_fini(&files);
+	}
+	return NULL;
+}
+
+/* Threads that ask at the same time, and then end: the child is none of theirs, and stays. */
+Test(mesh, several_threads)
+{
+	struct importer *importer = importer_create();
+	int child = 0;
+	for (int round = 0; round < 2; round++) {
+		pthread_t threads[4];
+		struct asker askers[4];
+		for (int i = 0; i < 4; i++) {
+			askers[i] = (struct asker){importer, 0};
+			cr_assert_eq(pthread_create(&threads[i], NULL, ask_often, &askers[i]), 0);
+		}
+		for (int i = 0; i < 4; i++) {
+			(void)pthread_join(threads[i], NULL);
+			cr_expect_eq(askers[i].read, 5);
+		}
+		int now = child_of_this();
+		cr_expect(!round || now == child, "the child of the first round was %d, now it is %d", child, now);
+		child = now;
+	}
+	importer_destroy(importer);
+	cr_expect_eq(child_of_this(), 0);
+}
+
 /* Files on which a reader dies: each is an error, and others are read all the same, until it is too often. */
 Test(mesh, deaths)
 {
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct mesh mesh = {0};
 	struct troupe_error error = {0};
 	uint32_t deaths = 0;
 	for (int i = 0; i < 60; i++) {
-		troupe_status status = importer_mesh(importer, &files, DATA "broken_3.gltf", &mesh, &error);
+		troupe_status status = importer_mesh(importer, &losses, &files, DATA "broken_3.gltf", &mesh, &error);
 		deaths += status == TROUPE_EINTERNAL;
 		cr_expect_eq(mesh.points.at, NULL);
 		mesh_fini(&mesh);
 		if (i >= 3)
 			continue;
-		cr_expect_eq(
-			importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s", error.text);
+		cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "%s",
+			error.text);
 		mesh_fini(&mesh);
 	}
 	if (deaths == 60)
 		cr_expect_str_eq(error.text, "is not read: reading others took too long or failed too often");
 	else
 		cr_log_info("this version of assimp reads, or refuses, the broken file: %u deaths", deaths);
-	importer_begin(importer);
-	cr_expect_eq(importer_mesh(importer, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK, "another world: %s",
-		error.text);
+	losses = (struct importer_losses){0};
+	cr_expect_eq(importer_mesh(importer, &losses, &files, DATA "sound.obj", &mesh, &error), TROUPE_OK,
+		"another world: %s", error.text);
 	mesh_fini(&mesh);
 	importer_destroy(importer);
 	files_fini(&files);
@@ -356,14 +416,16 @@ Test(mesh, images)
 	struct image image;
 	struct files files = {0};
 	struct importer *importer = importer_create();
+	struct importer_losses losses = {0};
 	struct troupe_error error;
-	cr_assert_eq(importer_image(importer, &files, FILES "hills.png", &image, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(importer_image(importer, &losses, &files, FILES "hills.png", &image, &error), TROUPE_OK, "%s",
+		error.text);
 	cr_expect_eq(image.columns, 33);
 	cr_expect_eq(image.rows, 33);
 	near((double)image.values[0], round(65535 * (0.5 + 0.25 * sin(1))) / 65535, "the first pixel");
 	free(image.values);
-	cr_expect_eq(importer_image(importer, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
-	cr_expect_eq(importer_image(importer, &files, FILES "none.png", &image, &error), TROUPE_EIO);
+	cr_expect_eq(importer_image(importer, &losses, &files, FILES "block.obj", &image, &error), TROUPE_EWORLD);
+	cr_expect_eq(importer_image(importer, &losses, &files, FILES "none.png", &image, &error), TROUPE_EIO);
 	importer_destroy(importer);
 	files_fini(&files);
 }
