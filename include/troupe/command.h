@@ -8,7 +8,12 @@
  * callbacks. Errors: TROUPE_ECOMMAND (no such topic, a bad message or number, an empty handle, a handle of no world
  * of this server, a step in the past); TROUPE_ELIMIT (four million commands wait already, or they use a GiB of
  * memory). A command that is refused is not queued. Whether a queued command can be obeyed is known only when its
- * step comes. If it cannot (the handle is stale, no system drives the model or joint), def.on_reply is told. */
+ * step comes. If it cannot (the handle is stale, no system drives the model or joint), def.on_reply is told.
+ *
+ * A command that creates models and is due within 100 steps is prepared by the calling thread: the call parses the SDF
+ * and reads meshes, and only then is the command bound to its step. So the call may take long, but the step does not.
+ * Commands for later steps are prepared by another thread before their step. Errors of the SDF are told to def.on_reply
+ * when the step comes. Files that the SDF names must stay until then. */
 #ifndef TROUPE_COMMAND_H
 #define TROUPE_COMMAND_H
 

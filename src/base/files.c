@@ -32,6 +32,12 @@ void files_add(struct files *files, const char *path, const char *bytes, size_t 
 	entry->count = count;
 }
 
+void files_add_all(struct files *files, const struct files *more)
+{
+	for (uint32_t i = 0; i < more->all.count; i++)
+		files_add(files, more->all.at[i].path, more->all.at[i].bytes, more->all.at[i].count);
+}
+
 static bool is_folder_of_some(const struct files *files, const char *path)
 {
 	size_t length = strlen(path);
@@ -110,15 +116,35 @@ void files_fini(struct files *files)
 	map_fini(&files->by_path);
 }
 
+static void pack_entry(const struct files_entry *entry, struct text *out)
+{
+	pack_string(out, entry->path);
+	pack_u64(out, entry->bytes != NULL);
+	pack_bytes(out, entry->bytes, entry->count);
+}
+
 void files_pack(const struct files *files, struct text *out)
 {
 	pack_u64(out, files->all.count);
+	for (uint32_t i = 0; i < files->all.count; i++)
+		pack_entry(&files->all.at[i], out);
+}
+
+void files_pack_both(const struct files *files, const struct files *more, struct text *out)
+{
+	uint32_t index;
+	uint64_t count = files->all.count;
+	for (uint32_t i = 0; i < more->all.count; i++)
+		count += !map_find(&files->by_path, more->all.at[i].path, &index);
+	pack_u64(out, count);
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		const struct files_entry *entry = &files->all.at[i];
-		pack_string(out, entry->path);
-		pack_u64(out, entry->bytes != NULL);
-		pack_bytes(out, entry->bytes, entry->count);
+		bool read = entry->bytes || !map_find(&more->by_path, entry->path, &index);
+		pack_entry(read ? entry : &more->all.at[index], out);
 	}
+	for (uint32_t i = 0; i < more->all.count; i++)
+		if (!map_find(&files->by_path, more->all.at[i].path, &index))
+			pack_entry(&more->all.at[i], out);
 }
 
 void files_unpack(struct files *files, struct unpack *in)

@@ -2,7 +2,8 @@
  * kept content counts, whatever happens to the file system. A closed set never reads the file system, so that a world
  * that was loaded once can be loaded again elsewhere with the same result.
  *
- * Zeroed is open and empty. Paths are compared as they are written. Not thread-safe. */
+ * Zeroed is open and empty. Paths are compared as they are written. One thread at a time; a set that nobody changes may
+ * be the `before` of sets of several threads. */
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 
@@ -32,9 +33,13 @@ troupe_status files_read(struct files *files, const char *path, size_t bytes_max
 /* Puts a file into a set and copies its bytes (NULL: the file exists but has not been read). A file that is already
  * in the set keeps its bytes; it gets these only if it had none. */
 void files_add(struct files *files, const char *path, const char *bytes, size_t count);
+/* Puts all files of another set into a set: files_add() for each. */
+void files_add_all(struct files *files, const struct files *more);
 void files_fini(struct files *files);
 
 void files_pack(const struct files *files, struct text *out);
+/* The same as if all files of `more` were in the set. */
+void files_pack_both(const struct files *files, const struct files *more, struct text *out);
 /* Unpacks into an empty set and closes it. */
 void files_unpack(struct files *files, struct unpack *in);
 

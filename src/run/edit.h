@@ -20,7 +20,8 @@ enum { EDIT_NOTE_BYTES = 512 };
 struct edit_options {
 	const char *path; /* of the world file: relative file names start in its folder */
 	const char *const *resource_paths;
-	struct files *files;       /* searched before the file system; NULL: none */
+	/* Searched before the file system; NULL: none. Must not change while a thread may be in edit_prepare(). */
+	struct files *files;
 	struct importer *importer; /* reads meshes and images; NULL: a new one for each created model */
 };
 
@@ -66,11 +67,27 @@ void edit_fini(struct edit *edit);
 /* Call it first in a step: gives up the places of created models that were removed in the step before. */
 void edit_begin(struct edit *edit);
 
+/* The model of a message_entity_factory, as it is before it has a place in the world. */
+struct edit_source;
+/* Loads and compiles what can be without the world: reads files. Does not fail: edit_create() reports the errors at
+ * the step of the command. NULL: the message has no model that could be loaded. Any thread. The caller owns the
+ * result. */
+struct edit_source *edit_prepare(const struct edit_options *options, const struct message *factory);
+void edit_unprepare(struct edit_source *source); /* NULL is fine */
+/* The files that were read; valid as long as the source. */
+const struct files *edit_prepared_files(const struct edit_source *source);
+/* Bytes of memory that it uses, roughly. */
+size_t edit_prepared_bytes(const struct edit_source *source);
+
 /* message: of the schema that the comment at the call names. note: one line, what was done. */
-troupe_status edit_create(struct edit *edit, const struct message *factory, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_entity_factory */
-troupe_status edit_create_multiple(struct edit *edit, const struct message *factories, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_entity_factory_v; creates those that it can, even when others fail */
+/* source: what edit_prepare() made of the message. The caller keeps it, but can create only one model from it. Reads no
+ * file and parses no XML. A model that gets another name than its own, or a pose relative to another model, is compiled
+ * again, from the elements, meshes and hulls in memory. */
+troupe_status edit_create(struct edit *edit, const struct message *factory, struct edit_source *source,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error); /* message_entity_factory */
+/* message_entity_factory_v; sources: by item. Creates those that it can, even when others fail. */
+troupe_status edit_create_multiple(struct edit *edit, const struct message *factories,
+	struct edit_source *const *sources, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 troupe_status edit_remove(struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error); /* message_entity; a model, an actor or a light of the world */
 troupe_status edit_set_pose(struct edit *edit, const struct message *pose, char note[EDIT_NOTE_BYTES],
@@ -100,10 +117,6 @@ troupe_status edit_wrench(const struct edit *edit, const struct message *wrench,
 /* Restores the models of the file as the file has them; created models are removed. The caller then resets state and
  * plan. Time step and gravity stay. */
 void edit_reset(struct edit *edit);
-
-/* Reads into `files` the files that a message_entity_factory names, so that the model can be created without the file
- * system. */
-void edit_collect(const struct edit *edit, const struct message *factory, struct files *files);
 
 /* Packs the world as it is: places, changes, and the state of all models. Not between a removal and the next
  * edit_begin(). */

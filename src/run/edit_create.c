@@ -1,4 +1,12 @@
-/* Created models: finds their SDF, loads it, and adds the model to everything that is indexed by model. */
+/* Created models. Most of the work needs no world: to parse the SDF, to read its files, to make bodies and hulls. A
+ * command brings the result of that work (edit_prepare()), because it takes milliseconds, and in the turn of a step all
+ * runners would wait for it. Left for the turn is what depends on the world at that step: whether the name is free, the
+ * places, the id, the topics.
+ *
+ * Two things that are known only in the turn change the SDF itself: a new name for a model whose name is taken (names
+ * of links begin with it), and a pose relative to another model. The model is then read and compiled again, from the
+ * elements in memory and with the hulls that were made (sdf_edit(), scene_compile()). That gives the bits that a model
+ * has that was loaded so, which moving the compiled parts would not. */
 #include "run/edit_internal.h"
 
 #include "system/ignored.h"
@@ -31,7 +39,7 @@ static char *path_beside(const char *world)
 }
 
 static struct edit_source *source_of(
-	const struct edit *edit, const struct message *factory, const char *name, const struct pose *pose)
+	const struct edit_options *options, const struct message *factory, const struct pose *pose)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
 	struct text include = {0};
@@ -41,45 +49,101 @@ static struct edit_source *source_of(
 		text = include.at;
 	}
 	source->text = mem_strdup(text);
-	source->path = path_beside(edit->options.path);
-	source->name = mem_strdup(name);
+	source->path = path_beside(options->path);
+	source->name = mem_strdup(message_string(factory, MESSAGE_FACTORY_NAME));
 	source->placed = pose != NULL;
 	source->pose = pose ? *pose : POSE_IDENTITY;
-	source->files.before = edit->options.files;
+	source->files.before = options->files;
 	text_fini(&include);
 	return source;
 }
 
 static void unload(struct edit_source *source)
 {
+	scene_parts_destroy(source->parts);
 	sdf_free(source->sdf);
+	source->parts = NULL;
 	source->sdf = NULL;
 }
 
 void edit_source_destroy(struct edit_source *source)
 {
-	if (!source)
+	if (!source || source->users--)
 		return;
 	unload(source);
 	free(source->text);
 	free(source->path);
 	free(source->name);
+	free(source->ignored);
 	files_fini(&source->files);
 	free(source);
 }
 
-troupe_status edit_source_load(
-	const struct edit *edit, struct edit_source *source, struct files *files, struct troupe_error *error)
+static struct sdf_options options_of(
+	const struct edit_options *options, const struct edit_source *source, struct files *files)
 {
-	struct sdf_options options = {.resource_paths = edit->options.resource_paths,
+	return (struct sdf_options){.resource_paths = options->resource_paths,
 		.use_environment = !files->closed,
 		.files = files,
-		.importer = edit->options.importer,
+		.importer = options->importer,
 		.bare = true,
 		.bare_name = *source->name ? source->name : NULL,
 		.bare_pose = source->placed ? &source->pose : NULL};
+}
+
+/* Lists what is ignored of the model's SDF. */
+static void list_ignored(struct edit_source *source)
+{
+	struct ignored_list list = {0};
+	struct text text = {0};
+	ignored_find(source->sdf, &list);
+	for (uint32_t i = 0; i < list.all.count; i++)
+		if (!list.all.at[i].aside)
+			text_add(&text, "%s%s", text.count ? ", " : "; ignored: ", list.all.at[i].what);
+	free(source->ignored);
+	source->ignored = text.at ? text.at : mem_strdup("");
+	ignored_fini(&list);
+}
+
+static void compile(struct edit_source *source)
+{
+	struct scene_parts *before = source->parts;
+	source->error = (struct troupe_error){0};
+	source->parts = NULL;
+	(void)scene_compile(source->sdf, before, &source->parts, &source->error);
+	list_ignored(source);
+}
+
+troupe_status edit_source_load(
+	const struct edit_options *options, struct edit_source *source, struct files *files, struct troupe_error *error)
+{
+	struct sdf_options sdf = options_of(options, source, files);
 	unload(source);
-	return sdf_load_text(source->text, strlen(source->text), source->path, &options, &source->sdf, error);
+	troupe_status status =
+		sdf_load_text(source->text, strlen(source->text), source->path, &sdf, &source->sdf, &source->error);
+	if (!status)
+		compile(source);
+	else if (error)
+		*error = source->error;
+	return status;
+}
+
+/* Loads and compiles again after a change of name or pose, without looking at files. */
+static troupe_status load_again(const struct edit_options *options, struct edit_source *source)
+{
+	struct sdf_options sdf = options_of(options, source, &source->files);
+	bool closed = source->files.closed;
+	source->files.closed = true;
+	troupe_status status = sdf_edit(source->sdf, &sdf, &source->error);
+	source->files.closed = closed;
+	if (!status)
+		compile(source);
+	return status;
+}
+
+static bool is_loaded(const struct edit_source *source)
+{
+	return source->sdf && source->sdf->worlds.count;
 }
 
 const char *edit_source_entity(const struct edit_source *source)
@@ -88,12 +152,72 @@ const char *edit_source_entity(const struct edit_source *source)
 	return world->models.count ? world->models.at[0].name : world->actors.count ? world->actors.at[0].name : NULL;
 }
 
-void edit_collect(const struct edit *edit, const struct message *factory, struct files *files)
+/* --- before the step ---------------------------------------------------------------------------------------------- */
+
+static troupe_status check_factory(const struct message *factory, struct troupe_error *error)
 {
-	struct edit_source *source = source_of(edit, factory, "", NULL);
-	/* creating the model reports errors */
-	(void)edit_source_load(edit, source, files, NULL);
+	bool text = *message_string(factory, MESSAGE_FACTORY_SDF);
+	bool file = *message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
+	if (*message_string(factory, MESSAGE_FACTORY_CLONE_NAME))
+		return fail(
+			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
+	if (text == file)
+		return fail(error, TROUPE_ECOMMAND, "%s: expected either sdf or sdf_filename",
+			text ? "sdf and sdf_filename" : "neither sdf nor sdf_filename");
+	return TROUPE_OK;
+}
+
+/* The model that the pose is relative to; NULL: none. */
+static const char *base_of(const struct message *factory)
+{
+	const char *relative_to = message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
+	return *relative_to && strcmp(relative_to, "world") ? relative_to : NULL;
+}
+
+static bool has_pose(const struct message *factory)
+{
+	bool given = *message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
+	for (uint32_t i = 0; i < MESSAGE_POSE_SLOTS; i++)
+		given |= message_given(factory, MESSAGE_FACTORY_POSE + i);
+	return given;
+}
+
+struct edit_source *edit_prepare(const struct edit_options *options, const struct message *factory)
+{
+	struct pose pose;
+	if (check_factory(factory, NULL) || message_pose_of(factory, MESSAGE_FACTORY_POSE, &pose, NULL))
+		return NULL;
+	if (base_of(factory))
+		pose = POSE_IDENTITY; /* the pose is known in the turn */
+	struct edit_source *source = source_of(options, factory, has_pose(factory) ? &pose : NULL);
+	(void)edit_source_load(options, source, &source->files, NULL);
+	return source;
+}
+
+void edit_unprepare(struct edit_source *source)
+{
 	edit_source_destroy(source);
+}
+
+const struct files *edit_prepared_files(const struct edit_source *source)
+{
+	return &source->files;
+}
+
+/* An element has some ten times the bytes of its text. */
+size_t edit_prepared_bytes(const struct edit_source *source)
+{
+	size_t bytes = sizeof *source + 10 * strlen(source->text);
+	for (uint32_t i = 0; i < source->files.all.count; i++)
+		bytes += source->files.all.at[i].count;
+	for (uint32_t i = 0; source->sdf && i < source->sdf->meshes.count; i++) {
+		const struct mesh *mesh = source->sdf->meshes.at[i];
+		bytes += mesh->points.count * sizeof *mesh->points.at + mesh->corners.count * sizeof *mesh->corners.at;
+	}
+	for (uint32_t i = 0; source->sdf && i < source->sdf->images.count; i++)
+		bytes += (size_t)source->sdf->images.at[i]->columns * source->sdf->images.at[i]->rows *
+			 sizeof *source->sdf->images.at[i]->values;
+	return bytes;
 }
 
 /* --- creating ----------------------------------------------------------------------------------------------------- */
@@ -109,45 +233,33 @@ static char *free_name(const struct scene *scene, const char *name)
 	}
 }
 
-static troupe_status check_factory(const struct message *factory, struct troupe_error *error)
+static troupe_status pose_of(
+	const struct edit *edit, const struct message *factory, struct pose *ret_pose, struct troupe_error *error)
 {
-	bool text = *message_string(factory, MESSAGE_FACTORY_SDF);
-	bool file = *message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
-	if (*message_string(factory, MESSAGE_FACTORY_CLONE_NAME))
-		return fail(
-			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
-	if (text == file)
-		return fail(error, TROUPE_ECOMMAND, "%s: expected either sdf or sdf_filename",
-			text ? "sdf and sdf_filename" : "neither sdf nor sdf_filename");
-	return TROUPE_OK;
-}
-
-/* *ret_given: whether the message has a pose. */
-static troupe_status pose_of(const struct edit *edit, const struct message *factory, struct pose *ret_pose,
-	bool *ret_given, struct troupe_error *error)
-{
-	const char *relative_to = message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
-	*ret_given = *relative_to;
-	for (uint32_t i = 0; i < MESSAGE_POSE_SLOTS; i++)
-		*ret_given |= message_given(factory, MESSAGE_FACTORY_POSE + i);
-	troupe_status status = message_pose_of(factory, MESSAGE_FACTORY_POSE, ret_pose, error);
-	if (status || !*relative_to || !strcmp(relative_to, "world"))
-		return status;
 	uint32_t model;
-	status = edit_find(edit, relative_to, &model, error);
-	if (!status)
+	const char *base = base_of(factory);
+	troupe_status status = message_pose_of(factory, MESSAGE_FACTORY_POSE, ret_pose, error);
+	if (!status && base)
+		status = edit_find(edit, base, &model, error);
+	if (!status && base)
 		*ret_pose = pose_mul(state_model_pose(edit->shared->state, model, false), *ret_pose);
 	return status;
 }
 
-/* Loads the model under a name that is free. */
-static troupe_status load_named(
-	const struct edit *edit, struct edit_source *source, bool may_rename, struct troupe_error *error)
+static troupe_status say_why(const struct edit_source *source, struct troupe_error *error)
+{
+	return fail(error, source->error.status, "%s", source->error.text);
+}
+
+/* Gives the model its name and pose at this step. pose: NULL if it was known before. */
+static troupe_status settle(const struct edit *edit, struct edit_source *source, const struct pose *pose,
+	bool may_rename, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	troupe_status status = edit_source_load(edit, source, &source->files, error);
-	if (status)
-		return status;
+	if (pose)
+		source->pose = *pose;
+	if (!is_loaded(source) || (pose && load_again(&edit->options, source)))
+		return say_why(source, error);
 	const char *name = edit_source_entity(source);
 	if (!name)
 		return fail(error, TROUPE_ECOMMAND, "neither a model nor an actor: only these can be created");
@@ -159,7 +271,7 @@ static troupe_status load_named(
 	char *other = free_name(scene, name);
 	free(source->name);
 	source->name = other;
-	return edit_source_load(edit, source, &source->files, error);
+	return load_again(&edit->options, source) ? say_why(source, error) : TROUPE_OK;
 }
 
 static void fit_control(struct shared *shared, const struct scene_room *before)
@@ -193,40 +305,21 @@ static void keep_source(struct edit *edit, uint32_t model, struct edit_source *s
 	edit->sources[model] = source;
 }
 
-/* warning: "", or the first warning. After it the note lists what is ignored of the model's SDF. */
-static void say_created(
-	const struct scene_model *model, const struct sdf *sdf, const char *warning, char note[EDIT_NOTE_BYTES])
-{
-	struct ignored_list list = {0};
-	struct text text = {0};
-	bool first = true;
-	ignored_find(sdf, &list);
-	text_add(&text, "model '%.100s' created, id %" PRIu64, model->name, model->id);
-	if (*warning)
-		text_add(&text, "; %.120s", warning);
-	for (uint32_t i = 0; i < list.all.count; i++) {
-		if (list.all.at[i].aside)
-			continue;
-		text_add(&text, "%s%s", first ? "; ignored: " : ", ", list.all.at[i].what);
-		first = false;
-	}
-	edit_say(note, "%s", text.at);
-	text_fini(&text);
-	ignored_fini(&list);
-}
-
 troupe_status edit_add(struct edit *edit, struct edit_source *source, const struct scene_places *at,
 	uint32_t *ret_model, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	const struct sdf *sdf = source->sdf;
 	struct shared *shared = edit->shared;
 	struct scene_room before = shared->scene->room;
 	const char *warning = "", *left_out = NULL;
 	uint32_t model = SCENE_NONE;
-	troupe_status status = scene_add(shared->scene, source->sdf, at, &model, &warning, error);
+	if (!source->parts)
+		return say_why(source, error);
+	troupe_status status = scene_add(shared->scene, source->parts, source->sdf, at, &model, &warning, error);
 	if (status)
 		return status;
-	source->sdf = NULL; /* the scene owns it now */
+	sdf_settle(source->sdf);
+	source->parts = NULL; /* the scene owns both now */
+	source->sdf = NULL;
 	fit_control(shared, &before);
 	edit->world_changed = true;
 	status = systems_add(shared->systems, model, &left_out, error);
@@ -245,44 +338,45 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 		indices_add(&edit->edited, model);
 	edit->created++;
 	edit_note(edit, EDIT_CREATE, model);
-	say_created(&shared->scene->models[model], sdf, !*warning && left_out ? left_out : warning, note);
+	if (!*warning && left_out)
+		warning = left_out;
+	edit_say(note, "model '%.100s' created, id %" PRIu64 "%s%.120s%s", shared->scene->models[model].name,
+		shared->scene->models[model].id, *warning ? "; " : "", warning, source->ignored);
 	*ret_model = model;
 	return TROUPE_OK;
 }
 
-troupe_status edit_create(
-	struct edit *edit, const struct message *factory, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+troupe_status edit_create(struct edit *edit, const struct message *factory, struct edit_source *source,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct pose pose;
-	bool given;
 	troupe_status status = check_factory(factory, error);
 	if (!status && edit->shared->scene->model_count >= SDF_MODELS_MAX)
 		status = fail(error, TROUPE_ELIMIT, "the world has %d models: expected no more", SDF_MODELS_MAX);
 	if (!status)
-		status = pose_of(edit, factory, &pose, &given, error);
+		status = pose_of(edit, factory, &pose, error);
 	if (status)
 		return status;
-	struct edit_source *source =
-		source_of(edit, factory, message_string(factory, MESSAGE_FACTORY_NAME), given ? &pose : NULL);
-	status = load_named(edit, source, factory->value[MESSAGE_FACTORY_ALLOW_RENAMING] != 0, error);
+	bool may_rename = factory->value[MESSAGE_FACTORY_ALLOW_RENAMING] != 0;
 	uint32_t model = SCENE_NONE;
+	status = settle(edit, source, base_of(factory) ? &pose : NULL, may_rename, error);
 	if (!status)
 		status = edit_add(edit, source, NULL, &model, note, error);
 	if (status)
-		edit_source_destroy(source);
-	else
-		plan_add(edit->plan, model);
-	return status;
+		return status;
+	source->users++;
+	plan_add(edit->plan, model);
+	return TROUPE_OK;
 }
 
-troupe_status edit_create_multiple(
-	struct edit *edit, const struct message *factories, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+troupe_status edit_create_multiple(struct edit *edit, const struct message *factories,
+	struct edit_source *const *sources, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t count = message_item_count(factories), failed = 0;
 	struct troupe_error first = {0};
 	for (uint32_t i = 0; i < count; i++) {
 		struct troupe_error why;
-		if (!edit_create(edit, message_item(factories, i), note, &why))
+		if (!edit_create(edit, message_item(factories, i), sources[i], note, &why))
 			continue;
 		if (!failed++)
 			(void)fail(&first, why.status, "item %u: %s", i + 1, why.text);

@@ -11,19 +11,27 @@
  * speed at which the physics gives a model up as diverged. */
 #define EDIT_SPEED_MAX 1e4
 
-/* The source of a created model: enough to create it again. Owns all that it points to. */
+/* The source of a created model: enough to create it again; and until it has its place, what was made of it. Owns all
+ * that it points to. */
 struct edit_source {
 	char *text, *path, *name; /* path: for messages and relative file names. name: "" for the name in the text */
 	bool placed;
 	struct pose pose; /* when placed */
 	struct files files;
-	struct sdf *sdf; /* loaded from the text; NULL: not loaded yet, or handed to the scene */
+	/* after edit_source_load(); NULL: not loaded yet, or handed to the scene */
+	struct sdf *sdf;
+	struct scene_parts *parts; /* NULL also when it cannot be simulated: `error` says why */
+	char *ignored;             /* "; ignored: ...", what is ignored of the SDF; "": nothing */
+	struct troupe_error error; /* why it could not be loaded or compiled */
+	uint32_t users;            /* beside the first; see edit_source_destroy() */
 };
 
+/* Frees the source when it has no other users. */
 void edit_source_destroy(struct edit_source *source);
-/* Loads source->sdf. Files are looked up in `files` first; when `files` is closed, only there. */
-troupe_status edit_source_load(
-	const struct edit *edit, struct edit_source *source, struct files *files, struct troupe_error *error);
+/* Loads and compiles the text. Files are looked up in `files` first; when `files` is closed, only there. Fails only
+ * when the text cannot be loaded. Any thread. */
+troupe_status edit_source_load(const struct edit_options *options, struct edit_source *source, struct files *files,
+	struct troupe_error *error);
 /* The name of the loaded model or actor; NULL: it is neither. */
 const char *edit_source_entity(const struct edit_source *source);
 

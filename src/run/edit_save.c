@@ -125,8 +125,8 @@ troupe_status edit_unpack_created(
 	struct edit_source *source = unpack_source(in);
 	char note[EDIT_NOTE_BYTES];
 	uint32_t model;
-	troupe_status status =
-		in->bad ? bad_save(error, "a created model") : edit_source_load(edit, source, &source->files, error);
+	troupe_status status = in->bad ? bad_save(error, "a created model")
+				       : edit_source_load(&edit->options, source, &source->files, error);
 	const char *name = status ? NULL : edit_source_entity(source);
 	if (!status && !name)
 		status = bad_save(error, "a created model has no model");

@@ -24,6 +24,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
+	primary->schedule.preparer = preparer_create(&options->edit);
 	primary->even_since_s = options->initial_time_s;
 	primary->plan.measure = options->measure;
 	primary->plan.chaos = options->chaos;
@@ -45,6 +46,7 @@ void primary_fini(struct primary *primary)
 	edit_fini(&primary->edit);
 	plan_fini(&primary->plan);
 	schedule_fini(&primary->schedule);
+	preparer_destroy(primary->schedule.preparer);
 	vec_free(&primary->commands);
 	vec_free(&primary->due);
 	vec_free(&primary->pushes);
@@ -416,9 +418,9 @@ static troupe_status obey(
 		control_world(primary, message);
 		return TROUPE_OK;
 	case COMMAND_CREATE:
-		return edit_create(edit, message, note, error);
+		return edit_create(edit, message, *prepared_wait(command->prepared), note, error);
 	case COMMAND_CREATE_MULTIPLE:
-		return edit_create_multiple(edit, message, note, error);
+		return edit_create_multiple(edit, message, prepared_wait(command->prepared), note, error);
 	case COMMAND_REMOVE:
 		return edit_remove(edit, message, note, error);
 	case COMMAND_SET_POSE:
@@ -700,20 +702,12 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 
 /* --- saving ------------------------------------------------------------------------------------------------------- */
 
-void primary_collect_command(struct primary *primary, const struct command *command, struct files *files)
-{
-	const struct message *message = &command->message;
-	if (command->kind == COMMAND_CREATE)
-		edit_collect(&primary->edit, message, files);
-	for (uint32_t k = 0; command->kind == COMMAND_CREATE_MULTIPLE && k < message_item_count(message); k++)
-		edit_collect(&primary->edit, message_item(message, k), files);
-}
-
 void primary_collect(struct primary *primary, struct files *files)
 {
 	const struct command *command;
 	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++)
-		primary_collect_command(primary, command, files);
+		if (command->prepared)
+			prepared_collect(command->prepared, files);
 }
 
 /* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some

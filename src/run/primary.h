@@ -129,9 +129,7 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the model is asleep: the last step that was not paused left it as it was. */
 bool primary_rests(const struct primary *primary, uint32_t model);
-/* Reads into `files` the files that a command names. Only commands that create models name files. */
-void primary_collect_command(struct primary *primary, const struct command *command, struct files *files);
-/* The same for all commands that wait. */
+/* Adds the files that the waiting commands name. Only commands that create models name files. */
 void primary_collect(struct primary *primary, struct files *files);
 /* Packs all that the rest of the run depends on and that is not in the world file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);

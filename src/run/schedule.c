@@ -85,6 +85,11 @@ static troupe_status unknown_topic(
 		world, *known ? ", " : "", known);
 }
 
+static bool creates(const struct command *command)
+{
+	return command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
+}
+
 troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
 {
@@ -106,7 +111,7 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 	if (status)
 		return status;
 	command.text = mem_strdup(text);
-	if (command.kind == COMMAND_CREATE || command.kind == COMMAND_CREATE_MULTIPLE)
+	if (creates(&command))
 		atomic_store(may_create, true);
 	command.topic = mem_strdup(topic);
 	*ret_command = command;
@@ -158,6 +163,7 @@ bool command_passes(struct systems *systems, const struct command *command)
 void command_fini(struct command *command)
 {
 	hearing_drop(command->hearing);
+	prepared_release(command->prepared);
 	message_fini(&command->message);
 	free(command->topic);
 	free(command->text);
@@ -403,6 +409,14 @@ static void push_posted(struct schedule *schedule, struct posted *posted)
 		;
 }
 
+/* Before the command is bound to its step: if that step comes meanwhile, the command is late. */
+static void prepare(struct schedule *schedule, struct command *command)
+{
+	uint64_t soon = atomic_load(&schedule->open_step) + PREPARE_SOON_STEPS;
+	if (schedule->preparer && creates(command))
+		preparer_give(schedule->preparer, command, command->step < soon);
+}
+
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error)
 {
@@ -415,6 +429,7 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 		free(posted);
 		return status;
 	}
+	prepare(schedule, &posted->command);
 	atomic_fetch_add(&schedule->posting, 1);
 	uint64_t open = atomic_load(&schedule->open_step);
 	posted->command.step = MAX(wanted, open);

@@ -1,7 +1,8 @@
 /* Commands bound to steps. Any thread posts them, before the run or during it.
  *
  *               post  due      X needs outside exclusion
- *   post         -     -       post: any thread; lock-free; wait-free for the primary
+ *   post         -     -       post: any thread; lock-free; wait-free for the primary. A command that creates models
+ *                              is prepared first (run/prepare.h), which may take long.
  *   due          -     X       due: the primary, between steps
  *
  * A command costs O(log n) of the n commands that wait, in whatever order they come.
@@ -13,6 +14,7 @@
 #define RUN_SCHEDULE_H
 
 #include "base/pack.h"
+#include "run/prepare.h"
 #include "system/system.h"
 
 #include <stdatomic.h>
@@ -71,7 +73,8 @@ struct command {
 	const struct message_schema *schema;
 	struct message message;
 	struct command_target target;
-	struct hearing *hearing; /* NULL: the command was given to this world alone */
+	struct hearing *hearing;   /* NULL: the command was given to this world alone */
+	struct prepared *prepared; /* of a command that creates models, from the time when it is posted; owned */
 };
 
 typedef VEC(struct hearing *) hearing_list;
@@ -98,6 +101,7 @@ struct schedule {                        /* zeroed is empty */
 	 * `posting` is 0. So a command is taken at the step that its poster was told. */
 	_Atomic uint64_t open_step;
 	_Atomic uint32_t posting;
+	struct preparer *preparer; /* of commands that create models; NULL: they are not prepared. Set before a post. */
 };
 
 /* Makes a command out of a topic and a message in text form. Any thread. TROUPE_ECOMMAND says what is wrong with

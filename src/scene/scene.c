@@ -400,31 +400,74 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	return TROUPE_OK;
 }
 
-troupe_status scene_add(struct scene *scene, struct sdf *sdf, const struct scene_places *at, uint32_t *ret_model,
-	const char **ret_warning, struct troupe_error *error)
+/* --- a model by itself -------------------------------------------------------------------------------------------- */
+
+struct scene_parts {
+	struct compile compiled;
+};
+
+void scene_parts_destroy(struct scene_parts *parts)
 {
-	struct scene_owned *owned = mem_alloc(sizeof *owned);
+	if (!parts)
+		return;
+	scene_free_owned(parts->compiled.own);
+	compile_fini(&parts->compiled);
+	free(parts);
+}
+
+/* Hulls and surfaces are made from meshes alone. Those about which there was a warning are made again, because the
+ * warning names the model. */
+static void use_again(struct compile *c, struct scene_parts *before)
+{
+	struct compile *old = &before->compiled;
+	if (!old->warnings.count) {
+		c->own->hulls = old->own->hulls;
+		c->own->skins = old->own->skins;
+		c->solids = old->solids;
+		memset(&old->own->hulls, 0, sizeof old->own->hulls);
+		memset(&old->own->skins, 0, sizeof old->own->skins);
+		memset(&old->solids, 0, sizeof old->solids);
+	}
+	scene_parts_destroy(before);
+}
+
+troupe_status scene_compile(
+	const struct sdf *sdf, struct scene_parts *before, struct scene_parts **ret_parts, struct troupe_error *error)
+{
 	struct scene_options options = {0};
-	struct compile c;
-	compile_init(&c, &sdf->worlds.at[0], scene, owned);
-	troupe_status status = add_models(&c, &options, error);
-	if (!status && c.models.count != 1)
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
+	struct scene_parts *parts = mem_alloc(sizeof *parts);
+	compile_init(&parts->compiled, &sdf->worlds.at[0], NULL, mem_alloc(sizeof(struct scene_owned)));
+	if (before)
+		use_again(&parts->compiled, before);
+	troupe_status status = add_models(&parts->compiled, &options, error);
+	if (!status && parts->compiled.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
 			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);
-	uint32_t model = status ? SCENE_NONE : scene_install(&c, at);
-	if (!status && model == SCENE_NONE)
-		status = fail(error, TROUPE_EINVAL, "%s: its places are taken", sdf->path);
-	if (status) {
-		scene_free_owned(owned);
-	} else {
-		*ret_warning = c.warnings.count ? c.warnings.at[0] : "";
-		*ret_model = model;
-		scene->models[model].created = true;
-		scene->models[model].owned = owned;
-		owned->sdf = sdf;
-	}
-	compile_fini(&c);
+	if (status)
+		scene_parts_destroy(parts);
+	else
+		*ret_parts = parts;
 	return status;
+}
+
+troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct sdf *sdf, const struct scene_places *at,
+	uint32_t *ret_model, const char **ret_warning, struct troupe_error *error)
+{
+	struct compile *c = &parts->compiled;
+	c->scene = scene;
+	uint32_t model = scene_install(c, at);
+	if (model == SCENE_NONE)
+		return fail(error, TROUPE_EINVAL, "%s: its places are taken", sdf->path);
+	*ret_warning = c->warnings.count ? c->warnings.at[0] : "";
+	*ret_model = model;
+	scene->models[model].created = true;
+	scene->models[model].owned = c->own;
+	c->own->sdf = sdf;
+	c->own = NULL;
+	scene_parts_destroy(parts);
+	return TROUPE_OK;
 }
 
 void scene_destroy(struct scene *scene)

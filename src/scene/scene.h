@@ -216,11 +216,20 @@ struct scene_places { /* the places of a model and its parts, to put it at the s
 	uint32_t model, body_first, geom_first, joint_first, link_first;
 };
 
-/* Adds the model (or actor) of a bare SDF. On success the scene owns the sdf; on failure the caller keeps it. The
- * name must not be in use. at: the places to take; NULL: the lowest free places; TROUPE_EINVAL: places that are
+/* A model (or actor) that is compiled and has no place in a scene yet. */
+struct scene_parts;
+/* Compiles the model (or actor) of a bare SDF, which stays the caller's and must outlive the parts. before: NULL, or
+ * the parts of the same sdf before sdf_edit(); they are used up, also on failure, and what was made of their meshes is
+ * used again. TROUPE_EWORLD as scene_create(). Any thread: no scene is needed. */
+troupe_status scene_compile(
+	const struct sdf *sdf, struct scene_parts *before, struct scene_parts **ret_parts, struct troupe_error *error);
+void scene_parts_destroy(struct scene_parts *parts); /* NULL is fine */
+
+/* Gives the parts their places. On success the scene owns the parts and their sdf; on failure the caller keeps both.
+ * The name must not be in use. at: the places to take; NULL: the lowest free places; TROUPE_EINVAL: places that are
  * taken. *ret_warning: the first warning about the model, "" if none; it lives as long as the model. */
-troupe_status scene_add(struct scene *scene, struct sdf *sdf, const struct scene_places *at, uint32_t *ret_model,
-	const char **ret_warning, struct troupe_error *error);
+troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct sdf *sdf, const struct scene_places *at,
+	uint32_t *ret_model, const char **ret_warning, struct troupe_error *error);
 /* Sets whether the model is absent: not part of the world, and its name is free. Its place and parts stay until
  * scene_free(). */
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);

@@ -11,6 +11,7 @@
 #include "sdf/bare.h"
 #include "sdf/xml.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -453,6 +454,28 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 	return found;
 }
 
+/* After an error there are no worlds. */
+static troupe_status conclude(struct load *load, struct troupe_error *error)
+{
+	if (load->status) {
+		drop_worlds(load->sdf);
+		if (error)
+			*error = load->first;
+	}
+	return load->status;
+}
+
+/* Keeps what sdf_edit() needs: the files as elements, and the meshes by their names. */
+static void keep_load(struct load *load)
+{
+	reading_fini(load);
+	importer_destroy(load->own_importer);
+	load->own_importer = load->importer = NULL;
+	load->options = NULL;
+	load->sdf->kept = mem_alloc(sizeof *load);
+	*load->sdf->kept = *load;
+}
+
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
 	struct sdf **ret_sdf, struct troupe_error *error)
 {
@@ -470,15 +493,39 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 		load.files.at[0].open = true;
 		load_root(&load, sdf->root);
 	}
-	if (load.status) {
-		drop_worlds(sdf);
-		if (error)
-			*error = load.first;
-	}
-	troupe_status status = load.status;
-	load_fini(&load);
+	troupe_status status = conclude(&load, error);
+	if (!status && bare_wanted(&load) && load.options->files)
+		keep_load(&load);
+	else
+		load_fini(&load);
 	*ret_sdf = sdf;
 	return status;
+}
+
+troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struct troupe_error *error)
+{
+	struct load *load = sdf->kept;
+	assert(load && options->files);
+	drop_worlds(sdf);
+	sdf->messages.count = sdf->error_count = sdf->warning_count = 0;
+	sdf->names_version = 112;
+	load->options = options;
+	load->disk = options->files;
+	load->includes = load->copies = 0;
+	load->losses = (struct importer_losses){0};
+	load->version = load->files.at[0].version;
+	load_root(load, sdf->root);
+	troupe_status status = conclude(load, error);
+	reading_fini(load);
+	return status;
+}
+
+void sdf_settle(struct sdf *sdf)
+{
+	if (sdf->kept)
+		load_fini(sdf->kept);
+	free(sdf->kept);
+	sdf->kept = NULL;
 }
 
 /* The result for a file that cannot be read: one error and no world. */
@@ -530,6 +577,7 @@ void sdf_free(struct sdf *sdf)
 {
 	if (!sdf)
 		return;
+	sdf_settle(sdf);
 	drop_worlds(sdf);
 	load_solids_fini(sdf);
 	vec_free(&sdf->messages);

@@ -315,6 +315,7 @@ struct sdf {
 	VEC(struct mesh *) meshes;  /* meshes that shapes point to; mesh.id is the index */
 	VEC(struct image *) images; /* likewise */
 	struct arena arena;         /* owns all other data that the members above point to */
+	struct load *kept;          /* private, for sdf_edit(); NULL: it cannot be edited */
 };
 
 /* The variables that use_environment below reads, in this order, NULL-terminated; each is a list of folders,
@@ -356,6 +357,13 @@ troupe_status sdf_load_file(
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
 	struct sdf **ret_sdf, struct troupe_error *error);
 void sdf_free(struct sdf *sdf); /* NULL is fine */
+/* Gives the entity of a bare sdf that was loaded without error another name and pose (see bare_name, bare_pose): the
+ * result is what sdf_load_text() would give. The elements and meshes that are in memory are used again; no file is
+ * looked at if options->files, the set that the sdf was loaded with, is closed. Of the options resource_paths and
+ * use_environment must be those of the load. Errors as sdf_load_text(); after one the sdf has no worlds. */
+troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struct troupe_error *error);
+/* Frees the memory that only sdf_edit() needs; it must not be called any more. */
+void sdf_settle(struct sdf *sdf);
 
 /* One line per entity, world frame, six decimals (the format of corpus/README.md's expected files), sorted. */
 void sdf_print_flat(const struct sdf *sdf, struct text *out);

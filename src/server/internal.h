@@ -37,7 +37,7 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
-	struct files files;        /* the files that the worlds were loaded from */
+	struct files files;        /* the files that the worlds were loaded from; constant while commands are posted */
 	struct importer *importer; /* of meshes and images, also for models that are created while the world runs */
 	char *saved;               /* the state that is being resumed; NULL: none, or already resumed */
 	size_t saved_count;

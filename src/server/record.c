@@ -204,18 +204,11 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a command may name files. Any other command contains all that it needs. */
-static bool may_name_files(const struct command *command)
-{
-	bool creates = command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
-	return creates && command->text && (strstr(command->text, "filename") || strstr(command->text, "uri"));
-}
-
 static void add_files(struct server_world *world, const struct command *command)
 {
 	struct recorder *recorder = world->server->recorder;
 	struct files *files = &recorder->files;
-	primary_collect_command(&world->primary, command, files);
+	prepared_collect(command->prepared, files);
 	if (files->all.count == recorder->files_written)
 		return;
 	struct files fresh = {0}; /* borrowed from `files` */
@@ -233,7 +226,7 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	struct recorder *recorder = world->server->recorder;
 	if (!open_to_write(recorder))
 		return;
-	if (may_name_files(command))
+	if (command->prepared)
 		add_files(world, command);
 	if (!open_to_write(recorder))
 		return;

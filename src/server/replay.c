@@ -190,13 +190,23 @@ static troupe_status take_hash(struct replay *replay, struct unpack *in, struct 
 	return TROUPE_OK;
 }
 
+/* Commands that wait may be prepared meanwhile, from the same files. */
+static void take_files(struct replay *replay, struct unpack *in)
+{
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, true);
+	files_unpack(&replay->server->files, in);
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, false);
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unpack *in, struct troupe_error *error)
 {
 	switch (kind) {
 	case RECORD_FILES:
-		files_unpack(&replay->server->files, in);
+		take_files(replay, in);
 		return TROUPE_OK;
 	case RECORD_COMMAND:
 		return take_command(replay, in, error);

@@ -74,9 +74,11 @@ void server_pack(struct troupe_server *server, struct text *out)
 		(server->def.ignore_levels ? FLAG_IGNORE_LEVELS : 0u) | (server->def.sleepless ? FLAG_SLEEPLESS : 0u));
 	pack_string(&body, server->def.world_path);
 	pack_folders(&server->def, &body);
+	struct files named = {.before = &server->files}; /* by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
-		primary_collect(&server->worlds[i].primary, &server->files);
-	files_pack(&server->files, &body);
+		primary_collect(&server->worlds[i].primary, &named);
+	files_pack_both(&server->files, &named, &body);
+	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		world.count = 0;
@@ -231,6 +233,5 @@ troupe_status server_resume(struct troupe_server *server, struct troupe_error *e
 		return status;
 	free(server->saved);
 	server->saved = NULL;
-	server->files.closed = false; /* files named from now on are read, and kept for the next saved state */
 	return TROUPE_OK;
 }

@@ -1,0 +1,45 @@
+/* Prepares commands that create models: SDF is parsed, and meshes are read, before the step of the command, and not in
+ * its turn. The results of a command do not depend on when or where it was prepared.
+ *
+ * A command that is due soon is prepared by the thread that posts it, before it is bound to its step. A command that
+ * is due later is prepared by a thread of the preparer's own, in the order of steps: so is any command while many
+ * prepared ones wait (PREPARE_COMMANDS_MAX, PREPARE_BYTES_MAX). A turn waits for a command that is not ready; then the
+ * limits do not hold the preparer up.
+ *
+ *                give  wait  release     X needs outside exclusion
+ *   give          -     -       -        give: any thread; takes as long as to load the model
+ *   wait          -     X       X        wait: the primary, in the turn
+ *   release       -     X       -        release: any thread; waits for a command that is being prepared */
+#ifndef RUN_PREPARE_H
+#define RUN_PREPARE_H
+
+#include "run/edit.h"
+
+/* Limits on what is prepared and waits for its step. More is prepared when their steps come. */
+enum { PREPARE_COMMANDS_MAX = 256 };
+#define PREPARE_BYTES_MAX (UINT64_C(256) << 20)
+enum { PREPARE_SOON_STEPS = 100 }; /* a command that is due within so many steps is prepared by the thread that posts */
+
+struct command;
+struct preparer;
+/* What a command is prepared to; it belongs to the command, which must keep its message until prepared_release(). */
+struct prepared;
+
+/* The options must stay valid. Starts no thread yet. */
+struct preparer *preparer_create(const struct edit_options *options);
+/* All that was prepared must have been released. NULL is fine. */
+void preparer_destroy(struct preparer *preparer);
+
+/* Call it before the command is posted, once: sets command->prepared. soon: see above. */
+void preparer_give(struct preparer *preparer, struct command *command, bool soon);
+/* The models of the command, by item (a COMMAND_CREATE is one item): see edit_prepare(). Waits until they are ready. */
+struct edit_source *const *prepared_wait(struct prepared *prepared);
+/* Adds the files that the models were made from. Those of a command that is not ready are read now. */
+void prepared_collect(struct prepared *prepared, struct files *files);
+void prepared_release(struct prepared *prepared); /* NULL is fine */
+
+/* rest: returns when the preparer's own thread prepares nothing, and will not until preparer_rest(preparer, false). For
+ * a change of options->files. No turn may be taken meanwhile. */
+void preparer_rest(struct preparer *preparer, bool rest);
+
+#endif
