@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "net/key.h"
-#include "net/pair.h"
+#include "net/tcp/pair.h"
 
 #include <troupe/network.h>
 #include <troupe/report.h>

@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 struct troupe_network {
+	const char *transport; /* how steps travel, by name; NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
 	const char *address;   /* secondary: HOST[:PORT] of the primary; NULL: found by multicast */
 	const char *listen;    /* primary: [HOST][:PORT], "*" for all interfaces; NULL: all with a key, else loopback */

@@ -596,3 +596,8 @@ uint64_t peers_stale_ns(const struct peers *peers)
 {
 	return peers->options.stale_ns;
 }
+
+uint64_t peers_first_step(const struct peers *peers)
+{
+	return peers->options.first_step;
+}

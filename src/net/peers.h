@@ -46,15 +46,15 @@ struct peers_options {
 	uint64_t hello_ns;     /* from joining to the hello; 0: two seconds */
 	uint64_t step_ns;      /* primary: limit for the acks of a step; 0: no limit */
 	uint64_t wait_ns;      /* limit for all to join (secondary: to be admitted); 0: no limit */
-	bool seeks; /* secondary: a refusal is not the end, as there may be other primaries */
+	bool seeks;            /* secondary: a refusal is not the end, as there may be other primaries */
 };
 
 enum peers_action_kind {
 	PEERS_SEND,     /* a frame */
 	PEERS_CLOSE,    /* close once the sent frames have gone out, or a timeout passed; the id is free */
 	PEERS_ADMITTED, /* primary: it has this number now, send it the world; secondary: we have it */
-	PEERS_LOST, /* before the start: the connection of this number is lost (its CLOSE comes, too); text: why */
-	PEERS_REFUSED, /* secondary that seeks: this primary refused us (its CLOSE comes, too); text: why */
+	PEERS_LOST,     /* before the start: the connection of this number is lost (its CLOSE comes, too); text: why */
+	PEERS_REFUSED,  /* secondary that seeks: this primary refused us (its CLOSE comes, too); text: why */
 	PEERS_TURNED_AWAY, /* primary: a stranger was refused, or sent invalid data; text: who and why */
 	PEERS_STARTED,     /* all are ready */
 	PEERS_ENDED,       /* see peers_end(). Only SEND and CLOSE come after it */
@@ -144,6 +144,8 @@ const struct stop *peers_end(const struct peers *peers);
 /* OK for STOP_DONE, EPROTOCOL for STOP_BROKEN and STOP_REFUSED, EPEER otherwise; the error is one line with kind, who,
  * why and step. */
 troupe_status peers_end_status(const struct peers *peers, struct troupe_error *error);
+/* The number of the first step. Secondary: once the run has started. */
+uint64_t peers_first_step(const struct peers *peers);
 /* The stale time. Secondary: that of its primary, once admitted. */
 uint64_t peers_stale_ns(const struct peers *peers);
 /* Primary: the number of admitted secondaries, ready or not. Secondary: 1 or 0. */

@@ -82,7 +82,7 @@ struct transport_ops {
 	/* Primary. Makes a step visible to all secondaries; does not block. The payload is lent until the step is fully
 	 * acknowledged or given up. The previous step must be fully acknowledged, numbers must go up by one, and the
 	 * transport must not be closed: otherwise TROUPE_EPROTOCOL. After a loss: the status of lost(); nothing is sent
-	 * then, but the step has been encoded. */
+	 * then. */
 	troupe_status (*publish)(struct transport *transport, struct transport_message step);
 	/* Secondary. Blocks until there is a step that this secondary has not seen. TROUPE_EPEER once closed, and when
 	 * the run is over, but a step that came before is delivered first. Each step comes once, in order. The
@@ -127,7 +127,5 @@ struct transport_ops {
 
 /* TROUPE_EINVAL naming the first slot that is not filled, or that this kind of transport must not fill. */
 troupe_status transport_check(const struct transport_ops *ops, struct troupe_error *error);
-
-extern const struct transport_ops transport_inproc;
 
 #endif

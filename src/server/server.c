@@ -10,6 +10,7 @@
 #include "base/gate.h"
 #include "base/hash.h"
 #include "mesh/importer.h"
+#include "net/backend.h"
 #include "server/costs.h"
 #include "server/network.h"
 #include "server/record.h"
@@ -299,7 +300,8 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 			.first = first_of(&server->worlds[i]),
 			.codec = server->network ? network_codec(server->network) : NULL,
 			.link = server->network ? network_link(server->network) : NULL};
-	const struct transport_ops *ops = server->network ? &transport_tcp : &transport_inproc;
+	const struct transport_ops *ops =
+		server->network ? network_transport(server->network) : backend_local()->transport;
 	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &server->crew, error);
 	free(worlds);
 	return status;
@@ -312,7 +314,7 @@ static troupe_status set_up_network(struct troupe_server *server, struct troupe_
 		return fail(error, TROUPE_EWORLD, "%s: %u worlds: expected one in networked mode",
 			server->def.world_path, server->sdf->worlds.count);
 	}
-	return network_create(server->def.network, &server->network, error);
+	return network_create(server, &server->network, error);
 }
 
 /* The part of the setup that does not need the network. */
@@ -469,7 +471,7 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	troupe_status status = TROUPE_OK;
 	server->was_stopped = false;
 	if (server->network && !server->crew) {
-		status = network_gather(server->network, server, error);
+		status = network_gather(server->network, error);
 		if (!status)
 			status = set_up_crew(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */

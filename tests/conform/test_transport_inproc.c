@@ -1,6 +1,7 @@
 #include "transport_suite.h"
 
 #include "base/hash.h"
+#include "net/inproc/inproc.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

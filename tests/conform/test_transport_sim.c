@@ -1,6 +1,6 @@
 #include "transport_suite.h"
 
-#include "net/sim.h"
+#include "../net/sim.h"
 
 #include <criterion/criterion.h>
 

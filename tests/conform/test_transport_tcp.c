@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/pack.h"
-#include "net/pair.h"
-#include "net/tcp.h"
+#include "net/tcp/pair.h"
+#include "net/tcp/tcp.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -54,7 +54,7 @@ static uint64_t next_number[TROUPE_SECONDARIES_MAX], acked_number[TROUPE_SECONDA
 
 static void encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
 {
-	struct transport *both = ctx;
+	(void)ctx;
 	encode(next_number[secondary], payload, out);
 }
 
@@ -145,10 +145,19 @@ static troupe_status create_end(struct transport *both, struct end *end, uint32_
 	options.ctx = both;
 	options.codec = &both->codec;
 	options.link = &end->link;
-	end->link = (struct transport_link){
-		.channels = both->channels, .secondary = secondary, .stale_ms = 20000, .pollers = 8};
-	if (secondary)
-		end->link.channels = both->channels + both->options.secondaries + secondary - 1;
+	static const char *const primary[] = {"the primary"};
+	static const char *const names[] = {"secondary 1", "secondary 2", "secondary 3", "secondary 4", "secondary 5",
+		"secondary 6", "secondary 7"};
+	end->link = (struct transport_link){.ops = &tcp_carrier_ops,
+		.names = secondary ? primary : names,
+		.secondary = secondary,
+		.stale_ms = 20000,
+		.pollers = 8};
+	troupe_status status = tcp_carrier_create(
+		secondary ? both->channels + both->options.secondaries + secondary - 1 : both->channels,
+		secondary ? 1 : both->options.secondaries, &end->link.carrier, error);
+	if (status)
+		return status;
 	return transport_tcp.create(&options, &end->transport, error);
 }
 

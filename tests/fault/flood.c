@@ -16,7 +16,7 @@
  * begun, is "flooding"; the last "N in S s". */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "net/discovery.h"
+#include "net/tcp/discovery.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

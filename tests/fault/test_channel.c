@@ -4,11 +4,11 @@
 #include "check.h"
 
 #include "base/clock.h"
-#include "net/channel.h"
-#include "net/discovery.h"
-#include "net/listener.h"
-#include "net/tls.h"
-#include "server/told.h"
+#include "net/tcp/channel.h"
+#include "net/tcp/discovery.h"
+#include "net/tcp/listener.h"
+#include "net/tcp/tls.h"
+#include "net/tcp/told.h"
 
 #include <errno.h>
 #include <malloc.h>

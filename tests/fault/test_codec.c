@@ -6,6 +6,8 @@
 #include "copies.h"
 #include "three_levels.h"
 
+#include "net/inproc/inproc.h"
+
 #include <inttypes.h>
 
 enum { SECONDARIES_MAX = 3, STEPS = 120, MIDDLE = 57 };

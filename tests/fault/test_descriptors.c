@@ -6,10 +6,10 @@
 #include "files.h"
 
 #include "base/clock.h"
-#include "net/discovery.h"
-#include "net/listener.h"
-#include "net/pair.h"
-#include "server/session.h"
+#include "net/tcp/discovery.h"
+#include "net/tcp/listener.h"
+#include "net/tcp/pair.h"
+#include "net/tcp/session.h"
 
 #include <errno.h>
 #include <netinet/in.h>

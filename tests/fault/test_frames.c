@@ -7,10 +7,12 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "net/channel.h"
+#include "net/bundle.h"
+#include "net/gather.h"
+#include "net/tcp/channel.h"
 #include "net/hello.h"
 #include "run/wire_words.h"
-#include "server/session.h"
+#include "physics/physics.h"
 
 #include <math.h>
 #include <poll.h>
@@ -976,7 +978,7 @@ static troupe_status decode_announcement(const void *bytes, size_t count, struct
 
 static troupe_status decode_world(const void *bytes, size_t count, struct troupe_error *error)
 {
-	return session_decode_world(bytes, count, &(struct session_world){0}, error);
+	return bundle_decode(bytes, count, &(struct bundle){0}, error);
 }
 
 /* Whole it is taken; cut off anywhere, or with one byte more, it is not, and the line says which it was. */
@@ -1023,7 +1025,7 @@ static void test_small(void)
 		.secondaries = 2,
 		.partition = "p",
 		.name = "n"};
-	struct session_world described = {5, {1, 2}};
+	struct bundle described = {5, {1, 2}};
 	hello_encode(&hello, &out);
 	ends_where_it_ends("a hello", decode_hello, &out, "its hello is not valid");
 	refuses_number("a hello", decode_hello, &out, 0, 1);           /* magic */
@@ -1069,10 +1071,10 @@ static void test_small(void)
 	number_encode(7, &out);
 	ends_where_it_ends("a number", decode_number, &out, "a number is not valid");
 	out.count = 0;
-	session_encode_world(&described, &out);
+	bundle_encode(&described, &out);
 	ends_where_it_ends("a world", decode_world, &out, "what it says of the world is not valid");
 	refuses_number("a world", decode_world, &out, 0, 0);
-	refuses_number("a world", decode_world, &out, 0, SESSION_WORLD_MAX + 1);
+	refuses_number("a world", decode_world, &out, 0, BUNDLE_BYTES_MAX + 1);
 	out.count = 0;
 	announcement_encode(&announcement, &out);
 	ends_where_it_ends("an announcement", decode_announcement, &out, "an announcement that is not valid");
@@ -1194,13 +1196,13 @@ static const char *const what_is_said[LIES] = {
 static void send_world(struct channel *channel, enum lie lie)
 {
 	struct text out = {0};
-	struct session_world described = session_describe(state.at, state.count);
+	struct bundle described = bundle_describe(state.at, state.count);
 	if (lie == LIE_DATA_FIRST)
 		(void)channel_send(channel, FRAME_WORLD_DATA, state.at, 10, NULL);
 	described.bytes = lie == LIE_WORLD_EMPTY ? 0 : described.bytes;
 	described.hash[0] += lie == LIE_DATA_OTHER;
 	for (int i = 0; i < 1 + (lie == LIE_WORLD_TWICE); i++) {
-		session_encode_world(&described, &out);
+		bundle_encode(&described, &out);
 		send_text(channel, FRAME_WORLD, &out);
 	}
 	for (size_t at = 0; at < state.count; at += 65536)
@@ -1211,11 +1213,17 @@ static void send_world(struct channel *channel, enum lie lie)
 	text_fini(&out);
 }
 
+static troupe_status own_hello(enum hello_role role, struct hello *ret_hello)
+{
+	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint()};
+	return gather_hello(&self, role, ret_hello, NULL);
+}
+
 static void lie_as_primary(struct channel *channel, enum lie lie)
 {
 	struct text out = {0};
 	struct hello hello;
-	if (session_hello(&(struct troupe_network){.secondaries = 1}, HELLO_PRIMARY, &hello, NULL))
+	if (own_hello(HELLO_PRIMARY, &hello))
 		abort();
 	(void)snprintf(hello.name, sizeof hello.name, "liar");
 	hello_encode(&hello, &out);
@@ -1330,7 +1338,7 @@ static void lie_as_secondary(struct channel *channel, enum lie_of_secondary lie)
 {
 	struct text out = {0};
 	struct hello hello;
-	if (session_hello(&(struct troupe_network){.secondaries = 1}, HELLO_SECONDARY, &hello, NULL))
+	if (own_hello(HELLO_SECONDARY, &hello))
 		abort();
 	(void)snprintf(hello.name, sizeof hello.name, "liar");
 	hello_encode(&hello, &out);

@@ -8,7 +8,7 @@
 #include "check.h"
 
 #include "base/gate.h"
-#include "net/transport.h"
+#include "net/inproc/inproc.h"
 #include "run/share.h"
 
 #include <pthread.h>

@@ -7,12 +7,13 @@
  *
  * TROUPE_TEST_SEED=N: only that run, twice, and what came of it. TROUPE_TEST_ROUNDS=N: so many. */
 #include "../amount.h"
+#include "../net/sim.h"
 #include "check.h"
 #include "copies.h"
 #include "three_levels.h"
 
 #include "base/hash.h"
-#include "net/sim.h"
+#include "net/inproc/inproc.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/gate.h"
-#include "net/transport.h"
+#include "net/inproc/inproc.h"
 #include "run/share.h"
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 
 #include "../../src/run/share.c"
 
-#include "../../src/net/inproc.c"
+#include "../../src/net/inproc/inproc.c"
 
 /* --- the checker itself ------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Where a secondary goes, in virtual time: only where it is awaited, in turn, to those that fail later and later; and a
  * flood of primaries that are none delays a genuine one by less than two seconds. */
-#include "net/candidates.h"
+#include "net/tcp/candidates.h"
 
 #include "base/hash.h"
 

@@ -1,5 +1,5 @@
 /* What is live, and who is answered: in virtual time, with recordings sent again, and with floods of them. */
-#include "net/fresh.h"
+#include "net/tcp/fresh.h"
 
 #include "base/hash.h"
 

@@ -1,8 +1,8 @@
 /* What one sender may take, and that floods take nothing from others: in virtual time, at the rates of real floods. */
-#include "net/senders.h"
+#include "net/tcp/senders.h"
 
 #include "base/hash.h"
-#include "net/address.h"
+#include "net/tcp/address.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

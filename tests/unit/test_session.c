@@ -1,8 +1,8 @@
 /* What comes before the first step, where the test has the other end of the connection. */
-#include "server/session.h"
+#include "net/tcp/session.h"
 
 #include "base/clock.h"
-#include "net/pair.h"
+#include "net/tcp/pair.h"
 
 #include <troupe/record.h>
 #include <troupe/server.h>

@@ -1,0 +1,569 @@
+/* This file passes frames between the carrier and peers: peers decides which peer is lost and which peers are told, and
+ * act() carries that out.
+ *
+ * The carrier belongs to one thread at a time. A thread holds it by a flag, for the time of a system call or of a
+ * decoder, but never while a step is simulated or decided; so a thread that finds the flag set spins. The stepping
+ * thread finds the flag set only while the keeper works, a few times a second; otherwise it pays only for an
+ * uncontended exchange.
+ *
+ * The keeper reads all input before it decides that a peer is lost: so after this process was suspended, a peer that
+ * has written meanwhile does not count as silent. Nor does a peer that has not written: all processes may have been
+ * suspended together, so the keeper sends heartbeats and measures silence from now on. */
+#include "net/end.h"
+
+#include "base/clock.h"
+#include "base/gate.h"
+#include "net/peers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define POLL_NS 60000u /* the cost of a sleep and a wake */
+#define LOAD_NS (600 * UINT64_C(1000000000))
+#define LOOKS 4 /* checks by the keeper per stale time */
+#define FLUSH_MS 200
+
+enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
+
+struct line {                         /* index: id in peers, and line of the carrier */
+	uint64_t received;            /* in bytes: part of a large frame shows that the peer lives */
+	struct transport_message ack; /* primary: the ack that came */
+};
+
+struct transport {
+	struct transport_options options;
+	const struct transport_link *link;
+	const struct carrier_ops *ops;
+	struct carrier *carrier;
+	_Atomic bool held; /* guards the carrier and all below; set by the thread that holds them */
+	struct peers *peers;
+	struct line *lines;
+	uint32_t line_count;
+	bool out;            /* primary: a step was published, and its outcome not taken up */
+	uint64_t next;       /* number of the step to come */
+	uint64_t sent_ns;    /* time of publishing the step */
+	uint64_t longest_ns; /* longest time of a step so far */
+	bool loads;          /* the published step may load something */
+	bool told;           /* this side ended the run: later events are no loss */
+	bool alarmed;
+	struct troupe_error why; /* the reason, when lost */
+	_Atomic bool lost, done, closed;
+	uint64_t seen_ns; /* time of the keeper's last check */
+	/* fields of a secondary's end */
+	struct text step; /* the step that came */
+	bool step_waits, owes_ack;
+	uint64_t taken; /* number of the step that it works on */
+	int quit;       /* event file: ends the keeper */
+	bool spins;
+	pthread_t io, keeper;
+	bool has_io, has_keeper;
+};
+
+static void hold(struct transport *transport)
+{
+	while (atomic_exchange_explicit(&transport->held, true, memory_order_acquire))
+		sched_yield();
+}
+
+static void let_go(struct transport *transport)
+{
+	atomic_store_explicit(&transport->held, false, memory_order_release); /* pairs with hold() */
+}
+
+static void wake(struct transport *transport)
+{
+	transport->ops->wake(transport->carrier);
+}
+
+static bool is_primary(const struct transport *transport)
+{
+	return !transport->link->secondary;
+}
+
+/* --- what peers asks for ------------------------------------------------------------------------------------------ */
+
+static void end(struct transport *transport)
+{
+	if (transport->told)
+		return;
+	bool lost = peers_end_status(transport->peers, &transport->why) != TROUPE_OK;
+	atomic_store(lost ? &transport->lost : &transport->done, true);
+	wake(transport);
+}
+
+/* PEERS_CLOSE is not acted on here: the transport closes all connections when it is destroyed, and until then ignores
+ * what they receive. */
+static void act(struct transport *transport)
+{
+	struct peers_action action;
+	while (peers_next(transport->peers, &action))
+		if (action.kind == PEERS_SEND)
+			(void)carrier_send(transport->ops, transport->carrier, action.id, action.type, action.bytes,
+				action.count, NULL);
+		else if (action.kind == PEERS_ENDED)
+			end(transport);
+}
+
+static bool is_over(const struct transport *transport)
+{
+	return peers_phase(transport->peers) == PEERS_OVER;
+}
+
+/* The caller must not hold the carrier. */
+static void alarm_once(struct transport *transport)
+{
+	if (!atomic_load(&transport->lost))
+		return;
+	hold(transport);
+	bool first = !transport->alarmed;
+	transport->alarmed = true;
+	let_go(transport);
+	if (first && transport->options.alarm)
+		transport->options.alarm(transport->options.ctx);
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+/* An ack that is not awaited is not decoded: the primary may be at work on the last ack of that secondary. */
+static void take_ack(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct transport_message ack = {0};
+	struct troupe_error error;
+	if (peers_owes(transport->peers, id) && codec->decode_ack(codec->ctx, id, bytes, count, &ack, &error)) {
+		peers_break(transport->peers, id, error.text, now);
+		return;
+	}
+	if (!peers_ack(transport->peers, id, ack.number, now))
+		return;
+	transport->lines[id].ack = ack;
+	if (!transport->loads)
+		transport->longest_ns = MAX(transport->longest_ns, now - transport->sent_ns);
+}
+
+/* Keeps a copy, because the step is decoded while the keeper may use the channel. Its number is checked then. */
+static void take_step(struct transport *transport, uint32_t id, const char *bytes, size_t count, uint64_t now)
+{
+	if (!peers_step(transport->peers, id, transport->next, now))
+		return;
+	transport->step.count = 0;
+	text_add_bytes(&transport->step, bytes, count);
+	transport->step_waits = true;
+}
+
+static void take_frame(
+	struct transport *transport, uint32_t id, enum frame_type type, const char *bytes, size_t count, uint64_t now)
+{
+	if (type == FRAME_ACK && is_primary(transport))
+		take_ack(transport, id, bytes, count, now);
+	else if (type == FRAME_STEP && !is_primary(transport))
+		take_step(transport, id, bytes, count, now);
+	else
+		peers_receive(transport->peers, id, type, bytes, count, now);
+}
+
+/* True: a frame came. */
+static bool work(struct transport *transport, uint32_t id)
+{
+	struct line *line = &transport->lines[id];
+	struct troupe_error error, why;
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	bool some = false;
+	uint64_t now = clock_now_ns();
+	troupe_status bad = TROUPE_OK, broken = transport->ops->work(transport->carrier, id, &why);
+	uint64_t received = transport->ops->received(transport->carrier, id);
+	if (received != line->received)
+		peers_alive(transport->peers, id, now);
+	line->received = received;
+	while (!is_over(transport) &&
+		transport->ops->receive(transport->carrier, id, &type, &bytes, &count, &bad, &error)) {
+		some = true;
+		take_frame(transport, id, type, bytes, count, now);
+	}
+	if (bad)
+		peers_break(transport->peers, id, error.text, now);
+	else if (broken) /* frames that came before the end count */
+		peers_drop(transport->peers, id, why.text, now);
+	act(transport);
+	return some;
+}
+
+static bool work_all(struct transport *transport)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		some |= work(transport, i);
+	return some;
+}
+
+/* A frame that must arrive could not be sent. The peer may have sent the reason before, so its input is read. */
+static void fail_to_send(struct transport *transport, uint32_t id, const struct troupe_error *error)
+{
+	if (error->status == TROUPE_ELIMIT)
+		peers_abandon(transport->peers, id, error->text, clock_now_ns());
+	else
+		(void)work(transport, id);
+}
+
+/* --- waiting for messages ----------------------------------------------------------------------------------------- */
+
+struct waiting {
+	uint64_t since_ns; /* 0: a frame has just come */
+	uint32_t looks;
+};
+
+/* Once the run is over, waits only until the last bytes have been sent: an end of a line may always be readable. */
+static bool sleep_until_ready(struct transport *transport, uint64_t idle_ns)
+{
+	hold(transport);
+	transport->ops->prepare(transport->carrier, is_over(transport));
+	let_go(transport);
+	return transport->ops->wait(transport->carrier, idle_ns);
+}
+
+static void rest(struct transport *transport, struct waiting *waiting)
+{
+	if (!waiting->since_ns)
+		waiting->since_ns = clock_now_ns();
+	if (transport->spins && ++waiting->looks % LOOKS_A_CLOCK)
+		return;
+	uint64_t idle_ns = clock_now_ns() - waiting->since_ns;
+	if (transport->spins && idle_ns < POLL_NS)
+		return;
+	if (sleep_until_ready(transport, idle_ns))
+		*waiting = (struct waiting){0, 0};
+}
+
+/* --- the primary's end -------------------------------------------------------------------------------------------- */
+
+enum turn { TURN_NONE, TURN_ACKED, TURN_GAVE_UP };
+
+/* The outcome of the published step. A step that all have acknowledged counts, even when a peer is lost right after:
+ * the other peers are told that it counts. */
+static enum turn take_turn(struct transport *transport)
+{
+	bool acked = transport->out && !peers_waits(transport->peers);
+	bool over = acked || (transport->out && atomic_load(&transport->lost));
+	if (over)
+		transport->out = false;
+	return acked ? TURN_ACKED : over ? TURN_GAVE_UP : TURN_NONE;
+}
+
+static void *run_io(void *arg)
+{
+	struct transport *transport = arg;
+	struct waiting waiting = {0, 0};
+	while (!atomic_load(&transport->closed)) {
+		hold(transport);
+		bool some = work_all(transport);
+		enum turn turn = take_turn(transport);
+		let_go(transport);
+		alarm_once(transport);
+		if (turn == TURN_ACKED)
+			transport->options.all_acked(transport->options.ctx);
+		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
+			transport->options.gave_up(transport->options.ctx);
+		if (some || turn)
+			waiting = (struct waiting){0, 0};
+		else
+			rest(transport, &waiting);
+	}
+	return NULL;
+}
+
+static bool send_step(struct transport *transport, uint32_t secondary, const void *payload)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct troupe_error error;
+	codec->encode_step(codec->ctx, secondary, payload, transport->ops->begin(transport->carrier, secondary));
+	troupe_status status = transport->ops->end(transport->carrier, secondary, FRAME_STEP, &error);
+	if (status)
+		fail_to_send(transport, secondary, &error);
+	return !status;
+}
+
+static uint64_t deadline_ns(const struct transport *transport)
+{
+	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
+	return transport->loads ? LOAD_NS : MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns);
+}
+
+static troupe_status publish(struct transport *transport, struct transport_message step)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	if (transport->out || step.number != transport->next)
+		return TROUPE_EPROTOCOL;
+	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
+	transport->sent_ns = clock_now_ns();
+	peers_allow(transport->peers, deadline_ns(transport));
+	bool sent = peers_publish(transport->peers, step.number, transport->sent_ns);
+	for (uint32_t i = 0; i < transport->line_count && sent; i++)
+		sent = send_step(transport, i, step.payload);
+	act(transport);
+	if (!sent)
+		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;
+	transport->next++;
+	transport->out = true;
+	return TROUPE_OK;
+}
+
+troupe_status end_publish(struct transport *transport, struct transport_message step)
+{
+	if (!is_primary(transport) || atomic_load(&transport->closed))
+		return TROUPE_EPROTOCOL;
+	hold(transport);
+	troupe_status status = publish(transport, step);
+	let_go(transport);
+	if (!pthread_equal(pthread_self(), transport->io))
+		wake(transport);
+	return status;
+}
+
+struct transport_message end_ack_of(struct transport *transport, uint32_t secondary)
+{
+	return transport->lines[secondary].ack;
+}
+
+/* --- a secondary's end -------------------------------------------------------------------------------------------- */
+
+static troupe_status decode(struct transport *transport, struct transport_message *ret_step)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct troupe_error error;
+	struct transport_message step;
+	troupe_status status = codec->decode_step(
+		codec->ctx, transport->link->secondary - 1, transport->step.at, transport->step.count, &step, &error);
+	if (!status && step.number != transport->next)
+		status = fail(&error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, step.number,
+			transport->next);
+	hold(transport);
+	if (status)
+		peers_break(transport->peers, 0, error.text, clock_now_ns());
+	act(transport);
+	transport->step_waits = false;
+	transport->owes_ack = !status;
+	transport->taken = transport->next++;
+	let_go(transport);
+	if (!status)
+		*ret_step = step;
+	return status ? TROUPE_EPEER : TROUPE_OK;
+}
+
+troupe_status end_wait(struct transport *transport, uint32_t secondary, struct transport_message *ret_step)
+{
+	struct waiting waiting = {0, 0};
+	if (secondary + 1 != transport->link->secondary)
+		return TROUPE_EPROTOCOL;
+	for (;;) {
+		hold(transport);
+		bool some = !transport->step_waits && !atomic_load(&transport->lost) && work_all(transport);
+		bool waits = transport->step_waits;
+		let_go(transport);
+		if (waits)
+			return decode(transport, ret_step);
+		alarm_once(transport);
+		if (atomic_load(&transport->closed) || atomic_load(&transport->done) || atomic_load(&transport->lost))
+			return TROUPE_EPEER;
+		if (some)
+			waiting = (struct waiting){0, 0};
+		else
+			rest(transport, &waiting);
+	}
+}
+
+static troupe_status send_ack(struct transport *transport, struct transport_message ack)
+{
+	const struct transport_codec *codec = transport->options.codec;
+	struct troupe_error error;
+	if (!transport->owes_ack || ack.number != transport->taken)
+		return TROUPE_EPROTOCOL;
+	transport->owes_ack = false;
+	if (!peers_acknowledge(transport->peers))
+		return TROUPE_EPEER;
+	codec->encode_ack(
+		codec->ctx, transport->link->secondary - 1, ack.payload, transport->ops->begin(transport->carrier, 0));
+	troupe_status status = transport->ops->end(transport->carrier, 0, FRAME_ACK, &error);
+	if (status)
+		fail_to_send(transport, 0, &error);
+	act(transport);
+	return status ? TROUPE_EPEER : TROUPE_OK;
+}
+
+troupe_status end_ack(struct transport *transport, uint32_t secondary, struct transport_message ack)
+{
+	if (secondary + 1 != transport->link->secondary)
+		return TROUPE_EPROTOCOL;
+	hold(transport);
+	troupe_status status = send_ack(transport, ack);
+	let_go(transport);
+	return status;
+}
+
+/* --- the keeper --------------------------------------------------------------------------------------------------- */
+
+static void look_after(struct transport *transport)
+{
+	(void)work_all(transport);
+	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
+	if (now - transport->seen_ns >= stale_ns)
+		peers_woke(transport->peers, now);
+	peers_tick(transport->peers, now);
+	act(transport);
+	transport->seen_ns = now;
+}
+
+static void *run_keeper(void *arg)
+{
+	struct transport *transport = arg;
+	struct pollfd quit = {.fd = transport->quit, .events = POLLIN};
+	int tick_ms = (int)MAX(transport->link->stale_ms / LOOKS, 5u);
+	while (poll(&quit, 1, tick_ms) <= 0) {
+		hold(transport);
+		if (!is_over(transport))
+			look_after(transport);
+		let_go(transport);
+		wake(transport); /* the keeper may have read what another thread waits for */
+		alarm_once(transport);
+	}
+	return NULL;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status start(struct transport *transport, struct troupe_error *error)
+{
+	int failed = is_primary(transport) ? pthread_create(&transport->io, NULL, run_io, transport) : 0;
+	transport->has_io = is_primary(transport) && !failed;
+	if (!failed) {
+		failed = pthread_create(&transport->keeper, NULL, run_keeper, transport);
+		transport->has_keeper = !failed;
+	}
+	mem_check_thread(failed);
+	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
+}
+
+void end_close(struct transport *transport)
+{
+	if (atomic_exchange(&transport->closed, true))
+		return;
+	uint64_t one = 1;
+	wake(transport);
+	(void)!write(transport->quit, &one, sizeof one);
+}
+
+void end_destroy(struct transport *transport)
+{
+	if (!transport)
+		return;
+	end_close(transport);
+	if (transport->has_io)
+		pthread_join(transport->io, NULL);
+	if (transport->has_keeper)
+		pthread_join(transport->keeper, NULL);
+	transport->ops->finish(transport->carrier, FLUSH_MS);
+	transport->ops->destroy(transport->carrier);
+	if (transport->quit >= 0)
+		(void)close(transport->quit);
+	text_fini(&transport->step);
+	peers_destroy(transport->peers);
+	free(transport->lines);
+	free(transport);
+}
+
+static troupe_status check_options(const struct transport_options *options, struct troupe_error *error)
+{
+	const struct transport_link *link = options->link;
+	if (!options->secondaries || options->secondaries > TROUPE_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,
+			TROUPE_SECONDARIES_MAX);
+	if (!link || !link->carrier || !options->codec || link->secondary > options->secondaries || !link->stale_ms)
+		return fail(error, TROUPE_EINVAL, "a remote transport without a carrier, a codec or a stale time");
+	return TROUPE_OK;
+}
+
+static void set_up_lines(struct transport *transport, uint64_t now)
+{
+	const struct transport_link *link = transport->link;
+	uint32_t secondaries = transport->options.secondaries;
+	struct peers_options options = {.secondaries = secondaries,
+		.first_step = link->first_step,
+		.stale_ns = link->stale_ms * UINT64_C(1000000),
+		.self = {.role = link->secondary ? HELLO_SECONDARY : HELLO_PRIMARY}};
+	(void)snprintf(options.self.name, sizeof options.self.name, "%s", link->name ? link->name : "");
+	transport->line_count = link->secondary ? 1 : secondaries;
+	transport->lines = mem_alloc(transport->line_count * sizeof *transport->lines);
+	transport->peers = peers_create(&options, now);
+	peers_begin(transport->peers, link->names, link->secondary, secondaries, now);
+}
+
+const struct troupe_error *end_lost(struct transport *transport)
+{
+	return atomic_load(&transport->lost) ? &transport->why : NULL;
+}
+
+void end_stop(struct transport *transport, enum stop_kind kind, const char *why)
+{
+	hold(transport);
+	if (!is_over(transport)) {
+		transport->told = true;
+		atomic_store(&transport->done, kind == STOP_DONE);
+	}
+	peers_stop(transport->peers, kind, why);
+	act(transport);
+	let_go(transport);
+}
+
+troupe_status end_create(
+	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
+{
+	troupe_status status = check_options(options, error);
+	if (status)
+		return status;
+	struct transport_link *link = options->link;
+	struct troupe_error why;
+	struct transport *transport = mem_alloc(sizeof *transport);
+	uint64_t now = clock_now_ns();
+	*transport = (struct transport){.options = *options,
+		.link = link,
+		.ops = link->ops,
+		.carrier = link->carrier,
+		.next = link->first_step,
+		.seen_ns = now};
+	link->carrier = NULL;
+	set_up_lines(transport, now);
+	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
+	status = transport->quit < 0 ? fail(&why, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
+				     : start(transport, &why);
+	if (status) {
+		end_stop(transport, STOP_FAILED, why.text);
+		end_destroy(transport);
+		return fail(error, status, "%s", why.text);
+	}
+	*ret_transport = transport;
+	return TROUPE_OK;
+}
+
+bool end_is_done(struct transport *transport)
+{
+	return atomic_load(&transport->done);
+}
+
+struct transport_counts end_counts(struct transport *transport)
+{
+	hold(transport);
+	struct transport_counts counts = transport->ops->counts(transport->carrier);
+	let_go(transport);
+	return counts;
+}

@@ -1,0 +1,39 @@
+/* What all ways to gather peers have in common: the hello, by which two processes see whether they can be of one run.
+ * Its random id tells two processes apart that have the same name and number on different machines. */
+#include "net/gather.h"
+
+#include "net/key.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+troupe_status gather_hello(
+	const struct gather_self *self, enum hello_role role, struct hello *ret_hello, struct troupe_error *error)
+{
+	const struct troupe_network *network = self->network;
+	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = role, .fingerprint = self->fingerprint};
+	const char *partition = network->partition ? network->partition : "";
+	char host[64] = "?";
+	if (strlen(partition) > HELLO_TEXT_MAX)
+		return fail(error, TROUPE_EINVAL, "partition '%.40s...': expected at most %d bytes", partition,
+			HELLO_TEXT_MAX);
+	(void)gethostname(host, sizeof host - 1);
+	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
+	(void)snprintf(hello.partition, sizeof hello.partition, "%s", partition);
+	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
+	hello.secondaries = role == HELLO_PRIMARY ? network->secondaries : 0;
+	*ret_hello = hello;
+	return key_random_bytes(ret_hello->id, sizeof ret_hello->id, error);
+}
+
+void gather_note(const struct gather_host *host, const char *format, ...)
+{
+	struct troupe_error text;
+	va_list args;
+	va_start(args, format);
+	fail_v(&text, TROUPE_OK, format, args);
+	va_end(args);
+	host->on_note(host->ctx, text.text);
+}

@@ -1,0 +1,95 @@
+/* How the processes of a run with a remote transport find each other: the primary gathers its secondaries, and a
+ * secondary joins its primary. Each back end has its own way. In all of them the peers introduce themselves
+ * (net/hello.h), net/peers.h admits or refuses them, and the primary gives the world to each secondary (net/bundle.h).
+ * The run starts when all have rebuilt it. Then link() gives what the end of the transport is made of.
+ *
+ * Thread: one for each object, except where a slot says otherwise. */
+#ifndef NET_GATHER_H
+#define NET_GATHER_H
+
+#include "net/hello.h"
+#include "net/transport.h"
+
+#include <troupe/network.h>
+
+/* What a process says of itself. */
+struct gather_self {
+	const struct troupe_network *network; /* checked; used by the creation only */
+	uint64_t fingerprint;                 /* of its floating-point arithmetic */
+};
+
+/* The world that a primary gives. */
+struct gather_world {
+	const char *bytes; /* a saved state; lent until gather() returns */
+	size_t count;
+	uint64_t state_hash; /* of the state in it */
+	uint64_t first_step; /* number of the first step to come */
+};
+
+/* What gathering and joining tell or ask their owner. It outlives the object. */
+struct gather_host {
+	/* A line for people. Gathering: any thread, until the object is destroyed. */
+	void (*on_note)(void *ctx, const char *text);
+	/* Whether the owner was told to stop. Asked about twenty times a second. */
+	bool (*stopped)(void *ctx);
+	/* Gathering, may be NULL. Called about twenty times a second. */
+	void (*on_watch)(void *ctx);
+	/* Joining. The world has come. The owner takes bytes (free()), and begins to load it on another thread. number:
+	 * of this secondary, from 1. */
+	void (*on_world)(void *ctx, uint32_t number, char *bytes, size_t count);
+	/* Joining, after on_world(). Whether the world is loaded; if so, *ret_hash is the hash of its state. Asked
+	 * after each wake(). A status is a failure: the peers are told error->text. */
+	troupe_status (*loaded)(void *ctx, bool *ret_loaded, uint64_t *ret_hash, struct troupe_error *error);
+	void *ctx;
+};
+
+/* The primary's side, before the start; afterwards it refuses late peers, until it is destroyed. */
+struct gathering;
+/* A secondary's side, before the start. */
+struct joining;
+
+/* A status fails with TROUPE_EINVAL or TROUPE_EIO for wrong settings, TROUPE_ELIMIT for what the machine lacks,
+ * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error says who and why. All slots are filled. */
+struct gather_ops {
+	/* Closes what the settings pass on, if no object will be made of them. network may be NULL. */
+	void (*refuse)(const struct troupe_network *network);
+
+	/* Makes this process visible to secondaries. Does not block. Takes what the settings pass on, also on failure.
+	 * host: lent until destruction. */
+	troupe_status (*gathering_create)(const struct gather_self *self, const struct gather_host *host,
+		struct gathering **ret_gathering, struct troupe_error *error);
+	/* Blocks until all secondaries have joined and have rebuilt the world, with this state. Once. When it fails,
+	 * the peers that had joined have been told. TROUPE_EPEER when the owner was told to stop. */
+	troupe_status (*gathering_run)(
+		struct gathering *gathering, const struct gather_world *world, struct troupe_error *error);
+	/* The number of secondaries that have not joined yet. Any thread. */
+	uint32_t (*gathering_awaited)(const struct gathering *gathering);
+	/* After gathering_run(). The link belongs to the gathering, and outlives its transport. */
+	troupe_status (*gathering_link)(
+		struct gathering *gathering, struct transport_link **ret_link, struct troupe_error *error);
+	/* Tells the peers that the run is over, when there is no transport, because none could be made. */
+	void (*gathering_stop)(struct gathering *gathering, enum stop_kind kind, const char *why);
+	/* After the transport is destroyed. May take a fraction of a second. NULL is fine. */
+	void (*gathering_destroy)(struct gathering *gathering);
+
+	/* As gathering_create(). */
+	troupe_status (*joining_create)(const struct gather_self *self, const struct gather_host *host,
+		struct joining **ret_joining, struct troupe_error *error);
+	/* Finds a primary, joins it, and blocks until the run starts. Once. When it fails, the primary has been told.
+	 */
+	troupe_status (*joining_run)(struct joining *joining, struct troupe_error *error);
+	/* Any thread, also a signal handler. joining_run() asks the host again. */
+	void (*joining_wake)(struct joining *joining);
+	/* As gathering_link(). *ret_secondaries: how many take part. */
+	troupe_status (*joining_link)(struct joining *joining, struct transport_link **ret_link,
+		uint32_t *ret_secondaries, struct troupe_error *error);
+	void (*joining_destroy)(struct joining *joining);
+};
+
+/* Fills in the hello of this process. TROUPE_EINVAL: a partition that is too long. */
+troupe_status gather_hello(
+	const struct gather_self *self, enum hello_role role, struct hello *ret_hello, struct troupe_error *error);
+/* Passes a line for people on to the host. */
+void gather_note(const struct gather_host *host, const char *format, ...) TROUPE_PRINTF(2, 3);
+
+#endif

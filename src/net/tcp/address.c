@@ -1,0 +1,249 @@
+/* Users write an address in several forms, and IPv4 and IPv6 addresses differ in layout. All other files see one type,
+ * struct address: the bytes of a sockaddr_in or sockaddr_in6. The bytes are copied to a variable of the right type
+ * before a field is read or written. All queries accept a zeroed address, which is neither kind. */
+#include "net/tcp/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+_Static_assert(sizeof(struct sockaddr_in6) <= ADDRESS_RAW_BYTES, "both kinds of address fit");
+
+static const struct sockaddr *raw_of(const struct address *address)
+{
+	return (const struct sockaddr *)(const void *)address->raw;
+}
+
+static struct sockaddr_in v4_of(const struct address *address)
+{
+	struct sockaddr_in v4;
+	memcpy(&v4, address->raw, sizeof v4);
+	return v4;
+}
+
+static struct sockaddr_in6 v6_of(const struct address *address)
+{
+	struct sockaddr_in6 v6;
+	memcpy(&v6, address->raw, sizeof v6);
+	return v6;
+}
+
+static bool is_v4(const struct address *address)
+{
+	return address->raw_bytes && raw_of(address)->sa_family == AF_INET;
+}
+
+static bool is_v6(const struct address *address)
+{
+	return address->raw_bytes && raw_of(address)->sa_family == AF_INET6;
+}
+
+static troupe_status set_raw(struct address *ret, const void *raw, size_t bytes)
+{
+	*ret = (struct address){.raw_bytes = (uint32_t)bytes};
+	memcpy(ret->raw, raw, bytes);
+	return TROUPE_OK;
+}
+
+static void set_v4(struct address *ret, uint32_t host, uint16_t port)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(host)};
+	set_raw(ret, &v4, sizeof v4);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+struct parts {
+	char host[ADDRESS_HOST_MAX + 1];
+	uint16_t port;
+};
+
+static bool take_port(const char *text, uint16_t *ret_port)
+{
+	char *end;
+	if (*text < '0' || *text > '9')
+		return false;
+	unsigned long value = strtoul(text, &end, 10);
+	if (*end || value > UINT16_MAX)
+		return false;
+	*ret_port = (uint16_t)value;
+	return true;
+}
+
+/* What follows the host: nothing, or ":PORT". */
+static bool split(const char *text, uint16_t port, struct parts *ret)
+{
+	const char *host = text, *end;
+	if (*text == '[') {
+		host++;
+		end = strchr(host, ']');
+		text = end ? end + 1 : NULL;
+	} else {
+		end = strchr(host, ':');
+		if (end && strchr(end + 1, ':')) /* an IPv6 address alone */
+			end = NULL;
+		end = end ? end : host + strlen(host);
+		text = end;
+	}
+	if (!end || end - host > ADDRESS_HOST_MAX || (*text && *text != ':'))
+		return false;
+	ret->port = port;
+	if (*text == ':' && !take_port(text + 1, &ret->port))
+		return false;
+	memcpy(ret->host, host, (size_t)(end - host));
+	ret->host[end - host] = '\0';
+	return true;
+}
+
+static troupe_status parse_parts(const char *text, uint16_t port, struct parts *ret, struct troupe_error *error)
+{
+	if (!split(text, port, ret))
+		return fail(error, TROUPE_EINVAL, "'%.300s' is not an address: expected HOST, HOST:PORT or [IPv6]:PORT",
+			text);
+	return TROUPE_OK;
+}
+
+static troupe_status resolve(const struct parts *parts, struct address *ret, struct troupe_error *error)
+{
+	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *all = NULL, *best;
+	int code = getaddrinfo(parts->host, NULL, &hints, &all);
+	if (code)
+		return fail(error, TROUPE_EIO, "cannot find host '%s': %s", parts->host,
+			code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+	for (best = all; best && best->ai_family != AF_INET; best = best->ai_next)
+		;
+	best = best ? best : all;
+	troupe_status status = TROUPE_OK;
+	if (best->ai_addrlen > ADDRESS_RAW_BYTES)
+		status = fail(error, TROUPE_EIO, "host '%s' has an address of an unknown kind", parts->host);
+	else
+		set_raw(ret, best->ai_addr, best->ai_addrlen);
+	freeaddrinfo(all);
+	if (!status)
+		address_set_port(ret, parts->port);
+	return status;
+}
+
+troupe_status address_parse(const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
+{
+	struct parts parts;
+	troupe_status status = parse_parts(text, port, &parts, error);
+	if (status)
+		return status;
+	if (!parts.port)
+		return fail(error, TROUPE_EINVAL, "'%.300s': port 0 is nowhere", text);
+	if (*parts.host)
+		return resolve(&parts, ret_address, error);
+	set_v4(ret_address, INADDR_LOOPBACK, parts.port);
+	return TROUPE_OK;
+}
+
+troupe_status address_parse_listen(
+	const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
+{
+	struct parts parts;
+	troupe_status status = parse_parts(text, port, &parts, error);
+	if (status)
+		return status;
+	bool all = !strcmp(parts.host, "*");
+	if (*parts.host && !all)
+		return resolve(&parts, ret_address, error);
+	set_v4(ret_address, all ? INADDR_ANY : INADDR_LOOPBACK, parts.port);
+	return TROUPE_OK;
+}
+
+void address_host_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
+{
+	char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE];
+	if (is_v4(address)) {
+		struct sockaddr_in v4 = v4_of(address);
+		inet_ntop(AF_INET, &v4.sin_addr, ret_text, ADDRESS_TEXT_BYTES);
+	} else if (is_v6(address)) {
+		struct sockaddr_in6 v6 = v6_of(address);
+		bool zoned = v6.sin6_scope_id && if_indextoname(v6.sin6_scope_id, zone);
+		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s%s%s", host, zoned ? "%" : "", zoned ? zone : "");
+	} else {
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, "nowhere");
+	}
+}
+
+void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTES])
+{
+	char host[ADDRESS_TEXT_BYTES];
+	address_host_text(address, host);
+	if (is_v4(address) || is_v6(address))
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, is_v6(address) ? "[%.70s]:%u" : "%.70s:%u", host,
+			address_port(address));
+	else
+		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s", host);
+}
+
+/* --- questions ---------------------------------------------------------------------------------------------------- */
+
+bool address_is_wildcard(const struct address *address)
+{
+	struct sockaddr_in6 v6 = is_v6(address) ? v6_of(address) : (struct sockaddr_in6){0};
+	return is_v4(address) ? v4_of(address).sin_addr.s_addr == INADDR_ANY
+			      : is_v6(address) && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
+bool address_is_loopback(const struct address *address)
+{
+	if (is_v4(address))
+		return ntohl(v4_of(address).sin_addr.s_addr) >> 24 == 127;
+	struct sockaddr_in6 v6 = is_v6(address) ? v6_of(address) : (struct sockaddr_in6){0};
+	return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+bool address_same_host(const struct address *a, const struct address *b)
+{
+	if (is_v4(a) && is_v4(b))
+		return v4_of(a).sin_addr.s_addr == v4_of(b).sin_addr.s_addr;
+	if (!is_v6(a) || !is_v6(b))
+		return false;
+	struct sockaddr_in6 one = v6_of(a), other = v6_of(b);
+	return IN6_ARE_ADDR_EQUAL(&one.sin6_addr, &other.sin6_addr);
+}
+
+static struct sender sender_of_v4(uint32_t host)
+{
+	return (struct sender){host, host >> 8};
+}
+
+struct sender address_sender(const struct address *address)
+{
+	if (!is_v6(address))
+		return sender_of_v4(is_v4(address) ? ntohl(v4_of(address).sin_addr.s_addr) : 0);
+	struct sockaddr_in6 v6 = v6_of(address);
+	const unsigned char *bytes = v6.sin6_addr.s6_addr;
+	uint64_t host = 0;
+	if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return sender_of_v4(
+			(uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | bytes[15]);
+	for (int i = 0; i < 8; i++)
+		host = host << 8 | bytes[i];
+	return (struct sender){host, host >> 16};
+}
+
+uint16_t address_port(const struct address *address)
+{
+	return is_v4(address) ? ntohs(v4_of(address).sin_port) : is_v6(address) ? ntohs(v6_of(address).sin6_port) : 0;
+}
+
+void address_set_port(struct address *address, uint16_t port)
+{
+	struct sockaddr_in v4 = v4_of(address);
+	struct sockaddr_in6 v6 = v6_of(address);
+	v4.sin_port = v6.sin6_port = htons(port);
+	if (is_v4(address))
+		memcpy(address->raw, &v4, sizeof v4);
+	else if (is_v6(address))
+		memcpy(address->raw, &v6, sizeof v6);
+}

@@ -1,0 +1,464 @@
+/* The caller's thread works on the connections: it hears announcements, tries candidates, and stays with the primary
+ * that lets it in. Another primary would have another world: so once the world is on its way, the loss of the primary
+ * is the end. */
+#include "net/tcp/join.h"
+
+#include "base/clock.h"
+#include "net/bundle.h"
+#include "net/tcp/candidates.h"
+#include "net/tcp/session.h"
+#include "net/tcp/tcp.h"
+#include "net/tcp/told.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { ATTEMPTS_MAX = 4 };
+#define ATTEMPT_SPACING_NS UINT64_C(250000000) /* minimum time between the starts of two attempts */
+
+struct attempt {
+	struct channel *channel; /* not open yet; NULL: there is no attempt */
+	struct candidate to;
+};
+
+struct joining {
+	const struct gather_host *host;
+	struct hello hello;
+	struct key key;
+	bool keyed;
+	struct candidates candidates;
+	bool addressed; /* the one candidate is a given address */
+	bool seeks;     /* other primaries may still be found */
+	struct attempt attempts[ATTEMPTS_MAX];
+	uint64_t attempt_ns;            /* start of the last attempt */
+	struct candidate joined;        /* the candidate of the session's present or last connection */
+	struct text sought;             /* where it searches, for messages */
+	struct told told, told_foreign; /* messages about own failures; about announcements */
+	struct session session;
+	struct troupe_error last; /* the last error of an attempt */
+	int woken;                /* event file */
+	/* the world that is received */
+	struct bundle described;
+	struct text world;
+	bool wanted, given; /* asked for; passed to the owner */
+	uint64_t hash;      /* of the state that the owner rebuilt */
+	bool admitted, told_ready, started, ended;
+	uint32_t number;
+	/* the run */
+	struct transport_link link;
+	const char *name; /* of the primary */
+};
+
+/* Shows why it has not joined; each reason once. */
+static void note_failure(struct joining *s, const char *why)
+{
+	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
+	if (told_take(&s->told, "", 0, why, clock_now_ns()))
+		gather_note(s->host, "%s", why);
+}
+
+/* --- being given the world ---------------------------------------------------------------------------------------- */
+
+static troupe_status take_world(struct joining *s, uint32_t id, enum frame_type type, const char *bytes, size_t count,
+	struct troupe_error *error)
+{
+	bool whole;
+	if (type == FRAME_WORLD && !s->wanted) {
+		troupe_status status = bundle_decode(bytes, count, &s->described, error);
+		s->wanted = !status;
+		return status ? status : channel_send(s->session.channels.at[id], FRAME_WORLD_WANT, NULL, 0, error);
+	}
+	if (type != FRAME_WORLD_DATA || !s->wanted || s->given)
+		return fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+	troupe_status status = bundle_add(&s->described, &s->world, bytes, count, &whole, error);
+	if (status || !whole)
+		return status;
+	s->given = true;
+	s->host->on_world(s->host->ctx, s->number, s->world.at, s->world.count);
+	s->world = (struct text){0};
+	return TROUPE_OK;
+}
+
+static bool on_world(
+	void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count, struct troupe_error *error)
+{
+	return !take_world(ctx, id, type, bytes, count, error);
+}
+
+/* Whether it may search for another primary. If not, it has only the connection that it was given. */
+static bool may_find_another(const struct joining *s)
+{
+	return s->addressed || s->seeks;
+}
+
+static void on_action(void *ctx, const struct peers_action *action)
+{
+	struct joining *s = ctx;
+	if (action->kind == PEERS_ADMITTED) {
+		uint32_t all;
+		s->number = peers_own_number(s->session.peers, &all);
+		s->admitted = true;
+		candidates_settle(&s->candidates, &s->joined, CANDIDATE_JOINED, clock_now_ns());
+		gather_note(s->host, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id),
+			s->number, all);
+	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
+		bool refused = action->kind == PEERS_REFUSED;
+		s->admitted = false;
+		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
+		candidates_settle(
+			&s->candidates, &s->joined, refused ? CANDIDATE_REFUSED : CANDIDATE_FAILED, clock_now_ns());
+		note_failure(s, action->bytes);
+	} else if (action->kind == PEERS_STARTED) {
+		s->started = true;
+	} else if (action->kind == PEERS_ENDED) {
+		s->ended = true;
+	}
+}
+
+/* --- finding the primary ------------------------------------------------------------------------------------------ */
+
+static void hear_announcements(struct joining *s)
+{
+	struct discovery *discovery = s->session.discovery;
+	struct announcement announcement;
+	struct address address;
+	uint64_t now = clock_now_ns();
+	while (discovery && !s->admitted && discovery_receive(discovery, now, &announcement, &address))
+		candidates_hear(&s->candidates, &announcement, &address, now);
+}
+
+/* Announces itself, so that primaries that wait for secondaries answer. */
+static void announce(struct joining *s)
+{
+	struct announcement announcement = {.kind = ANNOUNCE_HERE};
+	struct discovery *discovery = s->session.discovery;
+	uint64_t now = clock_now_ns();
+	s->session.hears = !s->admitted;
+	if (!discovery || s->admitted || now < discovery_send_at_ns(discovery))
+		return;
+	memcpy(announcement.id, s->hello.id, sizeof announcement.id);
+	memcpy(announcement.name, s->hello.name, sizeof announcement.name);
+	(void)discovery_send(discovery, &announcement, now, NULL);
+}
+
+/* Shows primaries that it cannot join. */
+static void note_useless(struct joining *s)
+{
+	struct announcement announcement;
+	struct address address;
+	const char *why;
+	char where[ADDRESS_TEXT_BYTES], host[ADDRESS_TEXT_BYTES];
+	if (!s->session.discovery || s->admitted ||
+		!discovery_take_useless(s->session.discovery, &announcement, &address, &why))
+		return;
+	address_host_text(&address, host); /* the port is only what the announcement says */
+	if (!told_take(&s->told_foreign, host, strlen(host), why, clock_now_ns()))
+		return;
+	address_text(&address, where);
+	gather_note(s->host, "there is a primary at %s, but it %s", where, why);
+	(void)fail(&s->last, TROUPE_EPEER, "the one at %s %s", where, why);
+}
+
+static bool has_connection(const struct joining *s)
+{
+	for (uint32_t i = 0; i < s->session.channels.count; i++)
+		if (s->session.channels.at[i])
+			return true;
+	return peers_id_of(s->session.peers, 0) != PEERS_NONE;
+}
+
+static uint32_t attempts_going_on(const struct joining *s)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		count += s->attempts[i].channel != NULL;
+	return count;
+}
+
+static void begin_attempt(struct joining *s, struct attempt *attempt, uint64_t now)
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL};
+	struct troupe_error why;
+	if (!candidates_next(&s->candidates, now, &attempt->to))
+		return;
+	s->attempt_ns = now;
+	options.handshake_ns = attempt->to.given ? 0 : CANDIDATES_ATTEMPT_NS;
+	if (channel_connect(&attempt->to.address, &options, now, &attempt->channel, &why)) {
+		candidates_settle(&s->candidates, &attempt->to, CANDIDATE_FAILED, now);
+		note_failure(s, why.text);
+	}
+}
+
+/* Attempts overlap, so that a candidate that does not answer does not delay the others. */
+static void try_to_connect(struct joining *s)
+{
+	uint64_t now = clock_now_ns();
+	uint32_t going_on = attempts_going_on(s);
+	if (going_on == ATTEMPTS_MAX || (going_on && now < s->attempt_ns + ATTEMPT_SPACING_NS) || has_connection(s))
+		return;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (!s->attempts[i].channel) {
+			begin_attempt(s, &s->attempts[i], now);
+			return;
+		}
+}
+
+static void end_attempt(struct joining *s, struct attempt *attempt, enum candidate_fate fate)
+{
+	channel_destroy(attempt->channel);
+	attempt->channel = NULL;
+	candidates_settle(&s->candidates, &attempt->to, fate, clock_now_ns());
+}
+
+static void join(struct joining *s, struct attempt *attempt)
+{
+	s->joined = attempt->to;
+	session_join(&s->session, attempt->channel);
+	attempt->channel = NULL;
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (s->attempts[i].channel)
+			end_attempt(s, &s->attempts[i], CANDIDATE_LEFT);
+}
+
+static void work_attempts(struct joining *s)
+{
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++) {
+		struct attempt *attempt = &s->attempts[i];
+		struct troupe_error why;
+		if (!attempt->channel)
+			continue;
+		if (channel_work(attempt->channel, clock_now_ns(), &why)) {
+			note_failure(s, why.text);
+			end_attempt(s, attempt, CANDIDATE_FAILED);
+			s->ended |= !may_find_another(s);
+		} else if (channel_is_open(attempt->channel)) {
+			join(s, attempt);
+		}
+	}
+}
+
+/* Waits for an event, or for the next time to look. */
+static void wait_and_work(struct joining *s)
+{
+	struct pollfd more[1 + ATTEMPTS_MAX] = {{.fd = s->woken, .events = POLLIN}};
+	uint32_t count = 1;
+	uint64_t rung;
+	_Static_assert(1 + ATTEMPTS_MAX <= SESSION_MORE_MAX, "all can be waited for");
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		if (s->attempts[i].channel)
+			more[count++] = (struct pollfd){.fd = channel_fd(s->attempts[i].channel),
+				.events = channel_poll_events(s->attempts[i].channel)};
+	session_work(&s->session, SESSION_TICK_MS, more, count);
+	if (more[0].revents)
+		(void)!read(s->woken, &rung, sizeof rung);
+}
+
+static void tell_ready(struct joining *s)
+{
+	struct troupe_error why;
+	bool loaded = false;
+	if (!s->given || s->told_ready)
+		return;
+	troupe_status status = s->host->loaded(s->host->ctx, &loaded, &s->hash, &why);
+	if (!status && !loaded)
+		return;
+	s->told_ready = true;
+	if (status)
+		peers_stop(s->session.peers, STOP_FAILED, why.text);
+	else
+		peers_ready(s->session.peers, s->hash);
+	session_act(&s->session);
+}
+
+static troupe_status why_not_started(const struct joining *s, struct troupe_error *error)
+{
+	const struct stop *end = peers_end(s->session.peers);
+	const char *last = s->last.text;
+	if (end && end->kind == STOP_MISSING && !s->admitted && s->sought.count)
+		return fail(error, TROUPE_EPEER, "%s %s%s%s", end->why, s->sought.at, *last ? ": " : "", last);
+	troupe_status status = peers_end_status(s->session.peers, error);
+	return status ? status : fail(error, TROUPE_EPEER, "%s", last);
+}
+
+troupe_status join_run(struct joining *s, struct troupe_error *error)
+{
+	if (s->sought.count)
+		gather_note(s->host, "looking for a primary %s", s->sought.at);
+	while (!s->started && !s->ended) {
+		if (s->host->stopped(s->host->ctx))
+			peers_stop(s->session.peers, STOP_LEFT, "it was stopped before the start");
+		announce(s);
+		hear_announcements(s);
+		note_useless(s);
+		try_to_connect(s);
+		work_attempts(s);
+		wait_and_work(s);
+		tell_ready(s);
+	}
+	if (s->started && !s->ended)
+		return TROUPE_OK;
+	session_flush(&s->session, 200);
+	return why_not_started(s, error);
+}
+
+void join_wake(struct joining *s)
+{
+	uint64_t one = 1;
+	(void)!write(s->woken, &one, sizeof one);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+/* Whether the primary is on this machine; also true when a connection was given, without an address. */
+static bool is_here(const struct address *address)
+{
+	return !address->raw_bytes || address_is_loopback(address);
+}
+
+troupe_status join_link(
+	struct joining *s, struct transport_link **ret_link, uint32_t *ret_secondaries, struct troupe_error *error)
+{
+	struct peers *peers = s->session.peers;
+	uint32_t id = peers_id_of(peers, 0), all;
+	struct channel *channel = session_take(&s->session, id);
+	(void)peers_own_number(peers, &all);
+	s->name = peers_name(peers, id);
+	s->link = (struct transport_link){.ops = &tcp_carrier_ops,
+		.names = &s->name,
+		.secondary = s->number,
+		.first_step = peers_first_step(peers),
+		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
+		.name = s->hello.name,
+		.pollers = is_here(&s->joined.address) ? 1 + all : 1};
+	troupe_status status = tcp_carrier_create(&channel, 1, &s->link.carrier, error);
+	channel_destroy(channel); /* if no carrier took it */
+	if (status)
+		return status;
+	*ret_link = &s->link;
+	*ret_secondaries = all;
+	return TROUPE_OK;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status take_socket(struct joining *s, int file, struct troupe_error *error)
+{
+	struct channel_options options = {.role = CHANNEL_CLIENT};
+	troupe_status status =
+		channel_create(file, "the primary", &options, clock_now_ns(), &s->attempts[0].channel, error);
+	if (status)
+		(void)close(file);
+	return status;
+}
+
+static void describe_way(struct joining *s, const struct troupe_network *network, const struct address *address)
+{
+	char where[ADDRESS_TEXT_BYTES];
+	bool confined = !s->keyed && !network->insecure;
+	if (address) {
+		address_text(address, where);
+		text_add(&s->sought, "at %s", where);
+	} else {
+		text_add(&s->sought, "by multicast at ");
+		discovery_describe(s->session.discovery, &s->sought);
+		text_add(&s->sought, *s->hello.partition ? ", partition '%s'" : ", default partition%s",
+			s->hello.partition);
+	}
+	text_add(&s->sought, ", %s%s", s->keyed ? "with a key" : "without a key",
+		confined ? " and so on this machine only" : "");
+}
+
+static troupe_status take_address(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	struct address address;
+	troupe_status status = address_parse(network->address, ADDRESS_PORT, &address, error);
+	if (status)
+		return status;
+	if (!s->keyed && !network->insecure && !address_is_loopback(&address))
+		return fail(error, TROUPE_EINVAL,
+			"%s: without a key only this machine: expected a key file (see troupe keygen), or "
+			"--network-insecure",
+			network->address);
+	s->addressed = true;
+	candidates_give(&s->candidates, &address);
+	describe_way(s, network, &address);
+	return TROUPE_OK;
+}
+
+static troupe_status look_around(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	struct discovery_options options = {.role = HELLO_SECONDARY,
+		.interface = network->interface,
+		.loopback_only = !s->keyed && !network->insecure,
+		.key = s->keyed ? &s->key : NULL,
+		.partition = s->hello.partition};
+	troupe_status status = discovery_create(&options, &s->session.discovery, error);
+	if (status)
+		return status;
+	s->seeks = true;
+	describe_way(s, network, NULL);
+	return TROUPE_OK;
+}
+
+static troupe_status find_way(struct joining *s, const struct troupe_network *network, struct troupe_error *error)
+{
+	troupe_status status = session_key(network, &s->key, &s->keyed, error);
+	if (status)
+		return status;
+	return network->address ? take_address(s, network, error) : look_around(s, network, error);
+}
+
+troupe_status join_create(const struct gather_self *self, const struct gather_host *host, struct joining **ret_joining,
+	struct troupe_error *error)
+{
+	const struct troupe_network *network = self->network;
+	struct joining *s = mem_alloc(sizeof *s);
+	s->host = host;
+	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	uint64_t secret = 0;
+	troupe_status status = gather_hello(self, HELLO_SECONDARY, &s->hello, error);
+	if (!status)
+		status = key_random_bytes(&secret, sizeof secret, error);
+	candidates_init(&s->candidates, secret);
+	if (network->sockets && !status)
+		status = take_socket(s, network->sockets[0], error);
+	else if (network->sockets)
+		(void)close(network->sockets[0]);
+	else if (!status)
+		status = find_way(s, network, error);
+	struct peers_options options = {
+		.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9), .seeks = s->seeks};
+	s->session.on_world = on_world;
+	s->session.on_action = on_action;
+	s->session.ctx = s;
+	if (!status)
+		s->session.peers = peers_create(&options, clock_now_ns());
+	if (status) {
+		join_destroy(s);
+		return status;
+	}
+	*ret_joining = s;
+	return TROUPE_OK;
+}
+
+void join_destroy(struct joining *s)
+{
+	if (!s)
+		return;
+	if (s->session.peers)
+		session_flush(&s->session, 200);
+	session_fini(&s->session);
+	for (uint32_t i = 0; i < ATTEMPTS_MAX; i++)
+		channel_destroy(s->attempts[i].channel);
+	if (s->link.carrier)
+		tcp_carrier_ops.destroy(s->link.carrier);
+	text_fini(&s->world);
+	text_fini(&s->sought);
+	key_forget(&s->key);
+	if (s->woken >= 0)
+		(void)close(s->woken);
+	free(s);
+}

@@ -1,0 +1,561 @@
+/* The checks of a new connection are ordered by cost, and each lets fewer connections through: to accept and close
+ * costs 8 us, to read the first bytes another 8 us, a TLS handshake that fails 110 us, one that succeeds 500 us. So a
+ * channel is made only for a connection whose first bytes may be ours. A few channels are made at a time, first for
+ * hosts that have not had their share.
+ *
+ * A limit of 200 accepts in a second was tried: it left the kernel's queue full, and in a flood a genuine peer needed
+ * three to ten seconds to get into the queue. To leave silent connections in the kernel (TCP_DEFER_ACCEPT) helps until
+ * its queue of half-open connections is full, which takes a tenth of a second.
+ *
+ * When no file is free, accept() fails and the listening socket stays readable. Then a waiting connection is closed to
+ * make room. If there is none, a file that is kept in reserve is closed, so that new connections can be accepted and
+ * closed at once: their peers learn that they are refused. Then accepting pauses. */
+#include "net/tcp/listener.h"
+
+#include "net/tcp/tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define PAUSE_NS UINT64_C(100000000) /* after accepting has failed */
+enum {
+	STARTS_PER_SECOND = 50, /* per host; more only while no other host has a connection to start */
+	STARTS_BURST = 64,
+	FAILURES_MAX = 16, /* consecutive failures before a pause */
+	SHED_MAX = 16,     /* connections closed at one time */
+};
+
+struct waiting {
+	int fd;
+	struct address address;
+	struct sender sender;
+	uint64_t deadline_ns;
+	char *first; /* bytes received; NULL: none */
+	size_t count;
+	bool whole; /* these bytes are enough to tell, and may begin a hello */
+};
+
+struct stranger {
+	struct channel *channel;
+	struct address address;
+	struct sender sender;
+	uint64_t deadline_ns;
+};
+
+struct listener {
+	int fd, reserve;
+	struct address address;
+	struct tls_context *tls; /* NULL: no encryption */
+	uint64_t hello_ns;
+	/* One accept is earned per interval, up to a second's worth can be saved; 0: no limit. */
+	uint64_t interval_ns, earned_ns;              /* earned_ns: time up to which accepts are spent */
+	uint64_t pause_until_ns;                      /* after failures of accept() */
+	uint32_t failures;                            /* consecutive */
+	struct waiting waiting[LISTENER_WAITING_MAX]; /* waiting and strangers: in order of arrival */
+	struct stranger strangers[LISTENER_STRANGERS_MAX];
+	uint32_t waiting_count, whole_count, count;
+	struct senders_share waiting_share, share;
+	struct senders_budget starts;
+	struct listener_counts counts;
+	struct refusal {
+		struct address address;
+		struct troupe_error why;
+	} refusals[LISTENER_REFUSALS_MAX]; /* not yet taken by listener_take_refusal() */
+	uint32_t refusal_count;
+};
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status open_socket(struct listener *listener, struct troupe_error *error)
+{
+	const struct sockaddr *raw = (const struct sockaddr *)(const void *)listener->address.raw;
+	struct sockaddr_storage got;
+	socklen_t bytes = sizeof got;
+	int on = 1;
+	listener->fd = socket(raw->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (listener->fd < 0 || setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+		bind(listener->fd, raw, (socklen_t)listener->address.raw_bytes) || listen(listener->fd, SOMAXCONN) ||
+		getsockname(listener->fd, (struct sockaddr *)&got, &bytes)) {
+		char text[ADDRESS_TEXT_BYTES];
+		int code = errno;
+		address_text(&listener->address, text);
+		return fail(error, TROUPE_EIO, "cannot listen on %s: %s%s", text, strerror(code),
+			code == EADDRINUSE ? ": is there another primary on this machine? --network-listen :PORT "
+					     "takes another port"
+					   : "");
+	}
+	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
+	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
+	return TROUPE_OK;
+}
+
+static troupe_status check_options(const struct listener_options *options, struct troupe_error *error)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	if (options->key || options->insecure || address_is_loopback(&options->address))
+		return TROUPE_OK;
+	address_text(&options->address, text);
+	return fail(error, TROUPE_EINVAL,
+		"%s is not loopback, and there is no key: expected a key (troupe keygen makes one) or "
+		"--network-insecure",
+		text);
+}
+
+troupe_status listener_create(
+	const struct listener_options *options, struct listener **ret_listener, struct troupe_error *error)
+{
+	struct tls_context *tls = NULL;
+	uint64_t secrets[3];
+	troupe_status status = check_options(options, error);
+	if (!status)
+		status = key_random_bytes(secrets, sizeof secrets, error);
+	if (!status && options->key)
+		status = tls_context_create(options->key, &tls, error);
+	if (status)
+		return status;
+	struct listener *listener = mem_alloc(sizeof *listener);
+	listener->fd = listener->reserve = -1;
+	listener->address = options->address;
+	listener->tls = tls;
+	listener->hello_ns = options->hello_ns ? options->hello_ns : 2 * SECOND_NS;
+	listener->waiting_share.secret = secrets[0];
+	listener->share.secret = secrets[1];
+	senders_budget_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
+	status = open_socket(listener, error);
+	if (status) {
+		listener_destroy(listener);
+		return status;
+	}
+	*ret_listener = listener;
+	return TROUPE_OK;
+}
+
+void listener_destroy(struct listener *listener)
+{
+	if (!listener)
+		return;
+	for (uint32_t i = 0; i < listener->waiting_count; i++) {
+		close(listener->waiting[i].fd);
+		free(listener->waiting[i].first);
+	}
+	for (uint32_t i = 0; i < listener->count; i++)
+		channel_destroy(listener->strangers[i].channel);
+	if (listener->fd >= 0)
+		close(listener->fd);
+	if (listener->reserve >= 0)
+		close(listener->reserve);
+	tls_context_drop(listener->tls);
+	free(listener);
+}
+
+const struct address *listener_address(const struct listener *listener)
+{
+	return &listener->address;
+}
+
+void listener_slow_down(struct listener *listener, uint32_t accepts_per_second)
+{
+	listener->interval_ns = SECOND_NS / accepts_per_second;
+}
+
+struct listener_counts listener_counts(const struct listener *listener)
+{
+	return listener->counts;
+}
+
+bool listener_take_refusal(struct listener *listener, struct address *ret_address, struct troupe_error *ret_why)
+{
+	if (!listener->refusal_count)
+		return false;
+	*ret_address = listener->refusals[0].address;
+	*ret_why = listener->refusals[0].why;
+	listener->refusal_count--;
+	memmove(&listener->refusals[0], &listener->refusals[1], listener->refusal_count * sizeof listener->refusals[0]);
+	return true;
+}
+
+/* --- who is here -------------------------------------------------------------------------------------------------- */
+
+static const char too_many[] = "made room for others: too many have connected and not said hello";
+static const char too_late[] = "connected, but did not say hello in time";
+
+/* named: why already begins with the name of the peer. */
+static void remember_refusal(struct listener *listener, const struct address *address, const char *why, bool named)
+{
+	char text[ADDRESS_TEXT_BYTES];
+	if (listener->refusal_count == LISTENER_REFUSALS_MAX)
+		return;
+	struct refusal *refusal = &listener->refusals[listener->refusal_count++];
+	refusal->address = *address;
+	address_text(address, text);
+	fail(&refusal->why, TROUPE_EPEER, "%s%s%s", named ? "" : text, named ? "" : ": ", why);
+}
+
+/* Removes the entry. The caller now owns its file and its bytes. */
+static void take_out_waiting(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	senders_leave(&listener->waiting_share, waiting->sender);
+	listener->whole_count -= waiting->whole;
+	listener->waiting_count--;
+	memmove(waiting, waiting + 1, (listener->waiting_count - at) * sizeof *waiting);
+}
+
+static void turn_away_waiting(struct listener *listener, uint32_t at, uint64_t *counter, const char *why)
+{
+	const struct waiting waiting = listener->waiting[at];
+	remember_refusal(listener, &waiting.address, why, false);
+	*counter += 1;
+	close(waiting.fd);
+	free(waiting.first);
+	take_out_waiting(listener, at);
+}
+
+static void take_out(struct listener *listener, uint32_t at)
+{
+	senders_leave(&listener->share, listener->strangers[at].sender);
+	listener->count--;
+	memmove(&listener->strangers[at], &listener->strangers[at + 1],
+		(listener->count - at) * sizeof listener->strangers[0]);
+}
+
+static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter, const struct troupe_error *why)
+{
+	remember_refusal(listener, &listener->strangers[at].address, why->text, true);
+	*counter += 1;
+	channel_destroy(listener->strangers[at].channel);
+	take_out(listener, at);
+}
+
+/* Of one host: the oldest connection that has not sent enough. When all have, the newest, because the others came
+ * before it. */
+static void make_room_to_wait(struct listener *listener)
+{
+	uint32_t victim = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < listener->waiting_count; i++) {
+		const struct waiting *waiting = &listener->waiting[i];
+		uint64_t weight = senders_weight(&listener->waiting_share, waiting->sender);
+		if (weight > most || (weight == most && listener->waiting[victim].whole)) {
+			victim = i;
+			most = weight;
+		}
+	}
+	turn_away_waiting(listener, victim, &listener->counts.dropped, too_many);
+}
+
+/* Of one host: the oldest. */
+static void make_room(struct listener *listener)
+{
+	struct troupe_error error;
+	uint32_t victim = 0;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < listener->count; i++) {
+		uint64_t weight = senders_weight(&listener->share, listener->strangers[i].sender);
+		if (weight > most) {
+			victim = i;
+			most = weight;
+		}
+	}
+	fail(&error, TROUPE_ELIMIT, "%s: %s", channel_peer(listener->strangers[victim].channel), too_many);
+	turn_away(listener, victim, &listener->counts.dropped, &error);
+}
+
+/* --- accepting ---------------------------------------------------------------------------------------------------- */
+
+static bool may_accept(const struct listener *listener, uint64_t now_ns)
+{
+	return now_ns >= listener->pause_until_ns && listener->earned_ns + listener->interval_ns <= now_ns;
+}
+
+static void spend(struct listener *listener, uint64_t now_ns)
+{
+	uint64_t saved_up = now_ns > SECOND_NS ? now_ns - SECOND_NS : 0;
+	if (listener->interval_ns)
+		listener->earned_ns = MAX(listener->earned_ns, saved_up) + listener->interval_ns;
+}
+
+static int accept_one(const struct listener *listener, struct address *ret_address)
+{
+	*ret_address = (struct address){.raw_bytes = ADDRESS_RAW_BYTES};
+	struct sockaddr *raw = (struct sockaddr *)(void *)ret_address->raw;
+	socklen_t bytes = ADDRESS_RAW_BYTES;
+	int fd = accept4(listener->fd, raw, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	ret_address->raw_bytes = bytes;
+	return fd;
+}
+
+static void have_wait(struct listener *listener, int fd, const struct address *address, uint64_t now_ns)
+{
+	struct waiting waiting = {.fd = fd,
+		.address = *address,
+		.sender = address_sender(address),
+		.deadline_ns = now_ns + listener->hello_ns};
+	/* the newcomer counts too, so that its own host makes room when that host has the most */
+	senders_enter(&listener->waiting_share, waiting.sender);
+	if (listener->waiting_count == LISTENER_WAITING_MAX)
+		make_room_to_wait(listener);
+	listener->waiting[listener->waiting_count++] = waiting;
+	listener->counts.accepted++;
+}
+
+static bool lacks_files(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
+}
+
+/* No file is free, and there is no waiting connection to close: new connections are accepted and closed at once. */
+static void shed(struct listener *listener)
+{
+	struct address address;
+	if (listener->reserve < 0)
+		return;
+	close(listener->reserve);
+	for (int i = 0; i < SHED_MAX; i++) {
+		int fd = accept_one(listener, &address);
+		if (fd < 0)
+			break;
+		remember_refusal(listener, &address, "this process has no file left for it", false);
+		listener->counts.shed++;
+		close(fd);
+	}
+	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Without a free file, accept() fails in the same way when no connection has come. */
+static bool somebody_came(const struct listener *listener)
+{
+	struct pollfd fd = {.fd = listener->fd, .events = POLLIN};
+	return poll(&fd, 1, 0) != 0;
+}
+
+/* A few failures are ignored, because a peer may have gone. A lasting failure would repeat at once, so accepting
+ * pauses. */
+static void fail_to_accept(struct listener *listener, int code, uint64_t now_ns)
+{
+	listener->counts.failed++;
+	listener->failures++;
+	if (lacks_files(code) && listener->waiting_count) {
+		make_room_to_wait(listener);
+	} else if (lacks_files(code)) {
+		shed(listener);
+		listener->failures = FAILURES_MAX;
+	}
+	if (listener->failures < FAILURES_MAX)
+		return;
+	listener->failures = 0;
+	listener->pause_until_ns = now_ns + PAUSE_NS;
+}
+
+static void accept_some(struct listener *listener, uint64_t now_ns)
+{
+	for (int i = 0; i < LISTENER_ACCEPTS_MAX && may_accept(listener, now_ns); i++) {
+		struct address address;
+		int fd = accept_one(listener, &address), code = errno;
+		if (fd < 0 &&
+			(code == EAGAIN || code == EWOULDBLOCK || (lacks_files(code) && !somebody_came(listener))))
+			return;
+		spend(listener, now_ns);
+		if (fd >= 0) {
+			listener->failures = 0;
+			have_wait(listener, fd, &address, now_ns);
+		} else {
+			fail_to_accept(listener, code, now_ns);
+		}
+	}
+}
+
+/* --- those who wait ----------------------------------------------------------------------------------------------- */
+
+/* Whether it is still here. */
+static bool judge(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	struct troupe_error error;
+	if (channel_first(waiting->first, waiting->count, listener->tls != NULL, &waiting->whole, &error)) {
+		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		return false;
+	}
+	listener->whole_count += waiting->whole;
+	return true;
+}
+
+/* Likewise. */
+static bool hear(struct listener *listener, uint32_t at)
+{
+	struct waiting *waiting = &listener->waiting[at];
+	char bytes[CHANNEL_FIRST_MAX];
+	size_t room = CHANNEL_FIRST_MAX - waiting->count;
+	ssize_t got = recv(waiting->fd, bytes, room, MSG_DONTWAIT);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return true;
+	if (got <= 0) {
+		turn_away_waiting(listener, at, &listener->counts.broken,
+			got              ? "the connection broke off"
+			: waiting->count ? "closed the connection before its hello was there"
+					 : "closed the connection without a word");
+		return false;
+	}
+	waiting->first = mem_realloc(waiting->first, waiting->count + (size_t)got);
+	memcpy(waiting->first + waiting->count, bytes, (size_t)got);
+	waiting->count += (size_t)got;
+	return judge(listener, at);
+}
+
+static void hear_those_who_wait(struct listener *listener, uint64_t now_ns)
+{
+	struct pollfd fds[LISTENER_WAITING_MAX];
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		fds[i] = (struct pollfd){
+			.fd = listener->waiting[i].whole ? -1 : listener->waiting[i].fd, .events = POLLIN};
+	if (listener->waiting_count && poll(fds, listener->waiting_count, 0) < 0)
+		return;
+	for (uint32_t i = 0, was = 0; i < listener->waiting_count; was++) {
+		if (fds[was].revents && !hear(listener, i))
+			continue;
+		if (now_ns < listener->waiting[i].deadline_ns)
+			i++;
+		else
+			turn_away_waiting(listener, i, &listener->counts.late, too_late);
+	}
+}
+
+/* Makes a channel for a waiting connection, which becomes a stranger. */
+static void start(struct listener *listener, uint32_t at, uint64_t now_ns)
+{
+	const struct waiting waiting = listener->waiting[at];
+	struct channel_options options = {.role = CHANNEL_SERVER,
+		.tls = listener->tls,
+		.handshake_ns = UINT64_MAX / 2, /* the stranger's own deadline comes first */
+		.first = waiting.first,
+		.first_count = waiting.count};
+	struct stranger stranger = {
+		.address = waiting.address, .sender = waiting.sender, .deadline_ns = waiting.deadline_ns};
+	char text[ADDRESS_TEXT_BYTES];
+	struct troupe_error error;
+	address_text(&waiting.address, text);
+	if (channel_create(waiting.fd, text, &options, now_ns, &stranger.channel, &error)) {
+		turn_away_waiting(listener, at, &listener->counts.broken, error.text);
+		return;
+	}
+	free(waiting.first);
+	take_out_waiting(listener, at);
+	senders_enter(&listener->share, stranger.sender);
+	if (listener->count == LISTENER_STRANGERS_MAX)
+		make_room(listener);
+	listener->strangers[listener->count++] = stranger;
+}
+
+/* First connections whose host has not had its share, then any. */
+static void start_some(struct listener *listener, uint64_t now_ns)
+{
+	uint32_t left = LISTENER_STARTS_MAX;
+	for (int share = 1; share >= 0; share--)
+		for (uint32_t i = 0; i < listener->waiting_count && left && listener->whole_count;) {
+			const struct waiting *waiting = &listener->waiting[i];
+			bool goes =
+				waiting->whole && (!share || senders_take(&listener->starts, waiting->sender, now_ns));
+			left -= goes;
+			if (goes)
+				start(listener, i, now_ns);
+			else
+				i++;
+		}
+}
+
+/* --- strangers ---------------------------------------------------------------------------------------------------- */
+
+/* OK: still in progress, or its hello has come. */
+static troupe_status look_at(struct stranger *stranger, uint64_t now_ns, struct troupe_error *error)
+{
+	struct channel *channel = stranger->channel;
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	troupe_status status = channel_work(channel, now_ns, error), refused;
+	bool whole = channel_peek(channel, &type);
+	if (whole && type == FRAME_HELLO)
+		return TROUPE_OK; /* a failure after the hello will show again later */
+	if (status)
+		return status;
+	if (whole)
+		return fail(error, TROUPE_EPROTOCOL, "%s: its first frame is %s: expected HELLO", channel_peer(channel),
+			frame_name(type));
+	channel_receive(channel, &type, &bytes, &count, &refused, error);
+	return refused;
+}
+
+/* Whether it is still here. */
+static bool work_one(struct listener *listener, uint32_t at, uint64_t now_ns)
+{
+	struct stranger *stranger = &listener->strangers[at];
+	struct troupe_error error;
+	if (look_at(stranger, now_ns, &error)) {
+		turn_away(listener, at, &listener->counts.broken, &error);
+		return false;
+	}
+	if (now_ns < stranger->deadline_ns)
+		return true;
+	fail(&error, TROUPE_EPEER, "%s: %s", channel_peer(stranger->channel), too_late);
+	turn_away(listener, at, &listener->counts.late, &error);
+	return false;
+}
+
+/* --- working ------------------------------------------------------------------------------------------------------ */
+
+void listener_work(struct listener *listener, uint64_t now_ns)
+{
+	accept_some(listener, now_ns);
+	hear_those_who_wait(listener, now_ns);
+	start_some(listener, now_ns);
+	for (uint32_t i = 0; i < listener->count;)
+		i += work_one(listener, i, now_ns);
+}
+
+struct channel *listener_take(struct listener *listener)
+{
+	enum frame_type type;
+	for (uint32_t i = 0; i < listener->count; i++) {
+		struct channel *channel = listener->strangers[i].channel;
+		if (!channel_peek(channel, &type) || type != FRAME_HELLO)
+			continue;
+		take_out(listener, i);
+		listener->counts.taken++;
+		return channel;
+	}
+	return NULL;
+}
+
+uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct pollfd *ret_fds)
+{
+	uint32_t count = 0;
+	if (may_accept(listener, now_ns))
+		ret_fds[count++] = (struct pollfd){.fd = listener->fd, .events = POLLIN};
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		if (!listener->waiting[i].whole)
+			ret_fds[count++] = (struct pollfd){.fd = listener->waiting[i].fd, .events = POLLIN};
+	for (uint32_t i = 0; i < listener->count; i++)
+		ret_fds[count++] = (struct pollfd){.fd = channel_fd(listener->strangers[i].channel),
+			.events = channel_poll_events(listener->strangers[i].channel)};
+	return count;
+}
+
+uint64_t listener_deadline_ns(const struct listener *listener, uint64_t now_ns)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+	if (listener->whole_count)
+		return now_ns;
+	if (!may_accept(listener, now_ns))
+		deadline_ns = MAX(listener->pause_until_ns, listener->earned_ns + listener->interval_ns);
+	for (uint32_t i = 0; i < listener->waiting_count; i++)
+		deadline_ns = MIN(deadline_ns, listener->waiting[i].deadline_ns);
+	for (uint32_t i = 0; i < listener->count; i++)
+		deadline_ns = MIN(deadline_ns, listener->strangers[i].deadline_ns);
+	return deadline_ns;
+}
