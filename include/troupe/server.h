@@ -86,6 +86,8 @@ struct troupe_server_def {
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */
+	/* Of all random numbers that a state depends on: today those by which the iterative solver orders its rows. A
+	 * world that it solves nothing of has the same states with every seed. A resumed state has its own seed. */
 	uint64_t seed;
 	double initial_time_s; /* simulated time of state 0 */
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */

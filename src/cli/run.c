@@ -65,7 +65,7 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
 		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
-		.help = "seed of all random numbers (default: 0)"},
+		.help = "seed of the order in which the iterative solver visits contacts and joints (default: 0)"},
 	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
 		.help = "continue from this saved state, instead of starting WORLD.sdf; the file holds the world, the "
 			"commands that are still to come, the seed, and the settings of levels and sleep"},

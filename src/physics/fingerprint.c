@@ -205,7 +205,7 @@ static uint64_t fingerprint;
 static void compute(void)
 {
 	physics_thread_begin();
-	ode_set_random_broken(false); /* each step of a runner on this thread sets it again */
+	ode_set_random(0, false); /* each step of a runner on this thread sets it again */
 	fingerprint = simulate(libm(arithmetic(1)));
 	(void)ode_take_lost();
 }

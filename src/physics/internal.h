@@ -307,7 +307,8 @@ troupe_status ode_shared_check(struct troupe_error *error);
 /* ode.c */
 /* From 0 to n - 1: what ODE calls instead of its own dRandInt(). */
 int ode_random(int n);
-void ode_set_random_broken(bool broken); /* of this thread */
+/* For this thread, until the next call. broken: see PHYSICS_BREAK_RANDOM. */
+void ode_set_random(uint64_t seed, bool broken);
 /* Whether dBodySetQuaternion() leaves this quaternion unchanged: it divides by the length, which may round to 1.
  * False for all quaternions when the start-up check finds that this ODE computes the length differently. */
 bool ode_keeps_quaternion(struct quat q);

@@ -1,6 +1,7 @@
 /* ODE and the process: start-up, replaced random numbers, and recovery from ODE's fatal errors. */
 #include "physics/internal.h"
 
+#include "base/hash.h"
 #include "base/math.h"
 
 #include <float.h>
@@ -21,10 +22,13 @@ FILE *ode_stdout, *ode_stderr; /* what ODE says when it has no handler: see priv
 #endif
 
 static _Thread_local bool random_broken;
+static _Thread_local uint32_t random_key;
 static _Atomic uint32_t shared_seed = 1;
 
 /* QuickStep reorders its rows at random. ODE's own dRandInt() draws from one seed for the whole process, so the result
- * of a world would depend on the other worlds stepped. This one is a stateless function of n. */
+ * of a world would depend on the other worlds stepped. This one is a stateless function of n and the seed of the run:
+ * the order of the rows of an island depends on their number and the seed alone. The step is no part of the key, so
+ * state k+1 is a function of state k and the seed. */
 int ode_random(int n)
 {
 	if (n <= 0)
@@ -34,11 +38,12 @@ int ode_random(int n)
 		atomic_store(&shared_seed, seed);
 		return (int)(seed % (uint32_t)n);
 	}
-	return (int)(((uint64_t)((uint32_t)n * 2654435761u) * (uint64_t)n) >> 32);
+	return (int)(((uint64_t)((uint32_t)n * 2654435761u + random_key) * (uint64_t)n) >> 32);
 }
 
-void ode_set_random_broken(bool broken)
+void ode_set_random(uint64_t seed, bool broken)
 {
+	random_key = seed ? (uint32_t)hash_mix(seed, 1) : 0; /* seed 0 gives the bits of versions without seeds */
 	random_broken = broken;
 }
 

@@ -42,6 +42,7 @@ struct physics_options {
 	enum physics_solver solver;
 	uint32_t exact_rows_max; /* 0: PHYSICS_EXACT_ROWS */
 	enum physics_break rule;
+	uint64_t seed;  /* of the order in which the iterative solver visits the rows of an island */
 	bool sleepless; /* no model ever sleeps */
 	/* A step that still runs 0.3 s after this was set is given up: it returns TROUPE_OK, and physics_abandoned()
 	 * is true. Writer: any thread. NULL: steps are never given up. */

@@ -78,7 +78,7 @@ void worker_begin(struct worker *worker, const struct physics_options *options)
 	worker->asked_to_stop_ns = 0;
 	worker->abandoned = false;
 	worker->notes.contacts.count = worker->notes.efforts.count = 0;
-	ode_set_random_broken(options->rule == PHYSICS_BREAK_RANDOM);
+	ode_set_random(options->seed, options->rule == PHYSICS_BREAK_RANDOM);
 }
 
 /* --- one pass ----------------------------------------------------------------------------------------------------- */

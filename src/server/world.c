@@ -83,6 +83,7 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->physics = (struct physics_options){.stop = &world->primary.stop,
 		.solver = choose_solver(scene),
 		.rule = rule,
+		.seed = world->server->def.seed,
 		.sleepless = world->server->def.sleepless,
 		.anew = world->server->def.anew};
 	touch_init(&shared->touch, scene);
