@@ -216,6 +216,34 @@ void text_fini(struct text *text)
 	*text = (struct text){0};
 }
 
+/* The number of bytes of the character at `at`; 0 if it is not valid. */
+static size_t character_length(const unsigned char *at, size_t room)
+{
+	if (at[0] < 0x80)
+		return 1;
+	size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+	if (length > room)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	bool too_long = at[0] < 0xc2 || (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+	bool surrogate = at[0] == 0xed && at[1] >= 0xa0;
+	bool beyond = at[0] > 0xf4 || (at[0] == 0xf4 && at[1] >= 0x90);
+	return too_long || surrogate || beyond ? 0 : length;
+}
+
+bool text_is_utf8(const char *bytes, size_t count)
+{
+	for (size_t at = 0; at < count;) {
+		size_t length = character_length((const unsigned char *)bytes + at, count - at);
+		if (!length)
+			return false;
+		at += length;
+	}
+	return true;
+}
+
 static bool only_blanks(const char *at)
 {
 	while (isspace((unsigned char)*at))

@@ -17,6 +17,8 @@ void text_add_double(struct text *text, double value);
 /* A JSON string with quotes; bytes that are not printable ASCII or UTF-8 become \u escapes. */
 void text_add_json(struct text *text, const char *string);
 void text_fini(struct text *text);
+/* Whether the bytes are UTF-8: the shortest form of each character, no surrogates, none beyond U+10FFFF. */
+bool text_is_utf8(const char *bytes, size_t count);
 
 /* Whole-word parsers: false when text is not exactly one such number (blanks around it are allowed).
  * text_double takes what strtod takes in the C locale, "inf" and "nan" included: callers decide what is sane. */

@@ -1,0 +1,322 @@
+/* Bytes are read by a reader of our own, because protobuf_c_message_unpack() has no limits: it follows any nesting and
+ * allocates for any number of elements, and it says only that something is wrong. They are written by protobuf-c. */
+#include "topic/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+	struct build build;
+	const uint8_t *begin;
+	struct troupe_error *error;
+};
+
+struct span {
+	const uint8_t *at, *end;
+};
+
+enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH, WIRE_GROUP, WIRE_END_GROUP, WIRE_32 };
+/* Groups are obsolete; nobody sends them, but a field that is skipped may be one. */
+enum { GROUPS_MAX = 32 };
+
+static troupe_status refuse(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field,
+	const char *found, const char *expected)
+{
+	struct text path = {0};
+	build_print_path(&r->build, field, &path);
+	troupe_status status = fail(r->error, TROUPE_ECOMMAND, "byte %zu: %s%s%s: expected %s", (size_t)(at - r->begin),
+		path.count ? path.at : "", path.count ? ": " : "", found, expected);
+	text_fini(&path);
+	return status;
+}
+
+static troupe_status cut_off(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
+{
+	return refuse(r, at, field, "the bytes end", "more of them");
+}
+
+static bool read_varint(struct span *in, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; shift < 70 && in->at < in->end; shift += 7) {
+		uint8_t byte = *in->at++;
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret_value = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t little_endian(const uint8_t *at, unsigned count)
+{
+	uint64_t value = 0;
+	for (unsigned i = 0; i < count; i++)
+		value |= (uint64_t)at[i] << (8 * i);
+	return value;
+}
+
+static bool read_fixed(struct span *in, unsigned count, uint64_t *ret_value)
+{
+	if ((size_t)(in->end - in->at) < count)
+		return false;
+	*ret_value = little_endian(in->at, count);
+	in->at += count;
+	return true;
+}
+
+static bool read_length(struct span *in, struct span *ret_value)
+{
+	uint64_t length;
+	if (!read_varint(in, &length) || length > (uint64_t)(in->end - in->at))
+		return false;
+	*ret_value = (struct span){in->at, in->at + length};
+	in->at += length;
+	return true;
+}
+
+static unsigned wire_of(const ProtobufCFieldDescriptor *field)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+	case PROTOBUF_C_TYPE_FIXED64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		return WIRE_64;
+	case PROTOBUF_C_TYPE_FLOAT:
+	case PROTOBUF_C_TYPE_FIXED32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+		return WIRE_32;
+	case PROTOBUF_C_TYPE_STRING:
+	case PROTOBUF_C_TYPE_BYTES:
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return WIRE_LENGTH;
+	default:
+		return WIRE_VARINT;
+	}
+}
+
+/* --- fields that the type does not have --------------------------------------------------------------------------- */
+
+static bool skip_plain(struct span *in, unsigned wire)
+{
+	uint64_t number;
+	struct span value;
+	switch (wire) {
+	case WIRE_VARINT:
+		return read_varint(in, &number);
+	case WIRE_64:
+		return read_fixed(in, 8, &number);
+	case WIRE_32:
+		return read_fixed(in, 4, &number);
+	case WIRE_LENGTH:
+		return read_length(in, &value);
+	default:
+		return false;
+	}
+}
+
+/* Moves past the value of a field with this tag. */
+static bool skip_value(struct span *in, uint64_t tag)
+{
+	uint64_t open[GROUPS_MAX];
+	uint32_t depth = 0;
+	do {
+		unsigned wire = tag & 7;
+		if (wire == WIRE_GROUP && depth < GROUPS_MAX)
+			open[depth++] = tag >> 3;
+		else if (wire == WIRE_END_GROUP ? !depth || open[--depth] != tag >> 3 : !skip_plain(in, wire))
+			return false;
+		if (!depth)
+			return true;
+	} while (read_varint(in, &tag) && tag >> 3);
+	return false;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMessage *message);
+
+static double as_double(uint64_t bits)
+{
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static double as_float(uint64_t bits)
+{
+	uint32_t half = (uint32_t)bits;
+	float value;
+	memcpy(&value, &half, sizeof value);
+	return (double)value;
+}
+
+/* As protobuf does, a number that is too long for its field is cut. */
+static bool store(struct reader *r, const ProtobufCFieldDescriptor *field, void *place, uint64_t bits)
+{
+	uint32_t half = (uint32_t)bits;
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return build_store_number(&r->build, field, place, as_double(bits));
+	case PROTOBUF_C_TYPE_FLOAT:
+		return build_store_number(&r->build, field, place, as_float(bits));
+	case PROTOBUF_C_TYPE_BOOL:
+		*(protobuf_c_boolean *)place = bits != 0;
+		return true;
+	case PROTOBUF_C_TYPE_SINT32:
+		*(uint32_t *)place = half >> 1 ^ (0 - (half & 1));
+		return true;
+	case PROTOBUF_C_TYPE_SINT64:
+		*(uint64_t *)place = bits >> 1 ^ (0 - (bits & 1));
+		return true;
+	default:
+		if (type_field_bytes(field) == 8)
+			*(uint64_t *)place = bits;
+		else
+			*(uint32_t *)place = half;
+		return true;
+	}
+}
+
+static troupe_status refuse_number(
+	const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field, uint64_t bits)
+{
+	struct text found = {0}, expected = {0};
+	text_add_double(&found, field->type == PROTOBUF_C_TYPE_DOUBLE ? as_double(bits) : as_float(bits));
+	build_add_expected(&r->build, field, &expected);
+	troupe_status status = refuse(r, at, field, found.at, expected.at);
+	text_fini(&found);
+	text_fini(&expected);
+	return status;
+}
+
+static troupe_status full(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field)
+{
+	char text[64];
+	return refuse(r, at, field, build_full(&r->build, text), "at most so many");
+}
+
+/* Reads one number of a field, alone or in a packed list. */
+static troupe_status read_number(
+	struct reader *r, struct span *in, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	unsigned wire = wire_of(field);
+	const uint8_t *at = in->at;
+	uint64_t bits;
+	if (wire == WIRE_VARINT ? !read_varint(in, &bits) : !read_fixed(in, wire == WIRE_64 ? 8 : 4, &bits))
+		return cut_off(r, at, field);
+	void *place = build_place(&r->build, message, field);
+	if (!place)
+		return full(r, at, field);
+	return store(r, field, place, bits) ? TROUPE_OK : refuse_number(r, at, field, bits);
+}
+
+static troupe_status read_part(struct reader *r, struct span value, void *place, const ProtobufCFieldDescriptor *field)
+{
+	ProtobufCMessage *part = build_part(&r->build, place, field);
+	if (!part)
+		return full(r, value.at, field);
+	if (!build_enter(&r->build, field))
+		return refuse(r, value.at, field, "nested too deeply", "at most 32 levels");
+	troupe_status status = read_fields(r, value, part);
+	if (!status)
+		build_leave(&r->build);
+	return status;
+}
+_Static_assert(MESSAGE_DEPTH_MAX == 32, "the text above");
+
+static troupe_status read_long(
+	struct reader *r, struct span value, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	void *place = build_place(&r->build, message, field);
+	if (!place)
+		return full(r, value.at, field);
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+		return read_part(r, value, place, field);
+	if (!build_store_string(&r->build, field, place, value.at, (size_t)(value.end - value.at)))
+		return refuse(r, value.at, field, "a text that is not UTF-8, or has a zero byte", "one that is");
+	return TROUPE_OK;
+}
+
+static troupe_status read_field(struct reader *r, struct span *in, ProtobufCMessage *message,
+	const ProtobufCFieldDescriptor *field, unsigned wire)
+{
+	const uint8_t *at = in->at;
+	struct span value;
+	if (wire != WIRE_LENGTH)
+		return read_number(r, in, message, field);
+	if (!read_length(in, &value))
+		return cut_off(r, at, field);
+	if (wire_of(field) == WIRE_LENGTH)
+		return read_long(r, value, message, field);
+	while (value.at < value.end) {
+		troupe_status status = read_number(r, &value, message, field);
+		if (status)
+			return status;
+	}
+	return TROUPE_OK;
+}
+
+/* A field of another kind than the type says is skipped like one that the type does not have, as protobuf does. */
+static bool fits(const ProtobufCFieldDescriptor *field, unsigned wire)
+{
+	bool packed = wire == WIRE_LENGTH && field->label == PROTOBUF_C_LABEL_REPEATED;
+	return wire == wire_of(field) || packed;
+}
+
+static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMessage *message)
+{
+	while (in.at < in.end) {
+		const uint8_t *at = in.at;
+		uint64_t tag;
+		if (!read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
+			return refuse(r, at, NULL, "no field begins here", "the number of a field");
+		const ProtobufCFieldDescriptor *field =
+			protobuf_c_message_descriptor_get_field(message->descriptor, (unsigned)(tag >> 3));
+		troupe_status status = TROUPE_OK;
+		if (field && fits(field, tag & 7))
+			status = read_field(r, &in, message, field, tag & 7);
+		else if (!skip_value(&in, tag))
+			return refuse(r, at, NULL, "a field that does not end", "a whole one");
+		if (status)
+			return status;
+	}
+	return TROUPE_OK;
+}
+
+troupe_status message_of_bytes(message_type type, const void *bytes, size_t count, const struct message_limits *limits,
+	ProtobufCMessage **ret_message, struct troupe_error *error)
+{
+	if (count > limits->bytes_max)
+		return fail(error, TROUPE_ECOMMAND, "%zu bytes: expected at most %zu", count, limits->bytes_max);
+	struct reader r;
+	build_init(&r.build, type, limits);
+	r.begin = bytes;
+	r.error = error;
+	ProtobufCMessage *message = build_message(&r.build, type);
+	troupe_status status = read_fields(&r, (struct span){r.begin, r.begin ? r.begin + count : r.begin}, message);
+	if (!status)
+		*ret_message = message_copy(message);
+	build_fini(&r.build);
+	return status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct appender {
+	ProtobufCBuffer base;
+	struct text *out;
+};
+
+static void append(ProtobufCBuffer *base, size_t count, const uint8_t *bytes)
+{
+	text_add_bytes(((struct appender *)base)->out, (const char *)bytes, count);
+}
+
+void message_add_bytes(struct text *out, const ProtobufCMessage *message)
+{
+	struct appender appender = {{append}, out};
+	protobuf_c_message_pack_to_buffer(message, &appender.base);
+}

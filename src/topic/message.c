@@ -1,0 +1,275 @@
+/* A message that is kept is one block of memory: it is measured, then copied into a block of that size, part by part.
+ * So a queue of millions of messages costs one allocation each, and freeing needs no walk. */
+#include "topic/message.h"
+
+#include "topic/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct message_limits message_limits_usual = {.bytes_max = 16 << 20, .items_max = 100000, .number_max = 1e9};
+
+enum { ALIGN = 8 };
+_Static_assert(_Alignof(double) <= ALIGN && _Alignof(void *) <= ALIGN && _Alignof(uint64_t) <= ALIGN, "");
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+static bool is_default(const ProtobufCFieldDescriptor *field, const void *value)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return !*(void *const *)value;
+	case PROTOBUF_C_TYPE_STRING:
+		return !*(char *const *)value || !**(char *const *)value;
+	case PROTOBUF_C_TYPE_BYTES:
+		return !((const ProtobufCBinaryData *)value)->len;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return *(const double *)value == 0;
+	case PROTOBUF_C_TYPE_FLOAT:
+		return *(const float *)value == 0;
+	default:
+		return type_field_bytes(field) == 8 ? !*(const uint64_t *)value : !*(const uint32_t *)value;
+	}
+}
+
+size_t message_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	const char *base = (const char *)message;
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		return *(const size_t *)(base + field->quantifier_offset);
+	if (type_field_in_oneof(field))
+		return *(const uint32_t *)(base + field->quantifier_offset) == field->id;
+	return !is_default(field, base + field->offset);
+}
+
+const void *message_field_at(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t i)
+{
+	const char *place = (const char *)message + field->offset;
+	if (field->label != PROTOBUF_C_LABEL_REPEATED)
+		return place;
+	return *(const char *const *)place + i * type_field_bytes(field);
+}
+
+/* --- copies ------------------------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+/* The memory behind a value's pointer. */
+static size_t measure_value(const ProtobufCFieldDescriptor *field, const void *value)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return message_memory(*(ProtobufCMessage *const *)value);
+	case PROTOBUF_C_TYPE_STRING:
+		return is_default(field, value) ? 0 : round_up(strlen(*(char *const *)value) + 1);
+	case PROTOBUF_C_TYPE_BYTES:
+		return round_up(((const ProtobufCBinaryData *)value)->len);
+	default:
+		return 0;
+	}
+}
+
+static bool has_pointer(const ProtobufCFieldDescriptor *field)
+{
+	return field->type == PROTOBUF_C_TYPE_MESSAGE || field->type == PROTOBUF_C_TYPE_STRING ||
+	       field->type == PROTOBUF_C_TYPE_BYTES;
+}
+
+size_t message_memory(const ProtobufCMessage *message)
+{
+	message_type type = message->descriptor;
+	size_t bytes = round_up(type->sizeof_message);
+	for (unsigned f = 0; f < type->n_fields; f++) {
+		const ProtobufCFieldDescriptor *field = &type->fields[f];
+		bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+		if (!is_list && !has_pointer(field))
+			continue;
+		size_t count = message_field_count(message, field);
+		if (is_list)
+			bytes += round_up(count * type_field_bytes(field));
+		for (size_t i = 0; i < count && has_pointer(field); i++)
+			bytes += measure_value(field, message_field_at(message, field, i));
+	}
+	return bytes;
+}
+
+static void *cut(char **at, size_t bytes)
+{
+	void *piece = *at;
+	*at += round_up(bytes);
+	return piece;
+}
+
+/* protobuf-c takes a member of a oneof for absent when it points to the default. */
+static char *empty_of(const ProtobufCFieldDescriptor *field)
+{
+	static char given[1];
+	return type_field_in_oneof(field) ? given : (char *)&protobuf_c_empty_string;
+}
+
+static ProtobufCMessage *copy_to(const ProtobufCMessage *message, char **at);
+
+/* Replaces the pointer in a value that was copied by one to a copy. */
+static void copy_value(const ProtobufCFieldDescriptor *field, void *value, char **at)
+{
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+		*(ProtobufCMessage **)value = copy_to(*(ProtobufCMessage **)value, at);
+	} else if (field->type == PROTOBUF_C_TYPE_STRING) {
+		char **string = value;
+		size_t bytes = is_default(field, value) ? 0 : strlen(*string) + 1;
+		*string = bytes ? memcpy(cut(at, bytes), *string, bytes) : empty_of(field);
+	} else {
+		ProtobufCBinaryData *data = value;
+		data->data = data->len ? memcpy(cut(at, data->len), data->data, data->len) : NULL;
+	}
+}
+
+static void *place_of(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t i)
+{
+	char *place = (char *)message + field->offset;
+	return field->label == PROTOBUF_C_LABEL_REPEATED ? *(char **)place + i * type_field_bytes(field) : place;
+}
+
+static ProtobufCMessage *copy_to(const ProtobufCMessage *message, char **at)
+{
+	message_type type = message->descriptor;
+	ProtobufCMessage *copy = memcpy(cut(at, type->sizeof_message), message, type->sizeof_message);
+	copy->n_unknown_fields = 0;
+	copy->unknown_fields = NULL;
+	for (unsigned f = 0; f < type->n_fields; f++) {
+		const ProtobufCFieldDescriptor *field = &type->fields[f];
+		bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+		if (!is_list && !has_pointer(field))
+			continue;
+		size_t count = message_field_count(message, field), bytes = count * type_field_bytes(field);
+		if (is_list && count)
+			*(void **)((char *)copy + field->offset) =
+				memcpy(cut(at, bytes), message_field_at(message, field, 0), bytes);
+		else if (is_list)
+			*(void **)((char *)copy + field->offset) = NULL;
+		else if (field->type != PROTOBUF_C_TYPE_MESSAGE && !type_field_in_oneof(field))
+			count = 1; /* an empty one has a pointer, too */
+		for (size_t i = 0; i < count && has_pointer(field); i++)
+			copy_value(field, place_of(copy, field, i), at);
+	}
+	return copy;
+}
+
+ProtobufCMessage *message_copy(const ProtobufCMessage *message)
+{
+	char *at = mem_alloc(message_memory(message));
+	return copy_to(message, &at);
+}
+
+ProtobufCMessage *message_create(message_type type)
+{
+	ProtobufCMessage *message = mem_alloc(round_up(type->sizeof_message));
+	protobuf_c_message_init(type, message);
+	return message;
+}
+
+void message_free(ProtobufCMessage *message)
+{
+	free(message);
+}
+
+bool message_equal(const ProtobufCMessage *a, const ProtobufCMessage *b)
+{
+	struct text of_a = {0}, of_b = {0};
+	message_add_bytes(&of_a, a);
+	message_add_bytes(&of_b, b);
+	bool equal = a->descriptor == b->descriptor && of_a.count == of_b.count &&
+		     (!of_a.count || !memcmp(of_a.at, of_b.at, of_a.count));
+	text_fini(&of_a);
+	text_fini(&of_b);
+	return equal;
+}
+
+/* --- checking a message that a caller filled ---------------------------------------------------------------------- */
+
+static troupe_status refuse(const struct build *build, const ProtobufCFieldDescriptor *field, const char *found,
+	const char *expected, struct troupe_error *error)
+{
+	struct text path = {0};
+	build_print_path(build, field, &path);
+	troupe_status status = fail(error, TROUPE_ECOMMAND, "%s: %s: expected %s", path.at, found, expected);
+	text_fini(&path);
+	return status;
+}
+
+static troupe_status check_number(
+	const struct build *build, const ProtobufCFieldDescriptor *field, double number, struct troupe_error *error)
+{
+	double max = build->limits->number_max;
+	if (max == 0 || fabs(number) <= max)
+		return TROUPE_OK;
+	struct text found = {0}, expected = {0};
+	text_add_double(&found, number);
+	build_add_expected(build, field, &expected);
+	troupe_status status = refuse(build, field, found.at, expected.at, error);
+	text_fini(&found);
+	text_fini(&expected);
+	return status;
+}
+
+static troupe_status check_message(struct build *build, const ProtobufCMessage *message, struct troupe_error *error);
+
+static troupe_status check_value(
+	struct build *build, const ProtobufCFieldDescriptor *field, const void *value, struct troupe_error *error)
+{
+	const char *string;
+	troupe_status status;
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return check_number(build, field, *(const double *)value, error);
+	case PROTOBUF_C_TYPE_FLOAT:
+		return check_number(build, field, (double)*(const float *)value, error);
+	case PROTOBUF_C_TYPE_STRING:
+		string = *(char *const *)value;
+		if (string && !text_is_utf8(string, strlen(string)))
+			return refuse(build, field, "a text that is not UTF-8", "one that is", error);
+		return TROUPE_OK;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		if (!build_enter(build, field))
+			return refuse(build, field, "nested too deeply", "at most 32 levels", error);
+		status = check_message(build, *(ProtobufCMessage *const *)value, error);
+		build_leave(build);
+		return status;
+	default:
+		return TROUPE_OK;
+	}
+}
+_Static_assert(MESSAGE_DEPTH_MAX == 32, "the text above");
+
+static troupe_status check_message(struct build *build, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	message_type type = message->descriptor;
+	char full[64];
+	for (unsigned f = 0; f < type->n_fields; f++) {
+		const ProtobufCFieldDescriptor *field = &type->fields[f];
+		size_t count = message_field_count(message, field);
+		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+			if (count > build->limits->items_max - build->items)
+				return refuse(build, field, build_full(build, full), "at most so many", error);
+			build->items += (uint32_t)count;
+		}
+		for (size_t i = 0; i < count; i++) {
+			troupe_status status = check_value(build, field, message_field_at(message, field, i), error);
+			if (status)
+				return status;
+		}
+	}
+	return TROUPE_OK;
+}
+
+troupe_status message_check(
+	const ProtobufCMessage *message, const struct message_limits *limits, struct troupe_error *error)
+{
+	struct build build;
+	build_init(&build, message->descriptor, limits);
+	return check_message(&build, message, error);
+}

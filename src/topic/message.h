@@ -1,0 +1,96 @@
+/* Messages of the types in topic/type.h, and their three forms: text, bytes, JSON.
+ *
+ * A message is a struct that protobuf-c made. Each function here that makes a message makes one block of memory, which
+ * holds the message with its strings, lists and parts: message_free() frees all of it, and no part may be freed or
+ * resized. A caller may also fill structs of its own, with pointers to its own memory, and print or copy them.
+ *
+ * A field that a form does not name has its default: 0, false, "", the enum's first value, no element; a part (field
+ * of message type) is NULL. Only a member of a oneof tells whether it was given. A .proto file here puts a field alone
+ * into a oneof NAME_given where it makes a difference whether it was given: `message->NAME_given_case` is then not 0.
+ *
+ * Any thread may call the functions. The time and memory that they take are proportional to their input. */
+#ifndef TOPIC_MESSAGE_H
+#define TOPIC_MESSAGE_H
+
+#include "topic/type.h"
+
+enum {
+	MESSAGE_DEPTH_MAX = 32,         /* messages in messages */
+	MESSAGE_MEMORY_MAX = 256 << 20, /* bytes of one message while it is made */
+};
+
+/* What a message may be when it is made out of a form. */
+struct message_limits {
+	size_t bytes_max;   /* of the form */
+	uint32_t items_max; /* elements of all lists together */
+	double number_max;  /* magnitude of each float and double; 0: any number, also infinity and nan */
+};
+/* 16 MiB, 100 000 elements, finite numbers within 1e9: for commands. */
+extern const struct message_limits message_limits_usual;
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+/* Makes a message out of protobuf's text format, as gz topic's -p and gz service's --req take it: `linear: {x: 4.0}
+ * angular {z: -0.5}`. Fields may be separated by blanks, commas or semicolons. A colon before `{` may be left out, and
+ * <...> is the same as {...}. # starts a comment. Numbers are decimal. If a field is given twice, the last one counts;
+ * two parts are merged. Of a oneof only one member may be given. A string is enclosed in "..." or '...'; it may
+ * contain line ends and the escapes \a \b \f \n \r \t \v \\ \' \" \? \ooo \xHH; several strings in a row are joined.
+ * Strings are UTF-8 without zero bytes. A repeated field is given several times, or once with a list:
+ * `pose: [{...}, {...}]`, `position: [1, 2]`. An enum is a name or a number that has a name.
+ *
+ * TROUPE_ECOMMAND: "column N: the field: the error, the expected text", and "column N of line M" from the second line
+ * on. Columns are bytes from 1. */
+troupe_status message_of_text(message_type type, const char *text, const struct message_limits *limits,
+	ProtobufCMessage **ret_message, struct troupe_error *error);
+
+enum message_layout {
+	MESSAGE_LINE,  /* all in one line: linear {x: 4} angular {z: -0.5} */
+	MESSAGE_LINES, /* one line for each field, indented, as gz topic -e prints */
+};
+/* Appends the text form. Fields that have their default are left out. */
+void message_add_text(struct text *out, const ProtobufCMessage *message, enum message_layout layout);
+/* Appends a string as it is written in a message, in quotes and with escapes. */
+void message_add_quoted(struct text *out, const char *string);
+
+/* --- bytes: protobuf's encoding ----------------------------------------------------------------------------------- */
+
+/* Fields that the type does not have are skipped. TROUPE_ECOMMAND: "byte N: the field: the error, ..."; bytes are
+ * counted from 0. */
+troupe_status message_of_bytes(message_type type, const void *bytes, size_t count, const struct message_limits *limits,
+	ProtobufCMessage **ret_message, struct troupe_error *error);
+void message_add_bytes(struct text *out, const ProtobufCMessage *message);
+
+/* --- JSON: protobuf's mapping ------------------------------------------------------------------------------------- */
+
+/* Names of fields are lowerCamelCase, or as in the .proto file. TROUPE_ECOMMAND: what is wrong with the field, or
+ * "line N, column M: the error" where the text is no JSON. */
+troupe_status message_of_json(message_type type, const char *text, size_t count, const struct message_limits *limits,
+	ProtobufCMessage **ret_message, struct troupe_error *error);
+/* Appends an object in one line, with names in lowerCamelCase. Fields that have their default are left out. */
+void message_add_json(struct text *out, const ProtobufCMessage *message);
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+ProtobufCMessage *message_create(message_type type); /* all fields have their defaults */
+ProtobufCMessage *message_copy(const ProtobufCMessage *message);
+void message_free(ProtobufCMessage *message); /* NULL is nothing */
+/* Bytes of memory of a copy of the message. */
+size_t message_memory(const ProtobufCMessage *message);
+/* Whether two messages have the same type and the same bytes. */
+bool message_equal(const ProtobufCMessage *a, const ProtobufCMessage *b);
+
+/* Whether a message that the caller filled is within the limits, bytes_max aside: numbers, elements, depth, strings
+ * that are UTF-8. TROUPE_ECOMMAND: "linear.x: nan: expected a number between -1e9 and 1e9". */
+troupe_status message_check(
+	const ProtobufCMessage *message, const struct message_limits *limits, struct troupe_error *error);
+
+/* --- fields by their descriptors ---------------------------------------------------------------------------------- */
+
+/* The number of values that a message has of a field: elements of a list, or else 1 or 0. A field outside of a oneof
+ * that has its default counts as 0. */
+size_t message_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
+/* The i-th value of the field, i < message_field_count(). It points to what the kind of the field is in C: a double, an
+ * int32_t, a char *, a ProtobufCBinaryData, a ProtobufCMessage *, and so on. */
+const void *message_field_at(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t i);
+
+#endif

@@ -1,0 +1,167 @@
+/* The list of all types is made from the headers that protobuf-c made, and the descriptors of the files by the compiler
+ * of the .proto files itself (local.am): so a type that is added to a .proto file is known here without another line.
+ *
+ * The descriptors of files are read here as protobuf bytes, without a general reader: of each file only its name, its
+ * imports and the names of its types are needed to choose the files that a type needs. */
+#include "topic/type.h"
+
+#include <string.h>
+
+#include "topic/all_headers.inc"
+
+static message_type const all_types[] = {
+#include "topic/all_types.inc"
+};
+
+static const unsigned char all_files[] = {
+#include "topic/all_files.inc"
+};
+
+enum { FILES_MAX = 32 };
+
+uint32_t type_count(void)
+{
+	return ARRAY_LEN(all_types);
+}
+
+message_type type_at(uint32_t i)
+{
+	return all_types[i];
+}
+
+static message_type find_exactly(const char *name)
+{
+	for (uint32_t i = 0; i < type_count(); i++)
+		if (!strcmp(all_types[i]->name, name))
+			return all_types[i];
+	return NULL;
+}
+
+message_type type_find(const char *name)
+{
+	static const char gz[] = "gz.msgs.", ignition[] = "ignition.msgs.";
+	char full[128];
+	name += *name == '.';
+	message_type type = find_exactly(name);
+	if (!strncmp(name, ignition, strlen(ignition)))
+		name += strlen(ignition);
+	if (type || strlen(name) + sizeof gz > sizeof full)
+		return type;
+	strcpy(full, gz);
+	strcat(full, name);
+	return find_exactly(full);
+}
+
+size_t type_field_bytes(const ProtobufCFieldDescriptor *field)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_BOOL:
+		return sizeof(protobuf_c_boolean);
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return 8;
+	case PROTOBUF_C_TYPE_STRING:
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return sizeof(void *);
+	case PROTOBUF_C_TYPE_BYTES:
+		return sizeof(ProtobufCBinaryData);
+	default:
+		return 4;
+	}
+}
+
+/* --- descriptors of files ----------------------------------------------------------------------------------------- */
+
+struct bytes {
+	const unsigned char *at, *end;
+};
+
+static uint64_t read_varint(struct bytes *in)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0; in->at < in->end; shift += 7) {
+		value |= (uint64_t)(*in->at & 0x7f) << shift;
+		if (!(*in->at++ & 0x80))
+			break;
+	}
+	return value;
+}
+
+/* The next field with a length, whose number is *ret_number; others are skipped. False: no more. The bytes are those
+ * that the compiler wrote: only varints and fields with a length are in them. */
+static bool next_field(struct bytes *in, uint32_t *ret_number, struct bytes *ret_value)
+{
+	while (in->at < in->end) {
+		uint64_t tag = read_varint(in), value = read_varint(in);
+		if ((tag & 7) != 2)
+			continue;
+		*ret_number = (uint32_t)(tag >> 3);
+		*ret_value = (struct bytes){in->at, in->at + value};
+		in->at += value;
+		return true;
+	}
+	return false;
+}
+
+static bool same(struct bytes a, const char *text, size_t count)
+{
+	return (size_t)(a.end - a.at) == count && !memcmp(a.at, text, count);
+}
+
+enum { FILE_NAME = 1, FILE_PACKAGE = 2, FILE_IMPORT = 3, FILE_TYPE = 4, TYPE_NAME = 1 };
+
+/* Whether the file defines the type, or the type that the type is nested in. */
+static bool defines(struct bytes file, message_type type)
+{
+	struct bytes value, part, package = {0};
+	uint32_t number;
+	while (next_field(&file, &number, &value)) {
+		if (number == FILE_PACKAGE)
+			package = value;
+		while (number == FILE_TYPE && next_field(&value, &number, &part)) {
+			size_t prefix = (size_t)(package.end - package.at), count = (size_t)(part.end - part.at);
+			if (number == TYPE_NAME && same(package, type->name, prefix) &&
+				same(part, type->name + prefix + 1, count) &&
+				(!type->name[prefix + 1 + count] || type->name[prefix + 1 + count] == '.'))
+				return true;
+			number = FILE_TYPE;
+		}
+	}
+	return false;
+}
+
+/* Marks the files that the file imports. They stand before it. */
+static void mark_imports(const struct bytes *files, uint32_t file, bool *needed)
+{
+	struct bytes in = files[file], import, other;
+	uint32_t number, name;
+	while (next_field(&in, &number, &import))
+		for (uint32_t i = 0; number == FILE_IMPORT && i < file; i++) {
+			struct bytes head = files[i];
+			while (next_field(&head, &name, &other) && name != FILE_NAME)
+				;
+			needed[i] |= same(other, (const char *)import.at, (size_t)(import.end - import.at));
+		}
+}
+
+void type_add_file_set(message_type type, struct text *out)
+{
+	struct bytes in = {all_files, all_files + sizeof all_files}, files[FILES_MAX];
+	const unsigned char *begins[FILES_MAX + 1] = {all_files};
+	bool needed[FILES_MAX] = {false};
+	uint32_t count = 0, number;
+	while (count < FILES_MAX && next_field(&in, &number, &files[count]))
+		begins[++count] = in.at;
+	for (uint32_t i = count; i-- > 0;) {
+		needed[i] |= defines(files[i], type);
+		if (needed[i])
+			mark_imports(files, i, needed);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (needed[i])
+			text_add_bytes(out, (const char *)begins[i], (size_t)(begins[i + 1] - begins[i]));
+}
