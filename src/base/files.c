@@ -90,7 +90,9 @@ troupe_status files_read(struct files *files, const char *path, size_t bytes_max
 			return files_read(files, path, bytes_max, ret_bytes, ret_count, error);
 		}
 		if (files->closed)
-			return fail(error, TROUPE_EIO, "%s: is not among the files that were kept", path);
+			return fail(error, TROUPE_EIO,
+				"%s: not among the kept files: expected a file that the state or recording holds",
+				path);
 		troupe_status status = text_read_file(path, bytes_max, &bytes, &count, error);
 		if (status)
 			return status;

@@ -18,13 +18,13 @@ const char *outfile_why(int code)
 {
 	switch (code) {
 	case ETIMEDOUT:
-		return "nobody reads it";
+		return "no process reads it";
 	case ECANCELED:
-		return "it was given up, to stop";
+		return "given up, because the run was told to stop";
 	case EISDIR:
 		return "is a folder";
 	case EEXIST:
-		return "is there already, and is left as it is: remove it first";
+		return "the file exists: expected a new name, or remove the file first";
 	case ENOTSOCK:
 		return "is a socket: expected a file, a device or a pipe";
 	default:

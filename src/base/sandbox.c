@@ -452,7 +452,7 @@ static const char *signal_name(int number)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (names[i].number == number)
 			return names[i].name;
-	return "a signal without a name here";
+	return "unknown signal";
 }
 
 static troupe_status say_end(const struct sandbox *s, struct troupe_error *error)
@@ -464,9 +464,9 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 		return fail(error, TROUPE_EINTERNAL, "took more than %u s of processor time, or %u s in all",
 			s->limits.cpu_s, s->limits.wall_s);
 	if (s->state == SANDBOX_STILL)
-		return fail(error, TROUPE_EINTERNAL, "waited for a lock that nobody gives back");
+		return fail(error, TROUPE_EINTERNAL, "waited for a lock that no thread releases");
 	if (s->no_exit)
-		return fail(error, TROUPE_EINTERNAL, "ended, and its status was taken by other code%s%s", said, words);
+		return fail(error, TROUPE_EINTERNAL, "ended, and other code took its exit status%s%s", said, words);
 	if (s->exited > 0)
 		return fail(error, TROUPE_EINTERNAL, "ended by signal %d (%s)%s%s", s->exited, signal_name(s->exited),
 			said, words);

@@ -55,7 +55,7 @@ static troupe_status parse_line(
 	if (!*topic)
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: expected STEP TOPIC TEXT", path, number);
 	if (*topic != '/')
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected one that begins with '/'", path,
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected a topic that begins with '/'", path,
 			number, topic);
 	if (!unquote(&rest))
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: %.80s: expected the text in a pair of single quotes", path,

@@ -48,7 +48,7 @@ static const char *from_environment(const char *what, const char *option, char r
 {
 	const char *value = find_variable(what, ret_name);
 	if (value)
-		cli_complain("run", "%s in the environment is deprecated: say %s %s", ret_name, option, value);
+		cli_complain("run", "%s in the environment is deprecated: expected %s %s", ret_name, option, value);
 	else
 		*ret_name = '\0';
 	return value;
@@ -83,11 +83,10 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 	if (!primary && !secondary && strcasecmp(role, "none") != 0)
 		return refuse("--network-role: '%.40s': expected primary, secondary or none", role);
 	if (children && (primary || secondary))
-		return refuse(
-			"--transport tcp and --network-role %s: the one starts its secondaries here, the other %s: "
-			"expected one of them",
+		return refuse("--transport tcp and --network-role %s: expected only one of them: tcp starts its "
+			      "secondaries on this machine, and this role %s",
 			primary ? "primary" : "secondary",
-			primary ? "waits for those that are started elsewhere" : "is one");
+			primary ? "waits for secondaries" : "is that of a secondary");
 	settings->taken_back = settings->role && !primary && !secondary;
 	*ret_mode = children    ? NETWORK_CHILDREN
 		    : primary   ? NETWORK_PRIMARY
@@ -102,17 +101,17 @@ static void tell_of_ignored(const struct network_settings *settings, enum networ
 	if (settings->taken_back)
 		return;
 	if (mode == NETWORK_NONE)
-		ignore_variable("SECONDARIES", "without a network role this runs in one process");
+		ignore_variable("SECONDARIES", "without a network role the world runs in one process");
 	if (mode != NETWORK_CHILDREN)
 		return;
-	ignore_variable("ROLE", "--transport tcp starts its secondaries here");
-	ignore_variable("SECONDARIES", "with --transport tcp --secondaries says how many");
+	ignore_variable("ROLE", "with --transport tcp, which starts its secondaries on this machine");
+	ignore_variable("SECONDARIES", "with --transport tcp, where --secondaries gives the number");
 }
 
 static bool settle_children(struct network_settings *settings, int64_t secondaries)
 {
 	if (!secondaries)
-		return refuse("--transport tcp: expected at least one of --secondaries");
+		return refuse("--transport tcp with --secondaries 0: expected at least 1");
 	settings->secondaries = children_count(secondaries);
 	return true;
 }
@@ -125,14 +124,15 @@ static bool settle_primary(struct network_settings *settings, int64_t secondarie
 		value = from_environment("SECONDARIES", "--network-secondaries", name);
 	if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
 			     settings->secondaries > TROUPE_SECONDARIES_MAX))
-		return refuse("secondaries '%.40s' in the environment: expected a whole number from 1 to %d", value,
-			TROUPE_SECONDARIES_MAX);
+		return refuse("number of secondaries '%.40s' in the environment: expected a whole number from 1 to %d",
+			value, TROUPE_SECONDARIES_MAX);
 	if (settings->secondaries && secondaries >= 0 && settings->secondaries != secondaries)
-		return refuse("--secondaries %lld and --network-secondaries %lld: expected one of them, or the same",
+		return refuse("--secondaries %lld and --network-secondaries %lld: expected the same number, or only "
+			      "one of them",
 			(long long)secondaries, (long long)settings->secondaries);
 	settings->secondaries = MAX(settings->secondaries, secondaries);
-	return settings->secondaries > 0 ||
-	       refuse("--network-role primary: expected --network-secondaries, the number to wait for");
+	return settings->secondaries > 0 || refuse("--network-role primary without --network-secondaries: expected the "
+						   "number of secondaries to wait for");
 }
 
 /* The variables that separate Gazebo's simulations on one network also separate ours, if there is no option. */
@@ -166,9 +166,9 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 	if (finds_others)
 		settle_partition(settings);
 	if (settings->distributed && mode == NETWORK_NONE && !settings->taken_back)
-		cli_complain("run",
-			"--distributed alone: it runs in one process; for several, say --network-role primary "
-			"and --network-secondaries N here, and --network-role secondary elsewhere");
+		cli_complain("run", "--distributed without --network-role: the world runs in one process; for several "
+				    "machines, give --network-role primary and --network-secondaries N here, and "
+				    "--network-role secondary on the others");
 	if (mode == NETWORK_CHILDREN)
 		return settle_children(settings, secondaries);
 	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
@@ -222,7 +222,8 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 	struct troupe_secondary *secondary = NULL;
 	struct troupe_error error;
 	if (started_here && !is_socket(settings->socket)) {
-		cli_complain("run", "--network-socket: %lld is no socket", (long long)settings->socket);
+		cli_complain("run", "--network-socket: '%lld': expected the number of an open socket",
+			(long long)settings->socket);
 		return CLI_BAD_USAGE;
 	}
 	if (started_here)

@@ -267,7 +267,7 @@ static troupe_status take_operand(struct parse *parse, const char *word)
 		if (spec->kind != OPTION_OPERAND)
 			continue;
 		if (parse->on_line[i])
-			return usage(parse, "'%s': expected one %s only", word, spec->argument);
+			return usage(parse, "'%s': a second argument: expected only one %s", word, spec->argument);
 		if (!*word)
 			return usage(parse, "'': expected %s", spec->argument);
 		parse->on_line[i] = true;
@@ -304,7 +304,7 @@ static troupe_status check_excluded(struct parse *parse)
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		uint32_t other = excluded(parse->command, i);
 		if (parse->on_line[i] && other < OPTIONS_MAX && parse->on_line[other])
-			return usage(parse, "--%s and --%s: expected one of them only", parse->command->specs[i].name,
+			return usage(parse, "--%s and --%s: expected only one of them", parse->command->specs[i].name,
 				parse->command->specs[other].name);
 	}
 	return TROUPE_OK;
@@ -332,8 +332,8 @@ static troupe_status unknown_element(struct parse *parse, const struct sdf_eleme
 	for (uint32_t i = 0; i < parse->command->spec_count; i++)
 		if (allowed_in_file(&parse->command->specs[i]))
 			text_add(&names, "%s%s", names.count ? " " : "", parse->command->specs[i].name);
-	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: expected one of %s", element->file, element->line,
-		element->name, names.at ? names.at : "none");
+	fail(&parse->error, TROUPE_EWORLD, "%s:%u: <%s>: no such setting: expected one of %s", element->file,
+		element->line, element->name, names.at ? names.at : "none");
 	text_fini(&names);
 	return TROUPE_EWORLD;
 }
@@ -364,7 +364,7 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: given twice: expected once", element->file,
 			element->line, element->name);
 	if (other < OPTIONS_MAX && parse->in_file[other])
-		return fail(error, TROUPE_EWORLD, "%s:%u: <%s> and <%s>: expected one of them only", element->file,
+		return fail(error, TROUPE_EWORLD, "%s:%u: <%s> and <%s>: expected only one of them", element->file,
 			element->line, parse->command->specs[other].name, element->name);
 	if (element->child || element->attribute_count)
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: expected only text in it, no %s", element->file,
@@ -486,7 +486,7 @@ static troupe_status check_operand(struct parse *parse)
 			there = parse->on_line[other - parse->command->specs] ||
 				parse->in_file[other - parse->command->specs];
 		if (here && there)
-			return usage(parse, "--%s and a %s: expected one of them", other->name, spec->argument);
+			return usage(parse, "--%s and a %s: expected only one of them", other->name, spec->argument);
 		if (!here && !there && !spec->optional)
 			return usage(parse, "no %s given", spec->argument);
 	}

@@ -39,8 +39,7 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 	const char *mark = item->kind == OUTPUT_STATES ? strstr(item->path, "%s") : NULL;
 	if (mark && strchr(mark, '/'))
 		return fail(error, TROUPE_EIO,
-			"%s: cannot write: a %%s in the name of a folder: expected it in that of "
-			"the file",
+			"%s: cannot write: %%s in the name of a folder: expected %%s only in the name of the file",
 			item->path);
 	char *path = mark ? outputs_name(item->path, 0) : mem_strdup(item->path);
 	struct troupe_error why;
@@ -74,8 +73,7 @@ troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *
 		for (uint32_t k = 0; k < i && !status; k++)
 			if (collide(item, &outputs->all.at[k]))
 				status = fail(error, TROUPE_EIO,
-					"%s: cannot write: it is the file of %s as well as of %s: "
-					"expected different ones",
+					"%s: cannot write: it is the file of %s and of %s: expected different files",
 					item->path, outputs->all.at[k].option, item->option);
 		if (status)
 			return status;

@@ -210,7 +210,7 @@ static troupe_status choose_x(struct plot *plot, struct troupe_error *error)
 	if (!given)
 		plot->x = plot->t < plot->csv.columns ? plot->t : 0;
 	if (plot->x >= plot->csv.columns)
-		return fail(error, TROUPE_ECOMMAND, "%s:1: no column '%.100s', which --x names", plot->csv.path, given);
+		return fail(error, TROUPE_ECOMMAND, "%s:1: no column '%.100s' for --x", plot->csv.path, given);
 	if (plot->t >= plot->csv.columns)
 		plot->t = plot->x;
 	return TROUPE_OK;
@@ -651,11 +651,11 @@ static troupe_status nothing_found(const struct plot *plot, struct troupe_error 
 {
 	const char *path = plot->csv.path;
 	if (plot->settings.what)
-		return fail(error, TROUPE_EWORLD, "%s: no numbers of what --what '%.200s' chooses", path,
-			plot->settings.what);
-	if (plot->rows)
 		return fail(
-			error, TROUPE_EWORLD, "%s: no column of numbers but '%.100s'", path, plot->csv.names[plot->x]);
+			error, TROUPE_EWORLD, "%s: no numbers that --what '%.200s' chooses", path, plot->settings.what);
+	if (plot->rows)
+		return fail(error, TROUPE_EWORLD, "%s: no column of numbers except '%.100s': expected at least two",
+			path, plot->csv.names[plot->x]);
 	return fail(error, TROUPE_EWORLD, "%s: no row %s", path,
 		plot->settings.from > -VALUE_MAX || plot->settings.to < VALUE_MAX ? "between --from and --to"
 										  : "after the first line");

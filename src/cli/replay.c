@@ -76,8 +76,8 @@ static bool check(const struct settings *settings)
 		cli_complain("replay",
 			"--network-stale-ms without --transport tcp: expected both; see troupe replay --help");
 	else if (is_tcp(settings) && !settings->secondaries)
-		cli_complain(
-			"replay", "--transport tcp: expected at least one of --secondaries; see troupe replay --help");
+		cli_complain("replay",
+			"--transport tcp with --secondaries 0: expected at least 1; see troupe replay --help");
 	else
 		return true;
 	return false;
@@ -109,7 +109,7 @@ static void print_same(const struct settings *settings, const struct troupe_repl
 	if (how)
 		printf("%s: %s after step %" PRIu64 ": ", settings->recording, how, replay->step);
 	printf("%" PRIu64 " steps, %" PRIu64 " hashes compared: all the same%s\n", replay->step - replay->begin,
-		replay->hashes, replay->failed ? " (the run that was recorded failed after them)" : "");
+		replay->hashes, replay->failed ? " (the recorded run failed after these steps)" : "");
 }
 
 static int print_result(const struct settings *settings, const struct troupe_replay *replay)

@@ -97,7 +97,7 @@ static void add_tuning(const struct troupe_report_tuning *tuning, struct text *o
 	text_add(out, "%u of %u %s %s", tuning->working, tuning->secondaries,
 		plural(tuning->secondaries, "secondary", "secondaries"), plural(tuning->working, "works", "work"));
 	if (tuning->together > 1 && tuning->alone_step_s > 0 && tuning->together_step_s > 0)
-		text_add(out, "; %u were %.2g times as fast as one alone, when that was last tried", tuning->together,
+		text_add(out, "; in the last trial %u were %.2g times as fast as one", tuning->together,
 			tuning->alone_step_s / tuning->together_step_s);
 	text_add(out, "\n");
 }
@@ -107,15 +107,16 @@ static void add_commands(const struct troupe_report_world *world, struct text *o
 {
 	const struct {
 		uint64_t count;
-		const char *words;
-	} counts[] = {{world->created, "models created"}, {world->removed, "models removed"},
-		{world->refused_commands, "commands refused"},
-		{world->waiting_commands, "commands for steps that were not reached"}};
+		const char *one, *several, *rest;
+	} counts[] = {{world->created, "model", "models", "created"}, {world->removed, "model", "models", "removed"},
+		{world->refused_commands, "command", "commands", "refused"},
+		{world->waiting_commands, "command", "commands", "for steps that were not reached"}};
 	bool any = false;
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
 		if (!counts[i].count)
 			continue;
-		text_add(out, "%s%" PRIu64 " %s", any ? ", " : "", counts[i].count, counts[i].words);
+		text_add(out, "%s%" PRIu64 " %s %s", any ? ", " : "", counts[i].count,
+			plural(counts[i].count, counts[i].one, counts[i].several), counts[i].rest);
 		any = true;
 	}
 	text_add(out, any ? "\n" : "");
@@ -144,7 +145,7 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 static void add_next(const struct report_next *next, struct text *out)
 {
 	if (next->again)
-		text_add(out, "the same state again, from a single runner:\n  %s\n", next->again);
+		text_add(out, "the same hash again, from a single runner:\n  %s\n", next->again);
 	for (size_t i = 0; i < ARRAY_LEN(next->tries); i++)
 		if (next->tries[i])
 			text_add(out, "%s  %s\n", i == 0 || !next->tries[0] ? "to try next:\n" : "", next->tries[i]);

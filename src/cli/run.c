@@ -480,7 +480,7 @@ static troupe_status save(
 	char *path = saving->every ? outputs_name(saving->file, step) : mem_strdup(saving->file);
 	troupe_status status = troupe_server_save(run->server, path, error);
 	if (!status && stopped && run->settings.verbosity >= 1)
-		cli_complain("run", "%s: the state of step %" PRIu64 ", from which --resume goes on", path, step);
+		cli_complain("run", "%s: saved the state of step %" PRIu64 "; --resume continues from it", path, step);
 	free(path);
 	return status;
 }
@@ -1015,7 +1015,7 @@ static int run_as_told(struct run *run)
 	if (run->mode != NETWORK_SECONDARY)
 		return run_logged(run);
 	if (world)
-		cli_complain("run", "a secondary is given its world by the primary: %s is ignored", settings->world);
+		cli_complain("run", "%s: ignored, because the primary sends a secondary its world", settings->world);
 	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);
 }
 

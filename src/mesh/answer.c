@@ -90,10 +90,10 @@ static bool unpack_parts(struct unpack *in, struct mesh *mesh)
 troupe_status answer_unpack_mesh(const char *bytes, size_t count, struct mesh *ret_mesh, struct troupe_error *error)
 {
 	struct unpack in = {bytes, bytes + count, false};
-	const char *why = !unpack_points(&in, ret_mesh)    ? "points that are none"
-			  : !unpack_corners(&in, ret_mesh) ? "triangles that are none"
-			  : !unpack_parts(&in, ret_mesh)   ? "parts that are none"
-			  : in.at != in.end                ? "more than a mesh"
+	const char *why = !unpack_points(&in, ret_mesh)    ? "invalid points"
+			  : !unpack_corners(&in, ret_mesh) ? "invalid triangles"
+			  : !unpack_parts(&in, ret_mesh)   ? "invalid parts"
+			  : in.at != in.end                ? "bytes after the mesh"
 							   : NULL;
 	if (!why)
 		return TROUPE_OK;
@@ -125,12 +125,12 @@ troupe_status answer_unpack_image(const char *bytes, size_t count, struct image 
 	size_t values_bytes, wanted = (size_t)columns * rows * sizeof(float);
 	const char *at = unpack_bytes(&in, &values_bytes);
 	if (in.bad || columns < 2 || rows < 2 || values_bytes != wanted || in.at != in.end)
-		return refuse(error, "an image that is none");
+		return refuse(error, "an invalid image");
 	float *values = mem_alloc(wanted);
 	memcpy(values, at, wanted);
 	if (!are_grey(values, (size_t)columns * rows)) {
 		free(values);
-		return refuse(error, "an image with values that are none");
+		return refuse(error, "an image with invalid values");
 	}
 	*ret_image = (struct image){columns, rows, values};
 	return TROUPE_OK;

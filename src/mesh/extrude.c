@@ -366,7 +366,7 @@ troupe_status mesh_extrude(const struct mesh_outline *outlines, uint32_t count, 
 		if (fill(f))
 			build(f, height, pieces, ret_mesh);
 		else
-			status = fail(error, TROUPE_EWORLD, "outlines that cross: expected simple ones");
+			status = fail(error, TROUPE_EWORLD, "outlines that cross: expected outlines that do not cross");
 	}
 	for (uint32_t i = 0; i < f->ring_count; i++)
 		vec_free(&f->rings[i].at);

@@ -45,7 +45,7 @@ static bool fits(struct reading *r, uint32_t columns, uint32_t rows)
 static void png_fails(png_structp png, png_const_charp text)
 {
 	struct reading *r = png_get_error_ptr(png);
-	snprintf(r->why, sizeof r->why, "no readable PNG: %.150s", text);
+	snprintf(r->why, sizeof r->why, "not a readable PNG: %.150s", text);
 	longjmp(r->out, 1);
 }
 
@@ -92,7 +92,7 @@ static void jpeg_fails(j_common_ptr jpeg)
 	struct reading *r = jpeg->client_data;
 	char text[JMSG_LENGTH_MAX];
 	jpeg->err->format_message(jpeg, text);
-	snprintf(r->why, sizeof r->why, "no readable JPEG: %.150s", text);
+	snprintf(r->why, sizeof r->why, "not a readable JPEG: %.150s", text);
 	longjmp(r->out, 1);
 }
 
@@ -149,7 +149,7 @@ static bool read_any(struct reading *r)
 		return read_png(r);
 	if (got >= 3 && head[0] == 0xff && head[1] == 0xd8 && head[2] == 0xff)
 		return read_jpeg(r);
-	snprintf(r->why, sizeof r->why, "no known image: expected PNG or JPEG");
+	snprintf(r->why, sizeof r->why, "unknown kind of image: expected PNG or JPEG");
 	return false;
 }
 
@@ -162,7 +162,7 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 	r->file = count ? fmemopen(memory, count, "rb") : NULL;
 	if (!r->file) {
 		free(r);
-		return fail(error, TROUPE_EWORLD, "no readable image");
+		return fail(error, TROUPE_EWORLD, "not a readable image");
 	}
 	bool ok = read_any(r);
 	finish(r);
@@ -170,7 +170,7 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 		*ret_image = r->image;
 	} else {
 		free(r->image.values);
-		status = fail(error, TROUPE_EWORLD, "%s", *r->why ? r->why : "no readable image");
+		status = fail(error, TROUPE_EWORLD, "%s", *r->why ? r->why : "not a readable image");
 	}
 	free(r);
 	return status;

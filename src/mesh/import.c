@@ -91,7 +91,7 @@ static troupe_status add_faces(
 			continue; /* points and lines */
 		for (int k = 0; k < 3; k++)
 			if (face->mIndices[k] >= from->mNumVertices)
-				return fail(error, TROUPE_EWORLD, "a face names a vertex that is not there");
+				return fail(error, TROUPE_EWORLD, "a face has a vertex that does not exist");
 		if (mesh->corners.count / 3 >= MESH_TRIANGLES_MAX)
 			return fail(error, TROUPE_ELIMIT, "more than %d triangles", MESH_TRIANGLES_MAX);
 		mesh_add_triangle(mesh, base + face->mIndices[0], base + face->mIndices[mirrored ? 2 : 1],
@@ -132,7 +132,7 @@ static troupe_status add_node(const struct aiScene *scene, const struct aiNode *
 {
 	struct affine own = affine_of(&node->mTransformation), at = affine_mul(above, &own);
 	if (depth > MESH_DEPTH_MAX)
-		return fail(error, TROUPE_ELIMIT, "more than %d nodes in one another", MESH_DEPTH_MAX);
+		return fail(error, TROUPE_ELIMIT, "nodes nested more than %d deep", MESH_DEPTH_MAX);
 	troupe_status status = TROUPE_OK;
 	for (unsigned i = 0; !status && i < node->mNumMeshes; i++)
 		if (node->mMeshes[i] < scene->mNumMeshes && scene->mMeshes[node->mMeshes[i]]->mVertices)
@@ -226,7 +226,7 @@ static troupe_status say_why(struct troupe_error *error)
 	const char *why = aiGetErrorString();
 	if (strstr(why, "bad_alloc"))
 		return fail(error, TROUPE_ENOMEM, "ran out of memory");
-	return fail(error, TROUPE_EWORLD, "no readable mesh: %.200s", why);
+	return fail(error, TROUPE_EWORLD, "not a readable mesh: %.200s", why);
 }
 
 troupe_status import_mesh(const struct import_files *files, const char *path, const char *bytes, size_t count,

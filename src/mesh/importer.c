@@ -147,7 +147,7 @@ static troupe_status read_into(struct child *child, enum what what, struct text 
 	troupe_status status = import_mesh(&files, file->path, file->bytes, file->count, &mesh, error);
 	mesh_weld(&mesh);
 	if (!status && !mesh.corners.count)
-		status = fail(error, TROUPE_EWORLD, "no triangles in it");
+		status = fail(error, TROUPE_EWORLD, "it has no triangles");
 	if (!status)
 		answer_pack_mesh(&mesh, out);
 	mesh_fini(&mesh);
@@ -397,7 +397,7 @@ static troupe_status submit(struct importer *importer, struct request *request)
 {
 	if (request->losses->over)
 		return fail(request->error, TROUPE_EINTERNAL,
-			"is not read: reading others took too long or failed too often");
+			"not read, because reading other files took too long or failed too often");
 	pthread_mutex_lock(&importer->lock);
 	troupe_status status = importer->has_thread ? TROUPE_OK : start_thread(importer, request->error);
 	if (!status) {
@@ -417,7 +417,7 @@ static troupe_status read_file(struct importer *importer, struct request *reques
 	if (strlen(request->path) > PATH_BYTES_MAX)
 		return fail(error, TROUPE_ELIMIT, "a path of more than %d bytes", PATH_BYTES_MAX);
 	if (files_look(request->files, request->path) != FILES_FILE)
-		return fail(error, TROUPE_EIO, "no plain file");
+		return fail(error, TROUPE_EIO, "not a plain file");
 	troupe_status status =
 		files_read(request->files, request->path, bytes_max, &request->bytes, &request->count, error);
 	if (!status && !BUILT_WITH_MESHES)
@@ -459,7 +459,7 @@ troupe_status importer_mesh(struct importer *importer, struct importer_losses *l
 		.what = ASK_MESH, .files = files, .losses = losses, .path = path, .out = &answer, .error = error};
 	struct troupe_error why;
 	if (!is_known(path))
-		return fail(error, TROUPE_EWORLD, "no known mesh suffix: expected .obj, .stl, .dae, .glb or .gltf");
+		return fail(error, TROUPE_EWORLD, "unknown suffix: expected .obj, .stl, .dae, .glb or .gltf");
 	troupe_status status = read_file(importer, &request, MESH_FILE_BYTES_MAX);
 	if (!status && answer_unpack_mesh(answer.at, answer.count, ret_mesh, &why))
 		status = distrust(importer, &request, &why);

@@ -27,7 +27,7 @@ troupe_status bundle_decode(const char *bytes, size_t count, struct bundle *ret_
 	bundle.hash[0] = unpack_u64(&in);
 	bundle.hash[1] = unpack_u64(&in);
 	if (in.bad || in.at != in.end || !bundle.bytes || bundle.bytes > BUNDLE_BYTES_MAX)
-		return fail(error, TROUPE_EPROTOCOL, "what it says of the world is not valid");
+		return fail(error, TROUPE_EPROTOCOL, "its description of the world is not valid");
 	*ret_bundle = bundle;
 	return TROUPE_OK;
 }

@@ -97,7 +97,7 @@ troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_he
 	struct unpack in = unpack_of(bytes, count);
 	struct hello hello = {0};
 	if (unpack_u64(&in) != MAGIC)
-		return fail(error, TROUPE_EPROTOCOL, "its hello is not troupe's");
+		return fail(error, TROUPE_EPROTOCOL, "its hello is not that of troupe");
 	hello.protocol = unpack_count(&in, UINT32_MAX);
 	unpack_text(&in, hello.name, HELLO_TEXT_MAX);
 	if (in.bad || !hello.protocol || (hello.protocol == HELLO_PROTOCOL && !decode_rest(&in, &hello)))
@@ -110,22 +110,22 @@ troupe_status hello_match(const struct hello *ours, const struct hello *theirs, 
 {
 	if (ours->protocol != theirs->protocol)
 		return fail(
-			error, TROUPE_EPROTOCOL, "it speaks protocol %u, and we %u", theirs->protocol, ours->protocol);
+			error, TROUPE_EPROTOCOL, "its protocol is %u: expected %u", theirs->protocol, ours->protocol);
 	if (strcmp(ours->partition, theirs->partition))
-		return fail(error, TROUPE_EPROTOCOL, "it is of partition '%s', and we of '%s'", theirs->partition,
+		return fail(error, TROUPE_EPROTOCOL, "its partition is '%s': expected '%s'", theirs->partition,
 			ours->partition);
 	if (ours->role == theirs->role)
-		return fail(error, TROUPE_EPROTOCOL, "it is a %s, and so are we",
+		return fail(error, TROUPE_EPROTOCOL, "it is a %s, as this process is",
 			ours->role == HELLO_PRIMARY ? "primary" : "secondary");
 	if (strcmp(ours->build, theirs->build))
-		return fail(error, TROUPE_EPROTOCOL, "its build is '%s', and ours '%s'", theirs->build, ours->build);
+		return fail(error, TROUPE_EPROTOCOL, "its build is '%s': expected '%s'", theirs->build, ours->build);
 	if (ours->fingerprint != theirs->fingerprint)
 		return fail(error, TROUPE_EPROTOCOL,
-			"its floating-point arithmetic has fingerprint %016llx, and ours %016llx: it would compute "
-			"other bits",
+			"its floating-point arithmetic has fingerprint %016llx: expected %016llx, because it would "
+			"compute other bits",
 			(unsigned long long)theirs->fingerprint, (unsigned long long)ours->fingerprint);
 	if (ours->world && theirs->world && ours->world != theirs->world)
-		return fail(error, TROUPE_EPROTOCOL, "its world has hash %016llx, and ours %016llx",
+		return fail(error, TROUPE_EPROTOCOL, "its world has hash %016llx: expected %016llx",
 			(unsigned long long)theirs->world, (unsigned long long)ours->world);
 	return TROUPE_OK;
 }

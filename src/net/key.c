@@ -32,12 +32,13 @@ static troupe_status check_file(int file, const char *path, struct troupe_error 
 {
 	struct stat info;
 	if (fstat(file, &info))
-		return fail(error, TROUPE_EIO, "%s: cannot be looked at: %s", path, strerror(errno));
+		return fail(error, TROUPE_EIO, "%s: cannot read: %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
-		return fail(error, TROUPE_EIO, "%s: is not a file", path);
+		return fail(error, TROUPE_EIO, "%s: not a plain file: expected a key file", path);
 	if (info.st_mode & (S_IRWXG | S_IRWXO))
-		return fail(error, TROUPE_EIO, "%s: others may read it (mode %04o): expected mode 0600; chmod 600 it",
-			path, (unsigned)info.st_mode & 07777);
+		return fail(error, TROUPE_EIO,
+			"%s: other users may read it (mode %04o): expected mode 0600 (chmod 600)", path,
+			(unsigned)info.st_mode & 07777);
 	if (info.st_uid != geteuid() && info.st_uid)
 		return fail(error, TROUPE_EIO, "%s: belongs to another user", path);
 	return TROUPE_OK;
@@ -75,9 +76,9 @@ static troupe_status read_open(int file, const char *path, struct key *ret_key, 
 		return status;
 	ssize_t count = AGAIN(read(file, text, sizeof text));
 	if (count < 0)
-		return fail(error, TROUPE_EIO, "%s: cannot be read: %s", path, strerror(errno));
+		return fail(error, TROUPE_EIO, "%s: cannot read: %s", path, strerror(errno));
 	if (!decode(text, (size_t)count, ret_key))
-		status = fail(error, TROUPE_EINVAL, "%s: is not a key: expected what troupe keygen writes", path);
+		status = fail(error, TROUPE_EINVAL, "%s: not a key: expected a file written by troupe keygen", path);
 	explicit_bzero(text, sizeof text);
 	return status;
 }
@@ -87,7 +88,7 @@ troupe_status key_read(const char *path, struct key *ret_key, struct troupe_erro
 	/* O_NONBLOCK: opening a pipe does not wait for a writer */
 	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (file < 0)
-		return fail(error, TROUPE_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 	troupe_status status = read_open(file, path, ret_key, error);
 	close(file);
 	return status;
@@ -103,7 +104,7 @@ troupe_status key_random_bytes(void *ret_bytes, size_t count, struct troupe_erro
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return fail(error, TROUPE_EIO, "the system has no random bytes: %s", strerror(errno));
+			return fail(error, TROUPE_EIO, "cannot get random bytes from the system: %s", strerror(errno));
 		at += got;
 		count -= (size_t)got;
 	}
@@ -135,7 +136,7 @@ static troupe_status make_folders(const char *path, struct troupe_error *error)
 	for (char *slash = strchr(copy + 1, '/'); slash && !status; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (AGAIN(mkdir(copy, 0700)) && errno != EEXIST && errno != EROFS && errno != EACCES)
-			status = fail(error, TROUPE_EIO, "%s: cannot be made: %s", copy, strerror(errno));
+			status = fail(error, TROUPE_EIO, "%s: cannot create the folder: %s", copy, strerror(errno));
 		*slash = '/';
 	}
 	free(copy);

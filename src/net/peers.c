@@ -314,7 +314,7 @@ bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_
 	if (number != peers->expected)
 		return break_number(peers, id, "step", number, peers->expected, now_ns);
 	if (peers->step_is_out) {
-		peers_break(peers, id, "sent a step before the one before it was acknowledged", now_ns);
+		peers_break(peers, id, "sent a step before the previous step was acknowledged", now_ns);
 		return false;
 	}
 	peers->step_is_out = true;
@@ -329,7 +329,7 @@ bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_n
 		return false;
 	struct peer *peer = &peers->all[id];
 	if (!peers->step_is_out || peer->acked) {
-		peers_break(peers, id, "sent an ack that nobody waits for", now_ns);
+		peers_break(peers, id, "sent an ack when no step waited for one", now_ns);
 		return false;
 	}
 	if (number != peers->next_step)
@@ -414,7 +414,7 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 	if (!admitted) {
 		if (passed(peers, peer->joined_ns, peers->options.hello_ns, now_ns))
 			peers_lose(peers, id, STOP_LOST,
-				peer->stage == MEMBER ? "did not say whether we are in" : "did not say hello in time",
+				peer->stage == MEMBER ? "did not answer the hello in time" : "sent no hello in time",
 				FAREWELL_WORDS, now_ns);
 		return;
 	}
@@ -531,13 +531,13 @@ static const char *deed_of(enum stop_kind kind)
 	case STOP_LOST:
 		return "was lost";
 	case STOP_BROKEN:
-		return "sent what is not valid";
+		return "sent invalid data";
 	case STOP_FAILED:
 		return "failed";
 	case STOP_MISSING:
 		return "gave up";
 	case STOP_REFUSED:
-		return "did not let us in";
+		return "turned this process away";
 	}
 	return "?";
 }

@@ -85,12 +85,12 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 		return TROUPE_EPROTOCOL;
 	}
 	if (peers->phase == PEERS_RUNNING)
-		return fail(why, TROUPE_EPEER, "the simulation is fixed: it has begun with %u %s", peers->present,
+		return fail(why, TROUPE_EPEER, "the run has begun with %u %s", peers->present,
 			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
-		return fail(why, TROUPE_EPEER, "the same process is here already, as %s", twin->name);
+		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
 	if (peers->phase != PEERS_GATHERING)
-		return fail(why, TROUPE_EPEER, "one too many: it wants %u %s", peers->options.secondaries,
+		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", peers->options.secondaries,
 			peers->options.secondaries == 1 ? "secondary, and has it" : "secondaries, and has them");
 	return TROUPE_OK;
 }
@@ -121,7 +121,7 @@ static void not_let_in(struct peers *peers, uint32_t id, const char *why, uint64
 	}
 	peers_forget(peers, id, now_ns);
 	size_t begin = peers->bytes.count;
-	text_add(&peers->bytes, "%s did not let us in: %s", name, why);
+	text_add(&peers->bytes, "%s turned this process away: %s", name, why);
 	peers_push(peers, (struct peers_action){.kind = PEERS_REFUSED, .id = id}, begin);
 }
 
@@ -236,7 +236,7 @@ static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop,
 	}
 	struct troupe_error why;
 	bool of_itself = stop->kind == STOP_LEFT || stop->kind == STOP_FAILED;
-	fail(&why, TROUPE_EPEER, "%s%s", of_itself ? "" : "it gave up on us: ", stop->why);
+	fail(&why, TROUPE_EPEER, "%s%s", of_itself ? "" : "it gave this process up: ", stop->why);
 	peers_lose(peers, id, of_itself ? stop->kind : STOP_LEFT, why.text, FAREWELL_CLOSE, now_ns);
 }
 
@@ -344,7 +344,7 @@ void peers_receive(
 	if (!peers_heard(peers, id, type, now_ns))
 		return;
 	if (!takes[type])
-		fail(&error, TROUPE_EPROTOCOL, "sent %s, which is not for here", frame_name(type));
+		fail(&error, TROUPE_EPROTOCOL, "sent %s, which only the other side may send", frame_name(type));
 	else if (!takes[type](peers, id, bytes, count, now_ns, &error))
 		return;
 	peers_break(peers, id, error.text, now_ns);

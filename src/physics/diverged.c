@@ -83,7 +83,7 @@ troupe_status diverged_in_ode(const struct worker *worker, const char *message, 
 {
 	uint32_t model = worker->stepping ? worker->stepping->members.at[0] : spoilt_model(worker);
 	char how[300];
-	snprintf(how, sizeof how, "the physics gave up: %s", message);
+	snprintf(how, sizeof how, "the physics engine failed: %s", message);
 	const char *joint = joint_at_fault(worker->owner, model, is_spoilt_in_ode);
 	return diverged(error, worker->owner, model, joint ? "" : ", or what touches it,", joint, how);
 }

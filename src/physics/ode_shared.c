@@ -38,6 +38,6 @@ troupe_status ode_shared_check(struct troupe_error *error)
 	return random_is_replaced()
 		       ? TROUPE_OK
 		       : fail(error, TROUPE_EINTERNAL,
-				 "libode's dRandInt() has not been replaced (is libode loaded before "
-				 "libtroupe?): results would depend on what else runs; link libtroupe first");
+				 "libode's dRandInt() is not replaced, so results would depend on other code (is "
+				 "libode loaded before libtroupe?): expected libtroupe to be linked first");
 }

@@ -88,7 +88,7 @@ troupe_status edit_find_by_id(
 {
 	const struct scene *scene = edit->shared->scene;
 	if (id <= 0 && !*name)
-		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected that of a model");
+		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a model");
 	if (id <= 0)
 		return edit_find(edit, name, ret_model, error);
 	uint32_t model = scene_find_id(scene, (uint64_t)id);
@@ -137,7 +137,7 @@ static troupe_status remove_light(
 	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
 	uint32_t light = scene_find_light(edit->shared->scene, name);
 	if (!*name)
-		return fail(error, TROUPE_ECOMMAND, "no name: expected that of a light: lights have no ids");
+		return fail(error, TROUPE_ECOMMAND, "no name: expected the name of a light (lights have no ids)");
 	if (light == SCENE_NONE)
 		return fail(error, TROUPE_ECOMMAND, "the world has no light '%.100s'", name);
 	set_light(edit, light, true);
@@ -212,7 +212,7 @@ static troupe_status check_pose(const struct edit *edit, const struct message *m
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
 	const char *tie = tie_of(scene, *ret_model);
 	if (tie)
-		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' ties model '%.100s' to where it is", tie, name);
+		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds model '%.100s' in its place", tie, name);
 	return TROUPE_OK;
 }
 

@@ -27,7 +27,7 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 
 static troupe_status bad(struct troupe_error *error, const char *what)
 {
-	return fail(error, TROUPE_EPROTOCOL, "a change of the world: %s", what);
+	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: %s", what);
 }
 
 static troupe_status create(struct edit *edit, uint32_t model, struct unpack *in, struct troupe_error *error)
@@ -39,7 +39,7 @@ static troupe_status create(struct edit *edit, uint32_t model, struct unpack *in
 		return bad(error, "a model is created where another one is");
 	if (!edit_unpack_created(edit, model, id, in, &why))
 		return TROUPE_OK;
-	return fail(error, TROUPE_EPROTOCOL, "a change of the world: a model cannot be created: %s", why.text);
+	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: a model cannot be created: %s", why.text);
 }
 
 static troupe_status place(struct edit *edit, uint32_t model, struct unpack *in, struct troupe_error *error)

@@ -140,7 +140,7 @@ static troupe_status find_part(struct work *work, uint32_t index, struct troupe_
 		tie(scene, part, scene->joints[other].parent, scene->joints[other].child);
 		if (moves(scene, part, SCENE_NONE))
 			status = fail(error, TROUPE_ECOMMAND,
-				"joint '%.100s' ties what hangs on joint '%.100s' to what does not move with it",
+				"joint '%.100s' ties bodies that move with joint '%.100s' to bodies that do not",
 				scene->joints[other].name, joint->name);
 	}
 	return status ? status : check_gearboxes(scene, part, joint, error);

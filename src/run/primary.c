@@ -381,7 +381,8 @@ static troupe_status push(
 	struct due_wrench wrench;
 	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
 	if (!status && primary->paused)
-		return fail(error, TROUPE_ECOMMAND, "the world is paused: a force acts in one step that is not");
+		return fail(error, TROUPE_ECOMMAND,
+			"the world is paused: expected a running world, because a force acts in one step");
 	if (!status)
 		vec_push(&primary->wrenches, wrench);
 	return status;
@@ -831,12 +832,12 @@ troupe_status primary_unpack(
 		return status;
 	unpack_rest(primary, in);
 	if (in->bad)
-		return fail(error, TROUPE_EWORLD, "damaged: who is asleep");
+		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
 	unpack_wrenches(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
 	if (!plan_unpack_pins(&primary->plan, in))
-		return fail(error, TROUPE_EWORLD, "damaged: which secondaries models are pinned to");
+		return fail(error, TROUPE_EWORLD, "damaged: the pins");
 	/* a run in which nothing was observed saved no notes */
 	if (in->at < in->end &&
 		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))

@@ -81,7 +81,7 @@ static troupe_status unknown_topic(
 			"topic '%.150s' is of another world: this one is '%s', expected /world/%s/...", topic, world,
 			world);
 	systems_list_channels(systems, 4, known, sizeof known);
-	return fail(error, TROUPE_ECOMMAND, "nobody listens to topic '%.150s': expected /world/%s/control%s%s", topic,
+	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected /world/%s/control%s%s", topic,
 		world, *known ? ", " : "", known);
 }
 
@@ -122,11 +122,11 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 {
 	const struct system_channel *channel = systems_find_channel(systems, command->topic);
 	if (!channel)
-		return fail(error, TROUPE_ECOMMAND, "nobody listens to this topic");
+		return fail(error, TROUPE_ECOMMAND, "this topic has no listener");
 	if (command->kind == COMMAND_SYSTEM)
 		return channel->schema == command->schema
 			       ? TROUPE_OK
-			       : fail(error, TROUPE_ECOMMAND, "this topic carries %s by now: expected %s",
+			       : fail(error, TROUPE_ECOMMAND, "this topic now carries %s: expected %s",
 					 command->schema->type, channel->schema->type);
 	troupe_status status = message_parse(channel->schema, command->text, &command->message, error);
 	if (!status)
@@ -311,7 +311,7 @@ troupe_status command_find_target(
 	const char *what = target_names[target->kind], *topic = NULL;
 	if (model == SCENE_NONE) {
 		command->topic = mem_strdup(what);
-		return fail(error, TROUPE_ECOMMAND, "the model that it was for is not there any more");
+		return fail(error, TROUPE_ECOMMAND, "the model of this command does not exist any more");
 	}
 	if (target->kind == TARGET_JOINT_STATE || target->kind == TARGET_WRENCH) {
 		write_service(scene, command);
@@ -325,7 +325,8 @@ troupe_status command_find_target(
 		topic = joint_topic(systems, scene, target->at);
 	command->topic = mem_strdup(topic ? topic : what);
 	return topic ? TROUPE_OK
-		     : fail(error, TROUPE_ECOMMAND, "no system of model '%.100s' takes it", scene->models[model].name);
+		     : fail(error, TROUPE_ECOMMAND, "model '%.100s' has no system that takes this command",
+			       scene->models[model].name);
 }
 
 const char *command_text(const struct command *command, struct text *scratch)

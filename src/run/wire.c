@@ -407,7 +407,7 @@ static troupe_status decode_list(struct wire *wire, struct peer *peer, struct un
 	uint64_t code = unpack_var(in);
 	uint32_t models = wire->primary->shared->scene->model_count, last = 0;
 	if (code >> 1 > models)
-		return fail(error, TROUPE_EPROTOCOL, "more models moved than there are");
+		return fail(error, TROUPE_EPROTOCOL, "more models moved than exist");
 	if (code & 1 && code >> 1 != peer->told.count)
 		return fail(error, TROUPE_EPROTOCOL, "another number of models than before");
 	if (code > 1 && code & 1)
@@ -425,7 +425,7 @@ static troupe_status decode_model(
 {
 	struct shared *shared = wire->primary->shared;
 	if (model >= shared->scene->model_count)
-		return fail(error, TROUPE_EPROTOCOL, "model %u: it is not there", model);
+		return fail(error, TROUPE_EPROTOCOL, "model %u does not exist", model);
 	const char *name = shared->scene->models[model].name;
 	if (!is_own(wire, secondary, model))
 		return fail(error, TROUPE_EPROTOCOL, "model '%.100s', which it does not simulate, moves", name);
@@ -459,7 +459,7 @@ static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unp
 	uint32_t diverged = unpack_var_count(in, models);
 	ack->diverged = diverged ? diverged - 1 : SCENE_NONE;
 	troupe_status status = in->bad || (ack->status != TROUPE_EDIVERGED && ack->status != TROUPE_EINTERNAL)
-				       ? fail(error, TROUPE_EPROTOCOL, "a failure that there is not")
+				       ? fail(error, TROUPE_EPROTOCOL, "an unknown kind of failure")
 				       : TROUPE_OK;
 	if (!status)
 		(void)fail(&ack->error, ack->status, "%s", text);
@@ -493,9 +493,9 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)
-		status = fail(error, TROUPE_EPROTOCOL, "more bytes than it has");
+		status = fail(error, TROUPE_EPROTOCOL, "bytes after its end");
 	if (!status && wire->primary->step.paused && ack->moved.count)
-		status = fail(error, TROUPE_EPROTOCOL, "models moved while it was paused");
+		status = fail(error, TROUPE_EPROTOCOL, "models moved in a paused step");
 	return status;
 }
 

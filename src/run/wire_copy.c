@@ -103,7 +103,8 @@ static troupe_status bad_model(
 {
 	const struct scene *scene = copy->shared->scene;
 	if (model >= scene->model_count || !scene->models[model].id)
-		return fail(error, TROUPE_EPROTOCOL, "model %llu %s: it is not there", (unsigned long long)model, what);
+		return fail(
+			error, TROUPE_EPROTOCOL, "model %llu %s: it does not exist", (unsigned long long)model, what);
 	return fail(error, TROUPE_EPROTOCOL, "model '%.100s' %s", scene->models[model].name, what);
 }
 
@@ -135,7 +136,7 @@ static troupe_status decode_edits(struct wire_copy *copy, struct unpack *in, str
 	fit(copy);
 	for (uint32_t m = 0; m < copy->room && !status; m++)
 		if (copy->own[m] && (m >= scene->model_count || scene->models[m].id != copy->own[m]))
-			status = bad(error, "a model goes that it simulates");
+			status = bad(error, "a model goes that this secondary simulates");
 	return status;
 }
 
@@ -162,9 +163,9 @@ static troupe_status decode_take(
 {
 	uint32_t model = *ret_id = unpack_var_count(in, UINT32_MAX);
 	if (in->bad || !is_there(copy, model) || is_own(copy, model))
-		return bad_model(copy, model, "is to be taken, and has been, or is absent", error);
+		return bad_model(copy, model, "is to be taken over, but is taken over already or absent", error);
 	if (!again && (!meet(copy, model) || !decode_words(copy, model, in)))
-		return bad_model(copy, model, "is to be taken, and its state is not valid", error);
+		return bad_model(copy, model, "is to be taken over, but its state is not valid", error);
 	copy->own[model] = copy->shared->scene->models[model].id;
 	return TROUPE_OK;
 }
@@ -175,7 +176,7 @@ static troupe_status decode_release(
 {
 	*ret_id = unpack_var_count(in, UINT32_MAX);
 	if (in->bad || !is_own(copy, *ret_id))
-		return bad_model(copy, *ret_id, "is to be released, and it does not simulate it", error);
+		return bad_model(copy, *ret_id, "is to be released, but this secondary does not simulate it", error);
 	copy->own[*ret_id] = 0;
 	return TROUPE_OK;
 }
@@ -186,10 +187,10 @@ static troupe_status decode_level(
 	const struct scene *scene = copy->shared->scene;
 	uint32_t level = *ret_id = unpack_var_count(in, UINT32_MAX);
 	if (in->bad || level >= scene->level_count)
-		return fail(error, TROUPE_EPROTOCOL, "level %u: it is not there", level);
+		return fail(error, TROUPE_EPROTOCOL, "level %u does not exist", level);
 	if (copy->levels[level] == loads)
 		return fail(error, TROUPE_EPROTOCOL, "level '%.100s' is to be %s", scene->levels[level].name,
-			loads ? "loaded, and it has it" : "unloaded, and it does not have it");
+			loads ? "loaded, but is loaded already" : "unloaded, but is not loaded");
 	copy->levels[level] = loads;
 	return TROUPE_OK;
 }
@@ -201,7 +202,8 @@ static troupe_status decode_ghost(
 	uint32_t model = *ret_id = unpack_var_count(in, UINT32_MAX);
 	if (in->bad || model >= copy->room || copy->ghosts[model] == comes || (comes && !is_there(copy, model)))
 		return bad_model(copy, model,
-			comes ? "comes as a ghost, and is one, or is absent" : "goes as a ghost, and is none", error);
+			comes ? "comes as a ghost, but is one already or absent" : "goes as a ghost, but is none",
+			error);
 	copy->ghosts[model] = comes;
 	return TROUPE_OK;
 }
@@ -220,7 +222,7 @@ static troupe_status decode_change(struct wire_copy *copy, struct unpack *in, st
 	uint32_t code = unpack_var_count(in, ARRAY_LEN(kinds) - 1), id = SCENE_NONE;
 	troupe_status status = TROUPE_OK;
 	if (in->bad)
-		status = bad(error, "a change of a kind that there is not");
+		status = bad(error, "an unknown kind of change");
 	else if (code == WIRE_RELEASE)
 		status = decode_release(copy, in, &id, error);
 	else if (code == WIRE_UNLOAD || code == WIRE_LOAD)
@@ -247,10 +249,10 @@ static troupe_status decode_written(struct wire_copy *copy, struct unpack *in, s
 {
 	for (uint64_t code; (code = unpack_var(in)) && !in->bad;) {
 		if (code > UINT32_MAX || !is_own(copy, (uint32_t)code - 1))
-			return bad_model(copy, code - 1, "was written, and it does not simulate it", error);
+			return bad_model(copy, code - 1, "was written, but this secondary does not simulate it", error);
 		if (!meet(copy, (uint32_t)code - 1) || !decode_words(copy, (uint32_t)code - 1, in))
 			return bad_model(
-				copy, code - 1, "was written, and its state comes twice, or is not valid", error);
+				copy, code - 1, "was written, but its state comes twice or is not valid", error);
 	}
 	return TROUPE_OK;
 }
@@ -346,12 +348,12 @@ static troupe_status decode_ghosts(struct wire_copy *copy, struct unpack *in, st
 		uint64_t model = (code >> 1) - 1;
 		if (model >= scene->model_count || !scene->models[model].id || is_own(copy, (uint32_t)model) ||
 			!copy->ghosts[model] || !meet(copy, (uint32_t)model))
-			return bad_model(copy, model, "moves as a ghost, and is none, or moves twice", error);
+			return bad_model(copy, model, "moves as a ghost, but is none or moves twice", error);
 		uint32_t words = scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 		uint64_t *now = state_words(state, (uint32_t)model, false);
 		bool good = code & 1 ? wire_get_words(in, now, words) : wire_get_change(in, now, words);
 		if (!good || !edit_words_sane(state, (uint32_t)model, false))
-			return bad_model(copy, model, "moves as a ghost, and its state is not valid", error);
+			return bad_model(copy, model, "moves as a ghost, but its state is not valid", error);
 	}
 	return TROUPE_OK;
 }
@@ -367,7 +369,7 @@ static troupe_status decode_commands(struct wire_copy *copy, struct unpack *in, 
 		const struct system_set *set = is_own(copy, command.to.model) ? &systems->sets[command.to.model] : NULL;
 		if (!set || command.to.system >= set->count ||
 			command.to.topic >= set->at[command.to.system].topics.count)
-			return bad(error, "a command that nobody listens to");
+			return bad(error, "a command without a listener");
 		const struct system_topic *topic = &set->at[command.to.system].topics.at[command.to.topic];
 		if (!message_unpack(topic->schema, in, &command.message))
 			return bad(error, "a command");
@@ -388,9 +390,9 @@ static troupe_status decode_wrenches(struct wire_copy *copy, struct unpack *in, 
 			break;
 		if (!due_wrench_sane(scene, &wrench) || copy->step.paused)
 			return bad(error,
-				"a force on a body that is not there, or beyond its bounds, or in a paused step");
+				"a force on a body that does not exist, or beyond its limits, or in a paused step");
 		if (!is_own(copy, scene->bodies[wrench.body].model))
-			return bad(error, "a force on a body that it does not simulate");
+			return bad(error, "a force on a body that this secondary does not simulate");
 		vec_push(&copy->wrenches, wrench);
 	}
 	return TROUPE_OK;
@@ -408,7 +410,7 @@ static troupe_status decode_head(
 	in->at += 2;
 	uint32_t whose = unpack_var_count(in, UINT32_MAX);
 	if (!in->bad && whose != copy->number)
-		return fail(error, TROUPE_EPROTOCOL, "it is for secondary %u, and this is %u", whose, copy->number);
+		return fail(error, TROUPE_EPROTOCOL, "it is for secondary %u: expected %u", whose, copy->number);
 	step->number = unpack_var(in);
 	step->time_s = unpack_double(in);
 	if (flags & WIRE_DT)
@@ -445,7 +447,7 @@ static troupe_status decode_parts(struct wire_copy *copy, uint32_t flags, struct
 		if (flags & parts[i].flag)
 			status = parts[i].decode(copy, in, error);
 	if (!status && (in->bad || in->at != in->end))
-		status = bad(error, in->bad ? "it is cut off, or a number is out of range" : "more bytes than it has");
+		status = bad(error, in->bad ? "it is cut off, or a number is out of range" : "bytes after its end");
 	return status;
 }
 
@@ -475,7 +477,7 @@ troupe_status wire_decode_step(void *ctx, uint32_t secondary, const char *bytes,
 	if (!status)
 		status = decode_parts(copy, flags, &in, &why);
 	if (!status && (flags & WIRE_CHANGES) && !pairs_are_own(copy))
-		status = bad(&why, "a model is released that others touch");
+		status = bad(&why, "a released model touches others");
 	if (status)
 		return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
 	*part = (struct step_part){.pairs = copy->pairs.at,

@@ -176,7 +176,7 @@ static bool mesh_moments_of(struct load *load, const struct sdf_collision *colli
 	} else {
 		*ret_moments = measure_hull(mesh);
 		load_warn(load, collision->element,
-			"auto inertia: the mesh of collision \"%.80s\" is not closed: that of its convex hull is used",
+			"auto inertia: the mesh of collision \"%.80s\" is not closed: its convex hull is used",
 			collision->name);
 	}
 	if (ret_moments->volume < 0) {
@@ -228,7 +228,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 			add_solid(&sum, collision, density, &solid);
 		else
 			load_warn_once(load, sdf_shape_kind_text(collision->shape.kind), element,
-				"auto inertia does not know the volume of a %s: it counts as nothing",
+				"auto inertia does not know the volume of a %s: it counts as 0",
 				sdf_shape_kind_text(collision->shape.kind));
 	}
 	bool is_static = load->world->models.at[link->model].is_static;
@@ -236,7 +236,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 		set_from_moments(&link->inertial, &sum);
 	else
 		load_warn_once(load, "auto inertia", element,
-			"auto inertia of link \"%.80s\" finds no volume: what is written is used", link->name);
+			"auto inertia of link \"%.80s\" finds no volume: the written inertia is used", link->name);
 	/* a <mass> beside auto="true" (1.12) keeps the shape and scales it */
 	load_double(load, element, "mass", 0, SDF_MASS_MAX, &wanted);
 	if (sum.mass > 0 && wanted > 0) {

@@ -55,8 +55,8 @@ static void load_limits(struct load *load, const struct sdf_element *limit, stru
 	axis->effort = effort < 0 || effort >= 1e16 ? (double)INFINITY : effort;
 	axis->velocity = velocity < 0 || velocity >= 1e16 ? (double)INFINITY : velocity;
 	if (axis->lower > axis->upper)
-		load_warn(load, limit, "<lower> %g is above <upper> %g: the joint has no limits that can be kept",
-			axis->lower, axis->upper);
+		load_warn(load, limit, "<lower> %g is above <upper> %g: the joint has no limits", axis->lower,
+			axis->upper);
 }
 
 /* Reads an axis. Its direction is still in its own frame; load_place_joints() turns it. */

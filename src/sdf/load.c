@@ -553,8 +553,7 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
 	} else {
 		(void)fail(&more, status, "%s%s", why.text,
-			sought ? "; and there is no world of that name in a resource path, or among those of troupe"
-			       : "");
+			sought ? "; and no world of this name is in a resource path or comes with troupe" : "");
 		*ret_sdf = unread(path, &more);
 		if (error)
 			*error = more;

@@ -23,7 +23,7 @@ static void give_up(struct troupe_server *server, const char *why)
 {
 	struct troupe_error text;
 	(void)fail(&server->costs->why, TROUPE_EIO, "%s", why);
-	(void)fail(&text, TROUPE_EIO, "%s: no costs are written any more, the run goes on", why);
+	(void)fail(&text, TROUPE_EIO, "%s: the table of costs ends here; the run goes on", why);
 	(void)outfile_close(&server->costs->file);
 	server_warn(server, text.text);
 }

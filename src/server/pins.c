@@ -70,7 +70,7 @@ static troupe_status find_one(struct troupe_server *server, uint32_t world, cons
 	if (found.count < 2)
 		return TROUPE_OK;
 	return fail(error, TROUPE_EWORLD,
-		"pin '%s': '%s' is the %s '%s' and the %s '%s': expected a name that means one of them only", pin, name,
+		"pin '%s': '%s' is the %s '%s' and the %s '%s': expected a name with one meaning", pin, name,
 		found.kinds[0], found.names[0], found.kinds[1], found.names[1]);
 }
 
@@ -102,7 +102,7 @@ static troupe_status pin_in(struct troupe_server *server, uint32_t world, const 
 	const char *before = same_before(server, pin, world, &pinned);
 	if (before)
 		return fail(error, TROUPE_EWORLD,
-			"pin '%s': '%s' is pinned twice: expected once; pin '%s' is of it, too", *pin, name, before);
+			"pin '%s': '%s' is pinned twice: expected once; the other pin is '%s'", *pin, name, before);
 	if (pinned.level)
 		pinned.scene->levels[pinned.index].pin = secondary;
 	else

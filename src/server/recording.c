@@ -36,12 +36,12 @@ static troupe_status check_head(struct recording *recording, struct troupe_error
 	if (recording->code)
 		return fail(error, TROUPE_EIO, "%s: cannot read: %s", recording->path, strerror(recording->code));
 	if (!read || memcmp(head, record_magic, RECORD_MAGIC_BYTES) != 0)
-		return fail(error, TROUPE_EWORLD, "%s: is no recording of troupe's", recording->path);
+		return fail(error, TROUPE_EWORLD, "%s: not a recording of troupe", recording->path);
 	struct unpack in = {head + RECORD_MAGIC_BYTES, head + sizeof head, false};
 	uint64_t version = unpack_u64(&in);
 	if (version != RECORD_VERSION)
 		return fail(error, TROUPE_EWORLD,
-			"%s: is of version %llu: expected %d; it was recorded by another troupe", recording->path,
+			"%s: version %llu: expected %d; another version of troupe recorded it", recording->path,
 			(unsigned long long)version, RECORD_VERSION);
 	return TROUPE_OK;
 }
@@ -54,7 +54,7 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 	if (recording->file < 0 || AGAIN(fstat(recording->file, &info)))
 		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
-		return fail(error, TROUPE_EIO, "%s: is no file: expected a recording", path);
+		return fail(error, TROUPE_EIO, "%s: not a plain file: expected a recording", path);
 	recording->left = (uint64_t)info.st_size;
 	return check_head(recording, error);
 }

@@ -134,10 +134,10 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 {
 	struct unpack head = {bytes + sizeof magic, bytes + SAVE_HEAD_BYTES, false};
 	if (count < SAVE_HEAD_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
-		return fail(error, TROUPE_EWORLD, "%s: is no state that troupe saved", path);
+		return fail(error, TROUPE_EWORLD, "%s: not a state saved by troupe", path);
 	uint64_t version = unpack_u64(&head);
 	if (version != VERSION)
-		return fail(error, TROUPE_EWORLD, "%s: is of version %llu: expected %d; it was saved by another troupe",
+		return fail(error, TROUPE_EWORLD, "%s: version %llu: expected %d; another version of troupe saved it",
 			path, (unsigned long long)version, VERSION);
 	if (unpack_u64(&head) != hash_bytes(VERSION, bytes + SAVE_HEAD_BYTES, count - SAVE_HEAD_BYTES))
 		return fail(error, TROUPE_EWORLD, "%s: damaged: its checksum does not fit", path);
@@ -165,9 +165,8 @@ static void unpack_saver(const struct troupe_server *server, struct unpack *in)
 	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0) {
 		struct troupe_error line; /* the file may contain any bytes */
 		(void)fail(&line, TROUPE_EWORLD,
-			"%s: was made where floating point has the fingerprint %.20s, here it has %s: from there on "
-			"bits "
-			"may differ",
+			"%s: made under the floating-point fingerprint %.20s, and this machine has %s: bits may differ "
+			"from here on",
 			server->def.resume_path, mark + strlen(fingerprint_mark), here);
 		server_warn(server, line.text);
 	}

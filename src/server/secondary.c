@@ -78,7 +78,7 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 	if (status)
 		return status;
 	if (s->server->world_count != 1)
-		return fail(error, TROUPE_EWORLD, "the primary's world: more than one");
+		return fail(error, TROUPE_EWORLD, "the primary's world: several worlds: expected one");
 	struct server_world *world = &s->server->worlds[0];
 	s->hash = primary_hash(&world->primary);
 	s->copy = wire_copy_create(s->number, &world->primary.edit);
@@ -199,7 +199,7 @@ static void wait_for_end(struct troupe_secondary *s)
 	while (!atomic_load(&s->finished) && clock_now_ns() < until) {
 		bool over = ops_of(s)->lost(s->transport) || ops_of(s)->is_done(s->transport);
 		if (atomic_load(&s->stop) && !over) {
-			ops_of(s)->stop(s->transport, STOP_LEFT, "it was stopped");
+			ops_of(s)->stop(s->transport, STOP_LEFT, "it was told to stop");
 			ops_of(s)->close(s->transport);
 			over = true;
 		}

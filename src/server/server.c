@@ -457,7 +457,7 @@ static void tell_others(struct troupe_server *server, troupe_status status, cons
 	if (!server->network || !(status || stopped))
 		return;
 	enum stop_kind kind = status ? STOP_FAILED : STOP_LEFT;
-	const char *why = status ? error->text : "it was stopped";
+	const char *why = status ? error->text : "it was told to stop";
 	if (server->crew)
 		crew_stop(server->crew, kind, why);
 	else

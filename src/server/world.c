@@ -50,7 +50,7 @@ static void warn_of_pins(const struct server_world *world)
 		if (pin <= world->secondaries)
 			continue;
 		struct text text = {0};
-		text_add(&text, "%s: %s '%s' is to be on secondary %u, but there are %u: it goes anywhere",
+		text_add(&text, "%s: %s '%s' is pinned to secondary %u, but there are only %u: the pin is ignored",
 			world->server->def.world_path, model ? "performer" : "level",
 			model ? scene->models[i].name : scene->levels[i - scene->model_count].name, pin,
 			world->secondaries);

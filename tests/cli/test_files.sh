@@ -58,16 +58,16 @@ for option in --report --record --costs --log --save-on-stop '--save-at 5' '--sa
 	refused 'no/file: cannot write: No such file or directory' --config c.xml
 done
 refused 'no/n.%s: cannot write: No such file or directory' --save-every 5 'no/n.%s'
-refused 'n.%s/state: cannot write: a %s in the name of a folder' --save-every 5 'n.%s/state'
-refused 'n.%s/state: cannot write: a %s in the name of a folder' --save-on-stop 'n.%s/state'
+refused 'n.%s/state: cannot write: %s in the name of a folder' --save-every 5 'n.%s/state'
+refused 'n.%s/state: cannot write: %s in the name of a folder' --save-on-stop 'n.%s/state'
 refused 'real: cannot write: is a folder' --save-every 5 r%s --report real
-refused 'same: cannot write: it is the file of --report as well as of --record' --record same --report ./same
-refused 'same: cannot write: it is the file of --costs as well as of --save-at' --costs same --save-at 5 same
-refused './w.sdf: cannot write: it is the file of the world as well as of --report' --report ./w.sdf
+refused 'same: cannot write: it is the file of --report and of --record' --record same --report ./same
+refused 'same: cannot write: it is the file of --costs and of --save-at' --costs same --save-at 5 same
+refused './w.sdf: cannot write: it is the file of the world and of --report' --report ./w.sdf
 ln -s commands link
-refused 'link: cannot write: it is the file of --commands as well as of --record' --commands commands --record link
+refused 'link: cannot write: it is the file of --commands and of --record' --commands commands --record link
 ends 0 '^20 steps' --save-at 5 same --save-every 10 same --save-on-stop same
-refused 'same: cannot write: it is the file of --resume as well as of --record' -- run --resume same --record same
+refused 'same: cannot write: it is the file of --resume and of --record' -- run --resume same --record same
 [ -s same ]
 report $? 'a state that was to be gone on from is overwritten'
 ends 0 '^30 steps' -- run --resume same --iterations 30 --rtf 0 --save-every 25 same
@@ -177,9 +177,9 @@ report $? 'standard output above the limit'
 for device in /dev/zero /dev/urandom; do
 	ends 1 "$device" -- run $device
 	ends 1 "$device" --commands $device
-	ends 1 "$device: is no state that troupe saved" -- run --resume $device
+	ends 1 "$device: not a state saved by troupe" -- run --resume $device
 	ends 1 "$device" --config $device
-	ends 1 "$device: is no file" -- replay $device
+	ends 1 "$device: not a plain file" -- replay $device
 	ends 1 "$device" -- check $device
 	ends 1 "$device" -- plot $device
 done
@@ -187,11 +187,11 @@ for what in 'run .' 'run --resume .' 'run w.sdf --commands .' 'run w.sdf --confi
 	# shellcheck disable=SC2086
 	ends 1 '(\.|^troupe replay: \.): is a folder: expected a file' -- $what
 done
-ends 1 'is no file: expected a recording' -- replay .
-ends 1 'is no file: expected a recording' -- replay pipe
+ends 1 'not a plain file: expected a recording' -- replay .
+ends 1 'not a plain file: expected a recording' -- replay pipe
 : >empty
 ends 1 'empty:1: ' -- run empty
-ends 1 'empty: is no state' -- run --resume empty
+ends 1 'empty: not a state' -- run --resume empty
 ends 1 'empty:1: ' --config empty
 ends 0 '^20 steps' --commands empty
 ends 5 '' -- replay empty
@@ -288,13 +288,13 @@ done
 mkfifo slow
 sleep 60 <slow &
 sleeper=$!
-stopped 1 1 'standard output: cannot write: nobody reads it' sh -c "exec '$troupe' run w.sdf --rtf 0 --hash-every 1 >slow"
+stopped 1 1 'standard output: cannot write: no process reads it' sh -c "exec '$troupe' run w.sdf --rtf 0 --hash-every 1 >slow"
 kill $sleeper 2>found
 wait $sleeper 2>found
-stopped 0.5 1 'pipe: cannot write: nobody reads it' "$troupe" run w.sdf --report pipe
-stopped 0.5 1 'pipe: cannot write: nobody reads it' "$troupe" run w.sdf --save-on-stop pipe
-stopped 0.5 1 'pipe: cannot write: nobody reads it' "$troupe" run w.sdf --record pipe
-stopped 0.5 1 'pipe: cannot write: nobody reads it' "$troupe" run w.sdf --iterations 5 --report pipe
+stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --report pipe
+stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --save-on-stop pipe
+stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --record pipe
+stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --iterations 5 --report pipe
 # waiting for the network
 stopped 0.5 0 '' "$troupe" run w.sdf --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:0 --save-on-stop s
 stopped 0.5 0 '' "$troupe" run --network-role secondary --network-address 127.0.0.1:1

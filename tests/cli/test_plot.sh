@@ -182,10 +182,10 @@ refused 'semicolon.csv:1: columns between semicolons: expected commas$' semicolo
 printf 'time,v\n1,"2\n' >quote.csv
 head -c 1200000 /dev/zero | tr '\0' x >>quote.csv
 refused 'quote.csv:2: a quote that is not closed within 1 MiB$' quote.csv
-refused "log.csv: no numbers of what --what 'nobody' chooses$" log.csv --what nobody
-refused "log.csv:1: no column 'nope', which --x names$" log.csv --x nope
+refused "log.csv: no numbers that --what 'nobody' chooses$" log.csv --what nobody
+refused "log.csv:1: no column 'nope' for --x$" log.csv --x nope
 refused 'log.csv: no row between --from and --to$' log.csv --from 100
-refused './log.csv: cannot write: it is the file of the log as well as of --out' log.csv --out ./log.csv
+refused './log.csv: cannot write: it is the file of the log and of --out' log.csv --out ./log.csv
 refused 'no/chart.svg: cannot write: No such file' log.csv --out no/chart.svg
 cmp -s chart.svg svg || [ -s chart.svg ]
 report $? 'a chart that was there is gone'

@@ -29,10 +29,10 @@ again()
 {
 	cp err kept
 	hash=$(sed -n 's/^state \([0-9a-f]\{16\}\)$/\1/p' err)
-	command=$(sed -n '/^the same state again/{n;s/^  //p;}' err)
+	command=$(sed -n '/^the same hash again/{n;s/^  //p;}' err)
 	sh -c "$command" >shown 2>&1
 	[ -n "$hash" ] && [ "$(wc -l <shown)" = 1 ] && grep -qE "^hash [0-9]+ $hash\$" shown
-	report $? "the same state again: '$command' shows '$(head -n 1 shown)'"
+	report $? "the same hash again: '$command' shows '$(head -n 1 shown)'"
 }
 
 demo=$(sed -n "s/^demo='build.troupe \(.*\)'/\1/p" "$source/bootstrap")
@@ -99,7 +99,7 @@ has 0 'robot|^work|moves|times as fast|to try next'
 sums 0 /dev/stdin --iterations 20 <w.sdf
 has 1 '^state [0-9a-f]{16}$'
 cat w.sdf | timeout 20 "$troupe" run /dev/stdin --rtf 0 --iterations 20 >out 2>err
-has 0 'the same state again'
+has 0 'the same hash again'
 timeout 20 "$troupe" run w.sdf --rtf 0 --iterations 20 -v 0 >out 2>err
 [ ! -s out ] && [ ! -s err ]
 report $? '-v 0 says something'

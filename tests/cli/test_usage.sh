@@ -59,7 +59,7 @@ bad 2 "'': no such command" ''
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
 bad 2 'troupe check: no WORLD.sdf given; see troupe check --help' check
 bad 2 'troupe print: no WORLD.sdf given' print --flat
-bad 2 "troupe run: 'x.sdf': expected one WORLD.sdf only" run w.sdf x.sdf
+bad 2 "troupe run: 'x.sdf': a second argument: expected only one WORLD.sdf" run w.sdf x.sdf
 bad 2 "troupe run: '': expected WORLD.sdf" run ''
 bad 2 "troupe run: --fly: no such option; see troupe run --help" run --fly w.sdf
 bad 2 "troupe run: --fly: no such option" run --fly=3 w.sdf
@@ -99,7 +99,7 @@ bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
 bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
 bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
 # a performer is meant by its own name, or by its model's; a name that means two things is none
-bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; pin 'ball one=1' is of it, too" run --pin 'ball one=1' --pin p1=2 w.sdf
+bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; the other pin is 'ball one=1'" run --pin 'ball one=1' --pin p1=2 w.sdf
 sed 's|<performer name="p2">|<performer name="ball one">|' w.sdf >both.sdf
 bad 1 "pin 'ball one=1': 'ball one' is the model 'ball one' and the performer of model 'ball two': expected a name" \
 	run --pin 'ball one=1' both.sdf
@@ -111,7 +111,7 @@ sed 's|<performer name="p1">|<performer name="ball one">|' w.sdf >same.sdf
 bad 1 "no/x.csv: cannot write: No such file" run --costs no/x.csv w.sdf
 bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
 bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
-bad 2 "troupe run: --rtf and --update-rate: expected one of them only" run --rtf 1 -z 100 w.sdf
+bad 2 "troupe run: --rtf and --update-rate: expected only one of them" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
 # every flag that some version of Gazebo has is taken, or refused with a word on what there is instead
 gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time --levels --distributed --network-role
@@ -130,34 +130,34 @@ bad 2 'troupe replay: no FILE given; see troupe replay --help' replay
 bad 2 "troupe replay: --until-step: 'x': expected a whole number of 0 or more" replay r --until-step x
 bad 2 "troupe replay: --iterations: no such option" replay --iterations 5 r
 bad 2 "troupe replay: --network-stale-ms without --transport tcp: expected both" replay --network-stale-ms 500 r
-bad 2 "troupe replay: --transport tcp: expected at least one of --secondaries" replay --transport tcp --secondaries 0 r
+bad 2 "troupe replay: --transport tcp with --secondaries 0: expected at least 1" replay --transport tcp --secondaries 0 r
 bad 1 'r: ' replay --transport tcp --secondaries 2 r
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
-bad 2 "troupe run: --network-role primary: expected --network-secondaries" run --network-role primary w.sdf
+bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary w.sdf
 bad 2 "troupe run: --network-role: 'x': expected primary, secondary or none" run --network-role x w.sdf
 bad 2 "troupe run: no WORLD.sdf given" run --network-role Primary --network-secondaries 2
 bad 2 "troupe run: --network-secondaries: '0': expected a whole number from 1 to" run --network-secondaries 0 w.sdf
-bad 2 "troupe run: --secondaries 3 and --network-secondaries 2: expected one of them, or the same" run --network-role PRIMARY --network-secondaries 2 \
+bad 2 "troupe run: --secondaries 3 and --network-secondaries 2: expected the same number, or only one of them" run --network-role PRIMARY --network-secondaries 2 \
 	--secondaries 3 w.sdf
 bad 2 "troupe run: --network-address: not without --network-role" run --network-address 127.0.0.1 w.sdf
 bad 2 "troupe run: --network-address: not with --network-role primary" run --network-role primary \
 	--network-secondaries 1 --network-address 127.0.0.1 w.sdf
 bad 2 "troupe run: --network-listen: not with --network-role secondary" run --network-role secondary --network-listen :1
-bad 2 "troupe run: --network-socket: 77 is no socket" run --network-role secondary --network-socket 77
-bad 2 "troupe run: --network-socket: 1 is no socket" run --network-role secondary --network-socket 1
+bad 2 "troupe run: --network-socket: '77': expected the number of an open socket" run --network-role secondary --network-socket 77
+bad 2 "troupe run: --network-socket: '1': expected the number of an open socket" run --network-role secondary --network-socket 1
 bad 2 "troupe run: --network-stale-ms: not without --network-role or --transport tcp;" run --network-stale-ms 100 w.sdf
 bad 2 "troupe run: --network-wait: not without --network-role;" run --network-wait 1 w.sdf
 bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
-bad 2 "troupe run: --transport tcp: expected at least one of --secondaries" run --transport tcp --secondaries 0 w.sdf
-bad 2 "troupe run: --transport tcp and --network-role primary: the one starts its secondaries here, the other waits" run \
+bad 2 "troupe run: --transport tcp with --secondaries 0: expected at least 1" run --transport tcp --secondaries 0 w.sdf
+bad 2 "troupe run: --transport tcp and --network-role primary: expected only one of them: .*, and this role waits for secondaries;" run \
 	--transport tcp --network-role primary w.sdf
-bad 2 "troupe run: --transport tcp and --network-role secondary: the one starts its secondaries here, the other is one" run \
+bad 2 "troupe run: --transport tcp and --network-role secondary: expected only one of them: .*, and this role is that of a secondary;" run \
 	--transport TCP --network-role Secondary
 bad 2 "troupe run: --transport: not with --network-role primary" run --transport inproc --network-role primary w.sdf
 bad 2 "troupe run: --network-secondaries: not with --transport tcp" run --transport tcp --network-secondaries 2 w.sdf
-bad 2 "troupe run: --network-role primary: expected --network-secondaries" run --network-role primary --secondaries 0 w.sdf
+bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary --secondaries 0 w.sdf
 # what means nothing to a secondary
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
@@ -169,11 +169,11 @@ for option in '--commands c' '--report r' '--record r' '--record r --record-ever
 		run --network-role secondary $option
 done
 bad 2 "^troupe run: --transport: not with --network-role secondary;" run --network-role secondary --transport inproc
-bad 2 "troupe run: --network-key-file and --network-insecure: expected one of them only" run --network-role secondary \
+bad 2 "troupe run: --network-key-file and --network-insecure: expected only one of them" run --network-role secondary \
 	--network-key-file k --network-insecure
-bad 2 "troupe run: --network-address and --network-interface: expected one of them only" run --network-role secondary \
+bad 2 "troupe run: --network-address and --network-interface: expected only one of them" run --network-role secondary \
 	--network-address 127.0.0.1 --network-interface lo
-bad 1 "'nothing0' is no network interface" run --network-role primary --network-secondaries 1 --network-listen :0 \
+bad 1 "'nothing0': no such network interface" run --network-role primary --network-secondaries 1 --network-listen :0 \
 	--network-interface nothing0 w.sdf
 bad 2 "troupe run: --costs-every without --costs: expected both" run --costs-every 5 w.sdf
 bad 2 "troupe run: --record-every without --record: expected both" run --record-every 5 w.sdf
@@ -216,7 +216,7 @@ for world in missing broken text empty robot none mass radius; do
 done
 
 # --- worlds by name ------------------------------------------------------------------------------------------------
-bad 1 'nowhere: cannot open: .*; and there is no world of that name in a resource path, or among those of troupe' run nowhere
+bad 1 'nowhere: cannot open: .*; and no world of this name is in a resource path or comes with troupe' run nowhere
 bad 1 '^[^;]*/nowhere: cannot open: [^;]*$' run "$folder/nowhere"
 mkdir -p given/deep old new worlds_of_gazebo folder.sdf
 sed 's|world name="w"|world name="given"|' w.sdf >given/place.sdf
@@ -286,7 +286,7 @@ alone '' --network-role none
 alone '' --network-role NONE --transport InProc --distribution Balanced
 alone '' --transport TCP --secondaries 1 --distribution ROUND-ROBIN
 alone '' --transport tcp --secondaries 1 --network-role none
-alone '--distributed alone: it runs in one process' --distributed
+alone '--distributed without --network-role: the world runs in one process' --distributed
 bad 2 '--network-listen: not with --network-role none;' run --network-role none --network-listen :1 w.sdf
 echo '<troupe><network-role>primary</network-role><network-secondaries>2</network-secondaries>
 <network-wait>0.1</network-wait></troupe>' >role.xml
@@ -299,7 +299,7 @@ bad 3 'waited 0.1 s for 2 secondaries' run --config role.xml -v0 w.sdf --network
 bad 2 '--network-secondaries: not with --network-role secondary' run --config role.xml --network-role secondary
 for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	export ${prefix}_SECONDARIES=2
-	alone "^troupe run: ${prefix}_SECONDARIES in the environment is ignored: without a network role"
+	alone "^troupe run: ${prefix}_SECONDARIES in the environment is ignored: without a network role the world runs in one process$"
 	alone "^troupe run: ${prefix}_SECONDARIES in the environment is ignored: with --transport tcp" --transport tcp --secondaries 1
 	alone '' --network-role none
 	export ${prefix}_ROLE=Primary
@@ -319,7 +319,7 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	report $? "${prefix}_SECONDARIES and --secondaries"
 	export ${prefix}_SECONDARIES=x
 	timeout 20 "$troupe" run w.sdf >out 2>err
-	[ $? = 2 ] && grep -q "secondaries 'x' in the environment: expected a whole number from 1 to 1024" err
+	[ $? = 2 ] && grep -q "number of secondaries 'x' in the environment: expected a whole number from 1 to 1024" err
 	report $? "${prefix}_SECONDARIES=x"
 	unset ${prefix}_ROLE ${prefix}_SECONDARIES
 	for variable in ${prefix}_ROLE ${prefix}_SECONDARIES; do
@@ -375,8 +375,8 @@ commands 'abc /world/w/control pause: true\n' 1 "c.txt:1: step 'abc': expected a
 commands '\n# x\n-1 /world/w/control pause: true\n' 1 "c.txt:3: step '-1': expected"
 commands '99999999999999999999 /world/w/control pause: true\n' 1 "c.txt:1: step '9+': expected"
 commands '1\n' 1 'c.txt:1: no topic: expected STEP TOPIC TEXT'
-commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected one that begins with '/'"
-commands '1 /start ""\n' 1 "c.txt:1: nobody listens to topic '/start'"
+commands '1 world/w/control pause: true\n' 1 "c.txt:1: topic 'world/w/control': expected a topic that begins with '/'"
+commands '1 /start ""\n' 1 "c.txt:1: topic '/start' has no listener"
 commands '1 /world/w/control "" x\n' 1 "c.txt:1: column 1: expected a field's name"
 commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
 commands "1 /world/w/control 'pause:\ntrue'\n2 /world/w/control 'pause:\n\n  maybe'\n" 1 \
@@ -411,9 +411,9 @@ config '<settings/>' 1 'c.xml:1: <settings>: expected <troupe>' w.sdf
 config '<troupe a="1"/>' 1 "c.xml:1: attribute 'a' of <troupe>: expected none" w.sdf
 config '<troupe>hello</troupe>' 1 "c.xml:1: 'hello' in <troupe>: expected only elements" w.sdf
 config '<troupe>
-<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: expected one of world resource-path strict' w.sdf
-config '<troupe><config>x</config></troupe>' 1 'c.xml:1: <config>: expected one of' w.sdf
-config '<troupe><help>true</help></troupe>' 1 'c.xml:1: <help>: expected one of' w.sdf
+<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: no such setting: expected one of world resource-path strict' w.sdf
+config '<troupe><config>x</config></troupe>' 1 'c.xml:1: <config>: no such setting: expected one of' w.sdf
+config '<troupe><help>true</help></troupe>' 1 'c.xml:1: <help>: no such setting: expected one of' w.sdf
 config '<troupe>
  <seed>1</seed>
 
@@ -426,7 +426,7 @@ config '<troupe><distribution>x</distribution></troupe>' 1 "c.xml:1: <distributi
 config '<troupe><rtf><x/></rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no elements' w.sdf
 config '<troupe><rtf a="1">0</rtf></troupe>' 1 'c.xml:1: <rtf>: expected only text in it, no attributes' w.sdf
 config '<troupe><rtf>1</rtf>
-<update-rate>5</update-rate></troupe>' 1 'c.xml:2: <rtf> and <update-rate>: expected one of them only' w.sdf
+<update-rate>5</update-rate></troupe>' 1 'c.xml:2: <rtf> and <update-rate>: expected only one of them' w.sdf
 config '<troupe><seed>1</seed></troupe>' 2 'no WORLD.sdf given'
 config '<!DOCTYPE troupe [<!ENTITY x "0">]><troupe><rtf>&x;</rtf></troupe>' 1 'c.xml:1: ' w.sdf
 bad 1 'missing.xml: cannot open' run --config missing.xml w.sdf
@@ -489,7 +489,7 @@ for pins in 'ball one=2|ball two=1' 'p1=2|p2=1' 'p1=2|ball two=1'; do
 	grep -A1 '"secondary": 1' out | grep -q 'performers": \["ball two"\]' && grep -q '"secondary": 2.*"performers": \["ball one"\]' out
 	report $? "--pin $pins: another secondary"
 done
-good "performer 'ball one' is to be on secondary 9, but there are 2: it goes anywhere" \
+good "performer 'ball one' is pinned to secondary 9, but there are only 2: the pin is ignored" \
 	run --pin 'ball one=9' --secondaries 2 --iterations 5 w.sdf
 good '^20 steps, 0.02 s' run --until 0.02 w.sdf
 good '^20 steps, 3.02 s' run --initial-sim-time 3 --until 3.02 w.sdf
@@ -834,7 +834,7 @@ XDG_CONFIG_HOME=$folder/config good "^$folder/config/troupe/key$" keygen
 [ "$(stat -c %a config config/troupe config/troupe/key | tr '\n' ' ')" = '700 700 600 ' ]
 report $? 'a key that others may read'
 cp config/troupe/key before
-XDG_CONFIG_HOME=$folder/config bad 1 "config/troupe/key: cannot write: is there already" keygen
+XDG_CONFIG_HOME=$folder/config bad 1 "config/troupe/key: cannot write: the file exists" keygen
 cmp -s config/troupe/key before
 report $? 'a key that was there is another now'
 HOME=$folder XDG_CONFIG_HOME=relative good "^$folder/.config/troupe/key$" keygen

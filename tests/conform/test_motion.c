@@ -403,7 +403,7 @@ Test(motion, a_slider_moves_with_its_parent)
 	LINK("a", "1 0 0 0 0 0", "")                                                                                   \
 	LINK("b", "2 0 0 0 0 0", "")                                                                                   \
 	JOINT("j", "revolute", "0.5 0 0 0 0 0", "base", "a", AXIS("0 1 0"))                                            \
-		JOINT("k", "revolute", "1.5 0 0 0 0 0", "a", "b", AXIS("0 0 1"))
+	JOINT("k", "revolute", "1.5 0 0 0 0 0", "a", "b", AXIS("0 0 1"))
 
 Test(motion, what_hangs_on_a_joint_goes_with_it)
 {
@@ -596,11 +596,11 @@ Test(motion, joints_that_cannot_move_alone_are_refused)
 	refused(set, "name: 'f' joint: 'hold' position: 1",
 		"joint 'hold' is of type fixed: expected one that has an axis");
 	refused(set, "name: 'm' joint: 'gears' position: 1", "joint 'gears' is of type gearbox");
-	refused(set, "name: 'm' joint: 'j' position: 1", "ties what hangs on joint 'j' to what does not move with it");
-	refused(set, "name: 'm' joint: 'l' velocity: 1", "ties what hangs on joint 'l' to what does not move with it");
+	refused(set, "name: 'm' joint: 'j' position: 1", "ties bodies that move with joint 'j' to bodies that do not");
+	refused(set, "name: 'm' joint: 'l' velocity: 1", "ties bodies that move with joint 'l' to bodies that do not");
 	refused(set, "name: 'm' joint: 'in' position: 1", "gearbox 'gears' couples joint 'in' with another");
 	refused(set, "name: 'm' joint: 'out' velocity: 1", "gearbox 'gears' couples joint 'out' with another");
-	refused(set, "name: 'p' joint: 'j' position: 1", "joint 'rope' ties what hangs on joint 'j'");
+	refused(set, "name: 'p' joint: 'j' position: 1", "joint 'rope' ties bodies that move with joint 'j'");
 	refused(set, "name: 'f' joint: 'j' position: 1", "joint 'hold' holds link 'f::a' to the world");
 	refused(set, "name: 'p' joint: 'j' axis: 1 velocity: 1", "axis 1 of joint 'j': expected 0, the only one");
 	obeyed(set, "name: 'm' joint: 'tail' position: 1");

@@ -55,10 +55,10 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/elsewhere/remove name: "cart_0"|this one is 'asleep', expected /world/asleep/
 10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, create
 10 /world/asleep/remove nam: "cart_0"|has no field 'nam': expected one of id, name, type
-10 /model/nobody/cmd_vel linear: {x: 1}|nobody listens to topic '/model/nobody/cmd_vel'
+10 /model/nobody/cmd_vel linear: {x: 1}|topic '/model/nobody/cmd_vel' has no listener
 10 /world/asleep/remove id: 4000|the world has no model with the id 4000
 10 /world/asleep/remove id: 7 name: "cart_0"|the model with the id 7 is 'crate_0_1_2', not 'cart_0'
-10 /world/asleep/remove type: MODEL|neither a name nor an id: expected that of a model
+10 /world/asleep/remove type: MODEL|neither a name nor an id: expected the name or the id of a model
 10 /world/asleep/remove name: "cart_0" type: LINK|only models can be removed
 10 /world/asleep/remove name: "cart_0" type: LIGHT|the world has no light 'cart_0'
 10 /world/asleep/remove id: 7 type: LIGHT|lights have no ids
@@ -70,11 +70,11 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/set_physics real_time_factor: -1|real_time_factor -1: expected
 10 /world/asleep/set_physics gravity {x: 1e8}|expected at most
 10 /world/asleep/level/set_performer data: "cart_0" size {x: -1}|size -1: expected 0 to 1e+09 m
-10 /world/asleep/level/set_performer data: "cart_0" secondary: 0|secondary 0: expected 1 to 256
+10 /world/asleep/level/set_performer data: "cart_0" secondary: 0|secondary 0: expected 1 to 1024
 10 /world/asleep/level/set_performer data: "cart_0::link"|the world has no model 'cart_0::link'
 10 /world/asleep/level/set_performer data: "cart_0" remove: true|model 'cart_0' is no performer
 10 /world/asleep/reset_model name: "nobody"|the world has no model 'nobody'
-10 /world/asleep/reset_model type: MODEL|neither a name nor an id: expected that of a model
+10 /world/asleep/reset_model type: MODEL|neither a name nor an id: expected the name or the id of a model
 10 /world/asleep/reset_model name: "cart_0" type: LINK|only models can be reset: expected MODEL
 10 /world/asleep/reset_model name: "cart_0" position {x: 1}|has no field 'position'
 EOF2
@@ -129,7 +129,7 @@ for verbosity in 0 1 2 3; do
 	check "-v $verbosity: the reason stands there once" $?
 	grep -q '^troupe run: 1 command could not be obeyed' "$scratch/err"
 	check "-v $verbosity: $(tail -n 1 "$scratch/err")" $?
-	[ $verbosity = 0 ] || grep -q '^1 models removed, 1 commands refused, 1 commands for steps that were not reached$' "$scratch/err"
+	[ $verbosity = 0 ] || grep -q '^1 model removed, 1 command refused, 1 command for steps that were not reached$' "$scratch/err"
 	check "-v $verbosity: a summary of the commands" $?
 done
 totals

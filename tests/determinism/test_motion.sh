@@ -61,7 +61,7 @@ cp "$scratch/other" "$scratch/reference"
 obeyed=$(grep -c '^reply .* ok ' "$scratch/reference")
 [ "$obeyed" -ge 17 ]
 check "most are obeyed: $obeyed" $?
-for reason in 'gearbox' 'the world is paused' 'ties what hangs on joint'; do
+for reason in 'gearbox' 'the world is paused' 'ties bodies that move with joint'; do
 	grep -q "^reply .* failed .*$reason" "$scratch/reference"
 	check "refused: $reason" $?
 done

@@ -135,7 +135,7 @@ sed -n 4p "$scratch/unheard" >"$scratch/unheard.after"
 sed 4d "$scratch/unheard" >"$scratch/unheard.before"
 run "$scratch/out" "$here/empty.sdf" "$scratch/unheard.before" 5 --save-at 5 "$scratch/saved"
 cp "$scratch/saved" "$scratch/saved.late"
-refused() { grep -c 'reply 10 /model/cart/cmd_vel failed nobody listens' "$1" | tr '\n' ' ' && grep refused_commands "$2" | tr -d ' \n'; }
+refused() { grep -c 'reply 10 /model/cart/cmd_vel failed this topic has no listener' "$1" | tr '\n' ' ' && grep refused_commands "$2" | tr -d ' \n'; }
 "$troupe" run "$here/empty.sdf" --commands "$scratch/unheard" --rtf 0 -v 0 --iterations 20 --trace --save-at 5 "$scratch/saved" \
 	--report "$scratch/whole" >"$scratch/out" 2>&1
 [ $? = 1 ] && [ "$(refused "$scratch/out" "$scratch/whole")" = '1 "refused_commands":0,"refused_commands":0,"refused_commands":1,' ]
@@ -250,7 +250,7 @@ size=$(wc -c <"$state")
 for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 	head -c "$cut" "$state" >"$scratch/cut"
 	if [ "$cut" -lt 32 ]; then
-		refused "$scratch/cut" "cut: is no state that troupe saved"
+		refused "$scratch/cut" "cut: not a state saved by troupe"
 	else
 		refused "$scratch/cut" 'cut: damaged: its checksum does not fit'
 	fi
@@ -258,10 +258,10 @@ done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
 { head -c 16 "$state"; printf '\004'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: is of version 4: expected 3'
-refused "$here/meeting.sdf" 'meeting.sdf: is no state that troupe saved'
+refused "$scratch/newer" 'newer: version 4: expected 3'
+refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
-status=2 refused "$state" '--resume and a WORLD.sdf: expected one of them' "$here/meeting.sdf"
+status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"
 
 # a folder that cannot be written to is found before the run
 "$troupe" run "$here/meeting.sdf" --iterations 10 --save-at 5 "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"

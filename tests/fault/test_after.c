@@ -379,7 +379,7 @@ static const struct command comings[] = {
 	{190, TO_W "create_multiple",
 		"data {name: 'a' pose {position {x: 4 z: 3}} sdf: \"" BOX_SDF
 		"\"} data {name: 'b' pose {position {x: 4 y: 2 z: 3}} sdf: \"" BOX_SDF "\"}"},
-	{250, TO_W "remove", "name: 'a'"}, {260, "/model/next/cmd_vel", "linear: {x: 1}"}, /* nobody listens */
+	{250, TO_W "remove", "name: 'a'"}, {260, "/model/next/cmd_vel", "linear: {x: 1}"}, /* no listener */
 	{0, NULL, NULL}};
 
 /* A level's own model performs, and goes where no level is: its level is unloaded, and it is not. */
@@ -707,7 +707,7 @@ static void no_listeners(void)
 	check(troupe_server_command(server, 18, "/shared", "linear: {x: 1}", NULL) == TROUPE_OK,
 		"a model may come that hears it");
 	run_to(server, 30);
-	check(said.replies.at && strstr(said.replies.at, "nobody listens to this topic"), "nobody hears: %s",
+	check(said.replies.at && strstr(said.replies.at, "this topic has no listener"), "nobody hears: %s",
 		said.replies.at ? said.replies.at : "");
 	check(troupe_server_command(server, 30, "/shared", "linear: {x: 1}", NULL) == TROUPE_ECOMMAND,
 		"the topic carries the messages of the new model");

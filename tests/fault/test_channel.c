@@ -203,7 +203,7 @@ static void test_not_reading(const struct key *key)
 	troupe_status status = TROUPE_OK;
 	for (int i = 0; i < 1000 && !status; i++)
 		status = channel_send(channel, FRAME_STEP, bytes, 100000, &error);
-	check(status == TROUPE_ELIMIT && strstr(error.text, "sloth: does not take what is sent"),
+	check(status == TROUPE_ELIMIT && strstr(error.text, "sloth: does not receive"),
 		"what is not read is queued for ever: %s", error.text);
 	check(channel_pending(channel) < 2 << 20, "%zu bytes wait", channel_pending(channel));
 	channel_destroy(channel);
@@ -277,12 +277,13 @@ static void test_last_words(void)
 
 static void test_keys(void)
 {
-	keys_differ(&other_key, &one_key, "the TLS handshake failed: it has no key, or another than ours",
-		"server: the TLS handshake failed: it has no key, or another than ours");
-	keys_differ(NULL, &one_key, "closed the connection without a word: it may have a key, and we have none",
-		"server: it does not speak TLS: it has no key, and we have one");
-	keys_differ(&one_key, NULL, "during the TLS handshake: it may have no key, and we have one",
-		"server: it speaks TLS: it has a key, and we have none");
+	keys_differ(&other_key, &one_key, "the TLS handshake failed: it has no key, or another key than this process",
+		"server: the TLS handshake failed: it has no key, or another key than this process");
+	keys_differ(NULL, &one_key,
+		"closed the connection before it sent anything: it may have a key, and this process has none",
+		"server: it does not speak TLS: it has no key, and this process has one");
+	keys_differ(&one_key, NULL, "during the TLS handshake: it may have no key, and this process has one",
+		"server: it speaks TLS: it has a key, and this process has none");
 }
 
 /* Raw bytes from a stranger to a server that has just accepted it: what comes of it. */
@@ -461,7 +462,7 @@ static void test_places(void)
 	check(listener_poll(listener, UINT64_MAX / 2, fds) == LISTENER_WAITING_MAX + 1, "more are here than may be");
 	struct address address;
 	struct troupe_error why = {0};
-	check(listener_take_refusal(listener, &address, &why) && strstr(why.text, "made room for others"),
+	check(listener_take_refusal(listener, &address, &why) && strstr(why.text, "made room for another connection"),
 		"it is not said why: '%s'", why.text);
 	end_flood();
 	listener_destroy(listener);
@@ -547,7 +548,7 @@ static void test_key_file(void)
 		error.text);
 	check(!key_read(path, &again, NULL) && !memcmp(&key, &again, sizeof key), "read again it is another");
 	chmod(path, 0640);
-	check(key_read(path, &again, &error) == TROUPE_EIO && strstr(error.text, "others may read it (mode 0640)"),
+	check(key_read(path, &again, &error) == TROUPE_EIO && strstr(error.text, "other users may read it (mode 0640)"),
 		"a key that others may read is taken");
 	chmod(path, 0600);
 	struct stat status;
@@ -625,9 +626,9 @@ static bool meets(struct discovery *secondary, struct discovery *primary, struct
 
 static void test_discovery(const struct key *key, const struct key *wrong)
 {
-	const char *why_not = !wrong ? "has a key, and we have none"
-			      : key  ? "has another key than ours"
-				     : "has no key, and we have one";
+	const char *why_not = !wrong ? "has a key, and this process has none"
+			      : key  ? "has another key than this process"
+				     : "has no key, and this process has one";
 	const char *why = "";
 	uint16_t port = free_port();
 	struct discovery *here = discover(HELLO_PRIMARY, key, "p", port),

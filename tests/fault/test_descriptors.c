@@ -468,7 +468,8 @@ static void out_of_files(int left)
 	struct address where;
 	struct troupe_error why = {0};
 	check(listener_take_refusal(listener, &where, &why) &&
-			strstr(why.text, left ? "made room for others" : "this process has no file left for it"),
+			strstr(why.text, left ? "made room for another connection"
+					      : "this process has no file descriptor left for it"),
 		"out of files: it is not said: '%s'", why.text);
 	limit_files(usual.rlim_cur);
 	/* and somebody comes in when there are files again */

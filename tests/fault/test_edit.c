@@ -1146,8 +1146,8 @@ static void entities_by_id(const char *path, const char *world)
 	} refused[] = {
 		{"remove", "id: 4000", "the world has no model with the id 4000"},
 		{"remove", "id: 3 name: 'top_0'", "the model with the id 3 is 'crate_0', not 'top_0'"},
-		{"remove", "type: MODEL", "neither a name nor an id: expected that of a model"},
-		{"remove", "id: 3 type: LIGHT", "no name: expected that of a light: lights have no ids"},
+		{"remove", "type: MODEL", "neither a name nor an id: expected the name or the id of a model"},
+		{"remove", "id: 3 type: LIGHT", "no name: expected the name of a light (lights have no ids)"},
 		{"set_pose", "id: 5000", "the world has no model with the id 5000"},
 		{"set_pose", "position {x: 1}", "neither a name nor an id"},
 		{"reset_model", "id: 6000", "the world has no model with the id 6000"},
@@ -1251,7 +1251,7 @@ static void fixed_to_the_world(const char *path)
 	check(outcome.refused == ARRAY_LEN(tied) + 1, "fixed to the world: %s", outcome.replies.at);
 	for (size_t i = 0; i < ARRAY_LEN(tied); i++) {
 		char why[128];
-		snprintf(why, sizeof why, "joint 'j_%s' ties model '%s' to where it is", tied[i], tied[i]);
+		snprintf(why, sizeof why, "joint 'j_%s' holds model '%s' in its place", tied[i], tied[i]);
 		check(strstr(outcome.replies.at, why) != NULL, "fixed to the world: no '%s'", why);
 	}
 	outcome_fini(&outcome);

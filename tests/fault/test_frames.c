@@ -247,10 +247,10 @@ static void test_lists(struct run *run, uint32_t side, struct ack_parts parts, u
 	parts = sound;
 	parts.code = (uint64_t)(models + 1) << 1;
 	put_ack(run, side, &parts, &bytes);
-	refuses_ack(run, side, &bytes, "more models moved than there are");
+	refuses_ack(run, side, &bytes, "more models moved than exist");
 	parts.code = UINT64_MAX;
 	put_ack(run, side, &parts, &bytes);
-	refuses_ack(run, side, &bytes, "more models moved than there are");
+	refuses_ack(run, side, &bytes, "more models moved than exist");
 	parts.code = (uint64_t)(sound.count - 1) << 1;
 	put_ack(run, side, &parts, &bytes);
 	check(!takes_ack(run, side, &bytes, &(struct troupe_error){0}),
@@ -299,7 +299,7 @@ static void test_ends(struct run *run, uint32_t side, const struct ack_parts *pa
 	}
 	text_add_bytes(&bytes, sound.at + bytes.count, sound.count - bytes.count);
 	text_add_bytes(&bytes, "\0", 1);
-	refuses_ack(run, side, &bytes, "its ack: more bytes than it has");
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end");
 	text_fini(&sound);
 	text_fini(&bytes);
 }
@@ -365,7 +365,7 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 		put_head(&parts, &bytes);
 		pack_string(&bytes, "why");
 		pack_var(&bytes, 1);
-		refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
+		refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	}
 	parts.status = (uint64_t)INT32_MAX + 1;
 	bytes.count = 0;
@@ -375,22 +375,22 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 	bytes.count = 0;
 	put_head(&parts, &bytes);
 	pack_bytes(&bytes, "w\0hy", 4);
-	refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
+	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	bytes.count = 0;
 	put_head(&parts, &bytes);
 	pack_u64(&bytes, UINT64_MAX); /* bytes of a text that is not there */
-	refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
+	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	bytes.count = 0;
 	put_head(&parts, &bytes);
 	pack_string(&bytes, "why");
 	pack_var(&bytes, 0);
 	pack_var(&bytes, 0);
-	refuses_ack(run, side, &bytes, "its ack: more bytes than it has");
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end");
 	bytes.count = 0;
 	put_head(&parts, &bytes);
 	pack_string(&bytes, "why");
 	pack_var(&bytes, run->sides[side].server->worlds[0].scene->model_count + 1); /* one after the last model */
-	refuses_ack(run, side, &bytes, "its ack: a failure that there is not");
+	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	text_fini(&bytes);
 }
 
@@ -508,7 +508,7 @@ static void test_notes(struct run *run, uint32_t side, const struct ack_parts *p
 	put_ack(run, side, parts, &bytes);
 	size_t before = bytes.count;
 	put_notes(&sound, &bytes);
-	refuses_ack(run, side, &bytes, "its ack: more bytes than it has"); /* nobody asked for it */
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end"); /* nobody asked for it */
 	primary_of(run)->step.observe = OBSERVE_ALL;
 	test_contacts(run, side, parts, &sound, foreign);
 	test_efforts(run, side, parts, &sound);
@@ -519,7 +519,7 @@ static void test_notes(struct run *run, uint32_t side, const struct ack_parts *p
 	}
 	check(takes_ack(run, side, &bytes, &error), "sound notes are refused: %s", error.text);
 	text_add_bytes(&bytes, "\0", 1);
-	refuses_ack(run, side, &bytes, "its ack: more bytes than it has");
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end");
 	primary_of(run)->step.observe = 0;
 	text_fini(&bytes);
 	text_fini(&part);
@@ -549,7 +549,7 @@ static void test_acks(void)
 	test_notes(&run, side, &parts, foreign);
 	primary_of(&run)->step.paused = true;
 	put_ack(&run, side, &parts, &bytes);
-	refuses_ack(&run, side, &bytes, "its ack: models moved while it was paused");
+	refuses_ack(&run, side, &bytes, "its ack: models moved in a paused step");
 	primary_of(&run)->step.paused = false;
 	/* after all of these the sound one is taken, and the run goes on */
 	check(takes_ack(&run, side, &bytes, &error), "the sound ack is refused: %s", error.text);
@@ -643,12 +643,12 @@ static void test_heads(void)
 	text_add_bytes(&bytes, "\0\0", 2);
 	PUT(&bytes, 2 - step_side, SOUND_STEPS);
 	pack_double(&bytes, 0);
-	refuses_step(&bytes, step_side ? "its step: it is for secondary 1, and this is 2"
-				       : "its step: it is for secondary 2, and this is 1");
+	refuses_step(&bytes, step_side ? "its step: it is for secondary 1: expected 2"
+				       : "its step: it is for secondary 2: expected 1");
 	refuses_step(&steps_run.steps[1 - step_side], "its step: it is for secondary");
 	put_step(&bytes, 0);
 	text_add_bytes(&bytes, "\0", 1);
-	refuses_step(&bytes, "its step: more bytes than it has");
+	refuses_step(&bytes, "its step: bytes after its end");
 	text_fini(&bytes);
 }
 
@@ -659,67 +659,67 @@ static void test_changes(uint32_t own, uint32_t partner, uint32_t foreign, uint3
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE, own);
 	put_words(&bytes, own, 0);
-	refuses_step(&bytes, "is to be taken, and has been, or is absent");
+	refuses_step(&bytes, "is to be taken over, but is taken over already or absent");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE_AGAIN, own);
-	refuses_step(&bytes, "is to be taken, and has been, or is absent");
+	refuses_step(&bytes, "is to be taken over, but is taken over already or absent");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, WIRE_TAKE, foreign);
 	put_words(&bytes, foreign, 0);
 	PUT(&bytes, WIRE_TAKE, foreign);
 	put_words(&bytes, foreign, 0);
-	refuses_step(&bytes, "is to be taken, and has been, or is absent");
+	refuses_step(&bytes, "is to be taken over, but is taken over already or absent");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE, beyond);
-	refuses_step(&bytes, "is to be taken, and has been, or is absent: it is not there");
+	refuses_step(&bytes, "is to be taken over, but is taken over already or absent: it does not exist");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE, foreign);
 	put_words(&bytes, foreign, (double)NAN);
-	refuses_step(&bytes, "is to be taken, and its state is not valid");
+	refuses_step(&bytes, "is to be taken over, but its state is not valid");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE, foreign, 1, 0);
-	refuses_step(&bytes, "is to be taken, and its state is not valid");
+	refuses_step(&bytes, "is to be taken over, but its state is not valid");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_RELEASE, foreign);
-	refuses_step(&bytes, "is to be released, and it does not simulate it");
+	refuses_step(&bytes, "is to be released, but this secondary does not simulate it");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_RELEASE, floor);
-	refuses_step(&bytes, "model 'floor' is to be released, and it does not simulate it");
+	refuses_step(&bytes, "model 'floor' is to be released, but this secondary does not simulate it");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_RELEASE, beyond);
-	refuses_step(&bytes, "is to be released, and it does not simulate it: it is not there");
+	refuses_step(&bytes, "is to be released, but this secondary does not simulate it: it does not exist");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, WIRE_RELEASE, partner, WIRE_RELEASE, partner);
-	refuses_step(&bytes, "is to be released, and it does not simulate it");
+	refuses_step(&bytes, "is to be released, but this secondary does not simulate it");
 	put_step(&bytes, WIRE_CHANGES); /* it touches one that stays */
 	PUT(&bytes, 1, WIRE_RELEASE, partner);
-	refuses_step(&bytes, "its step: a model is released that others touch");
+	refuses_step(&bytes, "its step: a released model touches others");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, has_hall ? WIRE_LOAD : WIRE_UNLOAD, hall);
-	refuses_step(&bytes, has_hall ? "its step: level 'hall' is to be loaded, and it has it"
-				      : "its step: level 'hall' is to be unloaded, and it does not have it");
+	refuses_step(&bytes, has_hall ? "its step: level 'hall' is to be loaded, but is loaded already"
+				      : "its step: level 'hall' is to be unloaded, but is not loaded");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, has_hall ? WIRE_UNLOAD : WIRE_LOAD, hall, has_hall ? WIRE_UNLOAD : WIRE_LOAD, hall);
-	refuses_step(&bytes, has_hall ? "its step: level 'hall' is to be unloaded, and it does not have it"
-				      : "its step: level 'hall' is to be loaded, and it has it");
+	refuses_step(&bytes, has_hall ? "its step: level 'hall' is to be unloaded, but is not loaded"
+				      : "its step: level 'hall' is to be loaded, but is loaded already");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_LOAD, hall + 1);
-	refuses_step(&bytes, "its step: level 1: it is not there");
+	refuses_step(&bytes, "its step: level 1 does not exist");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, WIRE_GHOST_ON, foreign, WIRE_GHOST_ON, foreign);
-	refuses_step(&bytes, "comes as a ghost, and is one, or is absent");
+	refuses_step(&bytes, "comes as a ghost, but is one already or absent");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_GHOST_OFF, foreign);
-	refuses_step(&bytes, "goes as a ghost, and is none");
+	refuses_step(&bytes, "goes as a ghost, but is none");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_GHOST_ON, beyond);
-	refuses_step(&bytes, "comes as a ghost, and is one, or is absent: it is not there");
+	refuses_step(&bytes, "comes as a ghost, but is one already or absent: it does not exist");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 1, WIRE_TAKE_AGAIN + 1, own);
-	refuses_step(&bytes, "its step: a change of a kind that there is not");
+	refuses_step(&bytes, "its step: an unknown kind of change");
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, UINT64_MAX);
-	refuses_step(&bytes, "its step: a change of a kind that there is not");
+	refuses_step(&bytes, "its step: an unknown kind of change");
 	text_fini(&bytes);
 }
 
@@ -730,37 +730,37 @@ static void test_states(uint32_t own, uint32_t foreign)
 	PUT(&bytes, (uint64_t)foreign + 1);
 	put_words(&bytes, foreign, 0);
 	PUT(&bytes, 0);
-	refuses_step(&bytes, "was written, and it does not simulate it");
+	refuses_step(&bytes, "was written, but this secondary does not simulate it");
 	put_step(&bytes, WIRE_WRITTEN);
 	for (int i = 0; i < 2; i++) {
 		PUT(&bytes, (uint64_t)own + 1);
 		put_words(&bytes, own, 0);
 	}
 	PUT(&bytes, 0);
-	refuses_step(&bytes, "was written, and its state comes twice, or is not valid");
+	refuses_step(&bytes, "was written, but its state comes twice or is not valid");
 	put_step(&bytes, WIRE_WRITTEN);
 	PUT(&bytes, (uint64_t)own + 1);
 	put_words(&bytes, own, (double)INFINITY);
 	PUT(&bytes, 0);
-	refuses_step(&bytes, "was written, and its state comes twice, or is not valid");
+	refuses_step(&bytes, "was written, but its state comes twice or is not valid");
 	put_step(&bytes, WIRE_WRITTEN);
 	PUT(&bytes, (uint64_t)own + 1);
 	put_words(&bytes, own, 0); /* and no end */
 	refuses_step(&bytes, "its step: it is cut off, or a number is out of range");
 	put_step(&bytes, WIRE_WRITTEN);
 	PUT(&bytes, UINT64_MAX);
-	refuses_step(&bytes, "was written, and it does not simulate it: it is not there");
+	refuses_step(&bytes, "was written, but this secondary does not simulate it: it does not exist");
 	/* ghosts */
 	put_step(&bytes, WIRE_GHOSTS);
 	PUT(&bytes, ((uint64_t)foreign + 1) << 1 | 1);
-	refuses_step(&bytes, "moves as a ghost, and is none, or moves twice");
+	refuses_step(&bytes, "moves as a ghost, but is none or moves twice");
 	put_step(&bytes, WIRE_GHOSTS);
 	PUT(&bytes, ((uint64_t)own + 1) << 1 | 1);
-	refuses_step(&bytes, "moves as a ghost, and is none, or moves twice");
+	refuses_step(&bytes, "moves as a ghost, but is none or moves twice");
 	put_step(&bytes, WIRE_CHANGES | WIRE_GHOSTS);
 	PUT(&bytes, 1, WIRE_GHOST_ON, foreign, ((uint64_t)foreign + 1) << 1 | 1);
 	wire_put_words(&bytes, (const uint64_t[13]){UINT64_C(0x7ff8000000000000)}, 13);
-	refuses_step(&bytes, "moves as a ghost, and its state is not valid");
+	refuses_step(&bytes, "moves as a ghost, but its state is not valid");
 	const struct state *now = steps_run.server->worlds[0].shared.state;
 	put_step(&bytes, WIRE_CHANGES | WIRE_GHOSTS);
 	PUT(&bytes, 1, WIRE_GHOST_ON, foreign);
@@ -769,7 +769,7 @@ static void test_states(uint32_t own, uint32_t foreign)
 		wire_put_words(&bytes, state_words(now, foreign, false), 13);
 	}
 	PUT(&bytes, 0);
-	refuses_step(&bytes, "moves as a ghost, and is none, or moves twice");
+	refuses_step(&bytes, "moves as a ghost, but is none or moves twice");
 	text_fini(&bytes);
 }
 
@@ -826,16 +826,16 @@ static void test_commands(uint32_t own, uint32_t foreign)
 	struct text bytes = {0};
 	const struct systems *systems = steps_run.sides[step_side].server->worlds[0].systems;
 	uint32_t count = systems->sets[own].count, topics = systems->sets[own].at[0].topics.count;
-	check(count == 1 && topics > 0, "nobody listens");
+	check(count == 1 && topics > 0, "no topic has a listener");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, foreign, 0, 0, 0);
-	refuses_step(&bytes, "its step: a command that nobody listens to");
+	refuses_step(&bytes, "its step: a command without a listener");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, own, count, 0, 0);
-	refuses_step(&bytes, "its step: a command that nobody listens to");
+	refuses_step(&bytes, "its step: a command without a listener");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, own, 0, topics, 0);
-	refuses_step(&bytes, "its step: a command that nobody listens to");
+	refuses_step(&bytes, "its step: a command without a listener");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, own, 0, 0, UINT32_MAX); /* fields that its message has not */
 	refuses_step(&bytes, "its step: a command");
@@ -845,7 +845,7 @@ static void test_commands(uint32_t own, uint32_t foreign)
 	refuses_step(&bytes, "its step: a command");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, UINT64_MAX);
-	refuses_step(&bytes, "its step: a command that nobody listens to");
+	refuses_step(&bytes, "its step: a command without a listener");
 	text_fini(&bytes);
 }
 
@@ -858,7 +858,7 @@ static void test_edits(uint32_t own)
 		put_step(&bytes, WIRE_EDITS);
 		for (size_t k = 0; k < 3; k++)
 			pack_u64(&bytes, cases[i][k]);
-		refuses_step(&bytes, "its step: a change of the world: ");
+		refuses_step(&bytes, "its step: an invalid change of the world: ");
 	}
 	/* the place of a created model is not freed while the model is present */
 	for (int created = 0; created < 2; created++) {
@@ -867,27 +867,27 @@ static void test_edits(uint32_t own)
 		pack_u64(&bytes, EDIT_GIVE_UP);
 		pack_u64(&bytes, own);
 		steps_run.sides[step_side].server->worlds[0].scene->models[own].created = created;
-		refuses_step(&bytes, "its step: a change of the world: it does not fit the model");
+		refuses_step(&bytes, "its step: an invalid change of the world: it does not fit the model");
 	}
 	put_step(&bytes, WIRE_EDITS);
 	pack_u64(&bytes, 1);
 	pack_u64(&bytes, EDIT_PLACE);
 	pack_u64(&bytes, own); /* which is not static */
-	refuses_step(&bytes, "its step: a change of the world: it does not fit the model");
+	refuses_step(&bytes, "its step: an invalid change of the world: it does not fit the model");
 	put_step(&bytes, WIRE_EDITS);
 	pack_u64(&bytes, 2);
 	for (int i = 0; i < 2; i++) {
 		pack_u64(&bytes, EDIT_LEAVE);
 		pack_u64(&bytes, model_of(&steps_run, "wall"));
 	}
-	refuses_step(&bytes, "its step: a change of the world: it does not fit the model");
+	refuses_step(&bytes, "its step: an invalid change of the world: it does not fit the model");
 	put_step(&bytes, WIRE_EDITS);
 	pack_u64(&bytes, 1);
 	pack_u64(&bytes, EDIT_GRAVITY);
 	pack_u64(&bytes, 0);
 	for (int i = 0; i < 3; i++)
 		pack_double(&bytes, 1e300);
-	refuses_step(&bytes, "its step: a change of the world: the gravity");
+	refuses_step(&bytes, "its step: an invalid change of the world: the gravity");
 	text_fini(&bytes);
 }
 
@@ -1072,7 +1072,7 @@ static void test_small(void)
 	ends_where_it_ends("a number", decode_number, &out, "a number is not valid");
 	out.count = 0;
 	bundle_encode(&described, &out);
-	ends_where_it_ends("a world", decode_world, &out, "what it says of the world is not valid");
+	ends_where_it_ends("a world", decode_world, &out, "its description of the world is not valid");
 	refuses_number("a world", decode_world, &out, 0, 0);
 	refuses_number("a world", decode_world, &out, 0, BUNDLE_BYTES_MAX + 1);
 	out.count = 0;
@@ -1180,16 +1180,16 @@ enum lie {
 
 static const char *const what_is_said[LIES] = {
 	[LIE_WELCOME] = "its welcome is not valid",
-	[LIE_WORLD_EMPTY] = "what it says of the world is not valid",
-	[LIE_WORLD_TWICE] = "a frame 'WORLD' that does not belong here",
-	[LIE_DATA_FIRST] = "a frame 'WORLD_DATA' that does not belong here",
-	[LIE_DATA_MORE] = "a frame 'WORLD_DATA' that does not belong here",
+	[LIE_WORLD_EMPTY] = "its description of the world is not valid",
+	[LIE_WORLD_TWICE] = "an unexpected frame 'WORLD'",
+	[LIE_DATA_FIRST] = "an unexpected frame 'WORLD_DATA'",
+	[LIE_DATA_MORE] = "an unexpected frame 'WORLD_DATA'",
 	[LIE_DATA_OTHER] = "the world did not arrive as it was sent",
 	[LIE_START_EARLY] = "sent START, which is not due",
 	[LIE_STEP_EARLY] = "sent STEP, which is not due",
 	[LIE_HELLO_TWICE] = "sent HELLO, which is not due",
 	[LIE_ACK] = "sent ACK, which is not due",
-	[LIE_STEP] = "its step: it is for secondary 7, and this is 1",
+	[LIE_STEP] = "its step: it is for secondary 7: expected 1",
 	[LIE_STEP_NUMBER] = "step 1: expected step 0",
 };
 
@@ -1290,8 +1290,8 @@ enum lie_of_secondary {
 
 static const char *const what_is_said_of[FALSES] = {
 	[FALSE_READY] = "the state that was rebuilt has hash 0000000000000001: expected ",
-	[FALSE_WANT] = "a frame 'WORLD_WANT' that does not belong here",
-	[FALSE_WANT_TWICE] = "a frame 'WORLD_WANT' that does not belong here",
+	[FALSE_WANT] = "an unexpected frame 'WORLD_WANT'",
+	[FALSE_WANT_TWICE] = "an unexpected frame 'WORLD_WANT'",
 	[FALSE_STEP] = "sent STEP, which is not due",
 	[FALSE_WELCOME] = "sent WELCOME, which is not due",
 	[FALSE_ACK_EARLY] = "sent ACK, which is not due",
@@ -1396,8 +1396,7 @@ static void test_primary(enum lie_of_secondary lie)
 	check(end.status != TROUPE_OK && strstr(said, what_is_said_of[lie]), "a primary says '%s', not '%s'", said,
 		what_is_said_of[lie]);
 	if (started)
-		check(strstr(end.error.text, "secondary 1 (liar at ") &&
-				strstr(end.error.text, "sent what is not valid"),
+		check(strstr(end.error.text, "secondary 1 (liar at ") && strstr(end.error.text, "sent invalid data"),
 			"a primary does not say who: '%s'", end.error.text);
 	text_fini(&words);
 	troupe_server_destroy(end.server);

@@ -286,7 +286,7 @@ check "a short stale time: $status: $(cat p.err s1.err)" $?
 # a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
 gather 1
 timeout 60 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
-[ $? = 3 ] && grep -q 'the simulation has begun' late.err
+[ $? = 3 ] && grep -q 'the run has begun' late.err
 check "a late one is told so: $(tail -n 1 late.err)" $?
 if need python3; then
 	python3 - $port <<-'EOF2'
@@ -301,7 +301,7 @@ if need python3; then
 fi
 ended p && [ "$status" = 0 ]
 check "the run went on to its end: $status" $?
-[ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late, the simulation has begun$' p.err)" = 1 ]
+[ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late: the run has begun$' p.err)" = 1 ]
 check "the late one is named: $(cat p.err)" $?
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$' p.err)" = 1 ]
 check "and so is who talks rubbish: $(cat p.err)" $?

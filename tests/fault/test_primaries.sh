@@ -86,7 +86,7 @@ start own --network-role secondary --network-partition $partition --network-addr
 says running 'the run begins'
 secondary s --network-wait 2
 ends s 3
-says s "waited 2 s for a primary by multicast at .*: the one at 127.0.0.1:$port has begun its run"
+says s "waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port has begun its run"
 silent running 'turned away'
 
 # two wait, and there are enough for both
@@ -150,7 +150,7 @@ if need python3; then
 	EOF2
 	forger=$!
 	secondary s
-	says s 'did not let us in: .*partition'
+	says s 'turned this process away: .*partition'
 	primary ours --network-secondaries 1 --rtf 0 --iterations 20
 	ends ours 0
 	ends s 0

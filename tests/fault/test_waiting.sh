@@ -47,7 +47,7 @@ silent() # NAME PATTERN
 primary --network-secondaries 2
 says p "^troupe run: waiting for 2 secondaries at 127.0.0.1:$port, this machine only, .*, partition '$partition', without a key\$"
 secondary s1
-says s1 "^troupe run: looking for a primary at 127.0.0.1:$port, without a key and so on this machine only\$"
+says s1 "^troupe run: looking for a primary at 127.0.0.1:$port, without a key, so only on this machine\$"
 says s1 "^troupe run: joined the primary (.* at 127.0.0.1:$port), as secondary 1 of 2\$"
 says p '^troupe run: secondary 1 of 2 joined from 127.0.0.1:[0-9]*$'
 secondary s2
@@ -155,7 +155,7 @@ fi
 primary --network-secondaries 1
 start s1 --network-role secondary --network-partition other --network-address 127.0.0.1:$port
 ends s1 3
-says s1 "did not let us in: .*partition"
+says s1 "turned this process away: .*partition"
 says p "^troupe run: turned away a secondary (.* at 127.0.0.1:[0-9]*): .*partition"
 
 # Another key, or none, on either side. KEYS_OF_PRIMARY KEYS_OF_SECONDARY, and what both say when the address is known and
@@ -183,7 +183,7 @@ keys_differ()
 	says s2 "^troupe run: there is a primary at 127.0.0.1:$port, but it $5\$"
 	says p "^troupe run: a secondary at 127.0.0.1 cannot join: it $6\$"
 	ends s2 3
-	says s2 "^troupe run: waited 2 s for a primary by multicast at .*: the one at 127.0.0.1:$port $5\$"
+	says s2 "^troupe run: waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port $5\$"
 	ends s3 3
 	silent s3 'there is a primary'
 	silent p 'joined'
@@ -224,17 +224,17 @@ elif need python3; then
 		announce(b"", 0) # an answer to nothing
 		announce(b"", asked())
 	EOF2
-	says s1 "there is a primary at 127.0.0.1:$port, but it has a key, and we have none"
+	says s1 "there is a primary at 127.0.0.1:$port, but it has a key, and this process has none"
 	says s1 "^troupe run: 127.0.0.1:$port: cannot be reached"
 fi
 
 if "$troupe" keygen --output one >/dev/null 2>&1 && "$troupe" keygen --output other >/dev/null; then
 	keys_differ '--network-key-file one' '--network-key-file other' 'the TLS handshake failed: it has no key, or another' \
-		'the TLS handshake failed: it has no key, or another' 'has another key than ours' 'has another key than ours'
-	keys_differ '--network-key-file one' '' 'closed the connection without a word: it may have a key, and we have none' \
-		'it does not speak TLS: it has no key, and we have one' 'has a key, and we have none' 'has no key, and we have one'
-	keys_differ '' '--network-key-file one' '.* during the TLS handshake.*: it may have no key, and we have one' \
-		'it speaks TLS: it has a key, and we have none' 'has no key, and we have one' 'has a key, and we have none'
+		'the TLS handshake failed: it has no key, or another' 'has another key than this process' 'has another key than this process'
+	keys_differ '--network-key-file one' '' 'closed the connection before it sent anything: it may have a key, and this process has none' \
+		'it does not speak TLS: it has no key, and this process has one' 'has a key, and this process has none' 'has no key, and this process has one'
+	keys_differ '' '--network-key-file one' '.* during the TLS handshake.*: it may have no key, and this process has one' \
+		'it speaks TLS: it has a key, and this process has none' 'has no key, and this process has one' 'has a key, and this process has none'
 else
 	skip 'keys' 'this build has no TLS'
 fi

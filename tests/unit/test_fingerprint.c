@@ -189,7 +189,8 @@ Test(fingerprint, another_in_a_state_or_recording_is_warned_of)
 	move_state(bytes, state_count, false);
 	write_whole(state, bytes, state_count);
 	struct heard heard = resume(state);
-	cr_expect(heard.warnings == 1 && strstr(heard.last, "has the fingerprint") && strstr(heard.last, state),
+	cr_expect(heard.warnings == 1 && strstr(heard.last, "made under the floating-point fingerprint") &&
+			  strstr(heard.last, state),
 		"%u: %s", heard.warnings, heard.last);
 	move_state(bytes, state_count, true);
 	write_whole(state, bytes, state_count);
@@ -199,7 +200,8 @@ Test(fingerprint, another_in_a_state_or_recording_is_warned_of)
 	move_recording(tape, recording_count);
 	write_whole(recording, tape, recording_count);
 	heard = replay(recording);
-	cr_expect(heard.warnings == 1 && strstr(heard.last, "has the fingerprint") && strstr(heard.last, recording),
+	cr_expect(heard.warnings == 1 && strstr(heard.last, "made under the floating-point fingerprint") &&
+			  strstr(heard.last, recording),
 		"%u: %s", heard.warnings, heard.last);
 	free(bytes);
 	free(tape);

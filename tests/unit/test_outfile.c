@@ -276,7 +276,7 @@ CASE(a_fresh_file_replaces_nothing)
 	cr_assert(!outfile_replace("key", "one", 3, &fresh, &error) && holds("key", "one"));
 	cr_assert_eq(mode_of("key"), S_IFREG | 0600);
 	cr_assert_eq(outfile_replace("key", "two", 3, &fresh, &error), TROUPE_EIO);
-	cr_assert(strstr(error.text, "is there already") && holds("key", "one"));
+	cr_assert(strstr(error.text, "the file exists") && holds("key", "one"));
 	cr_assert_eq(outfile_replace("/dev/null", "two", 3, &fresh, &error), TROUPE_EIO);
 	cr_assert_eq(count_names("."), 1);
 }
@@ -373,12 +373,13 @@ CASE(in_a_hurry_no_reader_is_waited_for)
 	struct hurry hurry = {.patient = 4, .then = OUTFILE_HURRIED};
 	struct outfile_options options = {.haste = haste, .ctx = &hurry};
 	cr_assert(!mkfifo("pipe", 0600));
-	cr_assert(outfile_replace("pipe", "x", 1, &options, &error) && strstr(error.text, "nobody reads it"));
+	cr_assert(outfile_replace("pipe", "x", 1, &options, &error) && strstr(error.text, "no process reads it"));
 	cr_assert(hurry.asked > hurry.patient);
 	int file = open("pipe", O_RDWR); /* a reader that does not read */
 	char *bytes = mem_alloc(1 << 20);
 	hurry.asked = 0;
-	cr_assert(outfile_replace("pipe", bytes, 1 << 20, &options, &error) && strstr(error.text, "nobody reads it"));
+	cr_assert(
+		outfile_replace("pipe", bytes, 1 << 20, &options, &error) && strstr(error.text, "no process reads it"));
 	hurry.asked = 0;
 	hurry.then = OUTFILE_HURRIED;
 	cr_assert(!outfile_replace("a", bytes, 1 << 20, &options, &error), "a file is finished");

@@ -402,7 +402,7 @@ Test(peers, one_too_many_is_told_and_delays_nobody)
 	for (uint32_t i = 1; i <= 3; i++)
 		if (!net.nodes[i].started)
 			extra = i;
-	says(&net, extra, TROUPE_EPROTOCOL, "one too many: it wants 2 secondaries, and has them");
+	says(&net, extra, TROUPE_EPROTOCOL, "one too many: the primary needs 2 secondaries, and has them");
 	destroy(&net);
 }
 
@@ -419,7 +419,7 @@ Test(peers, who_comes_after_the_start_is_told_that_it_is_fixed)
 	for (int i = 0; i < 100; i++)
 		pass(&net, MS);
 	cr_assert(net.nodes[2].ended);
-	says(&net, 2, TROUPE_EPROTOCOL, "the simulation is fixed: it has begun with 1 secondary");
+	says(&net, 2, TROUPE_EPROTOCOL, "the run has begun with 1 secondary");
 	cr_assert(!net.nodes[0].ended && !net.nodes[1].ended);
 	destroy(&net);
 }
@@ -445,17 +445,17 @@ Test(peers, a_difference_is_named)
 {
 	struct hello hello = hello_of(HELLO_SECONDARY, 1);
 	hello.fingerprint = 6;
-	differs(hello, "its floating-point arithmetic has fingerprint 0000000000000005, and ours 0000000000000006");
+	differs(hello, "its floating-point arithmetic has fingerprint 0000000000000005: expected 0000000000000006");
 	hello = hello_of(HELLO_SECONDARY, 1);
 	strcpy(hello.build, "c");
-	differs(hello, "its build is 'b', and ours 'c'");
+	differs(hello, "its build is 'b': expected 'c'");
 	hello = hello_of(HELLO_SECONDARY, 1);
 	strcpy(hello.partition, "q");
-	differs(hello, "it is of partition 'p', and we of 'q'");
+	differs(hello, "its partition is 'p': expected 'q'");
 	hello = hello_of(HELLO_SECONDARY, 1);
 	hello.protocol = HELLO_PROTOCOL + 1;
 	struct troupe_error expected;
-	fail(&expected, TROUPE_OK, "it speaks protocol %d, and we %d", HELLO_PROTOCOL, HELLO_PROTOCOL + 1);
+	fail(&expected, TROUPE_OK, "its protocol is %d: expected %d", HELLO_PROTOCOL, HELLO_PROTOCOL + 1);
 	differs(hello, expected.text);
 }
 
@@ -623,11 +623,11 @@ static void breaks(enum frame_type type, const void *bytes, size_t count, const 
 Test(peers, rubbish_ends_the_run_by_name)
 {
 	uint64_t far = 4711;
-	breaks(FRAME_HEARTBEAT, "", 0, "sent what is not valid: its heartbeat is not valid");
-	breaks(FRAME_HELLO, "hello", 5, "sent what is not valid: sent HELLO, which is not due");
-	breaks(FRAME_READY, &far, 8, "sent what is not valid: sent READY, which is not due");
-	breaks(FRAME_STEP, &far, 8, "sent what is not valid: sent STEP, which is not due");
-	breaks(FRAME_ACK, &far, 8, "sent what is not valid: sent an ack");
+	breaks(FRAME_HEARTBEAT, "", 0, "sent invalid data: its heartbeat is not valid");
+	breaks(FRAME_HELLO, "hello", 5, "sent invalid data: sent HELLO, which is not due");
+	breaks(FRAME_READY, &far, 8, "sent invalid data: sent READY, which is not due");
+	breaks(FRAME_STEP, &far, 8, "sent invalid data: sent STEP, which is not due");
+	breaks(FRAME_ACK, &far, 8, "sent invalid data: sent an ack");
 }
 
 static void hear_stop(struct net *net, uint32_t node, uint64_t next_step)
@@ -652,7 +652,7 @@ Test(peers, an_ack_counts_once)
 	cr_assert(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
 	cr_assert(peers_waits(primary), "the other one owes its ack");
 	cr_assert_not(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
-	says(&net, 0, TROUPE_EPROTOCOL, "sent an ack that nobody waits for");
+	says(&net, 0, TROUPE_EPROTOCOL, "sent an ack when no step waited for one");
 	destroy(&net);
 }
 

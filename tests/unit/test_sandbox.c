@@ -199,9 +199,9 @@ Test(sandbox, ends)
 		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more?[1m of this"},
 		{leave, SANDBOX_DIED, "ended with status 7"},
 		{run_for_ever, SANDBOX_OVER_TIME, "took more than 1 s of processor time, or 10 s in all"},
-		{wait_for_ever, SANDBOX_STILL, "waited for a lock that nobody gives back"},
-		{wait_for_lock, SANDBOX_STILL, "waited for a lock that nobody gives back"},
-		{give_way, SANDBOX_STILL, "waited for a lock that nobody gives back"},
+		{wait_for_ever, SANDBOX_STILL, "waited for a lock that no thread releases"},
+		{wait_for_lock, SANDBOX_STILL, "waited for a lock that no thread releases"},
+		{give_way, SANDBOX_STILL, "waited for a lock that no thread releases"},
 		{take_all_memory, SANDBOX_DIED, "needs more than 64 MiB of memory"},
 	};
 	bool filtered = has_filter();
@@ -255,7 +255,7 @@ Test(sandbox, somebody_else_waits)
 	signal(SIGCHLD, SIG_IGN);
 	struct sandbox *sandbox = start(touch_nothing, NULL);
 	cr_expect_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
-	cr_expect_str_eq(error.text, "ended, and its status was taken by other code");
+	cr_expect_str_eq(error.text, "ended, and other code took its exit status");
 	sandbox_destroy(sandbox);
 	sandbox = start(wait_for_ever, NULL);
 	sandbox_destroy(sandbox);

@@ -148,10 +148,10 @@ Test(services, joints_are_free_when_what_tied_them_has_gone)
 					   "<joint name='b' "
 					   "type='ball'><parent>m::k</parent><child>child::l</child></joint>"));
 	const char *turn = "name: 'm' joint: 'j' position: 0.5", *put = "name: 'm' position {x: 1}";
-	refuses(server, "/world/w/set_joint", turn, "ties what hangs on joint 'j'");
+	refuses(server, "/world/w/set_joint", turn, "ties bodies that move with joint 'j'");
 	refuses(server, "/world/w/set_pose", put, "joint '");
 	does(server, "/world/w/remove", "name: 'parent'");
-	refuses(server, "/world/w/set_joint", turn, "'b' ties what hangs on joint 'j'");
+	refuses(server, "/world/w/set_joint", turn, "'b' ties bodies that move with joint 'j'");
 	refuses(server, "/world/w/set_pose", put, "joint 'b'");
 	does(server, "/world/w/remove", "name: 'child'");
 	does(server, "/world/w/set_joint", turn);
@@ -191,7 +191,8 @@ Test(services, kinematic_links_are_not_dragged_along)
 		POINT("l", "0 0 0 0 0 0") "<link name='k'><pose>1 0 0 0 0 "
 					  "0</pose><kinematic>true</kinematic></link>" POINT("free", "0 1 0 0 0 0")
 						  HINGE("j", "l", "free", "") HINGE("i", "free", "k", ""))));
-	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1", "ties what hangs on joint 'j'");
+	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1",
+		"ties bodies that move with joint 'j'");
 	troupe_server_destroy(server);
 }
 

@@ -137,7 +137,7 @@ troupe_status address_parse(const char *text, uint16_t port, struct address *ret
 	if (status)
 		return status;
 	if (!parts.port)
-		return fail(error, TROUPE_EINVAL, "'%.300s': port 0 is nowhere", text);
+		return fail(error, TROUPE_EINVAL, "'%.300s': port 0: expected 1 to 65535", text);
 	if (*parts.host)
 		return resolve(&parts, ret_address, error);
 	set_v4(ret_address, INADDR_LOOPBACK, parts.port);

@@ -257,14 +257,14 @@ static troupe_status fail_io(struct channel *channel, int code, const char *when
 	const char *guess = "";
 	bool mute = !channel->in.any && !channel->tls && channel->in.begin == channel->in.end;
 	if (!channel->server && channel->phase == SHAKING_HANDS) /* a server with another key sends an alert */
-		guess = ": it may have no key, and we have one";
+		guess = ": it may have no key, and this process has one";
 	else if (!channel->server && mute)
-		guess = ": it may have a key, and we have none";
+		guess = ": it may have a key, and this process has none";
 	if (code)
 		return break_off(
 			channel, TROUPE_EPEER, error, "the connection broke off%s: %s%s", when, strerror(code), guess);
 	return break_off(channel, TROUPE_EPEER, error, "closed the connection%s%s%s", when,
-		mute ? " without a word" : "", guess);
+		mute ? " before it sent anything" : "", guess);
 }
 
 /* Handles a result of TLS. An error: the connection has failed. *ret_moved: TLS may be called again at once. */
@@ -303,7 +303,8 @@ static troupe_status work_handshake(struct channel *channel, struct troupe_error
 static troupe_status work_opening(struct channel *channel, uint64_t now_ns, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	const char *what = channel->phase == CONNECTING ? "does not answer" : "has not done its TLS handshake in time";
+	const char *what =
+		channel->phase == CONNECTING ? "does not answer" : "did not complete the TLS handshake in time";
 	if (channel->phase == CONNECTING)
 		status = work_connect(channel, error);
 	if (!status && channel->phase == SHAKING_HANDS)
@@ -377,7 +378,7 @@ troupe_status channel_end(struct channel *channel, enum frame_type type, struct 
 		if (too_large)
 			return fail(error, TROUPE_ELIMIT, "%s%sa frame %s of %zu bytes to it: at most %u are allowed",
 				channel->peer, colon(channel), frame_name(type), count, frame_limit(type));
-		return fail(error, TROUPE_ELIMIT, "%s%sdoes not take what is sent: %zu bytes wait", channel->peer,
+		return fail(error, TROUPE_ELIMIT, "%s%sdoes not receive: %zu bytes wait to be sent", channel->peer,
 			colon(channel), channel_pending(channel));
 	}
 	frame_put_header((unsigned char *)channel->out.at + begin, type, (uint32_t)count);
@@ -520,7 +521,7 @@ bool channel_peek(const struct channel *channel, enum frame_type *ret_type)
 	       !frame_get_header(at, channel->limit, ret_type, &payload, NULL) && have >= FRAME_HEADER_BYTES + payload;
 }
 
-static const char their_tls[] = "it speaks TLS: it has a key, and we have none";
+static const char their_tls[] = "it speaks TLS: it has a key, and this process has none";
 
 static bool looks_like_tls(const unsigned char *header)
 {

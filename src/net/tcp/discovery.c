@@ -127,9 +127,9 @@ static troupe_status join(
 		return TROUPE_OK;
 	if (options->interface && !meant)
 		return fail(error, TROUPE_EINVAL,
-			"'%.100s' is no network interface that is up and has an IPv4 address%s", options->interface,
-			options->loopback_only ? ", and loopback" : "");
-	return fail(error, TROUPE_EIO, "no interface takes multicast (%s): name the primary's address instead",
+			"'%.100s': no such network interface: expected one that is up and has an IPv4 address%s",
+			options->interface, options->loopback_only ? ", on loopback" : "");
+	return fail(error, TROUPE_EIO, "no interface allows multicast (%s): give the address of the primary instead",
 		meant ? strerror(code) : "none is up");
 }
 
@@ -146,7 +146,7 @@ static troupe_status open_socket(struct discovery *discovery, struct troupe_erro
 		setsockopt(discovery->fd, IPPROTO_IP, IP_MULTICAST_LOOP, &on, sizeof on) ||
 		setsockopt(discovery->fd, IPPROTO_IP, IP_MULTICAST_TTL, &on, sizeof on) ||
 		bind(discovery->fd, (struct sockaddr *)&here, sizeof here))
-		return fail(error, TROUPE_EIO, "no multicast on port %u: %s: name the primary's address instead",
+		return fail(error, TROUPE_EIO, "no multicast on port %u: %s: give the address of the primary instead",
 			discovery->port, strerror(errno));
 	/* the largest buffer that the system allows: a flood fills the default in two milliseconds */
 	(void)setsockopt(discovery->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
@@ -168,7 +168,7 @@ troupe_status discovery_create(
 	const struct discovery_options *options, struct discovery **ret_discovery, struct troupe_error *error)
 {
 	if (options->key && !key_usable())
-		return fail(error, TROUPE_EINVAL, "this build has no TLS, and so takes no key");
+		return fail(error, TROUPE_EINVAL, "this build has no TLS, and so cannot use a key");
 	uint64_t secrets[2];
 	troupe_status status = key_random_bytes(secrets, sizeof secrets, error);
 	if (status)
@@ -373,8 +373,8 @@ static const char *why_foreign(
 	if (ret->kind != ANNOUNCE_HERE || strcmp(ret->partition, discovery->partition) != 0)
 		return NULL;
 	if (discovery->mac)
-		return keyless ? "has no key, and we have one" : "has another key than ours";
-	return keyless ? NULL : "has a key, and we have none";
+		return keyless ? "has no key, and this process has one" : "has another key than this process";
+	return keyless ? NULL : "has a key, and this process has none";
 }
 
 static const char *why_not_awaited(const struct announcement *announcement)
@@ -384,7 +384,7 @@ static const char *why_not_awaited(const struct announcement *announcement)
 	if (announcement->kind == ANNOUNCE_FIXED)
 		return "has begun its run";
 	return announcement->kind == ANNOUNCE_HERE && announcement->present >= announcement->secondaries
-		       ? "has all the secondaries that it wants"
+		       ? "has all its secondaries"
 		       : NULL;
 }
 

@@ -158,7 +158,7 @@ static bool on_world(
 	struct gathering *gathering = ctx;
 	(void)bytes;
 	if (type != FRAME_WORLD_WANT || count || id >= gathering->sent.count || gathering->sent.at[id]) {
-		(void)fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+		(void)fail(error, TROUPE_EPROTOCOL, "an unexpected frame '%s'", frame_name(type));
 		return false;
 	}
 	gathering->sent.at[id] = 1;
@@ -454,15 +454,15 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 	const char *peer = channel_peer(channel), *port = strrchr(peer, ':');
 	size_t host = port ? (size_t)(port - peer) : strlen(peer);
 	if (told_take(&gathering->told, peer, host, what, clock_now_ns()))
-		note(gathering, "turned away %s: it %s, the simulation has begun", peer, what);
+		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 
 static void turn_away(struct gathering *gathering, struct channel *channel)
 {
 	struct text bytes = {0};
 	char why[160];
-	(void)snprintf(why, sizeof why, "the simulation has begun: it is fixed with %u %s", gathering->secondaries,
-		word(gathering->secondaries));
+	(void)snprintf(
+		why, sizeof why, "the run has begun with %u %s", gathering->secondaries, word(gathering->secondaries));
 	note_late(gathering, channel);
 	refuse_encode(why, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
@@ -514,7 +514,7 @@ static void count_sockets(struct gathering *gathering)
 	for (uint32_t i = 0; i < gathering->session.channels.count; i++)
 		open += gathering->session.channels.at[i] != NULL;
 	if (gathering->channels && open < gathering->secondaries && !gathering->ended) {
-		peers_stop(gathering->session.peers, STOP_FAILED, "a secondary that was to take part is gone");
+		peers_stop(gathering->session.peers, STOP_FAILED, "a secondary left before the run began");
 		session_act(&gathering->session);
 	}
 }
@@ -523,7 +523,7 @@ static void work(struct gathering *gathering)
 {
 	const struct gather_host *host = gathering->host;
 	if (host->stopped(host->ctx))
-		peers_stop(gathering->session.peers, STOP_LEFT, "it was stopped before the start");
+		peers_stop(gathering->session.peers, STOP_LEFT, "it was told to stop before the run began");
 	if (is_to_announce(gathering))
 		announce(gathering, ANNOUNCE_HERE);
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
@@ -566,7 +566,7 @@ static troupe_status gathering_run(
 		work(gathering);
 	if (gathering->ended) {
 		troupe_status status = peers_end_status(gathering->session.peers, error);
-		return status ? status : fail(error, TROUPE_EPEER, "the run is over before it began");
+		return status ? status : fail(error, TROUPE_EPEER, "the run ended before its first step");
 	}
 	take_channels(gathering);
 	troupe_status status = open_for_late(gathering, error);

@@ -72,7 +72,7 @@ static troupe_status take_world(struct joining *s, uint32_t id, enum frame_type 
 		return status ? status : channel_send(s->session.channels.at[id], FRAME_WORLD_WANT, NULL, 0, error);
 	}
 	if (type != FRAME_WORLD_DATA || !s->wanted || s->given)
-		return fail(error, TROUPE_EPROTOCOL, "a frame '%s' that does not belong here", frame_name(type));
+		return fail(error, TROUPE_EPROTOCOL, "an unexpected frame '%s'", frame_name(type));
 	troupe_status status = bundle_add(&s->described, &s->world, bytes, count, &whole, error);
 	if (status || !whole)
 		return status;
@@ -159,7 +159,7 @@ static void note_useless(struct joining *s)
 		return;
 	address_text(&address, where);
 	gather_note(s->host, "there is a primary at %s, but it %s", where, why);
-	(void)fail(&s->last, TROUPE_EPEER, "the one at %s %s", where, why);
+	(void)fail(&s->last, TROUPE_EPEER, "the primary at %s %s", where, why);
 }
 
 static bool has_connection(const struct joining *s)
@@ -289,7 +289,7 @@ troupe_status join_run(struct joining *s, struct troupe_error *error)
 		gather_note(s->host, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (s->host->stopped(s->host->ctx))
-			peers_stop(s->session.peers, STOP_LEFT, "it was stopped before the start");
+			peers_stop(s->session.peers, STOP_LEFT, "it was told to stop before the run began");
 		announce(s);
 		hear_announcements(s);
 		note_useless(s);
@@ -368,7 +368,7 @@ static void describe_way(struct joining *s, const struct troupe_network *network
 			s->hello.partition);
 	}
 	text_add(&s->sought, ", %s%s", s->keyed ? "with a key" : "without a key",
-		confined ? " and so on this machine only" : "");
+		confined ? ", so only on this machine" : "");
 }
 
 static troupe_status take_address(struct joining *s, const struct troupe_network *network, struct troupe_error *error)

@@ -86,8 +86,8 @@ static troupe_status open_socket(struct listener *listener, struct troupe_error 
 		int code = errno;
 		address_text(&listener->address, text);
 		return fail(error, TROUPE_EIO, "cannot listen on %s: %s%s", text, strerror(code),
-			code == EADDRINUSE ? ": is there another primary on this machine? --network-listen :PORT "
-					     "takes another port"
+			code == EADDRINUSE ? ": is another primary running on this machine? --network-listen :PORT "
+					     "chooses another port"
 					   : "");
 	}
 	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
@@ -182,8 +182,8 @@ bool listener_take_refusal(struct listener *listener, struct address *ret_addres
 
 /* --- who is here -------------------------------------------------------------------------------------------------- */
 
-static const char too_many[] = "made room for others: too many have connected and not said hello";
-static const char too_late[] = "connected, but did not say hello in time";
+static const char too_many[] = "made room for another connection: too many connections wait without a hello";
+static const char too_late[] = "connected, but sent no hello in time";
 
 /* named: why already begins with the name of the peer. */
 static void remember_refusal(struct listener *listener, const struct address *address, const char *why, bool named)
@@ -321,7 +321,7 @@ static void shed(struct listener *listener)
 		int fd = accept_one(listener, &address);
 		if (fd < 0)
 			break;
-		remember_refusal(listener, &address, "this process has no file left for it", false);
+		remember_refusal(listener, &address, "this process has no file descriptor left for it", false);
 		listener->counts.shed++;
 		close(fd);
 	}
@@ -398,8 +398,8 @@ static bool hear(struct listener *listener, uint32_t at)
 	if (got <= 0) {
 		turn_away_waiting(listener, at, &listener->counts.broken,
 			got              ? "the connection broke off"
-			: waiting->count ? "closed the connection before its hello was there"
-					 : "closed the connection without a word");
+			: waiting->count ? "closed the connection before its hello was complete"
+					 : "closed the connection before it sent anything");
 		return false;
 	}
 	waiting->first = mem_realloc(waiting->first, waiting->count + (size_t)got);

@@ -67,7 +67,7 @@ troupe_status pair_create(int ret_files[2], struct troupe_error *error)
 	if (listener >= 0)
 		(void)close(listener);
 	if (!good)
-		return fail(error, TROUPE_EIO, "no connection of this machine with itself: %s", strerror(code));
+		return fail(error, TROUPE_EIO, "cannot connect this machine with itself: %s", strerror(code));
 	for (int i = 0; i < 2; i++)
 		(void)setsockopt(files[i], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	memcpy(ret_files, files, sizeof files);

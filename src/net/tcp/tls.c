@@ -306,8 +306,8 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
-static const char not_tls[] = "it does not speak TLS: it has no key, and we have one";
-static const char not_our_key[] = "the TLS handshake failed: it has no key, or another than ours";
+static const char not_tls[] = "it does not speak TLS: it has no key, and this process has one";
+static const char not_our_key[] = "the TLS handshake failed: it has no key, or another key than this process";
 
 /* A record: its type (22: handshake, 21: alert), two bytes of version, and its length, high byte first. The first
  * record of a client with our key contains our identity. */

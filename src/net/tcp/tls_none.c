@@ -13,7 +13,7 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 {
 	(void)key;
 	(void)ret_context;
-	return fail(error, TROUPE_EINVAL, "this build has no TLS (configure --without-tls), and so takes no key");
+	return fail(error, TROUPE_EINVAL, "this build has no TLS (configure --without-tls), and so cannot use a key");
 }
 
 struct tls_context *tls_context_keep(struct tls_context *context)
