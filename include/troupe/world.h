@@ -59,6 +59,7 @@ struct troupe_scene_model {
 	const char *name;
 	uint64_t id; /* as the services `remove` and `set_pose` take it */
 	bool is_static, performer, actor;
+	struct troupe_pose pose; /* of a static model: in the world; of other models: in the file, or at its creation */
 	uint32_t link_first, link_count;   /* in the scene's links */
 	uint32_t joint_first, joint_count; /* in the scene's joints; joints of the world itself are in no model's
 					    * range */
@@ -66,10 +67,11 @@ struct troupe_scene_model {
 
 struct troupe_scene_link {
 	troupe_link handle;
-	const char *name; /* in its model: "wheel"; in a nested model: "arm::hand" */
-	uint32_t model;   /* index in scene.models */
-	double mass;      /* of the rigid body that the link is a part of: links that fixed joints connect are one body;
-			   * static: 0 */
+	const char *name;            /* in its model: "wheel"; in a nested model: "arm::hand" */
+	uint32_t model;              /* index in scene.models */
+	struct troupe_pose in_model; /* its frame in the model's frame, at the pose of the file */
+	double mass; /* of the rigid body that the link is a part of: links that fixed joints connect are one body;
+		      * static: 0 */
 	uint32_t shape_first, shape_count;
 };
 

@@ -16,6 +16,13 @@ uint64_t clock_now_ns(void)
 	return in_ns(&now);
 }
 
+uint64_t clock_of_day_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return in_ns(&now);
+}
+
 uint64_t clock_process_ns(int process)
 {
 	struct timespec used;

@@ -45,8 +45,9 @@ struct crew {
 	const struct transport_ops *ops;
 	struct team *teams;
 	uint32_t team_count;
-	struct gate idle; /* opened when all primaries have ended */
-	bool tuned;       /* there is one world, and tune decides how many secondaries work */
+	struct gate idle;  /* opened when all primaries have ended */
+	struct gate woken; /* opened by crew_wake() */
+	bool tuned;        /* there is one world, and tune decides how many secondaries work */
 	struct tune tune;
 	struct gate ready;            /* opened by each worker once it can step */
 	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
@@ -146,7 +147,11 @@ static bool decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
 	while (all_idle(crew)) {
-		clock_sleep_until_ns(clock_now_ns() + NAP_NS);
+		uint32_t seen = gate_peek(&crew->woken);
+		if (crew->watch.on_idle)
+			crew->watch.on_idle(crew->watch.ctx);
+		if (all_idle(crew))
+			(void)gate_wait(&crew->woken, seen, 0, NAP_NS);
 		crew->stepped_ns = 0;
 	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
@@ -413,6 +418,8 @@ static const struct troupe_error *who_is_lost(const struct team *team)
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
+	if (crew->watch.on_idle)
+		crew->watch.on_idle(crew->watch.ctx);
 	if (crew->watch.on_watch)
 		crew->watched_ns = clock_now_ns();
 	if (!crew->teams[0].world.threads)
@@ -489,6 +496,11 @@ struct transport_counts crew_counts(const struct crew *crew)
 		all.received += one.received;
 	}
 	return all;
+}
+
+void crew_wake(struct crew *crew)
+{
+	gate_open(&crew->woken);
 }
 
 const struct tune *crew_tune(const struct crew *crew)

@@ -27,6 +27,8 @@ struct crew_watch {
 	/* Called between steps, on the thread that does the primaries' part. Each may be NULL. */
 	void (*on_step)(void *ctx);                   /* before the acks are merged */
 	void (*on_merged)(void *ctx, uint64_t steps); /* after; steps: taken so far */
+	/* Before the first step of crew_run(), and again and again while all worlds are paused and no step is taken. */
+	void (*on_idle)(void *ctx);
 	void *ctx;
 };
 
@@ -38,6 +40,8 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
  * after primaries that ended well were given another limit. */
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
+/* Any thread: ends the pause between two calls of on_idle. */
+void crew_wake(struct crew *crew);
 
 /* For a crew with a remote transport: as the slots of the transport, for all worlds. */
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why);

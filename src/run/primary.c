@@ -39,6 +39,16 @@ static void free_taken(struct primary *primary)
 	primary->taken.count = 0;
 }
 
+/* Tells those that wait for steps to be taken. */
+static void answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text)
+{
+	for (uint32_t i = 0; i < primary->waiting_calls.count; i++) {
+		struct command_call *call = primary->waiting_calls.at[i];
+		call->done(call, step, status, text);
+	}
+	primary->waiting_calls.count = 0;
+}
+
 void primary_fini(struct primary *primary)
 {
 	free_taken(primary);
@@ -51,6 +61,8 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->due);
 	vec_free(&primary->pushes);
 	vec_free(&primary->wrenches);
+	answer_waiting(primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
+	vec_free(&primary->waiting_calls);
 	observed_fini(&primary->observed);
 	free(primary->runners);
 }
@@ -117,6 +129,7 @@ static void pause_now(struct primary *primary)
 	primary->paused = true;
 	primary->multi_steps = 0;
 	primary->run_to_s = 0;
+	answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "paused");
 }
 
 /* Whether the steps add up to this time, within a millionth of a step. */
@@ -472,6 +485,11 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (primary->options.on_taken)
 			primary->options.on_taken(primary->options.ctx, k, &command, status);
 		primary->refused += status != TROUPE_OK;
+		if (!status && command_blocks(&command) && (primary->multi_steps || primary->run_to_s > 0)) {
+			vec_push(&primary->waiting_calls, command.call);
+			command.call = NULL;
+		}
+		command_answer(&command, k, status, status ? error.text : note);
 		vec_push(&primary->taken, command);
 	}
 }

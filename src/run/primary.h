@@ -79,6 +79,9 @@ struct primary {
 	 * act when the step is taken again. */
 	VEC(struct due_wrench) wrenches;
 
+	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
+	VEC(struct command_call *) waiting_calls;
+
 	uint64_t share_rounds; /* steps so far that were shared */
 	bool repeats;          /* the last step was given up, so the next step repeats it */
 

@@ -16,11 +16,7 @@
 
 /* --- what a topic means ------------------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	enum command_kind kind;
-	const struct message_schema *schema;
-} services[] = {
+static const struct command_service services[] = {
 	{"control", COMMAND_CONTROL, &message_world_control},
 	{"create", COMMAND_CREATE, &message_entity_factory},
 	{"create_multiple", COMMAND_CREATE_MULTIPLE, &message_entity_factory_v},
@@ -34,6 +30,12 @@ static const struct {
 	{"set_joint", COMMAND_SET_JOINT, &message_set_joint},
 	{"wrench", COMMAND_WRENCH, &message_entity_wrench},
 };
+
+const struct command_service *command_services(uint32_t *ret_count)
+{
+	*ret_count = ARRAY_LEN(services);
+	return services;
+}
 
 /* The part of the topic after "/world/NAME/"; NULL: the topic is not this world's. */
 static const char *service_of(const char *world, const char *topic)
@@ -158,6 +160,22 @@ bool command_passes(struct systems *systems, const struct command *command)
 		atomic_store(&hearing->heard, true);
 	bool last = atomic_fetch_sub(&hearing->open, 1) == 1;
 	return !heard && !(last && !atomic_load(&hearing->heard));
+}
+
+void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text)
+{
+	struct command_call *call = command->call;
+	command->call = NULL;
+	if (call)
+		call->done(call, step, status, text);
+}
+
+bool command_blocks(const struct command *command)
+{
+	static const char ending[] = "/blocking";
+	size_t length = command->topic ? strlen(command->topic) : 0;
+	return command->call && command->kind == COMMAND_CONTROL && length >= sizeof ending &&
+	       !strcmp(command->topic + length - (sizeof ending - 1), ending);
 }
 
 void command_fini(struct command *command)
@@ -521,7 +539,9 @@ void schedule_fini(struct schedule *schedule)
 {
 	take_posted(schedule);
 	for (uint32_t i = 0; i < schedule->heap.count; i++) {
-		command_fini(&schedule->heap.at[i].posted->command);
+		struct command *command = &schedule->heap.at[i].posted->command;
+		command_answer(command, command->step, TROUPE_EPEER, "the run ended before this command was taken");
+		command_fini(command);
 		free(schedule->heap.at[i].posted);
 	}
 	vec_free(&schedule->heap);

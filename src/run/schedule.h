@@ -65,6 +65,15 @@ struct hearing {
 	_Atomic bool heard;      /* a system listened in some world */
 };
 
+/* To be told what became of a command. */
+struct command_call {
+	/* Called once: between steps, on the thread of the primary, when the effects of the command are in the state,
+	 * or when it is refused; or when the schedule is freed and the command was not taken (TROUPE_EPEER). Not called
+	 * when posting fails. step: the state has that number. text: what was done, or what is wrong; valid during the
+	 * call. It must be quick. */
+	void (*done)(struct command_call *call, uint64_t step, troupe_status status, const char *text);
+};
+
 struct command {
 	uint64_t step; /* taken at the start of this step */
 	enum command_kind kind;
@@ -75,6 +84,7 @@ struct command {
 	struct command_target target;
 	struct hearing *hearing;   /* NULL: the command was given to this world alone */
 	struct prepared *prepared; /* of a command that creates models, from the time when it is posted; owned */
+	struct command_call *call; /* NULL: nobody is to be told */
 };
 
 typedef VEC(struct hearing *) hearing_list;
@@ -103,6 +113,18 @@ struct schedule {                        /* zeroed is empty */
 	_Atomic uint32_t posting;
 	struct preparer *preparer; /* of commands that create models; NULL: they are not prepared. Set before a post. */
 };
+
+struct command_service {
+	const char *name; /* after "/world/NAME/" */
+	enum command_kind kind;
+	const struct message_schema *schema; /* of its request */
+};
+/* The services that change a world, each also as NAME/blocking. */
+const struct command_service *command_services(uint32_t *ret_count);
+/* Tells the command's caller, if it has one and it was not told before. */
+void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text);
+/* Whether the caller is to be told only when the steps that the command asks for are taken. */
+bool command_blocks(const struct command *command);
 
 /* Makes a command out of a topic and a message in text form. Any thread. TROUPE_ECOMMAND says what is wrong with
  * topic or text. may_create: see struct schedule; read, and set by a command that creates models. */

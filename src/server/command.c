@@ -27,6 +27,7 @@ struct given { /* a message, as text or as numbers */
 	const double *numbers;
 	uint32_t count;
 	uint64_t *ret_step;
+	struct command_call *call;
 };
 
 static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
@@ -38,7 +39,10 @@ static troupe_status give(struct server_world *world, const struct given *given,
 						     &schedule->may_create, &command, error)
 					   : command_of_numbers(world->systems, name, 0, given->topic, given->numbers,
 						     given->count, &command, error);
-	return status ? status : post(world, &command, given->when, given->ret_step, error);
+	if (status)
+		return status;
+	command.call = given->call;
+	return post(world, &command, given->when, given->ret_step, error);
 }
 
 /* The world that the topic names; NULL: none, so any world may be meant. */
@@ -166,6 +170,16 @@ troupe_status troupe_command_numbers(struct troupe_server *server, const struct 
 {
 	struct given given = {.when = when, .topic = topic, .numbers = numbers, .count = count, .ret_step = ret_step};
 	return give_any(server, &given, error);
+}
+
+troupe_status server_command(struct troupe_server *server, const char *service, const char *text,
+	struct command_call *call, struct troupe_error *error)
+{
+	struct server_world *world = world_of_topic(server, service);
+	if (!world)
+		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is no such world", service);
+	struct given given = {.topic = service, .text = text, .call = call};
+	return give(world, &given, error);
 }
 
 troupe_status troupe_server_command(

@@ -46,11 +46,13 @@ struct troupe_server {
 	struct unpack rest;          /* the unread part of `saved` */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
-	struct crew *crew;
+	/* of all worlds; NULL before it is made. Writer: the thread that uses the server. */
+	_Atomic(struct crew *) crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	bool copy;                 /* a secondary process's copy of the primary's server: has no runners */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
+	struct clients *clients;   /* clients.h */
 	const struct assign_policy *policy;
 	/* Held by a thread that makes snapshots between runs, and to begin and to end a run. */
 	pthread_mutex_t lock;
@@ -96,6 +98,13 @@ void server_seal(char *state, size_t count);
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
 /* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
+
+/* command.c. Posts a request to a service of a world, as text, for the next step. The call is told the outcome, unless
+ * this fails. Any thread. */
+troupe_status server_command(struct troupe_server *server, const char *service, const char *text,
+	struct command_call *call, struct troupe_error *error);
+/* Any thread, while the server exists: a run whose worlds are all paused looks for commands and questions at once. */
+void server_wake(struct troupe_server *server);
 
 /* pins.c. Applies def.pins to the scenes. */
 troupe_status server_pin(struct troupe_server *server, struct troupe_error *error);

@@ -11,8 +11,10 @@
 #include "base/hash.h"
 #include "mesh/importer.h"
 #include "net/backend.h"
+#include "server/clients.h"
 #include "server/costs.h"
 #include "server/network.h"
+#include "server/publish.h"
 #include "server/record.h"
 #include "server/view.h"
 #include "system/ignored.h"
@@ -225,6 +227,21 @@ static void on_merged(void *ctx, uint64_t steps)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
 	costs_merged(server, steps);
+	clients_serve(server->clients, true);
+}
+
+static void on_idle(void *ctx)
+{
+	struct troupe_server *server = ctx;
+	clients_serve(server->clients, false);
+}
+
+void server_wake(struct troupe_server *server)
+{
+	/* acquire: pairs with the release in set_up_crew() */
+	struct crew *crew = atomic_load_explicit(&server->crew, memory_order_acquire);
+	if (crew)
+		crew_wake(crew);
 }
 
 static void on_watch(void *ctx)
@@ -291,7 +308,7 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {server->def.on_watch ? on_watch : NULL, on_step, on_merged, server};
+	struct crew_watch watch = {server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
@@ -302,7 +319,9 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops =
 		server->network ? network_transport(server->network) : backend_local()->transport;
-	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &server->crew, error);
+	struct crew *crew = NULL;
+	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &crew, error);
+	atomic_store_explicit(&server->crew, crew, memory_order_release); /* acquire: server_wake() */
 	free(worlds);
 	return status;
 }
@@ -351,6 +370,8 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	if (status)
 		return status;
 	set_up_worlds(server, rule);
+	server->clients = clients_create(server);
+	publish_add_rows(server);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
 	if (!status && !server->network && !server->copy) /* over a network: after network_gather() */
@@ -432,6 +453,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	if (server->network && server->crew)
 		crew_stop(server->crew, STOP_DONE, "done");
 	crew_destroy(server->crew);
+	clients_destroy(server->clients);
 	network_destroy(server->network);
 	record_destroy(server->recorder);
 	costs_destroy(server->costs);

@@ -188,8 +188,22 @@ static const char *name_in(struct making *m, uint32_t model, const char *scoped)
 	return arena_strdup(&m->view->arena, inside ? scoped + length + 2 : scoped);
 }
 
+/* The pose of a frame at first: `in_body` is its pose in that body, or in the world. */
+static struct pose first_pose(const struct scene *scene, uint32_t body, struct pose in_body)
+{
+	return body == SCENE_NONE ? in_body : pose_mul(scene->bodies[body].reference, in_body);
+}
+
+/* Poses of static models and of their links are those of now: a static model can be placed elsewhere. */
+static struct pose model_pose(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *from = &scene->models[model];
+	return first_pose(scene, from->body_count ? from->body_first + from->frame_body : SCENE_NONE, from->in_body);
+}
+
 static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 {
+	struct pose base = model_pose(m->scene, model);
 	const struct scene_model *from = &m->scene->models[model];
 	struct troupe_scene *shown = &m->view->shown;
 	struct troupe_scene_model *to = &m->models[shown_model];
@@ -202,6 +216,8 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
 			.name = name_in(m, model, link->scoped),
 			.model = shown_model,
+			.in_model = view_pose(pose_mul(
+				pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass};
 		if (from->sdf != SDF_NONE)
 			add_shapes(m, from->from,
@@ -223,6 +239,7 @@ static void add_model(struct making *m, uint32_t model)
 		.id = from->id,
 		.is_static = from->is_static,
 		.performer = from->performer,
+		.pose = view_pose(model_pose(m->scene, model)),
 		.actor = from->actor != NULL};
 	add_links(m, model, at);
 	find_shapes_of_geoms(m, model);
@@ -391,6 +408,11 @@ uint32_t view_joint_at(const struct troupe_scene *shown, uint32_t joint)
 uint32_t view_shape_of_geom(const struct troupe_scene *shown, uint32_t geom)
 {
 	return geom < view_of(shown)->geom_places ? view_of(shown)->shape_of[geom] : TROUPE_NONE;
+}
+
+uint32_t view_model_of(const struct troupe_scene *shown, uint32_t model)
+{
+	return model < view_of(shown)->model_places ? view_of(shown)->model_of[model] : TROUPE_NONE;
 }
 
 const struct troupe_model_state *troupe_snapshot_model(const struct troupe_snapshot *snapshot, troupe_model model)

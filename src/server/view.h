@@ -15,7 +15,8 @@ const struct troupe_scene *view_hold(const struct troupe_scene *view);
 uint32_t view_model_at(const struct troupe_scene *view, uint32_t model);
 uint32_t view_link_at(const struct troupe_scene *view, uint32_t link);
 uint32_t view_joint_at(const struct troupe_scene *view, uint32_t joint);
-/* Converts the other way. TROUPE_NONE: the view does not show it. */
+/* Convert the other way. TROUPE_NONE: the view does not show it. */
+uint32_t view_model_of(const struct troupe_scene *view, uint32_t model);
 uint32_t view_shape_of_geom(const struct troupe_scene *view, uint32_t geom);
 
 /* Whether snapshots and reports contain the model: models that can move, and performers. */

@@ -15,6 +15,8 @@ const struct system_ops *const system_builtin[] = {
 	&joint_position_controller_ops,
 	&joint_controller_ops,
 	&apply_joint_force_ops,
+	&joint_state_publisher_ops,
+	&pose_publisher_ops,
 	NULL,
 };
 
@@ -155,14 +157,22 @@ static void clean_topic(char *topic)
 	*to = '\0';
 }
 
-/* from: the element that error messages name. */
-static troupe_status add_topic(struct system *system, const struct sdf_element *plugin, const struct sdf_element *from,
-	char *name, const struct message_schema *schema, uint32_t tag, struct troupe_error *error)
+/* Cleans the name, and checks its length. from: the element that error messages name. */
+static troupe_status check_topic(char *name, const struct sdf_element *from, struct troupe_error *error)
 {
 	clean_topic(name);
 	if (!name[1] || strlen(name) > TOPIC_BYTES_MAX)
 		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%.40s' has %zu bytes: expected 2 to %d", from->file,
 			from->line, name, strlen(name), TOPIC_BYTES_MAX);
+	return TROUPE_OK;
+}
+
+static troupe_status add_topic(struct system *system, const struct sdf_element *plugin, const struct sdf_element *from,
+	char *name, const struct message_schema *schema, uint32_t tag, struct troupe_error *error)
+{
+	troupe_status status = check_topic(name, from, error);
+	if (status)
+		return status;
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file,
 			plugin->line, SYSTEM_TOPICS_MAX);
@@ -185,6 +195,22 @@ troupe_status builtin_add_topic(struct system *system, const struct sdf_element 
 	char *name = given ? arena_printf(arena, "/%s", given->text)
 			   : arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual);
 	return add_topic(system, plugin, given ? given : plugin, name, schema, tag, error);
+}
+
+troupe_status builtin_add_output(struct system *system, const struct sdf_element *plugin, const char *child,
+	const char *usual, const struct system_output *output, struct arena *arena, struct troupe_error *error)
+{
+	const struct sdf_element *given = said(plugin, child);
+	char *name = arena_printf(arena, "/%s", given ? given->text : usual);
+	troupe_status status = check_topic(name, given ? given : plugin, error);
+	if (!status && system->outputs.count == SYSTEM_TOPICS_MAX)
+		status = fail(error, TROUPE_ELIMIT, "%s:%u: the plugin publishes more than %d topics", plugin->file,
+			plugin->line, SYSTEM_TOPICS_MAX);
+	if (status)
+		return status;
+	vec_push(&system->outputs, *output);
+	system->outputs.at[system->outputs.count - 1].name = name;
+	return TROUPE_OK;
 }
 
 troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,

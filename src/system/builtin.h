@@ -11,7 +11,7 @@
 #define BUILTIN_VELOCITY_MAX 1e4 /* m/s or rad/s; far below the limit at which a model has diverged */
 
 extern const struct system_ops diff_drive_ops, velocity_control_ops, joint_position_controller_ops,
-	joint_controller_ops, apply_joint_force_ops;
+	joint_controller_ops, apply_joint_force_ops, joint_state_publisher_ops, pose_publisher_ops;
 
 /* The names by which a world file may name a plug-in. */
 #define BUILTIN_NAMES(stem)                                                                                            \
@@ -58,6 +58,11 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
 	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
 	struct troupe_error *error);
+
+/* Adds a topic that is published for the system; it has the name that the child called `child` gives, or, without that
+ * child, `usual`. output: the rest of it. */
+troupe_status builtin_add_output(struct system *system, const struct sdf_element *plugin, const char *child,
+	const char *usual, const struct system_output *output, struct arena *arena, struct troupe_error *error);
 
 /* The place of a joint system's number in a message: the data of a Double or, with <use_actuator_msg>, the number at
  * index <actuator_number> (from 0) in a list of Actuators. */

@@ -1,12 +1,12 @@
 /* Drives the left and right wheels by a Twist: linear.x is forward, angular.z is to the left. A command is limited in
  * jerk, then in acceleration, then in velocity, relative to the last two steps, as in Gazebo. Odometry is dead
- * reckoning from the first wheel of each side. The parameters for publishing it (<odom_topic>, <frame_id>,
- * <odom_publish_frequency> and others) are not read: odometry is available at every step. */
+ * reckoning from the first wheel of each side; it is published at <odom_publish_frequency>. */
 #include "system/builtin.h"
 
 #include "base/math.h"
 
 #include <math.h>
+#include <string.h>
 
 enum topic { TOPIC_VELOCITY, TOPIC_ENABLE };
 
@@ -126,6 +126,36 @@ static struct pose axle_of(const struct system *system, const struct config *con
 		vec3_scale(vec3_add(left, right), 0.5), quat_from_rpy(0, 0, math_atan2(-across.x, across.y))};
 }
 
+static const char *text_or(const struct sdf_element *plugin, const char *child, const char *usual)
+{
+	const char *text = sdf_child_text(plugin, child);
+	return text && *text ? text : usual;
+}
+
+/* Topics, frames and rate as Gazebo names them. */
+static troupe_status add_outputs(
+	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
+{
+	const char *model = builtin_owner(system, plugin)->name;
+	const struct scene_body *body = &system->scene->bodies[system->scene->models[system->model].body_first +
+							       system->scene->models[system->model].frame_body];
+	const char *link = strrchr(body->name, ':');
+	struct system_output output = {.kind = SYSTEM_OUTPUT_ODOMETRY, .rate_hz = 50};
+	troupe_status status =
+		sdf_child_double(plugin, "odom_publish_frequency", 0, BUILTIN_NUMBER_MAX, &output.rate_hz, error);
+	if (status)
+		return status;
+	output.frame = arena_strdup(arena, text_or(plugin, "frame_id", arena_printf(arena, "%s/odom", model)));
+	output.child_frame = arena_strdup(arena,
+		text_or(plugin, "child_frame_id", arena_printf(arena, "%s/%s", model, link ? link + 1 : body->name)));
+	status = builtin_add_output(
+		system, plugin, "odom_topic", arena_printf(arena, "model/%s/odometry", model), &output, arena, error);
+	output.kind = SYSTEM_OUTPUT_TF;
+	return status ? status
+		      : builtin_add_output(system, plugin, "tf_topic", arena_printf(arena, "model/%s/tf", model),
+				&output, arena, error);
+}
+
 static troupe_status configure(
 	struct system *system, const struct sdf_element *plugin, struct arena *arena, struct troupe_error *error)
 {
@@ -142,7 +172,7 @@ static troupe_status configure(
 			system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
 	if (!status)
 		status = builtin_add_topic(system, plugin, NULL, "enable", &message_bool, TOPIC_ENABLE, arena, error);
-	return status;
+	return status ? status : add_outputs(system, plugin, arena, error);
 }
 
 static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)

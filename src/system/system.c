@@ -159,6 +159,12 @@ static troupe_status check_topics(const struct configuring *c, const struct syst
 	return TROUPE_OK;
 }
 
+static void free_lists(struct system *system)
+{
+	vec_free(&system->outputs);
+	vec_free(&system->topics);
+}
+
 static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct system_ops *ops,
 	struct troupe_error *error)
 {
@@ -175,7 +181,7 @@ static troupe_status configure(struct configuring *c, const struct sdf_plugin *p
 		vec_push(&c->found, system);
 		return TROUPE_OK;
 	}
-	vec_free(&system.topics);
+	free_lists(&system);
 	if (status == TROUPE_EINVAL) { /* it does not fit this model: a warning, as in Gazebo */
 		vec_push(&c->warnings, arena_printf(c->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
 		return TROUPE_OK;
@@ -188,7 +194,7 @@ static troupe_status configure(struct configuring *c, const struct sdf_plugin *p
 static void forget_systems(struct system *systems, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		vec_free(&systems[i].topics);
+		free_lists(&systems[i]);
 	free(systems);
 }
 

@@ -27,6 +27,30 @@ struct system_topic {
 	const char *joint; /* the joint of the model that it drives, the first of several; NULL: none */
 };
 
+enum system_output_kind {
+	SYSTEM_OUTPUT_ODOMETRY, /* gz.msgs.Odometry: what reckon() of the system says */
+	SYSTEM_OUTPUT_TF,       /* gz.msgs.Pose_V with the same pose */
+	SYSTEM_OUTPUT_JOINTS,   /* gz.msgs.Model with the state of joints */
+	SYSTEM_OUTPUT_POSES,    /* gz.msgs.Pose_V of the model and its links */
+	SYSTEM_OUTPUT_POSE,     /* the same poses, as one gz.msgs.Pose each */
+};
+
+enum system_output_of { /* bits: the poses that are published */
+	SYSTEM_OUTPUT_OF_MODEL = 1,
+	SYSTEM_OUTPUT_OF_LINKS = 2,
+};
+
+/* A topic that is published for a system. The server makes the messages from the state at a step boundary; systems do
+ * nothing for it, so that a topic without subscribers costs nothing. */
+struct system_output {
+	const char *name;
+	enum system_output_kind kind;
+	double rate_hz;                  /* simulated; 0: in each step */
+	const char *frame, *child_frame; /* frame_id and child_frame_id in the header; NULL: none */
+	uint32_t of;                     /* of poses: bits SYSTEM_OUTPUT_OF_... */
+	const char *only;                /* of joints: the names of those that are published, each in '\n'; NULL: all */
+};
+
 struct system {
 	const struct system_ops *ops;
 	const struct scene *scene;
@@ -34,6 +58,7 @@ struct system {
 	uint32_t word_first, words; /* place in the model's system words; configure() sets words */
 	void *config;               /* owned by the system; from the arena given to configure() */
 	VEC(struct system_topic) topics;
+	VEC(struct system_output) outputs;
 };
 
 struct system_step {

@@ -654,7 +654,7 @@ Test(systems, all_names_of_a_plugin_are_known)
 	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems", "troupe"};
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
 		char *plugin = mem_printf("<plugin name='%s::DiffDrive' filename='x'>" WHEELS "</plugin>\n"
-					  "<plugin name='%s::PosePublisher' filename='x'/>",
+					  "<plugin name='%s::Breadcrumbs' filename='x'/>",
 			spaces[i], spaces[i]);
 		start(plugin);
 		cr_assert_eq(systems->count, 1);

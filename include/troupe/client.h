@@ -1,0 +1,124 @@
+/* Clients: parts of a program that talk to a running server by topics and services, as the gateways to gz-transport and
+ * to the browser do. A client subscribes to topics, publishes to topics, and calls services. Its calls never change
+ * what a step computes, except by commands, and a command is bound to a step: so a recording of the run repeats it.
+ *
+ * Messages are protobuf messages of gz.msgs (and of troupe.msgs, where Gazebo has none); their names and fields are
+ * those of Gazebo. troupe_topics_list() shows all topics and services that a server has now.
+ *
+ * Thread: each client is used by one thread at a time, any thread; different clients do not disturb one another. The
+ * server serves clients at step boundaries while it runs, also while its worlds are paused. Nothing here blocks the
+ * simulation: a client that is slow loses its own oldest messages. */
+#ifndef TROUPE_CLIENT_H
+#define TROUPE_CLIENT_H
+
+#include <troupe/base.h>
+#include <troupe/command.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- what there is ------------------------------------------------------------------------------------------------ */
+
+typedef enum troupe_topic_kind {
+	TROUPE_TOPIC_PUBLISHED, /* the server publishes on it */
+	TROUPE_TOPIC_TAKEN,     /* the server takes messages from it */
+	TROUPE_TOPIC_SERVICE,   /* a request and its reply */
+} troupe_topic_kind;
+
+struct troupe_topic {
+	const char *name; /* "/world/shapes/pose/info" */
+	troupe_topic_kind kind;
+	const char *type;       /* "gz.msgs.Pose_V"; of a service: its request's */
+	const char *reply_type; /* of a service's reply; else NULL */
+	const char *owner;      /* what serves it: "server", or the name of a system and its model */
+	double rate_hz;         /* messages per simulated second, at most; 0: one in each step, or only on changes */
+};
+
+/* Immutable; sorted by name. */
+struct troupe_topics {
+	uint64_t epoch; /* see troupe_topics_epoch() */
+	uint32_t count;
+	const struct troupe_topic *at;
+};
+
+/* The topics and services at the last step boundary. The caller calls troupe_topics_release() once. Any thread. */
+TROUPE_API const struct troupe_topics *troupe_topics_list(struct troupe_server *server);
+/* NULL is fine. Any thread. */
+TROUPE_API void troupe_topics_release(const struct troupe_topics *topics);
+/* Grows when topics or services come or go. Any thread. */
+TROUPE_API uint64_t troupe_topics_epoch(const struct troupe_server *server);
+
+/* --- a client ----------------------------------------------------------------------------------------------------- */
+
+struct troupe_client;
+
+enum {
+	TROUPE_CLIENT_DEPTH_MAX = 65536,
+	TROUPE_CLIENT_CALLS_MAX = 1024,     /* calls of one client that wait for their replies */
+	TROUPE_CLIENT_TOPICS_MAX = 1 << 20, /* subscriptions of one client */
+};
+
+struct troupe_client_def {
+	uint32_t depth; /* step boundaries whose messages wait to be taken, 4 .. TROUPE_CLIENT_DEPTH_MAX; 0: 64 */
+	/* May be NULL. Something can be taken: called on a thread of the server, between steps, after a time in which
+	 * nothing could be taken. It must be quick, and must not call the server. */
+	void (*on_ready)(void *ctx);
+	void *ctx;
+};
+
+/* The client lives until troupe_client_destroy(), which must be called before troupe_server_destroy(). */
+TROUPE_API troupe_status troupe_client_create(struct troupe_server *server, const struct troupe_client_def *def,
+	struct troupe_client **ret_client, struct troupe_error *error);
+/* NULL is fine. Commands that were posted are obeyed all the same; their replies are dropped. */
+TROUPE_API void troupe_client_destroy(struct troupe_client *client);
+
+/* Subscribes to a published topic, which may come later; the first message comes at the next step boundary at which
+ * the topic exists, the others at the topic's rate, or at rate_hz (> 0) messages per simulated second if that is lower.
+ * A second call for the same topic changes its rate. TROUPE_EINVAL, TROUPE_ELIMIT. */
+TROUPE_API troupe_status troupe_client_subscribe(
+	struct troupe_client *client, const char *topic, double rate_hz, struct troupe_error *error);
+/* Messages that wait may still come. */
+TROUPE_API void troupe_client_unsubscribe(struct troupe_client *client, const char *topic);
+
+/* Publishes a message, in binary form, to a topic that the server takes: a command that is bound to the next step, or
+ * to `when`. type: the message's type; NULL: the topic's. TROUPE_ECOMMAND: no such topic, another type, or a message
+ * that is not valid. ret_step as in troupe_command_text(). */
+TROUPE_API troupe_status troupe_client_publish(struct troupe_client *client, const struct troupe_when *when,
+	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
+	struct troupe_error *error);
+
+/* Calls a service. The reply comes out of troupe_client_take(), with the tag, when the effects of the request are in
+ * the state. TROUPE_ECOMMAND as above; TROUPE_ELIMIT: too many calls wait. */
+TROUPE_API troupe_status troupe_client_call(struct troupe_client *client, const char *service, const char *type,
+	const void *bytes, size_t count, uint64_t tag, struct troupe_error *error);
+
+struct troupe_message {
+	bool is_reply;
+	const char *topic; /* of a reply: the service */
+	const char *type;  /* "gz.msgs.Clock" */
+	const void *bytes; /* in binary form */
+	size_t count;
+	uint64_t step;   /* the message describes state `step` */
+	int64_t time_ns; /* simulated time of that state */
+	/* of a reply */
+	uint64_t tag;
+	troupe_status status; /* TROUPE_OK, or why the request was refused */
+	const char *text;     /* what was done, or what is wrong */
+};
+
+/* The next message or reply, encoded on the calling thread. It is valid until the next call. False: none came within
+ * timeout_ns (0: returns at once). Replies come before messages that wait, and are never lost. */
+TROUPE_API bool troupe_client_take(
+	struct troupe_client *client, uint64_t timeout_ns, struct troupe_message *ret_message);
+/* How many step boundaries this client has lost the messages of, because it was slow. Any thread. */
+TROUPE_API uint64_t troupe_client_lost(const struct troupe_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

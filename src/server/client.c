@@ -1,0 +1,338 @@
+/* The client's own side. What a step's thread hands over waits in two queues: deliveries of subscribed topics, of which
+ * the oldest may be lost, and replies, which are never lost but are limited in number. Messages are encoded here, on
+ * the client's thread, one at a time, and only when they are taken: what is lost was never encoded. */
+#include "server/client.h"
+
+#include "base/clock.h"
+#include "topic/message.h"
+#include "topic/plain.pb-c.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_USUAL = 64 };
+
+/* --- references ------------------------------------------------------------------------------------------------- */
+
+struct group *group_hold(struct group *group)
+{
+	atomic_fetch_add_explicit(&group->refs, 1, memory_order_relaxed);
+	return group;
+}
+
+void group_release(struct group *group)
+{
+	/* acq_rel: what other holders read happens before it is freed */
+	if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (uint32_t i = 0; i < group->rows.count; i++)
+		topic_row_fini(&group->rows.at[i]);
+	vec_free(&group->rows);
+	client_release(group->client);
+	free(group);
+}
+
+void delivery_release(void *item)
+{
+	struct delivery *delivery = item;
+	frame_release(delivery->frame);
+	group_release(delivery->group);
+	free(delivery);
+}
+
+void reply_destroy(struct reply *reply)
+{
+	if (reply->frame)
+		frame_release(reply->frame);
+	topic_row_fini(&reply->row);
+	text_fini(&reply->request);
+	free(reply);
+}
+
+struct troupe_client *client_hold(struct troupe_client *client)
+{
+	atomic_fetch_add_explicit(&client->refs, 1, memory_order_relaxed);
+	return client;
+}
+
+static void free_replies(struct reply *reply)
+{
+	while (reply) {
+		struct reply *next = reply->next;
+		reply_destroy(reply);
+		reply = next;
+	}
+}
+
+void client_release(struct troupe_client *client)
+{
+	if (atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	topic_queue_destroy(client->queue);
+	free(client);
+}
+
+/* --- being handed something ------------------------------------------------------------------------------------- */
+
+/* False: the client is closed. Otherwise end_serving() must follow. */
+static bool begin_serving(struct troupe_client *client)
+{
+	atomic_fetch_add(&client->serving, 1); /* sequentially consistent with troupe_client_destroy() */
+	if (!atomic_load(&client->closed))
+		return true;
+	atomic_fetch_sub(&client->serving, 1);
+	return false;
+}
+
+static void end_serving(struct troupe_client *client)
+{
+	gate_open(&client->ready);
+	if (client->def.on_ready && atomic_load_explicit(&client->idle, memory_order_relaxed) &&
+		atomic_exchange(&client->idle, false))
+		client->def.on_ready(client->def.ctx);
+	atomic_fetch_sub(&client->serving, 1);
+}
+
+void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame)
+{
+	if (!begin_serving(client)) {
+		frame_release(frame);
+		return;
+	}
+	struct delivery *delivery = mem_alloc(sizeof *delivery);
+	*delivery = (struct delivery){frame, group_hold(group)};
+	topic_queue_push(client->queue, delivery);
+	end_serving(client);
+}
+
+void client_reply(struct troupe_client *client, struct reply *reply)
+{
+	if (!begin_serving(client)) {
+		reply_destroy(reply);
+		return;
+	}
+	reply->next = atomic_load_explicit(&client->replies, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in next_reply() */
+		&client->replies, &reply->next, reply, memory_order_release, memory_order_relaxed))
+		;
+	end_serving(client);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+troupe_status troupe_client_create(struct troupe_server *server, const struct troupe_client_def *def,
+	struct troupe_client **ret_client, struct troupe_error *error)
+{
+	uint32_t depth = def->depth ? def->depth : DEPTH_USUAL;
+	if (depth < 4 || depth > TROUPE_CLIENT_DEPTH_MAX)
+		return fail(
+			error, TROUPE_EINVAL, "a client's depth %u: expected 4 to %d", depth, TROUPE_CLIENT_DEPTH_MAX);
+	struct troupe_client *client = mem_alloc_lines(sizeof *client);
+	client->server = server;
+	client->def = *def;
+	client->queue = topic_queue_create(depth, delivery_release);
+	atomic_store(&client->refs, 1);
+	atomic_store(&client->idle, true);
+	clients_enter(server->clients, client);
+	*ret_client = client;
+	return TROUPE_OK;
+}
+
+void troupe_client_destroy(struct troupe_client *client)
+{
+	if (!client)
+		return;
+	clients_leave(client->server->clients, client);
+	atomic_store(&client->closed, true);
+	while (atomic_load(&client->serving))
+		sched_yield();
+	/* Others may still refer to the client, but nothing is handed to it any more. */
+	if (client->taken)
+		delivery_release(client->taken);
+	for (void *item = topic_queue_pop(client->queue); item; item = topic_queue_pop(client->queue))
+		delivery_release(item);
+	free_replies(client->taken_replies);
+	free_replies(client->last_reply);
+	free_replies(atomic_exchange(&client->replies, NULL));
+	for (uint32_t i = 0; i < client->wants.count; i++)
+		free(client->wants.at[i].topic);
+	vec_free(&client->wants);
+	text_fini(&client->bytes);
+	client_release(client);
+}
+
+/* --- subscriptions ------------------------------------------------------------------------------------------------ */
+
+/* Where the subscription is, or belongs. */
+static uint32_t place_of(const struct troupe_client *client, const char *topic)
+{
+	uint32_t low = 0, high = client->wants.count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (strcmp(client->wants.at[middle].topic, topic) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool has_want(const struct troupe_client *client, uint32_t place, const char *topic)
+{
+	return place < client->wants.count && !strcmp(client->wants.at[place].topic, topic);
+}
+
+troupe_status troupe_client_subscribe(
+	struct troupe_client *client, const char *topic, double rate_hz, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	if (!topic_name_is_valid(topic))
+		return fail(error, TROUPE_EINVAL,
+			"topic '%s': expected a name that begins with '/', without blanks, '@', '~' and '//'", topic);
+	if (!(rate_hz >= 0 && rate_hz <= 1e9))
+		return fail(error, TROUPE_EINVAL, "topic '%s': a rate of %g Hz: expected 0 to 1e9", topic, rate_hz);
+	clients_lock(client->server->clients);
+	uint32_t place = place_of(client, topic);
+	if (has_want(client, place, topic)) {
+		client->wants.at[place].rate_hz = rate_hz;
+	} else if (client->wants.count == TROUPE_CLIENT_TOPICS_MAX) {
+		status = fail(error, TROUPE_ELIMIT, "topic '%s': the client has %d subscriptions: expected no more",
+			topic, TROUPE_CLIENT_TOPICS_MAX);
+	} else {
+		(void)vec_append(&client->wants, 1);
+		memmove(&client->wants.at[place + 1], &client->wants.at[place],
+			(client->wants.count - 1 - place) * sizeof *client->wants.at);
+		client->wants.at[place] = (struct want){mem_strdup(topic), rate_hz};
+	}
+	clients_unlock(client->server->clients);
+	return status;
+}
+
+void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
+{
+	clients_lock(client->server->clients);
+	uint32_t place = place_of(client, topic);
+	if (has_want(client, place, topic)) {
+		free(client->wants.at[place].topic);
+		client->wants.count--;
+		memmove(&client->wants.at[place], &client->wants.at[place + 1],
+			(client->wants.count - place) * sizeof *client->wants.at);
+	}
+	clients_unlock(client->server->clients);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static struct reply *next_reply(struct troupe_client *client)
+{
+	if (!client->taken_replies) {
+		struct reply *reply = atomic_exchange_explicit(&client->replies, NULL, memory_order_acquire);
+		while (reply) {
+			struct reply *older = reply->next;
+			reply->next = client->taken_replies;
+			client->taken_replies = reply;
+			reply = older;
+		}
+	}
+	struct reply *reply = client->taken_replies;
+	if (reply)
+		client->taken_replies = reply->next;
+	return reply;
+}
+
+/* The reply to a request that changes something: a Boolean, as Gazebo's, or a type with no field to fill in. */
+static void encode_outcome(const struct reply *reply, struct text *out)
+{
+	Gz__Msgs__Boolean boolean = GZ__MSGS__BOOLEAN__INIT;
+	boolean.data = reply->status == TROUPE_OK;
+	if (type_find(reply->row.reply) == boolean.base.descriptor)
+		message_add_bytes(out, &boolean.base);
+}
+
+static void take_reply(struct troupe_client *client, struct reply *reply, struct troupe_message *ret_message)
+{
+	client->bytes.count = 0;
+	if (reply->frame) {
+		const struct query_ops *ops = reply->row.ops;
+		reply->status = ops->answer(reply->frame, &reply->row, reply->request.at, reply->request.count,
+			&client->bytes, &reply->what);
+	} else {
+		encode_outcome(reply, &client->bytes);
+	}
+	if (client->last_reply)
+		reply_destroy(client->last_reply);
+	client->last_reply = reply;
+	reply->next = NULL;
+	atomic_fetch_sub(&client->calls, 1);
+	*ret_message = (struct troupe_message){.is_reply = true,
+		.topic = reply->row.name,
+		.type = reply->row.reply,
+		.bytes = client->bytes.at,
+		.count = client->bytes.count,
+		.step = reply->step,
+		.time_ns = reply->time_ns,
+		.tag = reply->tag,
+		.status = reply->status,
+		.text = reply->what.text};
+}
+
+/* False: nothing is left to take of the deliveries. */
+static bool take_published(struct troupe_client *client, struct troupe_message *ret_message)
+{
+	for (;;) {
+		struct delivery *delivery = client->taken;
+		while (delivery && client->taken_rows < delivery->group->rows.count) {
+			const struct topic_row *row = &delivery->group->rows.at[client->taken_rows++];
+			const struct publish_ops *ops = row->ops;
+			client->bytes.count = 0;
+			if (!ops->encode(delivery->frame, row, &client->bytes))
+				continue;
+			*ret_message = (struct troupe_message){.topic = row->name,
+				.type = row->type,
+				.bytes = client->bytes.at,
+				.count = client->bytes.count,
+				.step = delivery->frame->snapshot.step,
+				.time_ns = delivery->frame->time_ns};
+			return true;
+		}
+		if (delivery)
+			delivery_release(delivery);
+		client->taken = topic_queue_pop(client->queue);
+		client->taken_rows = 0;
+		if (!client->taken)
+			return false;
+	}
+}
+
+static bool take(struct troupe_client *client, struct troupe_message *ret_message)
+{
+	struct reply *reply = next_reply(client);
+	if (reply)
+		take_reply(client, reply, ret_message);
+	return reply || take_published(client, ret_message);
+}
+
+bool troupe_client_take(struct troupe_client *client, uint64_t timeout_ns, struct troupe_message *ret_message)
+{
+	uint64_t until = timeout_ns ? clock_now_ns() + timeout_ns : 0;
+	for (;;) {
+		uint32_t seen = gate_peek(&client->ready);
+		if (take(client, ret_message))
+			return true;
+		/* what comes from now on is told; what came just before is looked for once more */
+		if (!atomic_exchange(&client->idle, true))
+			continue;
+		uint64_t now = timeout_ns ? clock_now_ns() : 0;
+		if (now >= until)
+			return false;
+		(void)gate_wait(&client->ready, seen, 0, until - now);
+	}
+}
+
+uint64_t troupe_client_lost(const struct troupe_client *client)
+{
+	return topic_queue_lost(client->queue) + atomic_load_explicit(&client->dropped, memory_order_relaxed);
+}

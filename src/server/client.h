@@ -1,0 +1,87 @@
+/* A client (troupe/client.h) between its own thread and the thread that takes a step: what the step's thread hands to
+ * it. clients.c decides what is due; client.c is the client's own side.
+ *
+ * A client is shared by reference counting: its owner, each group and each call that waits has one reference. */
+#ifndef SERVER_CLIENT_H
+#define SERVER_CLIENT_H
+
+#include "server/clients.h"
+#include "base/gate.h"
+#include "base/map.h"
+#include "topic/queue.h"
+
+/* Rows that one client wants, of one world and with the same due times. Immutable once it is in use, except for the
+ * fields of the step's thread. Shared by reference counting: clients.c and each delivery have one. */
+struct group {
+	_Atomic uint32_t refs;
+	struct troupe_client *client;
+	uint32_t world;
+	enum publish_when when;
+	uint32_t parts;
+	double rate_hz;             /* 0: every step */
+	VEC(struct topic_row) rows; /* own copies of the texts */
+	/* step's thread */
+	int64_t next_ns; /* due at this simulated time; INT64_MIN: at once */
+	uint64_t seen;   /* PUBLISH_SCENE: epoch of the scene that was published last */
+};
+
+struct delivery { /* of a step boundary: what a client takes from its queue */
+	struct frame *frame;
+	struct group *group;
+};
+
+struct reply {
+	struct reply *next;
+	uint64_t tag, step;
+	int64_t time_ns;
+	struct topic_row row; /* of the service: own copies of the texts */
+	troupe_status status;
+	struct troupe_error what; /* text: what was done, or what is wrong */
+	struct frame *frame;      /* of a query: the client makes the reply of it; NULL: none */
+	struct text request;      /* of a query */
+};
+
+struct want { /* a subscription */
+	char *topic;
+	double rate_hz;
+};
+
+struct troupe_client {
+	_Atomic uint32_t refs;
+	struct troupe_server *server;
+	struct troupe_client_def def;
+	struct topic_queue *queue;       /* of deliveries */
+	_Atomic(struct reply *) replies; /* newest first. Any thread adds; the client takes all. */
+	_Atomic uint32_t calls;          /* that wait for their replies to be taken */
+	_Atomic uint64_t dropped;        /* boundaries for which there was no frame. Writer: the step's thread. */
+	/* A client may be closed while another thread hands something to it. That thread first raises `serving`, and
+	 * then looks at `closed`; the owner sets `closed`, and then waits until `serving` is 0. So one of the two sees
+	 * the other, and on_ready is not called after the client is closed. */
+	_Atomic bool closed;
+	_Atomic uint32_t serving;
+	_Atomic bool idle; /* the client found nothing to take, and is to be told when there is something */
+	struct gate ready;
+
+	/* under the lock of the server's clients */
+	VEC(struct want) wants; /* sorted by topic */
+
+	/* the owner's */
+	struct delivery *taken; /* messages of it are being taken */
+	uint32_t taken_rows;    /* so many of them are done */
+	struct reply *taken_replies, *last_reply;
+	struct text bytes; /* of the last message that was taken */
+};
+
+struct group *group_hold(struct group *group);
+void group_release(struct group *group);
+void delivery_release(void *delivery);
+
+struct troupe_client *client_hold(struct troupe_client *client);
+void client_release(struct troupe_client *client);
+/* Hands something over; takes over the reference to the frame. Step's thread. */
+void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame);
+/* Takes the reply over. Any thread. */
+void client_reply(struct troupe_client *client, struct reply *reply);
+void reply_destroy(struct reply *reply);
+
+#endif

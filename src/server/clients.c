@@ -1,0 +1,355 @@
+/* The step's side. What clients want changes rarely and is looked at in every step: so groups of due subscriptions are
+ * made anew when something has changed, and a step compares two counters and one time.
+ *
+ * The lock is held by client threads while they change their wants, and by the step's thread only while it makes the
+ * groups anew. */
+#include "server/clients.h"
+
+#include "server/client.h"
+#include "server/model_topics.h"
+#include "server/view.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct question { /* a query that waits for a step boundary */
+	struct question *next;
+	struct troupe_client *client; /* one reference */
+	struct reply *reply;
+};
+
+struct clients {
+	struct troupe_server *server;
+	struct topic_table *table;
+	pthread_mutex_t lock;
+	VEC(struct troupe_client *) all;  /* under the lock */
+	_Atomic uint64_t wanted;          /* grows when wants change; written under the lock */
+	_Atomic(struct question *) asked; /* newest first. Any thread adds; the step's thread takes all. */
+	struct frame_pool *pools[SDF_WORLDS_MAX];
+	struct model_topics *of_models[SDF_WORLDS_MAX];
+	/* step's thread */
+	VEC(struct group *) groups;
+	uint64_t seen_wanted, seen_epoch; /* for which the groups were made */
+	int64_t next_ns[SDF_WORLDS_MAX];  /* the earliest time at which a group of the world is due */
+	int64_t last_ns[SDF_WORLDS_MAX];  /* of the last boundary that was looked at */
+	bool in_steps[SDF_WORLDS_MAX];    /* some group is due in every step, or on changes */
+};
+
+struct clients *clients_create(struct troupe_server *server)
+{
+	struct clients *clients = mem_alloc(sizeof *clients);
+	clients->server = server;
+	clients->table = topic_table_create();
+	pthread_mutex_init(&clients->lock, NULL);
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		clients->pools[i] = frame_pool_create();
+		clients->of_models[i] = model_topics_create(&server->worlds[i], clients->table);
+		clients->next_ns[i] = INT64_MAX;
+	}
+	return clients;
+}
+
+static void drop_groups(struct clients *clients)
+{
+	for (uint32_t i = 0; i < clients->groups.count; i++)
+		group_release(clients->groups.at[i]);
+	clients->groups.count = 0;
+}
+
+static void free_question(struct question *question)
+{
+	client_release(question->client);
+	free(question);
+}
+
+void clients_destroy(struct clients *clients)
+{
+	if (!clients)
+		return;
+	assert(!clients->all.count);
+	drop_groups(clients);
+	for (struct question *q = atomic_load(&clients->asked); q;) {
+		struct question *next = q->next;
+		client_reply(q->client, q->reply); /* it is closed, so this frees the reply */
+		free_question(q);
+		q = next;
+	}
+	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
+		frame_pool_destroy(clients->pools[i]);
+		model_topics_destroy(clients->of_models[i]);
+	}
+	topic_table_destroy(clients->table);
+	vec_free(&clients->all);
+	vec_free(&clients->groups);
+	pthread_mutex_destroy(&clients->lock);
+	free(clients);
+}
+
+struct topic_table *clients_table(struct clients *clients)
+{
+	return clients->table;
+}
+
+/* --- for clients -------------------------------------------------------------------------------------------------- */
+
+void clients_lock(struct clients *clients)
+{
+	pthread_mutex_lock(&clients->lock);
+}
+
+void clients_unlock(struct clients *clients)
+{
+	/* release: pairs with the acquire in clients_serve() */
+	atomic_fetch_add_explicit(&clients->wanted, 1, memory_order_release);
+	pthread_mutex_unlock(&clients->lock);
+}
+
+void clients_enter(struct clients *clients, struct troupe_client *client)
+{
+	clients_lock(clients);
+	vec_push(&clients->all, client);
+	clients_unlock(clients);
+}
+
+void clients_leave(struct clients *clients, struct troupe_client *client)
+{
+	clients_lock(clients);
+	for (uint32_t i = 0; i < clients->all.count; i++)
+		if (clients->all.at[i] == client)
+			clients->all.at[i--] = clients->all.at[--clients->all.count];
+	clients_unlock(clients);
+}
+
+void clients_ask(struct clients *clients, struct troupe_client *client, struct reply *reply)
+{
+	struct question *question = mem_alloc(sizeof *question);
+	*question = (struct question){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in answer() */
+		&clients->asked, &question->next, question, memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+static double rate_of(const struct topic_row *row, const struct want *want)
+{
+	if (row->rate_hz <= 0 || want->rate_hz <= 0)
+		return MAX(row->rate_hz, want->rate_hz);
+	return MIN(row->rate_hz, want->rate_hz);
+}
+
+struct remake {
+	struct clients *clients;
+	struct group **old;
+	uint32_t old_count;
+	struct map old_by_topic; /* of the client that is being looked at: index in `old` */
+	uint32_t first;          /* its first new group */
+};
+
+static bool is_of(const struct group *group, const struct troupe_client *client, uint32_t world, enum publish_when when,
+	double rate_hz, bool fresh)
+{
+	return group->client == client && group->world == world && group->when == when && group->rate_hz == rate_hz &&
+	       (group->next_ns == INT64_MIN) == fresh;
+}
+
+/* The group in which the client had the topic; NULL: it did not have it, so that its first message comes at once. */
+static const struct group *find_old(const struct remake *remake, const char *topic)
+{
+	uint32_t at;
+	return map_find(&remake->old_by_topic, topic, &at) ? remake->old[at] : NULL;
+}
+
+static void add_row(
+	struct remake *remake, struct troupe_client *client, const struct want *want, const struct topic_row *row)
+{
+	struct clients *clients = remake->clients;
+	const struct publish_ops *ops = row->ops;
+	double rate_hz = ops->when == PUBLISH_IN_TIME ? rate_of(row, want) : 0;
+	const struct group *old = find_old(remake, row->name);
+	int64_t next_ns = old && old->rate_hz == rate_hz ? old->next_ns : INT64_MIN;
+	struct group *group = NULL;
+	for (uint32_t i = remake->first; i < clients->groups.count && !group; i++)
+		if (is_of(clients->groups.at[i], client, row->world, ops->when, rate_hz, next_ns == INT64_MIN))
+			group = clients->groups.at[i];
+	if (!group) {
+		group = mem_alloc(sizeof *group);
+		*group = (struct group){.client = client_hold(client),
+			.world = row->world,
+			.when = ops->when,
+			.rate_hz = rate_hz,
+			.next_ns = next_ns,
+			.seen = old ? old->seen : 0};
+		atomic_store(&group->refs, 1);
+		vec_push(&clients->groups, group);
+	}
+	group->parts |= ops->parts;
+	group->next_ns = MIN(group->next_ns, next_ns);
+	topic_row_copy(row, vec_append(&group->rows, 1));
+}
+
+static void look_at_client(struct remake *remake, struct troupe_client *client)
+{
+	const struct topic_table *table = remake->clients->table;
+	remake->first = remake->clients->groups.count;
+	for (uint32_t i = 0; i < remake->old_count; i++)
+		for (uint32_t r = 0; remake->old[i]->client == client && r < remake->old[i]->rows.count; r++)
+			map_add(&remake->old_by_topic, remake->old[i]->rows.at[r].name, i);
+	for (uint32_t i = 0; i < client->wants.count; i++) {
+		const struct want *want = &client->wants.at[i];
+		uint32_t id = topic_find(table, TOPIC_PUBLISHED, want->topic);
+		for (; id != TOPIC_NONE; id = topic_next(table, id))
+			add_row(remake, client, want, topic_row(table, id));
+	}
+	map_fini(&remake->old_by_topic);
+}
+
+/* When the earliest group of each world is due. */
+static void find_next(struct clients *clients)
+{
+	for (uint32_t i = 0; i < clients->server->world_count; i++) {
+		clients->next_ns[i] = INT64_MAX;
+		clients->in_steps[i] = false;
+	}
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		const struct group *group = clients->groups.at[i];
+		clients->next_ns[group->world] = MIN(clients->next_ns[group->world], group->next_ns);
+		clients->in_steps[group->world] |= group->when != PUBLISH_IN_TIME || group->rate_hz <= 0;
+	}
+}
+
+static void remake_groups(struct clients *clients)
+{
+	struct remake remake = {.clients = clients, .old = clients->groups.at, .old_count = clients->groups.count};
+	memset(&clients->groups, 0, sizeof clients->groups);
+	pthread_mutex_lock(&clients->lock);
+	clients->seen_wanted = atomic_load(&clients->wanted);
+	clients->seen_epoch = topic_epoch(clients->table);
+	for (uint32_t i = 0; i < clients->all.count; i++)
+		look_at_client(&remake, clients->all.at[i]);
+	pthread_mutex_unlock(&clients->lock);
+	for (uint32_t i = 0; i < remake.old_count; i++)
+		group_release(remake.old[i]);
+	free(remake.old);
+	find_next(clients);
+}
+
+/* --- a step boundary ---------------------------------------------------------------------------------------------- */
+
+/* The first multiple of the group's period after the time. */
+static int64_t due_after(const struct group *group, int64_t time_ns)
+{
+	double period_ns = 1e9 / group->rate_hz;
+	double next = (floor((double)time_ns / period_ns) + 1) * period_ns;
+	return next < 9e18 ? MAX((int64_t)ceil(next), time_ns + 1) : INT64_MAX;
+}
+
+static bool levels_changed(const struct server_world *world)
+{
+	return world->primary.plan.events.count > 0;
+}
+
+static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
+{
+	if (group->next_ns == INT64_MIN)
+		return true;
+	switch (group->when) {
+	case PUBLISH_SCENE:
+		return group->seen != world->primary.edit.epoch + 1;
+	case PUBLISH_LEVELS:
+		return stepped && levels_changed(world);
+	default:
+		return group->rate_hz > 0 ? time_ns >= group->next_ns : stepped;
+	}
+}
+
+static void serve_groups(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped)
+{
+	struct server_world *world = &clients->server->worlds[index];
+	uint32_t parts = 0, due = 0;
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		struct group *group = clients->groups.at[i];
+		if (group->world != index || !is_due(group, world, time_ns, stepped))
+			continue;
+		parts |= group->parts;
+		due++;
+	}
+	struct frame *frame = due ? frame_make(clients->pools[index], world, parts) : NULL;
+	for (uint32_t i = 0; i < clients->groups.count && due; i++) {
+		struct group *group = clients->groups.at[i];
+		if (group->world != index || !is_due(group, world, time_ns, stepped))
+			continue;
+		if (frame)
+			client_deliver(group->client, group, frame_hold(frame));
+		else
+			atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
+		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
+		group->seen = world->primary.edit.epoch + 1;
+	}
+	if (frame)
+		frame_release(frame);
+	if (due)
+		find_next(clients);
+}
+
+static void answer(struct clients *clients)
+{
+	struct question *question = atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire);
+	struct question *oldest = NULL;
+	while (question) {
+		struct question *next = question->next;
+		question->next = oldest;
+		oldest = question;
+		question = next;
+	}
+	while (oldest) {
+		struct question *next = oldest->next;
+		struct reply *reply = oldest->reply;
+		const struct query_ops *ops = reply->row.ops;
+		struct server_world *world = &clients->server->worlds[reply->row.world];
+		reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
+		reply->step = world->primary.lockstep.number;
+		reply->time_ns = llround(primary_time_s(&world->primary) * 1e9);
+		if (!reply->frame)
+			reply->status = fail(&reply->what, TROUPE_ELIMIT, "too many messages wait to be taken");
+		client_reply(oldest->client, reply);
+		free_question(oldest);
+		oldest = next;
+	}
+}
+
+/* Simulated time was reset: everything is due at once. */
+static void restart(struct clients *clients, uint32_t world)
+{
+	for (uint32_t i = 0; i < clients->groups.count; i++)
+		if (clients->groups.at[i]->world == world)
+			clients->groups.at[i]->next_ns = INT64_MIN;
+	find_next(clients);
+}
+
+void clients_serve(struct clients *clients, bool stepped)
+{
+	/* acquire: pairs with the release in clients_unlock() */
+	uint64_t wanted = atomic_load_explicit(&clients->wanted, memory_order_acquire);
+	if (wanted == 0)
+		return;
+	for (uint32_t i = 0; i < clients->server->world_count; i++)
+		model_topics_update(clients->of_models[i]);
+	if (wanted != clients->seen_wanted || topic_epoch(clients->table) != clients->seen_epoch)
+		remake_groups(clients);
+	for (uint32_t i = 0; i < clients->server->world_count; i++) {
+		if (!clients->in_steps[i] && clients->next_ns[i] == INT64_MAX)
+			continue;
+		int64_t time_ns = llround(primary_time_s(&clients->server->worlds[i].primary) * 1e9);
+		if (time_ns < clients->last_ns[i])
+			restart(clients, i);
+		clients->last_ns[i] = time_ns;
+		if (clients->in_steps[i] || time_ns >= clients->next_ns[i])
+			serve_groups(clients, i, time_ns, stepped);
+	}
+	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
+		answer(clients);
+}

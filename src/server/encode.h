@@ -1,0 +1,47 @@
+/* Parts of messages that several topics share. Everything that is made lives in the arena of the message.
+ *
+ * Ids: a model has its id (troupe_scene_model.id). Links, joints and shapes have none of their own in troupe: here
+ * they get numbers that no model has, and that stay the same while the model exists. */
+#ifndef SERVER_ENCODE_H
+#define SERVER_ENCODE_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "topic/plain.pb-c.h"
+
+#include <troupe/world.h>
+
+#define ENCODE_LINK_ID (UINT32_C(1) << 29)
+#define ENCODE_JOINT_ID (UINT32_C(1) << 30)
+#define ENCODE_SHAPE_ID (UINT32_C(1) << 31)
+
+/* Appends the message's bytes to the text, and frees the arena. Returns true. */
+bool encode_end(const ProtobufCMessage *message, struct arena *arena, struct text *out);
+
+Gz__Msgs__Time *encode_time(struct arena *arena, int64_t ns);
+/* With the stamp, and with no data. */
+Gz__Msgs__Header *encode_header(struct arena *arena, int64_t stamp_ns);
+/* Adds "KEY": ["VALUE"]. At most 4 per header. The texts live as long as the message. */
+void encode_header_add(struct arena *arena, Gz__Msgs__Header *header, const char *key, const char *value);
+Gz__Msgs__Vector3d *encode_vec3(struct arena *arena, struct troupe_vec3 v);
+/* name: NULL for none. */
+Gz__Msgs__Pose *encode_pose(struct arena *arena, const struct troupe_pose *pose, const char *name, uint32_t id);
+
+struct Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint);
+
+/* A char * for a field of a message that is only read. */
+static inline char *encode_text(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+static inline uint32_t encode_link_id(const struct troupe_scene_link *link)
+{
+	return ENCODE_LINK_ID | link->handle.at;
+}
+static inline uint32_t encode_joint_id(const struct troupe_scene_joint *joint)
+{
+	return ENCODE_JOINT_ID | joint->handle.at;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* Frames come from a pool, because a frame of many models is large, and the thread that takes a step should not get
+ * fresh pages from the kernel for each. Any thread gives a frame back: it puts the frame on a list from which the pool
+ * takes all at once. */
+#include "server/frame.h"
+
+#include "base/clock.h"
+#include "server/read.h"
+#include "server/view.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct frame_pool {
+	_Atomic(struct frame *) given_back; /* writers: any thread adds, the pool's thread takes all */
+	struct frame *unused;
+	_Atomic uint64_t bytes_out;        /* of the frames in use */
+	const struct troupe_scene *before; /* of the last frame with FRAME_BEFORE */
+};
+
+struct frame_pool *frame_pool_create(void)
+{
+	return mem_alloc(sizeof(struct frame_pool));
+}
+
+static void free_frame(struct frame *frame)
+{
+	free(frame->arrays.models);
+	free(frame->arrays.odometry);
+	free(frame->arrays.links);
+	free(frame->arrays.joints);
+	free(frame->arrays.contacts);
+	free(frame->levels);
+	vec_free(&frame->ghosts);
+	vec_free(&frame->moves);
+	vec_free(&frame->places);
+	free(frame);
+}
+
+static void take_back(struct frame_pool *pool)
+{
+	/* acquire: pairs with the release in frame_release() */
+	struct frame *frame = atomic_exchange_explicit(&pool->given_back, NULL, memory_order_acquire);
+	while (frame) {
+		struct frame *next = frame->unused;
+		frame->unused = pool->unused;
+		pool->unused = frame;
+		frame = next;
+	}
+}
+
+void frame_pool_destroy(struct frame_pool *pool)
+{
+	if (!pool)
+		return;
+	take_back(pool);
+	troupe_scene_release(pool->before);
+	while (pool->unused) {
+		struct frame *next = pool->unused->unused;
+		free_frame(pool->unused);
+		pool->unused = next;
+	}
+	free(pool);
+}
+
+struct frame *frame_hold(struct frame *frame)
+{
+	atomic_fetch_add_explicit(&frame->refs, 1, memory_order_relaxed);
+	return frame;
+}
+
+void frame_release(struct frame *frame)
+{
+	/* acq_rel: what other holders read happens before the frame is filled in again */
+	if (atomic_fetch_sub_explicit(&frame->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	struct frame_pool *pool = frame->pool;
+	troupe_scene_release(frame->snapshot.scene);
+	troupe_scene_release(frame->before);
+	frame->snapshot.scene = frame->before = NULL;
+	atomic_fetch_sub_explicit(&pool->bytes_out, frame->bytes, memory_order_relaxed);
+	frame->unused = atomic_load_explicit(&pool->given_back, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(
+		&pool->given_back, &frame->unused, frame, memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* --- filling in --------------------------------------------------------------------------------------------------- */
+
+static struct frame *take_unused(struct frame_pool *pool)
+{
+	if (!pool->unused)
+		take_back(pool);
+	struct frame *frame = pool->unused;
+	if (!frame) {
+		frame = mem_alloc(sizeof *frame);
+		frame->pool = pool;
+		return frame;
+	}
+	pool->unused = frame->unused;
+	return frame;
+}
+
+static void *fit(struct frame *frame, void *array, uint32_t *room, uint32_t count, size_t bytes)
+{
+	if (count <= *room)
+		return array;
+	uint32_t more = count + count / 4;
+	frame->bytes += (more - *room) * bytes;
+	*room = more;
+	free(array);
+	return mem_alloc(more * bytes);
+}
+
+static void fill_time(struct frame *frame, const struct server_world *world)
+{
+	const struct primary *primary = &world->primary;
+	uint64_t now = clock_now_ns();
+	frame->time_ns = llround(primary_time_s(primary) * 1e9);
+	frame->real_ns = primary->begin_ns ? (int64_t)(now - primary->begin_ns) : 0;
+	frame->system_ns = (int64_t)clock_of_day_ns();
+	frame->step_s = primary->edit.step_s;
+	frame->stepping = primary->multi_steps > 0;
+	frame->snapshot = (struct troupe_snapshot){.world = world->scene->name,
+		.step = primary->lockstep.number,
+		.time_s = primary_time_s(primary),
+		.paused = primary->paused,
+		.secondaries = world->secondaries};
+}
+
+static void fill_movers(struct frame *frame, const struct server_world *world)
+{
+	const struct troupe_scene *view = frame->snapshot.scene;
+	struct observe_arrays *a = &frame->arrays;
+	if (frame->parts & FRAME_MODELS) {
+		a->models = fit(frame, a->models, &frame->model_room, view->mover_count, sizeof *a->models);
+		for (uint32_t i = 0; i < view->mover_count; i++)
+			read_model(world, view_model_at(view, i), view->models[i].name, &a->models[i]);
+		frame->snapshot.models = a->models;
+		frame->snapshot.model_count = view->mover_count;
+	}
+	if (frame->parts & FRAME_ODOMETRY) {
+		a->odometry = fit(frame, a->odometry, &frame->odometry_room, view->mover_count, sizeof *a->odometry);
+		for (uint32_t i = 0; i < view->mover_count; i++)
+			a->odometry[i] = read_odometry(world, view_model_at(view, i));
+		frame->snapshot.odometry = a->odometry;
+	}
+}
+
+static void fill_links(struct frame *frame, const struct server_world *world)
+{
+	const struct troupe_scene *view = frame->snapshot.scene;
+	struct observe_arrays *a = &frame->arrays;
+	a->links = fit(frame, a->links, &frame->link_room, view->moving_links, sizeof *a->links);
+	for (uint32_t i = 0; i < view->moving_links; i++)
+		read_link(world, view_link_at(view, i), &a->links[i]);
+	frame->snapshot.links = a->links;
+	frame->snapshot.link_count = view->moving_links;
+}
+
+static void fill_joints(struct frame *frame, const struct server_world *world)
+{
+	const struct troupe_scene *view = frame->snapshot.scene;
+	struct observe_arrays *a = &frame->arrays;
+	a->joints = fit(frame, a->joints, &frame->joint_room, view->joint_count, sizeof *a->joints);
+	for (uint32_t i = 0; i < view->joint_count; i++)
+		read_joint(world, view_joint_at(view, i), &a->joints[i]);
+	frame->snapshot.joints = a->joints;
+	frame->snapshot.joint_count = view->joint_count;
+}
+
+static void fill_contacts(struct frame *frame, const struct server_world *world)
+{
+	struct observe_arrays *a = &frame->arrays;
+	uint32_t count = world->primary.observed.contacts.count;
+	a->contacts = fit(frame, a->contacts, &frame->contact_room, count, sizeof *a->contacts);
+	frame->snapshot.contact_count = read_contacts(world, frame->snapshot.scene, a->contacts);
+	frame->snapshot.contacts = a->contacts;
+}
+
+static void fill_places(struct frame *frame, const struct server_world *world)
+{
+	const struct tracker *tracker = &world->shared.tracker;
+	for (uint32_t i = 0; i < tracker->performers.count; i++) {
+		const struct tracked *performer = &tracker->performers.at[i];
+		uint32_t model = view_model_of(frame->snapshot.scene, performer->model);
+		for (uint32_t n = 0; n < performer->near.count && model != TROUPE_NONE; n++) {
+			bool in = false;
+			for (uint32_t k = 0; k < performer->in.count; k++)
+				in |= performer->in.at[k] == performer->near.at[n];
+			vec_push(&frame->places, (struct frame_place){model, performer->near.at[n], in});
+		}
+	}
+}
+
+static void fill_levels(struct frame *frame, const struct server_world *world)
+{
+	const struct plan *plan = &world->primary.plan;
+	uint32_t count = world->scene->level_count;
+	frame->levels = fit(frame, frame->levels, &frame->level_room, count, sizeof *frame->levels);
+	for (uint32_t i = 0; i < count; i++)
+		frame->levels[i] = (struct frame_level){.name = world->scene->levels[i].name,
+			.secondary = plan->loaded[i] ? world_number(world, plan->roster.now.level[i]) : 0,
+			.loaded = plan->loaded[i]};
+	frame->level_count = count;
+	for (uint32_t i = 0; i < plan->ghosts.now.count; i++) {
+		uint32_t model = view_model_of(frame->snapshot.scene, plan->ghosts.now.at[i].model);
+		if (model != TROUPE_NONE)
+			vec_push(&frame->ghosts,
+				(struct frame_ghost){model, world_number(world, plan->ghosts.now.at[i].secondary)});
+	}
+	for (uint32_t i = 0; i < plan->events.count; i++) {
+		const struct plan_event *event = &plan->events.at[i];
+		uint32_t model =
+			event->kind == PLAN_MOVE ? view_model_of(frame->snapshot.scene, event->id) : TROUPE_NONE;
+		if (model != TROUPE_NONE)
+			vec_push(&frame->moves, (struct frame_move){model, world_number(world, event->from),
+							world_number(world, event->to)});
+	}
+	fill_places(frame, world);
+}
+
+struct frame *frame_make(struct frame_pool *pool, struct server_world *world, uint32_t parts)
+{
+	if (atomic_load_explicit(&pool->bytes_out, memory_order_relaxed) > FRAME_BYTES_MAX)
+		return NULL;
+	struct frame *frame = take_unused(pool);
+	frame->parts = parts;
+	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = 0;
+	frame->server = world->server;
+	fill_time(frame, world);
+	if (parts & FRAME_HASH)
+		frame->hash = troupe_server_hash(world->server);
+	if (parts & ~(uint32_t)FRAME_HASH)
+		frame->snapshot.scene = view_hold(world_view(world));
+	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
+		fill_movers(frame, world);
+	if (parts & FRAME_LINKS)
+		fill_links(frame, world);
+	if (parts & FRAME_JOINTS)
+		fill_joints(frame, world);
+	if (parts & FRAME_CONTACTS)
+		fill_contacts(frame, world);
+	if (parts & FRAME_LEVELS)
+		fill_levels(frame, world);
+	if (parts & FRAME_BEFORE) {
+		frame->before = pool->before;
+		pool->before = view_hold(frame->snapshot.scene);
+	}
+	atomic_store_explicit(&frame->refs, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pool->bytes_out, frame->bytes, memory_order_relaxed);
+	return frame;
+}

@@ -1,0 +1,85 @@
+/* A frame: what a step boundary looked like, as far as clients need it. The thread that takes a step fills it in; then
+ * it is immutable and shared by reference counting, so that other threads encode messages from it while the
+ * simulation goes on. A snapshot (observe.h) is for one reader at a time and always whole; a frame has only the parts
+ * that somebody asked for, and as many frames wait as clients have room for.
+ *
+ * Thread: frame_make() between steps, on the thread that does the primary's part; the rest on any thread. */
+#ifndef SERVER_FRAME_H
+#define SERVER_FRAME_H
+
+#include "server/internal.h"
+
+enum frame_part {
+	FRAME_MODELS = 1, /* snapshot.models */
+	FRAME_LINKS = 2,
+	FRAME_JOINTS = 4,
+	FRAME_ODOMETRY = 8,
+	FRAME_CONTACTS = 16,
+	FRAME_LEVELS = 32, /* levels, ghosts, moves, places */
+	FRAME_SCENE = 64,  /* snapshot.scene; every other part brings it, too */
+	FRAME_BEFORE = 128,
+	FRAME_HASH = 256,
+};
+
+#define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
+
+struct frame_level {
+	const char *name;   /* the world's, which outlives all clients */
+	uint32_t secondary; /* that has it loaded; 0: none, or the single runner */
+	bool loaded;
+};
+
+struct frame_ghost {
+	uint32_t model, secondary; /* model: index in snapshot.scene */
+};
+
+struct frame_move { /* in the step that led to this state */
+	uint32_t model, from, to;
+};
+
+struct frame_place { /* a performer in a level, or near it */
+	uint32_t model, level;
+	bool in;
+};
+
+struct frame {
+	_Atomic uint32_t refs;
+	uint32_t parts;
+	struct frame_pool *pool;
+	struct frame *unused; /* link of the pool's list */
+	size_t bytes;         /* of its buffers */
+
+	int64_t time_ns;   /* simulated time of the state */
+	int64_t real_ns;   /* since the run began */
+	int64_t system_ns; /* since 1970 */
+	double rtf;        /* real-time factor that was reached lately */
+	double step_s;
+	uint64_t hash; /* of the state of all worlds */
+	struct troupe_server *server;
+	bool stepping; /* it takes a given number of steps, then pauses */
+	/* Arrays of parts that the frame does not have are empty. busy is NULL. */
+	struct troupe_snapshot snapshot;
+	uint32_t level_count;
+	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
+	VEC(struct frame_ghost) ghosts; /* by model */
+	VEC(struct frame_move) moves;
+	VEC(struct frame_place) places;    /* by model, then level */
+	const struct troupe_scene *before; /* the scene that the last frame with FRAME_BEFORE had; NULL: none */
+
+	/* private */
+	struct observe_arrays arrays;
+	uint32_t model_room, odometry_room, link_room, joint_room, contact_room, level_room;
+};
+
+struct frame_pool;
+
+struct frame_pool *frame_pool_create(void);
+/* When no frame is in use. NULL is fine. */
+void frame_pool_destroy(struct frame_pool *pool);
+
+/* A frame of the present state with one reference. NULL: frames that are in use have too many bytes. */
+struct frame *frame_make(struct frame_pool *pool, struct server_world *world, uint32_t parts);
+struct frame *frame_hold(struct frame *frame);
+void frame_release(struct frame *frame);
+
+#endif

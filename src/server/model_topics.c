@@ -1,0 +1,317 @@
+/* A model's rows are made when its id appears in a place of the scene, and removed when the id is gone from it: ids are
+ * never used again, so that a comparison of ids finds every change, also a reset that brings a model back. */
+#include "server/model_topics.h"
+
+#include "server/encode.h"
+#include "server/view.h"
+#include "system/message.h"
+#include "topic/motion.pb-c.h"
+#include "topic/scene.pb-c.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+	uint64_t id; /* of the model whose rows are here; 0: none */
+	VEC(uint32_t) rows;
+};
+
+struct model_topics {
+	struct server_world *world;
+	struct topic_table *table;
+	struct place *places; /* [room] */
+	uint32_t room;
+	uint64_t epoch; /* of the changes that are in the rows, plus one; 0: none */
+};
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct scene *scene, uint32_t model)
+{
+	return (uint64_t)view_born(scene, model) << 32 | (model + 1);
+}
+
+/* The model in the frame's scene; TROUPE_NONE: it is gone. */
+static uint32_t model_of(const struct frame *frame, const struct topic_row *row)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	uint32_t model = view_model_of(scene, (uint32_t)row->key - 1);
+	bool same = model != TROUPE_NONE && scene->models[model].handle.born == (uint32_t)(row->key >> 32);
+	return same ? model : TROUPE_NONE;
+}
+
+static Gz__Msgs__Header *header_of(
+	struct arena *arena, const struct frame *frame, const char *frame_id, const char *child_frame_id)
+{
+	Gz__Msgs__Header *header = encode_header(arena, frame->time_ns);
+	if (frame_id)
+		encode_header_add(arena, header, "frame_id", frame_id);
+	if (child_frame_id)
+		encode_header_add(arena, header, "child_frame_id", child_frame_id);
+	return header;
+}
+
+/* NULL: the model is gone, or has no odometry. */
+static const struct troupe_odometry *odometry_of(
+	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
+{
+	uint32_t model = model_of(frame, row);
+	const struct troupe_odometry *o = model != TROUPE_NONE ? &frame->snapshot.odometry[model] : NULL;
+	if (!o || !o->given)
+		return NULL;
+	*ret_pose = (struct troupe_pose){.x = o->x, .y = o->y, .qw = cos(o->yaw / 2), .qz = sin(o->yaw / 2)};
+	return o;
+}
+
+static bool encode_odometry(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct troupe_pose pose;
+	const struct troupe_odometry *o = odometry_of(frame, row, &pose);
+	struct arena arena = {0};
+	Gz__Msgs__Odometry message = GZ__MSGS__ODOMETRY__INIT;
+	Gz__Msgs__Twist twist = GZ__MSGS__TWIST__INIT;
+	if (!o)
+		return false;
+	message.header = header_of(&arena, frame, row->frame, row->child_frame);
+	message.pose = encode_pose(&arena, &pose, NULL, 0);
+	twist.linear = encode_vec3(&arena, (struct troupe_vec3){o->linear, 0, 0});
+	twist.angular = encode_vec3(&arena, (struct troupe_vec3){0, 0, o->angular});
+	message.twist = &twist;
+	return encode_end(&message.base, &arena, out);
+}
+
+static bool encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct troupe_pose pose;
+	struct arena arena = {0};
+	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
+	Gz__Msgs__Pose *poses[1];
+	if (!odometry_of(frame, row, &pose))
+		return false;
+	poses[0] = encode_pose(&arena, &pose, NULL, 0);
+	poses[0]->header = header_of(&arena, frame, row->frame, row->child_frame);
+	message.header = encode_header(&arena, frame->time_ns);
+	message.pose = poses;
+	message.n_pose = 1;
+	return encode_end(&message.base, &arena, out);
+}
+
+static struct pose pose_of(const struct troupe_pose *pose)
+{
+	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
+}
+
+/* Part 0 is the model in the world; part i is its i-th link in the model. Names as Gazebo's: "robot::arm". */
+static Gz__Msgs__Pose *encode_part(struct arena *arena, const struct frame *frame, uint32_t model, uint32_t part)
+{
+	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_scene_model *m = &snapshot->scene->models[model];
+	const struct troupe_pose *base = model < snapshot->model_count ? &snapshot->models[model].pose : &m->pose;
+	if (!part) {
+		Gz__Msgs__Pose *pose = encode_pose(arena, base, m->name, (uint32_t)m->id);
+		pose->header = header_of(arena, frame, snapshot->world, m->name);
+		return pose;
+	}
+	uint32_t l = m->link_first + part - 1;
+	const struct troupe_scene_link *link = &snapshot->scene->links[l];
+	struct troupe_pose in_model = link->in_model;
+	if (l < snapshot->link_count)
+		in_model = view_pose(pose_mul(pose_inverse(pose_of(base)), pose_of(&snapshot->links[l].pose)));
+	const char *name = arena_printf(arena, "%s::%s", m->name, link->name);
+	Gz__Msgs__Pose *pose = encode_pose(arena, &in_model, name, encode_link_id(link));
+	pose->header = header_of(arena, frame, m->name, name);
+	return pose;
+}
+
+static bool encode_poses(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	uint32_t model = model_of(frame, row);
+	struct arena arena = {0};
+	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
+	if (model == TROUPE_NONE)
+		return false;
+	uint32_t links = frame->snapshot.scene->models[model].link_count;
+	message.header = encode_header(&arena, frame->time_ns);
+	message.pose = arena_array(&arena, Gz__Msgs__Pose *, links + 1);
+	for (uint32_t part = 0; part <= links; part++)
+		if (row->of & (part ? SYSTEM_OUTPUT_OF_LINKS : SYSTEM_OUTPUT_OF_MODEL))
+			message.pose[message.n_pose++] = encode_part(&arena, frame, model, part);
+	return encode_end(&message.base, &arena, out);
+}
+
+/* row->of: the part. */
+static bool encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	uint32_t model = model_of(frame, row);
+	struct arena arena = {0};
+	if (model == TROUPE_NONE || row->of > frame->snapshot.scene->models[model].link_count)
+		return false;
+	return encode_end(&encode_part(&arena, frame, model, row->of)->base, &arena, out);
+}
+
+static void add_axis(
+	struct arena *arena, const struct troupe_joint_state *state, uint32_t axis, Gz__Msgs__Axis **ret_axis)
+{
+	Gz__Msgs__Axis *out = *ret_axis = arena_new(arena, Gz__Msgs__Axis);
+	gz__msgs__axis__init(out);
+	out->position = state->position[axis];
+	out->velocity = state->velocity[axis];
+	out->force = state->effort[axis];
+}
+
+/* Whether a name is in a list in which each name is enclosed in line ends. */
+static bool is_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+		if (at[-1] == '\n' && at[length] == '\n')
+			return true;
+	return false;
+}
+
+static bool encode_joints(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	uint32_t model = model_of(frame, row);
+	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	struct arena arena = {0};
+	Gz__Msgs__Model message = GZ__MSGS__MODEL__INIT;
+	if (model == TROUPE_NONE)
+		return false;
+	const struct troupe_scene_model *m = &snapshot->scene->models[model];
+	message.header = encode_header(&arena, frame->time_ns);
+	message.name = encode_text(m->name);
+	message.id = (uint32_t)m->id;
+	message.pose = encode_pose(&arena, &snapshot->models[model].pose, NULL, 0);
+	message.joint = arena_array(&arena, Gz__Msgs__Joint *, m->joint_count);
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
+		const struct troupe_scene_joint *from = &snapshot->scene->joints[j];
+		if (row->only && !is_listed(row->only, from->name))
+			continue;
+		Gz__Msgs__Joint *joint = encode_joint(&arena, snapshot->scene, j);
+		if (from->axis_count > 0)
+			add_axis(&arena, &snapshot->joints[j], 0, &joint->axis1);
+		if (from->axis_count > 1)
+			add_axis(&arena, &snapshot->joints[j], 1, &joint->axis2);
+		message.joint[message.n_joint++] = joint;
+	}
+	return encode_end(&message.base, &arena, out);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *type;
+	struct publish_ops ops;
+} kinds[] = {
+	[SYSTEM_OUTPUT_ODOMETRY] = {"gz.msgs.Odometry", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_odometry}},
+	[SYSTEM_OUTPUT_TF] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_tf}},
+	[SYSTEM_OUTPUT_JOINTS] = {"gz.msgs.Model", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_JOINTS, encode_joints}},
+	[SYSTEM_OUTPUT_POSES] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_poses}},
+	[SYSTEM_OUTPUT_POSE] = {"gz.msgs.Pose", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_one_pose}},
+};
+
+static void add_row(struct model_topics *topics, struct place *place, const struct topic_row *row)
+{
+	uint32_t id = topic_add(topics->table, row);
+	if (id != TOPIC_NONE)
+		vec_push(&place->rows, id);
+}
+
+/* One row for each part when poses are published one by one. */
+static void add_output(struct model_topics *topics, struct place *place, const struct system_output *output,
+	const struct topic_row *base, uint32_t links)
+{
+	struct topic_row row = *base;
+	row.kind = TOPIC_PUBLISHED;
+	row.name = output->name;
+	row.type = kinds[output->kind].type;
+	row.ops = &kinds[output->kind].ops;
+	row.rate_hz = output->rate_hz;
+	row.frame = output->frame;
+	row.child_frame = output->child_frame;
+	row.only = output->only;
+	row.of = output->of;
+	if (output->kind != SYSTEM_OUTPUT_POSE) {
+		add_row(topics, place, &row);
+		return;
+	}
+	for (uint32_t part = 0; part <= links; part++) {
+		row.of = part;
+		if (output->of & (part ? SYSTEM_OUTPUT_OF_LINKS : SYSTEM_OUTPUT_OF_MODEL))
+			add_row(topics, place, &row);
+	}
+}
+
+static void add_model(struct model_topics *topics, uint32_t model)
+{
+	const struct scene *scene = topics->world->scene;
+	const struct system_set *set = &topics->world->systems->sets[model];
+	struct place *place = &topics->places[model];
+	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
+	place->id = scene->models[model].id;
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct system *system = &set->at[i];
+		char *owner = mem_printf("%s of model '%s'", system->ops->names[0], scene->models[model].name);
+		row.owner = owner;
+		for (uint32_t t = 0; t < system->topics.count; t++) {
+			struct topic_row taken = row;
+			taken.kind = TOPIC_TAKEN;
+			taken.name = system->topics.at[t].name;
+			taken.type = system->topics.at[t].schema->type;
+			add_row(topics, place, &taken);
+		}
+		for (uint32_t o = 0; o < system->outputs.count; o++)
+			add_output(topics, place, &system->outputs.at[o], &row, scene->models[model].link_count);
+		free(owner);
+	}
+}
+
+static void remove_model(struct model_topics *topics, struct place *place)
+{
+	for (uint32_t i = 0; i < place->rows.count; i++)
+		topic_remove(topics->table, place->rows.at[i]);
+	place->rows.count = 0;
+	place->id = 0;
+}
+
+void model_topics_update(struct model_topics *topics)
+{
+	const struct scene *scene = topics->world->scene;
+	uint64_t epoch = topics->world->primary.edit.epoch + 1;
+	if (topics->epoch == epoch)
+		return;
+	topics->epoch = epoch;
+	if (topics->room < scene->room.models) {
+		MEM_FIT(topics->places, topics->room, scene->room.models);
+		topics->room = scene->room.models;
+	}
+	for (uint32_t m = 0; m < topics->room; m++) {
+		bool there = m < scene->model_count && !scene->models[m].absent;
+		uint64_t id = there ? scene->models[m].id : 0;
+		if (topics->places[m].id == id)
+			continue;
+		remove_model(topics, &topics->places[m]);
+		if (id)
+			add_model(topics, m);
+	}
+}
+
+struct model_topics *model_topics_create(struct server_world *world, struct topic_table *table)
+{
+	struct model_topics *topics = mem_alloc(sizeof *topics);
+	topics->world = world;
+	topics->table = table;
+	model_topics_update(topics);
+	return topics;
+}
+
+void model_topics_destroy(struct model_topics *topics)
+{
+	if (!topics)
+		return;
+	for (uint32_t m = 0; m < topics->room; m++)
+		vec_free(&topics->places[m].rows);
+	free(topics->places);
+	free(topics);
+}

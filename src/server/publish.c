@@ -1,0 +1,360 @@
+/* Each topic is one function from a frame to the bytes of a message. Rates are those of Gazebo, but in simulated time,
+ * so that a slow run publishes as many messages as a fast one. */
+#include "server/publish.h"
+
+#include "server/encode.h"
+#include "server/view.h"
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STATS_HZ 5.0
+#define POSE_HZ 60.0
+
+static bool encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct arena arena = {0};
+	Gz__Msgs__Clock clock = GZ__MSGS__CLOCK__INIT;
+	(void)row;
+	clock.header = encode_header(&arena, frame->time_ns);
+	clock.sim = encode_time(&arena, frame->time_ns);
+	clock.real = encode_time(&arena, frame->real_ns);
+	clock.system = encode_time(&arena, frame->system_ns);
+	return encode_end(&clock.base, &arena, out);
+}
+
+static bool encode_stats(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct arena arena = {0};
+	Gz__Msgs__WorldStatistics stats = GZ__MSGS__WORLD_STATISTICS__INIT;
+	(void)row;
+	stats.header = encode_header(&arena, frame->time_ns);
+	stats.sim_time = encode_time(&arena, frame->time_ns);
+	stats.real_time = encode_time(&arena, frame->real_ns);
+	stats.step_size = encode_time(&arena, (int64_t)(frame->step_s * 1e9 + 0.5));
+	stats.paused = frame->snapshot.paused;
+	stats.iterations = frame->snapshot.step;
+	stats.model_count = (int32_t)frame->snapshot.scene->model_count;
+	stats.real_time_factor = frame->rtf;
+	return encode_end(&stats.base, &arena, out);
+}
+
+/* --- poses -------------------------------------------------------------------------------------------------------- */
+
+/* Poses as Gazebo gives them: of models in the world, of links in their model. */
+static struct pose pose_of(const struct troupe_pose *pose)
+{
+	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
+}
+
+static void add_model_poses(
+	struct arena *arena, const struct troupe_snapshot *snapshot, uint32_t model, Gz__Msgs__PoseV *poses)
+{
+	const struct troupe_scene *scene = snapshot->scene;
+	const struct troupe_scene_model *m = &scene->models[model];
+	bool moves = model < snapshot->model_count;
+	const struct troupe_pose *pose = moves ? &snapshot->models[model].pose : &m->pose;
+	struct pose inverse = pose_inverse(pose_of(pose));
+	poses->pose[poses->n_pose++] = encode_pose(arena, pose, m->name, (uint32_t)m->id);
+	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
+		struct troupe_pose in_model = scene->links[l].in_model;
+		if (l < snapshot->link_count)
+			in_model = view_pose(pose_mul(inverse, pose_of(&snapshot->links[l].pose)));
+		poses->pose[poses->n_pose++] =
+			encode_pose(arena, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
+	}
+}
+
+static bool encode_poses(const struct frame *frame, uint32_t models, struct text *out)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	struct arena arena = {0};
+	Gz__Msgs__PoseV poses = GZ__MSGS__POSE__V__INIT;
+	poses.header = encode_header(&arena, frame->time_ns);
+	poses.pose = arena_array(&arena, Gz__Msgs__Pose *, models + scene->link_count);
+	for (uint32_t i = 0; i < models; i++)
+		add_model_poses(&arena, &frame->snapshot, i, &poses);
+	return encode_end(&poses.base, &arena, out);
+}
+
+static bool encode_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	(void)row;
+	return encode_poses(frame, frame->snapshot.scene->model_count, out);
+}
+
+static bool encode_dynamic_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	(void)row;
+	return encode_poses(frame, frame->snapshot.scene->mover_count, out);
+}
+
+/* --- the scene ---------------------------------------------------------------------------------------------------- */
+
+static bool encode_scene_info(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	(void)row;
+	encode_scene(frame->snapshot.scene, frame->time_ns, out);
+	return true;
+}
+
+static bool has_id(const struct troupe_scene *scene, uint64_t id)
+{
+	for (uint32_t i = 0; i < scene->model_count; i++)
+		if (scene->models[i].id == id)
+			return true;
+	return false;
+}
+
+static bool encode_deletion(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	const struct troupe_scene *before = frame->before;
+	struct arena arena = {0};
+	Gz__Msgs__UInt32V gone = GZ__MSGS__UINT32__V__INIT;
+	(void)row;
+	if (!before)
+		return false;
+	gone.data = arena_array(&arena, uint32_t, before->model_count);
+	for (uint32_t i = 0; i < before->model_count; i++)
+		if (!has_id(frame->snapshot.scene, before->models[i].id))
+			gone.data[gone.n_data++] = (uint32_t)before->models[i].id;
+	gone.header = encode_header(&arena, frame->time_ns);
+	if (gone.n_data)
+		return encode_end(&gone.base, &arena, out);
+	arena_fini(&arena);
+	return false;
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------- */
+
+static Troupe__Msgs__Levels__Level *encode_level(struct arena *arena, const struct frame_level *level)
+{
+	Troupe__Msgs__Levels__Level *out = arena_new(arena, Troupe__Msgs__Levels__Level);
+	troupe__msgs__levels__level__init(out);
+	out->name = encode_text(level->name);
+	out->loaded = level->loaded;
+	out->secondary = level->secondary;
+	return out;
+}
+
+static void add_places(
+	struct arena *arena, const struct frame *frame, uint32_t model, Troupe__Msgs__Levels__Performer *performer)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < frame->places.count; i++)
+		count += frame->places.at[i].model == model;
+	performer->level = arena_array(arena, char *, count);
+	performer->near = arena_array(arena, char *, count);
+	for (uint32_t i = 0; i < frame->places.count; i++) {
+		const struct frame_place *place = &frame->places.at[i];
+		char *name = encode_text(frame->levels[place->level].name);
+		if (place->model == model && place->in)
+			performer->level[performer->n_level++] = name;
+		else if (place->model == model)
+			performer->near[performer->n_near++] = name;
+	}
+}
+
+static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, const struct frame *frame, uint32_t model)
+{
+	Troupe__Msgs__Levels__Performer *out = arena_new(arena, Troupe__Msgs__Levels__Performer);
+	troupe__msgs__levels__performer__init(out);
+	out->name = encode_text(frame->snapshot.models[model].name);
+	out->secondary = frame->snapshot.models[model].secondary;
+	add_places(arena, frame, model, out);
+	out->ghost = arena_array(arena, uint32_t, frame->ghosts.count);
+	for (uint32_t i = 0; i < frame->ghosts.count; i++)
+		if (frame->ghosts.at[i].model == model)
+			out->ghost[out->n_ghost++] = frame->ghosts.at[i].secondary;
+	for (uint32_t i = 0; i < frame->moves.count; i++)
+		if (frame->moves.at[i].model == model)
+			out->moved_from = frame->moves.at[i].from;
+	return out;
+}
+
+static bool has_moved(const struct frame *frame, uint32_t model)
+{
+	for (uint32_t i = 0; i < frame->moves.count; i++)
+		if (frame->moves.at[i].model == model)
+			return true;
+	return false;
+}
+
+/* All levels, all declared performers, and the other models that moved to another secondary in this step. */
+static bool encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	struct arena arena = {0};
+	Troupe__Msgs__Levels levels = TROUPE__MSGS__LEVELS__INIT;
+	(void)row;
+	levels.header = encode_header(&arena, frame->time_ns);
+	levels.step = snapshot->step;
+	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, frame->level_count);
+	for (uint32_t i = 0; i < frame->level_count; i++)
+		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);
+	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
+	for (uint32_t i = 0; i < snapshot->model_count; i++)
+		if (snapshot->scene->models[i].performer || has_moved(frame, i))
+			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
+	return encode_end(&levels.base, &arena, out);
+}
+
+/* --- services that only ask --------------------------------------------------------------------------------------- */
+
+static troupe_status answer_scene(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	(void)row, (void)request, (void)count, (void)error;
+	encode_scene(frame->snapshot.scene, frame->time_ns, out);
+	return TROUPE_OK;
+}
+
+static troupe_status say(const char *text, struct text *out)
+{
+	struct arena arena = {0};
+	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
+	message.data = encode_text(text);
+	encode_end(&message.base, &arena, out);
+	return TROUPE_OK;
+}
+
+/* A graph in DOT: the world, its models, their links, as Gazebo's scene graph. Names are strings of DOT. */
+static void add_node(struct text *dot, uint32_t id, const char *name, uint32_t parent)
+{
+	text_add(dot, "  %u [label=", id);
+	text_add_json(dot, name);
+	text_add(dot, "];\n");
+	if (id != parent)
+		text_add(dot, "  %u -> %u;\n", parent, id);
+}
+
+static troupe_status answer_graph(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	struct text dot = {0};
+	(void)row, (void)request, (void)count, (void)error;
+	text_add(&dot, "digraph {\n");
+	add_node(&dot, 0, scene->world, 0);
+	for (uint32_t i = 0; i < scene->model_count; i++) {
+		const struct troupe_scene_model *m = &scene->models[i];
+		add_node(&dot, (uint32_t)m->id, m->name, 0);
+		for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++)
+			add_node(&dot, encode_link_id(&scene->links[l]), scene->links[l].name, (uint32_t)m->id);
+	}
+	text_add(&dot, "}\n");
+	troupe_status status = say(dot.at, out);
+	text_fini(&dot);
+	return status;
+}
+
+static troupe_status answer_hash(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	struct arena arena = {0};
+	Troupe__Msgs__StateHash hash = TROUPE__MSGS__STATE_HASH__INIT;
+	(void)row, (void)request, (void)count, (void)error;
+	hash.header = encode_header(&arena, frame->time_ns);
+	hash.step = frame->snapshot.step;
+	hash.hash = frame->hash;
+	encode_end(&hash.base, &arena, out);
+	return TROUPE_OK;
+}
+
+static troupe_status answer_worlds(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	const struct troupe_server *server = frame->server;
+	struct arena arena = {0};
+	Gz__Msgs__StringMsgV names = GZ__MSGS__STRING_MSG__V__INIT;
+	(void)row, (void)request, (void)count, (void)error;
+	names.data = arena_array(&arena, char *, server->world_count);
+	for (uint32_t i = 0; i < server->world_count; i++)
+		names.data[names.n_data++] = encode_text(server->worlds[i].scene->name);
+	encode_end(&names.base, &arena, out);
+	return TROUPE_OK;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static const struct publish_ops clock_ops = {PUBLISH_IN_TIME, 0, encode_clock};
+static const struct publish_ops stats_ops = {PUBLISH_IN_TIME, FRAME_SCENE, encode_stats};
+static const struct publish_ops pose_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_pose_info};
+static const struct publish_ops dynamic_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_dynamic_pose_info};
+static const struct publish_ops scene_ops = {PUBLISH_SCENE, FRAME_SCENE, encode_scene_info};
+static const struct publish_ops deletion_ops = {PUBLISH_SCENE, FRAME_SCENE | FRAME_BEFORE, encode_deletion};
+static const struct publish_ops levels_ops = {PUBLISH_LEVELS, FRAME_MODELS | FRAME_LEVELS, encode_levels};
+
+static const struct query_ops ask_scene = {FRAME_SCENE, answer_scene};
+static const struct query_ops ask_graph = {FRAME_SCENE, answer_graph};
+static const struct query_ops ask_hash = {FRAME_HASH, answer_hash};
+static const struct query_ops ask_worlds = {0, answer_worlds};
+
+/* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */
+#define PUBLISHED(name_, type_, rate_hz_, ops_)                                                                        \
+	{                                                                                                              \
+		.kind = TOPIC_PUBLISHED, .name = (name_), .type = (type_), .owner = "server", .rate_hz = (rate_hz_),   \
+		.ops = (ops_)                                                                                          \
+	}
+#define ASKED(name_, type_, reply_, ops_)                                                                              \
+	{                                                                                                              \
+		.kind = TOPIC_SERVICE, .name = (name_), .type = (type_), .reply = (reply_), .owner = "server",         \
+		.ops = (ops_)                                                                                          \
+	}
+static const struct topic_row rows[] = {
+	PUBLISHED("/world/*/clock", "gz.msgs.Clock", 0, &clock_ops),
+	PUBLISHED("/world/*/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),
+	PUBLISHED("/world/*/pose/info", "gz.msgs.Pose_V", POSE_HZ, &pose_ops),
+	PUBLISHED("/world/*/dynamic_pose/info", "gz.msgs.Pose_V", POSE_HZ, &dynamic_ops),
+	PUBLISHED("/world/*/scene/info", "gz.msgs.Scene", 0, &scene_ops),
+	PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &deletion_ops),
+	PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &levels_ops),
+	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
+	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
+	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),
+	PUBLISHED("/clock", "gz.msgs.Clock", 0, &clock_ops),
+	PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),
+	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &ask_worlds),
+};
+
+static void add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
+{
+	static const char of_world[] = "/world/*/";
+	struct topic_row own = *row;
+	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
+	if (!named && world)
+		return;
+	char *name =
+		named ? mem_printf("/world/%s/%s", server->worlds[world].scene->name, row->name + sizeof of_world - 1)
+		      : mem_strdup(row->name);
+	own.name = name;
+	own.world = world;
+	(void)topic_add(clients_table(server->clients), &own);
+	free(name);
+}
+
+/* Requests that are commands, each under two names. */
+static void add_services(struct troupe_server *server, uint32_t world)
+{
+	uint32_t count;
+	const struct command_service *services = command_services(&count);
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		const struct command_service *service = &services[i / 2];
+		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
+		struct topic_row row = ASKED(name, service->schema->type, "gz.msgs.Boolean", NULL);
+		add_row(server, &row, world);
+		free(name);
+	}
+}
+
+void publish_add_rows(struct troupe_server *server)
+{
+	for (uint32_t w = 0; w < server->world_count; w++)
+		add_services(server, w);
+	for (uint32_t w = 0; w < server->world_count; w++)
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+			add_row(server, &rows[i], w);
+}

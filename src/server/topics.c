@@ -1,0 +1,55 @@
+/* The table of topics and services as programs see it: a copy, so that the reader needs no lock. */
+#include "server/clients.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+struct listing {
+	struct troupe_topics shown; /* first: a troupe_topics is its listing */
+	struct arena arena;
+	VEC(struct troupe_topic) rows;
+};
+
+static const troupe_topic_kind kinds[] = {
+	[TOPIC_PUBLISHED] = TROUPE_TOPIC_PUBLISHED,
+	[TOPIC_TAKEN] = TROUPE_TOPIC_TAKEN,
+	[TOPIC_SERVICE] = TROUPE_TOPIC_SERVICE,
+};
+
+static void add(void *ctx, uint32_t id, const struct topic_row *row)
+{
+	struct listing *listing = ctx;
+	struct arena *arena = &listing->arena;
+	(void)id;
+	vec_push(&listing->rows, (struct troupe_topic){.name = arena_strdup(arena, row->name),
+					 .kind = kinds[row->kind],
+					 .type = arena_strdup(arena, row->type),
+					 .reply_type = row->reply ? arena_strdup(arena, row->reply) : NULL,
+					 .owner = arena_strdup(arena, row->owner),
+					 .rate_hz = row->rate_hz});
+}
+
+const struct troupe_topics *troupe_topics_list(struct troupe_server *server)
+{
+	struct listing *listing = mem_alloc(sizeof *listing);
+	listing->shown.epoch = topic_read(clients_table(server->clients), add, listing);
+	listing->shown.count = listing->rows.count;
+	listing->shown.at = listing->rows.at;
+	return &listing->shown;
+}
+
+void troupe_topics_release(const struct troupe_topics *topics)
+{
+	struct listing *listing = (struct listing *)(void *)(uintptr_t)topics;
+	if (!listing)
+		return;
+	vec_free(&listing->rows);
+	arena_fini(&listing->arena);
+	free(listing);
+}
+
+uint64_t troupe_topics_epoch(const struct troupe_server *server)
+{
+	return topic_epoch(clients_table(server->clients));
+}

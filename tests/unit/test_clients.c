@@ -1,0 +1,340 @@
+/* Clients of a server as a gateway sees them: what is published and how often, what requests do and when their replies
+ * come, what a slow client loses. Messages are read back by their types, and compared with what the library says of the
+ * same state. */
+#include "library.h"
+
+#include "topic/message.h"
+#include "topic/motion.pb-c.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <troupe/client.h>
+
+TestSuite(clients, .timeout = 120);
+
+static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+
+static struct troupe_client *client_of(struct troupe_server *server, uint32_t depth)
+{
+	struct troupe_client_def def = {.depth = depth};
+	struct troupe_client *client;
+	struct troupe_error error;
+	cr_assert_eq(troupe_client_create(server, &def, &client, &error), TROUPE_OK, "%s", error.text);
+	return client;
+}
+
+static void subscribe(struct troupe_client *client, const char *topic, double rate_hz)
+{
+	struct troupe_error error;
+	cr_assert_eq(troupe_client_subscribe(client, topic, rate_hz, &error), TROUPE_OK, "%s", error.text);
+}
+
+/* The message as its struct; the caller frees it. */
+static void *decode(const struct troupe_message *message)
+{
+	ProtobufCMessage *out;
+	struct troupe_error error;
+	cr_assert_eq(
+		message_of_bytes(type_find(message->type), message->bytes, message->count, &no_limits, &out, &error),
+		TROUPE_OK, "%s: %s", message->topic, error.text);
+	return out;
+}
+
+static uint32_t count_messages(struct troupe_client *client, const char *topic)
+{
+	struct troupe_message message;
+	uint32_t count = 0;
+	while (troupe_client_take(client, 0, &message))
+		count += !strcmp(message.topic, topic);
+	return count;
+}
+
+static int64_t ns_of(const Gz__Msgs__Time *time)
+{
+	return time ? time->sec * 1000000000 + time->nsec : 0;
+}
+
+Test(clients, each_step_has_its_clock)
+{
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		struct troupe_server *server = lib_server(lib_all, secondaries);
+		struct troupe_client *client = client_of(server, 1000);
+		struct troupe_message message;
+		subscribe(client, "/clock", 0);
+		lib_step(server, 300);
+		for (uint64_t step = 0; step <= 300; step++) {
+			cr_assert(troupe_client_take(client, 0, &message), "step %lu", (unsigned long)step);
+			Gz__Msgs__Clock *clock = decode(&message);
+			cr_assert_str_eq(message.topic, "/clock");
+			cr_assert_eq(message.step, step);
+			cr_assert_eq(ns_of(clock->sim), (int64_t)step * 1000000);
+			cr_assert_eq(message.time_ns, (int64_t)step * 1000000);
+			message_free(&clock->base);
+		}
+		cr_assert(!troupe_client_take(client, 0, &message));
+		cr_assert_eq(troupe_client_lost(client), 0u);
+		troupe_client_destroy(client);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(clients, rates_are_of_simulated_time)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 4096);
+	static const struct {
+		const char *topic;
+		double rate_hz;
+		uint32_t expected; /* in a second, with the first one at once */
+	} cases[] = {{"/world/w/pose/info", 0, 61}, {"/world/w/dynamic_pose/info", 10, 11}, {"/stats", 0, 6},
+		{"/model/cart/odometry", 0, 51}, {"/clock", 20, 21}, {"/world/w/scene/info", 0, 1}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		subscribe(client, cases[i].topic, cases[i].rate_hz);
+	lib_step(server, 1000);
+	struct troupe_message message;
+	uint32_t counts[ARRAY_LEN(cases)] = {0};
+	while (troupe_client_take(client, 0, &message))
+		for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+			counts[i] += !strcmp(message.topic, cases[i].topic);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		cr_assert_eq(counts[i], cases[i].expected, "%s: %u", cases[i].topic, counts[i]);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+Test(clients, poses_are_those_of_the_state)
+{
+	struct troupe_server *server = lib_server(lib_all, 2);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message message;
+	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 1}");
+	lib_step(server, 500);
+	subscribe(client, "/world/w/pose/info", 0);
+	lib_step(server, 1);
+	troupe_model cart = troupe_find_model(server, 0, "cart");
+	struct troupe_model_state state = {0};
+	bool seen = false;
+	cr_assert(troupe_client_take(client, 0, &message));
+	cr_assert_eq(message.step, 500u); /* the first message comes before the next step */
+	while (message.step < 501 && troupe_client_take(client, 0, &message))
+		;
+	(void)troupe_get_model(server, cart, &state);
+	Gz__Msgs__PoseV *poses = decode(&message);
+	for (size_t i = 0; i < poses->n_pose; i++) {
+		if (strcmp(poses->pose[i]->name, "cart") != 0)
+			continue;
+		seen = true;
+		if (message.step == 501)
+			cr_assert_eq(poses->pose[i]->position->x, state.pose.x);
+		cr_assert_gt(poses->pose[i]->position->x, 0.05);
+	}
+	cr_assert(seen);
+	message_free(&poses->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void request(struct troupe_client *client, const char *service, const char *type, const char *text, uint64_t tag)
+{
+	struct troupe_error error;
+	struct text bytes = {0};
+	ProtobufCMessage *message;
+	cr_assert_eq(message_of_text(type_find(type), text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
+		error.text);
+	message_add_bytes(&bytes, message);
+	message_free(message);
+	cr_assert_eq(troupe_client_call(client, service, type, bytes.at, bytes.count, tag, &error), TROUPE_OK, "%s",
+		error.text);
+	text_fini(&bytes);
+}
+
+static bool answer(struct troupe_client *client, uint64_t tag, struct troupe_message *ret_message)
+{
+	while (troupe_client_take(client, 0, ret_message))
+		if (ret_message->is_reply && ret_message->tag == tag)
+			return true;
+	return false;
+}
+
+Test(clients, a_reply_comes_when_the_effect_is_in_the_state)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	lib_step(server, 10);
+	request(client, "/world/w/set_pose", "gz.msgs.Pose", "name: 'crate' position {x: 4 y: 5 z: 6}", 7);
+	cr_assert(!answer(client, 7, &reply));
+	lib_step(server, 1);
+	cr_assert(answer(client, 7, &reply));
+	cr_assert_eq(reply.status, TROUPE_OK);
+	cr_assert_eq(reply.step, 10u);
+	Gz__Msgs__Boolean *good = decode(&reply);
+	cr_assert(good->data);
+	message_free(&good->base);
+	struct troupe_model_state state = {0};
+	cr_assert(troupe_get_model(server, troupe_find_model(server, 0, "crate"), &state));
+	cr_assert_float_eq(state.pose.x, 4, 0.01);
+	request(client, "/world/w/remove", "gz.msgs.Entity", "name: 'nobody' type: MODEL", 8);
+	lib_step(server, 1);
+	cr_assert(answer(client, 8, &reply));
+	cr_assert_eq(reply.status, TROUPE_ECOMMAND);
+	cr_assert(strstr(reply.text, "nobody"));
+	good = decode(&reply);
+	cr_assert(!good->data);
+	message_free(&good->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	request(client, "/world/w/control", "gz.msgs.WorldControl", "pause: true", 1);
+	lib_step(server, 1);
+	cr_assert(answer(client, 1, &reply));
+	request(client, "/world/w/control/blocking", "gz.msgs.WorldControl", "pause: true multi_step: 5", 2);
+	request(client, "/world/w/control", "gz.msgs.WorldControl", "", 3);
+	lib_step(server, 4);
+	cr_assert(answer(client, 3, &reply));
+	cr_assert(!answer(client, 2, &reply));
+	lib_step(server, 1);
+	cr_assert(answer(client, 2, &reply));
+	cr_assert_eq(reply.status, TROUPE_OK);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+Test(clients, questions_are_answered_at_a_step_boundary)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	lib_step(server, 3);
+	request(client, "/world/w/hash", "gz.msgs.Empty", "", 1);
+	request(client, "/gazebo/worlds", "gz.msgs.Empty", "", 2);
+	request(client, "/world/w/scene/graph", "gz.msgs.Empty", "", 3);
+	lib_step(server, 1);
+	cr_assert(answer(client, 1, &reply));
+	Troupe__Msgs__StateHash *hash = decode(&reply);
+	cr_assert_eq(hash->step, reply.step);
+	message_free(&hash->base);
+	cr_assert(answer(client, 2, &reply));
+	Gz__Msgs__StringMsgV *names = decode(&reply);
+	cr_assert_eq(names->n_data, 1u);
+	cr_assert_str_eq(names->data[0], "w");
+	message_free(&names->base);
+	cr_assert(answer(client, 3, &reply));
+	Gz__Msgs__StringMsg *graph = decode(&reply);
+	cr_assert(strstr(graph->data, "\"cart\""));
+	message_free(&graph->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+Test(clients, what_is_not_there_is_refused)
+{
+	struct troupe_server *server = lib_server(lib_all, 0);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_error error;
+	cr_assert_eq(troupe_client_call(client, "/world/w/nothing", NULL, NULL, 0, 1, &error), TROUPE_ECOMMAND);
+	cr_assert(strstr(error.text, "/world/w/nothing"));
+	cr_assert_eq(
+		troupe_client_call(client, "/world/w/remove", "gz.msgs.Pose", NULL, 0, 1, &error), TROUPE_ECOMMAND);
+	cr_assert(strstr(error.text, "gz.msgs.Entity"));
+	cr_assert_eq(troupe_client_call(client, "/world/w/remove", NULL, "\xff\xff", 2, 1, &error), TROUPE_ECOMMAND);
+	cr_assert_eq(
+		troupe_client_publish(client, NULL, "/model/cart/cmd_vel", "gz.msgs.Twist", "\x0b", 1, NULL, &error),
+		TROUPE_ECOMMAND);
+	cr_assert_eq(troupe_client_subscribe(client, "no slash", 0, &error), TROUPE_EINVAL);
+	cr_assert_eq(troupe_client_subscribe(client, "/clock", -1, &error), TROUPE_EINVAL);
+	cr_assert_eq(troupe_client_subscribe(client, "/clock", NAN, &error), TROUPE_EINVAL);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* --- slow clients, clients that come and go ----------------------------------------------------------------------- */
+
+Test(clients, a_slow_client_loses_its_oldest_messages)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *slow = client_of(server, 8), *other = client_of(server, 4096);
+	struct troupe_message message;
+	subscribe(slow, "/clock", 0);
+	subscribe(other, "/clock", 0);
+	lib_step(server, 1000);
+	uint64_t lost = troupe_client_lost(slow);
+	cr_assert(troupe_client_take(slow, 0, &message));
+	cr_assert_eq(message.step, lost);
+	cr_assert_eq(1 + count_messages(slow, "/clock") + lost, 1001u);
+	cr_assert_eq(count_messages(other, "/clock"), 1001u);
+	troupe_client_destroy(slow);
+	troupe_client_destroy(other);
+	troupe_server_destroy(server);
+}
+
+Test(clients, topics_come_and_go_with_models)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/model/cart/odometry", 0);
+	lib_step(server, 100);
+	cr_assert_eq(count_messages(client, "/model/cart/odometry"), 6u);
+	uint64_t epoch = troupe_topics_epoch(server);
+	request(client, "/world/w/remove", "gz.msgs.Entity", "name: 'cart' type: MODEL", 1);
+	lib_step(server, 100);
+	cr_assert_leq(count_messages(client, "/model/cart/odometry"), 1u);
+	cr_assert_neq(troupe_topics_epoch(server), epoch);
+	request(client, "/world/w/control", "gz.msgs.WorldControl", "reset {all: true}", 1);
+	lib_step(server, 100);
+	cr_assert_geq(count_messages(client, "/model/cart/odometry"), 5u);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+struct watcher {
+	struct troupe_server *server;
+	_Atomic bool stop;
+	uint64_t seen;
+};
+
+static void *come_and_go(void *ctx)
+{
+	struct watcher *watcher = ctx;
+	while (!watcher->stop) {
+		struct troupe_client *client = client_of(watcher->server, 16);
+		struct troupe_message message;
+		subscribe(client, "/world/w/pose/info", 0);
+		subscribe(client, "/clock", 0);
+		request(client, "/world/w/scene/info", "gz.msgs.Empty", "", 1);
+		for (int i = 0; i < 20 && troupe_client_take(client, 1000000, &message); i++)
+			watcher->seen++;
+		troupe_client_destroy(client);
+	}
+	return NULL;
+}
+
+/* The same hash with and without, while clients come and go on other threads. */
+Test(clients, clients_change_no_bit)
+{
+	uint64_t hashes[2];
+	for (int with = 0; with < 2; with++) {
+		struct troupe_server *server = lib_server(lib_all, 2);
+		struct watcher watcher = {.server = server};
+		pthread_t threads[2];
+		lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 1} angular {z: 0.3}");
+		for (int i = 0; i < 2 && with; i++)
+			cr_assert_eq(pthread_create(&threads[i], NULL, come_and_go, &watcher), 0);
+		lib_step(server, 3000);
+		watcher.stop = true;
+		for (int i = 0; i < 2 && with; i++)
+			pthread_join(threads[i], NULL);
+		cr_assert(!with || watcher.seen > 0);
+		hashes[with] = troupe_server_hash(server);
+		troupe_server_destroy(server);
+	}
+	cr_assert_eq(hashes[0], hashes[1]);
+}
