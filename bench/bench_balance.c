@@ -1,6 +1,7 @@
-/* Policies on a running world: half of the robots are in one level, and so are one component, the other half are by
- * themselves; they drive, and some leave the level and come back. Costs are as the run measures them (--costs); from
- * them, and from who had whom, follows the makespan of each sample over the bound of assign.h. */
+/* Shows how well each policy balances a running world. Half of the robots are in one level, and so are one
+ * component; each of the others is a component of its own. All drive, and some leave the level and return. The run
+ * measures the costs (--costs). From these costs and the assignment follows, for each sample, the makespan divided
+ * by the bound of assign.h. */
 #include "bench.h"
 #include "crowd.h"
 #include "robots.h"

@@ -1,5 +1,6 @@
-/* What reading commands costs: from the bytes of a file to messages. Beside it the bare strtod() of the numbers in
- * them; and many beside few, because a reader that is not linear would show there. */
+/* Measures the reading of commands, from the bytes of a file to messages. The baseline is a bare strtod() of the
+ * numbers in them. A large file is measured beside a small one, because a reader whose time is not linear would show
+ * there. */
 #include "bench.h"
 
 #include "base/hash.h"

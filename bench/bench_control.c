@@ -1,6 +1,6 @@
-/* What a program pays that looks at a cart and commands it in every step, through the library: beside the same carts,
- * which drive by a command that was given once. The control is feedback on the cart's speed and heading, so that the
- * numbers differ from step to step. */
+/* Measures the cost of a program that reads a cart's state and commands the cart in every step, through the library.
+ * The baseline is the same carts, driven by a command that is given once. The control is feedback on the cart's
+ * speed and heading, so that the numbers differ from step to step. */
 #include "bench.h"
 
 #include "base/text.h"

@@ -1,7 +1,8 @@
-/* What creating models costs the simulation: 100 models with a mesh of their own, one after the other, in a world in
- * which robots drive. A poster's call, which parses and reads, is beside the step in which the model appears; the
- * longest of these steps is what a user sees as a stutter. A second world keeps to real time and gets all its commands
- * before it begins, as from a file: a step must then never wait for a model that is not ready. */
+/* Measures what the creation of models costs the simulation: 100 models, each with a mesh of its own, one after the
+ * other, in a world in which robots drive. It compares the call that posts a creation, which parses and reads, with
+ * the step in which the model appears. The user sees the longest of these steps as a stutter. A second world keeps
+ * to real time and gets all its commands before it begins, as from a file; no step may wait for a model that is not
+ * ready. */
 #include "bench.h"
 #include "robots.h"
 

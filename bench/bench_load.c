@@ -1,5 +1,6 @@
-/* How long a world takes to its first step, by its number of models: reading the file, compiling the scene, the first
- * step. The cost per model has to stay the same: each line's baseline is the line of the smallest world. */
+/* Measures how long a world takes to its first step, by its number of models: reading the file, compiling the scene,
+ * the first step. The cost of a model must not grow with their number. So the baseline of each line is the line of
+ * the smallest world. */
 #include "bench.h"
 
 #include "base/text.h"

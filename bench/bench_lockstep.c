@@ -1,5 +1,5 @@
-/* What a step costs that has nothing to simulate, beside a bare hand-over between two spinning threads; and what it
- * costs to have more secondaries than cores. */
+/* Measures the cost of a step that has nothing to simulate; the baseline is a bare hand-over between two spinning
+ * threads. Also measures the cost of more secondaries than cores. */
 #include "bench.h"
 #include "robots.h"
 

@@ -1,6 +1,6 @@
-/* What the primary's part of a step costs with very many performers in very many levels: of those none, some or all
- * move, in circles about the corners of their levels, so that each enters four levels in turn. They have no weight and
- * touch nothing, so that most of a step is the primary's part; what is measured is the time between steps alone. */
+/* Measures the primary's part of a step with very many performers in very many levels. None, some or all performers
+ * move, in circles about the corners of their levels, so that each enters four levels in turn. They have no weight
+ * and touch nothing, so that most of a step is the primary's part. Only the time between steps is measured. */
 #include "bench.h"
 
 #include "base/text.h"

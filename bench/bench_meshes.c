@@ -1,6 +1,6 @@
-/* What reading mesh files costs, in a process of its own (mesh/importer.h), beside the same readers called in this
- * process: processor time of both processes, from the start of the second one to its end. A world has one such process
- * for all of its files. */
+/* Measures the reading of mesh files in a separate process (mesh/importer.h). The baseline is the same readers
+ * called in this process. Counted is the processor time of both processes, from the start of the second process to
+ * its end. A world has one such process for all of its files. */
 #include "config.h"
 
 #include "bench.h"

@@ -1,8 +1,8 @@
-/* What it costs to hand models to another secondary while they are simulated: robots, and whole levels. The same world
- * is run with and without forced moves; about half of them lead to where the models are already, which then are let go
- * and taken over again all the same. A hand-over's cost is in processor time, with all threads on one core and none
- * spinning: it is small beside a step, and what else runs on the machine, or how evenly the moves leave the robots
- * shared out, must not count as its. What a crowd's speed becomes is in real time, on all cores. */
+/* Measures the hand-over of robots and of whole levels to another secondary during a run. The same world is run with
+ * and without forced moves. About half of the moves lead to the secondary that has the models already; these models
+ * are released and taken over again all the same. The cost of a hand-over is measured in processor time, with all
+ * threads on one core and none spinning: it is small beside a step, and must not include other work of the machine,
+ * or an uneven distribution that the moves cause. The speed of a crowd is measured in real time, on all cores. */
 #include "bench.h"
 #include "robots.h"
 

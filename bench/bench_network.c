@@ -1,6 +1,6 @@
-/* What a step costs over a network, on one machine: an empty one beside a bare exchange of as many bytes over a polled
- * loopback connection, and of robots beside threads of one process; in the clear and over TLS. The secondaries are
- * processes: this program, executed again. */
+/* Measures steps over a network on one machine. The baseline of an empty step is a bare exchange of as many bytes
+ * over a polled loopback connection; that of robots is threads of one process. Both run in the clear and over TLS.
+ * The secondaries are processes: this program, executed again. */
 #include "bench.h"
 #include "robots.h"
 

@@ -1,6 +1,6 @@
-/* What a robot-step costs with everything included, beside the fastest of bare ODE loops over the same robots: they are
- * performers in levels, the state is hashed every 100 steps, and snapshots are asked for about ten times a second. And
- * the memory that a robot takes. */
+/* Measures the whole cost of a robot-step, and the memory of a robot. The robots are performers in levels, the state
+ * is hashed every 100 steps, and snapshots are asked for about ten times a second. The baseline is the fastest of
+ * several bare ODE loops over the same robots. */
 #include "bench.h"
 #include "robots.h"
 

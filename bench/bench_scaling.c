@@ -1,5 +1,6 @@
-/* How much faster more secondaries are than one, beside how much faster the bare ODE loop gets on as many threads; and
- * where the rest went: what each secondary works and waits, and what there is between steps. */
+/* Measures the speed-up of several secondaries over one. The baseline is the speed-up of the bare ODE loop on as
+ * many threads. The bench also shows where the difference goes: how long each secondary works and waits, and the
+ * time between steps. */
 #include "bench.h"
 #include "robots.h"
 

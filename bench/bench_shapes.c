@@ -1,6 +1,6 @@
-/* What a step costs of one body that lies or stands on something, by its shape and by what it is on, beside a bare ODE
- * loop with ODE's own colliders and the same contact parameters. ODE has no cones and no ellipsoids; and what it makes
- * of the rest differs in the number of contacts, and so in the solver's work. */
+/* Measures a step of one body that lies or stands on the ground, by its shape and by the kind of ground. The
+ * baseline is a bare ODE loop with ODE's own colliders and the same contact parameters. ODE has no cones and no
+ * ellipsoids. Its colliders find other numbers of contacts, so the solver's work differs, too. */
 #include "config.h"
 
 #include "bench.h"

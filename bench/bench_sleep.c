@@ -1,5 +1,5 @@
-/* What models asleep cost: boxes at rest on a plane, alone, with a robot that drives in a circle among them, and kept
- * awake. */
+/* Measures the cost of sleeping models: boxes at rest on a plane, alone; with a robot that drives in a circle among
+ * them; and kept awake. */
 #include "bench.h"
 #include "robots.h"
 

@@ -1,5 +1,5 @@
-/* Crowds for bench/levels: who must be together in each step, and what each costs. Generated from nothing but their
- * kind and size, the same each time; or read from a table that `troupe run --costs` wrote. */
+/* Crowds for bench/levels: which models must be together in each step, and the cost of each. A crowd is generated
+ * from its kind and size alone, the same each time, or read from a table that `troupe run --costs` wrote. */
 #ifndef BENCH_CROWD_H
 #define BENCH_CROWD_H
 

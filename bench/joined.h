@@ -1,5 +1,5 @@
-/* The components of a world all at once, for whoever makes up worlds for the policies: begin, join, finish. Numbered in
- * the order of their lowest loaded nodes, models before levels. */
+/* Finds all components of a world at once, for programs that make up worlds for the policies: begin, join, finish.
+ * Components are numbered in the order of their lowest loaded nodes, models before levels. */
 #ifndef BENCH_JOINED_H
 #define BENCH_JOINED_H
 

@@ -1,6 +1,7 @@
-/* The benchmark of level distribution: the assignment alone, without physics, for crowds larger than this machine could
- * simulate, or for what a run wrote with --costs. Both policies get the same steps; what counts is the makespan, the
- * work of the secondary that has most, over the bound of assign.h, below which no distribution comes.
+/* The benchmark of level distribution: the assignment alone, without physics, for crowds larger than this machine
+ * could simulate, or for a table that a run wrote with --costs. Both policies get the same steps. The result is the
+ * makespan (the work of the secondary with the most work) divided by the bound of assign.h, which no distribution
+ * can beat.
  *
  *   levels [--crowd KIND|FILE] [--performers N] [--secondaries N,N,...] [--steps N] [--plot FILE.svg] [bench options]
  *

@@ -1,5 +1,5 @@
-/* How much of a test is run: little of it in builds with a sanitizer (TROUPE_TEST_QUICK), the usual in `make check`,
- * all of it in `make check-long` and .ci/run (TROUPE_TEST_FULL). Scripts have the same in tests/determinism/lib.sh. */
+/* How much of a test is run: little in builds with a sanitizer (TROUPE_TEST_QUICK), the usual part in `make check`,
+ * all in `make check-long` and .ci/run (TROUPE_TEST_FULL). For scripts tests/determinism/lib.sh says the same. */
 #ifndef TESTS_AMOUNT_H
 #define TESTS_AMOUNT_H
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# bootstrap on machines that are made up: which packages it installs, as whom and when; what it says of those that it
-# cannot have; results line by line. The tree, apt-get, dpkg-query, sudo and the user are stand-ins, and PATH has only
-# what every Debian has, so that a command beyond that shows.
+# bootstrap on simulated machines: which packages it installs, as which user and when; its messages about packages
+# that it cannot get; results line by line. The source tree, apt-get, dpkg-query, sudo and the user are stand-ins.
+# PATH holds only the commands that every Debian has, so that the use of another command shows.
 set -u
 source=$(cd "${SOURCE_DIR:-.}" && pwd)
 passed=0

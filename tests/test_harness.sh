@@ -1,5 +1,5 @@
 #!/bin/sh
-# The test tools themselves: a hang, a crash and a silent end must not pass for success.
+# The tools of the tests themselves: a hang, a crash, and an end without totals must not count as success.
 set -u
 tests=$SOURCE_DIR/tests
 passed=0

@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder: the program runs in a folder of the test's own, and when a check fails the output
-# of the last command is shown, from the files `out` and `err`. Source it; end with `totals`.
+# Shared by the scripts of this folder. The program runs in a temporary folder of the test. When a check fails, the
+# output of the last command is shown, from the files `out` and `err`. Source this file; end with `totals`.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The command and its files: names that cannot be written are found before the run; what is written to, what is replaced,
-# and what stays when that fails; what is read from pipes and devices; and that a run can be stopped wherever it is.
+# Shows how the command treats files: a name that cannot be written is refused before the run; which files are
+# written to and which are replaced; what stays when writing fails; what is read from pipes and devices; and that a
+# run can be stopped at any point, also while it waits for a reader.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # ends STATUS PATTERN OPTION...: a run of 20 steps, or what follows --, with that status, and a line on standard error with

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs into a temporary folder; looks for every file; compiles, links and runs programs against what lies there, with
-# the flags of the installed pkg-config file: the examples among them; uninstalls, and nothing may be left.
+# Installs into a temporary folder, and looks for every file. Compiles, links and runs programs against the installed
+# files, the examples among them, with the flags of the installed pkg-config file. Then uninstalls: nothing may be
+# left. It fails when a file is missing from the lists of `make install`.
 set -u
 # this make is not the one that runs the tests: it must not reach for that one's job slots
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test limit: 400
-# `troupe run --log`: which samples and rows there are, that they say what the report says, and that the bytes of a log do not
-# depend on who simulates what, on the transport, or on where a run is gone on from.
+# Shows of `troupe run --log`: which samples and rows a log has; that the rows agree with the report; and that the
+# bytes do not depend on the assignment, on the transport, or on a resume.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 need python3 || { totals; exit 1; }
 

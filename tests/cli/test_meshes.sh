@@ -1,7 +1,8 @@
 #!/bin/sh
-# Damaged mesh and image files: every command ends with a status of its own and one line that names the file, and none is
-# ended by a signal. First the files of tests/data/mesh, which crash a reader (or another version of it may refuse them);
-# then every way in which a reader can end, with a stand-in for assimp's, also at a secondary that is sent the file.
+# Damaged mesh and image files. Every command must end with a documented exit status and one line that names the
+# file, and no command may be ended by a signal. First come the files of tests/data/mesh, which crash a reader (other
+# versions of the reader may refuse them). Then a stand-in for assimp ends in every way in which a reader can end,
+# also at a secondary that receives the file.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 data=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/data/mesh

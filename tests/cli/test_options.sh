@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each option of `troupe run` has its effect: with it something is seen that is not seen without it. So an option that is
-# read and then forgotten is noticed.
+# Each option of `troupe run` has its effect: something is seen with the option that is not seen without it. This
+# finds an option that is read and then forgotten.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 box='<collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # test limit: 180
-# `troupe plot`: what is drawn of logs and other tables, that the SVG is well-formed XML, and what is refused.
+# Shows what `troupe plot` draws of logs and other tables, that the SVG is well-formed XML, and which input is
+# refused.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
 # Prints of an SVG: its size, the texts that it shows, and of each line its class, how many points it has, and how far they

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `troupe print` prints is the same world: it prints the same again, flat, and simulates to the same hashes. Over
-# worlds/ and, when it is beside the source, a sample of the corpus of real files.
+# The output of `troupe print` is the same world: printed again it is the same text, and it simulates to the same
+# hashes. Uses worlds/ and, if it is beside the source, a sample of a corpus of real files.
 set -u
 troupe=${TROUPE:?}
 source=${SOURCE_DIR:?}

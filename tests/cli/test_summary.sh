@@ -1,6 +1,7 @@
 #!/bin/sh
 # test limit: 240
-# What a run says at its end: in a few plain lines, true ones; and the command in it shows the same hash again.
+# The summary at the end of a run has a few plain lines; what they say is true; and the command that it shows gives
+# the same hash again.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 lines_max=25
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the command accepts and what it refuses: the exit status, and what the one line says.
+# Shows what the command accepts and refuses: the exit status, and the one line that says why. Compares --help with
+# the manual page.
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 

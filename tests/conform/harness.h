@@ -1,5 +1,5 @@
-/* Worlds of a few lines, run without threads, and what becomes of their models. For the programs of this folder that
- * check physics; each prints the analytic value beside the measured one. */
+/* Worlds of a few lines, run without threads, for the programs of this folder that check physics. Each program
+ * prints the analytic value beside the measured value. */
 #ifndef CONFORM_HARNESS_H
 #define CONFORM_HARNESS_H
 

@@ -1,4 +1,4 @@
-/* Actors: where their scripts have them, what they push, which levels they load. */
+/* Actors: their poses follow their scripts, they push models, and they load levels. */
 #include "harness.h"
 
 static uint64_t events[2][8]; /* steps of loading and unloading, in order */

@@ -1,4 +1,5 @@
-/* Joints that couple motions: screws, gearboxes, mimics, and loops of joints, against what they must do. */
+/* Joints that couple motions (screws, gearboxes, mimics, and loops of joints) are compared with the motions that
+ * their definitions require. */
 #include "harness.h"
 
 static void set_up(void)

@@ -1,4 +1,5 @@
-/* Each kind of joint against what it must do: stops on the right side, springs in balance, limits kept. */
+/* Each kind of joint is compared with its definition: stops act on the right side, springs balance, limits are kept.
+ */
 #include "harness.h"
 
 static void set_up(void)

@@ -1,5 +1,5 @@
-/* Motion that is set from outside: velocities of models, positions and velocities of joints, forces in one step; each
- * against what mechanics says. Where a result is looked at before the next step, the world is paused. */
+/* Commands that set motion (velocities of models, positions and velocities of joints, forces in one step) are
+ * compared with mechanics. Where a test reads a result before the next step, the world is paused. */
 #include "scene/axis.h"
 #include "server/internal.h" /* before the harness, which has a variable called server */
 

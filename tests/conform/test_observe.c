@@ -1,4 +1,4 @@
-/* What is observed of a step, contacts and efforts, against formulas; and that observing changes nothing. */
+/* Observed contacts and efforts of a step are compared with formulas. Observing must not change a bit. */
 #include "server/internal.h"
 
 #include "harness.h"

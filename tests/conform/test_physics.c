@@ -1,4 +1,5 @@
-/* The physics against what can be computed by hand. Each check prints the analytic value beside the measured one. */
+/* The physics is compared with values computed by hand. Each check prints the analytic value beside the measured
+ * value. */
 #include "harness.h"
 
 #define DT 0.001

@@ -1,5 +1,5 @@
-/* Every kind of shape on every kind of ground, and on each other: heights at rest, slides and rolls against what can be
- * computed by hand. */
+/* Every kind of shape on every kind of ground, and on every other shape: heights at rest, slides and rolls are
+ * compared with values computed by hand. */
 #include "config.h"
 #include "harness.h"
 

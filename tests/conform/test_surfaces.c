@@ -1,4 +1,4 @@
-/* <surface>: what each setting does, against what it is defined to do. Each on a plane by ODE and on triangles. */
+/* Each setting of <surface> is compared with its definition, once on a plane by ODE and once on triangles. */
 #include "config.h"
 #include "harness.h"
 

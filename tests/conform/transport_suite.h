@@ -1,5 +1,4 @@
-/* What every transport must do, whatever moves the messages. One test program per back end includes this and says
- * which. */
+/* What every transport must do. One test program for each back end includes this file and names its back end. */
 #ifndef TESTS_TRANSPORT_SUITE_H
 #define TESTS_TRANSPORT_SUITE_H
 

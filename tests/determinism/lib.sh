@@ -1,4 +1,4 @@
-# Shared by the scripts of this folder: counting, running, comparing. Source it; end with `totals`.
+# Shared by the scripts of this folder: counting, running, comparing. Source this file; end with `totals`.
 passed=0
 failed=0
 skipped=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Negative controls: with one rule of determinism broken, the comparison that test_hashes.sh makes must fail. Without, it
-# must hold, or the control would be none.
+# Negative controls: when one rule of determinism is broken, the comparison that test_hashes.sh makes must fail. When
+# none is broken, it must hold, or the control would show nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 # control RULE WORLD COMMANDS STEPS: RULE "-" breaks nothing

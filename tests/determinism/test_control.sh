@@ -1,5 +1,6 @@
 #!/bin/sh
-# /world/NAME/control, bound to steps: pausing stops time and not the commands, stepping steps, resetting begins again.
+# Commands to /world/NAME/control at their steps: a pause stops simulated time but not the commands; multi_step takes
+# exactly its steps; a reset restores the start.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/meeting.sdf

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The world changed while it runs, by commands bound to steps: the same hashes and replies for any number of secondaries
-# and under forced moves; a reset goes back to the file; what cannot be done is answered with the reason and harms
-# nothing.
+# Commands change the world during the run. Hashes and replies are the same for any number of secondaries and with
+# forced moves. A reset restores the world of the file. A command that cannot be obeyed is answered with the reason,
+# and changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/asleep.sdf

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The worlds that worlds/generate made are made again, with the arguments that their commands name: the same files come out.
+# Makes the worlds of worlds/generate again, with the arguments that their files name, and compares the files. It
+# fails when a world was edited by hand, or when the generator changed and the worlds did not.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 made=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test limit: 300
-# Velocities of models and joints, and forces, that commands set: the same hash at every step and the same replies for all
-# placements, over tcp, when a run is resumed before, between and after them, and in a replay.
+# Commands set velocities of models and joints, and forces. The hash of every step and the replies are the same for
+# all placements, over tcp, in a replay, and when the run is resumed before, between and after these commands.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 mechanisms=$worlds/mechanisms.sdf

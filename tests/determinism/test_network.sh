@@ -1,6 +1,7 @@
 #!/bin/sh
-# Secondaries in processes of their own: the same hashes and replies as with a single runner, under forced moves, with the
-# world changed while it runs, paused, reset, recorded, saved and resumed. A negative control shows that it can fail.
+# Secondaries in processes of their own: the hashes and replies are those of a single runner, with forced moves, and
+# while the world is changed, paused, reset, recorded, saved and resumed. A negative control shows that the
+# comparison can fail.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 XDG_CONFIG_HOME=$scratch/config
 export XDG_CONFIG_HOME

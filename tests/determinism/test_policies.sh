@@ -1,6 +1,6 @@
 #!/bin/sh
-# Policies, pins and the table of costs: whoever simulates what, the bits are the same; pins hold; the table says who had
-# what. Nothing here depends on how long anything took.
+# Policies, pins and the table of costs. The bits do not depend on the assignment; pins hold; the table shows the
+# assignment. No check here depends on how long anything takes.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 steps=$(amount 400 1000 2000)

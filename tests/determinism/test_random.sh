@@ -1,7 +1,8 @@
 #!/bin/sh
 # test limit: 900
-# The random worlds' own test: each of their comparisons and rules fails when the program is wrong in that way, even when
-# it is wrong in the same way in each run. The program is wrapped in a script that spoils one thing that it says.
+# The test of the random worlds' own tools: each of their comparisons and rules must fail when the program is wrong
+# in that way, even if every run is wrong in the same way. The program is wrapped in a script that changes one part
+# of its output.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 random=${BUILD_DIR:-.}/tests/determinism/random_worlds

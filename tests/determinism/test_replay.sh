@@ -1,6 +1,6 @@
 #!/bin/sh
-# A recording, run again, has the same bits with any number of secondaries and without the files that its world was loaded
-# from; it is usable up to where it was cut off or damaged; what differs is named; recording changes nothing.
+# A replay has the same bits with any number of secondaries, and needs none of the files of its world. A recording
+# that was cut off or is damaged can be used up to that point. A difference is named. Recording changes no bit.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 cp -r "$worlds" "$scratch/worlds"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A saved state goes on with the same bits, with any number of secondaries, without the files that its world was loaded
-# from, in the middle of commands and of changes of the world; what is damaged, foreign or newer is refused.
+# A resumed run has the same bits with any number of secondaries, needs none of the files of its world, and may begin
+# among commands and changes of the world. A file that is damaged, that has another version, or that is not a saved
+# state is refused.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 cp -r "$worlds" "$scratch/worlds"

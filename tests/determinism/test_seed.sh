@@ -1,6 +1,6 @@
 #!/bin/sh
-# --seed is a part of what a state depends on where the iterative solver works, and nowhere else; saved states and
-# recordings have it.
+# A state depends on --seed where the iterative solver works, and nowhere else. Saved states and recordings hold the
+# seed.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 heap=$worlds/heap.sdf

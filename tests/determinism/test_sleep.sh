@@ -1,6 +1,6 @@
 #!/bin/sh
-# Who sleeps when: all that is at rest, but for what may not; what a cart drives into wakes, what it passes sleeps on;
-# and all goes to sleep again. With --no-sleep nobody does.
+# Which models sleep, and when: all models at rest, except those that must not; models that a cart hits wake, models
+# that it passes sleep on, and all sleep again afterwards. With --no-sleep no model sleeps.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/asleep.sdf

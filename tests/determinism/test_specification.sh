@@ -1,6 +1,7 @@
 #!/bin/sh
-# The specification's five redistribution examples as worlds: the whole trace, line by line. Initially P1 is in L1 on
-# secondary 1, P2 and P3 are in L2 on secondary 2, L3 is empty and secondary 3 idle; the move is made at step 201.
+# The five redistribution examples of the specification as worlds: the whole trace is compared line by line.
+# Initially P1 is in L1 on secondary 1, P2 and P3 are in L2 on secondary 2, L3 is empty and secondary 3 is idle. The
+# move is made at step 201.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 # example NUMBER WHAT: the expected trace after the first two lines comes on standard input

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The demo, all of it: every cart is upright, where its odometry puts it and where the plan wants it, and touched no other;
-# levels load and unload and carts move in each third of the run; each secondary has its share of the carts in each tenth.
+# The whole demo: every cart is upright, where its odometry and the plan put it, and touched no other cart; levels
+# load and unload, and carts move between secondaries, in each third of the run; each secondary has its share of the
+# carts in each tenth.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/warehouse.sdf

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Several worlds in one file: each comes to the state that it comes to alone, for any number of secondaries and under
-# forced moves; commands find their world; one that is paused waits alone; one that fails ends all.
+# Several worlds in one file: each has the states that it has alone, for any number of secondaries and with forced
+# moves; a command reaches its world; a paused world waits alone; a world that fails stops all worlds.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 # world NAME: what is inside of <sdf> in a world of ours, its includes made absolute

@@ -1,4 +1,4 @@
-/* A watcher: a thread that shows what moves and what touches while the simulation runs. It reads snapshots, for which
+/* A watcher: a thread shows, during the run, which models move and which shapes touch. It reads snapshots, for which
  * the simulation does not wait.
  *
  *     cc watch.c -o watch $(pkg-config --cflags --libs troupe) -pthread

@@ -1,4 +1,4 @@
-/* What the programs of this folder count. */
+/* The counters of passed and failed checks, for the programs of this folder. */
 #ifndef TESTS_FAULT_CHECK_H
 #define TESTS_FAULT_CHECK_H
 

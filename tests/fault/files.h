@@ -1,4 +1,4 @@
-/* How many files this process has open. */
+/* Counts the open files of this process. */
 #ifndef TESTS_FAULT_FILES_H
 #define TESTS_FAULT_FILES_H
 

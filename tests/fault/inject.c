@@ -1,5 +1,6 @@
-/* Faults from below, for test_sweep: a library to be preloaded into troupe. It counts the calls by which a process gets
- * memory and changes files, lets a chosen one of them fail, and so every way out of every function can be walked once.
+/* Makes calls of the system fail, for test_sweep: a library that is preloaded into troupe. It counts the calls by
+ * which a process gets memory or changes files, and lets a chosen call fail. So a test can walk every error path of
+ * every function once.
  *
  * TROUPE_INJECT names a file that holds a struct inject, which the test and all processes that it starts share. Counted
  * are calls of the program and its libraries after main() begins. glibc's own, as those of stdio, are not seen, nor are

@@ -1,4 +1,4 @@
-/* What test_sweep and the library that it preloads share. */
+/* What test_sweep shares with the library that it preloads. */
 #ifndef TESTS_FAULT_INJECT_H
 #define TESTS_FAULT_INJECT_H
 

@@ -1,4 +1,4 @@
-/* What matters only after a resume, a removal or a reset.
+/* Shows what matters only after a resume, a removal or a reset: state that is saved, cleared or reused incompletely.
  *
  * A resumed run must be the undisturbed one in all that can be asked of it: hash of every step, replies, report, what
  * it takes for a command, and the file that it saves at the end, which holds every flag and number of a run. And what

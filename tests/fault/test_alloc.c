@@ -1,5 +1,5 @@
-/* A step that changes no grouping allocates nothing once warm: counts every allocation of the process, ODE's included,
- * over a thousand steps of robots that drive. */
+/* A warm step that changes no grouping allocates nothing. Counts every allocation of the process, ODE's included,
+ * over a thousand steps of driving robots. */
 #include "../../bench/robots.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
-/* Channels, the listener and discovery over real sockets of this machine, with friends and with strangers: what is sent
- * arrives, whole and in order; who has no key, another key, or no manners is found out, by name, in bounded time and
- * memory; and a friend gets in meanwhile. */
+/* Channels, the listener and discovery over real sockets of this machine, with valid peers and with strangers. Data
+ * arrive whole and in order. A stranger (no key, another key, or invalid data) is found out by name, in bounded time
+ * and memory. A valid peer gets in meanwhile. */
 #include "check.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* Levels that load and unload for a hundred thousand steps: memory does not grow, and a level's model that was pushed
- * about comes back where it was left. */
+/* Levels load and unload for a hundred thousand steps. Memory must not grow, and a level's model that was pushed
+ * must come back where it was left. */
 #include "../amount.h"
 #include "world.h"
 

@@ -1,7 +1,7 @@
-/* What is taken is given back: pieces of memory and open files, counted. Each scene is a whole life (a world loaded,
- * run, changed, saved, resumed, recorded, replayed, simulated by another process's kind of secondary, refused), and
- * repeated: what the first times keep for good (tables of libraries, threads' stacks) is kept once. So a piece that is
- * lost in each life shows, whoever lost it. */
+/* Counts memory and open files, to show that every piece is released. Each scene is a whole life: a world is loaded,
+ * run, changed, saved, resumed, recorded, replayed, simulated by a secondary as in another process, or refused. A
+ * scene is repeated. Memory that is kept for good (tables of libraries, stacks of threads) is taken in the first
+ * repetitions only, so a piece that is lost in each life shows. */
 #include "check.h"
 #include "files.h"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Levels end to end, with small worlds: law 4 (what may touch is together, floors are where bodies are), levels that share
-# performers, pins, and models that outlive their level.
+# Levels in whole runs of small worlds: law 4 (models that may touch are together, floors exist where bodies are),
+# levels that share performers, pins, and models that outlive their level.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 # box NAME X Y Z SIZE STATIC [PLUGIN]

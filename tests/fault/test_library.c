@@ -1,7 +1,7 @@
-/* The library from many threads: while a server runs, and models come and go in it, threads read snapshots, keep
- * scenes, and give commands by handles that may be stale. Each snapshot must be whole, each kept scene readable to its
- * end, and each command that was accepted told of once. Uses the public headers only. ThreadSanitizer and
- * AddressSanitizer see the rest. */
+/* The library used by many threads: while a server runs, and models come and go, threads read snapshots, keep
+ * scenes, and give commands by handles that may be stale. Each snapshot must be whole, each kept scene readable
+ * until it is released, and each accepted command reported once. Uses only the public headers. ThreadSanitizer and
+ * AddressSanitizer find the rest. */
 #include "../amount.h"
 #include "check.h"
 

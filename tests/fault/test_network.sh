@@ -1,7 +1,7 @@
 #!/bin/sh
-# Somebody goes while a networked run is on: killed, stopped, told to leave, at random moments; all others stop in time
-# and say the same step, nobody is left behind, and what was saved goes on to the same state. Who comes too late, is one
-# too many, or talks rubbish changes nothing.
+# A process of a networked run is killed, stopped or told to leave, at random moments. All others must stop in time
+# and report the same last step, no process may stay, and the saved state must lead to the same end. A secondary that
+# comes too late, is one too many, or sends invalid data changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 stale=1500 # so that on a busy machine nobody is taken for dead

@@ -1,6 +1,6 @@
-/* What is observed of a world, contacts and efforts, is the same in every step to the last bit whatever the number of
- * secondaries, forced moves, a saved state that was gone on from, or the transport; and no state is another because it
- * is observed. Runs some of the worlds of tests/determinism/cases. */
+/* Observed contacts and efforts of each step have the same bits for any number of secondaries, with forced moves,
+ * after a resume, and for each transport. Observing changes no state. Runs some of the worlds of
+ * tests/determinism/cases. */
 #include "check.h"
 #include "copies.h"
 

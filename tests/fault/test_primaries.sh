@@ -1,7 +1,7 @@
 #!/bin/sh
-# Several primaries on one network, and secondaries that look by multicast: each goes only where it is awaited. A primary
-# that runs takes nobody from one that waits, one that waits is filled before the next, partitions do not mix, and who is
-# refused goes on looking.
+# Several primaries on one network, and secondaries that search by multicast. A secondary goes only to a primary that
+# awaits it; a running primary takes no secondary from a waiting one; a waiting primary is filled before the next;
+# partitions do not mix; a secondary that was turned away searches further.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 port=$((20000 + $$ % 12000)) # below those that the system gives to whoever connects

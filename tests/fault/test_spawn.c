@@ -1,5 +1,5 @@
-/* Models that come and go by the hundred thousand: memory must not grow, and names, topics and places must be free
- * again. Every model stands on something that sleeps beside it, drives, and listens to a topic. */
+/* Hundreds of thousands of models are created and removed: memory must not grow, and names, topics and places must
+ * become free again. Every model stands on a sleeping model, drives, and listens to a topic. */
 #include "../amount.h"
 #include "check.h"
 

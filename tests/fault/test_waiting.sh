@@ -1,6 +1,6 @@
 #!/bin/sh
-# What people are told while primary and secondaries look for each other: what is waited for and where, who comes, who is
-# missing, and why two do not meet; each once, however often it is tried.
+# The messages while primary and secondaries look for each other: what a process waits for and where, which process
+# joins, which is missing, and why two do not meet. Each is printed once, however often the attempt is repeated.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"

@@ -1,4 +1,4 @@
-/* A small world in which much is handed over: levels, performers that meet, ghosts, a controller that remembers. */
+/* A small world with many hand-overs: levels, performers that meet, ghosts, and a controller with memory. */
 #ifndef TESTS_FAULT_THREE_LEVELS_H
 #define TESTS_FAULT_THREE_LEVELS_H
 

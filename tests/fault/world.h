@@ -1,5 +1,5 @@
 /* A world for the tests of this folder: tiles in a row, each a level with a static floor and a loose box, and
- * performers that VelocityControl pushes along them. */
+ * performers that VelocityControl pushes along the row. */
 #ifndef TESTS_FAULT_WORLD_H
 #define TESTS_FAULT_WORLD_H
 

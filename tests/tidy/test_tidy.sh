@@ -1,3 +1,3 @@
 #!/bin/sh
-# tests/tidy/tidy must see what is planted, and only that.
+# tests/tidy/tidy must find each planted fault, and nothing else.
 exec "$SOURCE_DIR/tests/tidy/tidy" --self-test

@@ -1,5 +1,5 @@
-/* What the tests of the library share: a world with one model of each kind that the headers speak of, and calls that
- * must succeed. Only public headers are included, and the programs are linked with the library as it is installed. */
+/* Shared by the tests of the library: a world with one model of each kind that the headers describe, and calls that
+ * must succeed. Only public headers are included, and the programs are linked with the installed library. */
 #ifndef TESTS_UNIT_LIBRARY_H
 #define TESTS_UNIT_LIBRARY_H
 

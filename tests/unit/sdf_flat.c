@@ -1,5 +1,5 @@
-/* What the loader makes of a file, for comparing with what another loader made of it.
- * sdf_flat [--flat|--sdf|--check] FILE ...; messages go to standard error; the status is 1 when a file is refused. */
+/* Prints what the loader reads from a file, to compare it with another loader. sdf_flat [--flat|--sdf|--check] FILE
+ * ...; messages go to standard error; the exit status is 1 when a file is refused. */
 #include "sdf/sdf.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the tests of the loader share: SDF as text, loaded or an assertion. */
+/* Shared by the tests of the loader: loads SDF from text, or fails an assertion. */
 #ifndef TESTS_UNIT_SDF_HELP_H
 #define TESTS_UNIT_SDF_HELP_H
 

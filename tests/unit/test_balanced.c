@@ -1,4 +1,4 @@
-/* Policy balanced: what assign.h promises of it, on small cases by hand and on random ones. */
+/* The policy balanced keeps what assign.h promises, on small cases worked out by hand and on random cases. */
 #include "assign/assign.h"
 #include "base/hash.h"
 

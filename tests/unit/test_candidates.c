@@ -1,5 +1,5 @@
-/* Where a secondary goes, in virtual time: only where it is awaited, in turn, to those that fail later and later; and a
- * flood of primaries that are none delays a genuine one by less than two seconds. */
+/* The addresses that a secondary tries, in virtual time: only primaries that await it, in turn; addresses that
+ * failed less and less often; and a flood of false primaries delays a genuine one by less than two seconds. */
 #include "net/tcp/candidates.h"
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
-/* Whatever is linked and cut, the components are those that a search of all edges finds, and what each is said to have
- * is what its nodes have. */
+/* Links nodes and cuts links at random. The components must be those that a search of all edges finds, and the sums
+ * of a component must be those of its nodes. */
 #include "assign/components.h"
 
 #include "base/hash.h"

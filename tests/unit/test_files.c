@@ -1,4 +1,4 @@
-/* What states are made of: numbers and bytes as they lie in a file, and files as they were read. */
+/* The parts of saved states: numbers and bytes as they lie in a file, and the files that were read. */
 #include "base/files.h"
 
 #include "base/hash.h"

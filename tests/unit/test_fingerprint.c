@@ -1,5 +1,5 @@
-/* The fingerprint of floating point: computed, the same on every thread, another where numbers come out otherwise; and
- * what carries it warns when it is not the one of here. */
+/* The fingerprint of floating-point arithmetic is the same on every thread, and another one when numbers come out
+ * otherwise. A state or recording with another fingerprint causes a warning. */
 #include "base/hash.h"
 #include "base/pack.h"
 #include "physics/physics.h"

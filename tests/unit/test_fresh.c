@@ -1,4 +1,5 @@
-/* What is live, and who is answered: in virtual time, with recordings sent again, and with floods of them. */
+/* Which announcements count as live, and which get an answer, in virtual time, with replayed announcements and
+ * floods of them. */
 #include "net/tcp/fresh.h"
 
 #include "base/hash.h"

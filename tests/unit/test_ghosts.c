@@ -1,5 +1,5 @@
-/* Performers wander among levels whose secondaries change at random: what is found from the marks alone is what looking
- * at everything finds. */
+/* Performers wander among levels whose secondaries change at random. The ghosts found from the marked models alone
+ * must be those found by looking at all models. */
 #include "run/ghosts.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* The library as a program sees it that watches: handles, steps, scenes, snapshots, reports. What is expected is what
+/* The library as an observing program sees it: handles, steps, scenes, snapshots, reports. The expectations are what
  * the headers in include/troupe say. test_library_commands.c has the programs that control. */
 #include "library.h"
 

@@ -1,5 +1,5 @@
-/* The library as a program sees it that controls: commands as numbers, the step that one is accepted for, on_step,
- * states in memory, recordings. What is expected is what the headers in include/troupe say. */
+/* The library as a controlling program sees it: commands as numbers, the step for which a command is accepted,
+ * on_step, states in memory, recordings. The expectations are what the headers in include/troupe say. */
 #include "library.h"
 
 #include <unistd.h>

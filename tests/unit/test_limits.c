@@ -1,5 +1,5 @@
-/* Limits at equality: what lies exactly at a limit is taken, and the next number beyond it is refused. In commands, in
- * worlds, and in the definition of a server. */
+/* Limits at equality: a value exactly at a limit is accepted, and the next value beyond it is refused. In commands,
+ * in worlds, and in the definition of a server. */
 #include "base/text.h"
 #include "net/hello.h"
 #include "physics/internal.h"

@@ -1,4 +1,4 @@
-/* Reading, cutting and measuring meshes, hulls, outlines and images. */
+/* Reads, cuts and measures meshes, hulls, outlines and images. */
 #include "mesh/hull.h"
 #include "mesh/importer.h"
 #include "mesh/skin.h"

@@ -1,5 +1,5 @@
-/* Files that are written: what is replaced and what is written to, and what is left when that fails. That calls of the
- * system fail, and that processes are killed, is in tests/fault/test_sweep. */
+/* Files that are written: which files are replaced and which are written to, and what is left when writing fails.
+ * Failing calls of the system and killed processes are in tests/fault/test_sweep. */
 #include "base/outfile.h"
 
 #include "base/clock.h"

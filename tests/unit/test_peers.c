@@ -1,5 +1,5 @@
-/* Each rule by itself, then thousands of random schedules: a primary and secondaries, their frames in order but late,
- * some of them cut off, frozen, strangers, too many, in the midst of anything. */
+/* Each rule of the membership of peers by itself, then thousands of random schedules: a primary and secondaries,
+ * with frames in order but late; some peers are cut off, frozen, strangers, or too many, at any moment. */
 #include "net/peers.h"
 
 #include "base/hash.h"

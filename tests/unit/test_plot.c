@@ -1,4 +1,4 @@
-/* What `troupe plot` is made of: patterns, the reader of CSV, the thinning of lines, and charts. */
+/* The parts of `troupe plot`: patterns, the reader of CSV, the thinning of lines, and charts. */
 #include "cli/chart.h"
 #include "cli/choice.h"
 #include "cli/csv.h"

@@ -1,5 +1,5 @@
-/* A world that changes at random, step after step: what the roster assigns, which looks at what changed alone, is what
- * the policy assigns that sees all of the world in every step. */
+/* A world changes at random, step after step. The roster looks only at changes; its assignment must be that of a
+ * policy that sees the whole world in every step. */
 #include "run/roster.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* What a child process may not do, and how it ends. */
+/* A child process cannot use the rights that it gave up, and each way in which it can end is reported. */
 #include "base/sandbox.h"
 
 #include "base/clock.h"

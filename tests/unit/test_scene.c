@@ -1,4 +1,5 @@
-/* The boxes of shapes: against points of their surfaces, in any pose. What is outside its box is not collided with. */
+/* The boxes of shapes are compared with points of their surfaces, in random poses. A part outside its box would
+ * touch nothing. */
 #include "base/hash.h"
 #include "mesh/hull.h"
 #include "scene/scene.h"

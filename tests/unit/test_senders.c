@@ -1,4 +1,5 @@
-/* What one sender may take, and that floods take nothing from others: in virtual time, at the rates of real floods. */
+/* Limits of one sender: floods from other senders take nothing from it. In virtual time, at the rates of real
+ * floods. */
 #include "net/tcp/senders.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* What comes before the first step, where the test has the other end of the connection. */
+/* The messages before the first step; the test is the other end of the connection. */
 #include "net/tcp/session.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* Some open rounds, others steal: each part is done once, in its round, and the owner sees what came of it. */
+/* Some threads open rounds, others take parts: each part is done once, in its round, and the owner sees the results.
+ */
 #include "run/share.h"
 
 #include <criterion/criterion.h>

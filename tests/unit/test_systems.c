@@ -1,4 +1,5 @@
-/* The built-in systems without physics: control is what they ask for, and joints turn exactly as they are told. */
+/* The built-in systems without physics: they compute the control that is expected, and joints turn exactly as
+ * commanded. */
 #include "scene/scene.h"
 #include "system/builtin.h"
 #include "system/ignored.h"

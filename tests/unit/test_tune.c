@@ -1,5 +1,5 @@
-/* How many secondaries pay, on machines of which the times are known: never more than 5 % slower in all than the best
- * fixed number would have been. */
+/* How many secondaries pay, on simulated machines with known times: the whole run is never more than 5 % slower than
+ * with the best fixed number. */
 #include "base/base.h"
 #include "base/hash.h"
 #include "run/tune.h"

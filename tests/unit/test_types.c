@@ -1,5 +1,5 @@
-/* The three forms of messages: what is read, what is refused and how that is said; and that each form gives back the
- * message that another form made, for random messages of every type. */
+/* The three forms of messages: what is read, what is refused and with which message, and that each form gives back
+ * the message that another form made, for random messages of every type. */
 #include "../topic/random.h"
 #include "base/text.h"
 #include "topic/message.h"

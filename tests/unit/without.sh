@@ -1,5 +1,6 @@
 #!/bin/sh
-# Stands for the unit tests in a build without them: skipped if that was asked for, failed if Criterion was missing.
+# Stands for the unit tests in a build without Criterion: skipped if configure was told so, failed if Criterion was
+# missing.
 if [ "$UNIT_TESTS" = no ]; then
 	echo 'skipped: unit tests: configured --without-criterion'
 	echo '0 passed, 0 failed, 1 skipped'
