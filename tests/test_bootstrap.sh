@@ -160,21 +160,21 @@ configure'
 machine 1000 libode-dev python3
 runs 1 check
 says 'not root and no sudo: as root, run apt-get install --no-install-recommends libode-dev python3'
-says '^bootstrap: error: cannot install what is needed to build: libode-dev'
+says '^bootstrap: error: cannot install packages that the build needs: libode-dev'
 called ''
 
 # what only tests need is not needed to run them: they say themselves what they miss
 machine 1000 iproute2
 runs 0 check
 says 'as root, run apt-get install --no-install-recommends iproute2'
-says '^bootstrap: going on without what only tests need$'
+says '^bootstrap: going on without packages that only tests need$'
 says '^3 passed, 0 failed$'
 
 machine 0 libode-dev
 echo libode-dev >"$scratch/state/cannot"
 runs 1 build
 says '^E: Unable to locate package libode-dev$'
-says '^bootstrap: error: cannot install what is needed to build: libode-dev'
+says '^bootstrap: error: cannot install packages that the build needs: libode-dev'
 
 machine 0 libode-dev
 : >"$scratch/state/no_index"
