@@ -20,7 +20,7 @@ struct gather_self {
 
 /* The world that a primary gives. */
 struct gather_world {
-	const char *bytes; /* a saved state; lent until gather() returns */
+	const char *bytes; /* lent until gather() returns */
 	size_t count;
 	uint64_t state_hash; /* of the state in it */
 	uint64_t first_step; /* number of the first step to come */

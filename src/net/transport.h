@@ -26,13 +26,15 @@ struct transport_message {
 };
 
 /* Encodes payloads as bytes and decodes them, for a transport that carries bytes. A transport that lends payloads does
- * not use it. A message may be encoded or decoded again, or dropped. Decoders check their input: a decoder accepts any
- * bytes, and either fails with TROUPE_EPROTOCOL and a reason, or returns values that are all within their limits. */
+ * not use it. A step may be encoded again, or dropped, and an ack may be decoded again, or dropped. Decoders check
+ * their input: a decoder accepts any bytes, and either fails with TROUPE_EPROTOCOL and a reason, or returns values that
+ * are all within their limits. */
 struct transport_codec {
 	/* Primary. Appends the step for that secondary to out. Has no effects: a step may be encoded again, with the
 	 * same bytes, or not at all. */
 	void (*encode_step)(void *ctx, uint32_t secondary, const void *payload, struct text *out);
-	/* Secondary. The reverse. The payload is valid until the next call for that secondary. */
+	/* Secondary, inside wait(), once for each step that comes. The reverse. The payload is valid until the next
+	 * call for that secondary. */
 	troupe_status (*decode_step)(void *ctx, uint32_t secondary, const char *bytes, size_t count,
 		struct transport_message *ret_step, struct troupe_error *error);
 	/* Secondary. */

@@ -44,7 +44,7 @@ struct edit_op {
 
 struct edit {
 	struct shared *shared;
-	struct plan *plan; /* NULL: this edit belongs to a copy, see edit_follow() */
+	struct plan *plan; /* NULL in a replica, which obeys no command */
 	struct edit_options options;
 	double step_s; /* simulated time of each step from now on */
 	bool world_changed;
@@ -125,13 +125,32 @@ void edit_pack(const struct edit *edit, struct text *out);
  * (TROUPE_EWORLD) the world must not be used. */
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error);
 
-/* --- copies of a world, elsewhere: edit_copy.c ------------------------------------------------------------------- */
+/* --- the same world elsewhere: edit_follow.c ---------------------------------------------------------------------- */
 
-/* Packs the log, and the data needed to do the same to a copy; before the next edit_begin(). */
+/* A change of the scene as it was received. */
+struct edit_change {
+	enum edit_op_kind kind;
+	uint32_t model; /* of EDIT_LIGHT: the light */
+	/* EDIT_CREATE: id and places; the source; bytes that the change was packed in */
+	struct scene_places at;
+	struct edit_source *source;
+	size_t bytes;
+	struct pose pose;    /* EDIT_PLACE */
+	struct vec3 gravity; /* EDIT_GRAVITY */
+	bool absent;         /* EDIT_LIGHT */
+};
+
+typedef VEC(struct edit_change) edit_changes;
+
+/* Packs the log, and the data needed to do the same elsewhere; before the next edit_begin(). */
 void edit_pack_log(const struct edit *edit, struct text *out);
-/* Applies a packed log to a copy: an edit without a plan. Scene, systems and layout of the state are then those of
- * the original. TROUPE_EPROTOCOL says what is wrong with the log; the copy must not be used then. */
-troupe_status edit_follow(struct edit *edit, struct unpack *in, struct troupe_error *error);
+/* Appends the changes of a packed log. Does not look at the world: TROUPE_EPROTOCOL, the log is cut off or a number out
+ * of range. Free the changes with edit_changes_clear(), also after a failure. */
+troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct troupe_error *error);
+void edit_changes_clear(edit_changes *changes);
+/* Makes the changes. Scene, systems and layout of the state are then those of the original. TROUPE_EPROTOCOL says what
+ * is wrong with a change; the world must not be used then. */
+troupe_status edit_follow(struct edit *edit, edit_changes *changes, struct troupe_error *error);
 
 /* Whether physics can take a model's words that came from outside. next: those of state k+1. */
 bool edit_words_sane(const struct state *state, uint32_t model, bool next);

@@ -51,9 +51,12 @@ static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t
 
 /* Packs a created model: its place, the places of its parts, and its source. */
 void edit_pack_created(const struct edit *edit, uint32_t model, struct text *out);
-/* Unpacks a created model into the places that it had. */
-troupe_status edit_unpack_created(
-	struct edit *edit, uint32_t model, uint64_t id, struct unpack *in, struct troupe_error *error);
+/* The same in two parts, without a look at the world. The caller owns the source; in->bad: it is not complete. */
+void edit_unpack_places(struct unpack *in, struct scene_places *places);
+struct edit_source *edit_unpack_source(struct unpack *in);
+/* Creates a model again in the places that it had. Takes the source, also on failure. */
+troupe_status edit_create_at(struct edit *edit, const struct scene_places *at, uint32_t places_max,
+	struct edit_source *source, struct troupe_error *error);
 /* Limit on the number of a place, for a scene and `bytes` bytes that are being unpacked. */
 uint32_t edit_places_max(const struct scene *scene, size_t bytes);
 void edit_pack_pose(struct text *out, const struct pose *pose);

@@ -47,7 +47,7 @@ static void pack_source(struct text *out, const struct edit_source *source)
 	files_pack(&source->files, out);
 }
 
-static struct edit_source *unpack_source(struct unpack *in)
+struct edit_source *edit_unpack_source(struct unpack *in)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
 	source->text = unpack_string(in);
@@ -114,29 +114,49 @@ static troupe_status bad_save(struct troupe_error *error, const char *what)
 	return fail(error, TROUPE_EWORLD, "damaged: %s", what);
 }
 
-troupe_status edit_unpack_created(
-	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
+void edit_unpack_places(struct unpack *in, struct scene_places *places)
 {
-	struct scene_places at = {.id = id, .model = index};
-	at.body_first = unpack_count(in, edit->places_max);
-	at.geom_first = unpack_count(in, edit->places_max);
-	at.joint_first = unpack_count(in, edit->places_max);
-	at.link_first = unpack_count(in, edit->places_max);
-	struct edit_source *source = unpack_source(in);
+	places->body_first = unpack_count(in, UINT32_MAX);
+	places->geom_first = unpack_count(in, UINT32_MAX);
+	places->joint_first = unpack_count(in, UINT32_MAX);
+	places->link_first = unpack_count(in, UINT32_MAX);
+}
+
+static bool sane_places(const struct scene_places *at, uint32_t max)
+{
+	return at->body_first <= max && at->geom_first <= max && at->joint_first <= max && at->link_first <= max;
+}
+
+troupe_status edit_create_at(struct edit *edit, const struct scene_places *at, uint32_t places_max,
+	struct edit_source *source, struct troupe_error *error)
+{
 	char note[EDIT_NOTE_BYTES];
 	uint32_t model;
-	troupe_status status = in->bad ? bad_save(error, "a created model")
-				       : edit_source_load(&edit->options, source, &source->files, error);
+	troupe_status status = sane_places(at, places_max)
+				       ? edit_source_load(&edit->options, source, &source->files, error)
+				       : bad_save(error, "the places of a created model");
 	const char *name = status ? NULL : edit_source_entity(source);
 	if (!status && !name)
 		status = bad_save(error, "a created model has no model");
 	if (!status)
 		status = scene_find_model(edit->shared->scene, name) == SCENE_NONE
-				 ? edit_add(edit, source, &at, &model, note, error)
+				 ? edit_add(edit, source, at, &model, note, error)
 				 : bad_save(error, "two models of one name");
 	if (status)
 		edit_source_destroy(source);
 	return status;
+}
+
+static troupe_status unpack_created(
+	struct edit *edit, uint32_t index, uint64_t id, struct unpack *in, struct troupe_error *error)
+{
+	struct scene_places at = {.id = id, .model = index};
+	edit_unpack_places(in, &at);
+	struct edit_source *source = edit_unpack_source(in);
+	if (!in->bad)
+		return edit_create_at(edit, &at, edit->places_max, source, error);
+	edit_source_destroy(source);
+	return bad_save(error, "a created model");
 }
 
 /* Checks positions of joints and anchors. Systems check their own words. */
@@ -210,7 +230,7 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 	struct vec3 volume = unpack_vec3(in);
 	troupe_status status = TROUPE_OK;
 	if (flags & CREATED)
-		status = edit_unpack_created(edit, index, id, in, error);
+		status = unpack_created(edit, index, id, in, error);
 	if (status)
 		return status;
 	struct scene_model *m = &scene->models[index];

@@ -328,7 +328,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 		return secondary->ack.status;
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
-	for (uint32_t i = 0; !shared->copy && i < models->count; i++)
+	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
 		if (shared_strayed(shared, models->at[i]))
 			vec_push(&secondary->ack.strayed, models->at[i]);
 	if (shares)

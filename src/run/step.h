@@ -114,14 +114,26 @@ struct shared {
 	struct control control;
 	struct aabb_line
 		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
-	struct touch touch; /* primary's; secondaries read .models[].stay */
+	struct touch touch; /* primary's; secondaries read .models[].stay. Zero in a replica, as is the tracker */
 	struct tracker tracker; /* primary's; secondaries read .performers */
 	/* [room.models] cost of a step of each model, smoothed; 0: at rest. The model's secondary writes it in steps
 	 * that have `measure`. It is the only field here that no bit of a state may depend on. */
 	uint32_t *cost_ns;
 	struct physics_options physics;
-	bool copy; /* a copy for a primary in another process; that primary finds strayed models itself */
 };
+
+/* The scene and the systems are the caller's and outlive it. The caller fills in the options of the physics; the plan
+ * (or the replica) makes and frees cost_ns. */
+void shared_init(struct shared *shared, struct scene *scene, struct systems *systems);
+/* Makes touch and tracker: for a primary. */
+void shared_watch(struct shared *shared);
+void shared_fini(struct shared *shared); /* zeroed is fine */
+
+/* Whether strayed models can be found here. A replica has not what that takes; its primary finds them. */
+static inline bool shared_watches(const struct shared *shared)
+{
+	return shared->touch.scene;
+}
 
 /* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
 static inline bool shared_strayed(const struct shared *shared, uint32_t model)

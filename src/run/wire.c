@@ -42,6 +42,7 @@ struct wire {
 	uint64_t *met; /* [room] the last call in which the model was met */
 	uint64_t calls;
 	wire_scratch scratch;
+	struct text message;
 	uint32_t room;
 	struct wire_counts counts;
 };
@@ -142,6 +143,7 @@ void wire_destroy(struct wire *wire)
 	vec_free(&wire->ghost_models);
 	free(wire->met);
 	vec_free(&wire->scratch);
+	text_fini(&wire->message);
 	free(wire);
 }
 
@@ -297,6 +299,7 @@ static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text
 		if (!whole && !memcmp(now, has, words * sizeof *now))
 			continue;
 		pack_var(out, ((uint64_t)model + 1) << 1 | whole);
+		pack_var(out, words);
 		if (whole)
 			wire_put_words(out, now, words);
 		else
@@ -315,7 +318,7 @@ static bool is_left_out(const struct wire *wire, const struct due_command *comma
 	return wire->met[command->to.model] == wire->calls;
 }
 
-static uint32_t encode_commands(const struct wire *wire, const struct step_part *part, struct text *out)
+static uint32_t encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
 {
 	const struct systems *systems = wire->primary->shared->systems;
 	uint32_t count = 0;
@@ -331,8 +334,11 @@ static uint32_t encode_commands(const struct wire *wire, const struct step_part 
 		pack_var(out, to->model);
 		pack_var(out, to->system);
 		pack_var(out, to->topic);
+		wire->message.count = 0;
 		message_pack(systems->sets[to->model].at[to->system].topics.at[to->topic].schema,
-			&part->commands[i].message, out);
+			&part->commands[i].message, &wire->message);
+		pack_var(out, wire->message.count);
+		text_add_bytes(out, wire->message.at, wire->message.count);
 	}
 	return WIRE_COMMANDS;
 }

@@ -1,7 +1,7 @@
 /* Steps and acks as bytes, for a primary and secondaries in different processes. Each side holds the world: the
- * primary all of it, each secondary a copy (made from a saved state, server/network.h). The scene of a copy follows
- * the primary's scene. Its states are up to date for the models that it simulates and for its ghosts. Only changes
- * are sent, relative to what the other side already has; ../net/PROTOCOL.md has the layout.
+ * primary all of it, each secondary a replica (run/replica.h). Its states are up to date for the models that it
+ * simulates and for its ghosts. Only changes are sent, relative to what the other side already has;
+ * ../net/PROTOCOL.md has the layout.
  *
  * A step holds: number, time, flags; what was done to the scene; models to take (with the words of their state k) and
  * to release, levels, ghosts; states that the primary wrote; static models that came or went; pairs that came or
@@ -14,19 +14,19 @@
  * No decoded value is trusted: each is within its limits, or TROUPE_EPROTOCOL says what is wrong. A warm step
  * allocates nothing.
  *
- * Thread: each object is used by one thread at a time; the primary's objects between steps and while decoding acks, a
- * copy's objects by its secondary. */
+ * Thread: each object is used by one thread at a time; the primary's objects between steps and while decoding acks. */
 #ifndef RUN_WIRE_H
 #define RUN_WIRE_H
 
 #include "net/transport.h"
-#include "run/primary.h"
+#include "run/replica.h"
+#include "run/wire_words.h"
 
 /* --- at the primary ----------------------------------------------------------------------------------------------- */
 
 struct wire;
 
-/* Create it when the copies are made; the primary must not have decided a step since. The primary outlives the wire;
+/* Create it when the replicas are made; the primary must not have decided a step since. The primary outlives the wire;
  * its primary_remote is the wire from now on. What the peers have changes only when the primary takes a step's acks. */
 struct wire *wire_create(struct primary *primary);
 void wire_destroy(struct wire *wire);
@@ -47,18 +47,11 @@ troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes,
 
 /* --- at a secondary ----------------------------------------------------------------------------------------------- */
 
-struct wire_copy;
-
-/* number: of the secondary, from 1. edit: of the copy, with its `shared`; its plan is set to NULL. edit and shared
- * outlive the wire_copy. */
-struct wire_copy *wire_copy_create(uint32_t number, struct edit *edit);
-void wire_copy_destroy(struct wire_copy *copy);
-
-/* Makes a struct step for secondary_step(). The payload belongs to the copy, until the next call. */
-troupe_status wire_decode_step(void *copy, uint32_t secondary, const char *bytes, size_t count,
-	struct transport_message *ret_step, struct troupe_error *error);
-/* ack: of the step that was decoded last. stats: of the secondary's physics so far. */
-void wire_encode_ack(
-	struct wire_copy *copy, const struct ack *ack, const struct physics_stats *stats, struct text *out);
+/* number: of the secondary, from 1. Fills a message for replica_follow(), which refers to the bytes. Looks at nothing
+ * else: the same bytes give the same message. */
+troupe_status wire_decode_step(
+	uint32_t number, const char *bytes, size_t count, struct replica_step *ret_step, struct troupe_error *error);
+/* The ack that replica_stepped() was told of. */
+void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* States of models as bytes; shared by wire.c and wire_copy.c. */
+/* States of models as bytes; shared by wire.c, wire_step.c and replica.c. */
 #ifndef RUN_WIRE_WORDS_H
 #define RUN_WIRE_WORDS_H
 

@@ -62,7 +62,7 @@ struct state {
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
 	/* The primary's: models whose `now` it wrote in place since it last emptied this list; a model may be in it
-	 * more than once. Runners that hold copies of these words must be told. */
+	 * more than once. Replicas that have these words must be told. */
 	VEC(uint32_t) written;
 
 	/* private */
@@ -154,7 +154,7 @@ static inline void state_touched(struct state *state, uint32_t model)
 	state->models[model].hashed = false;
 }
 
-/* The same, called by the primary, for a model of which a runner may hold a copy. */
+/* The same, called by the primary, for a model of which a replica may have the words. */
 static inline void state_wrote(struct state *state, uint32_t model)
 {
 	state_touched(state, model);

@@ -50,7 +50,6 @@ struct troupe_server {
 	_Atomic(struct crew *) crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
-	bool copy;                 /* a secondary process's copy of the primary's server: has no runners */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */
 	const struct assign_policy *policy;
@@ -78,9 +77,8 @@ static inline struct outfile_options server_options(struct troupe_server *server
  * def->resume_path; the path is then only used in messages. The server takes ownership of saved. */
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
-/* As server_create(), for a state that the primary sent: the worlds are set up, without runners. */
-troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
-	struct troupe_server **ret_server, struct troupe_error *error);
+/* The rule of physics that a definition says to break. */
+troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error);
 /* Call it when no server will be made from the definition: closes the sockets that the server would have owned. def
  * may be NULL or invalid. */
 void server_refuse(const struct troupe_server_def *def);
@@ -89,6 +87,8 @@ troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps,
 
 /* save.c. Appends the bytes of a saved state. */
 void server_pack(struct troupe_server *server, struct text *out);
+/* Appends what a replica of the only world is made from: see run/replica.h. */
+void server_pack_replica(struct troupe_server *server, struct text *out);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()
  * calls it; a test that changes a state calls it again. */
 enum { SAVE_HEAD_BYTES = 32 };

@@ -100,8 +100,8 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	const struct gather_ops *gather = network->backend->gather;
 	struct primary *primary = &network->server->worlds[0].primary;
 	struct text bytes = {0};
-	server_pack(network->server, &bytes);
-	struct gather_world world = {bytes.at, bytes.count, primary_hash(primary), primary->lockstep.number};
+	server_pack_replica(network->server, &bytes);
+	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number};
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
 	text_fini(&bytes);
 	if (status)

@@ -42,8 +42,11 @@ static void fill_secondary(const struct server_world *world, uint32_t index, uin
 {
 	const struct runner_stats *runner = &world->primary.runners[index];
 	const struct troupe_server *server = world->server;
-	struct physics_stats physics = server->network ? network_physics_stats(server->network, index)
-						       : crew_physics_stats(server->crew, world->index, index);
+	struct physics_stats physics = {0};
+	if (server->network)
+		physics = network_physics_stats(server->network, index);
+	else if (server->crew)
+		physics = crew_physics_stats(server->crew, world->index, index);
 	*to = (struct troupe_report_secondary){.number = world_number(world, index + 1),
 		.steps = runner->steps,
 		.busy_s = (double)runner->busy_ns * 1e-9,

@@ -4,13 +4,15 @@
  *   "troupe state\n\0\0\0"   16 bytes
  *   version, checksum         64 bits each (../base/pack.h); the checksum is over all bytes that follow
  *   writer                    a string: version of the program, " fingerprint ", HEX16 of troupe_fingerprint()
- *   seed, flags               FLAG_...
- *   path of the world's file, search folders, files, number of worlds
+ *   seed, flags, path of the world's file, search folders, files (../run/origin.h)
+ *   number of worlds
  *   for each world: its name, its primary_pack() as bytes */
 #include "server/internal.h"
 
 #include "base/hash.h"
 #include "base/pack.h"
+#include "run/origin.h"
+#include "run/replica.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -18,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 3, FLAG_IGNORE_LEVELS = 1, FLAG_SLEEPLESS = 2, FOLDERS_MAX = 65536 };
+enum { VERSION = 3 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";
@@ -31,26 +33,32 @@ static bool lists(const char *const *folders, const char *name, size_t length)
 	return false;
 }
 
-/* Writes the search folders: the names of files depend on them. In a run that was resumed, the folders of the saved
- * state are among the first. */
-static void pack_folders(const struct troupe_server_def *def, struct text *out)
+/* The search folders: the names of files depend on them. In a run that was resumed, the folders of the saved state are
+ * among the first. */
+static void list_folders(const struct troupe_server_def *def, struct origin *origin)
 {
-	struct text names = {0};
-	uint64_t count = 0;
-	for (const char *const *at = def->resource_paths; at && *at; at++, count++)
-		pack_string(&names, *at);
+	for (const char *const *at = def->resource_paths; at && *at; at++)
+		vec_push(&origin->folders, mem_strdup(*at));
 	for (uint32_t i = 0; sdf_path_variables[i]; i++)
 		for (const char *at = getenv(sdf_path_variables[i]); at && *at;) {
 			size_t length = strcspn(at, ":");
-			if (length && !lists(def->resource_paths, at, length)) {
-				pack_bytes(&names, at, length);
-				count++;
-			}
+			if (length && !lists(def->resource_paths, at, length))
+				vec_push(&origin->folders, mem_printf("%.*s", (int)length, at));
 			at += length + (at[length] == ':');
 		}
-	pack_u64(out, count);
-	text_add_bytes(out, names.at ? names.at : "", names.count);
-	text_fini(&names);
+}
+
+static void pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)
+{
+	struct origin origin = {.seed = server->def.seed,
+		.ignore_levels = server->def.ignore_levels,
+		.sleepless = server->def.sleepless,
+		.path = mem_strdup(server->def.world_path)};
+	list_folders(&server->def, &origin);
+	origin.files = server->files; /* lent */
+	origin_pack(&origin, named, out);
+	origin.files = (struct files){0};
+	origin_fini(&origin);
 }
 
 /* The fingerprint is part of the version string, so that versions with and without a fingerprint can read each
@@ -69,15 +77,10 @@ void server_pack(struct troupe_server *server, struct text *out)
 {
 	struct text body = {0}, world = {0};
 	pack_saver(&body);
-	pack_u64(&body, server->def.seed);
-	pack_u64(&body,
-		(server->def.ignore_levels ? FLAG_IGNORE_LEVELS : 0u) | (server->def.sleepless ? FLAG_SLEEPLESS : 0u));
-	pack_string(&body, server->def.world_path);
-	pack_folders(&server->def, &body);
 	struct files named = {.before = &server->files}; /* by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
 		primary_collect(&server->worlds[i].primary, &named);
-	files_pack_both(&server->files, &named, &body);
+	pack_origin(server, &named, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -93,6 +96,12 @@ void server_pack(struct troupe_server *server, struct text *out)
 	server_seal(out->at + begin, out->count - begin);
 	text_fini(&world);
 	text_fini(&body);
+}
+
+void server_pack_replica(struct troupe_server *server, struct text *out)
+{
+	pack_origin(server, &(struct files){0}, out);
+	replica_pack(&server->worlds[0].primary, out);
 }
 
 void server_seal(char *state, size_t count)
@@ -145,15 +154,21 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 }
 
 /* Folders that are given now come before the saved ones. */
-static void unpack_folders(struct troupe_server *server, struct unpack *in)
+static void take_origin(struct troupe_server *server, struct origin *origin)
 {
-	for (const char *const *at = server->def.resource_paths; at && *at; at++)
+	struct troupe_server_def *def = &server->def;
+	def->seed = origin->seed;
+	def->ignore_levels = origin->ignore_levels;
+	def->sleepless = origin->sleepless;
+	def->world_path = server->saved_path = origin->path;
+	for (const char *const *at = def->resource_paths; at && *at; at++)
 		vec_push(&server->folders, mem_strdup(*at));
-	uint32_t count = unpack_count(in, FOLDERS_MAX);
-	for (uint32_t i = 0; i < count && !in->bad; i++)
-		vec_push(&server->folders, unpack_string(in));
+	for (uint32_t i = 0; i < origin->folders.count; i++)
+		vec_push(&server->folders, origin->folders.at[i]);
 	vec_push(&server->folders, NULL);
-	server->def.resource_paths = (const char *const *)server->folders.at;
+	def->resource_paths = (const char *const *)server->folders.at;
+	server->files = origin->files;
+	vec_free(&origin->folders);
 }
 
 /* If the fingerprint differs, later bits may differ; the state itself is as it was saved. */
@@ -187,15 +202,10 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	struct unpack *in = &server->rest;
 	*in = (struct unpack){server->saved + SAVE_HEAD_BYTES, server->saved + *count, false};
 	unpack_saver(server, in);
-	server->def.seed = unpack_u64(in);
-	uint32_t flags = unpack_count(in, FLAG_IGNORE_LEVELS | FLAG_SLEEPLESS);
-	server->def.ignore_levels = flags & FLAG_IGNORE_LEVELS;
-	server->def.sleepless = flags & FLAG_SLEEPLESS;
-	server->saved_path = unpack_string(in);
-	server->def.world_path = server->saved_path;
-	unpack_folders(server, in);
-	files_unpack(&server->files, in);
-	return in->bad ? fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path) : TROUPE_OK;
+	struct origin origin = {0};
+	bool whole = origin_unpack(&origin, in);
+	take_origin(server, &origin);
+	return whole ? TROUPE_OK : fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path);
 }
 
 static troupe_status resume_worlds(struct troupe_server *server, hearing_list *hearings, struct troupe_error *error)

@@ -32,9 +32,10 @@ struct troupe_secondary {
 	_Atomic bool loaded, finished;
 	troupe_status load_status;
 	struct troupe_error load_error;
-	struct troupe_server *server;
+	struct replica *replica;
 	struct secondary *secondary;
-	struct wire_copy *copy;
+	struct replica_step message; /* the step that came */
+	wire_scratch scratch;
 	uint64_t hash;
 	uint32_t number;
 	/* the run */
@@ -67,22 +68,15 @@ static void wait_for_news(const struct troupe_secondary *s, int timeout_ms)
 
 static troupe_status load(struct troupe_secondary *s, struct troupe_error *error)
 {
-	struct troupe_server_def def = troupe_server_def_default();
-	def.resume_path = "the primary's world";
-	def.secondaries = 1;
-	def.break_rule = s->def.break_rule;
-	char *bytes = s->world.at;
-	size_t count = s->world.count;
-	s->world = (struct text){0};
-	troupe_status status = server_create_copy(&def, bytes, count, &s->server, error);
+	enum physics_break rule;
+	troupe_status status = server_break_rule(s->def.break_rule, &rule, error);
+	if (!status)
+		status = replica_create(s->world.at, s->world.count, s->number, rule, &s->replica, error);
+	text_fini(&s->world);
 	if (status)
 		return status;
-	if (s->server->world_count != 1)
-		return fail(error, TROUPE_EWORLD, "the primary's world: several worlds: expected one");
-	struct server_world *world = &s->server->worlds[0];
-	s->hash = primary_hash(&world->primary);
-	s->copy = wire_copy_create(s->number, &world->primary.edit);
-	s->secondary = secondary_create(s->number, &world->shared);
+	s->hash = replica_hash(s->replica);
+	s->secondary = secondary_create(s->number, replica_shared(s->replica));
 	return TROUPE_OK;
 }
 
@@ -91,6 +85,8 @@ static void step(struct troupe_secondary *s)
 	struct transport_message message;
 	while (ops_of(s)->wait(s->transport, s->number - 1, &message) == TROUPE_OK) {
 		struct ack *ack = secondary_step(s->secondary, message.payload);
+		struct physics_stats stats = secondary_physics_stats(s->secondary);
+		replica_stepped(s->replica, ack, &stats);
 		if (ops_of(s)->ack(s->transport, s->number - 1, (struct transport_message){message.number, ack}))
 			break;
 	}
@@ -163,16 +159,25 @@ static troupe_status is_loaded(void *ctx, bool *ret_loaded, uint64_t *ret_hash, 
 static void encode_ack(void *ctx, uint32_t number, const void *payload, struct text *out)
 {
 	struct troupe_secondary *s = ctx;
-	struct physics_stats stats = secondary_physics_stats(s->secondary);
 	(void)number;
-	wire_encode_ack(s->copy, payload, &stats, out);
+	(void)payload; /* the replica was told of it */
+	wire_encode_ack(s->replica, &s->scratch, out);
 }
 
+/* Takes the replica to the step, too, so that what is wrong with the step is what the primary sent. */
 static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
 {
 	struct troupe_secondary *s = ctx;
-	return wire_decode_step(s->copy, number, bytes, count, ret_step, error);
+	const struct step *step;
+	troupe_status status = wire_decode_step(number + 1, bytes, count, &s->message, error);
+	if (!status)
+		status = replica_follow(s->replica, &s->message, &step, error);
+	if (status)
+		return status;
+	*ret_step = (struct transport_message){step->number, NULL};
+	memcpy(&ret_step->payload, &step, sizeof step); /* const ends at the transport, which only carries it */
+	return TROUPE_OK;
 }
 
 static void on_alarm(void *ctx)
@@ -298,8 +303,9 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 		ops_of(s)->destroy(s->transport);
 	if (s->backend)
 		s->backend->gather->joining_destroy(s->joining);
-	wire_copy_destroy(s->copy);
-	troupe_server_destroy(s->server);
+	replica_step_fini(&s->message);
+	vec_free(&s->scratch);
+	replica_destroy(s->replica);
 	text_fini(&s->world);
 	if (s->woken >= 0)
 		(void)close(s->woken);

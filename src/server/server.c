@@ -2,8 +2,8 @@
  * and the definition is checked before the first step. Several worlds take their steps together, and the state hash
  * of the server is made from those of its worlds.
  *
- * Over a network the runners are created at the first run, when all secondaries are connected. A failure here is
- * sent to all peers, so that all runners stop. */
+ * The runners are created at the first run: over a network all secondaries are connected only then, and a server that
+ * does not run needs no threads. A failure here is sent to all peers, so that all runners stop. */
 #include "server/internal.h"
 
 #include "base/clock.h"
@@ -91,7 +91,7 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 	return TROUPE_OK;
 }
 
-static troupe_status parse_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error)
+troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error)
 {
 	static const struct {
 		const char *name;
@@ -341,7 +341,7 @@ static troupe_status open_world(struct troupe_server *server, enum physics_break
 {
 	troupe_status status = physics_init_process(error);
 	if (!status)
-		status = parse_rule(server->def.break_rule, ret_rule, error);
+		status = server_break_rule(server->def.break_rule, ret_rule, error);
 	if (!status)
 		status = find_policy(server, error);
 	if (!status && server->def.resume_path)
@@ -374,8 +374,6 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	publish_add_rows(server);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
-	if (!status && !server->network && !server->copy) /* over a network: after network_gather() */
-		status = set_up_crew(server, error);
 	if (!status)
 		status = costs_create(server, error);
 	return status ? status : record_create(server, error);
@@ -406,7 +404,7 @@ void server_refuse(const struct troupe_server_def *def)
 		network_refuse(def->network);
 }
 
-static troupe_status create(const struct troupe_server_def *def, bool copy, char *saved, size_t saved_count,
+troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error)
 {
 	troupe_status status = check_def(def, error);
@@ -420,7 +418,6 @@ static troupe_status create(const struct troupe_server_def *def, bool copy, char
 	pthread_mutex_init(&server->lock, NULL);
 	atomic_store(&server->unseen, true);
 	server->importer = importer_create();
-	server->copy = copy;
 	server->saved = saved;
 	server->saved_count = saved_count;
 	struct troupe_error why = {0};
@@ -432,18 +429,6 @@ static troupe_status create(const struct troupe_server_def *def, bool copy, char
 	}
 	*ret_server = server;
 	return TROUPE_OK;
-}
-
-troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
-	struct troupe_server **ret_server, struct troupe_error *error)
-{
-	return create(def, false, saved, saved_count, ret_server, error);
-}
-
-troupe_status server_create_copy(const struct troupe_server_def *def, char *saved, size_t saved_count,
-	struct troupe_server **ret_server, struct troupe_error *error)
-{
-	return create(def, true, saved, saved_count, ret_server, error);
 }
 
 void troupe_server_destroy(struct troupe_server *server)
@@ -492,8 +477,8 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	error = error ? error : &unwanted;
 	troupe_status status = TROUPE_OK;
 	server->was_stopped = false;
-	if (server->network && !server->crew) {
-		status = network_gather(server->network, error);
+	if (!server->crew) {
+		status = server->network ? network_gather(server->network, error) : TROUPE_OK;
 		if (!status)
 			status = set_up_crew(server, error);
 		if (status) { /* the peers that joined are told, and cannot join again */

@@ -59,35 +59,16 @@ static void warn_of_pins(const struct server_world *world)
 	}
 }
 
-static enum physics_solver choose_solver(const struct scene *scene)
-{
-	const char *type = scene->sdf->physics.solver;
-	if (!type)
-		return PHYSICS_SOLVER_AUTO;
-	return !strcmp(type, "world")   ? PHYSICS_SOLVER_WORLD
-	       : !strcmp(type, "quick") ? PHYSICS_SOLVER_QUICK
-					: PHYSICS_SOLVER_AUTO;
-}
-
 static void set_up_shared(struct server_world *world, enum physics_break rule)
 {
 	struct shared *shared = &world->shared;
-	struct scene *scene = world->scene;
-	shared->scene = scene;
-	shared->systems = world->systems;
-	shared->state = systems_create_state(world->systems);
-	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
-	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
-	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
-	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
-	shared->physics = (struct physics_options){.stop = &world->primary.stop,
-		.solver = choose_solver(scene),
-		.rule = rule,
-		.seed = world->server->def.seed,
-		.sleepless = world->server->def.sleepless,
-		.anew = world->server->def.anew};
-	touch_init(&shared->touch, scene);
-	tracker_init(&shared->tracker, scene);
+	shared_init(shared, world->scene, world->systems);
+	shared->physics.stop = &world->primary.stop;
+	shared->physics.rule = rule;
+	shared->physics.seed = world->server->def.seed;
+	shared->physics.sleepless = world->server->def.sleepless;
+	shared->physics.anew = world->server->def.anew;
+	shared_watch(shared);
 }
 
 static void on_event(void *ctx, uint64_t step, const struct plan_event *event)
@@ -173,20 +154,13 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 
 void world_fini(struct server_world *world)
 {
-	if (world->ready) {
+	if (world->ready)
 		primary_fini(&world->primary);
-		touch_fini(&world->shared.touch);
-		tracker_fini(&world->shared.tracker);
-	}
 	if (world->observe)
 		pthread_mutex_destroy(&world->view_lock);
 	observe_destroy(world->observe);
 	troupe_scene_release(world->view);
-	state_destroy(world->shared.state);
-	free(world->shared.control.joints);
-	free(world->shared.control.bodies);
-	free(world->shared.control.models);
-	free(world->shared.boxes);
+	shared_fini(&world->shared);
 	free(world->counts.busy_ns);
 	systems_destroy(world->systems);
 	scene_destroy(world->scene);

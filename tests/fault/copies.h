@@ -1,5 +1,5 @@
-/* A world of a primary and its secondaries' copies of it, all in one process: made from a saved state, as over a
- * network. For programs that carry steps and acks as bytes between them. */
+/* A world of a primary and its secondaries' replicas of it, all in one process. For programs that carry steps and acks
+ * as bytes between them. */
 #ifndef TESTS_FAULT_COPIES_H
 #define TESTS_FAULT_COPIES_H
 
@@ -33,31 +33,55 @@ static inline struct troupe_server *copies_server(const struct text *state, uint
 	def.chaos_seed = chaos_seed;
 	char *bytes = mem_alloc(state->count);
 	memcpy(bytes, state->at, state->count);
-	copies_must(server_create_copy(&def, bytes, state->count, &server, &error), "a copy", &error);
+	copies_must(server_create(&def, bytes, state->count, &server, &error), "a server", &error);
 	server->worlds[0].primary.options.unpaced = true;
 	return server;
 }
 
-/* A secondary with its copy. Thread: made, used and ended by one. */
+/* What a replica of the server's world is made from. */
+static inline struct text copies_world(struct troupe_server *server)
+{
+	struct text out = {0};
+	server_pack_replica(server, &out);
+	return out;
+}
+
+/* A secondary with its replica. Thread: made, used and ended by one. */
 struct copies_secondary {
-	struct troupe_server *server;
-	struct wire_copy *copy;
+	struct replica *replica;
+	struct replica_step message;
+	wire_scratch scratch;
 	struct secondary *secondary;
 };
 
 /* number: from 1. */
-static inline void copies_begin(struct copies_secondary *side, const struct text *state, uint32_t number)
+static inline void copies_begin(struct copies_secondary *side, const struct text *world, uint32_t number)
 {
-	side->server = copies_server(state, 1, 0);
-	side->copy = wire_copy_create(number, &side->server->worlds[0].primary.edit);
-	side->secondary = secondary_create(number, &side->server->worlds[0].shared);
+	struct troupe_error error;
+	*side = (struct copies_secondary){0};
+	copies_must(replica_create(world->at, world->count, number, PHYSICS_BREAK_NOTHING, &side->replica, &error),
+		"a replica", &error);
+	side->secondary = secondary_create(number, replica_shared(side->replica));
 }
 
 static inline void copies_end(struct copies_secondary *side)
 {
 	secondary_destroy(side->secondary);
-	wire_copy_destroy(side->copy);
-	troupe_server_destroy(side->server);
+	replica_step_fini(&side->message);
+	vec_free(&side->scratch);
+	replica_destroy(side->replica);
+}
+
+static inline struct shared *copies_shared(const struct copies_secondary *side)
+{
+	return replica_shared(side->replica);
+}
+
+static inline troupe_status copies_decode_step(struct copies_secondary *side, const char *bytes, size_t count,
+	const struct step **ret_step, struct troupe_error *error)
+{
+	troupe_status status = wire_decode_step(replica_number(side->replica), bytes, count, &side->message, error);
+	return status ? status : replica_follow(side->replica, &side->message, ret_step, error);
 }
 
 /* What the primary has observed, as a number. */
@@ -73,13 +97,14 @@ static inline uint64_t copies_observed(const struct primary *primary)
 static inline void copies_encode_ack(struct copies_secondary *side, const struct ack *ack, struct text *out)
 {
 	struct physics_stats stats = secondary_physics_stats(side->secondary);
-	wire_encode_ack(side->copy, ack, &stats, out);
+	replica_stepped(side->replica, ack, &stats);
+	wire_encode_ack(side->replica, &side->scratch, out);
 }
 
 static inline bool copies_same_words(
 	const struct primary *primary, const struct copies_secondary *side, uint32_t model, uint32_t words)
 {
-	const struct state *state = primary->shared->state, *copy = side->server->worlds[0].shared.state;
+	const struct state *state = primary->shared->state, *copy = copies_shared(side)->state;
 	return !memcmp(state_words(copy, model, false), state_words(state, model, false), words * sizeof(uint64_t));
 }
 

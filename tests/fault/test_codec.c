@@ -148,15 +148,22 @@ static troupe_status decode_ack(struct run *run, uint32_t i, size_t count, struc
 static void exchange(struct run *run, uint32_t i)
 {
 	struct copies_secondary *side = &run->sides[i];
-	struct transport_message message;
+	const struct step *step;
 	struct troupe_error error;
-	copies_must(wire_decode_step(side->copy, i, run->steps[i].at, run->steps[i].count, &message, &error), "a step",
-		&error);
+	for (int times = 0; times < 2; times++)
+		copies_must(wire_decode_step(i + 1, run->steps[i].at, run->steps[i].count, &side->message, &error),
+			"a step", &error);
+	copies_must(replica_follow(side->replica, &side->message, &step, &error), "a step", &error);
+	check(replica_follow(side->replica, &side->message, &step, &error) == TROUPE_EPROTOCOL,
+		"step %" PRIu64 " is followed twice", run->step->number);
 	check(copies_agree(primary_of(run), side, i), "step %" PRIu64 ": secondary %u has another state",
 		run->step->number, i + 1);
-	const struct ack *ack = secondary_step(side->secondary, message.payload);
-	run->ack.count = 0;
+	const struct ack *ack = secondary_step(side->secondary, step);
+	run->ack.count = run->again.count = 0;
 	copies_encode_ack(side, ack, &run->ack);
+	copies_encode_ack(side, ack, &run->again);
+	check(run->ack.count == run->again.count && !memcmp(run->ack.at, run->again.at, run->ack.count),
+		"ack %" PRIu64 " of secondary %u: other bytes", run->step->number, i + 1);
 	check(decode_ack(run, i, run->ack.count - 1, &error) != TROUPE_OK, "half an ack is taken");
 	for (int times = 0; times < 2; times++)
 		copies_must(decode_ack(run, i, run->ack.count, &error), "an ack", &error);
@@ -209,13 +216,14 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
 {
 	struct run run = {.server = copies_server(&begin, secondaries, chaos_seed), .secondaries = secondaries};
 	struct primary *primary = primary_of(&run);
+	struct text world = copies_world(run.server);
 	(void)snprintf(check_where, sizeof check_where, "%u secondaries, seed %" PRIu64 ": ", secondaries, chaos_seed);
 	primary->options.iterations = STEPS;
 	primary->options.observe = OBSERVE_ALL;
 	primary->plan.measure = true;
 	run.wire = wire_create(primary);
 	for (uint32_t i = 0; i < secondaries; i++)
-		copies_begin(&run.sides[i], &begin, i + 1);
+		copies_begin(&run.sides[i], &world, i + 1);
 	while (take_step(&run))
 		;
 	check(primary->lockstep.number == STEPS && primary->refused == 0, "%" PRIu64 " steps, %" PRIu64 " refused: %s",
@@ -226,6 +234,7 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
 		copies_end(&run.sides[i]);
 		text_fini(&run.steps[i]);
 	}
+	text_fini(&world);
 	text_fini(&run.again);
 	text_fini(&run.ack);
 	wire_destroy(run.wire);

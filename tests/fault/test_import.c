@@ -5,8 +5,8 @@
 
 #include "base/hash.h"
 #include "base/outfile.h"
-#include "base/pack.h"
 #include "base/text.h"
+#include "run/replica.h"
 #include "server/internal.h"
 
 #include <troupe/server.h>
@@ -198,7 +198,6 @@ static struct text read_source(const char *name)
 /* A world with a sound mesh, as a primary sends it, in which the mesh has become a broken one of the same length. */
 static void damage_world(struct text *state)
 {
-	enum { CHECKSUM_AT = 24, BODY_AT = 32, VERSION_AT = 16 };
 	struct text sound = read_source("tests/data/mesh/sound.gltf"), bad = read_source(broken[1]);
 	while (sound.count < bad.count)
 		text_add(&sound, " ");
@@ -217,7 +216,7 @@ static void damage_world(struct text *state)
 	def.world_path = path;
 	def.world_text = world.at;
 	check(!troupe_server_create(&def, &server, &error), "%s", error.text);
-	server_pack(server, state);
+	server_pack_replica(server, state);
 	troupe_server_destroy(server);
 	snprintf(path, sizeof path, "%s/in_memory.gltf", folder);
 	unlink(path);
@@ -226,10 +225,6 @@ static void damage_world(struct text *state)
 	check(at != NULL, "the mesh is not in the state");
 	if (at)
 		memcpy(at, bad.at, bad.count);
-	struct unpack head = {state->at + VERSION_AT, state->at + CHECKSUM_AT, false};
-	uint64_t checksum = hash_bytes(unpack_u64(&head), state->at + BODY_AT, state->count - BODY_AT);
-	for (int i = 0; i < 8; i++)
-		state->at[CHECKSUM_AT + i] = (char)(checksum >> (8 * i) & 0xff);
 	text_fini(&sound);
 	text_fini(&bad);
 	text_fini(&world);
@@ -239,19 +234,14 @@ static void damage_world(struct text *state)
 static void refuse_world(bool dies)
 {
 	struct text state = {0};
-	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_server *server = NULL;
+	struct replica *replica = NULL;
 	struct troupe_error error = {0};
 	damage_world(&state);
-	def.resume_path = "the primary's world";
-	def.secondaries = 1;
-	char *bytes = mem_alloc(state.count);
-	memcpy(bytes, state.at, state.count);
-	troupe_status status = server_create_copy(&def, bytes, state.count, &server, &error);
+	troupe_status status = replica_create(state.at, state.count, 1, PHYSICS_BREAK_NOTHING, &replica, &error);
 	if (dies)
 		check(status && strstr(error.text, "in_memory.gltf") && strstr(error.text, "the process that reads it"),
 			"a secondary: %d, %s", (int)status, error.text);
-	troupe_server_destroy(server);
+	replica_destroy(replica);
 	text_fini(&state);
 }
 

@@ -191,6 +191,7 @@ struct run {
 	uint64_t chaos_seed;
 	const struct tale *tale;
 	const struct text *state;     /* in which it begins */
+	struct text world;            /* the same, for replicas */
 	struct troupe_server *server; /* the primary's */
 	struct wire *wire;
 	struct crew *crew;
@@ -241,20 +242,22 @@ static troupe_status decode_step(void *ctx, uint32_t secondary, const char *byte
 {
 	struct run *run = ctx;
 	troupe_status status = unseal(bytes, &count, error);
+	const struct step *step;
 	if (!status)
-		status = wire_decode_step(run->workers[secondary].side.copy, secondary, bytes, count, ret_step, error);
+		status = copies_decode_step(&run->workers[secondary].side, bytes, count, &step, error);
+	if (!status) {
+		ret_step->number = step->number;
+		memcpy(&ret_step->payload, &step, sizeof step);
+	}
 	if (!status && !run->outdated && !copies_agree(primary_of(run), &run->workers[secondary].side, secondary))
 		run->outdated = secondary + 1;
 	return status;
 }
 
-/* What was measured would have a run replayed with other bytes. */
 static void encode_ack(void *ctx, uint32_t secondary, const void *payload, struct text *out)
 {
 	struct run *run = ctx;
-	struct ack ack = *(const struct ack *)payload;
-	ack.busy_ns = ack.waited_ns = 0;
-	copies_encode_ack(&run->workers[secondary].side, &ack, out);
+	copies_encode_ack(&run->workers[secondary].side, payload, out);
 	seal(out);
 }
 
@@ -282,9 +285,10 @@ static void *work(void *arg)
 	struct run *run = worker->run;
 	struct transport *transport = run->link.transport;
 	struct transport_message message;
-	copies_begin(&worker->side, run->state, worker->index + 1);
+	copies_begin(&worker->side, &run->world, worker->index + 1);
 	while (!transport_sim.wait(transport, worker->index, &message)) {
 		struct ack *ack = secondary_step(worker->side.secondary, message.payload);
+		ack->busy_ns = ack->waited_ns = 0; /* what was measured would have a run replayed with other bytes */
 		if (transport_sim.ack(transport, worker->index, (struct transport_message){message.number, ack}))
 			break;
 	}
@@ -314,6 +318,7 @@ static void play(struct run *run)
 	const struct transport_codec codec = {encode_step, decode_step, encode_ack, decode_ack, .ctx = run};
 	const struct crew_watch watch = {.on_merged = on_merged, .ctx = run};
 	run->server = copies_server(run->state, run->secondaries, run->chaos_seed);
+	run->world = copies_world(run->server);
 	struct primary *primary = primary_of(run);
 	const struct crew_world world = {.primary = primary,
 		.shared = &run->server->worlds[0].shared,
@@ -331,6 +336,7 @@ static void play(struct run *run)
 	server_pack(run->server, &run->saved);
 	crew_destroy(run->crew);
 	wire_destroy(run->wire);
+	text_fini(&run->world);
 	troupe_server_destroy(run->server);
 }
 

@@ -116,8 +116,10 @@ static void begin(struct run *run, const struct text *state)
 	*run = (struct run){.server = copies_server(state, SECONDARIES, 0)};
 	run->server->worlds[0].primary.options.observe = OBSERVE_ALL;
 	run->wire = wire_create(&run->server->worlds[0].primary);
+	struct text replica = copies_world(run->server);
 	for (uint32_t i = 0; i < SECONDARIES; i++)
-		copies_begin(&run->sides[i], state, i + 1);
+		copies_begin(&run->sides[i], &replica, i + 1);
+	text_fini(&replica);
 }
 
 static void end(struct run *run)
@@ -146,12 +148,12 @@ static bool decide(struct run *run)
 static bool simulate(struct run *run, uint32_t i, struct troupe_error *error)
 {
 	struct copies_secondary *side = &run->sides[i];
-	struct transport_message step;
-	if (wire_decode_step(side->copy, i, run->steps[i].at, run->steps[i].count, &step, error)) {
+	const struct step *step;
+	if (copies_decode_step(side, run->steps[i].at, run->steps[i].count, &step, error)) {
 		must(error->status == TROUPE_EPROTOCOL && *error->text, "a refusal without a reason", error);
 		return false;
 	}
-	const struct ack *ack = secondary_step(side->secondary, step.payload);
+	const struct ack *ack = secondary_step(side->secondary, step);
 	run->acks[i].count = 0;
 	copies_encode_ack(side, ack, &run->acks[i]);
 	return true;
@@ -292,7 +294,7 @@ static bool copies_have_lights(const struct run *run)
 	bool same = true;
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		for (uint32_t l = 0; l < scene->light_count; l++)
-			same &= run->sides[i].server->worlds[0].scene->lights[l].absent == scene->lights[l].absent;
+			same &= copies_shared(&run->sides[i])->scene->lights[l].absent == scene->lights[l].absent;
 	return same && scene->light_count == 2;
 }
 

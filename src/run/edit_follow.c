@@ -1,0 +1,160 @@
+/* A replica in another process follows what was done to the original. It does not obey the commands again, because they
+ * would ask for states that the replica does not have; it applies their results. Input is not trusted. */
+#include "run/edit_internal.h"
+
+#include "geom/pack.h"
+
+void edit_pack_log(const struct edit *edit, struct text *out)
+{
+	const struct scene *scene = edit->shared->scene;
+	pack_u64(out, edit->log.count);
+	for (uint32_t i = 0; i < edit->log.count; i++) {
+		const struct edit_op *op = &edit->log.at[i];
+		pack_u64(out, op->kind);
+		pack_u64(out, op->model);
+		if (op->kind == EDIT_CREATE) {
+			pack_u64(out, scene->models[op->model].id);
+			edit_pack_created(edit, op->model, out);
+		} else if (op->kind == EDIT_PLACE) {
+			edit_pack_pose(out, &scene->models[op->model].in_body);
+		} else if (op->kind == EDIT_LIGHT) {
+			pack_u64(out, scene->lights[op->model].absent);
+		} else if (op->kind == EDIT_GRAVITY) {
+			pack_vec3(out, scene->gravity);
+		}
+	}
+}
+
+static troupe_status bad(struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: %s", what);
+}
+
+/* --- unpacking ---------------------------------------------------------------------------------------------------- */
+
+static void unpack_created(struct unpack *in, struct edit_change *change)
+{
+	const char *begin = in->at;
+	change->at = (struct scene_places){.model = change->model, .id = unpack_u64(in)};
+	edit_unpack_places(in, &change->at);
+	change->source = edit_unpack_source(in);
+	change->bytes = (size_t)(in->at - begin);
+}
+
+troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct troupe_error *error)
+{
+	uint64_t count = unpack_u64(in);
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct edit_change change = {.kind = (enum edit_op_kind)unpack_count(in, EDIT_OPS - 1)};
+		change.model = unpack_count(in, SDF_MODELS_MAX);
+		if (in->bad)
+			break;
+		if (change.kind == EDIT_CREATE)
+			unpack_created(in, &change);
+		else if (change.kind == EDIT_PLACE)
+			change.pose = edit_unpack_pose(in);
+		else if (change.kind == EDIT_LIGHT)
+			change.absent = unpack_count(in, 1);
+		else if (change.kind == EDIT_GRAVITY)
+			change.gravity = unpack_vec3(in);
+		vec_push(changes, change);
+	}
+	return in->bad ? bad(error, "it is cut off, or a number is out of range") : TROUPE_OK;
+}
+
+void edit_changes_clear(edit_changes *changes)
+{
+	for (uint32_t i = 0; i < changes->count; i++)
+		edit_source_destroy(changes->at[i].source);
+	changes->count = 0;
+}
+
+/* --- following ---------------------------------------------------------------------------------------------------- */
+
+static troupe_status create(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	struct troupe_error why = {0};
+	struct edit_source *source = change->source;
+	if (change->model < scene->model_count && scene->models[change->model].id)
+		return bad(error, "a model is created where another one is");
+	change->source = NULL; /* taken */
+	if (!edit_create_at(edit, &change->at, edit_places_max(scene, change->bytes), source, &why))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EPROTOCOL, "an invalid change of the world: a model cannot be created: %s", why.text);
+}
+
+static troupe_status place(struct edit *edit, const struct edit_change *change, struct troupe_error *error)
+{
+	if (!vec3_within(change->pose.p, 2 * SDF_LENGTH_MAX))
+		return bad(error, "the pose of a model");
+	scene_place_static(edit->shared->scene, change->model, change->pose);
+	edit->shared->boxes[change->model].box = state_model_box(edit->shared->state, change->model, false);
+	return TROUPE_OK;
+}
+
+static troupe_status set_gravity(struct edit *edit, struct vec3 gravity, struct troupe_error *error)
+{
+	if (!(vec3_length(gravity) <= EDIT_GRAVITY_MAX))
+		return bad(error, "the gravity");
+	edit->shared->scene->gravity = gravity;
+	return TROUPE_OK;
+}
+
+static troupe_status set_light(struct edit *edit, uint32_t light, bool absent, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	if (light >= scene->light_count)
+		return bad(error, "there is no such light");
+	scene->lights[light].absent = absent;
+	return TROUPE_OK;
+}
+
+static void set_absent(struct edit *edit, uint32_t model, bool absent)
+{
+	scene_set_absent(edit->shared->scene, model, absent);
+	if (absent)
+		systems_silence(edit->shared->systems, model);
+	else
+		systems_hear(edit->shared->systems, model);
+}
+
+static bool fits(const struct scene *scene, const struct edit_change *change)
+{
+	const struct scene_model *m = &scene->models[change->model];
+	return change->kind == EDIT_GIVE_UP  ? m->created && m->absent
+	       : change->kind == EDIT_LEAVE  ? !m->absent
+	       : change->kind == EDIT_RETURN ? m->absent && scene_find_model(scene, m->name) == SCENE_NONE
+					     : !m->body_count;
+}
+
+static troupe_status follow(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	if (change->kind == EDIT_CREATE)
+		return create(edit, change, error);
+	if (change->kind == EDIT_GRAVITY)
+		return set_gravity(edit, change->gravity, error);
+	if (change->kind == EDIT_LIGHT)
+		return set_light(edit, change->model, change->absent, error);
+	if (change->model >= scene->model_count || !scene->models[change->model].id)
+		return bad(error, "there is no such model");
+	if (!fits(scene, change))
+		return bad(error, "it does not fit the model");
+	if (change->kind == EDIT_PLACE)
+		return place(edit, change, error);
+	if (change->kind == EDIT_GIVE_UP)
+		edit_give_up(edit, change->model);
+	else
+		set_absent(edit, change->model, change->kind == EDIT_LEAVE);
+	return TROUPE_OK;
+}
+
+troupe_status edit_follow(struct edit *edit, edit_changes *changes, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < changes->count && !status; i++)
+		status = follow(edit, &changes->at[i], error);
+	edit->log.count = 0;
+	return status;
+}

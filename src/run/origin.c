@@ -1,0 +1,41 @@
+/* One format for two readers, so that what a replica loads is what a resumed run loads. */
+#include "run/origin.h"
+
+#include <stdlib.h>
+
+enum { IGNORE_LEVELS = 1, SLEEPLESS = 2, FOLDERS_MAX = 65536 };
+
+void origin_pack(const struct origin *origin, const struct files *more, struct text *out)
+{
+	pack_u64(out, origin->seed);
+	pack_u64(out, (origin->ignore_levels ? IGNORE_LEVELS : 0u) | (origin->sleepless ? SLEEPLESS : 0u));
+	pack_string(out, origin->path);
+	pack_u64(out, origin->folders.count);
+	for (uint32_t i = 0; i < origin->folders.count; i++)
+		pack_string(out, origin->folders.at[i]);
+	files_pack_both(&origin->files, more, out);
+}
+
+bool origin_unpack(struct origin *origin, struct unpack *in)
+{
+	origin->seed = unpack_u64(in);
+	uint32_t flags = unpack_count(in, IGNORE_LEVELS | SLEEPLESS);
+	origin->ignore_levels = flags & IGNORE_LEVELS;
+	origin->sleepless = flags & SLEEPLESS;
+	origin->path = unpack_string(in);
+	uint32_t count = unpack_count(in, FOLDERS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		vec_push(&origin->folders, unpack_string(in));
+	files_unpack(&origin->files, in);
+	return !in->bad;
+}
+
+void origin_fini(struct origin *origin)
+{
+	free(origin->path);
+	for (uint32_t i = 0; i < origin->folders.count; i++)
+		free(origin->folders.at[i]);
+	vec_free(&origin->folders);
+	files_fini(&origin->files);
+	*origin = (struct origin){0};
+}

@@ -1,0 +1,606 @@
+/* What the primary decides is checked against a list of the models that the secondary simulates, because ODE must never
+ * be asked about a model that it was not given. */
+#include "run/replica.h"
+
+#include "geom/pack.h"
+#include "mesh/importer.h"
+#include "run/origin.h"
+#include "run/wire_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replica {
+	uint32_t number;
+	struct origin origin;
+	struct importer *importer;
+	struct sdf *sdf;
+	struct scene *scene;
+	struct systems *systems;
+	struct shared shared;
+	struct edit edit;
+	bool ready; /* shared and edit are set up */
+	/* what it has */
+	uint64_t next;     /* number of the next step */
+	uint32_t *statics; /* [room] */
+	uint64_t *own;     /* [room] ids of the models that it simulates; 0: not this one */
+	bool *ghosts;      /* [room] models that it knows as ghosts */
+	uint64_t *met;     /* [room] the step in which the words of a model came last */
+	bool *levels;      /* [levels] that it has loaded */
+	uint32_t room;
+	uint64_t steps;
+	VEC(struct physics_pair) pairs, pairs_next;
+	/* the step that it is at */
+	struct step step;
+	struct step_part *parts; /* [number]: only its own is used */
+	VEC(struct change) changes;
+	VEC(struct due_command) commands;
+	VEC(struct due_wrench) wrenches;
+	/* reports */
+	const struct ack *ack; /* of this step; NULL: none yet */
+	struct physics_stats stats, stats_before;
+	VEC(uint32_t) told; /* models that moved in the step before */
+};
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+void replica_step_clear(struct replica_step *step)
+{
+	edit_changes_clear(&step->edits);
+	step->dt = 0;
+	step->pairs_changed = false;
+	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
+	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
+}
+
+void replica_step_fini(struct replica_step *step)
+{
+	replica_step_clear(step);
+	vec_free(&step->edits);
+	vec_free(&step->changes);
+	vec_free(&step->written);
+	vec_free(&step->statics);
+	vec_free(&step->pairs_gone);
+	vec_free(&step->pairs_come);
+	vec_free(&step->ghosts);
+	vec_free(&step->commands);
+	vec_free(&step->wrenches);
+}
+
+/* --- at the primary ----------------------------------------------------------------------------------------------- */
+
+void replica_pack(struct primary *primary, struct text *out)
+{
+	edit_begin(&primary->edit); /* the next step would begin with this call */
+	pack_string(out, primary->shared->scene->name);
+	pack_u64(out, primary->lockstep.number);
+	edit_pack(&primary->edit, out);
+}
+
+static uint64_t hash_of(struct state *state, const struct edit *edit)
+{
+	return state_hash(state) + edit_hash(edit);
+}
+
+uint64_t replica_hash_of(const struct primary *primary)
+{
+	return hash_of(primary->shared->state, &primary->edit);
+}
+
+/* --- loading ------------------------------------------------------------------------------------------------------ */
+
+static void fit(struct replica *replica)
+{
+	uint32_t before = replica->room, now = replica->scene->room.models;
+	if (now <= before)
+		return;
+	MEM_FIT(replica->statics, before, now);
+	MEM_FIT(replica->own, before, now);
+	MEM_FIT(replica->ghosts, before, now);
+	MEM_FIT(replica->met, before, now);
+	MEM_FIT(replica->shared.cost_ns, before, now);
+	for (uint32_t m = before; m < now; m++)
+		replica->shared.cost_ns[m] = COST_UNKNOWN;
+	replica->room = now;
+}
+
+static troupe_status load_sdf(struct replica *replica, const char *name, struct troupe_error *error)
+{
+	struct origin *origin = &replica->origin;
+	struct sdf_options options = {.resource_paths = (const char *const *)origin->folders.at,
+		.files = &origin->files,
+		.importer = replica->importer};
+	struct scene_options how = {.ignore_levels = origin->ignore_levels};
+	troupe_status status = sdf_load_file(origin->path, &options, &replica->sdf, error);
+	if (status)
+		return status;
+	if (replica->sdf->worlds.count != 1 || strcmp(replica->sdf->worlds.at[0].name, name) != 0)
+		return fail(error, TROUPE_EWORLD, "damaged: other worlds than '%.100s'", name);
+	status = scene_create(&replica->sdf->worlds.at[0], &how, &replica->scene, error);
+	return status ? status : systems_create(replica->scene, &replica->systems, error);
+}
+
+static troupe_status load(
+	struct replica *replica, struct unpack *in, enum physics_break rule, struct troupe_error *error)
+{
+	if (!origin_unpack(&replica->origin, in))
+		return fail(error, TROUPE_EWORLD, "damaged: its beginning");
+	vec_push(&replica->origin.folders, NULL); /* as a list of names has it */
+	char *name = unpack_string(in);
+	replica->next = unpack_u64(in);
+	troupe_status status =
+		in->bad ? fail(error, TROUPE_EWORLD, "damaged: its name") : load_sdf(replica, name, error);
+	free(name);
+	if (status)
+		return status;
+	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
+		&replica->origin.files, replica->importer};
+	shared_init(&replica->shared, replica->scene, replica->systems);
+	replica->shared.physics.rule = rule;
+	replica->shared.physics.seed = replica->origin.seed;
+	replica->shared.physics.sleepless = replica->origin.sleepless;
+	edit_init(&replica->edit, &replica->shared, NULL, &options);
+	replica->ready = true;
+	status = edit_unpack(&replica->edit, in, error);
+	if (!status && in->at != in->end)
+		status = fail(error, TROUPE_EWORLD, "damaged: bytes after its end");
+	replica->levels = mem_alloc(replica->scene->level_count * sizeof *replica->levels);
+	fit(replica);
+	return status;
+}
+
+troupe_status replica_create(const char *bytes, size_t count, uint32_t number, enum physics_break rule,
+	struct replica **ret_replica, struct troupe_error *error)
+{
+	struct replica *replica = mem_alloc(sizeof *replica);
+	struct unpack in = {bytes, bytes + count, false};
+	struct troupe_error why;
+	replica->number = number;
+	replica->parts = mem_alloc(number * sizeof *replica->parts);
+	replica->importer = importer_create();
+	troupe_status status = load(replica, &in, rule, &why);
+	if (status) {
+		replica_destroy(replica);
+		return fail(error, status, "the primary's world: %s", why.text);
+	}
+	*ret_replica = replica;
+	return TROUPE_OK;
+}
+
+static void free_commands(struct replica *replica)
+{
+	for (uint32_t i = 0; i < replica->commands.count; i++)
+		message_fini(&replica->commands.at[i].message);
+	replica->commands.count = 0;
+}
+
+void replica_destroy(struct replica *replica)
+{
+	if (!replica)
+		return;
+	free_commands(replica);
+	if (replica->ready)
+		edit_fini(&replica->edit);
+	free(replica->shared.cost_ns);
+	shared_fini(&replica->shared);
+	systems_destroy(replica->systems);
+	scene_destroy(replica->scene);
+	sdf_free(replica->sdf);
+	importer_destroy(replica->importer);
+	if (replica->origin.folders.count)
+		replica->origin.folders.count--; /* the NULL */
+	origin_fini(&replica->origin);
+	free(replica->parts);
+	free(replica->statics);
+	free(replica->own);
+	free(replica->ghosts);
+	free(replica->met);
+	free(replica->levels);
+	vec_free(&replica->changes);
+	vec_free(&replica->pairs);
+	vec_free(&replica->pairs_next);
+	vec_free(&replica->commands);
+	vec_free(&replica->wrenches);
+	vec_free(&replica->told);
+	free(replica);
+}
+
+struct shared *replica_shared(struct replica *replica)
+{
+	return &replica->shared;
+}
+
+uint32_t replica_number(const struct replica *replica)
+{
+	return replica->number;
+}
+
+uint64_t replica_next(const struct replica *replica)
+{
+	return replica->next;
+}
+
+uint64_t replica_hash(const struct replica *replica)
+{
+	return hash_of(replica->shared.state, &replica->edit);
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status bad(struct troupe_error *error, const char *what)
+{
+	return fail(error, TROUPE_EPROTOCOL, "%s", what);
+}
+
+/* model: the number as received; there may be no such model. */
+static troupe_status bad_model(
+	const struct replica *replica, uint32_t model, const char *what, struct troupe_error *error)
+{
+	const struct scene *scene = replica->scene;
+	if (model >= scene->model_count || !scene->models[model].id)
+		return fail(error, TROUPE_EPROTOCOL, "model %u %s: it does not exist", model, what);
+	return fail(error, TROUPE_EPROTOCOL, "model '%.100s' %s", scene->models[model].name, what);
+}
+
+static bool is_there(const struct replica *replica, uint32_t model)
+{
+	const struct scene *scene = replica->scene;
+	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
+}
+
+static bool is_own(const struct replica *replica, uint32_t model)
+{
+	return model < replica->room && replica->own[model];
+}
+
+/* --- the parts of a step ------------------------------------------------------------------------------------------ */
+
+/* The step before counts. */
+static void advance(struct replica *replica)
+{
+	const struct ack *ack = replica->ack;
+	replica->told.count = 0;
+	for (uint32_t i = 0; ack && i < ack->moved.count; i++) {
+		state_advance(replica->shared.state, ack->moved.at[i]);
+		vec_push(&replica->told, ack->moved.at[i]);
+	}
+	replica->stats_before = replica->stats;
+	replica->ack = NULL;
+}
+
+/* A place must not be freed, or go to another model, before the runner has released its model. */
+static troupe_status follow_edits(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	troupe_status status = edit_follow(&replica->edit, &message->edits, error);
+	const struct scene *scene = replica->scene;
+	fit(replica);
+	for (uint32_t m = 0; m < replica->room && !status; m++)
+		if (replica->own[m] && (m >= scene->model_count || scene->models[m].id != replica->own[m]))
+			status = bad(error, "a model goes that this secondary simulates");
+	return status;
+}
+
+static bool take_words(struct replica *replica, const struct replica_words *words)
+{
+	struct state *state = replica->shared.state;
+	struct unpack in = {words->bytes, words->bytes + (size_t)words->count * 8, false};
+	if (words->count != state->models[words->model].words)
+		return false;
+	state_touched(state, words->model);
+	return wire_get_words(&in, state_words(state, words->model, false), words->count) &&
+	       edit_words_sane(state, words->model, false);
+}
+
+/* Whether this is the first time in this step that words of the model come. */
+static bool meet(struct replica *replica, uint32_t model)
+{
+	bool first = replica->met[model] != replica->steps;
+	replica->met[model] = replica->steps;
+	return first;
+}
+
+static troupe_status follow_take(struct replica *replica, const struct replica_change *take, struct troupe_error *error)
+{
+	uint32_t model = take->change.id;
+	if (!is_there(replica, model) || is_own(replica, model))
+		return bad_model(replica, model, "is to be taken over, but is taken over already or absent", error);
+	if (!take->again && (!meet(replica, model) || !take_words(replica, &take->words)))
+		return bad_model(replica, model, "is to be taken over, but its state is not valid", error);
+	replica->own[model] = replica->scene->models[model].id;
+	return TROUPE_OK;
+}
+
+/* Absent models are released, too. */
+static troupe_status follow_release(struct replica *replica, uint32_t model, struct troupe_error *error)
+{
+	if (!is_own(replica, model))
+		return bad_model(replica, model, "is to be released, but this secondary does not simulate it", error);
+	replica->own[model] = 0;
+	return TROUPE_OK;
+}
+
+static troupe_status follow_level(struct replica *replica, uint32_t level, bool loads, struct troupe_error *error)
+{
+	const struct scene *scene = replica->scene;
+	if (level >= scene->level_count)
+		return fail(error, TROUPE_EPROTOCOL, "level %u does not exist", level);
+	if (replica->levels[level] == loads)
+		return fail(error, TROUPE_EPROTOCOL, "level '%.100s' is to be %s", scene->levels[level].name,
+			loads ? "loaded, but is loaded already" : "unloaded, but is not loaded");
+	replica->levels[level] = loads;
+	return TROUPE_OK;
+}
+
+/* A ghost that goes may be of a model that is absent already. */
+static troupe_status follow_ghost(struct replica *replica, uint32_t model, bool comes, struct troupe_error *error)
+{
+	if (model >= replica->room || replica->ghosts[model] == comes || (comes && !is_there(replica, model)))
+		return bad_model(replica, model,
+			comes ? "comes as a ghost, but is one already or absent" : "goes as a ghost, but is none",
+			error);
+	replica->ghosts[model] = comes;
+	return TROUPE_OK;
+}
+
+static troupe_status follow_change(
+	struct replica *replica, const struct replica_change *change, struct troupe_error *error)
+{
+	enum change_kind kind = change->change.kind;
+	uint32_t id = change->change.id;
+	switch (kind) {
+	case CHANGE_RELEASE:
+		return follow_release(replica, id, error);
+	case CHANGE_TAKE:
+		return follow_take(replica, change, error);
+	case CHANGE_UNLOAD:
+	case CHANGE_LOAD:
+		return follow_level(replica, id, kind == CHANGE_LOAD, error);
+	case CHANGE_GHOST_ON:
+	case CHANGE_GHOST_OFF:
+		break;
+	}
+	return follow_ghost(replica, id, kind == CHANGE_GHOST_ON, error);
+}
+
+static troupe_status follow_changes(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	replica->changes.count = 0;
+	for (uint32_t i = 0; i < message->changes.count && !status; i++) {
+		status = follow_change(replica, &message->changes.at[i], error);
+		vec_push(&replica->changes, message->changes.at[i].change);
+	}
+	return status;
+}
+
+static troupe_status follow_written(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < message->written.count; i++) {
+		const struct replica_words *words = &message->written.at[i];
+		if (!is_own(replica, words->model))
+			return bad_model(
+				replica, words->model, "was written, but this secondary does not simulate it", error);
+		if (!meet(replica, words->model) || !take_words(replica, words))
+			return bad_model(
+				replica, words->model, "was written, but its state comes twice or is not valid", error);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status follow_statics(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < message->statics.count; i++) {
+		const struct replica_static *one = &message->statics.at[i];
+		if (one->model >= replica->scene->model_count || replica->scene->models[one->model].body_count)
+			return bad_model(replica, one->model, "is to be a static one", error);
+		replica->statics[one->model] = one->value;
+	}
+	return TROUPE_OK;
+}
+
+static bool before(struct physics_pair a, struct physics_pair b)
+{
+	return a.a != b.a ? a.a < b.a : a.b < b.b;
+}
+
+static bool fits(const struct replica *replica, struct physics_pair pair)
+{
+	uint32_t i = replica->pairs_next.count;
+	const struct physics_pair *last = i ? &replica->pairs_next.at[i - 1] : NULL;
+	return pair.a < pair.b && is_own(replica, pair.a) && is_own(replica, pair.b) && (!last || before(*last, pair));
+}
+
+static troupe_status add_pair(struct replica *replica, struct physics_pair pair, struct troupe_error *error)
+{
+	if (!fits(replica, pair))
+		return fail(error, TROUPE_EPROTOCOL,
+			"models %u and %u may touch, and they come twice, or it does not simulate both", pair.a,
+			pair.b);
+	vec_push(&replica->pairs_next, pair);
+	return TROUPE_OK;
+}
+
+/* Merges what stays of the old list with what comes. */
+static troupe_status merge_pairs(
+	struct replica *replica, const struct replica_step *message, struct troupe_error *error)
+{
+	const struct physics_pair *come = message->pairs_come.at;
+	uint32_t gone = 0, came = 0;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < replica->pairs.count && !status; i++) {
+		struct physics_pair old = replica->pairs.at[i];
+		if (gone < message->pairs_gone.count && message->pairs_gone.at[gone] == i) {
+			gone++;
+			continue;
+		}
+		while (came < message->pairs_come.count && !before(old, come[came]) && !status)
+			status = add_pair(replica, come[came++], error);
+		if (!status)
+			status = add_pair(replica, old, error);
+	}
+	while (came < message->pairs_come.count && !status)
+		status = add_pair(replica, come[came++], error);
+	if (!status && gone < message->pairs_gone.count)
+		status = bad(error, "a pair of models that is to go");
+	return status;
+}
+
+static troupe_status follow_pairs(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	if (!message->pairs_changed)
+		return TROUPE_OK;
+	replica->pairs_next.count = 0;
+	troupe_status status = merge_pairs(replica, message, error);
+	replica->pairs.count = 0;
+	if (!status && replica->pairs_next.count)
+		memcpy(vec_append(&replica->pairs, replica->pairs_next.count), replica->pairs_next.at,
+			replica->pairs_next.count * sizeof *replica->pairs.at);
+	return status;
+}
+
+static bool take_ghost(struct replica *replica, const struct replica_ghost *ghost)
+{
+	struct state *state = replica->shared.state;
+	struct unpack in = {ghost->bytes, ghost->bytes + ghost->byte_count, false};
+	uint64_t *now = state_words(state, ghost->model, false);
+	uint32_t words = replica->scene->models[ghost->model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+	return ghost->count == words &&
+	       (ghost->whole ? wire_get_words(&in, now, words) : wire_get_change(&in, now, words)) &&
+	       edit_words_sane(state, ghost->model, false);
+}
+
+static troupe_status follow_ghosts(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < message->ghosts.count; i++) {
+		const struct replica_ghost *ghost = &message->ghosts.at[i];
+		uint32_t model = ghost->model;
+		bool is = model < replica->scene->model_count && replica->scene->models[model].id &&
+			  !is_own(replica, model) && replica->ghosts[model];
+		if (!is || !meet(replica, model))
+			return bad_model(replica, model, "moves as a ghost, but is none or moves twice", error);
+		if (!take_ghost(replica, ghost))
+			return bad_model(replica, model, "moves as a ghost, but its state is not valid", error);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status follow_command(
+	struct replica *replica, const struct replica_command *came, struct troupe_error *error)
+{
+	const struct system_listener *to = &came->to;
+	const struct system_set *set = is_own(replica, to->model) ? &replica->shared.systems->sets[to->model] : NULL;
+	struct due_command command = {.to = *to};
+	if (!set || to->system >= set->count || to->topic >= set->at[to->system].topics.count)
+		return bad(error, "a command without a listener");
+	struct unpack in = {came->bytes, came->bytes + came->byte_count, false};
+	if (!message_unpack(set->at[to->system].topics.at[to->topic].schema, &in, &command.message))
+		return bad(error, "a command");
+	vec_push(&replica->commands, command);
+	return in.at == in.end ? TROUPE_OK : bad(error, "a command");
+}
+
+static troupe_status follow_commands(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	free_commands(replica);
+	for (uint32_t i = 0; i < message->commands.count && !status; i++)
+		status = follow_command(replica, &message->commands.at[i], error);
+	return status;
+}
+
+static troupe_status follow_wrenches(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	replica->wrenches.count = 0;
+	for (uint32_t i = 0; i < message->wrenches.count; i++) {
+		const struct due_wrench *wrench = &message->wrenches.at[i];
+		if (!due_wrench_sane(replica->scene, wrench) || message->paused)
+			return bad(error,
+				"a force on a body that does not exist, or beyond its limits, or in a paused step");
+		if (!is_own(replica, replica->scene->bodies[wrench->body].model))
+			return bad(error, "a force on a body that this secondary does not simulate");
+		vec_push(&replica->wrenches, *wrench);
+	}
+	return TROUPE_OK;
+}
+
+/* --- a step ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status follow_head(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	struct step *step = &replica->step;
+	if (message->number != replica->next)
+		return fail(error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, message->number,
+			replica->next);
+	if (message->dt == 0 && step->dt == 0)
+		return bad(error, "its beginning");
+	advance(replica);
+	replica->next++;
+	replica->steps++;
+	step->number = message->number;
+	step->time_s = message->time_s;
+	step->dt = message->dt == 0 ? step->dt : message->dt;
+	step->paused = message->paused;
+	step->state_changed = message->state_changed;
+	step->statics_changed = message->statics_changed;
+	step->world_changed = message->world_changed;
+	step->measure = message->measure;
+	step->observe = message->observe;
+	return TROUPE_OK;
+}
+
+/* Checks the pairs that did not come again, too: one of their models may have been released. */
+static troupe_status check_pairs(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	for (uint32_t i = 0; message->changes.count && i < replica->pairs.count; i++)
+		if (!is_own(replica, replica->pairs.at[i].a) || !is_own(replica, replica->pairs.at[i].b))
+			return bad(error, "a released model touches others");
+	return TROUPE_OK;
+}
+
+static const struct step *make_step(struct replica *replica)
+{
+	replica->parts[replica->number - 1] = (struct step_part){.pairs = replica->pairs.at,
+		.pair_count = replica->pairs.count,
+		.commands = replica->commands.at,
+		.command_count = replica->commands.count,
+		.wrenches = replica->wrenches.at,
+		.wrench_count = replica->wrenches.count};
+	replica->step.statics = replica->statics;
+	replica->step.changes = replica->changes.at;
+	replica->step.change_count = replica->changes.count;
+	replica->step.parts = replica->parts;
+	return &replica->step;
+}
+
+troupe_status replica_follow(
+	struct replica *replica, struct replica_step *message, const struct step **ret_step, struct troupe_error *error)
+{
+	static troupe_status (*const parts[])(struct replica * replica, struct replica_step * message,
+		struct troupe_error * error) = {follow_head, follow_edits, follow_changes, follow_written,
+		follow_statics, follow_pairs, follow_ghosts, follow_commands, follow_wrenches, check_pairs};
+	struct troupe_error why;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i](replica, message, &why))
+			return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
+	*ret_step = make_step(replica);
+	return TROUPE_OK;
+}
+
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+
+void replica_stepped(struct replica *replica, const struct ack *ack, const struct physics_stats *stats)
+{
+	replica->ack = ack;
+	replica->stats = *stats;
+}
+
+struct replica_report replica_report(const struct replica *replica)
+{
+	return (struct replica_report){.step = &replica->step,
+		.ack = replica->ack,
+		.stats = replica->stats,
+		.stats_before = replica->stats_before,
+		.moved_before = replica->told.at,
+		.moved_before_count = replica->told.count};
+}

@@ -1,0 +1,114 @@
+/* A world in the process of a secondary: scene, systems, and the states of the models that it simulates or sees. It is
+ * made from the bytes that the primary sends, and follows the primary from one step to the next. It does not plan,
+ * obey commands to the world, or find boxes: the primary sends the results.
+ *
+ *   replica_create(bytes of the world)
+ *   for each step:  replica_follow(message) -> struct step;  secondary_step() of its secondaries;  replica_stepped(ack)
+ *
+ * The state of step k that the secondaries left in `next` becomes the present state when step k+1 comes, because only
+ * then is it certain that step k counts.
+ *
+ * Input is not trusted: TROUPE_EPROTOCOL (TROUPE_EWORLD for the world) says what is wrong. The replica must not be used
+ * after that. Thread: one at a time. A warm step allocates nothing. */
+#ifndef RUN_REPLICA_H
+#define RUN_REPLICA_H
+
+#include "run/edit.h"
+#include "run/primary.h"
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* The words of a model as they came: lent, like all `bytes` of a message. */
+struct replica_words {
+	uint32_t model, count;
+	const char *bytes;
+};
+
+struct replica_change {
+	struct change change;
+	bool again;                 /* CHANGE_TAKE: with the words that it has */
+	struct replica_words words; /* CHANGE_TAKE, not again */
+};
+
+struct replica_ghost {
+	uint32_t model, count; /* count: of words of its bodies */
+	bool whole;            /* the words follow; else which of them changed, and these */
+	const char *bytes;
+	size_t byte_count;
+};
+
+struct replica_static {
+	uint32_t model, value;
+};
+
+struct replica_command { /* its schema follows from its listener */
+	struct system_listener to;
+	const char *bytes;
+	size_t byte_count;
+};
+
+/* A step as it came: complete, but not compared with the world yet. The bytes that it was decoded from must stay until
+ * replica_follow(). */
+struct replica_step {
+	uint64_t number;
+	double time_s, dt; /* dt: 0 if it did not come */
+	bool paused, state_changed, statics_changed, world_changed, measure;
+	uint32_t observe;
+	edit_changes edits;
+	VEC(struct replica_change) changes;
+	VEC(struct replica_words) written;
+	VEC(struct replica_static) statics;
+	bool pairs_changed;
+	VEC(uint32_t) pairs_gone; /* indices, ascending */
+	VEC(struct physics_pair) pairs_come;
+	VEC(struct replica_ghost) ghosts;
+	VEC(struct replica_command) commands;
+	VEC(struct due_wrench) wrenches;
+};
+
+void replica_step_clear(struct replica_step *step); /* empties it; memory is kept */
+void replica_step_fini(struct replica_step *step);
+
+/* --- at the primary ----------------------------------------------------------------------------------------------- */
+
+/* Appends the world as the primary has it; after the origin (run/origin.h), which the caller has packed. Between steps.
+ */
+void replica_pack(struct primary *primary, struct text *out);
+/* What replica_hash() of a replica of this state is. */
+uint64_t replica_hash_of(const struct primary *primary);
+
+/* --- at a secondary ----------------------------------------------------------------------------------------------- */
+
+struct replica;
+
+/* bytes: an origin, then replica_pack(). number: of the secondary in this process, from 1. Reads no file. */
+troupe_status replica_create(const char *bytes, size_t count, uint32_t number, enum physics_break rule,
+	struct replica **ret_replica, struct troupe_error *error);
+void replica_destroy(struct replica *replica);
+
+struct shared *replica_shared(struct replica *replica);
+uint32_t replica_number(const struct replica *replica);
+/* Of the next step. */
+uint64_t replica_next(const struct replica *replica);
+/* Of the state and of what was changed in the scene. */
+uint64_t replica_hash(const struct replica *replica);
+
+/* Goes to the step of the message: makes the state that came of the step before the present one, and does what the
+ * message says. *ret_step: for secondary_step(); valid until the next call. */
+troupe_status replica_follow(struct replica *replica, struct replica_step *message, const struct step **ret_step,
+	struct troupe_error *error);
+
+/* What came of the step that it followed last. ack: valid until the next replica_follow(). */
+void replica_stepped(struct replica *replica, const struct ack *ack, const struct physics_stats *stats);
+
+/* For the encoder of acks: what was reported before this step. */
+struct replica_report {
+	const struct step *step;
+	const struct ack *ack;
+	struct physics_stats stats, stats_before;
+	const uint32_t *moved_before;
+	uint32_t moved_before_count;
+};
+struct replica_report replica_report(const struct replica *replica);
+
+#endif

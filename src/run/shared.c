@@ -1,0 +1,44 @@
+/* The memory that secondaries and their primary, or the threads of a replica, work in. */
+#include "run/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum physics_solver choose_solver(const struct scene *scene)
+{
+	const char *type = scene->sdf->physics.solver;
+	if (!type)
+		return PHYSICS_SOLVER_AUTO;
+	return !strcmp(type, "world")   ? PHYSICS_SOLVER_WORLD
+	       : !strcmp(type, "quick") ? PHYSICS_SOLVER_QUICK
+					: PHYSICS_SOLVER_AUTO;
+}
+
+void shared_init(struct shared *shared, struct scene *scene, struct systems *systems)
+{
+	*shared = (struct shared){.scene = scene, .systems = systems, .state = systems_create_state(systems)};
+	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
+	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
+	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
+	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
+	shared->physics.solver = choose_solver(scene);
+}
+
+void shared_watch(struct shared *shared)
+{
+	touch_init(&shared->touch, shared->scene);
+	tracker_init(&shared->tracker, shared->scene);
+}
+
+void shared_fini(struct shared *shared)
+{
+	if (shared_watches(shared)) {
+		touch_fini(&shared->touch);
+		tracker_fini(&shared->tracker);
+	}
+	state_destroy(shared->state);
+	free(shared->control.joints);
+	free(shared->control.bodies);
+	free(shared->control.models);
+	free(shared->boxes);
+}
