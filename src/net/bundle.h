@@ -1,5 +1,5 @@
-/* The world that a primary gives to its secondaries: the bytes of a saved state. A WORLD frame describes it; WORLD_DATA
- * frames bring it in parts. Pure. */
+/* The world that a primary gives to its secondaries: the bytes of a replica (run/replica.h). A WORLD frame describes
+ * it; WORLD_DATA frames bring it in parts. Pure. */
 #ifndef NET_BUNDLE_H
 #define NET_BUNDLE_H
 

@@ -16,9 +16,9 @@ enum { FRAME_HEADER_BYTES = 5 };
 	X(3, REFUSE, 1024)      /* either way, the last frame: the reason for a refusal */                             \
 	X(4, HEARTBEAT, 64)     /* both ways */                                                                        \
 	X(5, STOP, 1024)        /* either way, the last frame: the run is over, why, and the last step */              \
-	X(6, WORLD, 256)        /* to the secondary: size and content hash of the saved state */                       \
-	X(7, WORLD_WANT, 64)    /* to the primary: asks for the saved state */                                         \
-	X(8, WORLD_DATA, 65536) /* to the secondary: the next part of the saved state */                               \
+	X(6, WORLD, 256)        /* to the secondary: size and content hash of the world */                             \
+	X(7, WORLD_WANT, 64)    /* to the primary: asks for the world */                                               \
+	X(8, WORLD_DATA, 65536) /* to the secondary: the next part of the world */                                     \
 	X(9, READY, 64)         /* to the primary: the state is rebuilt, and its state hash */                         \
 	X(10, START, 64)        /* to the secondary: all are ready; the number of the first step */                    \
 	X(11, STEP, 1 << 28)    /* to the secondary */                                                                 \
