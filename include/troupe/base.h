@@ -4,7 +4,8 @@
  * that says what is wrong, where, and what was expected.
  *
  * The library never prints and never exits, with one exception: if memory runs out, the process ends with a line
- * "troupe: out of memory" on standard error, and status 4, because a step that is half done cannot return. */
+ * "troupe: out of memory" on standard error, and status 4, because a step that is half done cannot return. So no status
+ * says that memory ran out. A library that it uses may end the process in another way then (abort()). */
 #ifndef TROUPE_BASE_H
 #define TROUPE_BASE_H
 
@@ -24,7 +25,6 @@ extern "C" {
 #define TROUPE_STATUS_LIST(X)                                                                                          \
 	X(OK, "no error")                                                                                              \
 	X(EINVAL, "invalid argument")                                                                                  \
-	X(ENOMEM, "out of memory")                                                                                     \
 	X(EIO, "cannot read or write")                                                                                 \
 	X(EWORLD, "bad world")                                                                                         \
 	X(ECOMMAND, "bad command")                                                                                     \

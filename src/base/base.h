@@ -29,10 +29,26 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 		result_;                                                                                               \
 	})
 
-/* Memory. A step that cannot get memory cannot be finished, undone or reported, and the libraries that troupe uses do
- * not always notice. So the process ends at once when memory runs out: it writes one line to standard error, "troupe:
- * out of memory (N bytes)", and calls _exit(MEM_EXIT_STATUS). A file that was being replaced then keeps its old
- * content, and a recording ends with the last state written to it. */
+/* Memory. The rules for memory that cannot be had, for all of troupe:
+ *
+ *  1. Memory of this process (heap, stack of a new thread, heap of a library that it calls): the process ends at once.
+ * A step that cannot get memory cannot be finished, undone or reported, and no world may depend on how much memory
+ *     there is. mem_run_out() writes one line to standard error, "troupe: out of memory (N bytes)", and calls
+ *     _exit(MEM_EXIT_STATUS). A file that was being replaced then keeps its old content, and a recording ends with the
+ *     last state written to it. So no function of ours returns a failure for lack of memory, no caller checks for one,
+ *     and there is no status for it. Results of malloc() and of functions that allocate and return NULL are used only
+ *     through mem_...(), or checked with mem_run_out().
+ *  2. A library that allocates for itself. The troupe program replaces malloc() (cli/memory.c), so rule 1 holds for all
+ *     libraries. In a program that uses the library libtroupe, it holds for ODE, libxml2, qhull, and OpenSSL's keys and
+ *     connections, whose failures are told apart from others. What liburcu and C++ do there is abort().
+ *  3. Memory that a hostile file asks for: files of formats that libraries read are read in a child process with a
+ * limit (mesh/importer.h). In the child, rules 1 and 2 hold, except that the reader of meshes handles a refusal itself
+ *     (mem_refuse_above()). For the parent both are one failure of this file, TROUPE_EINTERNAL, "needs more than N MiB
+ * of memory", whatever the machine.
+ *  4. Sizes that are read from files, frames or commands are checked against limits before memory is asked for:
+ *     TROUPE_ELIMIT. That is not a lack of memory.
+ *  5. The kernel's own objects (files, sockets, processes, threads for which there is a stack): a system call that
+ * fails, with ENOMEM too, is a failure of this call like any other, with its status and the system's text. */
 enum { MEM_EXIT_STATUS = 4 };
 /* Ends the process in this way when other code was refused memory. bytes: 0 when not known. */
 void mem_run_out(size_t bytes) __attribute__((noreturn));

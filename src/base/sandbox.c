@@ -377,7 +377,7 @@ troupe_status sandbox_create(const struct sandbox_limits *limits, sandbox_work_f
 	if (child < 0) {
 		int why = errno;
 		close_all(files, ARRAY_LEN(files));
-		return fail(error, TROUPE_EIO, "cannot start a process: %s", strerror(why));
+		return fail(error, TROUPE_ELIMIT, "cannot start a process: %s", strerror(why));
 	}
 	close_all((const int[]){files[1], files[3]}, 2);
 	struct sandbox *s = mem_alloc(sizeof *s);

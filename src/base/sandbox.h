@@ -32,7 +32,7 @@ enum sandbox_state {
 /* What the child does; when it returns, the child ends. It uses sandbox_take() and sandbox_give() only. */
 typedef void sandbox_work_fn(int stream, void *ctx);
 
-/* TROUPE_EIO when no process can be started. The child sees ctx as it is now. */
+/* TROUPE_ELIMIT when no process can be started. The child sees ctx as it is now. */
 troupe_status sandbox_create(const struct sandbox_limits *limits, sandbox_work_fn *work, void *ctx,
 	struct sandbox **ret_sandbox, struct troupe_error *error);
 /* Kills the child. */

@@ -47,7 +47,6 @@ int cli_exit_status(troupe_status status)
 	case TROUPE_EPEER:
 		return CLI_PEER_LOST;
 	case TROUPE_EINVAL: /* options were checked before: an internal error */
-	case TROUPE_ENOMEM:
 	case TROUPE_EDIVERGED:
 	case TROUPE_EINTERNAL:
 		break;

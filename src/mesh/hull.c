@@ -143,6 +143,8 @@ troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *
 	if (count > HULL_POINTS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%u points: expected at most %d", count, HULL_POINTS_MAX);
 	FILE *log = open_memstream(&said, &bytes);
+	if (!log)
+		mem_run_out(0);
 	double *numbers = mem_alloc(3 * (size_t)count * sizeof *numbers);
 	for (size_t i = 0; i < count; i++)
 		numbers[3 * i] = points[i].x, numbers[3 * i + 1] = points[i].y, numbers[3 * i + 2] = points[i].z;
@@ -150,6 +152,8 @@ troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *
 	QHULL_LIB_CHECK
 	qh_zero(&qh, log);
 	int code = qh_new_qhull(&qh, 3, (int)count, numbers, False, command, NULL, log);
+	if (code == qh_ERRmem)
+		mem_run_out(0);
 	if (!code)
 		collect(&qh, points, count, ret_hull);
 	int left, total;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 #include <png.h>
 
 struct reading {
@@ -54,12 +55,26 @@ static void png_warns(png_structp png, png_const_charp text)
 	(void)png, (void)text;
 }
 
+/* libpng would report a lack of memory as a bad image. */
+static png_voidp png_memory(png_structp png, png_alloc_size_t bytes)
+{
+	(void)png;
+	return mem_alloc(bytes);
+}
+
+static void png_release(png_structp png, png_voidp memory)
+{
+	(void)png;
+	free(memory);
+}
+
 static bool read_png(struct reading *r)
 {
-	r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, png_fails, png_warns);
-	r->info = r->png ? png_create_info_struct(r->png) : NULL;
-	if (!r->info || setjmp(r->out))
+	if (setjmp(r->out))
 		return false;
+	r->png =
+		png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, png_fails, png_warns, NULL, png_memory, png_release);
+	r->info = png_create_info_struct(r->png);
 	png_init_io(r->png, r->file);
 	png_set_user_limits(r->png, IMAGE_SIDE_MAX, IMAGE_SIDE_MAX);
 	png_read_info(r->png, r->info);
@@ -91,6 +106,8 @@ static void jpeg_fails(j_common_ptr jpeg)
 {
 	struct reading *r = jpeg->client_data;
 	char text[JMSG_LENGTH_MAX];
+	if (jpeg->err->msg_code == JERR_OUT_OF_MEMORY)
+		mem_run_out(0);
 	jpeg->err->format_message(jpeg, text);
 	snprintf(r->why, sizeof r->why, "not a readable JPEG: %.150s", text);
 	longjmp(r->out, 1);
@@ -160,6 +177,8 @@ troupe_status import_image(const char *bytes, size_t count, struct image *ret_im
 	void *memory;
 	memcpy(&memory, &bytes, sizeof memory); /* the stream is opened for reading only */
 	r->file = count ? fmemopen(memory, count, "rb") : NULL;
+	if (count && !r->file)
+		mem_run_out(0);
 	if (!r->file) {
 		free(r);
 		return fail(error, TROUPE_EWORLD, "not a readable image");

@@ -225,7 +225,7 @@ static troupe_status say_why(struct troupe_error *error)
 {
 	const char *why = aiGetErrorString();
 	if (strstr(why, "bad_alloc"))
-		return fail(error, TROUPE_ENOMEM, "ran out of memory");
+		return fail(error, TROUPE_EINTERNAL, "memory was refused");
 	return fail(error, TROUPE_EWORLD, "not a readable mesh: %.200s", why);
 }
 

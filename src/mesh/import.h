@@ -13,8 +13,8 @@ struct import_files {
 };
 
 /* The suffix selects the reader. bytes[count] is 0. *ret_mesh must be empty; on failure it is empty again. The mesh
- * is not welded. TROUPE_EWORLD and TROUPE_ELIMIT depend only on the files, TROUPE_ENOMEM does not. The error text
- * names no file. */
+ * is not welded. TROUPE_EWORLD and TROUPE_ELIMIT depend only on the files; TROUPE_EINTERNAL, memory that was refused to
+ * the reader (mem_refuse_above()), does not. The error text names no file. */
 troupe_status import_mesh(const struct import_files *files, const char *path, const char *bytes, size_t count,
 	struct mesh *ret_mesh, struct troupe_error *error);
 /* The content selects the reader. */

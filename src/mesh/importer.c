@@ -321,8 +321,8 @@ static troupe_status converse(struct importer *importer, struct request *request
 	}
 	if (status)
 		return status;
-	if (head.what == ANSWER_REFUSED && head.status == TROUPE_ENOMEM)
-		return fail(error, TROUPE_ENOMEM, "needs more than %d MiB of memory", IMPORTER_MEMORY_MIB);
+	if (head.what == ANSWER_REFUSED && head.status == TROUPE_EINTERNAL)
+		return fail(error, TROUPE_EINTERNAL, "needs more than %d MiB of memory", IMPORTER_MEMORY_MIB);
 	*ret_head = head;
 	return receive(importer, head.bytes, out, error);
 }

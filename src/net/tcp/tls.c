@@ -189,6 +189,14 @@ static BIO_METHOD *make_socket_method(void)
 	return NULL;
 }
 
+/* Ends the process if OpenSSL was refused memory, which is no fault of the peer. */
+static void check_memory(void)
+{
+	if (ERR_GET_REASON(ERR_peek_error()) == ERR_R_MALLOC_FAILURE ||
+		ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE)
+		mem_run_out(0);
+}
+
 /* --- the context -------------------------------------------------------------------------------------------------- */
 
 static SSL_SESSION *make_session(SSL *openssl)
@@ -248,6 +256,7 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 	derive(key, "troupe tls 1", context->secret);
 	if (!set_up(context)) {
 		char text[120];
+		check_memory();
 		ERR_error_string_n(ERR_get_error(), text, sizeof text);
 		tls_context_drop(context);
 		return fail(error, TROUPE_EINTERNAL, "OpenSSL cannot be set up: %s", text);
@@ -336,6 +345,7 @@ troupe_status tls_first(const void *bytes, size_t count, bool *ret_whole, struct
 static enum tls_result refuse(struct tls *tls)
 {
 	unsigned long code = ERR_peek_last_error();
+	check_memory();
 	const char *text = code ? ERR_reason_error_string(code) : NULL;
 	size_t room = sizeof tls->reason - 1;
 	if (tls->foreign)
