@@ -193,11 +193,15 @@ TROUPE_API const char *troupe_server_world_name(const struct troupe_server *serv
 /* The number of secondary threads of one world; 0: it has a single runner. */
 TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world);
 
-/* Of this machine. Two machines with different fingerprints may give different bits for the same run (another CPU's
- * libm, another ODE). It is computed from samples of floating point and libm and from a short run of ODE. Saved
- * states and recordings carry the fingerprint of the machine that made them; a server that resumes from another
- * fingerprint gives a warning. Any thread, not from a callback; takes a few milliseconds the first time. */
+/* Of this machine. Two machines with different fingerprints may give different bits for the same run (another ODE, or
+ * mathematics of another library). It is computed from samples of floating point and of functions, and from a short
+ * run of ODE. Saved states and recordings carry the fingerprint of the machine that made them; a server that resumes
+ * from another fingerprint gives a warning. Any thread, not from a callback; takes a few milliseconds the first time.
+ */
 TROUPE_API uint64_t troupe_fingerprint(void);
+/* The library of the functions of mathematics on which states depend. "SLEEF": they have the same bits on every x86-64
+ * CPU. "libm": on another CPU a run may have other bits, and then the fingerprint differs, too. Any thread. */
+TROUPE_API const char *troupe_math(void);
 
 /* The hash of the state of all worlds. Not while it runs. */
 TROUPE_API uint64_t troupe_server_hash(const struct troupe_server *server);

@@ -1,13 +1,17 @@
-/* The functions of mathematics on whose bits states depend.
+/* The functions of mathematics on whose bits states depend: the same bits on every CPU, with SLEEF.
  *
- * Only this module calls libm for a function whose bits IEEE 754 leaves open; the ODE that is a part of libtroupe calls
- * it instead of libm, too (src/physics/private_ode). sqrt(), floor(), fmod(), remainder() and the like have one correct
- * result and may be called anywhere. Angles are in rad. Pure; any thread. */
+ * Only this module calls a library for a function whose bits IEEE 754 leaves open; the ODE that is a part of libtroupe
+ * calls it, too (src/physics/private_ode). sqrt(), floor(), fmod(), remainder() and the like have one correct result
+ * and may be called anywhere. Angles are in rad. Pure; any thread. */
 #ifndef BASE_MATH_H
 #define BASE_MATH_H
 
+/* "SLEEF", or "libm" where troupe was built without SLEEF: then the bits may depend on the CPU. */
+const char *math_name(void);
+
 double math_sin(double x);
 double math_cos(double x);
+/* Costs little more than one of the two; the last bit may be another. */
 void math_sincos(double x, double *ret_sin, double *ret_cos);
 double math_asin(double x);
 double math_acos(double x);

@@ -133,10 +133,10 @@ static void print_help(void)
 		printf("  %-28s%s\n", subcommands[i].name, subcommands[i].help);
 	printf("\nOptions\n"
 	       "  -h, --help                  print this help, or after COMMAND its help\n"
-	       "  --version                   print the version, and the fingerprint of this\n"
+	       "  --version                   print the version; the fingerprint of this\n"
 	       "                              machine's floating-point arithmetic: under\n"
 	       "                              another fingerprint the same run may have other\n"
-	       "                              bits\n\n"
+	       "                              bits; and the library of mathematical functions\n\n"
 	       "Exit status\n"
 	       "  0  done\n"
 	       "  1  bad world or other input, a command that could not be obeyed, or output\n"
@@ -172,7 +172,8 @@ static int dispatch(int argc, char **argv)
 		return CLI_DONE;
 	}
 	if (word && !strcmp(word, "--version")) {
-		printf("troupe %s\nfingerprint %016" PRIx64 "\n", troupe_version(), troupe_fingerprint());
+		printf("troupe %s\nfingerprint %016" PRIx64 "\nmathematics %s\n", troupe_version(),
+			troupe_fingerprint(), troupe_math());
 		return CLI_DONE;
 	}
 	for (size_t i = 0; word && i < ARRAY_LEN(subcommands); i++)

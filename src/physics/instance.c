@@ -309,8 +309,10 @@ bool instance_stored_sane(const struct physics *physics, const struct instance *
 static void turn_exactly(dBodyID body, const struct body_state *now, double spin, double dt)
 {
 	const dReal *w = dBodyGetAngularVel(body);
-	double half = spin * dt / 2, along = math_sin(half) / spin;
-	struct quat turn = {math_cos(half), w[0] * along, w[1] * along, w[2] * along};
+	double sine, cosine;
+	math_sincos(spin * dt / 2, &sine, &cosine);
+	double along = sine / spin;
+	struct quat turn = {cosine, w[0] * along, w[1] * along, w[2] * along};
 	dQuaternion q;
 	ode_quaternion(quat_mul(turn, now->q), q);
 	dBodySetQuaternion(body, q);

@@ -66,8 +66,8 @@ struct physics_stats {
  * the new memory handlers call those that were set before. */
 troupe_status physics_init_process(struct troupe_error *error);
 /* A number that differs between machines on which the same run may have different bits. It is computed from samples
- * of floating point and libm and from a short run of ODE, not from versions. It is the same on every thread and in
- * every build of troupe (except a build that fuses products, which is not allowed). Any thread may call it, but not
+ * of floating point and of functions and from a short run of ODE, not from versions. It is the same on every thread and
+ * in every build of troupe (except a build that fuses products, which is not allowed). Any thread may call it, but not
  * during a step; the first call takes a few milliseconds. */
 uint64_t physics_fingerprint(void);
 /* To be called once on every thread that steps; physics_create() calls it for its own thread. */

@@ -2,13 +2,13 @@
  * never used again, so that a comparison of ids finds every change, also a reset that brings a model back. */
 #include "server/model_topics.h"
 
+#include "base/math.h"
 #include "server/encode.h"
 #include "server/view.h"
 #include "system/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/scene.pb-c.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static const struct troupe_odometry *odometry_of(
 	const struct troupe_odometry *o = model != TROUPE_NONE ? &frame->snapshot.odometry[model] : NULL;
 	if (!o || !o->given)
 		return NULL;
-	*ret_pose = (struct troupe_pose){.x = o->x, .y = o->y, .qw = cos(o->yaw / 2), .qz = sin(o->yaw / 2)};
+	*ret_pose = (struct troupe_pose){.x = o->x, .y = o->y, .qw = math_cos(o->yaw / 2), .qz = math_sin(o->yaw / 2)};
 	return o;
 }
 

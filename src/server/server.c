@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/hash.h"
+#include "base/math.h"
 #include "mesh/importer.h"
 #include "net/backend.h"
 #include "server/clients.h"
@@ -37,6 +38,11 @@ struct troupe_server_def troupe_server_def_default(void)
 uint64_t troupe_fingerprint(void)
 {
 	return physics_fingerprint();
+}
+
+const char *troupe_math(void)
+{
+	return math_name();
 }
 
 /* --- checking the definition ------------------------------------------------------------------------------------ */

@@ -223,21 +223,28 @@ static double rolled(const struct builtin_joints *wheels, double radius, const s
 	return (next->position[0] - now->position[0]) * radius;
 }
 
+/* The chord of an arc of length 1, which has the direction in the middle of the arc: sin(turn / 2) / (turn / 2), by its
+ * series where that is exact to the last place. */
+static double chord_of(double turn)
+{
+	double half = turn / 2, square = half * half;
+	if (square < 0.01)
+		return 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
+	return math_sin(half) / half;
+}
+
 static void post_update(const struct system *system, const struct system_step *step, uint64_t *words)
 {
 	const struct config *config = system->config;
 	struct drive_words *w = (void *)words;
 	double left = rolled(&config->left, config->radius, step->state);
 	double right = rolled(&config->right, config->radius, step->state);
-	double ahead = (left + right) / 2, turn = (right - left) / config->separation, yaw = w->yaw + turn;
-	if (fabs(turn) < 1e-6) { /* the radius of the arc would be lost in rounding: half the turn, then straight */
-		w->x += ahead * math_cos(w->yaw + turn / 2);
-		w->y += ahead * math_sin(w->yaw + turn / 2);
-	} else {
-		w->x += ahead / turn * (math_sin(yaw) - math_sin(w->yaw));
-		w->y -= ahead / turn * (math_cos(yaw) - math_cos(w->yaw));
-	}
-	w->yaw = yaw;
+	double ahead = (left + right) / 2, turn = (right - left) / config->separation;
+	double chord = ahead * chord_of(turn), sine, cosine;
+	math_sincos(w->yaw + turn / 2, &sine, &cosine);
+	w->x += chord * cosine;
+	w->y += chord * sine;
+	w->yaw += turn;
 	w->measured = (struct speed){ahead / step->dt, turn / step->dt};
 }
 

@@ -200,9 +200,11 @@ static void add_names(const ProtobufCEnumDescriptor *values, struct text *out)
 /* 1e9 is written so, not as 1e+09. */
 static void add_number(double max, struct text *out)
 {
-	int exponent = (int)round(log10(MAX(max, 1.0)));
+	char digits[32];
+	int exponent;
+	snprintf(digits, sizeof digits, "%.17e", max);
 	text_add(out, "a number");
-	if (max > 0 && max == pow(10, exponent))
+	if (sscanf(digits, "1.00000000000000000e%d", &exponent) == 1)
 		text_add(out, " between -1e%d and 1e%d", exponent, exponent);
 	else if (max > 0)
 		text_add(out, " between -%g and %g", max, max);

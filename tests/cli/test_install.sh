@@ -242,8 +242,8 @@ if grep -q 'define ODE_IS_PRIVATE' "$BUILD_DIR/config.h" && [ -e "$TROUPE" ]; th
 	# shellcheck disable=SC2046,SC2086
 	own 'linked statically' "$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=libdir ode)/libode.a" $with \
 		$(cat "$BUILD_DIR/private_ode/libs") -lm
-	rm -f "$root"/own*
 fi
+rm -f "$root"/own*
 
 worlds=$(installed share/troupe/worlds)
 said=$(pkg-config --variable=worldsdir troupe)

@@ -458,6 +458,7 @@ good '^usage: troupe COMMAND' --help
 good '^usage: troupe COMMAND' -h
 good '^troupe [0-9]+\.[0-9]+' --version
 good '^fingerprint [0-9a-f]{16}$' --version
+good '^mathematics (SLEEF|libm)$' --version
 good '^usage: troupe run' run --help
 good '^usage: troupe run' run w.sdf -h
 good '^usage: troupe check' check --help

@@ -1,0 +1,90 @@
+#!/bin/sh
+# Another CPU: glibc is told that this one has neither FMA nor AVX2. Its libm then has other bits, which is checked first.
+# troupe has the same fingerprint, and each case the same hashes. A troupe that was built with libm instead of SLEEF must
+# have another fingerprint and, in some case, other hashes: so these comparisons can fail.
+#
+# And no code on which states depend chooses by the CPU: neither libtroupe, of which ODE is a part, nor SLEEF's functions.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
+
+# The names of glibc since 2.33, and those before.
+tunables=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable,-FMA4_Usable
+math=$("$troupe" --version | sed -n 's/^mathematics //p')
+other_cases=0
+
+# elsewhere COMMAND...: as on another CPU
+elsewhere() { (export GLIBC_TUNABLES=$tunables && "$@"); }
+
+libm_bits() { python3 -c 'import math; print(hash(tuple(f(i * 0.37) for i in range(50000) for f in (math.sin, math.cos))))'; }
+
+compare_case()
+{
+	runnable || { skip "$name" "$missing" && return; }
+	steps=$(amount 200 500 "$steps")
+	run_reference
+	elsewhere run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --secondaries 2
+	if [ "$math" = libm ]; then
+		cmp -s "$reference" "$scratch/other" || other_cases=$((other_cases + 1))
+	else
+		compare "$name without FMA and AVX2" "$reference" "$scratch/other"
+	fi
+}
+
+check_cpus()
+{
+	need python3 || return
+	bits=$(libm_bits) other_bits=$(elsewhere libm_bits)
+	[ -n "$bits" ] && [ -n "$other_bits" ]
+	check "libm's bits are known: $bits, $other_bits" $?
+	if [ "$bits" = "$other_bits" ]; then
+		skip 'another CPU' "here libm has the same bits with FMA and AVX2 switched off"
+		return
+	fi
+	other=$(elsewhere "$troupe" --version | sed -n 's/^fingerprint //p')
+	for_each_case compare_case
+	if [ "$math" = libm ]; then
+		[ "$other" != "$fingerprint" ]
+		check "with libm the fingerprint shows another CPU: $other" $?
+		echo "with libm $other_cases cases have other hashes without FMA and AVX2"
+		[ $other_cases -gt 0 ]
+		check 'with libm some case has other hashes' $?
+	else
+		[ "$other" = "$fingerprint" ]
+		check "the fingerprint without FMA and AVX2: $other, and with them $fingerprint" $?
+	fi
+}
+
+# no_choice WHAT CODE: of disassembled code: no FMA, and no question which CPU this is
+no_choice()
+{
+	[ "$(grep -c '^ ' "$2")" -gt 20 ]
+	check "$1: is code" $?
+	! grep -E '[[:space:]](vfn?m(add|sub)|cpuid|xgetbv)' "$2"
+	check "$1: no FMA and no choice by the CPU" $?
+}
+
+check_code()
+{
+	library=${BUILD_DIR:-.}/.libs/libtroupe.so
+	need objdump && need nm && need readelf || return
+	[ "$(uname -m)" = x86_64 ] || { skip 'the code' "this is $(uname -m)" && return; }
+	objdump -d --no-show-raw-insn "$library" >"$scratch/code"
+	no_choice libtroupe "$scratch/code"
+	! readelf -r "$library" | grep IRELATIV
+	check 'libtroupe: no function that is chosen when it is loaded' $?
+	[ "$math" = SLEEF ] || return
+	sleef=$(ldd "$library" | awk '$1 ~ /^libsleef\.so/ { print $3 }')
+	functions=$(nm -D --undefined-only "$library" | awk '$2 ~ /^Sleef_/ { print $2 }')
+	[ "$(echo "$functions" | grep -c Sleef_cinz_)" -ge 6 ] && ! echo "$functions" | grep -v Sleef_cinz_
+	check "libtroupe calls SLEEF's functions without FMA, and no others: $functions" $?
+	for function in $functions; do
+		objdump -d --no-show-raw-insn --disassemble="$function" "$sleef" >"$scratch/code"
+		no_choice "$function" "$scratch/code"
+		! grep -E '[[:space:]](call|jmp +\*)' "$scratch/code"
+		check "$function calls nothing" $?
+	done
+}
+
+check_code
+check_cpus
+totals
