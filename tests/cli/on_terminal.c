@@ -1,6 +1,6 @@
-/* on_terminal COMMAND...: runs the command with standard input, output and error on a terminal of its own, and writes
- * to standard output what the command writes there. The exit status is the command's, 128 + N after signal N. If there
- * is no terminal to be had, the status is 125, and one line on standard error says why.
+/* on_terminal COMMAND...: runs the command with standard input, output and error on a terminal of its own, and
+ * copies what the command writes there to standard output. The exit status is the command's, or 128 + N after signal
+ * N. If no terminal can be had, the status is 125, and one line on standard error says why.
  *
  * A pseudo-terminal comes from a file system, devpts, which a bare root often lacks: a chroot has an empty /dev/pts. As
  * root one can be had all the same: an instance of devpts that is not mounted anywhere, which nobody else sees and

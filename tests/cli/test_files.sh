@@ -83,7 +83,7 @@ fi
 printf '%0250d' 1 | tr 0 n >long
 sed "s/world name=\"w\"/world name=\"$(cat long)\"/" w.sdf >long.sdf
 ends 1 'cannot write: File name too long' -- run long.sdf --transport tcp --secondaries 1 --iterations 5
-# a run that is refused leaves an old recording and table as they were
+# a refused run leaves an old recording and an old table as they were
 echo old >r && echo old >c
 ends 1 'not.there: cannot open' -- run not.there --record r --costs c
 echo '5 /no/such x: 1' >bad
@@ -219,7 +219,7 @@ ends 1 'zero.commands:2: a zero byte' --commands zero.commands
 mkdir m && printf '<model><name>m</name>\n\000<sdf>model.sdf</sdf></model>' >m/model.config
 echo '<sdf version="1.9"><world name="w"><include><uri>m</uri></include></world></sdf>' >includes.sdf
 ends 1 'm/model.config:2: a zero byte' -- run includes.sdf
-# UTF-16 has zero bytes of its own
+# text in UTF-16 has zero bytes
 iconv -f UTF-8 -t UTF-16 w.sdf >wide.sdf
 ends 0 '^7 steps' -- run wide.sdf --rtf 0 --iterations 7
 { iconv -f UTF-8 -t UTF-16 w.sdf; printf '\000\000'; } >wide_zero.sdf
@@ -228,8 +228,8 @@ ends 1 'wide_zero.sdf:3: a zero byte' -- run wide_zero.sdf
 # --- being stopped -------------------------------------------------------------------------------------------------
 # catches PID: whether the process has a handler for SIGTERM
 catches() { [ $((0x$(sed -n 's/^SigCgt:[ \t]*//p' "/proc/$1/status" 2>found || echo 0) & 0x4000)) != 0 ]; }
-# stopped WAIT_S STATUS PATTERN COMMAND...: it is told to stop so long after it can be, and ends with that status. README
-# promises 1 s; here only a hang is a failure, since other tests use the processors.
+# stopped WAIT_S STATUS PATTERN COMMAND...: tells the command to stop, WAIT_S seconds after it can be stopped; it must
+# end with that status. README promises 1 s; here only a hang is a failure, because other tests use the processors.
 stopped()
 {
 	wait_s=$1 want=$2 pattern=$3
@@ -253,7 +253,7 @@ stopped()
 	report $? "stopped after $wait_s s: status $status (late: $late), not $want with /$pattern/: $*"
 }
 [ -p never ] || mkfifo never
-sleep 60 >never & # somebody who has it open and writes nothing
+sleep 60 >never & # a process that has the pipe open and writes nothing
 sleeper=$!
 stopped 0.5 0 '0 steps.*stopped while the world was loaded' "$troupe" run never --report early.json
 grep -q '"iterations": 0' early.json
@@ -263,7 +263,7 @@ stopped 0.5 0 '0 steps' "$troupe" run --resume never
 stopped 0.5 0 '0 steps' "$troupe" run w.sdf --config never
 kill $sleeper 2>found
 wait $sleeper 2>found
-stopped 0.5 0 '0 steps' "$troupe" run never # nobody has it open
+stopped 0.5 0 '0 steps' "$troupe" run never # no process has the pipe open
 awk 'BEGIN {
 	print "<sdf version=\"1.9\"><world name=\"w\">"
 	for (i = 0; i < 60000; i++)
@@ -274,7 +274,7 @@ awk 'BEGIN {
 for moment in 0.3 0.6; do
 	stopped $moment 0 '0 steps|[0-9]+ steps' "$troupe" run large.sdf --rtf 0
 done
-# before there is a world that could be stopped: those of a short one come as later ones do
+# while the world is loaded: short runs are stopped in the same way as long ones
 for name in $stop_signals; do
 	"$troupe" run w.sdf --report early.json --save-on-stop early.%s >out 2>err &
 	for _ in $(seq 20000); do catches $! && break; done
@@ -285,7 +285,7 @@ for name in $stop_signals; do
 	report $? "SIG$name as soon as it is taken: status $status"
 	rm -f early.*
 done
-# a pipe whose reader does not read: what was written is lost, and it says so
+# a pipe whose reader does not read: output is lost, and a message says so
 mkfifo slow
 sleep 60 <slow &
 sleeper=$!

@@ -66,7 +66,7 @@ ask 'a joint that turns' a.csv 'all(r["axis"] == 1 and near(r["velocity"], 2, 1e
 ask 'names with commas and quotes' a.csv 'len(n("model", "a \"b\", c")) == 10'
 ask 'no secondary, no effort' a.csv 'all(r["secondary"] == "" and r["effort"] == "" for r in rows)'
 head -n 1 a.csv >columns
-# of several worlds each has its own samples, up to the step at which it ends
+# each of several worlds has its own samples, up to the step at which it ends
 sed 's|world name="w"|world name="v"|; s|<max_step_size>0.001|<max_step_size>0.002|; 1s|<sdf[^>]*>||; s|</sdf>||' w.sdf >second
 sed 's|</sdf>||' w.sdf | cat - second >two.sdf
 echo '</sdf>' >>two.sdf
@@ -191,7 +191,7 @@ same meeting "$(amount 60 240 240)" 30
 same mechanisms "$(amount 60 200 200)" 40
 same spawn "$(amount 60 240 1000)" 50
 same warehouse "$(amount 20 80 400)" 10
-# only who simulates a model is another thing, and in a column of its own
+# only the secondary that simulates a model depends on the run, and it has a column of its own
 set -- "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --iterations 60 --log-what secondary
 logged 'one secondary' 0 "$@" --secondaries 1 --log alone.csv
 logged 'three' 0 "$@" --secondaries 3 --log other.csv

@@ -4,7 +4,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 box='<collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>'
-# a heavy model of six bodies and two light ones, far from each other; a level that nobody is near
+# a heavy model of six bodies and two light ones, far from each other; a level without a performer near it
 world=$scratch/world.sdf
 {
 	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.001</max_step_size>
@@ -23,7 +23,7 @@ world=$scratch/world.sdf
 	</level></plugin></world></sdf>"
 } >"$world"
 
-# report OPTION...: 20 steps, the report in $scratch/report, what was printed in $scratch/out and $scratch/err
+# report OPTION...: runs 20 steps; the report is in $scratch/report, the output in $scratch/out and $scratch/err
 report()
 {
 	timeout 60 "$troupe" run "$world" --rtf 0 --iterations 20 --report "$scratch/report" "$@" >"$scratch/out" 2>"$scratch/err"

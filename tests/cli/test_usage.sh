@@ -99,7 +99,7 @@ bad 1 "pin 'nobody=1': w.sdf has no 'nobody' that can be pinned: expected a perf
 bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
 bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
 bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
-# a performer is meant by its own name, or by its model's; a name that means two things is none
+# a performer is given by its own name or by its model's; a name with two meanings is refused
 bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; the other pin is 'ball one=1'" run --pin 'ball one=1' --pin p1=2 w.sdf
 sed 's|<performer name="p2">|<performer name="ball one">|' w.sdf >both.sdf
 bad 1 "pin 'ball one=1': 'ball one' is the model 'ball one' and the performer of model 'ball two': expected a name" \
@@ -114,7 +114,7 @@ bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
 bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected only one of them" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
-# every flag that some version of Gazebo has is taken, or refused with a word on what there is instead
+# every flag of any version of Gazebo is accepted, or refused with a hint about what troupe has instead
 gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time --levels --distributed --network-role
 	--network-secondaries --seed --wait-for-assets --record --record-path --record-resources --record-topic --record-period
 	--log-overwrite --log-compress --playback --physics-engine --headless-rendering --render-engine --render-engine-gui
@@ -159,7 +159,7 @@ bad 2 "troupe run: --transport tcp and --network-role secondary: expected only o
 bad 2 "troupe run: --transport: not with --network-role primary" run --transport inproc --network-role primary w.sdf
 bad 2 "troupe run: --network-secondaries: not with --transport tcp" run --transport tcp --network-secondaries 2 w.sdf
 bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary --secondaries 0 w.sdf
-# what means nothing to a secondary
+# options that have no effect at a secondary are refused there
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
 	'--log l' '--log l --log-every 5' '--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
@@ -244,7 +244,7 @@ IGN_GAZEBO_RESOURCE_PATH=$folder/old place old
 SDF_PATH=:$folder/old: place old
 GZ_SIM_RESOURCE_PATH=$folder/new SDF_PATH=$folder/worlds_of_gazebo IGN_GAZEBO_RESOURCE_PATH=$folder/old place new
 GZ_SIM_RESOURCE_PATH=$folder/new place given --resource-path given
-# a file that is there goes before all of them, a folder does not
+# an existing file has priority over all folders; an existing folder has not
 cp w.sdf place
 GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
 rm place
@@ -253,14 +253,14 @@ GZ_SIM_RESOURCE_PATH=$folder/new place new
 cp w.sdf place.sdf
 GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
 rm -r place place.sdf
-# those that come with troupe, from any folder
+# worlds that come with troupe are found from any folder
 good "world 'specification'" run -v3 --iterations 5 specification
 good '^40 steps' run --iterations 40 warehouse.sdf --commands warehouse
 good '^40 steps' run --iterations 40 warehouse --commands warehouse.commands
 good 'warehouse.sdf: can be run' check warehouse
 printf '<troupe><world>place</world><resource-path>given</resource-path><iterations>5</iterations></troupe>' >c.xml
 good "world 'given'" run -v3 --config c.xml
-# what was found by its name is saved and recorded like a file that was named
+# a world found by its name is saved and recorded like a file
 mkdir -p given/model
 echo '<sdf version="1.9"><model name="m"><link name="l"/></model></sdf>' >given/model/model.sdf
 sed 's|</world>|<include><uri>model</uri></include></world>|' given/place.sdf >given/more.sdf
@@ -555,7 +555,7 @@ good '^warning: many.sdf:26: ignored: plugin "p25" x1$' run -v 2 --iterations 1 
 report $? 'not 25 warnings with -v 2'
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
 
-# check goes on: errors of several models and plug-ins, and what is ignored with its number
+# check goes on after errors: several models and plug-ins have errors, and ignored parts are counted
 cat >several.sdf <<'END'
 <sdf version="1.9"><world name="w"><wind/>
 <model name="a"><pose>0 1e8 0 0 0 0</pose><link name="l"/></model>
@@ -630,7 +630,7 @@ says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <leve
 summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
 grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 8" out
 report $? 'check of all.sdf: another summary'
-# run warns of the same, but for what is for pictures only
+# run warns of the same parts, except those that only serve pictures
 good '^1 steps' run --iterations 1 all.sdf
 for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
 	'plugin "gz::sim::systems::Buoyancy" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
@@ -659,7 +659,7 @@ for line in '^ignored: sensor "a::l::right" of type camera \(sensors.sdf:2\)$' \
 done
 [ "$(wc -l <err)" = 4 ] && grep -q 'warnings: 2$' out
 report $? 'check of sensors: not four lines and two warnings'
-# what a model brings that is created is in the reply
+# the ignored parts of a created model are in the reply
 echo '1 /world/w/create sdf: "<sdf version='"'1.9'"'><model name='"'n'"'><link name='"'l'"'><sensor name='"'s'"' type='"'imu'"'/><sensor name='"'t'"' type='"'lidar'"'/></link><plugin name='"'p'"' filename='"'q'"'/></model></sdf>"' >c.txt
 good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of type imu x1, sensors of type lidar x1, plugin \"p\" x1$" \
 	run --iterations 5 --trace --commands c.txt w.sdf
@@ -679,7 +679,7 @@ done
 bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2$' run --strict -v0 sensors.sdf
 printf '<troupe><strict>true</strict></troupe>' >c.xml
 bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --config c.xml -v0 sensors.sdf
-# the secondaries that were started for it end with it
+# the secondaries that the primary started end with it
 bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --strict -v0 --transport tcp --secondaries 2 sensors.sdf
 
 sed 's|<model name="ball one">|<gravity>0 0 -1000000</gravity>&|' w.sdf >fast.sdf
@@ -723,7 +723,8 @@ for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 done
 
 # --- signals -------------------------------------------------------------------------------------------------------
-# A step that takes long is given up: of 700 boxes in one place, with the state before it saved.
+# A step that takes long is given up when the run is told to stop: 700 boxes in one place. The state before the step is
+# saved.
 {
 	echo '<sdf version="1.9"><world name="w">'
 	i=0
@@ -776,7 +777,7 @@ done
 
 # timeout(1) and some shells send a signal twice; one that comes later kills
 for pause in 0 0.05 0.5; do
-	for _ in 1 2 3 4 5 6 7 8 9 10; do # on a busy machine a short pause may be a long one
+	for _ in 1 2 3 4 5 6 7 8 9 10; do # on a busy machine a short pause may become a long one
 		"$troupe" run --rtf 0 --save-on-stop twice.state crowd.sdf >out 2>err &
 		caught $!
 		sleep 1
@@ -795,7 +796,7 @@ for pause in 0 0.05 0.5; do
 done
 
 (
-	trap '' HUP # as nohup does
+	trap '' HUP # ignores SIGHUP, as nohup does
 	"$troupe" run --hash-every 1000000 --until 3 --rtf 4 w.sdf >out 2>err &
 	sleep 0.3
 	kill -s HUP $! 2>err

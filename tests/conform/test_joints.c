@@ -4,12 +4,12 @@
 
 static void set_up(void)
 {
-	want.sleepless = true; /* what creeps is measured too */
+	want.sleepless = true; /* slow creep is measured, too */
 }
 
 TestSuite(joints, .init = set_up, .timeout = 60);
 
-/* An arm of 0.5 m along x from the world, whose frame is at its own centre. */
+/* An arm of 0.5 m along x, jointed to the world; its frame is at its own centre. */
 #define ARM(joint)                                                                                                     \
 	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link "                                                             \
 	"name='l'><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"                                           \
@@ -175,7 +175,8 @@ Test(joints, friction_holds_below_and_brakes_above)
 	stop();
 }
 
-/* What damps beside a motor or dry friction, which then have the axis's row: at the end the torques are in balance. */
+/* Damping beside a motor or dry friction, which then use the axis's constraint row: at the end the torques are in
+ * balance. */
 Test(joints, damping_beside_a_motor_and_friction)
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
@@ -200,7 +201,8 @@ Test(joints, damping_beside_a_motor_and_friction)
 	}
 }
 
-/* A motor of endless strength must not throw the joint through its stop, nor be held by it when it pulls away. */
+/* A motor without a limit of force must not throw the joint through its stop, and must be able to pull away from it.
+ * */
 Test(joints, driven_against_a_stop_and_away_again)
 {
 	start("0 0 0", WHEEL("<limit><lower>-0.5</lower><upper>0.5</upper></limit>", "JointController"));
@@ -478,7 +480,7 @@ Test(joints, springs_keep_their_amplitude)
 	want.solver = NULL;
 }
 
-/* Between two bodies that float, with arms: what a spring does to one it does to the other, and nothing is gained. */
+/* Two floating bodies with arms: a spring acts on both alike, and no momentum is gained. */
 Test(joints, stiff_springs_are_stable)
 {
 	static const char *const stiffness[] = {"1e5", "1e6", "1e8", "1e11"};
@@ -508,7 +510,7 @@ Test(joints, stiff_springs_are_stable)
 	ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz><limit><lower>" lower                 \
 	    "</lower><upper>" upper "</upper></limit>" rest "</axis></joint>")
 
-/* What falls on a stop stays there: SDF's stop has no restitution. */
+/* A joint that falls on its stop stays there: the stops of SDF have no restitution. */
 Test(joints, nothing_bounces_on_a_stop)
 {
 	static const struct {

@@ -8,7 +8,7 @@
 #define EXACT 1e-12
 #define DT 0.001
 
-static char reply[512]; /* the last one's text */
+static char reply[512]; /* text of the last reply */
 static troupe_status replied;
 
 static void keep_reply(void *ctx, const struct troupe_reply *of)
@@ -61,7 +61,7 @@ static void obeyed(const char *topic, const char *text)
 	cr_assert_eq(replied, TROUPE_OK, "%s %s: %s", topic, text, reply);
 }
 
-/* Its reason begins or goes on like this; and no word of state changes but by the step. */
+/* The command is refused with a reason that contains this text, and no word of state changes except by the step. */
 static void refused(const char *topic, const char *text, const char *reason)
 {
 	uint64_t hash = primary_hash(&server->worlds[0].primary);

@@ -417,7 +417,7 @@ static uint32_t contacts_of(const char *name)
 	"type='prismatic'>" ARM_IS_CHILD AXIS(                                                                         \
 		"0 0 1", "<limit><lower>-0.1</lower><upper>0.2</upper></limit>") "</joint></model>"
 
-/* What rests keeps what it had, until it goes or is put elsewhere. */
+/* A model at rest keeps its contacts and efforts until it is removed or placed. */
 Test(observe, what_sleeps_keeps_its_notes)
 {
 	want.sleepless = false;
@@ -504,7 +504,7 @@ Test(observe, what_is_unloaded_has_no_notes)
 	stop();
 }
 
-/* Nothing of what was placed while the world is paused stays, though nothing is stepped. */
+/* Contacts of a model that is placed while the world is paused are dropped, although no step is taken. */
 Test(observe, what_is_placed_while_paused_has_no_contacts)
 {
 	start("0 0 -9.8", "%s", FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "3 0 0.5 0 0 0"));

@@ -238,8 +238,8 @@ Test(physics, stack_that_touches_exactly_stands)
 
 /* --- gravity that changes ----------------------------------------------------------------------------------------- */
 
-/* Along each axis by itself; the others stay as they are. All bodies follow, also where they are too many for one ODE
- * world, but for those that gravity does not pull. */
+/* Along each axis by itself; the others stay as they are. All bodies follow, also when they are too many for one ODE
+ * world; only bodies without gravity do not. */
 Test(physics, gravity_changes_for_all)
 {
 	enum { BALLS = 70, STEPS = 200 };

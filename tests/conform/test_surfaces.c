@@ -319,7 +319,7 @@ Test(surfaces, softness)
 	}
 }
 
-/* What is deep inside comes out at max_vel; what is less deep than min_depth stays there. */
+/* A shape that is deep inside comes out at max_vel; one that is less deep than min_depth stays there. */
 Test(surfaces, depth)
 {
 	static const char *const slow =
@@ -371,7 +371,7 @@ Test(surfaces, slip_of_each_direction)
 	}
 }
 
-/* What two surfaces make of each other does not depend on which of them is which's. */
+/* The combination of two surfaces does not depend on their order. */
 Test(surfaces, exchanged)
 {
 	static const char *const surfaces[] = {
@@ -434,7 +434,7 @@ Test(surfaces, order_of_bodies)
 	}
 }
 
-/* A mesh that is mirrored is solid on the same side, whichever axes are turned round, standing still or falling. */
+/* A mirrored mesh is solid on the same side, whichever axes are mirrored, at rest or falling. */
 Test(surfaces, mirrored_meshes)
 {
 #define MESH_BLOCK "<mesh><scale>%g %g %g</scale><uri>" SOURCE_DIR "/worlds/models/shapes/block.obj</uri></mesh>"

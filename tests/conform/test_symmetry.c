@@ -1,7 +1,7 @@
-/* The second of two symmetric cases. Each world is run in several ways that must come to the same: with a joint's axis
- * turned round and its limits with it, with parent and child exchanged, with the whole world turned. So an error in one
- * of two like cases (the upper stop, a negative rate, y for x) makes a difference, and no number is recorded here. Then
- * bodies by formula: each axis of an inertia, each of its products, each kind of damping. */
+/* Compares symmetric cases. Each world is run in several ways that must have the same outcome: with a joint's axis
+ * and its limits turned round, with parent and child exchanged, with the whole world turned. So an error in one of
+ * two like cases (the upper stop, a negative rate, y for x) makes a difference, and no number is recorded here. Then
+ * bodies are compared with formulas: each axis of an inertia, each of its products, each kind of damping. */
 #include "harness.h"
 
 #include "geom/geom.h"
@@ -385,14 +385,13 @@ Test(symmetry, damping_of_slow_motion)
 	command("/world/w/set_velocity", "name: 'm' linear {x: 1e-4} angular {z: 2e-4}");
 	run_until(0.5);
 	struct troupe_pose p = pose_of("m");
-	expect("linear damping of a slow way: m", p.x,
-		1e-4 * 0.001 * (1 - pow(0.99, 500)) / 0.01, 1e-8);
-	expect("angular damping of a slow turn: rad", 2 * atan2(p.qz, p.qw),
-		2e-4 * 0.001 * (1 - pow(0.98, 500)) / 0.02, 1e-8);
+	expect("linear damping of a slow way: m", p.x, 1e-4 * 0.001 * (1 - pow(0.99, 500)) / 0.01, 1e-8);
+	expect("angular damping of a slow turn: rad", 2 * atan2(p.qz, p.qw), 2e-4 * 0.001 * (1 - pow(0.98, 500)) / 0.02,
+		1e-8);
 	stop();
 }
 
-/* Welded links of which one feels gravity fall as one, whichever it is. */
+/* Two welded links, of which only one feels gravity, fall as one body, whichever link it is. */
 Test(symmetry, gravity_of_welded_links)
 {
 	for (int which = 0; which < 2; which++) {
@@ -460,8 +459,8 @@ static double turned_by(const char *model)
 	return 2 * atan2(p.qz, p.qw);
 }
 
-/* What turns in place does not rest, nor what slides without turning; what is slower than a mrad/s and a mm/s does, and
- * is at rest to the last bit when it is woken. */
+/* A body that turns in place, or that slides without turning, is not at rest. A body slower than 1 mrad/s and 1 mm/s
+ * is at rest, and its velocity is exactly 0 when it wakes. */
 Test(symmetry, coasting)
 {
 	static const struct {
@@ -489,7 +488,7 @@ Test(symmetry, coasting)
 	}
 }
 
-/* What a joint ties to something that stands still may come to rest in the air, whichever end of the joint that is. */
+/* A model that a joint ties to a static model may come to rest in the air, whichever end of the joint it is. */
 Test(symmetry, held_at_either_end)
 {
 #define NESTED "<model name='n'><static>true</static><link name='k'/></model>"

@@ -66,7 +66,7 @@ enum { ALL = 4, STEPS = 20000 };
 struct part_time {
 	struct transport *transport;
 	uint64_t published, wrong;
-	uint32_t active[STEPS + 1];     /* who took part in each step: the primary's */
+	uint32_t active[STEPS + 1];     /* which secondaries took part in each step; the primary writes it */
 	uint64_t taken[ALL], last[ALL]; /* each secondary's own */
 	_Atomic uint32_t foreign;       /* steps that came to a secondary without a part in them */
 };
@@ -76,7 +76,7 @@ struct runner {
 	uint32_t index;
 };
 
-/* Whoever acknowledged last has the primary's part. */
+/* The secondary that acknowledged last does the primary's part. */
 static void next_step(void *ctx)
 {
 	struct part_time *all = ctx;

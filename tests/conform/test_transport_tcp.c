@@ -364,7 +364,7 @@ static uint64_t busy_ms(void)
 	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
 }
 
-/* What comes after a run, saving and reporting, may take its time. */
+/* Work after a run (saving, reporting) may take its time. */
 Test(transport_tcp, a_run_that_was_stopped_costs_nothing)
 {
 	struct transport_options options = {.secondaries = 2, .all_acked = on_nothing};

@@ -34,7 +34,7 @@ check()
 	fi
 }
 
-# The signals that end a run. Under nohup SIGHUP is ignored, and stays so in all that is started there.
+# The signals that end a run. Under nohup SIGHUP is ignored, and stays ignored in all processes started there.
 case $(awk '/^SigIgn/ { print $2 }' /proc/self/status) in
 *[13579bdf]) stop_signals='TERM INT' ;;
 *) stop_signals='TERM INT HUP' ;;
@@ -47,7 +47,7 @@ skip()
 	echo "skipped: $1: $2"
 }
 
-# need COMMAND: whether it is there; a tool that is missing is a failure
+# need COMMAND: whether the command exists; a missing tool is a failure
 need()
 {
 	command -v "$1" >/dev/null && return
@@ -61,7 +61,7 @@ totals()
 	[ "$failed" = 0 ]
 }
 
-# run OUTPUT WORLD COMMANDS STEPS OPTION...: COMMANDS may be "-". What is printed goes to OUTPUT.
+# run OUTPUT WORLD COMMANDS STEPS OPTION...: runs the world, with its output in OUTPUT; COMMANDS may be "-".
 run()
 {
 	output=$1 world=$2 commands=$3 steps=$4

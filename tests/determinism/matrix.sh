@@ -33,7 +33,7 @@ place()
 	esac
 }
 
-# Whether this build can run it, here; if not, why, in $missing.
+# Whether this build can run the case on this machine; if not, $missing says why.
 runnable()
 {
 	missing=
@@ -80,7 +80,7 @@ compare_golden()
 	esac
 }
 
-# one_way OPTION...: the case run so is as the reference; $report is of it
+# one_way OPTION...: with these options the case must equal the reference; its report is in $report
 one_way()
 {
 	report=$scratch/report
@@ -88,7 +88,7 @@ one_way()
 	compare "$name $*" "$reference" "$scratch/other"
 }
 
-# shorten STEPS: from here on the case is of so many steps, and so is its reference
+# shorten STEPS: from here on the case and its reference have this number of steps
 shorten()
 {
 	[ "$1" -lt "$steps" ] || return 0
@@ -107,7 +107,7 @@ save_at()
 	one_way "$@"
 }
 
-# resume_at STEP OPTION...: gone on from the state saved there
+# resume_at STEP OPTION...: resumes the state saved at this step
 resume_at()
 {
 	at=$1
@@ -121,7 +121,7 @@ resume_at()
 	compare "$name resumed at $at $*" "$scratch/rest" "$scratch/other"
 }
 
-# Whether there were as many moves and meetings in the run before as the case is there to show.
+# Whether the last run had as many moves and meetings as the case must show.
 counts_reached()
 {
 	[ "$(member "$report" moves)" -ge "$moves" ] && [ "$(member "$report" meetings)" -ge "$meetings" ]

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Worlds that once broke a law, in found/, and their like: the same hash at every step for all placements, over tcp, with
-# all of ODE's objects made anew at each step, and when they are resumed; and what each must come to.
+# Worlds that once broke a law, in found/, and similar ones: the hash of every step is the same for all placements,
+# over tcp, with all of ODE's objects made anew at each step, and after a resume; and each world comes to its known
+# outcome.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 found=${SOURCE_DIR:-.}/tests/determinism/found

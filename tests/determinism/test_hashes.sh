@@ -1,8 +1,9 @@
 #!/bin/sh
-# A sample of the determinism suite: each case without secondaries, for all of its steps, against its golden file; half of
-# the steps with three secondaries; then, in turn from case to case, with one, with forced moves between two, and with
-# eight; and gone on from a saved state. With TROUPE_TEST_FULL each case in all of these ways for all of its steps; `make
-# check-long` runs more. The golden files can fail, and what they say elsewhere is nothing.
+# A sample of the determinism suite: each case for all of its steps without secondaries, against its golden file; for
+# half of its steps with three secondaries; then, in turn from case to case, with one, with forced moves between two,
+# and with eight; and resumed from a saved state. With TROUPE_TEST_FULL each case runs in all of these ways for all
+# of its steps; `make check-long` runs more. The comparison with golden files can fail; under another fingerprint it
+# proves nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
 

@@ -35,7 +35,7 @@ comes_again()
 	mv "$here" "$here.hidden"
 	turn=$((turn % 2 + 1))
 	for options in 0 1 3 '2 --chaos 1'; do
-		# each recording with two of the four in turn, unless all is asked for
+		# two of the four ways for each recording, in turn; all four with TROUPE_TEST_FULL
 		case $full,$turn,$options in ,1,[02]* | ,2,[13]*) continue ;; esac
 		# shellcheck disable=SC2086
 		replay 0 "^$until steps, $((until / every + 1)) hashes compared: all the same$" "$tape" --secondaries $options
@@ -83,13 +83,14 @@ comes_again patrol - 600 100
 [ -n "$quick" ] || comes_again hill - "$(amount 0 1000 3000)" 1000
 [ -n "$quick" ] || comes_again shapes - 600 200
 
-# commands that could not be obeyed are part of it
+# commands that could not be obeyed are recorded, too
 "$troupe" run "$here/asleep.sdf" --commands "$scratch/edits" --rtf 0 -v 0 --iterations 900 --record "$tape" 2>"$scratch/err"
 [ $? = 1 ] && grep -q '2 commands could not be obeyed' "$scratch/err"
 check "refused commands: $(cat "$scratch/err")" $?
 replay 0 '^900 steps, 2 hashes compared: all the same$' "$tape" --secondaries 1
 
-# a recording goes on where a saved state began, drops what was still to come then, and has the files that came later
+# a recording of a resumed run begins at the saved state, has none of the earlier commands, and has the files that came
+# later
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 100 --save-at 100 "$scratch/state"
 echo '150 /world/meeting/create sdf_filename: "late.sdf" name: "late" pose {position {z: 3}}' |
 	sed "s|late.sdf|$here/late.sdf|; s|/world/meeting|/world/$(sed -n 's/.*<world name="\([^"]*\)".*/\1/p' "$here/meeting.sdf")|" >"$scratch/late"
@@ -218,7 +219,7 @@ replay 1 'nothing: cannot open' "$scratch/nothing"
 replay 1 'not a plain file' "$scratch"
 replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249
 
-# killed: usable up to the last state that was written
+# a recording of a killed run can be used up to the last state that was written
 "$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tape" --record-every 20 &
 for _ in $(seq 600); do
 	[ -s "$tape" ] && [ "$(wc -c <"$tape")" -gt $((first + 2000)) ] && break
@@ -291,7 +292,7 @@ if need python3; then
 	replay 1 '^step 100: .*only the hash' "$scratch/doctored"
 fi
 
-# another run than the one that was recorded: with a rule of determinism broken
+# a run that differs from the recorded one, because a rule of determinism is broken
 for rule in random pairs; do
 	run "$scratch/out" "$here/heap.sdf" - 500 --break $rule --secondaries 3 --chaos 1 --record "$tape" --record-every 100
 	replay 1 "^step [1-9]00: .* world 'heap': model '[^']*', .*: recorded [^ ]*, found [^ ]*$" "$tape" --secondaries 0

@@ -8,7 +8,7 @@ cp -r "$worlds" "$scratch/worlds"
 here=$scratch/worlds
 
 turn=0
-# goes_on NAME COMMANDS STEPS SAVE...: a state is saved at each SAVE, and then the world's files are hidden
+# goes_on NAME COMMANDS STEPS SAVE...: saves a state at each SAVE, hides the files of the world, and resumes each state
 goes_on()
 {
 	name=$1 given=$2 until=$3
@@ -31,7 +31,7 @@ goes_on()
 		check "$name from $at: something is left to compare" $?
 		turn=$((turn % 2 + 1))
 		for options in 0 1 3 '2 --chaos 1'; do
-			# each state by two of the four in turn, unless all is asked for
+			# two of the four ways for each state, in turn; all four with TROUPE_TEST_FULL
 			case $full,$turn,$options in ,1,[02]* | ,2,[13]*) continue ;; esac
 			# shellcheck disable=SC2086
 			"$troupe" run --resume "$scratch/$name.$at" --rtf 0 -v 0 --iterations "$until" --hash-every 50 \
@@ -73,8 +73,8 @@ goes_on shapes - 600 300
 [ -n "$quick" ] || goes_on heap - "$(amount 0 1000 1500)" 800
 [ -n "$quick" ] || goes_on mechanisms - "$(amount 0 1500 3000)" 1200
 
-# several worlds with steps of their own, one paused, one in the middle of its steps; a level's model that is a stray; a
-# performer that is removed; at step 0
+# several worlds with different steps: one is paused, one is in the middle of a multi_step, one has a stray; a performer
+# is removed; saved at step 0, too
 cat >"$here/several.sdf" <<-EOF2
 <sdf version='1.9'>
 $(for world in one two three; do
@@ -141,7 +141,7 @@ refused() { grep -c 'reply 10 /model/cart/cmd_vel failed this topic has no liste
 	--report "$scratch/whole" >"$scratch/out" 2>&1
 [ $? = 1 ] && [ "$(refused "$scratch/out" "$scratch/whole")" = '1 "refused_commands":0,"refused_commands":0,"refused_commands":1,' ]
 check "a command that nobody hears is refused once: $(refused "$scratch/out" "$scratch/whole")" $?
-for commands in /dev/null "$scratch/unheard.after"; do # as saved, and given after the resume
+for commands in /dev/null "$scratch/unheard.after"; do # with the commands of the saved state, and with commands given after the resume
 	"$troupe" run --resume "$scratch/saved" --commands "$commands" --rtf 0 -v 0 --iterations 20 --trace --report "$scratch/rest" \
 		>"$scratch/other" 2>&1
 	[ "$(refused "$scratch/out" "$scratch/whole")" = "$(refused "$scratch/other" "$scratch/rest")" ]
@@ -160,7 +160,7 @@ check "a plug-in that is refused at run time: $(head -n 1 "$scratch/err")" $?
 "$troupe" run --resume "$scratch/after" --rtf 0 -v 0 --iterations 20
 check 'and its world goes on' $?
 
-# every so many steps, numbered or the newest
+# --save-every, with numbered files and with one file
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 350 --save-every 100 "$scratch/n.%s" \
 	--save-every 150 "$scratch/newest" --secondaries 2 --hash-every 50
 [ -s "$scratch/n.100" ] && [ -s "$scratch/n.200" ] && [ -s "$scratch/n.300" ] && [ ! -e "$scratch/n.400" ]
@@ -201,7 +201,7 @@ for options in 0 2; do
 	cmp -s "$scratch/rest" "$scratch/resumed"
 	check "from the second state with $options: $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
 done
-# and a third time, with nothing but the state
+# resumed a third time, with only the state
 sed -n '/^hash 300 /,$p' "$scratch/whole" | sed 1d >"$scratch/rest"
 "$troupe" run --resume "$scratch/state.3" --rtf 0 -v 0 --iterations 500 --hash-every 50 >"$scratch/resumed" 2>"$scratch/err"
 cmp -s "$scratch/rest" "$scratch/resumed" && [ -s "$scratch/rest" ]

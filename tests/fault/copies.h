@@ -1,5 +1,5 @@
-/* A world of a primary and its secondaries' replicas of it, all in one process. For programs that carry steps and acks
- * as bytes between them. */
+/* The world of a primary and the replicas of its secondaries, all in one process. For programs that carry steps and
+ * acks as bytes between them. */
 #ifndef TESTS_FAULT_COPIES_H
 #define TESTS_FAULT_COPIES_H
 

@@ -1,7 +1,7 @@
-/* A line between hosts, for tests: takes TCP connections, connects each on to one address, and hands over what comes,
- * in both directions, as much later as it is told. What TCP makes of a lost packet it can do as well: now and then
- * something, and all that is behind it, comes later by a retransmission's time. SIGUSR1 cuts the cable: from then on
- * nothing goes either way, and nothing is closed. It is one thread with one poll(), so that it cannot reorder. */
+/* A line between hosts, for tests. It accepts TCP connections, connects each to a given address, and passes data on
+ * in both directions with a given delay. It can also imitate lost packets: now and then some data, and all data
+ * behind them, come later by the time of a retransmission. SIGUSR1 cuts the cable: from then on nothing passes, and
+ * nothing is closed. It is one thread with one poll(), so that it cannot reorder. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@ XDG_CONFIG_HOME=$scratch/config
 export XDG_CONFIG_HOME
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 worlds=$(cd "$worlds" && pwd)
-# The version of the protocol, for who makes up announcements.
+# The version of the protocol, for scripts that make announcements.
 protocol=$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\),.*/\1/p' "$worlds/../src/net/hello.h")
 cd "$scratch" || exit 1
 
@@ -44,7 +44,8 @@ children()
 	done
 }
 
-# start NAME ARGUMENTS...: troupe in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
+# start NAME ARGUMENTS...: runs troupe in the background, with its process number in NAME.pid and its output in NAME.out
+# and NAME.err
 start()
 {
 	name=$1

@@ -116,7 +116,7 @@ static bool same_file(const char *a, const char *b)
 	return same;
 }
 
-/* The report without what clocks and runners say. */
+/* The report without members that depend on clocks and runners. */
 static char *report_of(struct troupe_server *server)
 {
 	static const char *const apart[] = {"wall_time", "serial_time", "rtf", "steps_per_second", "moves", "meetings",
@@ -151,7 +151,7 @@ struct story {
 
 struct end {
 	char *report, *replies;
-	troupe_status unheard; /* of a command to a topic that nobody listens to */
+	troupe_status unheard; /* of a command to a topic without a listener */
 	uint64_t hash;
 };
 
@@ -177,7 +177,7 @@ static const char *first_difference(const char *a, const char *b)
 	return a + line;
 }
 
-/* Replies of the undisturbed run that came from that step on. */
+/* The replies of the undisturbed run from that step on. */
 static const char *replies_from(const char *replies, uint64_t step)
 {
 	while (*replies && strtoull(replies, NULL, 10) < step)
@@ -516,7 +516,7 @@ static uint32_t secondary_of(struct troupe_server *server, const char *name)
 	return found_on;
 }
 
-/* Who a command has pinned to a secondary is there after a resume, and is not after a reset. */
+/* A pin that a command set holds after a resume, and ends with a reset. */
 static void pins(void)
 {
 	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'b' secondary: 2"},
@@ -597,7 +597,8 @@ static double distance(const struct troupe_pose *a, const struct troupe_pose *b)
 #define JOINT_PLUGIN(system)                                                                                           \
 	"<plugin name='gz::sim::systems::" system "' filename='x'><joint_name>j</joint_name></plugin>"
 
-/* A model like another that was driven comes into its place: it does what it does in a world where nobody was. */
+/* A model takes the place of an equal model that was driven: it must behave as in a world in which the place was
+ * never used. */
 static void a_place_again(const char *system, const char *topic, const char *text)
 {
 	static const char world[] = WORLD(FLOOR);
@@ -657,7 +658,8 @@ static void expect_moved(struct troupe_server *server, const char *name, bool th
 		where.state.pose.x, x);
 }
 
-/* Of three models that hear one topic any one goes: the others hear it, and it does again after a reset. */
+/* One of three models that listen to a topic is removed: the others still listen, and after a reset it listens again.
+ * */
 static void listeners(void)
 {
 	static const char *const names[] = {"a", "b", "c"};
@@ -688,7 +690,7 @@ static void listeners(void)
 		}
 }
 
-/* When all have gone nobody hears, and a topic of that name may carry something else. */
+/* When all models of a topic are removed, it has no listener, and a topic of that name may have another type. */
 static void no_listeners(void)
 {
 	static const char world[] = WORLD(FLOOR HEARS("a", 0));
@@ -719,7 +721,8 @@ static void no_listeners(void)
 
 /* --- sleepers ----------------------------------------------------------------------------------------------------- */
 
-/* Two models tied by a joint of the world, one on a post and one beside it, sleep. Either goes: the other moves. */
+/* Two models that a joint of the world ties, one on a post and one beside it, sleep. When either is removed, the
+ * other moves. */
 static void partners(void)
 {
 	static const char *const joints[] = {
@@ -829,8 +832,8 @@ static void floors(void)
 	}
 }
 
-/* What was commanded sleeps again once it is not any more, with all of ODE made anew at each step, too; and so it is
- * the same in each way. */
+/* A model that was commanded sleeps again once the command has ended, also with all ODE objects made anew at each
+ * step; the steps are the same in each way. */
 static void sleeps_again(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, VELOCITY) BOX("c", 3, 0, 0.25, "")
@@ -884,7 +887,7 @@ static void held_ones_sleep(void)
 	end_run(server, &said);
 }
 
-/* What differs must have another hash: each kind of change, against none and against its opposite. */
+/* Different states must have different hashes: each kind of change, against none and against its opposite. */
 static void hashes(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 9, "") BOX("c", 3, 0, 9,
@@ -955,7 +958,7 @@ static void created_are_hashed(void)
 
 static uint32_t found_by_policy[2];
 
-/* From a reset on each step is the one that followed the beginning. */
+/* After a reset each step equals the step that followed the beginning. */
 static void begins_anew(void)
 {
 	enum { STEPS = 150 };
@@ -978,7 +981,7 @@ static void begins_anew(void)
 	}
 }
 
-/* Commands that come before a reset in its step are undone: of the one model that it is for, or of all. */
+/* Commands before a reset in the same step are undone: those for one model, or for all. */
 static void undone(void)
 {
 	static const char world[] = WORLD("<gravity>0 0 0</gravity>" BOX("a", 0, 0, 9, VELOCITY)
@@ -1143,7 +1146,7 @@ static void moved_statics(void)
 	}
 }
 
-/* A static model that takes the place of one that has gone is met once, not twice. */
+/* A static model that takes the place of a removed one counts once, not twice. */
 static void recreated_statics(void)
 {
 #define SLAB_SDF                                                                                                       \
@@ -1219,7 +1222,7 @@ static void sleeps_through_time(void)
 /* --- what a reset restores -----------------------------------------------------------------------------------------
  */
 
-/* One that was created goes back to where it was created, at rest, its plug-ins as at first; and falls as it did. */
+/* A created model returns to where it was created, at rest, with its plug-ins as at first; and it falls as it did. */
 static void created_ones_go_back(void)
 {
 	static const char world[] = WORLD(FLOOR);
@@ -1344,8 +1347,8 @@ static void run_watched(const char *world, const struct command *commands, uint6
 	end_run(server, &said);
 }
 
-/* Two that touched are on one secondary for 500 steps more, to the step, whatever else touches meanwhile. Then the one
- * that was fetched goes back. */
+/* Two models that touched are on one secondary for exactly 500 steps more, whatever else touches meanwhile. Then the
+ * model that was fetched goes back. */
 static void contacts_are_remembered(void)
 {
 	enum { KEPT = 500 };

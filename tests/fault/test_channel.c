@@ -167,7 +167,7 @@ static void test_small_steps(const struct key *key)
 	free_pair(&pair);
 }
 
-/* What was sent last arrives, though its sender goes, and never read what we sent. */
+/* The last frames arrive although their sender closes the connection and has not read ours. */
 static void test_finish(const struct key *key)
 {
 	struct pair pair;
@@ -357,7 +357,7 @@ static void work_listener(struct listener *listener)
 	listener_work(listener, clock_now_ns());
 }
 
-/* How long a friend takes to come in, while strangers do what they do; in ms, or -1. */
+/* How long a valid peer takes to join during an attack by strangers; in ms, or -1. */
 static double friend_comes(struct listener *listener, const struct key *key, void (*disturb)(struct listener *))
 {
 	struct channel_options options = {.role = CHANNEL_CLIENT, .key = key};
@@ -590,7 +590,7 @@ static uint16_t free_port(void)
 static const struct announcement of_primary = {.kind = ANNOUNCE_HERE, .port = 4711, .secondaries = 2, .name = "host:1"},
 				 of_secondary = {.kind = ANNOUNCE_HERE, .id = {1}, .name = "host:2"};
 
-/* What it hears within that time, while another announces when it is due to; NULL: nobody does. */
+/* The announcement that it receives within this time, while another announces on its schedule; NULL: none. */
 static bool hears_of(struct discovery *discovery, struct discovery *other, const struct announcement *announced,
 	struct announcement *ret, struct address *ret_address, uint64_t wait_ms)
 {
@@ -692,7 +692,7 @@ static void test_mac(void)
 	tls_mac_destroy(mac);
 }
 
-/* What strangers do is told once, and a flood of it slowly. */
+/* An attack of strangers is reported once, and a flood of attacks at a limited rate. */
 static void test_told(void)
 {
 	struct told told = {0};

@@ -1,7 +1,7 @@
-/* Files that are open, counted: after attempts at primaries that cannot be reached, do not answer or refuse, and after
- * hundreds of strangers who are turned away, as many are open as before; while it goes on, no more than is bounded. And
- * what happens when there is none left, or accepting fails for another reason: it does not spin, says so, and goes on
- * when there are files again. accept4() is replaced here, so that it can be made to fail. */
+/* Counts open files. After attempts to reach primaries that cannot be reached, do not answer or refuse, and after
+ * hundreds of strangers that are turned away, as many files are open as before; in between their number is bounded.
+ * When no file descriptor is left, or accept fails for another reason, the listener does not spin, reports it, and
+ * goes on when there are descriptors again. accept4() is replaced here, so that the test can make it fail. */
 #include "check.h"
 #include "files.h"
 

@@ -1,8 +1,8 @@
-/* The world changed at random while it runs: models come, go, are put elsewhere, wake and sleep, in levels that load
- * and unload. Whatever was asked for, the same must come of it for any number of secondaries and under forced moves;
- * every command is answered; what was removed is gone; nobody sleeps who would move if he were awake; and a reset goes
- * back to the world of the file. Then the faults that this found, one by one. TROUPE_TEST_SEED=N: only that sequence.
- */
+/* Random commands change the world during the run: models are created, removed, placed, woken and left to sleep, in
+ * levels that load and unload. The outcome must be the same for any number of secondaries and with forced moves.
+ * Every command gets an answer, a removed model is gone, no model sleeps that would move if it were awake, and a
+ * reset restores the world of the file. Then come the faults that this test found, one by one. TROUPE_TEST_SEED=N:
+ * only that sequence. */
 #include "../amount.h"
 #include "check.h"
 
@@ -27,7 +27,7 @@ struct line {
 
 typedef VEC(struct line) lines;
 
-struct seen { /* of one model, at the end */
+struct seen { /* pose of one model at the end */
 	char name[NAME_BYTES];
 	struct troupe_pose pose;
 	bool loaded, asleep;
@@ -130,7 +130,7 @@ static void run_to(struct troupe_server *server, uint64_t steps, struct outcome 
 		text_add(&outcome->replies, "%s\n", error.text);
 }
 
-/* Runs for `steps`, with a look at what is there after `middle` of them. */
+/* Runs for `steps`, and reads the scene after `middle` of them. */
 static void run(const char *path, const char *world, const lines *commands, uint64_t middle, uint64_t steps,
 	const struct setting *setting, struct outcome *outcome)
 {
@@ -176,8 +176,8 @@ static void lines_fini(lines *commands)
 	vec_free(commands);
 }
 
-/* The same must come of it in every setting. The outcome of the first is the caller's. */
-/* With every setting, or, in what `make check` has of it, with every second one, in turn. */
+/* The outcome must be the same in every setting. The outcome of the first setting is returned. */
+/* Runs every setting; in `make check` every second one, in turn. */
 static bool has_turn(size_t setting)
 {
 	static unsigned turn;
@@ -326,7 +326,7 @@ static const char *const movers[] = {"crate_0", "crate_1", "crate_2", "top_0", "
 static const char *const statics[] = {"floor_0", "floor_1", "floor_2", "slab", "post"};
 static const char *const drivers[] = {"slider_0", "slider_1", "left"};
 
-/* A model of the file, one that may have been created, or, seldom, one that never is. */
+/* The name of a model of the file, of one that may have been created, or, seldom, of one that never exists. */
 static const char *any_name(struct dice *dice, char name[NAME_BYTES])
 {
 	uint32_t kind = roll(dice, 10);
@@ -407,7 +407,7 @@ static void add_drive(lines *commands, struct dice *dice, uint64_t step)
 	}
 }
 
-/* Mostly such that the world goes on. */
+/* Mostly a control that lets the world run. */
 static void add_pace(lines *commands, struct dice *dice, uint64_t step)
 {
 	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
@@ -502,7 +502,8 @@ static int by_step(const void *a, const void *b)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/* In bursts, each at one step or a few. The first command creates, so that from then on topics need not be known. */
+/* Commands come in bursts, each at one step or a few. The first command creates a model: from then on a file may have
+ * topics without a listener. */
 static void make_sequence(uint64_t seed, lines *commands)
 {
 	struct dice dice = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
@@ -537,7 +538,7 @@ static const char *last_of(const char *text, const char *part)
 	return last;
 }
 
-/* The last word about a name says whether it is there. */
+/* The last command for a name decides whether the model exists. */
 static void check_name(const char *what, const char *name, bool of_file, const struct outcome *outcome)
 {
 	char created[96], removed[96];
@@ -551,7 +552,7 @@ static void check_name(const char *what, const char *name, bool of_file, const s
 		check(shown, "%s: '%s' is not there", what, name);
 }
 
-/* Control is obeyed without a word. */
+/* Control gives no reply. */
 static void check_replies(const char *what, const lines *commands, const struct outcome *outcome)
 {
 	uint32_t services = 0;
@@ -572,8 +573,7 @@ static void check_replies(const char *what, const lines *commands, const struct 
 	}
 }
 
-/* Everybody is woken, by a gravity that is as good as the same; those who would have slept on all the time must stay
- * where they are. */
+/* All models wake, by a gravity that equals the old one; models that would have slept on must stay where they are. */
 static void check_sleepers(
 	const char *what, const char *path, const char *world, lines *commands, const struct outcome *slept)
 {
@@ -643,7 +643,7 @@ struct wake_case {
 	const char *what;
 	const char *before;       /* a model that is created at the start; NULL: none */
 	const char *topic, *text; /* at step ASLEEP_BY; NULL: nothing is commanded */
-	const char *model;        /* has slept until then, and must not any more */
+	const char *model;        /* sleeps until then, and must be awake afterwards */
 };
 
 #define SERVICE "/world/w/"
@@ -725,8 +725,8 @@ static void wakes(const char *path, const char *world, const struct wake_case *c
 
 /* --- what was found ----------------------------------------------------------------------------------------------- */
 
-/* Two performers far from one another, each in its level. `lower` is of the second's, `upper`, which sleeps on it, of
- * the first's. */
+/* Two performers far apart, each in its level. `lower` belongs to the level of the second, and `upper`, which sleeps
+ * on it, to that of the first. */
 static char *shared_stack(void)
 {
 	struct text out = {0}, levels = {0};
@@ -758,7 +758,7 @@ static void support_unloaded(const char *path)
 	free(world);
 }
 
-/* A level's model has slept on a floor of nobody's level, which is removed while the level is not loaded. */
+/* A level's model sleeps on a floor that belongs to no level. The floor is removed while the level is not loaded. */
 static void floor_lost_while_unloaded(const char *path)
 {
 	char *world = shared_stack();
@@ -777,7 +777,7 @@ static void floor_lost_while_unloaded(const char *path)
 	free(world);
 }
 
-/* What shared a group with two that are tied together goes: their joint must stay what it is in the file. */
+/* A model that shares a group with two jointed models is removed: their joint must stay as the file has it. */
 static void tie_keeps_its_anchor(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -792,7 +792,7 @@ static void tie_keeps_its_anchor(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
-/* Sleepers must not depend on whose runner had a reason to look at them again. */
+/* Sleep must not depend on which runner had a reason to look at the models again. */
 static void another_step_size(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -917,7 +917,7 @@ static char *arm_world(void)
 	return end_world(&out, &levels);
 }
 
-/* Each by itself, and all in one step: then nothing is left of what was done to them. */
+/* Each command by itself, and all in one step; after the reset no effect may be left. */
 static void one_by_one(const char *path)
 {
 	static const char *const all[] = {"arm", "made", "slab", "ledge", "first", "crate", "door", "pair"};
@@ -934,7 +934,7 @@ static void one_by_one(const char *path)
 			"name: 'ledge' pose {position {x: 30 z: 3}} sdf: \"<sdf "
 			"version='1.9'>%s</sdf>\"",
 			kinds[2]);
-		/* then nobody is near the level any more, unless somebody still is a performer, or a larger one */
+		/* then no performer is near the level, unless a model still is a performer or a larger one */
 		add(both[i], i ? 700 : 100, SERVICE "set_pose", "name: 'first' position {x: 7 z: -3.7}");
 	}
 	add(&commands, 10, "/model/arm/joint/j/0/cmd_pos", "data: 1.5");
@@ -957,7 +957,7 @@ static void one_by_one(const char *path)
 	free(world);
 }
 
-/* Who rested on it must fall, and what was at rest itself, in the air at first, falls once more. */
+/* Models that rested on it must fall; a model that was itself at rest in the air at first falls again. */
 static void reset_wakes(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -998,7 +998,7 @@ static void not_reset(const char *path, const char *world)
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		add(&commands, 20, SERVICE "reset_model", "name: '%s'", refused[i].name);
 	add(&commands, 30, SERVICE "remove", "name: 'hook'");
-	add(&commands, 30, SERVICE "reset_model", "name: 'lamp'"); /* nothing ties it any more */
+	add(&commands, 30, SERVICE "reset_model", "name: 'lamp'"); /* no joint holds it any more */
 	run_all("not reset", path, world, &commands, 0, 50, &outcome);
 	check(outcome.refused == ARRAY_LEN(refused), "not reset: %u refused", outcome.refused);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
@@ -1028,7 +1028,7 @@ static void long_names(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
-/* What a joint tied may be moved when the other end is gone. */
+/* A model that a joint tied may be placed once the other end is gone. */
 static void untied(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1054,7 +1054,7 @@ static uint64_t hash_with(const char *what, const char *path, const char *world,
 	return hash;
 }
 
-/* What a <performer> may be, a command may make one, too: models that stand still, and actors. */
+/* A command may make a performer of every model that <performer> may name: also static models and actors. */
 static void performers_of_every_kind(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1168,7 +1168,7 @@ static void entities_by_id(const char *path, const char *world)
 	lines_fini(&bad);
 }
 
-/* A light that was removed is gone, which is part of the state; a reset brings it back. */
+/* Whether a light was removed is part of the state; a reset restores the light. */
 static void lights(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1210,7 +1210,8 @@ static void lights(const char *path, const char *world)
 	(void)hash_with("a light that came back is removed again", path, world, &commands, 50);
 }
 
-/* A fixed joint to the world, or to a model that does not move, is no joint of the scene, but it ties. */
+/* A fixed joint to the world, or to a model that does not move, is no joint of the scene; still it holds its model.
+ * */
 static void fixed_to_the_world(const char *path)
 {
 	static const char *const tied[] = {"own", "welded", "nested", "worlds", "standing"};

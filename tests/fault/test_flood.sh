@@ -1,8 +1,8 @@
 #!/bin/sh
-# A primary and a secondary meet while somebody floods the network: with announcements, made up, recorded, or with the
-# numbers of the moment in them; with connections of all kinds. How long they take is printed: two seconds is what
-# PROTOCOL.md promises, and tests/unit holds it in virtual time; here only a hang is a failure. All of it is in a network
-# of its own, or somebody else's run would be flooded, too.
+# A primary and a secondary meet while the network is flooded: with announcements that are made up, recorded, or
+# valid but for their MAC; with connections of all kinds. The time that they need is printed. PROTOCOL.md promises
+# two seconds, and tests/unit checks that in virtual time; here only a hang is a failure. All of it runs in a network
+# namespace of its own, so that no other run is flooded.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 flood=$(cd "${BUILD_DIR:-.}" && pwd)/tests/fault/flood
 if [ -z "${FLOOD_ALONE:-}" ]; then
@@ -16,7 +16,7 @@ if [ -z "${FLOOD_ALONE:-}" ]; then
 	exit
 fi
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-port=$((20000 + $$ % 12000)) # below those that the system gives to whoever connects
+port=$((20000 + $$ % 12000)) # ports below those that the system gives to clients
 flooder=
 worst=0
 
@@ -37,7 +37,7 @@ begin_flood()
 	sleep 0.3
 }
 
-# meet WHAT OPTION...: how long a secondary takes to join, with these options of its own
+# meet WHAT OPTION...: prints how long a secondary with these options takes to join
 meet()
 {
 	what=$1
@@ -83,7 +83,7 @@ for keyed in '' yes; do
 		for role in 1 2; do
 			begin_flood announce $role 1 -
 			meet "announcements of role $role from $senders$named"
-			if [ -n "$keyed" ] || [ $senders != 1 ]; then # whoever is on this machine and hears us may be our primary
+			if [ -n "$keyed" ] || [ $senders != 1 ]; then # any process on this machine that hears the secondary may be its primary
 				begin_flood listen $role 1 -
 				meet "announcements with our numbers, of role $role from $senders$named"
 			fi
@@ -99,8 +99,8 @@ for keyed in '' yes; do
 done
 echo "at most $worst ms"
 
-# What a primary that is gone announced, recorded by somebody without the key and sent again for as long as it takes: a
-# secondary that comes later goes to the primary that is there, and never to the address of the one that is gone.
+# Announcements of a primary that has ended, recorded by a process without the key and sent again all the time: a
+# secondary that comes later goes to the running primary, and never to the address of the ended one.
 if "$troupe" keygen --output gone >/dev/null 2>&1; then
 	end_processes
 	start old "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$((port + 1)) \

@@ -1,7 +1,7 @@
-/* Frames made by hand, as no fuzzer makes them: each field of a step, an ack and of the small payloads is right but for
- * one thing. Each is refused with one line that says what is wrong with which model, level or field; what was there
- * before is not harmed, and the right frame is still taken. Then both ends of a run, at the other end of a connection:
- * the line says who sent it, too. */
+/* Frames made by hand, as no fuzzer makes them: each field of a step, of an ack and of the small payloads is correct
+ * except for one thing. Each frame must be refused with one line that says what is wrong with which model, level or
+ * field. The state before it must be unchanged, and the correct frame must still be accepted. Then the test plays
+ * each end of a connection against a real peer; the line must name the sender, too. */
 #include "check.h"
 #include "copies.h"
 
@@ -152,7 +152,7 @@ static uint32_t owner_of(struct run *run, uint32_t model)
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-/* What an ack of these models is made of; a case spoils something of it. */
+/* The parts of an ack of these models; each case changes one part. */
 struct ack_parts {
 	uint64_t number, status, stats[6], code;
 	uint32_t models[8], count;
@@ -201,7 +201,7 @@ static bool takes_ack(struct run *run, uint32_t side, const struct text *bytes, 
 	return !wire_decode_ack(run->wire, side, bytes->at, bytes->count, &ack, error);
 }
 
-/* The state that counts, of which no ack that is refused may change anything. */
+/* The state of the primary; an ack that is refused must not change it. */
 static uint64_t hash_of(struct run *run)
 {
 	const struct state *now = run->server->worlds[0].shared.state;
@@ -275,7 +275,7 @@ static void test_numbers(struct run *run, uint32_t side, struct ack_parts parts)
 	static const size_t counts[] = {2, 3, 10, 11, 11};
 	struct text sound = {0}, bytes = {0};
 	put_ack(run, side, &parts, &sound);
-	for (size_t field = 0; field < 9; field++) /* all of them are one byte in what is sound */
+	for (size_t field = 0; field < 9; field++) /* each is one byte in a valid ack */
 		for (size_t i = 0; i < ARRAY_LEN(long_forms); i++) {
 			bytes.count = 0;
 			text_add_bytes(&bytes, sound.at, field);
@@ -494,7 +494,7 @@ static void test_efforts(struct run *run, uint32_t side, const struct ack_parts 
 	refuses_notes(run, side, &still, &notes, "its ack: an effort of joint 0, which did not move");
 }
 
-/* What was noted in a step that asks for it; b has the only joint. */
+/* The notes of a step that asks for them; b has the only joint. */
 static void test_notes(struct run *run, uint32_t side, const struct ack_parts *parts, uint32_t foreign)
 {
 	uint32_t a = scene_of(run)->models[model_of(run, "a")].geom_first;
@@ -509,7 +509,7 @@ static void test_notes(struct run *run, uint32_t side, const struct ack_parts *p
 	put_ack(run, side, parts, &bytes);
 	size_t before = bytes.count;
 	put_notes(&sound, &bytes);
-	refuses_ack(run, side, &bytes, "its ack: bytes after its end"); /* nobody asked for it */
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end"); /* the step did not ask for it */
 	primary_of(run)->step.observe = OBSERVE_ALL;
 	test_contacts(run, side, parts, &sound, foreign);
 	test_efforts(run, side, parts, &sound);
@@ -569,7 +569,7 @@ static void test_acks(void)
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static struct run steps_run;
-static uint32_t step_side; /* whose copy is tried */
+static uint32_t step_side; /* the secondary whose copy gets the step */
 
 /* The beginning of a step with these flags, for the secondary that is tried. */
 static void put_step(struct text *out, uint32_t flags)
@@ -596,7 +596,7 @@ static bool takes_step(const struct text *bytes, struct troupe_error *error)
 	return !copies_decode_step(&steps_run.sides[step_side], bytes->at, bytes->count, &step, error);
 }
 
-/* A refused step ends a secondary, so each has a run of its own. */
+/* A refused step ends a secondary, so each case has a run of its own. */
 static void refuses_step(struct text *bytes, const char *words)
 {
 	struct troupe_error error;
@@ -639,7 +639,7 @@ static void test_heads(void)
 	PUT(&bytes, step_side + 1, SOUND_STEPS);
 	pack_double(&bytes, (double)NAN);
 	refuses_step(&bytes, "its step: its beginning");
-	/* the other's, from which nothing else tells it */
+	/* the number of the other secondary, and no other difference */
 	bytes.count = 0;
 	text_add_bytes(&bytes, "\0\0", 2);
 	PUT(&bytes, 2 - step_side, SOUND_STEPS);
@@ -692,7 +692,7 @@ static void test_changes(uint32_t own, uint32_t partner, uint32_t foreign, uint3
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, WIRE_RELEASE, partner, WIRE_RELEASE, partner);
 	refuses_step(&bytes, "is to be released, but this secondary does not simulate it");
-	put_step(&bytes, WIRE_CHANGES); /* it touches one that stays */
+	put_step(&bytes, WIRE_CHANGES); /* it touches a model that stays */
 	PUT(&bytes, 1, WIRE_RELEASE, partner);
 	refuses_step(&bytes, "its step: a released model touches others");
 	put_step(&bytes, WIRE_CHANGES);
@@ -839,7 +839,7 @@ static void test_commands(uint32_t own, uint32_t foreign)
 	PUT(&bytes, 1, own, 0, topics, 1, 0);
 	refuses_step(&bytes, "its step: a command without a listener");
 	put_step(&bytes, WIRE_COMMANDS);
-	PUT(&bytes, 1, own, 0, 0, 5, UINT32_MAX); /* fields that its message has not */
+	PUT(&bytes, 1, own, 0, 0, 5, UINT32_MAX); /* fields that the message does not have */
 	refuses_step(&bytes, "its step: a command");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, own, 0, 0, 9, 1);
@@ -895,7 +895,7 @@ static void test_edits(uint32_t own)
 	text_fini(&bytes);
 }
 
-/* What the very first step says, in which everything is given, cut off anywhere. */
+/* The first step of a run, which gives everything, cut off at each byte. */
 static void test_cuts(void)
 {
 	struct run run = {.server = copies_server(&state, SECONDARIES, 0)};
@@ -985,14 +985,15 @@ static troupe_status decode_world(const void *bytes, size_t count, struct troupe
 	return bundle_decode(bytes, count, &(struct bundle){0}, error);
 }
 
-/* Whole it is taken; cut off anywhere, or with one byte more, it is not, and the line says which it was. */
+/* The whole message is accepted. Cut off anywhere, or with one more byte, it is refused, and the message says which
+ * of the two it was. */
 static void ends_where_it_ends(const char *what, decode_fn *decode, const struct text *sound, const char *words)
 {
 	struct troupe_error error = {0};
 	struct text longer = {0};
 	check(!decode(sound->at, sound->count, &error), "%s: what is sound is refused: %s", what, error.text);
 	for (size_t count = 0; count < sound->count; count++) {
-		char *copy = mem_alloc(count); /* so that a sanitizer sees who reads beyond it */
+		char *copy = mem_alloc(count); /* so that a sanitizer notices a read beyond it */
 		memcpy(copy, sound->at, count);
 		check(decode(copy, count, &error) == TROUPE_EPROTOCOL, "%s: %zu bytes of %zu are taken", what, count,
 			sound->count);
@@ -1111,7 +1112,7 @@ static void send_text(struct channel *channel, enum frame_type type, struct text
 	bytes->count = 0;
 }
 
-/* Waits for a frame of that type, past others; false: the other end has closed, or that time has come. */
+/* Waits for a frame of that type and drops others; false: the other end has closed, or the time is over. */
 static bool await_until(struct channel *channel, enum frame_type wanted, uint64_t end_ns, struct text *ret_payload)
 {
 	while (clock_now_ns() < end_ns) {
@@ -1165,7 +1166,7 @@ static void *run_secondary(void *arg)
 	return NULL;
 }
 
-/* What a primary says when it is made by hand. */
+/* The frames of a primary, made by hand. */
 enum lie {
 	LIE_WELCOME,
 	LIE_WORLD_EMPTY,
@@ -1371,7 +1372,7 @@ static void *run_server(void *arg)
 	return NULL;
 }
 
-/* What is wrong before the start is told to the liar; after it the run ends, and says so. */
+/* An error before the start is told to the peer that sent it; an error after it ends the run, with a reason. */
 static void test_primary(enum lie_of_secondary lie)
 {
 	struct end end = {.status = TROUPE_OK};
@@ -1408,7 +1409,7 @@ static void test_primary(enum lie_of_secondary lie)
 
 /* --- saved states ------------------------------------------------------------------------------------------------- */
 
-/* As it is in memory now. */
+/* The state as it is in memory now. */
 static void refuses_state(struct troupe_server *server, const char *words)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -1424,7 +1425,7 @@ static void refuses_state(struct troupe_server *server, const char *words)
 		troupe_server_destroy(copy);
 }
 
-/* All of it sound but for one number. */
+/* A frame that is valid except for one number. */
 static void test_saved(void)
 {
 	static const char box[] = "sdf: \"<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>\"";

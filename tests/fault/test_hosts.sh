@@ -1,8 +1,9 @@
 #!/bin/sh
-# Several hosts: network namespaces joined by a switch, where the kernel and rights allow, else processes that meet over
-# loopback. They find each other by multicast, or by address across lines with delay and loss (netem where the kernel has it,
-# else delay_proxy, which does to a connection what these do); the state is what one process comes to. A cable that is
-# cut, which closes nothing, ends all in time, at the same step, with a state that goes on to the same bits.
+# Several hosts: network namespaces joined by a switch, where the kernel and the rights allow it, else processes that
+# meet over loopback. They find each other by multicast, or by address across lines with delay and loss (netem where
+# the kernel has it, else delay_proxy, which has the same effect on a connection). The state must be that of one
+# process. A cut cable, which closes nothing, must end all processes in time, at the same step, with a saved state
+# that leads to the same bits.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 XDG_CONFIG_HOME=$scratch/config
 export XDG_CONFIG_HOME
@@ -13,10 +14,10 @@ worlds=$(cd "$worlds" && pwd)
 cd "$scratch" || exit 1
 steps=$(amount 200 200 600)
 delay_ms=10 # one way
-stale=10000 # on a busy machine nobody shall be taken for dead
+stale=10000 # no process shall count as lost on a busy machine
 patience_ms=60000 # what takes longer is a hang
 port=$((20000 + $$ % 20000))
-hosts= # those that are there: p, s1 and s2, and x, which is the switch
+hosts= # the hosts: p, s1 and s2, and x, which is the switch
 switch=troupe-$$-x
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
@@ -63,7 +64,7 @@ make_hosts()
 		ip -n "$switch" link set bridge up || return 1
 	plug_in p 10.83.84.1 && plug_in s1 10.83.84.2 && plug_in s2 10.83.84.3
 }
-# on HOST COMMAND...: there; the process is the command itself
+# on HOST COMMAND...: runs the command on the host; its process is the command itself
 on()
 {
 	on_host=$1
@@ -84,13 +85,14 @@ if [ -n "$hosts" ] && tc -n "$switch" qdisc add dev to-s1 root netem delay 1ms 2
 	tc -n "$switch" qdisc delete dev to-s1 root
 	netem=1
 fi
-# with a key where they can have one, so that it is TLS that is delayed
+# with a key if this build has TLS, so that TLS is delayed, too
 secure=
 "$troupe" keygen >key.log 2>&1 || secure=--network-insecure
 
 # --- processes -----------------------------------------------------------------------------------------------------------
 
-# start NAME HOST COMMAND...: in the background, its number in NAME.pid, what it says in NAME.out and NAME.err
+# start NAME HOST COMMAND...: runs the command in the background, with its process number in NAME.pid and its output in
+# NAME.out and NAME.err
 start()
 {
 	name=$1 host=$2
@@ -135,7 +137,7 @@ secondary() # NAME OPTION...: on the host of that name
 	# shellcheck disable=SC2086
 	start "$secondary_name" "$secondary_name" "$troupe" run --network-role secondary --network-wait 20 $secure "$@"
 }
-# lines DELAY_MS [STALL_ONE_IN STALL_MS]: one for each secondary, in the middle; each stalls when its own seed says
+# lines DELAY_MS [STALL_ONE_IN STALL_MS]: starts a delayed line for each secondary; each line stalls by its own seed
 lines()
 {
 	for i in 1 2; do
@@ -207,7 +209,7 @@ check "a step takes one round trip more: $plain ms, and $delayed ms when that is
 echo "a step: $plain ms, with $((2 * delay_ms)) ms there and back $delayed ms"
 next
 
-# Loss: by the kernel, or as TCP shows it, in which all behind what was lost is late.
+# Loss: by the kernel, or in its effect on TCP, where all data behind a lost packet are late.
 if [ -n "$netem" ]; then
 	for i in p s1 s2; do tc -n "$switch" qdisc add dev to-$i root netem delay 2ms 1ms loss 1%; done
 	primary --rtf 0 --iterations $steps
@@ -235,8 +237,8 @@ reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.comm
 	--iterations $resumed_steps --hash-every $resumed_steps)
 step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
 
-# stopped WHAT CUT...: all end with 3, and say the same step. Who is cut off may have missed the step that told him
-# of the last one's end, so he may say one less; those who can still talk may not.
+# stopped WHAT CUT...: all processes end with 3 and report the same last step. A process that was cut off may have
+# missed the message about the last step, so it may report one step less; the others may not.
 stopped()
 {
 	what=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whoever is killed while he saves leaves a whole state behind: the one of before or the new one.
+# A process that is killed while it saves leaves a whole state: the old one or the new one.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 times=$(amount 20 20 100)

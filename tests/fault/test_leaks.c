@@ -26,7 +26,7 @@ enum { WARM = 2, REPEATS = 4, STEPS = 120 };
 
 static _Atomic long pieces;
 
-/* Under a sanitizer malloc is its own, and has a search for leaks of its own. */
+/* A sanitizer has its own malloc, and its own search for leaks. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
@@ -531,7 +531,7 @@ static void *be_secondary(void *arg)
 	return NULL;
 }
 
-/* As over a network, with both ends here. */
+/* As over a network, with both ends in this process. */
 static void over_sockets(void)
 {
 	enum { SECONDARIES = 2 };
@@ -673,7 +673,7 @@ int main(void)
 		for (int k = 0; k < REPEATS; k++)
 			lives[i].live();
 		long lost = atomic_load(&pieces) - pieces_before;
-		/* a thread's stack that is used again or not may keep a piece or two */
+		/* the stack of a thread, which may be used again, can keep a piece or two */
 		check(lost < REPEATS, "%s: %ld pieces of memory are lost in %d lives", lives[i].what, lost, REPEATS);
 		check(open_files() == files_before, "%s: %d files are left open", lives[i].what,
 			open_files() - files_before);

@@ -4,7 +4,7 @@
 # comes too late, is one too many, or sends invalid data changes nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-stale=1500 # so that on a busy machine nobody is taken for dead
+stale=1500 # so that no process counts as lost on a busy machine
 rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 20)} # of killing; check-long has 200
 until_step=3000
 far_step=15000
@@ -18,7 +18,7 @@ reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.comm
 check "alone: $reference" $?
 
 port=$((20000 + $$ % 20000))
-# gather N OPTION...: a primary and N secondaries of it, over loopback
+# gather N OPTION...: starts a primary and N secondaries over loopback
 gather()
 {
 	count=$1
@@ -36,7 +36,7 @@ gather()
 	check 'it goes' $?
 }
 
-# saved WHAT: the state that the primary left goes on to the state that it comes to alone
+# saved WHAT: the state that the primary saved leads to the same end as the undisturbed run
 saved()
 {
 	resumed=$("$troupe" run --resume saved -v0 --rtf 0 --iterations $until_step --hash-every $until_step 2>&1)
@@ -66,7 +66,7 @@ await_secondaries()
 
 step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
 
-# secondary SIGNAL: the first of two is hit, the primary and the second stop
+# secondary SIGNAL: sends the signal to the first of two secondaries; the primary and the second must stop
 hit_secondary()
 {
 	sleep "0.$(($(od -An -N2 -tu2 /dev/urandom) % 10))"
@@ -110,7 +110,7 @@ end_holder()
 	wait $holder 2>/dev/null
 	holder_status=$?
 }
-# not_held WHAT: why the tracer held nothing: the kernel forbids it (status 9); else it failed (8: it came too late)
+# not_held WHAT: prints why the tracer held nothing: the kernel forbids it (status 9), or the tracer came too late (8)
 not_held()
 {
 	case $holder_status in
@@ -283,7 +283,7 @@ done
 [ -z "$status" ] && ! grep -q '0 of 2 present' p.err
 check "a short stale time: $status: $(cat p.err s1.err)" $?
 
-# a late one, one too many, one that talks rubbish, one that says nothing: the run does not care
+# a secondary that comes late, one too many, and strangers that send invalid data or nothing: the run goes on unchanged
 gather 1
 timeout 60 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
 [ $? = 3 ] && grep -q 'the run has begun' late.err
@@ -324,7 +324,7 @@ check "a model diverges: the state before is saved: $status: $(tail -n 1 p.err)"
 ended s1 && [ "$status" = 3 ] && [ "$(step_said s1)" = 99 ]
 check "a model diverges: the secondary says the step before: $status: $(tail -n 1 s1.err)" $?
 
-# not enough of them: who is missing is said
+# too few secondaries: the message says how many are missing
 next_port
 "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
 	--network-wait 0.3 2>missing.err
@@ -344,7 +344,7 @@ while [ $round -lt "$rounds" ]; do
 		until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
 	fi
 	sleep "0.$(printf '%03d' $(($(od -An -N2 -tu2 /dev/urandom) % 600)))"
-	# the primary may be killed before it has started anybody
+	# the primary may be killed before it has started a secondary
 	[ $((round % 3)) = 0 ] || await_secondaries 2
 	victims="$(cat p.pid) $(children "$(cat p.pid)" | tr '\n' ' ')"
 	victim=$(echo "$victims" | cut -d ' ' -f $((round % 3 + 1)))

@@ -1,8 +1,8 @@
-/* The memory orders of the three modules by which threads hand work over: gate, share, inproc. On x86 a weaker order is
- * compiled to the same instructions, so that no test of values can notice it. ThreadSanitizer does: here plain data are
- * handed over by nothing but the module, in each way in which it can be done, so that one order that is too weak is a
- * data race. `orders` weakens them one by one and expects this program to fail; without ThreadSanitizer it checks
- * values.
+/* The memory orders of the three modules by which threads hand work over: gate, share, inproc. On x86 a weaker order
+ * is compiled to the same instructions, so no test of values can notice it. ThreadSanitizer can. Here plain data are
+ * handed over by nothing but the module, in each way in which it can be used, so that one order that is too weak is
+ * a data race. `orders` weakens them one by one and expects this program to fail. Without ThreadSanitizer this
+ * program checks values.
  *
  * What ThreadSanitizer cannot see is an order between two variables: test_weave has that. */
 #include "check.h"

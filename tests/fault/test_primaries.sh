@@ -4,11 +4,11 @@
 # partitions do not mix; a secondary that was turned away searches further.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-port=$((20000 + $$ % 12000)) # below those that the system gives to whoever connects
+port=$((20000 + $$ % 12000)) # ports below those that the system gives to clients
 partition=primaries-$$
 rounds=4
 
-# primary NAME OPTION...: at a port of its own
+# primary NAME OPTION...: starts a primary at a port of its own
 primary()
 {
 	primary_name=$1
@@ -79,7 +79,8 @@ while [ $round -lt $rounds ]; do
 	check "the other goes on: $status" $?
 done
 
-# one alone that runs: nobody goes there, and who looks gives up when it was told to, with the reason
+# a single primary that runs already: no secondary goes there; a secondary that searches gives up at its time limit,
+# with the reason
 next
 primary running --network-secondaries 1 --rtf 1
 start own --network-role secondary --network-partition $partition --network-address 127.0.0.1:$port
@@ -89,14 +90,14 @@ ends s 3
 says s "waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port has begun its run"
 silent running 'turned away'
 
-# two wait, and there are enough for both
+# two primaries wait, with secondaries enough for both
 next
 primary one --network-secondaries 2 --rtf 0 --iterations 20
 primary two --network-secondaries 2 --rtf 0 --iterations 20
 for i in 1 2 3 4; do secondary s$i; done
 for name in one two s1 s2 s3 s4; do ends $name 0; done
 
-# two wait, and there are enough for one: one begins
+# two primaries wait, with secondaries enough for one: one run begins
 next
 primary one --network-secondaries 2 --rtf 0 --iterations 20
 primary two --network-secondaries 2 --rtf 0 --iterations 20
@@ -121,7 +122,7 @@ ended_in ours 0
 check "the one of another partition waits: $status: $(cat ours.err)" $?
 silent ours 'joined\|turned away'
 
-# who is refused goes on: somebody announces a primary at the address of one of another partition
+# a refused secondary searches further: a stranger announces a primary at the address of a primary of another partition
 if need python3; then
 	next
 	primary other --network-secondaries 1

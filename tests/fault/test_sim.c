@@ -1,11 +1,11 @@
-/* A networked run in a simulated network, thousands of times: the real primary and real secondaries, each with its own
- * copy of a small world, which say to each other what they would over TCP (run/wire.h), with delays, slow runners, and
- * somebody who dies, freezes, hangs, is cut off, leaves or sends rubbish, at any phase of it. Each run ends as the same
- * one in one process does, or with every runner stopped, for a reason, within the time that is promised, and with the
- * same last step reported; and then the primary holds the state of that step, and who goes on from it in one process
- * comes to the same end.
+/* A networked run in a simulated network, thousands of times: the real primary and real secondaries, each with its
+ * own copy of a small world, exchange the bytes that they would send over TCP (run/wire.h), with delays and slow
+ * runners. In each phase of the run a process may die, freeze, hang, be cut off, leave or send invalid data. Each
+ * run must end like the same run in one process, or with every runner stopped, for a reason, within the promised
+ * time, and with the same last step reported. Then the primary has the state of that step, and a run in one process
+ * that goes on from this state must come to the same end.
  *
- * TROUPE_TEST_SEED=N: only that run, twice, and what came of it. TROUPE_TEST_ROUNDS=N: so many. */
+ * TROUPE_TEST_SEED=N: only that run, twice, with its outcome. TROUPE_TEST_ROUNDS=N: the number of runs. */
 #include "../amount.h"
 #include "../net/sim.h"
 #include "check.h"
@@ -75,7 +75,7 @@ static void command(struct troupe_server *server, uint64_t step, const char *top
 	copies_must(troupe_server_command(server, step, topic, text, &error), text, &error);
 }
 
-/* Some of these are refused, because nobody of that name is there (any more): in each run alike. */
+/* Some of these commands are refused, because their model does not exist (any more); in each run alike. */
 static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *dice)
 {
 	static const char *const movable[] = {"a", "b", "c", "arm", "crate_0", "crate_1", "crate_2", "new"};
@@ -196,7 +196,7 @@ struct run {
 	struct wire *wire;
 	struct crew *crew;
 	struct worker workers[SECONDARIES_MAX];
-	/* what came of it */
+	/* the outcome */
 	uint64_t steps, hash, moves;
 	uint32_t outdated; /* the first secondary that had another state than the primary; 0: none */
 	uint64_t other;    /* first step after which it had another state than in one process; 0: never */
@@ -212,8 +212,8 @@ static struct primary *primary_of(const struct run *run)
 	return &run->server->worlds[0].primary;
 }
 
-/* What TLS would see to: of a number in a state nobody can tell that a bit of it is another. tests/fuzz/fuzz_wire shows
- * decoders what is damaged. */
+/* TLS would detect it: a flipped bit in a number of a state is not visible in the number. tests/fuzz/fuzz_wire gives
+ * damaged bytes to the decoders. */
 static void seal(struct text *out)
 {
 	pack_u64(out, hash_bytes(1, out->at, out->count));
@@ -506,7 +506,7 @@ static void check_tally(uint64_t runs)
 		tally.lost_before, tally.moves);
 }
 
-/* Twice: the same must come of it, however threads are scheduled. */
+/* Runs it twice: the outcome must be the same, however threads are scheduled. */
 static void test_seed(uint64_t seed, bool print)
 {
 	static struct run run, again;

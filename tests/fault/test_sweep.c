@@ -1,13 +1,13 @@
-/* Every call by which troupe gets memory or changes files fails once, in each part of a run that saves, records,
- * reports, and is gone on from and replayed; and the process is killed before and after each of them. Whatever fails:
- *  - nothing crashes, hangs or is killed, and the exit status is a documented one;
- *  - the last line on standard error says what failed and why, and there are few others;
+/* Every call by which troupe gets memory or changes files fails once, in each part of a run that saves, records and
+ * reports, is resumed, and is replayed. Also, the process is killed before and after each of these calls. Whichever
+ * call fails:
+ *  - the program does not crash or hang, and no signal ends it; the exit status is a documented one;
+ *  - the last line on standard error says what failed and why, and there are few other lines;
  *  - no temporary file stays;
- *  - a file that was there is still the old one or is the new one, to the last bit, and a recording is the beginning of
- * a whole one.
+ *  - an existing file is the old one or the new one, to the last bit, and a recording is the beginning of a whole one.
  *
- * `make check` takes a part of the calls, from another one on each time that it runs (TROUPE_TEST_FIRST=N: from that
- * one); TROUPE_TEST_FULL=1 takes all. */
+ * `make check` takes a part of the calls, and starts with another call each time (TROUPE_TEST_FIRST=N: with call N);
+ * TROUPE_TEST_FULL=1 takes all. */
 #include "check.h"
 #include "inject.h"
 

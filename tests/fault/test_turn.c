@@ -1,7 +1,7 @@
 /* Models are created in the turn of a step, but their SDF is parsed and their meshes are read before: by the thread
- * that posts the command, or by the preparer's own. The calls that parse, read and make hulls are wrapped (ld --wrap),
- * and so is the turn; a call on a thread that is in its turn is counted as wrong. The files of a command that is due
- * soon are deleted between its post and its step. Whoever prepares, the bits are the same. */
+ * that posts the command, or by the preparer's own thread. The calls that parse, read and make hulls are wrapped (ld
+ * --wrap), and so is the turn; a call on a thread that is in its turn counts as an error. The files of a command
+ * that is due soon are deleted between its post and its step. The bits do not depend on the thread that prepares. */
 #include "config.h"
 
 #include "check.h"

@@ -7,7 +7,7 @@ on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 port=$((20000 + $$ % 20000))
 partition=waiting-$$
 
-# primary OPTION...: at a port of its own
+# primary OPTION...: starts a primary at a port of its own
 primary()
 {
 	end_processes
@@ -57,7 +57,7 @@ for name in p s1 s2; do ends $name 0; done
 multicast=
 grep -q 'found by multicast at' p.err && multicast=1
 
-# who goes before it begins
+# a secondary leaves before the run begins
 primary --network-secondaries 2
 secondary s1
 says p 'secondary 1 of 2 joined'
@@ -68,7 +68,7 @@ await p.err 'secondary 1 of 2 joined' 2
 [ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && [ ! -s s2.err ]
 check "another comes, quietly: $(cat p.err s2.err)" $?
 
-# Ctrl-C: who is told to leave ends well, who waited for it says so
+# Ctrl-C: the process that is told to leave exits with 0, and the process that waited for it says so
 kill -INT "$(cat p.pid)"
 ends p 0
 ends s2 3
@@ -97,7 +97,7 @@ ends s1 3
 says s1 "^troupe run: 127.0.0.1:$port: cannot be reached: "
 says s1 "^troupe run: waited 0.5 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: cannot be reached: "
 
-# somebody is there already
+# another process has the port already
 primary --network-secondaries 1
 start q "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port
 ends q 1
@@ -188,7 +188,8 @@ keys_differ()
 	silent s3 'there is a primary'
 	silent p 'joined'
 }
-# somebody announces what is not so, in ever other names; then comes what matters: where it could have joined nobody is
+# false announcements under ever new names; then the message that matters must still come: the reason why the secondary
+# could not join
 if [ -z "$multicast" ]; then
 	skip 'announcements of what is not so' 'there is no multicast here'
 elif need python3; then

@@ -1,6 +1,6 @@
-/* gate, share and inproc in every order of their atomic operations (weave.h): nobody sleeps for ever when the gate has
- * been opened, each part of a share is taken once, and a step that was published before the end is delivered. A checker
- * of orders that would pass whatever it is given is of no use: so it is first given code that is wrong. */
+/* Runs gate, share and inproc in every order of their atomic operations (weave.h): no thread sleeps for ever when
+ * the gate has been opened, each part of a share is taken once, and a step that was published before the end is
+ * delivered. The checker itself is checked first: it must fail on code that is wrong. */
 #include "check.h"
 
 #include "base/gate.h"

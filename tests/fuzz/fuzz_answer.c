@@ -1,5 +1,5 @@
-/* Feeds damaged answers to the side that takes them: what a process that reads meshes and images sends, when the file
- * that it read has taken it over (mesh/answer.h).
+/* Feeds damaged answers to the code that receives them: a process that reads meshes and images may send any bytes
+ * once a damaged file has taken it over (mesh/answer.h).
  *
  *   fuzz_answer                some thousand rounds over sound answers, which are also taken undamaged
  *   fuzz_answer SEED ROUNDS    so many

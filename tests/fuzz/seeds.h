@@ -1,5 +1,5 @@
-/* What a coverage-guided fuzzer begins with: each program of this folder writes the inputs that it knows to be sound,
- * as its own LLVMFuzzerTestOneInput() takes them, when it is run with --seeds FOLDER. */
+/* The first inputs of a coverage-guided fuzzer. With --seeds FOLDER each program of this folder writes its valid
+ * inputs, in the form that its own LLVMFuzzerTestOneInput() takes. */
 #ifndef TESTS_FUZZ_SEEDS_H
 #define TESTS_FUZZ_SEEDS_H
 

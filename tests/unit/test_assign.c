@@ -74,7 +74,7 @@ static void load_levels(struct world *world)
 			world->loaded[m] = world->level_loaded[world->cargo_of[m] - 1];
 }
 
-/* Pairs and memberships of what is not there are left out. */
+/* Pairs and memberships of absent nodes are left out. */
 static uint32_t join(struct world *world)
 {
 	joined_begin(&world->components, MODELS, LEVELS);
@@ -283,7 +283,7 @@ static void check_tales(const struct tale *tales, size_t count)
 
 Test(assign, the_specifications_five_examples)
 {
-	CHECK_TALES({"S=3 L1:P1 L2:P2,P3 ?", "P1@1 P2@2 P3@2 L1@1 L2@2"}, /* what they all start from */
+	CHECK_TALES({"S=3 L1:P1 L2:P2,P3 ?", "P1@1 P2@2 P3@2 L1@1 L2@2"}, /* the start of all of these cases */
 		{"S=3 L1:P1 L2:P2,P3 | P1>L3", ""}, {"S=3 L1:P1 L2:P2,P3 | P1>L2", "P1:1>2"},
 		{"S=3 L1:P1 L2:P2,P3 | P2>L1 P3>L1", "P1:1>2"}, {"S=3 L1:P1 L2:P2,P3 | P3>L3", "P3:2>3"},
 		{"S=3 L1:P1 L2:P2,P3 | P2>L1", "P2:2>1"},
@@ -304,8 +304,8 @@ Test(assign, first_distribution)
 		/* levels that share a performer are together */
 		{"S=3 L1:P1 L2:P2 L3:P1 L4:P3 ?", "P1@1 P2@2 P3@3 L1@1 L2@2 L3@1 L4@3"},
 		{"S=2 P1 P2 P1~P2 P3 ?", "P1@1 P2@1 P3@2"},
-		/* an empty level that one is near goes with the nearest one by number; one that nobody is near is not
-		   there */
+		/* an empty level goes with the nearest performer of the lowest number; a level without a near
+		 * performer does not exist */
 		{"S=2 L1:P1 L2:P2 L3~P2 ?", "P1@1 P2@2 L1@1 L2@2 L3@2"},
 		{"S=2 L1:P1 L2:P2,c1 L3:c2 L3~P2 L3~P1 ?", "P1@1 P2@2 c1@2 c2@1 L1@1 L2@2 L3@1"},
 		{"S=1 L1:P1 L2:P2 ?", "P1@1 P2@1 L1@1 L2@1"}, {"S=3 ?", ""});
@@ -314,7 +314,7 @@ Test(assign, first_distribution)
 Test(assign, merge_moves_the_least_and_ties_favour_those_there)
 {
 	CHECK_TALES(
-		/* one against one: who was in the level stays */
+		/* one against one: the performer that was in the level stays */
 		{"S=2 L1:P1 L2:P2 | P1>L2", "P1:1>2"}, {"S=2 L1:P1 L2:P2 | P2>L1", "P2:2>1"},
 		/* both enter a third: equal in all but number */
 		{"S=2 L1:P1 L2:P2 | P1>L3 P2>L3", "P2:2>1"},
@@ -337,18 +337,19 @@ Test(assign, parts_go_to_the_idle)
 	CHECK_TALES(
 		/* the part that entered, even if it is the greater one */
 		{"S=2 L1:P1,P2,P3 | P1>L2 P2>L2", "P1:1>2 P2:1>2"},
-		/* nobody entered: the smaller part */
+		/* none entered: the smaller part moves */
 		{"S=2 L1:P1,P2,P3 | P1>-", "P1:1>2"}, {"S=2 L1:P1,P2,P3 | P2>- P3>-", "P3:1>2"},
 		/* the one that parted rather than a smaller one that was apart before; L3's end makes 2 idle */
 		{"S=2 L1:P1,P2 P3 P4 P1~P3 P1~P4 L3:P5 | P1!P4 P1!P3 P5x", "P4:1>2"},
-		/* none idle: nobody moves */
+		/* none idle: no performer moves */
 		{"S=2 L1:P1,P2 L2:P3 | P1>L3", ""}, {"S=1 L1:P1,P2 | P1>L2", ""},
 		/* one became idle; the fullest gives its smallest, the highest of equals */
 		{"S=3 P1 P2 P3 P4 P5 | P3x", "P4:1>3"}, {"S=3 P1 P2 P3 P4 P5 P7 P7~P5 | P3x", "P2:2>3"},
 		{"S=2 P1 P2 P3 | P2x", "P3:1>2"},
 		/* two idle, three apart */
 		{"S=3 L1:P1,P2,P3 | P2>L2 P3>L3", "P2:1>3 P3:1>2"},
-		/* merged and parted in one step: the idle one is where most of them were */
+		/* merged and parted in one step: the part that was not where most of them were goes to the idle
+		 * secondary */
 		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2", "P2:2>1"},
 
 		/* of two idle ones too, whichever is lower */
@@ -371,7 +372,7 @@ Test(assign, fetched_for_contact_returns_home)
 		{"S=2 P1 P2 P3 P4 | P1~P2 | | P1!P2", "P2:2>1 |  | P2:1>2"},
 		/* two that came together return when they are among themselves, not before */
 		{"S=2 L1:P1,P5,P6 L2:P2,P3 L3:P7 L4:P4 | P1~P2 | P7x | P1!P2", "P2:2>1 P3:2>1 |  | P2:1>2 P3:1>2"},
-		/* who entered a level has its home there */
+		/* a performer that entered a level has its home there */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | P2+L1 | P1!P2", "P2:2>1 |  | "},
 		/* fetched because one entered the level: not mere contact */
 		{"S=2 L1:P1 L2:P2,P3 P4 P5 | P2>L1 P3>L1 | P1>-", "P1:1>2 | "},
@@ -419,7 +420,7 @@ Test(assign, levels_without_performers)
 		/* a near one that is loaded goes to the lowest near model's; when someone else enters, to that one's */
 		{"S=2 L1:P1 L2:P2 | L3:c1 L3~P2 ? | P1>L3 L3!P2 ?",
 			"P1@1 P2@2 c1@2 L1@1 L2@2 L3@2 | c1:2>1 P1@1 P2@2 c1@1 L2@2 L3@1"},
-		/* it is gone when nobody is near, and forgotten */
+		/* it is gone when no performer is near, and forgotten */
 		{"S=2 L1:P1 L2:P2 L3:c1 L3~P2 | L3!P2 ? | L3~P1 ?",
 			"P1@1 P2@2 L1@1 L2@2 | P1@1 P2@2 c1@1 L1@1 L2@2 L3@1"},
 		/* an owner with cargo is not idle */
@@ -551,7 +552,7 @@ static void check_still(struct world *world, const char *where)
 	cr_assert_eq(before.now.turn, world->now.turn, "%s: turn", where);
 }
 
-/* A second world with the same memory and input, and scratch of its own full of rubbish. */
+/* A second world with the same memory and input, and with its own scratch memory full of random bytes. */
 static void check_same(const struct world *before, const struct world *after, const char *where)
 {
 	struct world twin = *before;

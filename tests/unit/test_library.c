@@ -77,7 +77,7 @@ Test(library_handles, of_the_worlds_own_joints)
 	troupe_server_destroy(server);
 }
 
-/* Nothing may be written, and nothing read that is not there. */
+/* A snapshot must not be writable, and indices must lead to existing entries. */
 static void assert_stale(struct troupe_server *server, troupe_model model, troupe_link link, troupe_joint joint)
 {
 	struct troupe_model_state model_state, model_before;
@@ -208,7 +208,7 @@ Test(library_handles, know_their_world)
 	troupe_server_destroy(server);
 }
 
-/* Handles that nobody gave, next to one that is good. */
+/* Invalid handles beside a valid one. */
 static void make_wild(uint32_t at, uint32_t born, uint32_t world, uint32_t ret_wild[7][3])
 {
 	const uint32_t wild[7][3] = {{0, 0, 0}, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {at, born + 100, world},
@@ -275,7 +275,7 @@ static uint64_t hash_of_run(int secondaries)
 	return hash;
 }
 
-/* By steps of all sizes, some of them taken by troupe_server_run(). */
+/* Takes steps in portions of all sizes, some of them by troupe_server_run(). */
 static uint64_t hash_of_steps(struct troupe_server *server)
 {
 	static const uint64_t sizes[] = {1, 1, 0, 2, 17, 1, 64, 5};
@@ -461,7 +461,7 @@ static const struct troupe_scene_shape *shape_in(
 	return NULL;
 }
 
-/* What holds of every scene: indices lead where they should, and all is named and in its order. */
+/* True of every scene: indices lead where they should, and everything has a name and stands in its order. */
 static void assert_whole(const struct troupe_scene *scene)
 {
 	uint32_t links = 0, joints = 0, shapes = 0;
@@ -746,7 +746,7 @@ struct asking {
 	bool first, second;
 };
 
-/* Nobody asked before the run: the first step that ends after the first question answers it. */
+/* No snapshot was asked for before the run: the first step that ends after the first request answers it. */
 static void ask_late(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct asking *asking = ctx;
@@ -805,7 +805,7 @@ static void assert_same_twist(const struct troupe_twist *a, const struct troupe_
 	cr_assert(!memcmp(a, b, sizeof *a));
 }
 
-/* By index and by handle it is one state, and what is read without a snapshot is the same. */
+/* Reading by index, by handle, and without a snapshot gives the same state. */
 static void see_all(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct seen *seen = ctx;
@@ -881,7 +881,7 @@ Test(library_snapshot, is_the_present_state_between_runs)
 	}
 }
 
-/* Velocities are those that led here: of step k, positions of states k and k + 1. */
+/* Velocities are those of step k, which led from the positions of state k to those of state k + 1. */
 static void assert_velocity(const char *what, const struct troupe_pose *from, const struct troupe_pose *to,
 	const struct troupe_twist *twist, double within)
 {

@@ -47,7 +47,7 @@ static struct troupe_when at_step(uint64_t step)
 
 /* --- numbers and text --------------------------------------------------------------------------------------------- */
 
-/* Text with the same numbers: what is given in one way and in the other must give the same bits. */
+/* The same numbers as text: both forms of a command must give the same bits. */
 static void give_text(struct troupe_server *server)
 {
 	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 0.5 y: 0 z: 0} angular: {x: 0 y: 0 z: 0.25}");

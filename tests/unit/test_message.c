@@ -251,7 +251,7 @@ Test(message, length_is_limited)
 	cr_assert_str_eq(error.text, "column 4097: expected at most 4096 bytes, found more");
 }
 
-/* Every prefix of a good text, and every one-byte change of it, is either read or refused with a column. */
+/* Every prefix of a valid text, and every one-byte change of it, is either accepted or refused with a column. */
 Test(message, cut_and_changed_texts_are_survived)
 {
 	static const char whole[] = "linear: {x: 4.0, y: 1e3} angular <z: -0.5; > # end";

@@ -88,7 +88,7 @@ static mode_t mode_of(const char *path)
 	return lstat(path, &info) ? 0 : info.st_mode;
 }
 
-/* Names in the folder, but for those of the two itself. */
+/* The names in the folder, except . and .. */
 static uint32_t count_names(const char *path)
 {
 	DIR *all = opendir(path);
@@ -183,7 +183,7 @@ struct reader {
 static void *read_all(void *arg)
 {
 	struct reader *reader = arg;
-	clock_sleep_until_ns(clock_now_ns() + 100000000); /* not there yet when it is opened to write */
+	clock_sleep_until_ns(clock_now_ns() + 100000000); /* does not exist yet when it is opened for writing */
 	cr_assert(!text_read_file(reader->path, 1 << 24, &reader->bytes, &reader->count, NULL));
 	return NULL;
 }

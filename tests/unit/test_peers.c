@@ -532,7 +532,7 @@ Test(peers, who_is_silent_is_lost_within_the_stale_time)
 	destroy(&net);
 }
 
-/* As when the machine that all of them run on is suspended. */
+/* As when the machine on which all of them run is suspended. */
 Test(peers, who_was_asleep_with_all_others_takes_nobody_for_lost)
 {
 	static struct net net;
@@ -825,7 +825,7 @@ static void check_end(const struct net *net, const struct plot *plot, uint64_t s
 			continue;
 		cr_assert(n->ended, "seed %llu: node %u hangs", (unsigned long long)seed, i);
 		if (plot->fate == FATE_LEAVE && i && i == plot->node)
-			continue; /* it knows only of its own steps */
+			continue; /* a secondary knows only of its own steps */
 		least = MIN(least, peers_end(n->peers)->next_step);
 		most = MAX(most, peers_end(n->peers)->next_step);
 		if (plot->fate == FATE_NONE)
@@ -863,7 +863,7 @@ static enum fate play(uint64_t seed)
 	}
 	if (!struck) /* it was over before */
 		plot.fate = FATE_NONE;
-	/* without one of them a run that has not begun never begins, unless another comes in its place */
+	/* a run that has not begun begins only if another process comes in place of a lost one */
 	check_end(&net, &plot, number);
 	destroy(&net);
 	return net.nodes[0].started ? plot.fate : FATES;

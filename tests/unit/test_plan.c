@@ -316,7 +316,7 @@ static void performs(struct world *world, uint32_t m, bool performer)
 	model->level = performer ? SCENE_NONE : model->home_level;
 	model->volume = (struct vec3){between(world, 0, 3), between(world, 0, 1), between(world, 0, 2)};
 	if (!below(world, 6))
-		model->pin = below(world, world->most + 2); /* 0 and one too many: anybody */
+		model->pin = below(world, world->most + 2); /* 0 and one too many: no pin */
 	plan_performer(&world->plan, m);
 	if (model->is_static && !performer)
 		must_leave(world, m);
@@ -620,7 +620,7 @@ static void check_contacts(const struct world *world)
 	cr_assert_eq(plan->meetings, world->meetings, "step %d", (int)world->k);
 }
 
-/* The changes, taken one by one as secondaries do, lead from the assignment before to the one of now. */
+/* The changes, applied one by one as secondaries apply them, lead from the previous assignment to the present one. */
 static void check_changes(struct world *world)
 {
 	uint32_t before[MODELS], moves = 0;

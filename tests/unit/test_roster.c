@@ -82,7 +82,7 @@ static bool holds(const bvh_values *levels, uint32_t level)
 	return indices_has(levels, level);
 }
 
-/* Levels are loaded while somebody is near; with them comes what is theirs. */
+/* Levels are loaded while a performer is near; their cargo comes with them. */
 static void load_levels(struct world *world)
 {
 	for (uint32_t l = 0; l < LEVELS; l++) {

@@ -1,5 +1,5 @@
-/* Services of a running world that act on bodies and joints. test_library_commands.c has the plain cases; here are
- * links other than the first, frames other than the body's, joints that other joints tie or tied, and refusals. */
+/* Services of a running world that act on bodies and joints. test_library_commands.c has the plain cases. Here are
+ * links other than the first, frames other than the body's, joints that hold or held other joints, and refusals. */
 #include "library.h"
 
 TestSuite(services, .timeout = 120);

@@ -296,7 +296,7 @@ static void drift(double position, double yaw, double tilt)
 	NEAR(is.tilt_rad, tilt);
 }
 
-/* The base goes there in the model's first frame. */
+/* The pose that the base has, in the model's first frame. */
 static void put_base(double x, double y, double roll, double yaw)
 {
 	struct pose home = {{1, 2, 0}, quat_from_rpy(0, 0, M_PI / 2)};
@@ -591,7 +591,8 @@ static uint32_t takers(const char *topic, const char *text, char ret_error[TROUP
 	return count;
 }
 
-/* Positions for the one, velocities for the other, on one topic; what is not in a message stays as it was. */
+/* One system takes positions, the other velocities, from one topic; a value that a message does not have stays as it
+ * was. */
 Test(systems, actuators_command_joints_by_their_numbers)
 {
 	char error[TROUPE_ERROR_TEXT_BYTES];
@@ -716,7 +717,7 @@ Test(systems, sensors_are_named_wherever_they_are)
 			"t.sdf:2: ignored: sensors of type force_torque x1", NULL});
 }
 
-/* What these plug-ins are for is there without them, or is told of by type. */
+/* The functions of these plug-ins exist without them, or a warning names their types. */
 Test(systems, plugins_that_need_nothing_are_not_ignored)
 {
 	static const char *const names[] = {"Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Contact",
@@ -799,7 +800,7 @@ static const struct bad {
 		"t.sdf:12: <initial_velocity> is \"1e999\": expected from -1e+09 to 1e+09"},
 };
 
-/* What does not fit the model: left out with a warning, as Gazebo does, so that the rest of the world runs. */
+/* A plug-in that does not fit the model is left out with a warning, as in Gazebo; the rest of the world runs. */
 static const struct bad unfit[] = {
 	{PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"),
 		"t.sdf:12: <use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0"},
