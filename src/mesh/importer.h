@@ -18,9 +18,9 @@
  *   TROUPE_EIO        no such file
  *   TROUPE_ELIMIT     the file, or its mesh or image, is too large
  *   TROUPE_EWORLD     no mesh or image of a known kind, or troupe was built without meshes
- *   TROUPE_EINTERNAL  the child or its thread could not start, the child died, or reached a limit. This may be
- * different on another machine or at another time, so a caller that goes on without the mesh may have another world
- * than its peers */
+ *   TROUPE_EINTERNAL  the child or its thread could not start, the child died, or reached a limit. On another machine,
+ *                     or at another time, this may not happen. So a caller that goes on without the mesh may have
+ *                     another world than its peers. */
 #ifndef MESH_IMPORTER_H
 #define MESH_IMPORTER_H
 
