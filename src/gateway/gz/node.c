@@ -1,0 +1,808 @@
+/* The face of a node: what other threads call. They change what the node has under `guard` and send discovery
+ * themselves; what needs a ZeroMQ socket, they order from the node's thread (node_internal.h). */
+#include "gateway/gz/node_internal.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define GROUP_DEFAULT "239.255.0.7"
+
+/* --- identities --------------------------------------------------------------------------------------------------- */
+
+/* Version 4: random. */
+void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
+{
+	unsigned char b[16];
+	char *at = ret_uuid;
+	size_t got = 0;
+	while (got < sizeof b) {
+		ssize_t more = getrandom(b + got, sizeof b - got, 0);
+		got += more > 0 ? (size_t)more : 0;
+	}
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*at++ = '-';
+		*at++ = "0123456789abcdef"[b[i] >> 4];
+		*at++ = "0123456789abcdef"[b[i] & 15];
+	}
+	*at = '\0';
+}
+
+/* "HOST:USER", as gz-transport has it. */
+static char *default_partition(void)
+{
+	char host[NAMES_PARTITION_MAX + 1] = "", buffer[1024];
+	struct passwd entry, *found = NULL;
+	if (gethostname(host, sizeof host - 1))
+		*host = '\0';
+	if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) || !found)
+		return mem_printf("%s:%u", host, (unsigned)getuid());
+	return mem_printf("%s:%s", host, entry.pw_name);
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static troupe_status take_partition(struct node *node, const char *partition, struct troupe_error *error)
+{
+	node->partition = partition ? mem_strdup(partition) : default_partition();
+	if (!names_is_partition(node->partition, strlen(node->partition)))
+		return fail(error, TROUPE_EINVAL,
+			"gz-transport: '%.100s' is no partition: expected no blanks, '~', '@', '//' or ':=', and at "
+			"most %d bytes",
+			node->partition, NAMES_PARTITION_MAX);
+	return TROUPE_OK;
+}
+
+static troupe_status take_addresses(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	const char *address = options->address ? options->address : "127.0.0.1";
+	const char *group = options->group ? options->group : GROUP_DEFAULT;
+	if (!multicast_parse_address(address, &node->address) || !node->address)
+		return fail(error, TROUPE_EINVAL,
+			"gz-transport: address '%.50s': expected the IPv4 address of an interface of this machine, as "
+			"192.168.1.5",
+			address);
+	if (!multicast_parse_address(group, &node->group) || node->group >> 28 != 14)
+		return fail(error, TROUPE_EINVAL,
+			"gz-transport: group '%.50s': expected an IPv4 multicast address, as " GROUP_DEFAULT, group);
+	node->local = node->address >> 24 == 127;
+	node->topic_port = options->topic_port ? options->topic_port : NODE_TOPIC_PORT;
+	node->service_port = options->service_port ? options->service_port : NODE_SERVICE_PORT;
+	if (node->topic_port == node->service_port)
+		return fail(error, TROUPE_EINVAL,
+			"gz-transport: port %u for discovery of topics and of services: "
+			"expected two ports",
+			node->topic_port);
+	return TROUPE_OK;
+}
+
+static troupe_status take_secret(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	if (!options->username && !options->password)
+		return TROUPE_OK;
+	if (!options->username || !options->password || strlen(options->username) > 255 ||
+		strlen(options->password) > 255)
+		return fail(error, TROUPE_EINVAL,
+			"gz-transport: expected a user name and a password of at most 255 bytes, or neither");
+	node->username = mem_strdup(options->username);
+	node->password = mem_strdup(options->password);
+	return TROUPE_OK;
+}
+
+static troupe_status take_options(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	node->statistics = options->statistics;
+	node->version = options->statistics ? BEACON_VERSION_STATISTICS : BEACON_VERSION;
+	node->ignition = options->generation == NODE_IGNITION;
+	node->linger_ms = options->linger_ms < 0 ? 0 : options->linger_ms ? options->linger_ms : NODE_LINGER_DEFAULT_MS;
+	troupe_status status = take_partition(node, options->partition, error);
+	if (!status)
+		status = take_addresses(node, options, error);
+	if (!status)
+		status = take_secret(node, options, error);
+	return status;
+}
+
+static troupe_status read_relays(
+	const char *text, uint32_t relays[MULTICAST_RELAYS_MAX], uint32_t *ret_count, struct troupe_error *error)
+{
+	*ret_count = 0;
+	for (const char *at = text; at && *at; at += *at == ':') {
+		size_t length = strcspn(at, ":");
+		char one[20] = "";
+		memcpy(one, at, MIN(length, sizeof one - 1));
+		if (length >= sizeof one || *ret_count == MULTICAST_RELAYS_MAX ||
+			!multicast_parse_address(one, &relays[*ret_count]))
+			return fail(error, TROUPE_EINVAL,
+				"gz-transport: relays '%.100s': expected at most %d IPv4 addresses, separated by ':'",
+				text, MULTICAST_RELAYS_MAX);
+		++*ret_count;
+		at += length;
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status open_multicast(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	uint32_t relays[MULTICAST_RELAYS_MAX];
+	struct multicast_options socket = {.group = node->group, .address = node->address, .relays = relays};
+	troupe_status status = read_relays(options->relays, relays, &socket.relay_count, error);
+	if (status)
+		return status;
+	socket.port = node->topic_port;
+	status = multicast_create(&socket, &node->topics, error);
+	if (status)
+		return status;
+	socket.port = node->service_port;
+	return multicast_create(&socket, &node->services, error);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+bool node_is_available(void)
+{
+	return true;
+}
+
+static void init(struct node *node)
+{
+	node_make_uuid(node->process);
+	node_make_uuid(node->id);
+	node_make_uuid(node->serve_id);
+	node_make_uuid(node->answer_id);
+	pthread_mutex_init(&node->guard, NULL);
+	pthread_mutex_init(&node->orders_guard, NULL);
+	STAILQ_INIT(&node->orders);
+	TAILQ_INIT(&node->replies);
+	TAILQ_INIT(&node->calls);
+	node->directory = directory_create(topics_gone, node);
+	node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+/* The thread takes no signals: they are for the program's own threads. */
+static troupe_status start_thread(struct node *node, struct troupe_error *error)
+{
+	int code = pthread_create(&node->thread, NULL, node_loop, node);
+	mem_check_thread(code);
+	if (code)
+		return fail(error, TROUPE_EIO, "gz-transport: no thread: %s", strerror(code));
+	node->has_thread = true;
+	return TROUPE_OK;
+}
+
+static troupe_status start(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	if (!events_init(&node->events) || node->wake_fd < 0)
+		return fail(error, TROUPE_EIO, "gz-transport: no descriptor: %s", strerror(errno));
+	troupe_status status = take_options(node, options, error);
+	if (!status)
+		status = open_multicast(node, options, error);
+	if (status)
+		return status;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* ZeroMQ's threads take over the mask */
+	status = sockets_open(node, options, error);
+	if (!status)
+		status = start_thread(node, error);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
+troupe_status node_create(const struct node_options *options, struct node **ret_node, struct troupe_error *error)
+{
+	struct node *node = mem_alloc(sizeof *node);
+	init(node);
+	troupe_status status = start(node, options, error);
+	if (status)
+		node_destroy(node);
+	else
+		*ret_node = node;
+	return status;
+}
+
+static void free_handles(struct node *node)
+{
+	for (uint32_t i = 0; i < node->publishers.count; i++)
+		topics_free_publisher(node->publishers.at[i]);
+	for (uint32_t i = 0; i < node->subscriptions.count; i++) {
+		free(node->subscriptions.at[i]->full);
+		free(node->subscriptions.at[i]);
+	}
+	for (uint32_t i = 0; i < node->offers.count; i++) {
+		free(node->offers.at[i]->full);
+		free(node->offers.at[i]->request_type);
+		free(node->offers.at[i]->reply_type);
+		free(node->offers.at[i]);
+	}
+	vec_free(&node->publishers);
+	vec_free(&node->subscriptions);
+	vec_free(&node->offers);
+	map_fini(&node->publisher_index);
+	map_fini(&node->subscription_index);
+	map_fini(&node->service_index);
+}
+
+void node_destroy(struct node *node)
+{
+	if (!node)
+		return;
+	if (node->has_thread) {
+		atomic_store_explicit(&node->stop, true, memory_order_release);
+		node_wake(node);
+		pthread_join(node->thread, NULL);
+	}
+	directory_destroy(node->directory);
+	events_fini(&node->events);
+	services_free(node);
+	free_handles(node); /* before the sockets: a message of theirs may still be sent, and has its own count */
+	sockets_close(node);
+	multicast_destroy(node->topics);
+	multicast_destroy(node->services);
+	audience_fini(&node->audience);
+	text_fini(&node->datagram);
+	if (node->wake_fd >= 0)
+		close(node->wake_fd);
+	pthread_mutex_destroy(&node->guard);
+	pthread_mutex_destroy(&node->orders_guard);
+	free(node->partition);
+	free(node->username);
+	free(node->password);
+	free(node);
+}
+
+/* --- orders ------------------------------------------------------------------------------------------------------- */
+
+struct order *node_order(enum order_kind kind, size_t count)
+{
+	struct order *order = mem_realloc(NULL, sizeof *order + count);
+	*order = (struct order){.kind = kind, .count = count};
+	return order;
+}
+
+/* `awake` is cleared by the node's thread before it takes orders: one that is given after that wakes it again. */
+void node_wake(struct node *node)
+{
+	uint64_t one = 1;
+	if (!atomic_exchange_explicit(&node->awake, true, memory_order_acq_rel))
+		(void)!write(node->wake_fd, &one, sizeof one);
+}
+
+void node_give(struct node *node, struct order *order)
+{
+	pthread_mutex_lock(&node->orders_guard);
+	STAILQ_INSERT_TAIL(&node->orders, order, next);
+	pthread_mutex_unlock(&node->orders_guard);
+	node_wake(node);
+}
+
+static void order_topic(struct node *node, enum order_kind kind, const char *full)
+{
+	struct order *order = node_order(kind, strlen(full) + 1);
+	memcpy(order->bytes, full, order->count);
+	node_give(node, order);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static troupe_status check_topic(const char *what, const char *topic, struct troupe_error *error)
+{
+	if (topic && names_is_topic(topic, strlen(topic)))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EINVAL,
+		"gz-transport: '%.100s' is no name of a %s: expected /NAME without blanks, '~', '@', '//' or ':=', and "
+		"at most %d bytes",
+		topic ? topic : "", what, NAMES_TOPIC_MAX);
+}
+
+static troupe_status check_type(const char *type, struct troupe_error *error)
+{
+	if (type && names_is_type(type, strlen(type)))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EINVAL,
+		"gz-transport: '%.100s' is no type of messages: expected one as gz.msgs.Clock", type ? type : "");
+}
+
+static char *full_name(const struct node *node, const char *topic)
+{
+	struct text text = {0};
+	names_join(&text, node->partition, topic);
+	return text.at;
+}
+
+static char *wire_type(const struct node *node, const char *type)
+{
+	struct text text = {0};
+	names_add_type(&text, type, node->ignition);
+	return text.at;
+}
+
+/* Whether a new handle may have this name. With `guard`. */
+static troupe_status check_room(
+	const struct map *index, uint32_t count, const char *full, const char *what, struct troupe_error *error)
+{
+	uint32_t value;
+	if (map_find(index, full, &value))
+		return fail(error, TROUPE_ECOMMAND, "gz-transport: this node has the %s %s already", what,
+			strrchr(full, '@') + 1);
+	if (count == NODE_TOPICS_MAX)
+		return fail(error, TROUPE_ELIMIT, "gz-transport: more than %d %ss", NODE_TOPICS_MAX, what);
+	return TROUPE_OK;
+}
+
+/* --- publishing --------------------------------------------------------------------------------------------------- */
+
+static void add_publisher(struct node *node, struct node_publisher *publisher)
+{
+	uint32_t at = publishers_place(node, publisher->full);
+	(void)vec_append(&node->publishers, 1);
+	memmove(&node->publishers.at[at + 1], &node->publishers.at[at],
+		(node->publishers.count - 1 - at) * sizeof *node->publishers.at);
+	node->publishers.at[at] = publisher;
+	map_add(&node->publisher_index, publisher->full, 0);
+	atomic_store_explicit(
+		&publisher->subscribers, audience_of(&node->audience, publisher->full), memory_order_relaxed);
+	beacons_advertise_topic(node, publisher, BEACON_ADVERTISE);
+}
+
+static void set_frame(zmq_msg_t *frame, const char *text)
+{
+	if (zmq_msg_init_size(frame, strlen(text)))
+		mem_run_out(strlen(text));
+	memcpy(zmq_msg_data(frame), text, strlen(text));
+}
+
+static struct node_publisher *make_publisher(
+	struct node *node, char *full, const char *type, uint32_t rate_hz, void *ctx)
+{
+	struct node_publisher *publisher = mem_alloc(sizeof *publisher);
+	publisher->node = node;
+	publisher->ctx = ctx;
+	publisher->full = full;
+	publisher->type = wire_type(node, type);
+	publisher->rate_hz = rate_hz;
+	events_source_init(&publisher->source, 0, false);
+	set_frame(&publisher->frames[0], full);
+	set_frame(&publisher->frames[1], node->listeners[LISTENER_PUBLISH].endpoint);
+	set_frame(&publisher->frames[2], publisher->type);
+	return publisher;
+}
+
+troupe_status node_advertise(struct node *node, const char *topic, const char *type, uint32_t rate_hz, void *ctx,
+	struct node_publisher **ret_publisher, struct troupe_error *error)
+{
+	troupe_status status = check_topic("topic", topic, error);
+	if (!status)
+		status = check_type(type, error);
+	if (status)
+		return status;
+	char *full = full_name(node, topic);
+	struct node_publisher *publisher = make_publisher(node, full, type, rate_hz, ctx);
+	pthread_mutex_lock(&node->guard);
+	status = check_room(&node->publisher_index, node->publishers.count, full, "topic", error);
+	if (!status)
+		add_publisher(node, publisher);
+	pthread_mutex_unlock(&node->guard);
+	if (status)
+		topics_free_publisher(publisher);
+	else
+		*ret_publisher = publisher;
+	return status;
+}
+
+void node_unadvertise(struct node_publisher *publisher)
+{
+	struct node *node = publisher->node;
+	pthread_mutex_lock(&node->guard);
+	uint32_t at = publishers_place(node, publisher->full);
+	node->publishers.count--;
+	memmove(&node->publishers.at[at], &node->publishers.at[at + 1],
+		(node->publishers.count - at) * sizeof *node->publishers.at);
+	map_remove(&node->publisher_index, publisher->full);
+	beacons_advertise_topic(node, publisher, BEACON_UNADVERTISE);
+	pthread_mutex_unlock(&node->guard);
+	events_purge(&node->events, &publisher->source, NULL, NULL);
+	struct order *order = node_order(ORDER_FREE_PUBLISHER, 0);
+	order->publisher = publisher;
+	node_give(node, order);
+}
+
+uint32_t node_subscribers(const struct node_publisher *publisher)
+{
+	return atomic_load_explicit(&publisher->subscribers, memory_order_relaxed);
+}
+
+/* With orders_guard. */
+static enum node_sent admit(struct node_publisher *publisher, size_t count)
+{
+	struct node *node = publisher->node;
+	if (publisher->rate_hz) {
+		uint64_t now_ns = clock_now_ns(), period_ns = 1000 * NODE_MS / publisher->rate_hz;
+		if (now_ns < publisher->due_ns)
+			return NODE_TOO_SOON;
+		publisher->due_ns = now_ns + period_ns;
+	}
+	if (node->orders_bytes + count > (size_t)NODE_SENDING_BYTES_MAX) {
+		node->unsent++;
+		return NODE_FULL;
+	}
+	node->orders_bytes += count;
+	return NODE_SENT;
+}
+
+enum node_sent node_publish(struct node_publisher *publisher, const void *bytes, size_t count)
+{
+	struct node *node = publisher->node;
+	if (!node_subscribers(publisher))
+		return NODE_NOBODY;
+	if (count > NODE_MESSAGE_BYTES_MAX)
+		return NODE_FULL;
+	struct order *order = node_order(ORDER_PUBLISH, count);
+	order->publisher = publisher;
+	memcpy(order->bytes, count ? bytes : "", count);
+	pthread_mutex_lock(&node->orders_guard);
+	enum node_sent sent = admit(publisher, sizeof *order + count);
+	if (sent == NODE_SENT)
+		STAILQ_INSERT_TAIL(&node->orders, order, next);
+	pthread_mutex_unlock(&node->orders_guard);
+	if (sent == NODE_SENT)
+		node_wake(node);
+	else
+		free(order);
+	return sent;
+}
+
+/* --- subscribing -------------------------------------------------------------------------------------------------- */
+
+troupe_status node_subscribe(struct node *node, const char *topic, uint32_t queue, void *ctx,
+	struct node_subscription **ret_subscription, struct troupe_error *error)
+{
+	troupe_status status = check_topic("topic", topic, error);
+	if (status)
+		return status;
+	struct node_subscription *subscription = mem_alloc(sizeof *subscription);
+	*subscription = (struct node_subscription){.node = node, .ctx = ctx, .full = full_name(node, topic)};
+	events_source_init(&subscription->source, queue ? queue : NODE_QUEUE_DEFAULT, false);
+	pthread_mutex_lock(&node->guard);
+	status = check_room(
+		&node->subscription_index, node->subscriptions.count, subscription->full, "subscription", error);
+	if (!status) {
+		map_add(&node->subscription_index, subscription->full, node->subscriptions.count);
+		vec_push(&node->subscriptions, subscription);
+		order_topic(node, ORDER_FOLLOW, subscription->full);
+		beacons_seek(node, subscription->full, false);
+	}
+	pthread_mutex_unlock(&node->guard);
+	if (status) {
+		free(subscription->full);
+		free(subscription);
+	} else {
+		*ret_subscription = subscription;
+	}
+	return status;
+}
+
+/* Takes entry `at` out of an array whose map holds the places. */
+#define TAKE_OUT(array, index, handle)                                                                                 \
+	do {                                                                                                           \
+		uint32_t at_ = 0;                                                                                      \
+		map_find(index, (handle)->full, &at_);                                                                 \
+		map_remove(index, (handle)->full);                                                                     \
+		(array)->at[at_] = (array)->at[--(array)->count];                                                      \
+		if (at_ < (array)->count) {                                                                            \
+			map_remove(index, (array)->at[at_]->full);                                                     \
+			map_add(index, (array)->at[at_]->full, at_);                                                   \
+		}                                                                                                      \
+	} while (0)
+
+void node_unsubscribe(struct node_subscription *subscription)
+{
+	struct node *node = subscription->node;
+	pthread_mutex_lock(&node->guard);
+	TAKE_OUT(&node->subscriptions, &node->subscription_index, subscription);
+	order_topic(node, ORDER_LEAVE, subscription->full);
+	pthread_mutex_unlock(&node->guard);
+	events_purge(&node->events, &subscription->source, NULL, NULL);
+	free(subscription->full);
+	free(subscription);
+}
+
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+static void free_service(struct node_service *service)
+{
+	free(service->full);
+	free(service->request_type);
+	free(service->reply_type);
+	free(service);
+}
+
+troupe_status node_offer(struct node *node, const char *service, const char *request_type, const char *reply_type,
+	void *ctx, struct node_service **ret_service, struct troupe_error *error)
+{
+	troupe_status status = check_topic("service", service, error);
+	if (!status)
+		status = check_type(request_type, error);
+	if (!status)
+		status = check_type(reply_type, error);
+	if (status)
+		return status;
+	struct node_service *made = mem_alloc(sizeof *made);
+	*made = (struct node_service){.node = node,
+		.ctx = ctx,
+		.full = full_name(node, service),
+		.request_type = wire_type(node, request_type),
+		.reply_type = wire_type(node, reply_type)};
+	events_source_init(&made->source, NODE_REQUESTS_MAX, true);
+	pthread_mutex_lock(&node->guard);
+	status = check_room(&node->service_index, node->offers.count, made->full, "service", error);
+	if (!status) {
+		map_add(&node->service_index, made->full, node->offers.count);
+		vec_push(&node->offers, made);
+		beacons_advertise_service(node, made, BEACON_ADVERTISE);
+	}
+	pthread_mutex_unlock(&node->guard);
+	if (status)
+		free_service(made);
+	else
+		*ret_service = made;
+	return status;
+}
+
+typedef VEC(uint64_t) number_vec;
+
+static void note_dropped(const struct node_event *event, void *ctx)
+{
+	number_vec *numbers = ctx;
+	if (!event->one_way)
+		vec_push(numbers, event->number);
+}
+
+void node_withdraw(struct node_service *service)
+{
+	struct node *node = service->node;
+	number_vec numbers = {0};
+	pthread_mutex_lock(&node->guard);
+	TAKE_OUT(&node->offers, &node->service_index, service);
+	beacons_advertise_service(node, service, BEACON_UNADVERTISE);
+	pthread_mutex_unlock(&node->guard);
+	events_purge(&node->events, &service->source, note_dropped, &numbers);
+	for (uint32_t i = 0; i < numbers.count; i++)
+		node_reply(node, numbers.at[i], false, "", 0);
+	vec_free(&numbers);
+	free_service(service);
+}
+
+bool node_reply(struct node *node, uint64_t request, bool good, const void *bytes, size_t count)
+{
+	struct request *slot = &node->requests[request % NODE_REQUESTS_MAX];
+	if (!request || count > NODE_MESSAGE_BYTES_MAX)
+		return false;
+	struct reply *reply = mem_realloc(NULL, sizeof *reply + count);
+	*reply = (struct reply){.good = good, .count = count};
+	memcpy(reply->bytes, count ? bytes : "", count);
+	pthread_mutex_lock(&node->guard);
+	bool known = slot->number == request;
+	if (known) {
+		reply->to = *slot;
+		*slot = (struct request){0};
+	}
+	pthread_mutex_unlock(&node->guard);
+	if (!known) {
+		free(reply);
+		return false;
+	}
+	struct order *order = node_order(ORDER_REPLY, 0);
+	order->reply = reply;
+	node_give(node, order);
+	return true;
+}
+
+static struct call *make_call(struct node *node, const char *service, const char *request_type, const char *reply_type,
+	const void *bytes, size_t count)
+{
+	struct call *call = mem_realloc(NULL, sizeof *call + count);
+	*call = (struct call){.service = full_name(node, service),
+		.request_type = mem_strdup(request_type),
+		.reply_type = mem_strdup(reply_type),
+		.count = count};
+	memcpy(call->bytes, count ? bytes : "", count);
+	node_make_uuid(call->uuid);
+	return call;
+}
+
+troupe_status node_call(struct node *node, const char *service, const char *request_type, const char *reply_type,
+	const void *bytes, size_t count, int timeout_ms, void *ctx, uint64_t *ret_call, struct troupe_error *error)
+{
+	troupe_status status = check_topic("service", service, error);
+	if (!status)
+		status = check_type(request_type, error);
+	if (!status)
+		status = check_type(reply_type, error);
+	if (!status && count > NODE_MESSAGE_BYTES_MAX)
+		status = fail(error, TROUPE_EINVAL, "gz-transport: a request of %zu bytes: expected at most %d", count,
+			NODE_MESSAGE_BYTES_MAX);
+	if (status)
+		return status;
+	pthread_mutex_lock(&node->guard);
+	if (node->call_count == NODE_CALLS_MAX)
+		status = fail(error, TROUPE_ELIMIT, "gz-transport: more than %d calls at a time", NODE_CALLS_MAX);
+	else
+		node->call_count++;
+	uint64_t number = ++node->call_number;
+	pthread_mutex_unlock(&node->guard);
+	if (status)
+		return status;
+	struct call *call = make_call(node, service, request_type, reply_type, bytes, count);
+	call->number = number;
+	call->ctx = ctx;
+	call->deadline_ns = clock_now_ns() + (uint64_t)MAX(timeout_ms, 0) * NODE_MS;
+	*ret_call = number; /* before its outcome can come */
+	struct order *order = node_order(ORDER_CALL, 0);
+	order->call = call;
+	node_give(node, order);
+	return TROUPE_OK;
+}
+
+/* --- what is there ------------------------------------------------------------------------------------------------ */
+
+const char *node_partition(const struct node *node)
+{
+	return node->partition;
+}
+
+bool node_is_local(const struct node *node)
+{
+	return node->local;
+}
+
+static void add_address(struct text *out, uint32_t address)
+{
+	text_add(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+}
+
+void node_describe(const struct node *node, struct text *out)
+{
+	text_add(out, "partition %s, discovery ", node->partition);
+	add_address(out, node->group);
+	text_add(out, ":%u and %u on ", node->topic_port, node->service_port);
+	add_address(out, node->address);
+	text_add(out, node->local ? " (this machine only)" : " (other hosts, too)");
+}
+
+static struct node_record record_of(const struct directory_record *from, const char *name)
+{
+	return (struct node_record){.is_service = from->is_service,
+		.name = name,
+		.address = from->address,
+		.process = from->process,
+		.node = from->node,
+		.type = from->is_service ? from->request_type : from->type,
+		.reply_type = from->reply_type,
+		.throttled = from->throttled,
+		.rate_hz = from->rate_hz};
+}
+
+typedef VEC(struct node_record) record_vec;
+
+static void list_own(const struct node *node, record_vec *out)
+{
+	struct node_record record = {.is_own = true, .process = node->process, .node = node->id, .reply_type = ""};
+	record.address = node->listeners[LISTENER_PUBLISH].endpoint;
+	for (uint32_t i = 0; i < node->publishers.count; i++) {
+		const struct node_publisher *publisher = node->publishers.at[i];
+		record.name = strrchr(publisher->full, '@') + 1;
+		record.type = publisher->type;
+		record.throttled = publisher->rate_hz;
+		record.rate_hz = publisher->rate_hz;
+		vec_push(out, record);
+	}
+	record.is_service = true;
+	record.throttled = false;
+	record.rate_hz = 0;
+	record.address = node->listeners[LISTENER_SERVE].endpoint;
+	for (uint32_t i = 0; i < node->offers.count; i++) {
+		const struct node_service *service = node->offers.at[i];
+		record.name = strrchr(service->full, '@') + 1;
+		record.type = service->request_type;
+		record.reply_type = service->reply_type;
+		vec_push(out, record);
+	}
+}
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct node_record *x = a, *y = b;
+	if (x->is_service != y->is_service)
+		return x->is_service - y->is_service;
+	int order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->address, y->address);
+	return order ? order : strcmp(x->node, y->node);
+}
+
+enum { RECORD_TEXTS = 6 };
+
+static void texts_of(struct node_record *record, const char **ret_texts[RECORD_TEXTS])
+{
+	ret_texts[0] = &record->name;
+	ret_texts[1] = &record->address;
+	ret_texts[2] = &record->process;
+	ret_texts[3] = &record->node;
+	ret_texts[4] = &record->type;
+	ret_texts[5] = &record->reply_type;
+}
+
+/* The texts move into one piece of memory that does not change. */
+static char *copy_texts(record_vec *records)
+{
+	const char **texts[RECORD_TEXTS];
+	size_t bytes = 1;
+	for (uint32_t i = 0; i < records->count; i++) {
+		texts_of(&records->at[i], texts);
+		for (int t = 0; t < RECORD_TEXTS; t++)
+			bytes += strlen(*texts[t]) + 1;
+	}
+	char *memory = mem_realloc(NULL, bytes), *at = memory;
+	for (uint32_t i = 0; i < records->count; i++) {
+		texts_of(&records->at[i], texts);
+		for (int t = 0; t < RECORD_TEXTS; t++) {
+			size_t length = strlen(*texts[t]) + 1;
+			*texts[t] = memcpy(at, *texts[t], length);
+			at += length;
+		}
+	}
+	return memory;
+}
+
+void node_list(struct node *node, struct node_records *ret_records)
+{
+	record_vec records = {0};
+	pthread_mutex_lock(&node->guard);
+	list_own(node, &records);
+	for (uint32_t i = 0; i < directory_count(node->directory); i++) {
+		const struct directory_record *record = directory_at(node->directory, i);
+		vec_push(&records, record_of(record, strrchr(record->full, '@') + 1));
+	}
+	char *memory = copy_texts(&records);
+	pthread_mutex_unlock(&node->guard);
+	if (records.count)
+		qsort(records.at, records.count, sizeof *records.at, compare_records);
+	*ret_records = (struct node_records){records.at, records.count, memory};
+}
+
+void node_records_fini(struct node_records *records)
+{
+	free(records->at);
+	free(records->memory);
+	*records = (struct node_records){0};
+}
+
+void node_get_counts(struct node *node, struct node_counts *ret_counts)
+{
+	pthread_mutex_lock(&node->guard);
+	*ret_counts = node->counts;
+	ret_counts->datagrams_dropped += multicast_dropped(node->topics) + multicast_dropped(node->services);
+	ret_counts->processes = directory_process_count(node->directory);
+	ret_counts->records = directory_count(node->directory);
+	ret_counts->connections = 0;
+	for (int i = 0; i < NODE_LISTENERS; i++)
+		ret_counts->connections += node->listeners[i].connections;
+	pthread_mutex_unlock(&node->guard);
+	pthread_mutex_lock(&node->orders_guard);
+	ret_counts->unsent = node->unsent;
+	pthread_mutex_unlock(&node->orders_guard);
+	pthread_mutex_lock(&node->events.guard);
+	ret_counts->lost = node->events.lost;
+	pthread_mutex_unlock(&node->events.guard);
+}

@@ -1,0 +1,304 @@
+/* The ZeroMQ sockets of a node. Peers connect to three: topics are published there, requests come in there, and replies
+ * to own calls.
+ *
+ * The publishing socket is an XPUB, which a subscriber cannot tell from the PUB of gz-transport, but which tells us
+ * each subscription and its end, also when the subscriber is killed. gz-transport's own way, NEW_CONNECTION datagrams,
+ * may get lost, and says nothing of a subscriber that died.
+ *
+ * ZeroMQ accepts connections without limit. So each listening socket has a monitor that counts them; with
+ * NODE_CONNECTIONS_MAX the node stops listening, and begins again on the same port when some have ended. */
+#include "gateway/gz/node_internal.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACCESS_ENDPOINT "inproc://zeromq.zap.01" /* fixed by ZeroMQ */
+#define ACCESS_DOMAIN "ign-auth"
+enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024 };
+
+static bool set_number(void *socket, int option, int value)
+{
+	return !zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+static bool set_text(void *socket, int option, const char *text)
+{
+	return !zmq_setsockopt(socket, option, text, strlen(text));
+}
+
+static void *open_socket(struct node *node, int type, const struct node_options *options)
+{
+	int64_t bytes_max = NODE_MESSAGE_BYTES_MAX;
+	uint32_t send = options->send_queue ? options->send_queue : NODE_QUEUE_DEFAULT;
+	uint32_t receive = options->receive_queue ? options->receive_queue : NODE_QUEUE_DEFAULT;
+	void *socket = zmq_socket(node->zmq, type);
+	if (socket && !zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) &&
+		set_number(socket, ZMQ_SNDHWM, (int)send) && set_number(socket, ZMQ_RCVHWM, (int)receive) &&
+		set_number(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) && set_number(socket, ZMQ_TCP_KEEPALIVE, 1) &&
+		set_number(socket, ZMQ_LINGER, 0))
+		return socket;
+	if (socket)
+		zmq_close(socket);
+	return NULL;
+}
+
+/* Binds to a free port, and watches who connects. */
+static bool open_listener(struct node *node, struct listener *listener, void *socket)
+{
+	char endpoint[64];
+	size_t bytes = sizeof listener->endpoint;
+	listener->socket = socket;
+	(void)snprintf(endpoint, sizeof endpoint, "inproc://monitor-%p", (void *)listener);
+	if (!socket || zmq_socket_monitor(socket, endpoint, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
+		return false;
+	listener->monitor = zmq_socket(node->zmq, ZMQ_PAIR);
+	if (!listener->monitor || !set_number(listener->monitor, ZMQ_LINGER, 0) ||
+		zmq_connect(listener->monitor, endpoint))
+		return false;
+	(void)snprintf(endpoint, sizeof endpoint, "tcp://%u.%u.%u.%u:*", node->address >> 24, node->address >> 16 & 255,
+		node->address >> 8 & 255, node->address & 255);
+	return !zmq_bind(socket, endpoint) && !zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, listener->endpoint, &bytes);
+}
+
+static bool open_publish(struct node *node, const struct node_options *options)
+{
+	struct listener *listener = &node->listeners[LISTENER_PUBLISH];
+	void *socket = listener->socket = open_socket(node, ZMQ_XPUB, options);
+	return socket && set_number(socket, ZMQ_XPUB_VERBOSER, 1) && set_number(socket, ZMQ_LINGER, node->linger_ms) &&
+	       (!node->username ||
+		       (set_number(socket, ZMQ_PLAIN_SERVER, 1) && set_text(socket, ZMQ_ZAP_DOMAIN, ACCESS_DOMAIN))) &&
+	       open_listener(node, listener, socket);
+}
+
+static bool open_subscribe(struct node *node, const struct node_options *options)
+{
+	node->subscribe = open_socket(node, ZMQ_SUB, options);
+	return node->subscribe &&
+	       (!node->username || (set_text(node->subscribe, ZMQ_PLAIN_USERNAME, node->username) &&
+					   set_text(node->subscribe, ZMQ_PLAIN_PASSWORD, node->password)));
+}
+
+/* Requests come in and replies go out by one socket, which connects to the clients for that. */
+static bool open_services(struct node *node, const struct node_options *options)
+{
+	struct listener *serve = &node->listeners[LISTENER_SERVE], *answers = &node->listeners[LISTENER_ANSWERS];
+	serve->socket = open_socket(node, ZMQ_ROUTER, options);
+	answers->socket = open_socket(node, ZMQ_ROUTER, options);
+	node->request = open_socket(node, ZMQ_ROUTER, options);
+	return serve->socket && answers->socket && node->request &&
+	       set_text(serve->socket, ZMQ_ROUTING_ID, node->serve_id) &&
+	       set_number(serve->socket, ZMQ_ROUTER_MANDATORY, 1) &&
+	       set_number(serve->socket, ZMQ_LINGER, node->linger_ms) &&
+	       set_text(answers->socket, ZMQ_ROUTING_ID, node->answer_id) &&
+	       set_number(node->request, ZMQ_ROUTER_MANDATORY, 1) &&
+	       set_number(node->request, ZMQ_LINGER, node->linger_ms) && open_listener(node, serve, serve->socket) &&
+	       open_listener(node, answers, answers->socket);
+}
+
+/* ZeroMQ asks there whether a subscriber may connect. */
+static bool open_access(struct node *node)
+{
+	if (!node->username)
+		return true;
+	node->access = zmq_socket(node->zmq, ZMQ_REP);
+	return node->access && set_number(node->access, ZMQ_LINGER, 0) && !zmq_bind(node->access, ACCESS_ENDPOINT);
+}
+
+troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error)
+{
+	node->zmq = zmq_ctx_new();
+	if (node->zmq && open_access(node) && open_publish(node, options) && open_subscribe(node, options) &&
+		open_services(node, options))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EIO, "gz-transport: no socket on address %u.%u.%u.%u: %s", node->address >> 24,
+		node->address >> 16 & 255, node->address >> 8 & 255, node->address & 255, zmq_strerror(zmq_errno()));
+}
+
+static void close_socket(void *socket)
+{
+	if (socket)
+		zmq_close(socket);
+}
+
+/* Closes as far as opened. Ending the context waits for what lingers. */
+void sockets_close(struct node *node)
+{
+	for (int i = 0; i < NODE_LISTENERS; i++) {
+		close_socket(node->listeners[i].socket);
+		close_socket(node->listeners[i].monitor);
+	}
+	close_socket(node->subscribe);
+	close_socket(node->request);
+	close_socket(node->access);
+	links_fini(&node->sources);
+	links_fini(&node->clients);
+	links_fini(&node->servers);
+	if (node->zmq)
+		while (zmq_ctx_term(node->zmq) && zmq_errno() == EINTR)
+			;
+}
+
+/* --- connections of peers ----------------------------------------------------------------------------------------- */
+
+static void read_monitor(struct listener *listener)
+{
+	for (int i = 0; i < MONITOR_EVENTS_MAX; i++) {
+		char event[6]; /* a number of 16 bits, and one of 32; a second part has the address */
+		uint16_t kind;
+		char address[256];
+		if (zmq_recv(listener->monitor, event, sizeof event, ZMQ_DONTWAIT) < 0)
+			return;
+		memcpy(&kind, event, sizeof kind);
+		(void)zmq_recv(listener->monitor, address, sizeof address, ZMQ_DONTWAIT);
+		if (kind == ZMQ_EVENT_ACCEPTED)
+			listener->connections++;
+		else if (listener->connections)
+			listener->connections--;
+	}
+}
+
+static void limit(struct listener *listener)
+{
+	if (!listener->closed && listener->connections >= NODE_CONNECTIONS_MAX)
+		listener->closed = !zmq_unbind(listener->socket, listener->endpoint);
+	else if (listener->closed && listener->connections < NODE_CONNECTIONS_MAX)
+		listener->closed = zmq_bind(listener->socket, listener->endpoint) != 0;
+}
+
+void sockets_watch(struct node *node)
+{
+	for (int i = 0; i < NODE_LISTENERS; i++) {
+		read_monitor(&node->listeners[i]);
+		limit(&node->listeners[i]);
+	}
+}
+
+/* --- user name and password --------------------------------------------------------------------------------------- */
+
+static bool is_secret(struct part part, const char *secret)
+{
+	unsigned char differs = part.count != strlen(secret);
+	for (size_t i = 0; !differs && i < part.count; i++)
+		differs |= (unsigned char)(part.at[i] ^ secret[i]);
+	return !differs;
+}
+
+/* version | request | domain | address | identity | mechanism | user name | password */
+static bool may_connect(const struct node *node, const struct parts *parts)
+{
+	return parts->count == 8 && parts->at[5].count == 5 && !memcmp(parts->at[5].at, "PLAIN", 5) &&
+	       is_secret(parts->at[6], node->username) && is_secret(parts->at[7], node->password);
+}
+
+static struct part part_of(const char *text)
+{
+	return (struct part){text, strlen(text)};
+}
+
+void sockets_check_access(struct node *node)
+{
+	struct parts parts;
+	while (node->access && parts_receive(&parts, node->access)) {
+		bool good = may_connect(node, &parts);
+		struct part answer[] = {part_of("1.0"), parts.count > 1 ? parts.at[1] : part_of(""),
+			part_of(good ? "200" : "400"), part_of(good ? "OK" : "Invalid username or password"),
+			part_of(good ? "anonymous" : ""), part_of("")};
+		parts_send(node->access, answer, ARRAY_LEN(answer));
+		parts_fini(&parts);
+	}
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* Parts beyond PARTS_MAX are read and dropped: the next message begins behind them. */
+bool parts_receive(struct parts *parts, void *socket)
+{
+	int more = 1;
+	parts->count = parts->room = 0;
+	while (more) {
+		zmq_msg_t rest, *message = parts->room < PARTS_MAX ? &parts->messages[parts->room] : &rest;
+		zmq_msg_init(message);
+		if (zmq_msg_recv(message, socket, ZMQ_DONTWAIT) < 0) {
+			zmq_msg_close(message);
+			parts_fini(parts);
+			return false;
+		}
+		more = zmq_msg_more(message);
+		if (message == &rest) {
+			zmq_msg_close(&rest);
+			parts->count = PARTS_MAX + 1;
+			continue;
+		}
+		parts->at[parts->room++] = (struct part){zmq_msg_data(message), zmq_msg_size(message)};
+		parts->count = parts->room;
+	}
+	return true;
+}
+
+void parts_fini(struct parts *parts)
+{
+	for (uint32_t i = 0; i < parts->room; i++)
+		zmq_msg_close(&parts->messages[i]);
+	parts->room = 0;
+}
+
+bool parts_send(void *socket, const struct part *parts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (zmq_send(socket, parts[i].count ? parts[i].at : "", parts[i].count,
+			    ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0)) < 0)
+			return false;
+	return true;
+}
+
+/* --- connections to peers ----------------------------------------------------------------------------------------- */
+
+struct link *links_find(const struct links *links, const char *address)
+{
+	uint32_t index;
+	return map_find(&links->index, address, &index) ? &links->at.at[index] : NULL;
+}
+
+struct link *links_connect(struct links *links, void *socket, const char *address, uint64_t now_ns)
+{
+	if (links->at.count == NODE_CONNECTIONS_MAX || zmq_connect(socket, address))
+		return NULL;
+	struct link link = {.address = mem_strdup(address), .connected_ns = now_ns, .used_ns = now_ns};
+	map_add(&links->index, link.address, links->at.count);
+	vec_push(&links->at, link);
+	return &links->at.at[links->at.count - 1];
+}
+
+void links_disconnect(struct links *links, void *socket, const char *address)
+{
+	uint32_t index;
+	if (!map_find(&links->index, address, &index))
+		return;
+	struct link gone = links->at.at[index], last = links->at.at[--links->at.count];
+	(void)zmq_disconnect(socket, gone.address);
+	map_remove(&links->index, gone.address);
+	if (last.address != gone.address) {
+		links->at.at[index] = last;
+		map_remove(&links->index, last.address);
+		map_add(&links->index, last.address, index);
+	}
+	free(gone.address);
+}
+
+void links_expire(struct links *links, void *socket, uint64_t now_ns, uint64_t idle_ns)
+{
+	for (uint32_t i = links->at.count; i > 0; i--)
+		if (!links->at.at[i - 1].users && now_ns > links->at.at[i - 1].used_ns + idle_ns)
+			links_disconnect(links, socket, links->at.at[i - 1].address);
+}
+
+void links_fini(struct links *links)
+{
+	for (uint32_t i = 0; i < links->at.count; i++)
+		free(links->at.at[i].address);
+	vec_free(&links->at);
+	map_fini(&links->index);
+}

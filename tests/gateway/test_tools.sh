@@ -1,0 +1,165 @@
+#!/bin/sh
+# The programs of gz-transport 11, unchanged and with their default settings, against a node of ours: they list, echo,
+# publish and call; they come before, during and after it; and on a machine that has loopback only.
+#
+# Discovery has ports of its own, so that runs side by side, and simulators of this machine, are not heard.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+source=$(cd "${SOURCE_DIR:-.}" && pwd)
+tools=/usr/libexec/ignition/transport11
+topic_tool=$tools/ign-transport-topic
+service_tool=$tools/ign-transport-service
+peer=${BUILD_DIR:-build}/tests/gateway/gz_peer
+case $peer in /*) ;; *) peer=$PWD/$peer ;; esac
+if [ ! -x "$topic_tool" ]; then
+	skip 'programs of gz-transport' 'ignition-transport-cli is not installed'
+	totals
+	exit
+fi
+cd "$scratch" || exit 1
+peers=
+end_all()
+{
+	# word splitting is meant
+	# shellcheck disable=SC2086
+	[ -z "$peers" ] || kill -KILL $peers 2>/dev/null
+	rm -rf "$scratch"
+}
+trap end_all EXIT
+trap 'exit 1' HUP INT TERM
+unset IGN_IP GZ_IP GZ_PARTITION GZ_DISCOVERY_MSG_PORT GZ_DISCOVERY_SRV_PORT GZ_RELAY IGN_RELAY
+IGN_PARTITION=test$$
+IGN_DISCOVERY_MSG_PORT=$((20000 + $$ % 10000 * 2))
+IGN_DISCOVERY_SRV_PORT=$((IGN_DISCOVERY_MSG_PORT + 1))
+export IGN_PARTITION IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT
+
+# start_peer THINGS...: in the background; what it prints in `said`
+start_peer()
+{
+	: >said
+	"$peer" "$@" >said 2>&1 &
+	last=$!
+	peers="$peers $last"
+	for _ in $(seq 500); do
+		grep -q '^ready' said && return
+		sleep 0.02
+	done
+	echo "FAILED: the peer does not start: $(cat said)"
+}
+end_peer()
+{
+	kill "-$1" "$last" 2>/dev/null
+	wait "$last" 2>/dev/null
+}
+# report WHAT STATUS
+report()
+{
+	check "$1" "$2"
+	[ "$2" = 0 ] || sed 's/^/    /' out err said 2>/dev/null | head -n 40
+}
+# within SECONDS COMMAND...: output in `out`
+within()
+{
+	limit=$1
+	shift
+	timeout -k 1 "$limit" "$@" >out 2>err
+}
+
+clock=120408011005 # system { sec: 1 nsec: 5 }
+
+everything()
+{
+	where=$1
+	start_peer pub /clock gz.msgs.Clock $clock 20 pub /once gz.msgs.StringMsg 120161 0 \
+		offer /world/w/control gz.msgs.WorldControl gz.msgs.Boolean 1001 \
+		offer /no gz.msgs.StringMsg gz.msgs.Boolean refuse sub /cmd_vel
+	within 10 "$topic_tool" -l
+	printf '/clock\n/once\n' | cmp -s - out
+	report "$where: topics are listed" $?
+	within 10 "$topic_tool" -i -t /clock
+	grep -q 'tcp://127.0.0.1:[0-9]*, ignition.msgs.Clock$' out
+	report "$where: a topic is described" $?
+	within 10 "$topic_tool" -e -t /clock -n 2
+	[ $? = 0 ] && [ "$(grep -c ' sec: 1$' out)" -ge 2 ] && [ "$(grep -c 'nsec: 5$' out)" -ge 2 ]
+	report "$where: messages are echoed" $?
+	within 10 "$topic_tool" -e -t /once -n 1
+	grep -q 'data: "a"' out
+	report "$where: a message published when a subscriber comes reaches it" $?
+	within 10 "$service_tool" -l
+	printf '/no\n/world/w/control\n' | cmp -s - out
+	report "$where: services are listed" $?
+	within 10 "$service_tool" -i -s /world/w/control
+	grep -q 'tcp://127.0.0.1:[0-9]*, ignition.msgs.WorldControl, ignition.msgs.Boolean$' out
+	report "$where: a service is described" $?
+	within 10 "$service_tool" -s /world/w/control --reqtype ignition.msgs.WorldControl \
+		--reptype ignition.msgs.Boolean --timeout 5000 --req 'pause: true'
+	grep -q '^data: true' out && grep -q '^request /world/w/control gz.msgs.WorldControl two-way 1001' said
+	report "$where: a service is called" $?
+	within 10 "$service_tool" -s /no --reqtype ignition.msgs.StringMsg --reptype ignition.msgs.Boolean \
+		--timeout 5000 --req 'data: "x"'
+	grep -q 'Service call failed' out err
+	report "$where: a service refuses" $?
+	# the program publishes once and ends; it may end before the message is on its way
+	for _ in 1 2 3 4 5 6 7 8; do
+		within 10 "$topic_tool" -t /cmd_vel -m ignition.msgs.Twist -p 'linear: {x: 1}'
+		grep -q '^message' said && break
+	done
+	grep -q '^message /cmd_vel gz.msgs.Twist 120911000000000000f03f$' said
+	report "$where: what it publishes comes in" $?
+}
+
+if [ "${1:-}" = --alone ]; then
+	everything 'without a network'
+	end_peer TERM
+	totals
+	exit
+fi
+everything 'with default settings'
+IGN_PARTITION=other within 10 "$topic_tool" -l
+[ ! -s out ]
+report 'another partition sees nothing' $?
+end_peer TERM
+within 10 "$topic_tool" -l
+[ ! -s out ]
+report 'after the end nothing is listed' $?
+
+IGN_IP=127.0.0.1
+export IGN_IP
+everything 'with IGN_IP=127.0.0.1'
+unset IGN_IP
+end_peer TERM
+
+# One that comes first, stays while the node is killed, and hears the next.
+timeout -k 1 30 "$topic_tool" -e -t /clock -n 200 >echoed 2>&1 &
+echo_tool=$!
+sleep 0.5
+start_peer pub /clock gz.msgs.Clock $clock 50
+for _ in $(seq 500); do [ "$(grep -c nsec echoed)" -lt 5 ] || break; sleep 0.02; done
+[ "$(grep -c nsec echoed)" -ge 5 ]
+report 'a program that was there before hears' $?
+end_peer KILL
+start_peer pub /clock gz.msgs.Clock $clock 50
+wait $echo_tool
+status=$?
+[ $status = 0 ] && [ "$(grep -c nsec echoed)" -ge 200 ]
+report "a program hears the next node after one that was killed (status $status)" $?
+end_peer TERM
+
+start_peer pubs 1000 gz.msgs.Clock $clock 0
+within 10 "$topic_tool" -l
+count=$(wc -l <out)
+[ "$count" = 1000 ]
+report "of 1000 topics $count are listed" $?
+end_peer TERM
+
+# A machine without a network.
+alone='ip link set lo up && exec sh "$0" --alone'
+if unshare -rn sh -c 'ip link set lo up' 2>/dev/null; then
+	SOURCE_DIR=$source BUILD_DIR=${peer%/tests/gateway/gz_peer} unshare -rn \
+		sh -c "$alone" "$source/tests/gateway/test_tools.sh" >out 2>&1
+	tail -n 1 out | grep -q '^9 passed, 0 failed'
+	report 'without a network' $?
+else
+	skip 'without a network' 'no network namespace can be made here'
+fi
+totals
