@@ -332,7 +332,7 @@ static void set_up_tuning(struct crew *crew)
 	if (!crew->tuned)
 		return;
 	tune_init(&crew->tune, world->threads, MIN(world->first, world->threads),
-		(uint64_t)world->shared->scene->model_count * PLAN_MOVE_NS);
+		(uint64_t)world->shared->scene->model_count * DISPATCH_MOVE_NS);
 	primary_use(world->primary, crew->tune.chosen);
 }
 

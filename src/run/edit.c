@@ -394,7 +394,7 @@ static void restore(struct edit *edit, uint32_t index)
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
 	plan_add(edit->plan, index);
-	if (edit->plan->statics[index])
+	if (edit->plan->loading.statics[index])
 		plan_placed(edit->plan, index);
 }
 

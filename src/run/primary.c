@@ -26,10 +26,10 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
 	primary->even_since_s = options->initial_time_s;
-	primary->plan.measure = options->measure;
-	primary->plan.chaos = options->chaos;
-	primary->plan.chaos_seed = options->chaos_seed;
-	primary->plan.chaos_moves = options->chaos_moves;
+	primary->plan.dispatch.measure = options->measure;
+	primary->plan.dispatch.chaos = options->chaos;
+	primary->plan.dispatch.chaos_seed = options->chaos_seed;
+	primary->plan.dispatch.chaos_moves = options->chaos_moves;
 }
 
 static void free_taken(struct primary *primary)
@@ -87,7 +87,7 @@ uint32_t primary_taking_part(const struct primary *primary)
 bool primary_rests(const struct primary *primary, uint32_t model)
 {
 	const struct state *state = primary->shared->state;
-	return primary->plan.active[model] && primary->shared->scene->models[model].body_count &&
+	return primary->plan.loading.active[model] && primary->shared->scene->models[model].body_count &&
 	       primary->moving_steps && state->models[model].moved_at != primary->moving_steps &&
 	       *state_still(state, model, false); /* zero: created or woken since its last step */
 }
@@ -142,12 +142,12 @@ static bool has_reached(const struct primary *primary, double time_s)
 static void take_costs(struct primary *primary, const struct ack *ack)
 {
 	struct shared *shared = primary->shared;
-	const uint32_t *owner = primary->plan.roster.now.model;
+	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
 		if (owner[m] == ack->runner && shared->scene->models[m].body_count)
-			shared->cost_ns[m] = 0;
+			cost_set(&shared->costs, m, 0);
 	for (uint32_t i = 0; i < ack->moved.count; i++)
-		shared->cost_ns[ack->moved.at[i]] = ack->costs.at[i];
+		cost_set(&shared->costs, ack->moved.at[i], ack->costs.at[i]);
 }
 
 /* What a secondary in this process does itself: writes the boxes of state k+1, lists strayed models, writes costs. */
@@ -515,18 +515,18 @@ static void deal_wrenches(struct primary *primary)
 			primary->wrenches.at[kept++] = primary->wrenches.at[i];
 	primary->wrenches.count = kept;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		plan->parts[s].wrench_count = 0;
+		plan->dispatch.parts[s].wrench_count = 0;
 	if (!kept || primary->paused)
 		return;
 	primary->pushes.count = 0;
 	(void)vec_append(&primary->pushes, kept);
 	struct due_wrench *at = primary->pushes.at;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
-		plan->parts[s].wrenches = at;
+		plan->dispatch.parts[s].wrenches = at;
 		for (uint32_t i = 0; i < kept; i++)
-			if (plan->roster.now.model[model_of(primary, &primary->wrenches.at[i])] == s + 1)
+			if (plan->dispatch.roster.now.model[model_of(primary, &primary->wrenches.at[i])] == s + 1)
 				*at++ = primary->wrenches.at[i];
-		plan->parts[s].wrench_count = (uint32_t)(at - plan->parts[s].wrenches);
+		plan->dispatch.parts[s].wrench_count = (uint32_t)(at - plan->dispatch.parts[s].wrenches);
 	}
 }
 
@@ -535,7 +535,7 @@ static void deal_wrenches(struct primary *primary)
 static void obey_due(struct primary *primary)
 {
 	const struct shared *shared = primary->shared;
-	const uint32_t *owner = primary->plan.roster.now.model;
+	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
 		if (primary->remote.acked || owner[due->to.model] == ASSIGN_NONE)
@@ -550,17 +550,17 @@ static void deal_commands(struct primary *primary)
 	drop_unheard(primary);
 	primary->commands.count = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		plan->parts[s].command_count = 0;
+		plan->dispatch.parts[s].command_count = 0;
 	if (!primary->due.count)
 		return;
 	(void)vec_append(&primary->commands, primary->due.count);
 	uint32_t at = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
-		plan->parts[s].commands = primary->commands.at + at;
+		plan->dispatch.parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
-			if (plan->roster.now.model[primary->due.at[i].to.model] == s + 1) {
+			if (plan->dispatch.roster.now.model[primary->due.at[i].to.model] == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
-				plan->parts[s].command_count++;
+				plan->dispatch.parts[s].command_count++;
 			}
 	}
 }
@@ -619,13 +619,13 @@ bool primary_is_idle(const struct primary *primary)
 static void tell(struct primary *primary, uint64_t k, bool first)
 {
 	uint64_t loaded = 0;
-	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.events.count; i++)
-		primary->options.on_event(primary->options.ctx, k, &primary->plan.events.at[i]);
-	if (primary->plan.events.count || first) {
+	for (uint32_t i = 0; primary->options.on_event && i < primary->plan.dispatch.events.count; i++)
+		primary->options.on_event(primary->options.ctx, k, &primary->plan.dispatch.events.at[i]);
+	if (primary->plan.dispatch.events.count || first) {
 		for (uint32_t l = 0; l < primary->shared->scene->level_count; l++)
-			loaded += primary->plan.loaded[l];
+			loaded += primary->plan.loading.loaded[l];
 		atomic_store_explicit(&primary->seen_levels, loaded, memory_order_relaxed);
-		atomic_store_explicit(&primary->seen_moves, primary->plan.moves, memory_order_relaxed);
+		atomic_store_explicit(&primary->seen_moves, primary->plan.dispatch.moves, memory_order_relaxed);
 	}
 	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
@@ -634,11 +634,11 @@ static void tell(struct primary *primary, uint64_t k, bool first)
 /* Secondaries that worked so far take part once more, to release their models. */
 static void choose_secondaries(struct primary *primary)
 {
-	uint32_t before = primary->plan.secondaries, now = primary->wanted;
+	uint32_t before = primary->plan.dispatch.secondaries, now = primary->wanted;
 	if (now != before)
-		plan_use(&primary->plan, now);
+		dispatch_use(&primary->plan.dispatch, now);
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		primary->plan.parts[s].roused = s >= primary->lockstep.secondaries;
+		primary->plan.dispatch.parts[s].roused = s >= primary->lockstep.secondaries;
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
@@ -676,7 +676,7 @@ static const struct step *decide(struct primary *primary)
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
-	step->measure = plan_measures(&primary->plan, k);
+	step->measure = dispatch_measures(&primary->plan.dispatch, k);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
@@ -686,12 +686,12 @@ static const struct step *decide(struct primary *primary)
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
 	step->repeated = primary->repeats;
 	primary->repeats = false;
-	step->state_changed |= primary->plan.woken;
+	step->state_changed |= primary->plan.pairs.woken;
 	step->statics_changed = primary->plan.statics_changed;
-	step->statics = primary->plan.statics;
-	step->changes = primary->plan.changes.at;
-	step->change_count = primary->plan.changes.count;
-	step->parts = primary->plan.parts;
+	step->statics = primary->plan.loading.statics;
+	step->changes = primary->plan.dispatch.changes.at;
+	step->change_count = primary->plan.dispatch.changes.count;
+	step->parts = primary->plan.dispatch.parts;
 	troupe_status status = lockstep_publish(&primary->lockstep, k, &primary->error);
 	if (status) {
 		end(primary, status);

@@ -31,7 +31,7 @@ struct primary_options {
 	uint32_t observe; /* bits OBSERVE_... of physics/notes.h: the notes that `observed` is to have */
 	struct edit_options edit;
 	/* Each may be NULL. Called in step order, between steps. */
-	void (*on_event)(void *ctx, uint64_t step, const struct plan_event *event);
+	void (*on_event)(void *ctx, uint64_t step, const struct dispatch_event *event);
 	/* The outcome of a command to the world, or of a command that no listener could take. */
 	void (*on_reply)(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text);
 	/* Each command, after it was taken; status: its outcome. */

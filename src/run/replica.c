@@ -99,9 +99,7 @@ static void fit(struct replica *replica)
 	MEM_FIT(replica->own, before, now);
 	MEM_FIT(replica->ghosts, before, now);
 	MEM_FIT(replica->met, before, now);
-	MEM_FIT(replica->shared.cost_ns, before, now);
-	for (uint32_t m = before; m < now; m++)
-		replica->shared.cost_ns[m] = COST_UNKNOWN;
+	cost_fit(&replica->shared.costs, now);
 	replica->room = now;
 }
 
@@ -182,7 +180,6 @@ void replica_destroy(struct replica *replica)
 	free_commands(replica);
 	if (replica->ready)
 		edit_fini(&replica->edit);
-	free(replica->shared.cost_ns);
 	shared_fini(&replica->shared);
 	systems_destroy(replica->systems);
 	scene_destroy(replica->scene);

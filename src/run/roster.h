@@ -17,6 +17,7 @@
 #include "assign/assign.h"
 #include "assign/components.h"
 #include "level/tracker.h"
+#include "run/cost.h"
 
 /* What roster_find() reads; the caller's. */
 struct roster_view {
@@ -27,7 +28,7 @@ struct roster_view {
 	const bool *is_mover;                  /* [model_count] */
 	const uint32_t *model_pin, *level_pin; /* NULL: no model or level is pinned */
 	const uint32_t
-		*cost_ns;   /* [model_count] what a step of each costs, COST_UNKNOWN; NULL: the policy does not ask */
+		*cost_ns;   /* [model_count] what a step of each costs, see run/cost.h; NULL: the policy does not ask */
 	uint32_t body_cost; /* ns: the guess for a body of a model with unknown cost */
 	uint32_t move_cost; /* see assign.h */
 	uint32_t horizon;

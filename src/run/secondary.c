@@ -347,35 +347,22 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 
-enum { COST_SMOOTHING = 4, COST_SURGE_MAX = 4 };
-
-/* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
- * the sample. */
-static uint32_t smoothed(uint32_t known, uint64_t sample)
-{
-	sample = MIN(MAX(sample, 1u), UINT32_MAX - 1);
-	if (!known || known == COST_UNKNOWN)
-		return (uint32_t)sample;
-	sample = MIN(sample, (uint64_t)COST_SURGE_MAX * known);
-	return (uint32_t)((sample + (uint64_t)(COST_SMOOTHING - 1) * known) / COST_SMOOTHING);
-}
-
 /* Time that is not a model's own physics is divided evenly among the models that were awake. */
 static void learn_costs(struct secondary *secondary, uint64_t step_ns)
 {
 	const indices *taken = physics_taken(secondary->physics), *awake = physics_awake(secondary->physics);
-	uint32_t *cost_ns = secondary->shared->cost_ns;
+	struct model_costs *costs = &secondary->shared->costs;
 	uint64_t own_ns = 0;
 	for (uint32_t i = 0; i < awake->count; i++)
 		own_ns += physics_measured_ns(secondary->physics, awake->at[i]);
 	uint64_t common_ns = step_ns > own_ns && awake->count ? (step_ns - own_ns) / awake->count : 0;
 	for (uint32_t i = 0; i < awake->count; i++) {
 		uint32_t model = awake->at[i];
-		cost_ns[model] = smoothed(cost_ns[model], physics_measured_ns(secondary->physics, model) + common_ns);
+		cost_learn(costs, model, physics_measured_ns(secondary->physics, model) + common_ns);
 	}
 	for (uint32_t i = 0; i < taken->count; i++)
 		if (physics_sleeps(secondary->physics, taken->at[i]))
-			cost_ns[taken->at[i]] = 0;
+			cost_set(costs, taken->at[i], 0);
 }
 
 struct ack *secondary_step(struct secondary *secondary, const struct step *step)

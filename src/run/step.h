@@ -5,9 +5,8 @@
 #include "level/touch.h"
 #include "level/tracker.h"
 #include "physics/physics.h"
+#include "run/cost.h"
 #include "system/system.h"
-
-enum { COST_UNKNOWN = UINT32_MAX }; /* in shared.cost_ns */
 
 enum change_kind {
 	CHANGE_RELEASE, /* stop simulating a model */
@@ -68,7 +67,7 @@ struct step {
 	bool state_changed; /* the primary wrote state k: forget what was derived from it */
 	bool statics_changed;
 	bool world_changed;           /* the scene changed: models were added, or its gravity changed */
-	bool measure;                 /* measure costs, see shared.cost_ns */
+	bool measure;                 /* measure costs, see run/cost.h */
 	uint32_t observe;             /* bits OBSERVE_... of physics/notes.h: the notes that acks must have */
 	uint32_t secondaries;         /* secondaries 1 .. this take part */
 	bool share;                   /* secondaries may take parts of this step from each other */
@@ -100,7 +99,7 @@ struct ack {
 	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
 	 * the primary finds them, because they follow from state k+1. */
 	VEC(uint32_t) strayed;
-	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: cost_ns of each in `moved` */
+	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: the cost of each in `moved` */
 	uint32_t diverged;   /* when the step failed: the model that diverged, if known; else SCENE_NONE */
 	struct troupe_error error; /* when status is not TROUPE_OK */
 };
@@ -115,15 +114,12 @@ struct shared {
 	struct aabb_line
 		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
 	struct touch touch; /* primary's; secondaries read .models[].stay. Zero in a replica, as is the tracker */
-	struct tracker tracker; /* primary's; secondaries read .performers */
-	/* [room.models] cost of a step of each model, smoothed; 0: at rest. The model's secondary writes it in steps
-	 * that have `measure`. It is the only field here that no bit of a state may depend on. */
-	uint32_t *cost_ns;
+	struct tracker tracker;   /* primary's; secondaries read .performers */
+	struct model_costs costs; /* learnt in steps that have `measure`. No bit of a state may depend on them */
 	struct physics_options physics;
 };
 
-/* The scene and the systems are the caller's and outlive it. The caller fills in the options of the physics; the plan
- * (or the replica) makes and frees cost_ns. */
+/* The scene and the systems are the caller's and outlive it. The caller fills in the options of the physics. */
 void shared_init(struct shared *shared, struct scene *scene, struct systems *systems);
 /* Makes touch and tracker: for a primary. */
 void shared_watch(struct shared *shared);

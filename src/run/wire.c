@@ -69,7 +69,7 @@ static uint32_t words_of_bodies(const struct wire *wire, uint32_t model)
 static void keep_ghosts(struct wire *wire)
 {
 	const struct state *state = wire->primary->shared->state;
-	const ghost_list *ghosts = &wire->primary->plan.ghosts.now;
+	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
 	for (uint32_t i = 0; i < wire->ghost_models.count; i++)
 		wire->ghosts[wire->ghost_models.at[i]] = 0;
 	wire->ghost_words.count = wire->ghost_models.count = 0;
@@ -176,7 +176,7 @@ static void encode_statics(const struct wire *wire, const struct step *step, str
 
 static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 {
-	return wire->primary->plan.roster.now.model[model] == secondary + 1;
+	return wire->primary->plan.dispatch.roster.now.model[model] == secondary + 1;
 }
 
 static void encode_words(const struct wire *wire, uint32_t model, struct text *out)
@@ -287,7 +287,7 @@ static uint32_t encode_pairs(const struct peer *peer, const struct step_part *pa
 static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct state *state = wire->primary->shared->state;
-	const ghost_list *ghosts = &wire->primary->plan.ghosts.now;
+	const ghost_list *ghosts = &wire->primary->plan.dispatch.ghosts.now;
 	uint32_t any = 0;
 	for (uint32_t i = 0; i < ghosts->count; i++) {
 		uint32_t model = ghosts->at[i].model, words = words_of_bodies(wire, model);

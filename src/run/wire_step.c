@@ -292,7 +292,7 @@ void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text
 	for (uint32_t i = 0; i < ack->moved.count; i++)
 		wire_put_next(out, shared->state, ack->moved.at[i], scratch);
 	for (uint32_t i = 0; report.step->measure && i < ack->moved.count; i++)
-		pack_var(out, shared->cost_ns[ack->moved.at[i]]);
+		pack_var(out, shared->costs.ns[ack->moved.at[i]]);
 	if (report.step->observe && !report.step->paused)
 		wire_put_notes(out, report.step->observe, shared->scene, ack);
 }

@@ -249,7 +249,7 @@ static int64_t due_after(const struct group *group, int64_t time_ns)
 
 static bool levels_changed(const struct server_world *world)
 {
-	return world->primary.plan.events.count > 0;
+	return world->primary.plan.dispatch.events.count > 0;
 }
 
 static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)

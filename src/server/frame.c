@@ -202,19 +202,21 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 	frame->levels = fit(frame, frame->levels, &frame->level_room, count, sizeof *frame->levels);
 	for (uint32_t i = 0; i < count; i++)
 		frame->levels[i] = (struct frame_level){.name = world->scene->levels[i].name,
-			.secondary = plan->loaded[i] ? world_number(world, plan->roster.now.level[i]) : 0,
-			.loaded = plan->loaded[i]};
+			.secondary =
+				plan->loading.loaded[i] ? world_number(world, plan->dispatch.roster.now.level[i]) : 0,
+			.loaded = plan->loading.loaded[i]};
 	frame->level_count = count;
-	for (uint32_t i = 0; i < plan->ghosts.now.count; i++) {
-		uint32_t model = view_model_of(frame->snapshot.scene, plan->ghosts.now.at[i].model);
+	for (uint32_t i = 0; i < plan->dispatch.ghosts.now.count; i++) {
+		uint32_t model = view_model_of(frame->snapshot.scene, plan->dispatch.ghosts.now.at[i].model);
 		if (model != TROUPE_NONE)
 			vec_push(&frame->ghosts,
-				(struct frame_ghost){model, world_number(world, plan->ghosts.now.at[i].secondary)});
+				(struct frame_ghost){
+					model, world_number(world, plan->dispatch.ghosts.now.at[i].secondary)});
 	}
-	for (uint32_t i = 0; i < plan->events.count; i++) {
-		const struct plan_event *event = &plan->events.at[i];
+	for (uint32_t i = 0; i < plan->dispatch.events.count; i++) {
+		const struct dispatch_event *event = &plan->dispatch.events.at[i];
 		uint32_t model =
-			event->kind == PLAN_MOVE ? view_model_of(frame->snapshot.scene, event->id) : TROUPE_NONE;
+			event->kind == DISPATCH_MOVE ? view_model_of(frame->snapshot.scene, event->id) : TROUPE_NONE;
 		if (model != TROUPE_NONE)
 			vec_push(&frame->moves, (struct frame_move){model, world_number(world, event->from),
 							world_number(world, event->to)});

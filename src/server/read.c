@@ -37,8 +37,8 @@ void read_model(
 	struct pose pose = state_model_pose(world->shared.state, model, false);
 	*ret_state = (struct troupe_model_state){.name = name,
 		.pose = view_pose(pose),
-		.secondary = world_number(world, world->primary.plan.roster.now.model[model]),
-		.loaded = world->primary.plan.active[model],
+		.secondary = world_number(world, world->primary.plan.dispatch.roster.now.model[model]),
+		.loaded = world->primary.plan.loading.active[model],
 		.asleep = primary_rests(&world->primary, model)};
 	if (m->body_count)
 		ret_state->twist =

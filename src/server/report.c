@@ -26,12 +26,12 @@ static const char *const *names_of(
 	const struct server_world *world, uint32_t secondary, bool levels, struct arena *arena, uint32_t *ret_count)
 {
 	const struct plan *plan = &world->primary.plan;
-	const struct assignment *now = &plan->roster.now;
+	const struct assignment *now = &plan->dispatch.roster.now;
 	const struct scene *scene = world->scene;
 	uint32_t all = levels ? scene->level_count : scene->model_count, count = 0;
 	const char **names = arena_array(arena, const char *, all);
 	for (uint32_t i = 0; i < all; i++)
-		if (levels ? now->level[i] == secondary : now->model[i] == secondary && plan->is_mover[i])
+		if (levels ? now->level[i] == secondary : now->model[i] == secondary && plan->loading.is_mover[i])
 			names[count++] = arena_strdup(arena, levels ? scene->levels[i].name : scene->models[i].name);
 	*ret_count = count;
 	return names;
@@ -120,9 +120,9 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.rtf = wall_s > 0 ? simulated_s / wall_s : 0,
 		.steps_per_s = wall_s > 0 ? (double)primary->lockstep.number / wall_s : 0,
 		.hash = primary_hash(primary),
-		.moves = primary->plan.moves,
-		.meetings = primary->plan.meetings,
-		.loads = primary->plan.loads,
+		.moves = primary->plan.dispatch.moves,
+		.meetings = primary->plan.dispatch.meetings,
+		.loads = primary->plan.loading.loads,
 		.created = primary->edit.created,
 		.removed = primary->edit.removed,
 		.refused_commands = primary->refused,

@@ -188,9 +188,9 @@ static uint32_t threads_of(const struct server_world *world)
 static uint32_t first_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
-	uint64_t guess_ns = (uint64_t)world->scene->body_count * PLAN_BODY_NS;
+	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
 	bool given = server->network || server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
-	if (given || world->primary.plan.pinned)
+	if (given || world->primary.plan.dispatch.pinned)
 		return 0;
 	return guess_ns >= LONG_STEP_NS ? world->threads : 1;
 }

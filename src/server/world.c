@@ -71,17 +71,17 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared_watch(shared);
 }
 
-static void on_event(void *ctx, uint64_t step, const struct plan_event *event)
+static void on_event(void *ctx, uint64_t step, const struct dispatch_event *event)
 {
 	static const troupe_event_kind kinds[] = {
-		[PLAN_MOVE] = TROUPE_EVENT_MOVE,
-		[PLAN_LOAD] = TROUPE_EVENT_LOAD,
-		[PLAN_UNLOAD] = TROUPE_EVENT_UNLOAD,
-		[PLAN_GHOST_ON] = TROUPE_EVENT_GHOST_ON,
-		[PLAN_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
+		[DISPATCH_MOVE] = TROUPE_EVENT_MOVE,
+		[DISPATCH_LOAD] = TROUPE_EVENT_LOAD,
+		[DISPATCH_UNLOAD] = TROUPE_EVENT_UNLOAD,
+		[DISPATCH_GHOST_ON] = TROUPE_EVENT_GHOST_ON,
+		[DISPATCH_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
 	};
 	struct server_world *world = ctx;
-	bool level = event->kind == PLAN_LOAD || event->kind == PLAN_UNLOAD;
+	bool level = event->kind == DISPATCH_LOAD || event->kind == DISPATCH_UNLOAD;
 	struct troupe_event out = {
 		.world = world->scene->name,
 		.kind = kinds[event->kind],

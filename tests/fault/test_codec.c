@@ -220,7 +220,7 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
 	(void)snprintf(check_where, sizeof check_where, "%u secondaries, seed %" PRIu64 ": ", secondaries, chaos_seed);
 	primary->options.iterations = STEPS;
 	primary->options.observe = OBSERVE_ALL;
-	primary->plan.measure = true;
+	primary->plan.dispatch.measure = true;
 	run.wire = wire_create(primary);
 	for (uint32_t i = 0; i < secondaries; i++)
 		copies_begin(&run.sides[i], &world, i + 1);
@@ -228,7 +228,8 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
 		;
 	check(primary->lockstep.number == STEPS && primary->refused == 0, "%" PRIu64 " steps, %" PRIu64 " refused: %s",
 		primary->lockstep.number, primary->refused, primary->error.text);
-	check(secondaries == 1 || primary->plan.moves > STEPS / 16, "only %" PRIu64 " moves", primary->plan.moves);
+	check(secondaries == 1 || primary->plan.dispatch.moves > STEPS / 16, "only %" PRIu64 " moves",
+		primary->plan.dispatch.moves);
 	check_stats(&run);
 	for (uint32_t i = 0; i < secondaries; i++) {
 		copies_end(&run.sides[i]);

@@ -114,7 +114,7 @@ static void end_step(struct run *run, uint32_t first)
 static void begin(struct run *run)
 {
 	*run = (struct run){.server = copies_server(&state, SECONDARIES, 0)};
-	primary_of(run)->plan.chaos = false;
+	primary_of(run)->plan.dispatch.chaos = false;
 	run->wire = wire_create(primary_of(run));
 	for (uint32_t i = 0; i < SECONDARIES; i++)
 		copies_begin(&run->sides[i], &replica_state, i + 1);
@@ -147,7 +147,7 @@ static uint32_t model_of(struct run *run, const char *name)
 /* Counted from 0. */
 static uint32_t owner_of(struct run *run, uint32_t model)
 {
-	return primary_of(run)->plan.roster.now.model[model] - 1;
+	return primary_of(run)->plan.dispatch.roster.now.model[model] - 1;
 }
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
@@ -927,7 +927,7 @@ static void test_steps(void)
 		if (scene_of(&steps_run)->models[m].body_count && owner_of(&steps_run, m) == 1 - step_side)
 			foreign = m;
 	check(owner_of(&steps_run, b) == step_side && foreign != SCENE_NONE, "models are where they should not be");
-	bool has_hall = primary_of(&steps_run)->plan.roster.now.level[0] == step_side + 1;
+	bool has_hall = primary_of(&steps_run)->plan.dispatch.roster.now.level[0] == step_side + 1;
 	test_heads();
 	test_changes(a, b, foreign, 0, has_hall);
 	test_states(a, foreign);
@@ -1476,16 +1476,16 @@ static void test_costs(void)
 {
 	struct run run;
 	begin(&run);
-	primary_of(&run)->plan.measure = true;
-	for (uint32_t k = 0; k < 2 * PLAN_MEASURE_STEPS; k++) {
+	primary_of(&run)->plan.dispatch.measure = true;
+	for (uint32_t k = 0; k < 2 * DISPATCH_MEASURE_STEPS; k++) {
 		end_step(&run, 0);
 		decide(&run);
 	}
 	const struct shared *shared = &run.server->worlds[0].shared;
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
-		if (primary_of(&run)->plan.active[m] && shared->scene->models[m].body_count)
-			check(shared->cost_ns[m] && shared->cost_ns[m] != COST_UNKNOWN,
-				"what '%s' costs is not known: %u", shared->scene->models[m].name, shared->cost_ns[m]);
+		if (primary_of(&run)->plan.loading.active[m] && shared->scene->models[m].body_count)
+			check(shared->costs.ns[m] && shared->costs.ns[m] != COST_UNKNOWN,
+				"what '%s' costs is not known: %u", shared->scene->models[m].name, shared->costs.ns[m]);
 	end(&run);
 }
 

@@ -332,7 +332,7 @@ static void play(struct run *run)
 	go(run);
 	run->steps = primary->lockstep.number;
 	run->hash = primary_hash(primary);
-	run->moves = primary->plan.moves;
+	run->moves = primary->plan.dispatch.moves;
 	server_pack(run->server, &run->saved);
 	crew_destroy(run->crew);
 	wire_destroy(run->wire);

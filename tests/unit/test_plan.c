@@ -123,11 +123,13 @@ static void set_up_shared(struct shared *shared, struct scene *scene, struct sta
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
 	touch_init(&shared->touch, scene);
 	tracker_init(&shared->tracker, scene);
+	cost_fit(&shared->costs, scene->room.models);
 }
 
 static void tear_down_shared(struct shared *shared)
 {
 	free(shared->boxes);
+	cost_fini(&shared->costs);
 	touch_fini(&shared->touch);
 	tracker_fini(&shared->tracker);
 }
@@ -135,8 +137,8 @@ static void tear_down_shared(struct shared *shared)
 static void set_up_plan(struct world *world, struct plan *plan, struct shared *shared)
 {
 	plan_init(plan, shared, world->most, world->policy);
-	plan->chaos = world->chaos;
-	plan->chaos_seed = 5;
+	plan->dispatch.chaos = world->chaos;
+	plan->dispatch.chaos_seed = 5;
 }
 
 static void make(struct world *world, uint64_t seed)
@@ -166,7 +168,7 @@ static void make(struct world *world, uint64_t seed)
 	for (uint32_t m = 0; m < STATIC_FIRST; m++)
 		world->active[m] = m < CARGO_FIRST;
 	for (uint32_t m = 0; m < MODELS; m++)
-		world->placed[m] = world->plan.statics[m];
+		world->placed[m] = world->plan.loading.statics[m];
 }
 
 static void destroy(struct world *world)
@@ -370,10 +372,10 @@ static void resumes(struct world *world)
 	struct unpack in = {text.at, text.at + text.count, false};
 	cr_assert(plan_unpack(&plan, &in) && plan_unpack_pins(&plan, &in) && in.at == in.end);
 	cr_assert_eq(plan_hash(&plan), plan_hash(&world->plan));
-	cr_assert_eq(plan.loads, world->plan.loads);
+	cr_assert_eq(plan.loading.loads, world->plan.loading.loads);
 	for (uint32_t m = 0; m < MODELS; m++) {
 		cr_assert_eq(model_of(world, m)->pin, pins[m], "the pin of %s", model_of(world, m)->name);
-		world->placed[m] = plan.statics[m];
+		world->placed[m] = plan.loading.statics[m];
 		world->still[m] = world->active[m] ? world->still[m] : still_of(world, m);
 		world->first[m] = world->owner[m] = ASSIGN_NONE;
 	}
@@ -381,7 +383,8 @@ static void resumes(struct world *world)
 	tear_down_shared(&world->shared);
 	world->shared = shared;
 	world->plan = plan;
-	world->plan.shared = &world->shared;
+	world->plan.shared = world->plan.loading.shared = world->plan.pairs.shared = &world->shared;
+	world->plan.dispatch.shared = &world->shared;
 	memset(world->until, 0, sizeof world->until);
 	memset(world->level_owner, 0, sizeof world->level_owner);
 	memset(world->ghost, 0, sizeof world->ghost);
@@ -399,7 +402,7 @@ static void happens(struct world *world)
 	else if (what == 1)
 		wake_all(world);
 	else if (what == 2)
-		plan_use(&world->plan, 1 + below(world, world->most));
+		dispatch_use(&world->plan.dispatch, 1 + below(world, world->most));
 	else if (model->absent && !world->gone[m]) /* its place is kept until the step is over */
 		returns(world, m);
 	else if (model->absent)
@@ -530,7 +533,7 @@ static void must_touch(struct world *world)
 				continue;
 			}
 			if (*until == UINT64_MAX)
-				*until = world->k + PLAN_KEEP_STEPS;
+				*until = world->k + PAIRS_KEEP_STEPS;
 			if (*until && (*until <= world->k || !here)) {
 				world->contacts_ended += here;
 				*until = 0;
@@ -544,18 +547,18 @@ static void check_existence(struct world *world)
 {
 	const struct plan *plan = &world->plan;
 	for (uint32_t l = 0; l < LEVELS; l++)
-		cr_assert_eq(plan->loaded[l], world->loaded[l], "step %d: level %u", (int)world->k, l);
-	cr_assert_eq(plan->loads, world->loads);
+		cr_assert_eq(plan->loading.loaded[l], world->loaded[l], "step %d: level %u", (int)world->k, l);
+	cr_assert_eq(plan->loading.loads, world->loads);
 	for (uint32_t m = 0; m < MODELS; m++) {
 		const char *name = model_of(world, m)->name;
-		cr_assert_eq(
-			plan->active[m], world->active[m], "step %d: %s is %d", (int)world->k, name, plan->active[m]);
+		cr_assert_eq(plan->loading.active[m], world->active[m], "step %d: %s is %d", (int)world->k, name,
+			plan->loading.active[m]);
 		uint64_t still = still_of(world, m);
 		cr_assert(!world->active[m] || still == world->still[m], "step %d: %s has been still for %d",
 			(int)world->k, name, (int)still);
 		world->still[m] = still;
 	}
-	cr_assert(plan->woken || !world->woken, "step %d", (int)world->k);
+	cr_assert(plan->pairs.woken || !world->woken, "step %d", (int)world->k);
 	uint64_t hash = plan_hash(plan), key = world->key;
 	static uint64_t keys[4096], hashes[4096];
 	static uint32_t count;
@@ -576,13 +579,14 @@ static void check_statics(struct world *world)
 	bool changed = !world->begun;
 	for (uint32_t m = 0; m < MODELS; m++) {
 		bool exists = model_of(world, m)->is_static && !model_of(world, m)->absent;
-		cr_assert_eq(plan->statics[m] != 0, exists, "step %d: %s", (int)world->k, model_of(world, m)->name);
-		bool same = plan->statics[m] == world->placed[m];
+		cr_assert_eq(
+			plan->loading.statics[m] != 0, exists, "step %d: %s", (int)world->k, model_of(world, m)->name);
+		bool same = plan->loading.statics[m] == world->placed[m];
 		cr_assert(!exists || !same || !world->must_place[m], "step %d: %s was placed", (int)world->k,
 			model_of(world, m)->name);
 		cr_assert(same || world->must_place[m] || !exists);
 		changed |= !same || (model_of(world, m)->is_static && world->gone[m]); /* also if it came just before */
-		world->placed[m] = plan->statics[m];
+		world->placed[m] = plan->loading.statics[m];
 	}
 	cr_assert_eq(plan->statics_changed, changed, "step %d", (int)world->k);
 	world->begun = true;
@@ -609,15 +613,15 @@ static void check_contacts(const struct world *world)
 			}
 			if (!world->until[a][b])
 				continue;
-			cr_assert_lt(counting, plan->contacts.count, "step %d: %u and %u", (int)world->k, a, b);
-			struct plan_contact contact = plan->contacts.at[counting++];
+			cr_assert_lt(counting, plan->pairs.recent.count, "step %d: %u and %u", (int)world->k, a, b);
+			struct recent_pair contact = plan->pairs.recent.at[counting++];
 			cr_assert(contact.a == a && contact.b == b && contact.until == world->until[a][b],
 				"step %d: %u and %u until %lld, expected %u and %u until %lld", (int)world->k,
 				contact.a, contact.b, (long long)contact.until, a, b, (long long)world->until[a][b]);
 		}
-	cr_assert_eq(plan->contacts.count, counting, "step %d", (int)world->k);
+	cr_assert_eq(plan->pairs.recent.count, counting, "step %d", (int)world->k);
 	cr_assert_eq(world->shared.touch.pairs.count, touching, "step %d", (int)world->k);
-	cr_assert_eq(plan->meetings, world->meetings, "step %d", (int)world->k);
+	cr_assert_eq(plan->dispatch.meetings, world->meetings, "step %d", (int)world->k);
 }
 
 /* The changes, applied one by one as secondaries apply them, lead from the previous assignment to the present one. */
@@ -625,8 +629,8 @@ static void check_changes(struct world *world)
 {
 	uint32_t before[MODELS], moves = 0;
 	memcpy(before, world->owner, sizeof before);
-	for (uint32_t i = 0; i < world->plan.changes.count; i++) {
-		struct change change = world->plan.changes.at[i];
+	for (uint32_t i = 0; i < world->plan.dispatch.changes.count; i++) {
+		struct change change = world->plan.dispatch.changes.at[i];
 		cr_assert(change.runner >= 1 && change.runner <= world->most);
 		uint32_t *models = &world->owner[change.id % MODELS], *levels = &world->level_owner[change.id % LEVELS];
 		switch (change.kind) {
@@ -654,21 +658,22 @@ static void check_changes(struct world *world)
 	}
 	for (uint32_t m = 0; m < MODELS; m++) {
 		uint32_t owner = world->owner[m];
-		cr_assert_eq(world->plan.roster.now.model[m], owner, "step %d: model %u", (int)world->k, m);
-		cr_assert(world->active[m] ? owner >= 1 && owner <= world->plan.secondaries : owner == ASSIGN_NONE,
+		cr_assert_eq(world->plan.dispatch.roster.now.model[m], owner, "step %d: model %u", (int)world->k, m);
+		cr_assert(world->active[m] ? owner >= 1 && owner <= world->plan.dispatch.secondaries
+					   : owner == ASSIGN_NONE,
 			"step %d: %s is on %u", (int)world->k, model_of(world, m)->name, owner);
 		bool counts = moves_freely(world, m) || outlives_its_level(world, m);
 		moves += counts && before[m] && owner && before[m] != owner;
 		world->first[m] = world->first[m] ? world->first[m] : owner;
-		cr_assert_eq(world->plan.first[m], world->first[m], "step %d: model %u", (int)world->k, m);
+		cr_assert_eq(world->plan.dispatch.first[m], world->first[m], "step %d: model %u", (int)world->k, m);
 	}
 	for (uint32_t l = 0; l < LEVELS; l++)
 		cr_assert_eq(
 			world->level_owner[l] != ASSIGN_NONE, world->loaded[l], "step %d: level %u", (int)world->k, l);
 	world->moves += moves;
-	cr_assert_eq(world->plan.moves, world->moves, "step %d", (int)world->k);
-	for (uint32_t i = 0; i < world->plan.events.count; i++)
-		moves -= world->plan.events.at[i].kind == PLAN_MOVE;
+	cr_assert_eq(world->plan.dispatch.moves, world->moves, "step %d", (int)world->k);
+	for (uint32_t i = 0; i < world->plan.dispatch.events.count; i++)
+		moves -= world->plan.dispatch.events.at[i].kind == DISPATCH_MOVE;
 	cr_assert_eq(moves, 0, "step %d: each is told of", (int)world->k);
 }
 
@@ -706,7 +711,7 @@ static uint32_t pin_of(const struct world *world, uint32_t node)
 	if (node >= MODELS || !world->active[node])
 		return ASSIGN_NONE;
 	uint32_t pin = model_of(world, node)->pin;
-	return pin <= world->plan.secondaries ? pin : ASSIGN_NONE;
+	return pin <= world->plan.dispatch.secondaries ? pin : ASSIGN_NONE;
 }
 
 static void check_components(struct world *world)
@@ -749,7 +754,7 @@ static void check_parts(const struct world *world)
 {
 	uint32_t dealt = 0;
 	for (uint32_t s = 1; s <= world->most; s++) {
-		const struct step_part *part = &world->plan.parts[s - 1];
+		const struct step_part *part = &world->plan.dispatch.parts[s - 1];
 		for (uint32_t i = 0; i < part->pair_count; i++) {
 			uint32_t a = part->pairs[i].a, b = part->pairs[i].b;
 			cr_assert(world->touching[a][b] && world->owner[a] == s && world->owner[b] == s, "step %d",
@@ -770,12 +775,12 @@ static void one_step(struct world *world)
 	memset(world->must_place, 0, sizeof world->must_place);
 	memset(world->unknown_cost, 0, sizeof world->unknown_cost);
 	for (uint32_t m = 0; m < MODELS; m++)
-		world->shared.cost_ns[m] = 1000 + m;
+		world->shared.costs.ns[m] = 1000 + m;
 	plan_begin(plan);
 	for (uint32_t i = below(world, 6) ? 0 : 1 + below(world, 3); i > 0; i--)
 		happens(world);
 	for (uint32_t m = 0; m < MODELS; m++)
-		cr_assert_eq(world->shared.cost_ns[m], world->unknown_cost[m] ? COST_UNKNOWN : 1000 + m);
+		cr_assert_eq(world->shared.costs.ns[m], world->unknown_cost[m] ? COST_UNKNOWN : 1000 + m);
 	bool simulated[MODELS];
 	for (uint32_t m = 0; m < MODELS; m++)
 		simulated[m] = !model_of(world, m)->absent && plan_simulates(plan, m);
@@ -815,8 +820,8 @@ Test(plan, is_what_follows_from_the_definitions)
 		wakes += world.wakes;
 		components += world.components;
 		pinned += world.pinned;
-		moves += world.plan.moves;
-		meetings += world.plan.meetings;
+		moves += world.plan.dispatch.moves;
+		meetings += world.plan.dispatch.meetings;
 		destroy(&world);
 	}
 	cr_assert(ended > 10 && strays > 500 && wakes > 500 && components > 1000 && pinned > 1000 && moves > 500 &&

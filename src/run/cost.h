@@ -1,0 +1,39 @@
+/* What a step of each model costs: measured by the secondary that simulates the model, smoothed over its samples. The
+ * assignment by cost and the table of --costs read it; no bit of a state depends on it.
+ *
+ * Thread: in a step the secondary of a model writes the model's entry; between steps only the primary writes. */
+#ifndef RUN_COST_H
+#define RUN_COST_H
+
+#include "scene/scene.h"
+
+enum {
+	COST_UNKNOWN = UINT32_MAX, /* the model was never measured */
+	COST_BODY_NS = 3000,       /* guess for a body while no model has been measured */
+};
+
+struct model_costs {
+	uint32_t *ns; /* [room] COST_UNKNOWN; 0: at rest */
+	uint32_t room;
+};
+
+/* Grows to `models` models; the new ones are unknown. Zeroed is empty. */
+void cost_fit(struct model_costs *costs, uint32_t models);
+void cost_fini(struct model_costs *costs);
+
+/* Another model has this place now. */
+void cost_forget(struct model_costs *costs, uint32_t model);
+/* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
+ * the sample. */
+void cost_learn(struct model_costs *costs, uint32_t model, uint64_t sample_ns);
+/* A value that another process has smoothed already; 0: at rest. */
+static inline void cost_set(struct model_costs *costs, uint32_t model, uint32_t ns)
+{
+	costs->ns[model] = ns;
+}
+
+/* ns per body: the mean over these models with a known cost that are not at rest; COST_BODY_NS when there is none.
+ * chosen: [scene->model_count]. */
+uint32_t cost_of_body(const struct model_costs *costs, const struct scene *scene, const bool *chosen);
+
+#endif

@@ -1,0 +1,302 @@
+/* The stages of dispatch_step(), in order; each runs only if its inputs have changed:
+ *
+ *   assignment  of the components that changed, by the policy; then chaos, if requested
+ *   changes     for each secondary, and events for the trace
+ *   ghosts      performers near a level of another secondary
+ *   parts       the pairs of each secondary */
+#include "run/dispatch.h"
+
+#include "base/hash.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void dispatch_fit(struct dispatch *dispatch)
+{
+	uint32_t before = dispatch->room, now = dispatch->scene->room.models;
+	MEM_FIT(dispatch->first, before, now);
+	MEM_FIT(dispatch->model_pin, before, now);
+	roster_fit(&dispatch->roster, now);
+	ghosts_fit(&dispatch->ghosts, now);
+	dispatch->room = now;
+}
+
+/* A pin on a secondary that does not exist is none. */
+static uint32_t pin_of(struct dispatch *dispatch, uint32_t pin)
+{
+	pin = pin <= dispatch->most ? pin : ASSIGN_NONE;
+	dispatch->pinned |= pin != ASSIGN_NONE;
+	return pin;
+}
+
+void dispatch_learn_pin(struct dispatch *dispatch, uint32_t model)
+{
+	dispatch->model_pin[model] = pin_of(dispatch, dispatch->scene->models[model].pin);
+}
+
+void dispatch_init(struct dispatch *dispatch, const struct shared *shared, uint32_t secondaries,
+	const struct assign_policy *policy)
+{
+	const struct scene *scene = shared->scene;
+	*dispatch = (struct dispatch){
+		.shared = shared, .scene = scene, .secondaries = secondaries, .most = secondaries, .policy = policy};
+	roster_init(&dispatch->roster, secondaries, scene->level_count, policy);
+	dispatch_fit(dispatch);
+	dispatch->level_pin = mem_alloc(scene->level_count * sizeof *dispatch->level_pin);
+	dispatch->parts = mem_alloc(secondaries * sizeof *dispatch->parts);
+	for (uint32_t l = 0; l < scene->level_count; l++)
+		dispatch->level_pin[l] = pin_of(dispatch, scene->levels[l].pin);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		dispatch_learn_pin(dispatch, m);
+}
+
+void dispatch_fini(struct dispatch *dispatch)
+{
+	free(dispatch->first);
+	free(dispatch->model_pin);
+	free(dispatch->level_pin);
+	free(dispatch->parts);
+	roster_fini(&dispatch->roster);
+	ghosts_fini(&dispatch->ghosts);
+	vec_free(&dispatch->changes);
+	vec_free(&dispatch->events);
+	vec_free(&dispatch->pairs);
+}
+
+void dispatch_use(struct dispatch *dispatch, uint32_t count)
+{
+	assert(count >= 1 && count <= dispatch->most);
+	dispatch->secondaries = count;
+	dispatch->pairs_dirty = true;
+	roster_deal_anew(&dispatch->roster, count);
+	ghosts_mark_all(&dispatch->ghosts);
+}
+
+void dispatch_reset(struct dispatch *dispatch)
+{
+	ghosts_mark_all(&dispatch->ghosts);
+	roster_reset(&dispatch->roster);
+	dispatch->pairs_dirty = true;
+}
+
+/* --- marks -------------------------------------------------------------------------------------------------------- */
+
+void dispatch_mark(struct dispatch *dispatch, uint32_t model)
+{
+	roster_mark(&dispatch->roster, model);
+}
+
+void dispatch_mark_level(struct dispatch *dispatch, uint32_t level)
+{
+	roster_mark_level(&dispatch->roster, level);
+}
+
+void dispatch_crossed(struct dispatch *dispatch, uint32_t model, bool entered)
+{
+	if (entered)
+		roster_entered(&dispatch->roster, model);
+	ghosts_mark(&dispatch->ghosts, model);
+	roster_mark(&dispatch->roster, model);
+}
+
+/* Whether the two models were first on different secondaries. A model that was on no secondary yet does not count: it
+ * is first assigned together with the models that it touches. */
+static bool began_apart(const struct dispatch *dispatch, uint32_t a, uint32_t b)
+{
+	const uint32_t *first = dispatch->first;
+	return first[a] && first[b] && first[a] != first[b];
+}
+
+void dispatch_link(struct dispatch *dispatch, uint32_t a, uint32_t b)
+{
+	dispatch->meetings += began_apart(dispatch, a, b);
+	roster_link(&dispatch->roster, a, b);
+}
+
+void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b)
+{
+	roster_cut(&dispatch->roster, a, b);
+}
+
+void dispatch_forget(struct dispatch *dispatch, uint32_t model)
+{
+	dispatch->first[model] = 0;
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------ */
+
+static void change(struct dispatch *dispatch, enum change_kind kind, uint32_t runner, uint32_t id)
+{
+	vec_push(&dispatch->changes, (struct change){kind, runner, id});
+}
+
+static void event(struct dispatch *dispatch, enum dispatch_event_kind kind, uint32_t id, uint32_t from, uint32_t to)
+{
+	vec_push(&dispatch->events, (struct dispatch_event){kind, id, from, to});
+}
+
+/* Whether a change of its secondary is a move: the models of a level go with it. */
+static bool moves_alone(const struct dispatch *dispatch, const struct loading *loading, uint32_t model)
+{
+	uint32_t level = dispatch->scene->models[model].level;
+	return loading->is_mover[model] || (level != SCENE_NONE && !loading->loaded[level]);
+}
+
+static void change_models(struct dispatch *dispatch, const struct loading *loading)
+{
+	for (uint32_t i = 0; i < dispatch->roster.models.count; i++) {
+		struct roster_change of = dispatch->roster.models.at[i];
+		ghosts_mark(&dispatch->ghosts, of.id);
+		if (of.from)
+			change(dispatch, CHANGE_RELEASE, of.from, of.id);
+		if (of.to)
+			change(dispatch, CHANGE_TAKE, of.to, of.id);
+		if (!dispatch->first[of.id])
+			dispatch->first[of.id] = of.to;
+		if (of.from && of.to && of.from != of.to && moves_alone(dispatch, loading, of.id)) {
+			event(dispatch, DISPATCH_MOVE, of.id, of.from, of.to);
+			dispatch->moves++;
+		}
+	}
+}
+
+static void change_levels(struct dispatch *dispatch)
+{
+	for (uint32_t i = 0; i < dispatch->roster.levels.count; i++) {
+		struct roster_change of = dispatch->roster.levels.at[i];
+		ghosts_mark_around(&dispatch->ghosts, &dispatch->shared->tracker, of.id);
+		if (of.from) {
+			change(dispatch, CHANGE_UNLOAD, of.from, of.id);
+			event(dispatch, DISPATCH_UNLOAD, of.id, 0, of.from);
+		}
+		if (of.to) {
+			change(dispatch, CHANGE_LOAD, of.to, of.id);
+			event(dispatch, DISPATCH_LOAD, of.id, 0, of.to);
+		}
+	}
+}
+
+static bool is_before(struct ghost a, struct ghost b)
+{
+	return a.model != b.model ? a.model < b.model : a.secondary < b.secondary;
+}
+
+/* A performer is a ghost at each other secondary that simulates a level near it. */
+static void change_ghosts(struct dispatch *dispatch)
+{
+	if (dispatch->most == 1 || !ghosts_find(&dispatch->ghosts, &dispatch->shared->tracker, &dispatch->roster.now))
+		return;
+	const ghost_list *before = &dispatch->ghosts.before, *now = &dispatch->ghosts.now;
+	for (uint32_t i = 0, j = 0; i < before->count || j < now->count;) {
+		struct ghost none = {UINT32_MAX, UINT32_MAX};
+		struct ghost old = i < before->count ? before->at[i] : none;
+		struct ghost new = j < now->count ? now->at[j] : none;
+		bool went = is_before(old, new), came = is_before(new, old);
+		i += !came;
+		j += !went;
+		if (went) {
+			change(dispatch, CHANGE_GHOST_OFF, old.secondary, old.model);
+			event(dispatch, DISPATCH_GHOST_OFF, old.model, 0, old.secondary);
+		} else if (came) {
+			change(dispatch, CHANGE_GHOST_ON, new.secondary, new.model);
+			event(dispatch, DISPATCH_GHOST_ON, new.model, 0, new.secondary);
+		}
+	}
+}
+
+/* --- assignment --------------------------------------------------------------------------------------------------- */
+
+bool dispatch_measures(const struct dispatch *dispatch, uint64_t k)
+{
+	return (dispatch->measure || dispatch_balances(dispatch)) && k % DISPATCH_MEASURE_STEPS == 0;
+}
+
+/* The policy sees the whole world, though nothing may have changed. */
+static void ask_unasked(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+{
+	roster_open_all(&dispatch->roster);
+	if (!dispatch_balances(dispatch))
+		return;
+	dispatch->balance_from = k + DISPATCH_BALANCE_STEPS;
+	dispatch->body_cost = cost_of_body(&dispatch->shared->costs, dispatch->scene, loading->active);
+}
+
+/* Moves random components to random secondaries. Their models are taken over anew, also on the same secondary. */
+static void make_chaos(struct dispatch *dispatch, uint64_t k)
+{
+	uint64_t random = hash_mix(dispatch->chaos_seed, k + 1);
+	uint32_t moves = dispatch->chaos_moves ? dispatch->chaos_moves : random % 4 == 0;
+	uint32_t count = dispatch->roster.part.component_count;
+	for (uint32_t i = 0; count && i < moves; i++)
+		roster_move(&dispatch->roster, (uint32_t)(hash_mix(random, 2 * i + 1) % count),
+			(uint32_t)(hash_mix(random, 2 * i + 2) % dispatch->secondaries) + 1);
+}
+
+static void assign(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+{
+	const struct roster_view view = {
+		.scene = dispatch->scene,
+		.tracker = &dispatch->shared->tracker,
+		.active = loading->active,
+		.loaded = loading->loaded,
+		.is_mover = loading->is_mover,
+		.model_pin = dispatch->pinned ? dispatch->model_pin : NULL,
+		.level_pin = dispatch->pinned ? dispatch->level_pin : NULL,
+		.cost_ns = dispatch->policy->by_cost ? dispatch->shared->costs.ns : NULL,
+		.body_cost = dispatch->body_cost,
+		.move_cost = DISPATCH_MOVE_NS,
+		.horizon = DISPATCH_HORIZON_STEPS,
+	};
+	roster_find(&dispatch->roster, &view);
+	if (dispatch->chaos)
+		make_chaos(dispatch, k);
+	roster_commit(&dispatch->roster);
+	change_models(dispatch, loading);
+	change_levels(dispatch);
+	dispatch->pairs_dirty |= dispatch->changes.count > 0;
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+static struct step_part *part_of(struct dispatch *dispatch, struct touch_pair pair)
+{
+	return &dispatch->parts[dispatch->roster.now.model[pair.a] - 1];
+}
+
+/* The pairs of each secondary. Both models of a pair are in one component, so they are on one secondary. */
+static void deal_pairs(struct dispatch *dispatch)
+{
+	const struct touch *touch = &dispatch->shared->touch;
+	const uint32_t *owner = dispatch->roster.now.model;
+	for (uint32_t s = 0; s < dispatch->most; s++)
+		dispatch->parts[s].pair_count = 0;
+	/* a pair is never split, whatever else went wrong */
+	for (uint32_t i = 0; i < touch->pairs.count; i++)
+		assert(owner[touch->pairs.at[i].a] == owner[touch->pairs.at[i].b]);
+	for (uint32_t i = 0; i < touch->pairs.count; i++)
+		part_of(dispatch, touch->pairs.at[i])->pair_count++;
+	dispatch->pairs.count = 0;
+	struct physics_pair *at = vec_append(&dispatch->pairs, touch->pairs.count), *first = at;
+	for (uint32_t s = 0; s < dispatch->most; s++) {
+		dispatch->parts[s].pairs = at;
+		at += dispatch->parts[s].pair_count;
+		dispatch->parts[s].pair_count = 0;
+	}
+	for (uint32_t i = 0; i < touch->pairs.count; i++) {
+		struct step_part *part = part_of(dispatch, touch->pairs.at[i]);
+		first[part->pairs - first + part->pair_count++] =
+			(struct physics_pair){touch->pairs.at[i].a, touch->pairs.at[i].b};
+	}
+	dispatch->pairs_dirty = false;
+}
+
+void dispatch_decide(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+{
+	if (dispatch_asks_unasked(dispatch, k))
+		ask_unasked(dispatch, loading, k);
+	if (dispatch->roster.dirty)
+		assign(dispatch, loading, k);
+	change_ghosts(dispatch);
+	if (dispatch->pairs_dirty)
+		deal_pairs(dispatch);
+}

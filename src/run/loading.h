@@ -1,0 +1,86 @@
+/* Which levels are loaded and which models exist, by the definitions of levels: functions of the states so far, not of
+ * the assignment.
+ *
+ *   a level           is loaded while some performer is near it
+ *   a mover           exists: a declared performer, or a dynamic model without level
+ *   a level's dynamic model (its cargo)
+ *                     exists while the level is loaded, and longer while it overlaps a mover, a performer's volume or
+ *                     the box of a loaded level: it is a stray then
+ *   a static model    exists always: nothing may pass through it (law 4)
+ *
+ * Effects: its own fields, and shared.tracker. Reads scene, state k, shared.boxes and the tree of shared.touch, where
+ * movers must be. What follows for others is answered in lists, which the caller works off and empties
+ * (loading_clear()).
+ *
+ * Thread: the primary's, between steps. Allocates only when something changes. */
+#ifndef RUN_LOADING_H
+#define RUN_LOADING_H
+
+#include "base/pack.h"
+#include "run/step.h"
+
+struct loading {
+	struct shared *shared;
+	const struct scene *scene;
+	uint32_t room;        /* of the arrays by model */
+	bool *loaded;         /* [level_count] */
+	bool *active;         /* [room] movers and dynamic models that exist */
+	bool *is_mover;       /* [room] */
+	uint32_t *statics;    /* [room] static models that exist: see physics_set_statics() */
+	VEC(uint32_t) strays; /* active models whose level is not loaded */
+	uint64_t loads;       /* loads of levels that were not loaded, so far */
+
+	/* answers since loading_clear() */
+	VEC(uint32_t) came, went; /* models that became active, or stopped being so; in this order */
+	VEC(uint32_t) fetched;    /* models of levels that were loaded: what they rest on may be gone, or have moved */
+	VEC(uint32_t) changed_levels; /* levels that were loaded or unloaded */
+
+	/* private */
+	uint32_t placings; /* how often static models were placed, so far */
+	bool dirty;        /* the levels near a performer changed */
+	bvh_values found;
+};
+
+/* At first nothing is active, and no performer has been looked at: see loading_restart(). */
+void loading_init(struct loading *loading, struct shared *shared);
+void loading_fini(struct loading *loading);
+/* The scene has room for more models. */
+void loading_fit(struct loading *loading);
+void loading_clear(struct loading *loading);
+
+/* Derives from the scene whether the model is a mover and whether it exists as a static model. True: a static model
+ * came or went. */
+bool loading_learn(struct loading *loading, uint32_t model);
+/* A static model was put elsewhere. */
+void loading_placed(struct loading *loading, uint32_t model);
+/* After loading_learn(): the model came into the scene, left it, or began or ceased to be a performer. */
+void loading_add(struct loading *loading, uint32_t model);
+void loading_remove(struct loading *loading, uint32_t model);
+void loading_performer(struct loading *loading, uint32_t model);
+
+/* Looks at which levels a performer is in and near, by its pose in state k. True: these changed; .entered of struct
+ * tracked says whether it entered one. False for a model that is none. */
+bool loading_look(struct loading *loading, uint32_t model);
+/* Ends the existence of all active models, as before a restart. */
+void loading_empty(struct loading *loading);
+/* As at the start, when loading_empty() has been called: movers become active, and no level is loaded before
+ * loading_update(). All performers must be looked at. */
+void loading_restart(struct loading *loading);
+
+/* Whether the model will be active after loading_update(), unless something else happens before. */
+bool loading_expects(struct loading *loading, uint32_t model);
+/* Whether loading_update() has anything to look at. */
+static inline bool loading_is_due(const struct loading *loading)
+{
+	return loading->dirty || loading->strays.count;
+}
+/* Loads and unloads levels, and lets strays go. */
+void loading_update(struct loading *loading);
+
+/* Part of the state hash: loaded levels, and strays. */
+uint64_t loading_hash(const struct loading *loading);
+void loading_pack(const struct loading *loading, struct text *out);
+/* After loading_restart(). False: damaged. */
+bool loading_unpack(struct loading *loading, struct unpack *in);
+
+#endif

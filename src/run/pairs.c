@@ -1,0 +1,162 @@
+/* Pairs come from level/touch.c, which says in which steps they changed. The list of recent pairs is merged with them
+ * only in such a step, and when one of its pairs is due to end. */
+#include "run/pairs.h"
+
+void pairs_init(struct pairs *pairs, struct shared *shared)
+{
+	*pairs = (struct pairs){.shared = shared};
+}
+
+void pairs_fini(struct pairs *pairs)
+{
+	vec_free(&pairs->recent);
+	vec_free(&pairs->before);
+	vec_free(&pairs->changes);
+	vec_free(&pairs->found);
+}
+
+/* --- waking ------------------------------------------------------------------------------------------------------- */
+
+void pairs_wake(struct pairs *pairs, uint32_t model)
+{
+	struct state *state = pairs->shared->state;
+	if (pairs->restoring || !pairs->shared->scene->models[model].body_count || !*state_still(state, model, false))
+		return;
+	*state_still(state, model, false) = 0;
+	state_wrote(state, model);
+	pairs->woken = true;
+}
+
+/* The tree holds fat boxes, whose size depends on history; so the exact boxes decide. */
+void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
+{
+	const struct shared *shared = pairs->shared;
+	struct aabb padded = aabb_grow(*box, TOUCH_PAD);
+	pairs->found.count = 0;
+	bvh_query(&shared->touch.tree, &padded, &pairs->found);
+	for (uint32_t i = 0; i < pairs->found.count; i++)
+		if (aabb_overlap(&padded, &shared->boxes[pairs->found.at[i]].box))
+			pairs_wake(pairs, pairs->found.at[i]);
+}
+
+/* Nothing rests on the model or hangs from it any more. */
+static void wake_around(struct pairs *pairs, uint32_t model)
+{
+	const struct touch *touch = &pairs->shared->touch;
+	pairs_wake_in(pairs, &pairs->shared->boxes[model].box);
+	for (uint32_t i = 0; i < touch->joined.count; i++)
+		if (touch->joined.at[i].a == model || touch->joined.at[i].b == model)
+			pairs_wake(
+				pairs, touch->joined.at[i].a == model ? touch->joined.at[i].b : touch->joined.at[i].a);
+}
+
+void pairs_wake_all(struct pairs *pairs)
+{
+	const struct scene *scene = pairs->shared->scene;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (!scene->models[m].absent)
+			pairs_wake(pairs, m);
+}
+
+/* --- models come and go ------------------------------------------------------------------------------------------- */
+
+void pairs_add(struct pairs *pairs, uint32_t model)
+{
+	struct shared *shared = pairs->shared;
+	if (shared->scene->models[model].body_count)
+		touch_add(&shared->touch, model, &shared->boxes[model].box);
+}
+
+void pairs_add_all(struct pairs *pairs, const uint32_t *models, uint32_t count)
+{
+	struct shared *shared = pairs->shared;
+	pairs->found.count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (shared->scene->models[models[i]].body_count)
+			vec_push(&pairs->found, models[i]);
+	touch_add_all(&shared->touch, pairs->found.at, pairs->found.count, shared->boxes);
+}
+
+void pairs_remove(struct pairs *pairs, uint32_t model)
+{
+	struct shared *shared = pairs->shared;
+	if (!shared->scene->models[model].body_count)
+		return;
+	touch_remove(&shared->touch, model);
+	wake_around(pairs, model);
+	pairs->due = 0; /* its pairs count no more */
+}
+
+void pairs_forget(struct pairs *pairs, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < pairs->recent.count; i++) {
+		struct recent_pair pair = pairs->recent.at[i];
+		if (pair.a != model && pair.b != model)
+			pairs->recent.at[kept++] = pair;
+		else
+			vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, false});
+	}
+	pairs->recent.count = kept;
+}
+
+void pairs_reset(struct pairs *pairs)
+{
+	pairs->recent.count = 0;
+	pairs->due = 0; /* pairs are found anew, even if those of touch have not changed */
+}
+
+void pairs_strayed(struct pairs *pairs, uint32_t model)
+{
+	struct touch *touch = &pairs->shared->touch;
+	const struct aabb *box = &pairs->shared->boxes[model].box;
+	if (touch->models[model].here && touch_strayed(touch, model, box))
+		touch_move(touch, model, box);
+}
+
+/* --- pairs of a step ---------------------------------------------------------------------------------------------- */
+
+static int compare(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	return a != c ? (a < c ? -1 : 1) : b != d ? (b < d ? -1 : 1) : 0;
+}
+
+static bool still_counts(const struct pairs *pairs, const struct recent_pair *old, uint64_t k)
+{
+	const struct touch_model *models = pairs->shared->touch.models;
+	return old->until > k && models[old->a].here && models[old->b].here;
+}
+
+/* Merges the present pairs with the ones that ended lately, in order. */
+void pairs_merge(struct pairs *pairs, uint64_t k)
+{
+	const struct touch *touch = &pairs->shared->touch;
+	const recent_pairs olds = pairs->recent;
+	pairs->recent = pairs->before;
+	pairs->before = olds;
+	pairs->recent.count = 0;
+	pairs->due = UINT64_MAX;
+	for (uint32_t i = 0, j = 0; i < touch->pairs.count || j < olds.count;) {
+		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0};
+		struct recent_pair old = j < olds.count ? olds.at[j] : none;
+		struct touch_pair pair =
+			i < touch->pairs.count ? touch->pairs.at[i] : (struct touch_pair){none.a, none.b};
+		int order = compare(pair.a, pair.b, old.a, old.b);
+		j += order >= 0;
+		if (order <= 0) {
+			i++;
+			if (order < 0)
+				vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, true});
+			vec_push(&pairs->recent, (struct recent_pair){pair.a, pair.b, UINT64_MAX});
+			continue;
+		}
+		if (old.until == UINT64_MAX)
+			old.until = k + PAIRS_KEEP_STEPS;
+		if (!still_counts(pairs, &old, k)) {
+			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, false});
+			continue;
+		}
+		pairs->due = MIN(pairs->due, old.until);
+		vec_push(&pairs->recent, old);
+	}
+}

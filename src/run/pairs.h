@@ -1,0 +1,77 @@
+/* Which models may touch in the coming step (law 4), which did so lately, and which sleeping models wake because the
+ * world around them changed.
+ *
+ * Models that touched lately count as a pair for the assignment, PAIRS_KEEP_STEPS long, so that models that come apart
+ * for a moment are not given to two secondaries.
+ *
+ * Effects: its own fields, shared.touch, and in state k the word of still steps of each model that it wakes (`woken` is
+ * true then). Reads scene, state k and shared.boxes.
+ *
+ * Thread: the primary's, between steps. Allocates only when something changes. */
+#ifndef RUN_PAIRS_H
+#define RUN_PAIRS_H
+
+#include "run/step.h"
+
+enum { PAIRS_KEEP_STEPS = 500 };
+
+struct recent_pair { /* a < b */
+	uint32_t a, b;
+	uint64_t until; /* from this step on it does not count; UINT64_MAX: they may touch now */
+};
+
+struct pair_change {
+	uint32_t a, b;
+	bool begins; /* to count; false: it ends */
+};
+
+typedef VEC(struct recent_pair) recent_pairs;
+
+struct pairs {
+	struct shared *shared;
+	recent_pairs recent;             /* that count in this step, by (a, b) */
+	VEC(struct pair_change) changes; /* of `recent` since the caller last set .count to 0, in order */
+	bool woken;                      /* the state of a model was written; the caller clears it */
+	bool restoring;                  /* the caller's: no model is woken */
+
+	/* private */
+	recent_pairs before;
+	uint64_t due; /* the earliest `until` */
+	bvh_values found;
+};
+
+void pairs_init(struct pairs *pairs, struct shared *shared);
+void pairs_fini(struct pairs *pairs);
+
+/* A model became active. Without bodies it has no part in this. */
+void pairs_add(struct pairs *pairs, uint32_t model);
+/* The same for several, in ascending order, while there is none. */
+void pairs_add_all(struct pairs *pairs, const uint32_t *models, uint32_t count);
+/* A model stopped being active: wakes the models around it, and those that a joint of the world connects to it. Its
+ * pairs end with the next update. */
+void pairs_remove(struct pairs *pairs, uint32_t model);
+/* The same model no longer has this place: its pairs end now. */
+void pairs_forget(struct pairs *pairs, uint32_t model);
+/* All recent pairs are forgotten, without changes. */
+void pairs_reset(struct pairs *pairs);
+/* Looks whether the model has left the box in which its neighbours are known. */
+void pairs_strayed(struct pairs *pairs, uint32_t model);
+
+void pairs_wake(struct pairs *pairs, uint32_t model);
+/* Wakes the models that reach into this box: what they rested on came, went or was moved. */
+void pairs_wake_in(struct pairs *pairs, const struct aabb *box);
+void pairs_wake_all(struct pairs *pairs);
+
+/* Private: the part of pairs_update() for `recent`. */
+void pairs_merge(struct pairs *pairs, uint64_t k);
+
+/* Finds the pairs of step k: shared.touch.pairs, and `recent`. True: shared.touch.pairs has changed. */
+static inline bool pairs_update(struct pairs *pairs, uint64_t k)
+{
+	bool changed = touch_find(&pairs->shared->touch, pairs->shared->boxes);
+	if (changed || pairs->due <= k)
+		pairs_merge(pairs, k);
+	return changed;
+}
+
+#endif
