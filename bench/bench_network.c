@@ -36,14 +36,14 @@ static void die(const char *what)
 
 /* --- secondaries -------------------------------------------------------------------------------------------------- */
 
-/* argv: "--be-secondary", then a socket, or an address and a key's file. */
+/* argv: "--be-secondary", a number of threads, then a socket, or an address and a key's file. */
 static int be_secondary(int argc, char **argv)
 {
-	int file = argc == 3 ? atoi(argv[2]) : -1;
-	struct troupe_network network = {.address = argv[2], .key_file = argc == 4 ? argv[3] : NULL, .wait_s = 60};
-	if (argc == 3)
+	int file = argc == 4 ? atoi(argv[3]) : -1;
+	struct troupe_network network = {.address = argv[3], .key_file = argc == 5 ? argv[4] : NULL, .wait_s = 60};
+	if (argc == 4)
 		network = (struct troupe_network){.sockets = &file};
-	struct troupe_secondary_def def = {.network = &network};
+	struct troupe_secondary_def def = {.network = &network, .threads = (uint32_t)atoi(argv[2])};
 	struct troupe_secondary *secondary;
 	struct troupe_error error;
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
@@ -54,10 +54,12 @@ static int be_secondary(int argc, char **argv)
 	return status ? 1 : 0;
 }
 
-static int execute(int file, const char *where, const char *key)
+static int execute(int file, const char *where, int threads, const char *key)
 {
+	char number[16];
+	(void)snprintf(number, sizeof number, "%d", threads);
 	char name[] = "bench_network", be[] = "--be-secondary", *place = mem_strdup(where), *secret = mem_strdup(key);
-	char *arguments[] = {name, be, place, *key ? secret : NULL, NULL};
+	char *arguments[] = {name, be, number, place, *key ? secret : NULL, NULL};
 	fflush(NULL);
 	int process = fork();
 	if (!process) {
@@ -77,7 +79,7 @@ struct remote { /* a server whose secondaries are processes */
 	int processes[SECONDARIES], count;
 };
 
-static struct remote start(const char *world, enum way way, int secondaries, const char *key)
+static struct remote start(const char *world, enum way way, int secondaries, int threads, const char *key)
 {
 	static int port;
 	struct remote remote = {.count = secondaries};
@@ -94,7 +96,7 @@ static struct remote start(const char *world, enum way way, int secondaries, con
 		if (pair_create(ends, &error))
 			die(error.text);
 		(void)snprintf(number, sizeof number, "%d", ends[1]);
-		remote.processes[i] = execute(ends[1], number, "");
+		remote.processes[i] = execute(ends[1], number, threads, "");
 		(void)close(ends[1]);
 		sockets[i] = ends[0];
 		network.sockets = sockets;
@@ -102,7 +104,7 @@ static struct remote start(const char *world, enum way way, int secondaries, con
 	def.network = &network;
 	remote.server = bench_create(&def);
 	for (int i = 0; i < secondaries && way == TLS; i++)
-		remote.processes[i] = execute(-1, where, key);
+		remote.processes[i] = execute(-1, where, threads, key);
 	return remote;
 }
 
@@ -203,7 +205,7 @@ static void measure_empty(const struct bench_options *options, enum way way, con
 {
 	struct bench_samples mine = {0}, bare = {0};
 	char *world = robots_world(0, 1), subject[64];
-	struct remote remote = start(world, way, 1, key);
+	struct remote remote = start(world, way, 1, 1, key);
 	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
 	steps = options->smoke ? 50 : steps;
 	(void)snprintf(subject, sizeof subject, "empty step, %s", way_names[way]);
@@ -229,38 +231,41 @@ static void measure_empty(const struct bench_options *options, enum way way, con
 	free(world);
 }
 
-static void measure_robots(
-	const struct bench_options *options, int robots, int secondaries, enum way way, const char *key)
+/* threads: of each secondary. The baseline has `beside` secondaries that are threads. */
+static void measure_robots(const struct bench_options *options, int robots, int secondaries, int threads, int beside,
+	enum way way, const char *key)
 {
-	struct bench_samples mine = {0}, threads = {0};
-	char *world = robots_world(robots, secondaries), subject[80];
-	struct remote remote = start(world, way, secondaries, key);
-	struct troupe_server *here = bench_server(world, secondaries);
+	struct bench_samples mine = {0}, local = {0};
+	char *world = robots_world(robots, beside), subject[80], many[24] = "";
+	struct remote remote = start(world, way, secondaries, threads, key);
+	struct troupe_server *here = bench_server(world, beside);
 	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
 	steps = options->smoke ? 10 : MAX(steps / 2, UINT64_C(10));
 	(void)bench_run(here, until);
 	double before = bytes_so_far(remote.server);
 	uint64_t from = until;
 	for (int r = -1; r < options->repeats; r++) {
-		double ns = 0, threads_ns = 0;
+		double ns = 0, local_ns = 0;
 		bench_progress(options, "robots", r);
 		for (int turn = 0; turn < BENCH_TURNS; turn++) {
 			ns += bench_run(remote.server, until += steps);
-			threads_ns += bench_run(here, until);
+			local_ns += bench_run(here, until);
 		}
 		if (r < 0)
 			continue;
 		bench_add(&mine, ns / BENCH_TURNS / (double)steps / 1000);
-		bench_add(&threads, threads_ns / BENCH_TURNS / (double)steps / 1000);
+		bench_add(&local, local_ns / BENCH_TURNS / (double)steps / 1000);
 	}
 	bench_same(remote.server, here, "bench_network");
 	double bytes = bytes_so_far(remote.server) - before;
-	(void)snprintf(subject, sizeof subject, "%d on %d, %s, %.0f B/step", robots, secondaries, way_names[way],
-		bytes / (double)(until - from));
+	if (beside != secondaries)
+		(void)snprintf(many, sizeof many, " of %d thread%s", threads, threads > 1 ? "s" : "");
+	(void)snprintf(subject, sizeof subject, "%d on %d%s, %s, %.0f B/step", robots, secondaries, many,
+		way_names[way], bytes / (double)(until - from));
 	bench_print(options, &(struct bench_row){.subject = subject,
 				     .unit = "us/step",
 				     .values = &mine,
-				     .baselines = &threads,
+				     .baselines = &local,
 				     .hash = troupe_server_hash(here)});
 	end(&remote);
 	troupe_server_destroy(here);
@@ -269,7 +274,7 @@ static void measure_robots(
 
 int main(int argc, char **argv)
 {
-	if (argc >= 3 && !strcmp(argv[1], "--be-secondary"))
+	if (argc >= 4 && !strcmp(argv[1], "--be-secondary"))
 		return be_secondary(argc, argv);
 	char folder[] = "/tmp/bench_network.XXXXXX", key[64];
 	struct troupe_error error;
@@ -287,8 +292,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_LEN(robots); i++)
 		for (int secondaries = 1; secondaries <= SECONDARIES; secondaries++)
 			for (enum way way = TCP; way <= (keyed ? TLS : TCP); way++)
-				measure_robots(
-					&options, options.smoke ? MIN(robots[i], 8) : robots[i], secondaries, way, key);
+				measure_robots(&options, options.smoke ? MIN(robots[i], 8) : robots[i], secondaries, 1,
+					secondaries, way, key);
+	for (int threads = 1; threads <= 2; threads++)
+		measure_robots(&options, options.smoke ? 64 : 512, 1, threads, 2, TCP, key);
 	(void)unlink(key);
 	(void)rmdir(folder);
 	return 0;

@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+enum { TROUPE_NETWORK_THREADS_MAX = 256 };
+
 struct troupe_network {
 	const char *transport; /* how steps travel, by name; NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
@@ -44,6 +46,7 @@ struct troupe_secondary;
 struct troupe_secondary_def {
 	const struct troupe_network *network; /* not used after the creation */
 	const char *break_rule;               /* as in troupe_server_def; for tests */
+	uint32_t threads; /* that step the models: 1 .. TROUPE_NETWORK_THREADS_MAX; 0: one for each core */
 	/* Messages for people: where the primary is, how many secondaries there are. May be NULL. Called on the
 	 * thread of troupe_secondary_run(). */
 	void (*on_note)(void *ctx, const char *text);

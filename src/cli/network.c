@@ -217,8 +217,11 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		.insecure = settings->insecure,
 		.wait_s = settings->wait_s,
 		.sockets = started_here ? &file : NULL};
-	struct troupe_secondary_def def = {
-		.network = &network, .break_rule = break_rule, .on_note = on_note, .ctx = &verbosity};
+	struct troupe_secondary_def def = {.network = &network,
+		.break_rule = break_rule,
+		.threads = (uint32_t)settings->threads,
+		.on_note = on_note,
+		.ctx = &verbosity};
 	struct troupe_secondary *secondary = NULL;
 	struct troupe_error error;
 	if (started_here && !is_socket(settings->socket)) {
@@ -264,18 +267,20 @@ static void become_secondary(int file, int parent, char *const *words)
 }
 
 static troupe_status start_one(
-	struct children *children, uint32_t index, const char *break_rule, struct troupe_error *error)
+	struct children *children, uint32_t index, uint32_t threads, const char *break_rule, struct troupe_error *error)
 {
 	int ends[2], parent = getpid();
-	char file[16];
+	char file[16], number[16];
 	troupe_status status = troupe_network_pair(ends, error);
 	if (status)
 		return status;
 	(void)snprintf(file, sizeof file, "%d", ends[1]);
-	char words[][24] = {"troupe", "run", "--network-role", "secondary", "--network-socket", "-v0", "--break"};
+	(void)snprintf(number, sizeof number, "%u", threads);
+	char words[][24] = {"troupe", "run", "--network-role", "secondary", "--network-socket", "--network-threads",
+		"-v0", "--break"};
 	char *rule = mem_strdup(break_rule ? break_rule : "");
-	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5],
-		break_rule ? words[6] : NULL, rule, NULL};
+	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5], number, words[6],
+		break_rule ? words[7] : NULL, rule, NULL};
 	fflush(NULL);
 	int pid = fork();
 	if (!pid)
@@ -290,8 +295,10 @@ static troupe_status start_one(
 }
 
 troupe_status children_start(
-	struct children *children, uint32_t count, const char *break_rule, struct troupe_error *error)
+	struct children *children, uint32_t count, uint32_t threads, const char *break_rule, struct troupe_error *error)
 {
+	if (!threads)
+		threads = MIN(MAX((gate_cores() - 1) / count, 1u), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
 	*children = (struct children){.count = count};
 	children->pids = mem_alloc(count * sizeof *children->pids);
 	children->sockets = mem_alloc(count * sizeof *children->sockets);
@@ -299,7 +306,7 @@ troupe_status children_start(
 		children->sockets[i] = -1;
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < count && !status; i++)
-		status = start_one(children, i, break_rule, error);
+		status = start_one(children, i, threads, break_rule, error);
 	return status;
 }
 

@@ -11,6 +11,7 @@ struct network_settings {
 	const char *transport, *role, *address, *listen, *partition, *interface, *key_file, *save_on_stop;
 	int64_t secondaries; /* 0: not given */
 	int64_t stale_ms;    /* 0: not given */
+	int64_t threads;     /* of a secondary; 0: not given */
 	int64_t socket;      /* descriptor, for a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
@@ -44,9 +45,10 @@ struct children {
 /* The number of children for the value of --secondaries; one per core when that is negative (not given). */
 uint32_t children_count(int64_t secondaries);
 /* Starts `count` secondaries as processes of this program, each with one end of a socket pair. They end when this
- * process ends, for any reason. children->sockets are the other ends; a caller that passes one on sets it to -1. */
-troupe_status children_start(
-	struct children *children, uint32_t count, const char *break_rule, struct troupe_error *error);
+ * process ends, for any reason. children->sockets are the other ends; a caller that passes one on sets it to -1.
+ * threads: of each; 0: all cores but one are shared out. */
+troupe_status children_start(struct children *children, uint32_t count, uint32_t threads, const char *break_rule,
+	struct troupe_error *error);
 /* Waits a limited time for all children to end, and then kills the remaining ones. */
 void children_end(struct children *children);
 

@@ -134,7 +134,7 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	troupe_status status = TROUPE_OK;
 	if (is_tcp(settings)) {
 		network.secondaries = children_count(settings->secondaries);
-		status = children_start(children, network.secondaries, NULL, error);
+		status = children_start(children, network.secondaries, 0, NULL, error);
 		network.sockets = children->sockets;
 		def->network = &network;
 	}

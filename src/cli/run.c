@@ -185,6 +185,10 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN, .argument = "MS",
 		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
 		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
+	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CHILDREN, .argument = "N",
+		.offset = AT(network.threads), .lo = 1, .hi = TROUPE_NETWORK_THREADS_MAX,
+		.help = "secondary: step the models with N threads (default: one for each core; with --transport tcp "
+			"the secondaries share the cores, less one for the primary)"},
 	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY, .argument = "SECONDS",
 		.offset = AT(network.wait_s), .hi = 1e9,
 		.help = "give up if the processes have not met after SECONDS; 0: wait for ever (the default)"},
@@ -616,8 +620,8 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	struct troupe_server_def def = definition(run);
 	troupe_status status = TROUPE_OK;
 	if (run->mode == NETWORK_CHILDREN)
-		status = children_start(
-			&run->children, (uint32_t)run->settings.network.secondaries, run->settings.break_rule, error);
+		status = children_start(&run->children, (uint32_t)run->settings.network.secondaries,
+			(uint32_t)run->settings.network.threads, run->settings.break_rule, error);
 	if (status)
 		return status;
 	struct troupe_network network = network_of(run);

@@ -22,7 +22,7 @@ enum watching { OFF, ON, LEAVING };
 
 static atomic_bool asked;
 static _Atomic uint64_t asked_ns; /* clock_now_ns() of the first signal; 0: none yet */
-static bool hangup_ignored; /* SIGHUP was ignored at the start of the process */
+static bool hangup_ignored;       /* SIGHUP was ignored at the start of the process */
 static bool terminal_left;
 
 static struct target {

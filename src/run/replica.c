@@ -30,6 +30,7 @@ struct replica {
 	bool *levels;      /* [levels] that it has loaded */
 	uint32_t room;
 	uint64_t steps;
+	uint32_t share_rounds; /* steps so far that were shared */
 	VEC(struct physics_pair) pairs, pairs_next;
 	/* the step that it is at */
 	struct step step;
@@ -555,7 +556,7 @@ static troupe_status check_pairs(struct replica *replica, struct replica_step *m
 	return TROUPE_OK;
 }
 
-static const struct step *make_step(struct replica *replica)
+static const struct step *make_step(struct replica *replica, uint32_t share_over)
 {
 	replica->parts[replica->number - 1] = (struct step_part){.pairs = replica->pairs.at,
 		.pair_count = replica->pairs.count,
@@ -567,11 +568,15 @@ static const struct step *make_step(struct replica *replica)
 	replica->step.changes = replica->changes.at;
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
+	/* As primary_decide() has it: not steps that are measured, and not steps in which little moves. */
+	replica->step.share = !replica->step.measure && replica->told.count > share_over;
+	replica->share_rounds += replica->step.share;
+	replica->step.share_round = replica->share_rounds;
 	return &replica->step;
 }
 
-troupe_status replica_follow(
-	struct replica *replica, struct replica_step *message, const struct step **ret_step, struct troupe_error *error)
+troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
+	const struct step **ret_step, struct troupe_error *error)
 {
 	static troupe_status (*const parts[])(struct replica * replica, struct replica_step * message,
 		struct troupe_error * error) = {follow_head, follow_edits, follow_changes, follow_written,
@@ -580,7 +585,7 @@ troupe_status replica_follow(
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i](replica, message, &why))
 			return fail(error, TROUPE_EPROTOCOL, "its step: %s", why.text);
-	*ret_step = make_step(replica);
+	*ret_step = make_step(replica, share_over);
 	return TROUPE_OK;
 }
 

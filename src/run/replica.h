@@ -3,7 +3,7 @@
  * obey commands to the world, or find boxes: the primary sends the results.
  *
  *   replica_create(bytes of the world)
- *   for each step:  replica_follow(message) -> struct step;  secondary_step() of its secondaries;  replica_stepped(ack)
+ *   for each step:  replica_follow(message) -> struct step;  secondary_step();  replica_stepped(ack)
  *
  * The state of step k that the secondaries left in `next` becomes the present state when step k+1 comes, because only
  * then is it certain that step k counts.
@@ -94,9 +94,10 @@ uint64_t replica_next(const struct replica *replica);
 uint64_t replica_hash(const struct replica *replica);
 
 /* Goes to the step of the message: makes the state that came of the step before the present one, and does what the
- * message says. *ret_step: for secondary_step(); valid until the next call. */
-troupe_status replica_follow(struct replica *replica, struct replica_step *message, const struct step **ret_step,
-	struct troupe_error *error);
+ * message says. share_over: if more models than this moved in the step before, helpers may take parts of the step;
+ * UINT32_MAX: never. *ret_step: for secondary_step(); valid until the next call. */
+troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
+	const struct step **ret_step, struct troupe_error *error);
 
 /* What came of the step that it followed last. ack: valid until the next replica_follow(). */
 void replica_stepped(struct replica *replica, const struct ack *ack, const struct physics_stats *stats);

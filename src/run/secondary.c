@@ -2,7 +2,11 @@
  *
  * The physics of a step is split into parts. A secondary that has finished its own parts takes parts from other
  * secondaries. Which secondary works on a part affects no result. The owner alone begins its step, and ends it when
- * all of its parts are done. */
+ * all of its parts are done.
+ *
+ * In a process that has one secondary, helpers take parts: threads with a worker and no models. A helper touches its
+ * worker only while it has a part, and a part is taken after share_open() and done before share_is_done(). So between
+ * steps the secondary's thread may read what the workers noted, without a further hand-over. */
 #include "run/secondary.h"
 
 #include "base/clock.h"
@@ -10,8 +14,16 @@
 #include "run/share.h"
 #include "scene/actor.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct helper {
+	_Alignas(64) struct secondary *secondary;
+	pthread_t thread;
+	struct worker *worker;
+	uint32_t round; /* in which the worker began a step last; written while it has a part */
+};
 
 struct secondary {
 	uint32_t number;
@@ -27,7 +39,14 @@ struct secondary {
 	struct secondary *const *mates; /* by number; NULL: works alone */
 	uint32_t mate_count;            /* mates that take part in this step */
 	uint32_t spins;
-	uint32_t parts; /* in this round */
+	uint32_t parts;         /* in this round */
+	struct helper *helpers; /* [helper_count]; NULL: none */
+	uint32_t helper_count;
+	uint32_t round;    /* of the step, if it is shared; else 0 */
+	struct gate calls; /* opened when there are parts for the helpers, and when they are to end */
+	struct gate ready; /* opened by each helper once */
+	_Atomic bool dismissed;
+	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
 	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
 };
@@ -44,10 +63,22 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	return secondary;
 }
 
+static void dismiss(struct secondary *secondary)
+{
+	atomic_store(&secondary->dismissed, true);
+	gate_open(&secondary->calls);
+	for (uint32_t i = 0; i < secondary->helper_count; i++)
+		pthread_join(secondary->helpers[i].thread, NULL);
+	free(secondary->helpers);
+}
+
 void secondary_destroy(struct secondary *secondary)
 {
 	if (!secondary)
 		return;
+	dismiss(secondary);
+	notes_fini(&secondary->notes);
+	notes_fini(&secondary->notes_scratch);
 	physics_destroy(secondary->physics);
 	worker_destroy(secondary->worker);
 	vec_free(&secondary->minded);
@@ -72,6 +103,8 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 {
 	struct physics_stats stats = physics_stats(secondary->physics);
 	worker_add_stats(secondary->worker, &stats);
+	for (uint32_t i = 0; i < secondary->helper_count; i++)
+		worker_add_stats(secondary->helpers[i].worker, &stats);
 	return stats;
 }
 
@@ -138,13 +171,13 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 	secondary->ack.error = *error;
 }
 
-static void work_on(struct secondary *secondary, struct secondary *owner, uint32_t part)
+static void work_on(struct worker *worker, struct secondary *owner, uint32_t part)
 {
 	uint32_t worlds = physics_world_count(owner->physics);
 	uint32_t first = (uint32_t)((uint64_t)worlds * part / owner->parts);
 	uint32_t end = (uint32_t)((uint64_t)worlds * (part + 1) / owner->parts);
 	struct troupe_error error;
-	troupe_status status = worker_step(secondary->worker, owner->physics, first, end - first, &error);
+	troupe_status status = worker_step(worker, owner->physics, first, end - first, &error);
 	if (status)
 		fail_step(owner, status, &error);
 	share_done(&owner->share);
@@ -158,7 +191,7 @@ static bool help(struct secondary *secondary)
 		uint32_t part;
 		if (!share_steal(&mate->share, &part))
 			continue;
-		work_on(secondary, mate, part);
+		work_on(secondary->worker, mate, part);
 		return true;
 	}
 	return false;
@@ -194,7 +227,7 @@ static void finish_own(struct secondary *secondary)
 {
 	uint32_t part;
 	while (share_take(&secondary->share, &part))
-		work_on(secondary, secondary, part);
+		work_on(secondary->worker, secondary, part);
 	while (!share_is_done(&secondary->share)) {
 		if (help(secondary))
 			continue;
@@ -202,6 +235,85 @@ static void finish_own(struct secondary *secondary)
 		share_wait(&secondary->share, secondary->spins);
 		secondary->idle_ns += clock_now_ns() - begin_ns;
 	}
+}
+
+/* --- helpers ------------------------------------------------------------------------------------------------------ */
+
+/* The worker begins the step with its first part: a helper that comes too late for a step has no part in it. */
+static void help_here(struct helper *helper)
+{
+	struct secondary *secondary = helper->secondary;
+	uint32_t part;
+	while (share_steal(&secondary->share, &part)) {
+		if (helper->round != secondary->round)
+			worker_begin(helper->worker, &secondary->shared->physics);
+		helper->round = secondary->round;
+		work_on(helper->worker, secondary, part);
+	}
+}
+
+static void *be_helper(void *arg)
+{
+	struct helper *helper = arg;
+	struct secondary *secondary = helper->secondary;
+	uint32_t seen = gate_peek(&secondary->calls);
+	physics_thread_begin();
+	helper->worker = worker_create(secondary->shared->scene, NULL);
+	gate_open(&secondary->ready);
+	while (!atomic_load(&secondary->dismissed)) {
+		seen = gate_wait(&secondary->calls, seen, secondary->spins, 0);
+		help_here(helper);
+	}
+	worker_destroy(helper->worker);
+	return NULL;
+}
+
+troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error)
+{
+	int failed = 0;
+	secondary->helpers = mem_alloc_lines(count * sizeof *secondary->helpers);
+	secondary->spins = spins;
+	for (uint32_t i = 0; i < count && !failed; i++) {
+		struct helper *helper = &secondary->helpers[i];
+		*helper = (struct helper){.secondary = secondary};
+		failed = pthread_create(&helper->thread, NULL, be_helper, helper);
+		mem_check_thread(failed);
+		secondary->helper_count += !failed;
+	}
+	for (uint32_t seen = 0; seen < secondary->helper_count;)
+		seen = gate_wait(&secondary->ready, seen, 0, 0);
+	if (secondary->helper_count)
+		physics_share(secondary->physics);
+	return failed ? fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondary: %s",
+				secondary->helper_count + 2, strerror(failed))
+		      : TROUPE_OK;
+}
+
+static void add_notes(struct notes *to, const struct notes *from)
+{
+	if (from->contacts.count)
+		memcpy(vec_append(&to->contacts, from->contacts.count), from->contacts.at,
+			from->contacts.count * sizeof *from->contacts.at);
+	if (from->efforts.count)
+		memcpy(vec_append(&to->efforts, from->efforts.count), from->efforts.at,
+			from->efforts.count * sizeof *from->efforts.at);
+}
+
+/* The notes of all workers that had a part in the step. */
+static const struct notes *all_notes(struct secondary *secondary)
+{
+	struct notes *notes = &secondary->notes, *scratch = &secondary->notes_scratch;
+	const struct notes *own = worker_notes(secondary->worker);
+	if (!secondary->helper_count)
+		return own;
+	notes->contacts.count = notes->efforts.count = 0;
+	add_notes(notes, own);
+	for (uint32_t i = 0; secondary->round && i < secondary->helper_count; i++)
+		if (secondary->helpers[i].round == secondary->round)
+			add_notes(notes, worker_notes(secondary->helpers[i].worker));
+	notes_sort_contacts(&notes->contacts, &scratch->contacts);
+	notes_sort_efforts(&notes->efforts, &scratch->efforts);
+	return notes;
 }
 
 static troupe_status step_physics(
@@ -215,7 +327,10 @@ static troupe_status step_physics(
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 		secondary->parts = MIN(worlds, PARTS_MAX);
+		secondary->round = step->share_round;
 		share_open(&secondary->share, secondary->parts, step->share_round);
+		if (secondary->helper_count)
+			gate_open(&secondary->calls);
 		if (step->help_first)
 			help_others(secondary);
 		finish_own(secondary);
@@ -323,7 +438,8 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 		poison_next(secondary);
 	pre_update(secondary, &system_step);
 	push(secondary, part);
-	bool shares = step->share && secondary->mates;
+	bool shares = step->share && (secondary->mates || secondary->helper_count);
+	secondary->round = 0;
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	post_update(secondary, &system_step);
@@ -334,7 +450,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	if (shares)
 		help_others(secondary);
 	if (step->observe)
-		secondary->ack.notes = worker_notes(secondary->worker);
+		secondary->ack.notes = all_notes(secondary);
 	return TROUPE_OK;
 }
 
@@ -376,7 +492,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->abandoned = false;
 	ack->moved.count = ack->strayed.count = ack->stepped = 0;
 	ack->notes = NULL;
-	secondary->mate_count = step->secondaries;
+	secondary->mate_count = secondary->mates ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;

@@ -16,6 +16,11 @@ void secondary_destroy(struct secondary *secondary);
  * secondaries' steps. spins: how often to look for a part before it stops looking; see gate_spins(). */
 void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins);
 
+/* For a secondary without mates: `count` further threads of this process, without models of their own, take parts of
+ * its steps. Call it before the first step, on the secondary's thread. spins: as above. TROUPE_ELIMIT: no thread is
+ * left; then the threads that could be started help. */
+troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32_t spins, struct troupe_error *error);
+
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, STOP_LOOK_MS = 20 };
+enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8 };
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
@@ -38,6 +38,7 @@ struct troupe_secondary {
 	wire_scratch scratch;
 	uint64_t hash;
 	uint32_t number;
+	uint32_t threads; /* that step the models */
 	/* the run */
 	struct transport_codec codec;
 	struct transport *transport;
@@ -77,7 +78,8 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 		return status;
 	s->hash = replica_hash(s->replica);
 	s->secondary = secondary_create(s->number, replica_shared(s->replica));
-	return TROUPE_OK;
+	/* Helpers do not spin: the stepping thread polls for the next step, and it is one of all that poll here. */
+	return s->threads > 1 ? secondary_hire(s->secondary, s->threads - 1, 0, error) : TROUPE_OK;
 }
 
 static void step(struct troupe_secondary *s)
@@ -164,6 +166,12 @@ static void encode_ack(void *ctx, uint32_t number, const void *payload, struct t
 	wire_encode_ack(s->replica, &s->scratch, out);
 }
 
+/* To wake a helper takes tens of us: about as long as a few models of a step. */
+static uint32_t share_over(const struct troupe_secondary *s)
+{
+	return s->threads > 1 ? SHARE_MODELS * s->threads : UINT32_MAX;
+}
+
 /* Takes the replica to the step, too, so that what is wrong with the step is what the primary sent. */
 static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
@@ -172,7 +180,7 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 	const struct step *step;
 	troupe_status status = wire_decode_step(number + 1, bytes, count, &s->message, error);
 	if (!status)
-		status = replica_follow(s->replica, &s->message, &step, error);
+		status = replica_follow(s->replica, &s->message, share_over(s), &step, error);
 	if (status)
 		return status;
 	*ret_step = (struct transport_message){step->number, NULL};
@@ -259,11 +267,16 @@ troupe_status troupe_secondary_create(
 {
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
+	s->threads = def->threads ? def->threads : MIN(gate_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
 	s->host = (struct gather_host){
 		.on_note = on_note, .stopped = is_stopped, .on_world = on_world, .loaded = is_loaded, .ctx = s};
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct gather_self self = {.network = def->network};
-	troupe_status status = backend_remote(def->network->transport, &s->backend, error);
+	troupe_status status =
+		def->threads <= TROUPE_NETWORK_THREADS_MAX
+			? backend_remote(def->network->transport, &s->backend, error)
+			: fail(error, TROUPE_EINVAL, "%u threads: expected 1 to %d, or 0 for one on each core",
+				  def->threads, TROUPE_NETWORK_THREADS_MAX);
 	if (!status)
 		status = physics_init_process(error);
 	if (status)

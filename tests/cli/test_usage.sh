@@ -150,6 +150,13 @@ bad 2 "troupe run: --network-socket: '77': expected the number of an open socket
 bad 2 "troupe run: --network-socket: '1': expected the number of an open socket" run --network-role secondary --network-socket 1
 bad 2 "troupe run: --network-stale-ms: not without --network-role or --transport tcp;" run --network-stale-ms 100 w.sdf
 bad 2 "troupe run: --network-wait: not without --network-role;" run --network-wait 1 w.sdf
+bad 2 "troupe run: --network-threads: not without --network-role or --transport tcp;" run --network-threads 2 w.sdf
+bad 2 "troupe run: --network-threads: not with --network-role primary" run --network-role primary --network-secondaries 1 \
+	--network-threads 2 w.sdf
+for threads in 0 257 1000 -1 two 1.5 ''; do
+	bad 2 "troupe run: --network-threads: '$threads': expected a whole number from 1 to 256" run --network-role secondary \
+		--network-threads "$threads"
+done
 bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
 bad 2 "troupe run: --transport tcp with --secondaries 0: expected at least 1" run --transport tcp --secondaries 0 w.sdf
 bad 2 "troupe run: --transport tcp and --network-role primary: expected only one of them: .*, and this role waits for secondaries;" run \

@@ -16,7 +16,8 @@ same()
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	[ "$(grep -c '^hash' "$scratch/hashes")" = $((steps / 50)) ]
 	check "$name: a hash every 50 steps" $?
-	for options in 1 2 '3 --chaos 3 --chaos-moves 2' '2 --distribution balanced'; do
+	for options in 1 2 '3 --chaos 3 --chaos-moves 2' '2 --distribution balanced' '1 --network-threads 2' \
+		'2 --network-threads 3 --chaos 5'; do
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace --transport tcp \
 			--network-stale-ms $stale --secondaries $options

@@ -52,16 +52,25 @@ struct copies_secondary {
 	struct replica_step message;
 	wire_scratch scratch;
 	struct secondary *secondary;
+	uint32_t share_over; /* see replica_follow() */
 };
 
 /* number: from 1. */
 static inline void copies_begin(struct copies_secondary *side, const struct text *world, uint32_t number)
 {
 	struct troupe_error error;
-	*side = (struct copies_secondary){0};
+	*side = (struct copies_secondary){.share_over = UINT32_MAX};
 	copies_must(replica_create(world->at, world->count, number, PHYSICS_BREAK_NOTHING, &side->replica, &error),
 		"a replica", &error);
 	side->secondary = secondary_create(number, replica_shared(side->replica));
+}
+
+/* The steps of the secondary are worked on by several threads from now on. After copies_begin(). */
+static inline void copies_hire(struct copies_secondary *side, uint32_t threads)
+{
+	struct troupe_error error;
+	side->share_over = threads;
+	copies_must(secondary_hire(side->secondary, threads - 1, 0, &error), "helpers", &error);
 }
 
 static inline void copies_end(struct copies_secondary *side)
@@ -81,7 +90,7 @@ static inline troupe_status copies_decode_step(struct copies_secondary *side, co
 	const struct step **ret_step, struct troupe_error *error)
 {
 	troupe_status status = wire_decode_step(replica_number(side->replica), bytes, count, &side->message, error);
-	return status ? status : replica_follow(side->replica, &side->message, ret_step, error);
+	return status ? status : replica_follow(side->replica, &side->message, side->share_over, ret_step, error);
 }
 
 /* What the primary has observed, as a number. */

@@ -46,6 +46,7 @@ static const struct {
 static struct text begin;          /* the state in which all begin */
 static struct text middle;         /* state MIDDLE, saved */
 static uint64_t hashes[STEPS + 1]; /* [k] of state k */
+static uint64_t shared;            /* ODE worlds that helpers stepped, in all runs */
 static uint64_t held[STEPS];       /* [k] of state k, with the commands of step k obeyed */
 
 static struct text make_begin(void)
@@ -153,8 +154,8 @@ static void exchange(struct run *run, uint32_t i)
 	for (int times = 0; times < 2; times++)
 		copies_must(wire_decode_step(i + 1, run->steps[i].at, run->steps[i].count, &side->message, &error),
 			"a step", &error);
-	copies_must(replica_follow(side->replica, &side->message, &step, &error), "a step", &error);
-	check(replica_follow(side->replica, &side->message, &step, &error) == TROUPE_EPROTOCOL,
+	copies_must(replica_follow(side->replica, &side->message, side->share_over, &step, &error), "a step", &error);
+	check(replica_follow(side->replica, &side->message, side->share_over, &step, &error) == TROUPE_EPROTOCOL,
 		"step %" PRIu64 " is followed twice", run->step->number);
 	check(copies_agree(primary_of(run), side, i), "step %" PRIu64 ": secondary %u has another state",
 		run->step->number, i + 1);
@@ -212,18 +213,21 @@ static void check_stats(const struct run *run)
 	}
 }
 
-static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
+static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed, uint32_t threads)
 {
 	struct run run = {.server = copies_server(&begin, secondaries, chaos_seed), .secondaries = secondaries};
 	struct primary *primary = primary_of(&run);
 	struct text world = copies_world(run.server);
-	(void)snprintf(check_where, sizeof check_where, "%u secondaries, seed %" PRIu64 ": ", secondaries, chaos_seed);
+	(void)snprintf(check_where, sizeof check_where, "%u secondaries, seed %" PRIu64 ", %u threads: ", secondaries,
+		chaos_seed, threads);
 	primary->options.iterations = STEPS;
 	primary->options.observe = OBSERVE_ALL;
 	primary->plan.dispatch.measure = true;
 	run.wire = wire_create(primary);
 	for (uint32_t i = 0; i < secondaries; i++)
 		copies_begin(&run.sides[i], &world, i + 1);
+	for (uint32_t i = 0; threads > 1 && i < secondaries; i++)
+		copies_hire(&run.sides[i], threads);
 	while (take_step(&run))
 		;
 	check(primary->lockstep.number == STEPS && primary->refused == 0, "%" PRIu64 " steps, %" PRIu64 " refused: %s",
@@ -231,6 +235,8 @@ static void run_over_codec(uint32_t secondaries, uint64_t chaos_seed)
 	check(secondaries == 1 || primary->plan.dispatch.moves > STEPS / 16, "only %" PRIu64 " moves",
 		primary->plan.dispatch.moves);
 	check_stats(&run);
+	for (uint32_t i = 0; i < secondaries; i++)
+		shared += secondary_physics_stats(run.sides[i].secondary).helped;
 	for (uint32_t i = 0; i < secondaries; i++) {
 		copies_end(&run.sides[i]);
 		text_fini(&run.steps[i]);
@@ -248,7 +254,9 @@ int main(void)
 	run_in_one_process();
 	for (uint32_t secondaries = 1; secondaries <= SECONDARIES_MAX; secondaries++)
 		for (uint64_t seed = 1; seed <= 3; seed++)
-			run_over_codec(secondaries, seed);
+			for (uint32_t threads = 1; threads <= 3; threads++)
+				run_over_codec(secondaries, seed, threads);
+	check(shared > STEPS, "helpers had a part in %" PRIu64 " steps only", shared);
 	text_fini(&begin);
 	text_fini(&middle);
 	printf("%d passed, %d failed\n", passed, failed);
