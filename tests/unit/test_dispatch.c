@@ -1,0 +1,252 @@
+/* The assignment and what changes for each secondary (run/dispatch.h), with levels, models, pairs and pins that change
+ * at random: compared after each step with the definitions (plan_world.h). The levels and the pairs are the
+ * definitions' own, so that nothing but the dispatch is tested. And the costs of models (run/cost.h). */
+#include "plan_world.h"
+
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+TestSuite(dispatch, .timeout = 240);
+
+static struct dispatch dispatch;
+static struct loading loading; /* filled in from the definitions */
+static bool away[MODELS];
+static uint64_t samples;
+
+static void begin(struct world *world, uint64_t seed)
+{
+	world_make(world, seed);
+	dispatch_init(&dispatch, &world->shared, world->most, world->policy);
+	dispatch.chaos = world->chaos;
+	dispatch.chaos_seed = seed;
+	dispatch_reset(&dispatch);
+	world->dispatch = &dispatch;
+	loading = (struct loading){.active = world->active, .loaded = world->loaded};
+	loading.is_mover = mem_alloc(MODELS * sizeof *loading.is_mover);
+}
+
+static void end(struct world *world)
+{
+	free(loading.is_mover);
+	dispatch_fini(&dispatch);
+	world_destroy(world);
+}
+
+/* --- random changes ----------------------------------------------------------------------------------------------- */
+
+static void performs(struct world *world, uint32_t m)
+{
+	struct scene_model *model = world_model(world, m);
+	struct tracker *tracker = &world->shared.tracker;
+	if (tracker->performer_of[m] != SCENE_NONE)
+		tracker_remove(tracker, m);
+	model->performer = !model->performer;
+	model->level = model->performer ? SCENE_NONE : model->home_level;
+	model->volume =
+		(struct vec3){world_between(world, 0, 3), world_between(world, 0, 1), world_between(world, 0, 2)};
+	if (model->performer)
+		tracker_add(tracker, m);
+	dispatch_crossed(&dispatch, m, false);
+}
+
+static void pinned(struct world *world, uint32_t m)
+{
+	world_model(world, m)->pin = world_below(world, world->most + 2); /* 0 and one too many: no pin */
+	dispatch_learn_pin(&dispatch, m);
+	dispatch_mark(&dispatch, m);
+}
+
+/* A model goes for a step, and another has the place then. */
+static void replaced(struct world *world, uint32_t m)
+{
+	if (world_model(world, m)->performer)
+		return;
+	away[m] = true;
+	for (uint32_t other = 0; other < MODELS; other++)
+		if (world->until[MIN(m, other)][MAX(m, other)])
+			dispatch_cut(&dispatch, MIN(m, other), MAX(m, other));
+	world_forget_pairs(world, m);
+	dispatch_forget(&dispatch, m);
+}
+
+static void happens(struct world *world)
+{
+	uint32_t m = world_below(world, MODELS), what = world_below(world, 40);
+	if (what == 0)
+		dispatch_use(&dispatch, 1 + world_below(world, world->most));
+	else if (what < 5)
+		pinned(world, m);
+	else if (what < 10 && m < STATIC_FIRST && !away[m])
+		performs(world, m);
+	else if (what < 14)
+		replaced(world, m);
+	else
+		world_put(world, m, world_anywhere(world));
+}
+
+/* --- what the other parts of the plan would say ------------------------------------------------------------------- */
+
+static void look_at_all(struct world *world)
+{
+	struct tracker *tracker = &world->shared.tracker;
+	for (uint32_t p = 0; p < tracker->performers.count; p++) {
+		uint32_t m = tracker->performers.at[p].model;
+		if (tracker_look(tracker, p, state_model_pose(world->shared.state, m, false).p))
+			dispatch_crossed(&dispatch, m, tracker->performers.at[p].entered);
+	}
+}
+
+/* Levels are loaded as they must be; models of an unloaded level stay or go by chance. */
+static void load(struct world *world)
+{
+	bool active[MODELS], loaded[LEVELS];
+	memcpy(active, world->active, sizeof active);
+	memcpy(loaded, world->loaded, sizeof loaded);
+	world_must_be_near(world);
+	world_must_be_loaded(world);
+	for (uint32_t m = 0; m < MODELS; m++) {
+		const struct scene_model *model = world_model(world, m);
+		loading.is_mover[m] = world_moves_freely(world, m);
+		bool outlives = !loading.is_mover[m] && world->active[m] && model->level != SCENE_NONE &&
+				!world->loaded[model->level];
+		world->active[m] = loading.is_mover[m] || (world->active[m] && !(outlives && !world_below(world, 20)));
+		world->active[m] &= !away[m];
+		if (world->active[m] != active[m])
+			dispatch_mark(&dispatch, m);
+	}
+	for (uint32_t l = 0; l < LEVELS; l++)
+		if (world->loaded[l] != loaded[l])
+			dispatch_mark_level(&dispatch, l);
+}
+
+static bool pair(struct world *world)
+{
+	static uint64_t until[MODELS][MODELS];
+	struct touch *touch = &world->shared.touch;
+	uint32_t count = touch->pairs.count;
+	bool changed = false;
+	memcpy(until, world->until, sizeof until);
+	world_must_touch(world);
+	touch->pairs.count = 0;
+	for (uint32_t a = 0; a < MODELS; a++)
+		for (uint32_t b = a + 1; b < MODELS; b++) {
+			if (!until[a][b] && world->until[a][b])
+				dispatch_link(&dispatch, a, b);
+			if (until[a][b] && !world->until[a][b])
+				dispatch_cut(&dispatch, a, b);
+			changed |= (until[a][b] == UINT64_MAX) != (world->until[a][b] == UINT64_MAX);
+			if (world->touching[a][b])
+				vec_push(&touch->pairs, (struct touch_pair){a, b});
+		}
+	return changed || touch->pairs.count != count;
+}
+
+static void one_step(struct world *world)
+{
+	memset(away, 0, sizeof away);
+	for (uint32_t i = world_below(world, 6) ? 0 : 1 + world_below(world, 3); i > 0; i--)
+		happens(world);
+	for (uint32_t m = 0; m < STATIC_FIRST; m++)
+		if (world->active[m] && !world_below(world, 3))
+			world_put(world, m,
+				vec3_add(state_model_pose(world->shared.state, m, false).p,
+					(struct vec3){
+						world_between(world, -0.2, 0.2), world_between(world, -0.2, 0.2), 0}));
+	if (dispatch_measures(&dispatch, world->k)) {
+		cost_learn(&world->shared.costs, world_below(world, MODELS), world_below(world, 1000000));
+		samples++;
+	}
+	look_at_all(world);
+	load(world);
+	bool changed = pair(world);
+	dispatch_step(&dispatch, &loading, changed, world->k);
+	cr_assert_eq(dispatch.meetings, world->meetings, "step %d", (int)world->k);
+	world_check_changes(world);
+	world_check_components(world);
+	world_check_ghosts(world);
+	world_check_parts(world);
+	world->k++;
+}
+
+Test(dispatch, is_what_follows_from_the_definitions)
+{
+	enum { SEEDS = 20, STEPS = 3000 };
+	uint32_t components = 0, pins = 0;
+	uint64_t moves = 0, meetings = 0;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		static struct world world;
+		begin(&world, seed);
+		while (world.k < STEPS)
+			one_step(&world);
+		components += world.components;
+		pins += world.pinned;
+		moves += dispatch.moves;
+		meetings += dispatch.meetings;
+		end(&world);
+	}
+	cr_assert(components > 1000 && pins > 1000 && moves > 500 && meetings > 50 && samples > 100,
+		"%u in components, %u pinned, %d moves, %d meetings, %d samples", components, pins, (int)moves,
+		(int)meetings, (int)samples);
+}
+
+/* With nothing to do, a step changes nothing, whoever asks. */
+Test(dispatch, a_step_without_changes_has_none)
+{
+	static struct world world;
+	begin(&world, 3);
+	dispatch.chaos = world.chaos = false;
+	look_at_all(&world);
+	load(&world);
+	dispatch_step(&dispatch, &loading, pair(&world), 0);
+	cr_assert_gt(dispatch.changes.count, 0);
+	for (uint64_t k = 1; k < 300; k++) {
+		dispatch_step(&dispatch, &loading, false, k);
+		cr_assert(!dispatch.changes.count && !dispatch.events.count, "step %d", (int)k);
+	}
+	end(&world);
+}
+
+/* --- costs -------------------------------------------------------------------------------------------------------- */
+
+Test(cost, is_smoothed_and_a_surge_counts_for_little)
+{
+	struct model_costs costs = {0};
+	cost_fit(&costs, 3);
+	cr_assert(costs.ns[0] == COST_UNKNOWN && costs.ns[2] == COST_UNKNOWN);
+	cost_learn(&costs, 0, 1000);
+	cr_assert_eq(costs.ns[0], 1000, "the first sample is taken as it is");
+	cost_learn(&costs, 0, 2000);
+	cr_assert_eq(costs.ns[0], 1250);
+	cost_learn(&costs, 0, 1000000000);
+	cr_assert_eq(costs.ns[0], (4 * 1250 + 3 * 1250) / 4);
+	cost_set(&costs, 0, 0);
+	cost_learn(&costs, 0, UINT64_MAX);
+	cr_assert_eq(costs.ns[0], UINT32_MAX - 1, "after rest as well; never COST_UNKNOWN");
+	cost_learn(&costs, 1, 0);
+	cr_assert_eq(costs.ns[1], 1, "what was stepped is not at rest");
+	cost_fit(&costs, 5);
+	cr_assert(costs.ns[0] == UINT32_MAX - 1 && costs.ns[4] == COST_UNKNOWN);
+	cost_forget(&costs, 0);
+	cr_assert_eq(costs.ns[0], COST_UNKNOWN);
+	cost_fini(&costs);
+}
+
+Test(cost, of_a_body_is_the_mean_of_what_was_measured)
+{
+	static struct world world;
+	world_make(&world, 1);
+	struct model_costs *costs = &world.shared.costs;
+	const struct scene *scene = world.shared.scene;
+	cr_assert_eq(cost_of_body(costs, scene, world.active), COST_BODY_NS, "nothing was measured");
+	cost_set(costs, FREE_FIRST, 500);
+	cost_set(costs, FREE_FIRST + 1, 1500);
+	cost_set(costs, FREE_FIRST + 2, 0);    /* at rest */
+	cost_set(costs, CARGO_FIRST, 1000000); /* not active */
+	cr_assert_eq(cost_of_body(costs, scene, world.active), 1000);
+	cost_set(costs, FREE_FIRST, UINT32_MAX - 1);
+	cost_set(costs, FREE_FIRST + 1, UINT32_MAX - 1);
+	cr_assert_eq(cost_of_body(costs, scene, world.active), UINT32_MAX / 2);
+	world_destroy(&world);
+}
