@@ -21,7 +21,7 @@ extern "C" {
 enum { TROUPE_NETWORK_THREADS_MAX = 256 };
 
 struct troupe_network {
-	const char *transport; /* how steps travel, by name; NULL: the usual one, "tcp" */
+	const char *transport; /* how steps travel, by name (troupe_transports()); NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
 	const char *address;   /* secondary: HOST[:PORT] of the primary; NULL: found by multicast */
 	const char *listen;    /* primary: [HOST][:PORT], "*" for all interfaces; NULL: all with a key, else loopback */
@@ -36,7 +36,39 @@ struct troupe_network {
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
 	const int *sockets;
+	/* For a transport of kind TROUPE_TRANSPORT_JOB, which uses of the other fields only secondaries, stale_ms and
+	 * wait_s: the processes that the launcher started. The server or the secondary borrows it. */
+	struct troupe_job *job;
 };
+
+enum troupe_transport_kind {
+	TROUPE_TRANSPORT_THREADS,   /* secondaries are threads of this process: no troupe_network */
+	TROUPE_TRANSPORT_PROCESSES, /* processes that find each other, or are given sockets */
+	TROUPE_TRANSPORT_JOB,       /* processes that a launcher starts together */
+};
+
+struct troupe_transport {
+	const char *name;
+	const char *summary; /* a few words */
+	enum troupe_transport_kind kind;
+};
+
+/* All transports, also one that this build lacks: using it then is an error that says so. */
+TROUPE_API const struct troupe_transport *troupe_transports(uint32_t *ret_count);
+
+/* The processes of a run that a launcher such as mpirun started together. All join; the one of number 0 is to be the
+ * primary, and number i is secondary i. Once in a process, before anything else of that transport. May wait for the
+ * other processes. TROUPE_EINVAL: no such transport; TROUPE_EPEER: the processes cannot reach each other, or there is
+ * only one. */
+struct troupe_job;
+TROUPE_API troupe_status troupe_job_join(
+	const char *transport, struct troupe_job **ret_job, struct troupe_error *error);
+TROUPE_API uint32_t troupe_job_number(const struct troupe_job *job);
+TROUPE_API uint32_t troupe_job_size(const struct troupe_job *job);
+/* Call it when the server or secondary is destroyed, or was never made. well: this process is done; then the call waits
+ * for all others to say the same. Otherwise the launcher ends the job when this process ends; a secondary waits for
+ * that, for at most a minute, so that the primary has time to save the state. job may be NULL. */
+TROUPE_API void troupe_job_leave(struct troupe_job *job, bool well);
 
 /* Two ends of a connection on this machine; no other process can join it. The sockets are closed when a program is
  * executed. */

@@ -35,7 +35,7 @@ static locale_t numbers_locale(void)
 	return c_locale;
 }
 
-static void reserve(struct text *text, size_t more)
+void text_reserve(struct text *text, size_t more)
 {
 	if (text->count + more + 1 <= text->room)
 		return;
@@ -48,7 +48,7 @@ static void reserve(struct text *text, size_t more)
 
 void text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
-	reserve(text, count);
+	text_reserve(text, count);
 	memcpy(text->at + text->count, bytes, count);
 	text->count += count;
 	text->at[text->count] = '\0';
@@ -63,7 +63,7 @@ void text_add(struct text *text, const char *format, ...)
 	int length = vsnprintf(NULL, 0, format, args);
 	if (length < 0)
 		mem_run_out(0);
-	reserve(text, (size_t)length);
+	text_reserve(text, (size_t)length);
 	vsnprintf(text->at + text->count, (size_t)length + 1, format, again);
 	text->count += (size_t)length;
 	va_end(again);
@@ -391,7 +391,7 @@ static troupe_status read_all(struct reading *r, struct troupe_error *error)
 	for (;;) {
 		/* of a file of known length: the rest, and one more byte, which must not exist */
 		size_t from = r->text.count, part = r->expected ? r->expected - from + 1 : READ_BYTES;
-		reserve(&r->text, part);
+		text_reserve(&r->text, part);
 		ssize_t got = AGAIN(read(r->file, r->text.at + from, part));
 		if (got < 0)
 			return fail(error, TROUPE_EIO, "%s: cannot read: %s", r->path, strerror(errno));

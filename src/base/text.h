@@ -11,6 +11,8 @@ struct text {
 };
 
 void text_add(struct text *text, const char *format, ...) TROUPE_PRINTF(2, 3);
+/* Makes room for so many bytes more, and a terminator. */
+void text_reserve(struct text *text, size_t more);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);
 /* The shortest decimal form that reads back as the same double ("nan" and "inf" as such). */
 void text_add_double(struct text *text, double value);

@@ -61,6 +61,42 @@ static void ignore_variable(const char *what, const char *why)
 		cli_complain("run", "%s in the environment is ignored: %s", name, why);
 }
 
+static const char *list_transports(struct arena *arena, bool with_jobs)
+{
+	uint32_t count;
+	const struct troupe_transport *all = troupe_transports(&count);
+	const char *names = "";
+	for (uint32_t i = 0; i < count; i++)
+		if (with_jobs || all[i].kind != TROUPE_TRANSPORT_JOB)
+			names = arena_printf(arena, "%s%s%s", names, *names ? " " : "", all[i].name);
+	return names;
+}
+
+const char *network_transports(struct arena *arena)
+{
+	return list_transports(arena, true);
+}
+
+const char *network_transports_here(struct arena *arena)
+{
+	return list_transports(arena, false);
+}
+
+static bool is_of_kind(const char *transport, enum troupe_transport_kind kind)
+{
+	uint32_t count;
+	const struct troupe_transport *all = troupe_transports(&count);
+	for (uint32_t i = 0; transport && i < count; i++)
+		if (!strcmp(all[i].name, transport))
+			return all[i].kind == kind;
+	return false;
+}
+
+bool network_is_children(const char *transport)
+{
+	return is_of_kind(transport, TROUPE_TRANSPORT_PROCESSES);
+}
+
 static bool refuse(const char *format, ...) TROUPE_PRINTF(1, 2);
 static bool refuse(const char *format, ...)
 {
@@ -75,8 +111,9 @@ static bool refuse(const char *format, ...)
 
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode)
 {
-	bool children = settings->transport && !strcmp(settings->transport, "tcp");
-	if (!settings->role && !children)
+	bool children = network_is_children(settings->transport);
+	bool ranks = is_of_kind(settings->transport, TROUPE_TRANSPORT_JOB);
+	if (!settings->role && !children && !ranks)
 		settings->role = from_environment("ROLE", "--network-role", settings->role_variable);
 	const char *role = settings->role ? settings->role : "none";
 	bool primary = !strcasecmp(role, "primary"), secondary = !strcasecmp(role, "secondary");
@@ -87,8 +124,13 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 			      "secondaries on this machine, and this role %s",
 			primary ? "primary" : "secondary",
 			primary ? "waits for secondaries" : "is that of a secondary");
+	if (ranks && (primary || secondary))
+		return refuse("--transport %s and --network-role %s: expected only one of them: the rank of a process "
+			      "is its role",
+			settings->transport, primary ? "primary" : "secondary");
 	settings->taken_back = settings->role && !primary && !secondary;
 	*ret_mode = children    ? NETWORK_CHILDREN
+		    : ranks     ? NETWORK_RANKS
 		    : primary   ? NETWORK_PRIMARY
 		    : secondary ? NETWORK_SECONDARY
 				: NETWORK_NONE;
@@ -174,6 +216,48 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
 }
 
+/* --- ranks -------------------------------------------------------------------------------------------------------- */
+
+static bool settle_ranks(struct network_settings *settings, int64_t secondaries)
+{
+	settings->secondaries = troupe_job_size(settings->job) - 1;
+	if (secondaries < 0 || secondaries == settings->secondaries)
+		return true;
+	return refuse("--secondaries %lld with %u ranks: expected %lld, one for each rank but the primary's, or no "
+		      "--secondaries",
+		(long long)secondaries, troupe_job_size(settings->job), (long long)settings->secondaries);
+}
+
+/* What prevents all processes from joining is said by the first only. Launchers tell each its rank. */
+static bool is_first(void)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *value = getenv(names[i]);
+		if (value)
+			return !strcmp(value, "0");
+	}
+	return true;
+}
+
+bool network_join(struct network_settings *settings, int64_t secondaries, int *ret_exit)
+{
+	struct troupe_error error;
+	troupe_status status = troupe_job_join(settings->transport, &settings->job, &error);
+	*ret_exit = status == TROUPE_EINVAL ? CLI_BAD_USAGE : cli_exit_status(status);
+	if (status)
+		return is_first() && refuse("%s", error.text);
+	*ret_exit = CLI_BAD_USAGE;
+	return troupe_job_number(settings->job) || settle_ranks(settings, secondaries);
+}
+
+/* A secondary that failed leaves it to the primary to end all. */
+void network_leave(struct network_settings *settings, int exit_status)
+{
+	troupe_job_leave(settings->job, exit_status == CLI_DONE);
+	settings->job = NULL;
+}
+
 /* --- being a secondary -------------------------------------------------------------------------------------------- */
 
 static void stop_secondary(void *ctx)
@@ -210,7 +294,9 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 {
 	int file = (int)settings->socket;
 	bool started_here = settings->socket >= 0;
-	struct troupe_network network = {.address = settings->address,
+	struct troupe_network network = {.transport = settings->job ? settings->transport : NULL,
+		.job = settings->job,
+		.address = settings->address,
 		.partition = settings->partition,
 		.interface = settings->interface,
 		.key_file = settings->key_file,
@@ -219,7 +305,8 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		.sockets = started_here ? &file : NULL};
 	struct troupe_secondary_def def = {.network = &network,
 		.break_rule = break_rule,
-		.threads = (uint32_t)settings->threads,
+		.threads =
+			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a core for a rank */
 		.on_note = on_note,
 		.ctx = &verbosity};
 	struct troupe_secondary *secondary = NULL;
@@ -229,7 +316,9 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 			(long long)settings->socket);
 		return CLI_BAD_USAGE;
 	}
-	if (started_here)
+	if (settings->job)
+		signals_leave_all();
+	else if (started_here)
 		signals_leave_terminal();
 	signals_unwatch();
 	signals_watch(LEAVE_MS, leave, NULL);
@@ -239,7 +328,8 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		status = troupe_secondary_run(secondary, &error);
 		signals_tell(NULL, NULL);
 	}
-	if (status && (!started_here || verbosity >= 1))
+	bool told_by_primary = settings->job && verbosity < 3; /* the primary's error line says it for all */
+	if (status && (!started_here || verbosity >= 1) && !told_by_primary)
 		cli_complain("run", "%s", error.text);
 	troupe_secondary_destroy(secondary);
 	signals_unwatch();

@@ -16,6 +16,7 @@ struct network_settings {
 	double wait_s;
 	bool insecure, distributed;
 	char role_variable[64]; /* environment variable that gave the role; "": none did */
+	struct troupe_job *job; /* NULL: none */
 	bool taken_back;        /* the role is "none": network settings of the configuration file are not used */
 };
 
@@ -24,6 +25,7 @@ enum network_mode {
 	NETWORK_PRIMARY,
 	NETWORK_SECONDARY,
 	NETWORK_CHILDREN, /* a primary that starts its secondaries on this machine */
+	NETWORK_RANKS,    /* one of the processes that a launcher started together */
 };
 
 /* network_choose() finds the mode, also from environment variables. Then the caller refuses options that do not fit
@@ -31,6 +33,19 @@ enum network_mode {
  * when not given. Both return false for wrong usage; the error has been printed. */
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode);
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries);
+/* The names of all transports, separated by blanks; of those without a launcher. */
+const char *network_transports(struct arena *arena);
+const char *network_transports_here(struct arena *arena);
+/* Whether the secondaries of this transport, by name, are processes that are started here. NULL: no. */
+bool network_is_children(const char *transport);
+
+/* NETWORK_RANKS: joins the other processes, and fills in settings->job; then, for the primary, the number of
+ * secondaries, which `secondaries` must not contradict. False: it could not, and *ret_exit is the exit status; the
+ * error has been printed, once for all processes if they can be told apart. */
+bool network_join(struct network_settings *settings, int64_t secondaries, int *ret_exit);
+/* Call it at the end with this process's exit status. Job may be NULL. */
+void network_leave(struct network_settings *settings, int exit_status);
+
 /* Runs this process as a secondary. verbosity: that of the command line. Returns the exit status. */
 int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity);
 

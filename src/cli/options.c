@@ -53,6 +53,11 @@ static bool has_blank(const char *text)
 	return false;
 }
 
+static const char *choices_of(const struct parse *parse, const struct option_spec *spec)
+{
+	return spec->list ? spec->list(parse->arena) : spec->choices;
+}
+
 /* The choice as spelled in `choices`; NULL: the word is none of them. */
 static const char *find_choice(const struct parse *parse, const char *choices, const char *word)
 {
@@ -78,8 +83,9 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	case OPTION_REAL:
 		return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
 	case OPTION_CHOICE:
-		return strchr(spec->choices, ' ') ? arena_printf(parse->arena, "one of %s", spec->choices)
-						  : spec->choices;
+		return strchr(choices_of(parse, spec), ' ')
+			       ? arena_printf(parse->arena, "one of %s", choices_of(parse, spec))
+			       : choices_of(parse, spec);
 	default:
 		return spec->argument;
 	}
@@ -105,7 +111,7 @@ static bool read_value(
 		       value.real >= spec->lo && value.real <= spec->hi;
 		break;
 	case OPTION_CHOICE:
-		value.text = find_choice(parse, spec->choices, text);
+		value.text = find_choice(parse, choices_of(parse, spec), text);
 		good = value.text;
 		break;
 	default:

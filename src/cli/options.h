@@ -44,13 +44,14 @@ struct option_spec {
 	const char *argument; /* its name in --help; NULL: takes no argument */
 	size_t offset;        /* offset of its value in the command's settings */
 	double lo, hi;
-	const char *bare;     /* value without an argument; NULL: the argument is required (OPTION_WHOLE) */
-	const char *choices;  /* separated by blanks */
-	const char *excludes; /* name of an option that must not be given with this one */
-	const char *needs;    /* name of an option that must be given with this one */
-	unsigned tags;        /* meaning defined by the command */
-	const char *unless;   /* OPTION_OPERAND: name of an option that replaces it; not both */
-	bool optional;        /* OPTION_OPERAND: the command checks whether it is required */
+	const char *bare;    /* value without an argument; NULL: the argument is required (OPTION_WHOLE) */
+	const char *choices; /* separated by blanks */
+	const char *(*list)(struct arena *arena); /* the same, made when it is needed; NULL: choices */
+	const char *excludes;                     /* name of an option that must not be given with this one */
+	const char *needs;                        /* name of an option that must be given with this one */
+	unsigned tags;                            /* meaning defined by the command */
+	const char *unless;                       /* OPTION_OPERAND: name of an option that replaces it; not both */
+	bool optional;                            /* OPTION_OPERAND: the command checks whether it is required */
 	const char *help;
 };
 

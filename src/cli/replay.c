@@ -28,8 +28,8 @@ static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Options (the state must not depend on the first three)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
 		.help = "as for troupe run"},
-	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(transport), .choices = "inproc tcp",
-		.help = "as for troupe run: inproc (the default) or tcp"},
+	{OPTION_CHOICE, .name = "transport", .argument = "NAME", .offset = AT(transport),
+		.list = network_transports_here, .help = "as for troupe run: inproc (the default) or tcp"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "as for troupe run"},
 	{OPTION_WHOLE, .name = "network-stale-ms", .argument = "MS", .offset = AT(stale_ms), .lo = 10, .hi = 3600000,
@@ -66,7 +66,7 @@ static const struct options_command command = {
 
 static bool is_tcp(const struct settings *settings)
 {
-	return settings->transport && !strcmp(settings->transport, "tcp");
+	return network_is_children(settings->transport);
 }
 
 /* Checks combinations that the table of options cannot describe. */

@@ -51,7 +51,8 @@ enum {
 	PRIMARY = 1 << NETWORK_PRIMARY,
 	SECONDARY = 1 << NETWORK_SECONDARY,
 	CHILDREN = 1 << NETWORK_CHILDREN,
-	ANY = ALONE | PRIMARY | SECONDARY | CHILDREN,
+	RANKS = 1 << NETWORK_RANKS,
+	ANY = ALONE | PRIMARY | SECONDARY | CHILDREN | RANKS,
 };
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
@@ -106,10 +107,11 @@ static const struct option_spec specs[] = {
 		.help = "ignore the levels of the world: all models are always loaded"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
-	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN, .argument = "NAME",
-		.offset = AT(network.transport), .choices = "inproc tcp",
+	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN | RANKS, .argument = "NAME",
+		.offset = AT(network.transport), .list = network_transports,
 		.help = "inproc: secondaries are threads (the default); tcp: secondaries are processes on this "
-			"machine, which this process starts and which end with it"},
+			"machine, which this process starts and which end with it; mpi: mpirun or srun starts the "
+			"processes: rank 0 is the primary, each other rank is a secondary"},
 	{OPTION_HEADING, .help = "Output"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
 		.help = "what is printed on standard error. 0: errors; 1: also the first 20 warnings and, without "
@@ -131,8 +133,8 @@ static const struct option_spec specs[] = {
 			"state replaces the one before; may be repeated"},
 	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
 		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
-			"a model diverged; %s becomes the step (default with --transport tcp and with --network-role "
-			"primary: troupe-WORLD-%s.state)"},
+			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
+			"--network-role primary: troupe-WORLD-%s.state)"},
 	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
 		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
 			"to compare with"},
@@ -182,13 +184,13 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY,
 		.offset = AT(network.insecure),
 		.help = "use no key, also with other machines: any process that reaches the port can take part"},
-	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN, .argument = "MS",
+	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN | RANKS, .argument = "MS",
 		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
 		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
-	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CHILDREN, .argument = "N",
+	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CHILDREN | RANKS, .argument = "N",
 		.offset = AT(network.threads), .lo = 1, .hi = TROUPE_NETWORK_THREADS_MAX,
 		.help = "secondary: step the models with N threads (default: one for each core; with --transport tcp "
-			"the secondaries share the cores, less one for the primary)"},
+			"the secondaries share the cores, less one for the primary; with mpi: one)"},
 	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY, .argument = "SECONDS",
 		.offset = AT(network.wait_s), .hi = 1e9,
 		.help = "give up if the processes have not met after SECONDS; 0: wait for ever (the default)"},
@@ -279,12 +281,15 @@ static const struct options_command command = {
 		 "      as --network-role (deprecated)\n"
 		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
 		 "      as --network-secondaries (deprecated)\n"
+		 "  TROUPE_MODULES\n"
+		 "      folder that is searched first for the module of --transport mpi\n"
 		 "An option overrides the variable.\n"
 		 "\n"
 		 "Examples\n"
 		 "  troupe run warehouse --commands warehouse\n"
 		 "  troupe run WORLD.sdf --iterations 5000 --secondaries 2 --trace\n"
 		 "  troupe run WORLD.sdf --transport tcp --secondaries 3\n"
+		 "  mpirun -n 5 troupe run WORLD.sdf --transport mpi\n"
 		 "  troupe run WORLD.sdf --network-role primary --network-secondaries 2\n"
 		 "  troupe run --network-role secondary --network-address HOST\n"
 		 "\n"
@@ -604,7 +609,10 @@ static struct troupe_server_def definition(struct run *run)
 static struct troupe_network network_of(const struct run *run)
 {
 	const struct network_settings *settings = &run->settings.network;
-	return (struct troupe_network){.secondaries = (uint32_t)settings->secondaries,
+	bool ranks = run->mode == NETWORK_RANKS;
+	return (struct troupe_network){.transport = ranks ? settings->transport : NULL,
+		.job = settings->job,
+		.secondaries = (uint32_t)settings->secondaries,
 		.listen = settings->listen,
 		.partition = settings->partition,
 		.interface = settings->interface,
@@ -897,8 +905,9 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	*ret_stopped = signals_asked();
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
-	if (status == TROUPE_EPEER && *ret_stopped)
-		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first */
+	if (status == TROUPE_EPEER && *ret_stopped && run->mode != NETWORK_RANKS)
+		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first. Ranks go
+				     * on until the primary stops them, so one that is lost has not left. */
 	output_flush(&run->output);
 	return status;
 }
@@ -967,8 +976,8 @@ static void complain_of_misfit(struct run *run, const struct option_spec *spec, 
 	const struct network_settings *network = &run->settings.network;
 	bool for_primary = run->mode == NETWORK_SECONDARY && fits & PRIMARY;
 	struct text with = {0};
-	if (run->mode == NETWORK_CHILDREN)
-		text_add(&with, "not with --transport tcp");
+	if (run->mode == NETWORK_CHILDREN || run->mode == NETWORK_RANKS)
+		text_add(&with, "not with --transport %s", network->transport);
 	else if (run->mode == NETWORK_NONE && !network->role)
 		text_add(&with, "not without --network-role%s", fits & CHILDREN ? " or --transport tcp" : "");
 	else if (*network->role_variable)
@@ -1005,6 +1014,19 @@ static int run_logged(struct run *run)
 	return CLI_BAD_USAGE;
 }
 
+/* All processes have the same command line; that of a secondary is the primary's concern. */
+static int run_as_rank(struct run *run)
+{
+	struct network_settings *network = &run->settings.network;
+	int exit_status;
+	if (network_join(network, run->settings.secondaries, &exit_status))
+		exit_status = troupe_job_number(network->job)
+				      ? network_be_secondary(network, run->settings.break_rule, run->settings.verbosity)
+				      : run_logged(run);
+	network_leave(network, exit_status);
+	return exit_status;
+}
+
 static int run_as_told(struct run *run)
 {
 	struct settings *settings = &run->settings;
@@ -1016,6 +1038,8 @@ static int run_as_told(struct run *run)
 		cli_complain("run", "no WORLD.sdf given; see troupe run --help");
 		return CLI_BAD_USAGE;
 	}
+	if (run->mode == NETWORK_RANKS)
+		return run_as_rank(run);
 	if (run->mode != NETWORK_SECONDARY)
 		return run_logged(run);
 	if (world)

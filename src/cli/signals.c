@@ -116,6 +116,12 @@ void signals_leave_terminal(void)
 	terminal_left = true;
 }
 
+void signals_leave_all(void)
+{
+	signals_leave_terminal();
+	set(SIGTERM, SIG_IGN);
+}
+
 void signals_release(void)
 {
 	set_all(SIG_DFL);

@@ -20,6 +20,8 @@
 void signals_catch(void);
 /* Ignores SIGINT and SIGHUP: the process that started this one handles them. */
 void signals_leave_terminal(void);
+/* Ignores SIGTERM as well: a launcher sends it to all ranks, and the primary stops them. */
+void signals_leave_all(void);
 /* From now on the first signal kills the process. */
 void signals_release(void);
 

@@ -1,16 +1,36 @@
 /* Nothing else in the library names a transport, apart from its own folder: so another transport is a folder and a line
- * here. The order is of importance: the first local one and the first remote one are the usual ones. */
+ * here. The first local one and the first remote one are the usual ones. */
 #include "net/backend.h"
 
 #include "net/inproc/inproc.h"
+#include "net/mpi/mpi.h"
 #include "net/tcp/tcp.h"
 
 #include <string.h>
 
-static const struct backend backends[] = {
-	{"inproc", &transport_inproc, NULL},
-	{"tcp", &transport_tcp, &gather_tcp},
+/* X(name, summary, kind, transport, gatherer) */
+#define BACKENDS(X)                                                                                                    \
+	X("inproc", "threads of one process", THREADS, &transport_inproc, NULL)                                        \
+	X("tcp", "processes, over TCP or TLS", PROCESSES, &transport_tcp, &gather_tcp)                                 \
+	X("mpi", "processes that mpirun or srun starts", JOB, &transport_mpi, &gather_mpi)
+
+static const struct troupe_transport shown[] = {
+#define X(name, summary, kind, transport, gather) {name, summary, TROUPE_TRANSPORT_##kind},
+	BACKENDS(X)
+#undef X
 };
+
+static const struct backend backends[] = {
+#define X(name, summary, kind, transport, gather) {name, transport, gather},
+	BACKENDS(X)
+#undef X
+};
+
+const struct troupe_transport *troupe_transports(uint32_t *ret_count)
+{
+	*ret_count = ARRAY_LEN(shown);
+	return shown;
+}
 
 const struct backend *backend_local(void)
 {
@@ -33,4 +53,33 @@ troupe_status backend_remote(const char *name, const struct backend **ret_backen
 	(void)fail(error, TROUPE_EINVAL, "transport '%.40s' between processes: expected one of %s", name, names.at);
 	text_fini(&names);
 	return TROUPE_EINVAL;
+}
+
+/* --- jobs --------------------------------------------------------------------------------------------------------- */
+
+troupe_status troupe_job_join(const char *transport, struct troupe_job **ret_job, struct troupe_error *error)
+{
+	const struct backend *backend;
+	troupe_status status = backend_remote(transport, &backend, error);
+	if (status)
+		return status;
+	if (!backend->gather->job_join)
+		return fail(error, TROUPE_EINVAL, "transport '%s': no launcher starts its processes", backend->name);
+	return backend->gather->job_join(ret_job, error);
+}
+
+uint32_t troupe_job_number(const struct troupe_job *job)
+{
+	return job->number;
+}
+
+uint32_t troupe_job_size(const struct troupe_job *job)
+{
+	return job->size;
+}
+
+void troupe_job_leave(struct troupe_job *job, bool well)
+{
+	if (job)
+		job->ops->job_leave(job, well);
 }

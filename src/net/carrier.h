@@ -41,6 +41,9 @@ struct carrier_ops {
 	 * afterwards. */
 	void (*finish)(struct carrier *carrier, uint32_t timeout_ms);
 	struct transport_counts (*counts)(const struct carrier *carrier);
+	/* Whether something outside says that a peer may have died, so that silence is to be judged sooner. May be
+	 * NULL: nothing does. */
+	bool (*is_warned)(const struct carrier *carrier);
 	void (*destroy)(struct carrier *carrier); /* NULL is fine */
 };
 

@@ -29,7 +29,8 @@
 
 #define POLL_NS 60000u /* the cost of a sleep and a wake */
 #define LOAD_NS (600 * UINT64_C(1000000000))
-#define LOOKS 4 /* checks by the keeper per stale time */
+#define WARNED_NS UINT64_C(600000000) /* three heartbeats */
+#define LOOKS 4                       /* checks by the keeper per stale time */
 #define FLUSH_MS 200
 
 enum { DEADLINE_FACTOR = 20, LOOKS_A_CLOCK = 16 };
@@ -418,6 +419,8 @@ static void look_after(struct transport *transport)
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000), now = clock_now_ns();
 	if (now - transport->seen_ns >= stale_ns)
 		peers_woke(transport->peers, now);
+	if (transport->ops->is_warned && transport->ops->is_warned(transport->carrier))
+		peers_hurry(transport->peers, WARNED_NS);
 	peers_tick(transport->peers, now);
 	act(transport);
 	transport->seen_ns = now;

@@ -43,14 +43,26 @@ struct gather_host {
 	void *ctx;
 };
 
+/* Processes that a launcher started together (<troupe/network.h>). A back end has it as the first member of its own. */
+struct troupe_job {
+	const struct gather_ops *ops;
+	uint32_t number; /* of this process; 0: the primary */
+	uint32_t size;
+};
+
 /* The primary's side, before the start; afterwards it refuses late peers, until it is destroyed. */
 struct gathering;
 /* A secondary's side, before the start. */
 struct joining;
 
 /* A status fails with TROUPE_EINVAL or TROUPE_EIO for wrong settings, TROUPE_ELIMIT for what the machine lacks,
- * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error says who and why. All slots are filled. */
+ * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error says who and why. All slots are filled, except the first
+ * two in a back end without jobs. */
 struct gather_ops {
+	/* The slots of troupe_job_join() and troupe_job_leave(). */
+	troupe_status (*job_join)(struct troupe_job **ret_job, struct troupe_error *error);
+	void (*job_leave)(struct troupe_job *job, bool well);
+
 	/* Closes what the settings pass on, if no object will be made of them. network may be NULL. */
 	void (*refuse)(const struct troupe_network *network);
 

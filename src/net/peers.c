@@ -297,6 +297,11 @@ bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns)
 	return true;
 }
 
+void peers_hurry(struct peers *peers, uint64_t stale_ns)
+{
+	peers->options.stale_ns = MIN(peers->options.stale_ns, stale_ns);
+}
+
 static bool break_number(
 	struct peers *peers, uint32_t id, const char *what, uint64_t number, uint64_t expected, uint64_t now_ns)
 {

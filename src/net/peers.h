@@ -114,6 +114,8 @@ void peers_begin(struct peers *peers, const char *const *names, uint32_t own, ui
 void peers_allow(struct peers *peers, uint64_t step_ns);
 /* Primary: publishes the next step, once all have acknowledged the previous one. False: the run is over. */
 bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns);
+/* From now on a peer that is silent for stale_ns is lost, if that is sooner than before. */
+void peers_hurry(struct peers *peers, uint64_t stale_ns);
 /* A valid STEP came from id. False: we are not a secondary, it may not come now, or it is not the next step; handled as
  * by peers_break(). */
 bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns);

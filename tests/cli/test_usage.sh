@@ -157,7 +157,12 @@ for threads in 0 257 1000 -1 two 1.5 ''; do
 	bad 2 "troupe run: --network-threads: '$threads': expected a whole number from 1 to 256" run --network-role secondary \
 		--network-threads "$threads"
 done
-bad 2 "troupe run: --transport: 'mpi': expected one of inproc tcp" run --transport mpi w.sdf
+bad 2 "troupe run: --transport: 'udp': expected one of inproc tcp mpi" run --transport udp w.sdf
+bad 2 "troupe run: transport 'mpi'" run --transport mpi w.sdf
+bad 2 "troupe run: --transport mpi and --network-role primary: expected only one of them: the rank of a process is its role" run \
+	--transport mpi --network-role primary w.sdf
+bad 2 "troupe run: --network-socket: not with --transport mpi" run --transport mpi --network-socket 3 w.sdf
+bad 2 "troupe replay: --transport: 'mpi': expected one of inproc tcp" replay --transport mpi r
 bad 2 "troupe run: --transport tcp with --secondaries 0: expected at least 1" run --transport tcp --secondaries 0 w.sdf
 bad 2 "troupe run: --transport tcp and --network-role primary: expected only one of them: .*, and this role waits for secondaries;" run \
 	--transport tcp --network-role primary w.sdf

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Secondaries that are ranks of an MPI run: the same hashes and replies as with a single runner, under forced moves, with
+# levels, with models that are created and removed, and across saved states that another transport goes on from.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/ranks.sh"
+can_try_ranks || { totals; exit; }
+stale=10000 # on a busy machine nobody shall be taken for dead
+
+# over RANKS OUTPUT WORLD COMMANDS STEPS OPTION...
+over()
+{
+	rank_count=$1 output=$2 world=$3 commands=$4 steps=$5
+	shift 5
+	[ "$commands" = - ] || set -- --commands "$commands" "$@"
+	ranks "$rank_count" "$world" --rtf 0 -v 0 --iterations "$steps" --network-stale-ms $stale "$@" \
+		>"$output" 2>"$output.err" || { sed 's/^/    /' "$output.err"; return 1; }
+}
+
+# same NAME WORLD COMMANDS STEPS: over ranks as alone
+same()
+{
+	name=$1 world=$2 commands=$3 steps=$4
+	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 50 --trace --secondaries 0
+	check "$name: alone" $?
+	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
+	[ "$(grep -c '^hash' "$scratch/hashes")" = $((steps / 50)) ]
+	check "$name: a hash every 50 steps" $?
+	for options in 2 3 '5 --chaos 3 --chaos-moves 2'; do
+		# shellcheck disable=SC2086
+		set -- $options
+		count=$1
+		shift
+		over "$count" "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace "$@"
+		check "$name: $count ranks $*" $?
+		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
+		check "$name: $count ranks $*: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)" $?
+	done
+}
+
+same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 300 600 4000)"
+same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 300 400 4000)"
+same patrol "$worlds/patrol.sdf" - "$(amount 300 400 4000)"
+
+box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
+cat >"$scratch/commands" <<-EOF2
+	50 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
+	110 /world/asleep/remove name: "crate_1_0_0" type: MODEL
+	120 /world/asleep/create_multiple data {name: "a" sdf: "$box" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf: "$box" name: "b" pose {position {x: 2 y: 11.5 z: 3}}}
+	200 /world/asleep/remove name: "a" type: MODEL
+EOF2
+same 'created and removed' "$worlds/asleep.sdf" "$scratch/commands" 300
+
+# A state that ranks saved, threads go on from, and the other way round.
+run "$scratch/whole" "$worlds/meeting.sdf" "$worlds/meeting.commands" 400 --hash-every 400 --secondaries 2
+check 'meeting: 400 steps' $?
+over 3 "$scratch/first" "$worlds/meeting.sdf" "$worlds/meeting.commands" 200 --save-at 200 "$scratch/by_ranks"
+check 'ranks save a state' $?
+timeout "$run_limit_s" "$troupe" run --resume "$scratch/by_ranks" --rtf 0 -v 0 --iterations 400 --hash-every 400 --secondaries 1 >"$scratch/second"
+cmp -s "$scratch/whole" "$scratch/second"
+check "threads go on from it: $(cat "$scratch/second")" $?
+run "$scratch/first" "$worlds/meeting.sdf" "$worlds/meeting.commands" 200 --save-at 200 "$scratch/by_threads" --secondaries 2
+check 'threads save a state' $?
+ranks 4 --resume "$scratch/by_threads" --rtf 0 -v 0 --iterations 400 --hash-every 400 --network-stale-ms $stale >"$scratch/second" 2>"$scratch/err"
+cmp -s "$scratch/whole" "$scratch/second"
+check "ranks go on from it: $(cat "$scratch/second"; tail -n 3 "$scratch/err")" $?
+
+# A negative control: with a rule of determinism broken, the hashes are others.
+run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
+over 3 "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --chaos 3 --chaos-moves 2 --break reference
+! cmp -s "$scratch/reference" "$scratch/other"
+check 'a broken rule shows' $?
+totals

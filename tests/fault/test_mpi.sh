@@ -1,0 +1,118 @@
+#!/bin/sh
+# Ranks of an MPI run that die, hang, or are asked to end, and runs that cannot begin. mpirun ends all ranks two seconds after
+# one of them has died; by then the primary has said who is lost, and has saved the state. The exit status of mpirun is the
+# one of the rank that ended first.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/ranks.sh"
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+can_try_ranks || { totals; exit; }
+
+# begin COUNT ARGUMENTS...: mpirun in the background, as p
+begin()
+{
+	count=$1
+	shift
+	rm -f p.status p.pid p.out p.err saved-*
+	(
+		(launch -n "$count" "$troupe" run --transport mpi "$@") >p.out 2>p.err &
+		echo $! >p.pid
+		wait $!
+		echo $? >p.status
+	) 2>/dev/null &
+	while [ ! -s p.pid ]; do sleep 0.01; done
+}
+
+# pid_of RANK: its process
+pid_of()
+{
+	for child in $(children "$(cat p.pid)"); do
+		tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" && echo "$child"
+	done
+}
+
+# lost WHAT STATUS PATTERN: the run ended with that status, said so once, and its last state is as it must be
+lost()
+{
+	ended p && [ "$status" = "$2" ]
+	check "$1: status $status: $(tail -n 1 p.err)" $?
+	[ "$(grep -c "$3" p.err)" = 1 ]
+	check "$1: says once: $3: $(grep '^troupe' p.err | tail -n 2)" $?
+	state=$(echo saved-*)
+	step=${state#saved-}
+	[ -s "$state" ]
+	check "$1: a state is saved" $?
+	timeout "$run_limit_s" "$troupe" run --resume "$state" --rtf 0 -v0 --iterations "$((step + 200))" --hash-every "$((step + 200))" --secondaries 1 >resumed
+	timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 \
+		--iterations "$((step + 200))" --hash-every "$((step + 200))" --secondaries 0 >whole
+	cmp -s resumed whole
+	check "$1: going on from it gives the same hash" $?
+}
+
+# going: waits until the run of p has begun
+going() { await p.err 'the run begins' && sleep "$1"; }
+
+for moment in 0 0.3 1; do
+	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
+	going $moment
+	kill -KILL "$(pid_of 1)"
+	# killed before the first step was taken, it may leave no state
+	lost "rank 1 was killed after $moment s" 137 'troupe run: secondary 1 (.* at rank 1) was lost: silent'
+done
+
+begin 5 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
+going 0.5
+kill -STOP "$(pid_of 4)"
+lost 'rank 4 hangs' 3 'troupe run: secondary 4 (.* at rank 4) was lost: silent'
+
+begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
+going 0.5
+kill -ABRT "$(pid_of 2)"
+lost 'rank 2 aborts' 134 'troupe run: secondary 2 (.* at rank 2) was lost: silent'
+
+begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
+going 0.5
+left=$(pid_of 0)
+kill -KILL "$left"
+ended p && [ "$status" = 137 ]
+check "rank 0 was killed: status $status" $?
+
+for signal in TERM INT; do
+	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
+	going 0.5
+	kill -TERM "$(pid_of 1)" # a signal to a secondary alone is none of its business
+	sleep 0.5
+	[ ! -s p.status ]
+	check "SIGTERM to one secondary: the run goes on" $?
+	kill -$signal "$(cat p.pid)"
+	lost "SIG$signal to mpirun" 1 'steps, .* s simulated'
+	! grep -q 'was lost\|left' p.err
+	check "SIG$signal to mpirun: nobody counts as lost" $?
+done
+
+# usage COUNT STATUS PATTERN ARGUMENTS...: an error before the start, said once
+usage()
+{
+	count=$1 want=$2 pattern=$3
+	shift 3
+	(launch -n "$count" "$troupe" run --transport mpi "$@") >out 2>err
+	status=$?
+	[ $status = "$want" ] && [ "$(grep -c '^troupe run: ' err)" = 1 ] && grep -q "^troupe run: .*$pattern" err && [ ! -s out ]
+	check "$pattern: status $status, expected $want: $(grep '^troupe' err)" $?
+}
+usage 3 1 'nowhere.sdf: cannot open' -v0 nowhere.sdf
+usage 3 2 'secondaries 4 with 3 ranks: expected 2' -v0 --secondaries 4 "$worlds/meeting.sdf"
+usage 1 2 'with one rank: expected a rank for the primary' -v0 "$worlds/meeting.sdf"
+"$troupe" run --transport mpi "$worlds/meeting.sdf" >out 2>err
+[ $? = 2 ] && grep -q 'with one rank' err
+check "without mpirun: $(cat err)" $?
+
+# Only rank 0 prints, and writes files.
+ranks 4 "$worlds/meeting.sdf" --rtf 0 --iterations 100 --report report --record record --hash-every 100 --secondaries 3 >out 2>err
+check "a run with outputs: $(tail -n 1 err)" $?
+[ "$(wc -l <out)" = 1 ] && [ -s report ] && [ -s record ] && [ "$(grep -c 'the run begins' err)" = 1 ]
+check "outputs are rank 0's" $?
+[ "$(grep -c '"bytes_received"' report)" = 1 ]
+check 'the report counts the bytes' $?
+timeout "$run_limit_s" "$troupe" replay record >/dev/null
+check 'the recording can be replayed' $?
+totals
