@@ -154,6 +154,10 @@ static bool decide(struct crew *crew, const struct step **steps)
 			(void)gate_wait(&crew->woken, seen, 0, NAP_NS);
 		crew->stepped_ns = 0;
 	}
+	if (crew->watch.on_turn) {
+		crew->watch.on_turn(crew->watch.ctx);
+		(void)end_together(crew);
+	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		steps[i] = primary_decide(crew->teams[i].world.primary, &crew->decided_ns);
 		crew->teams[i].out = steps[i] != NULL;

@@ -29,6 +29,8 @@ struct crew_watch {
 	void (*on_merged)(void *ctx, uint64_t steps); /* after; steps: taken so far */
 	/* Before the first step of crew_run(), and again and again while all worlds are paused and no step is taken. */
 	void (*on_idle)(void *ctx);
+	/* Before each step is decided, after on_idle. It may wait, and may end primaries with primary_fail(). */
+	void (*on_turn)(void *ctx);
 	void *ctx;
 };
 

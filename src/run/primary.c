@@ -608,6 +608,18 @@ static void pace(struct primary *primary)
 	primary->pace_elapsed_s += real_s;
 }
 
+bool primary_will_step(const struct primary *primary)
+{
+	return !primary->ended && !limit_reached(primary) && !atomic_load(&primary->stop);
+}
+
+void primary_fail(struct primary *primary, const struct troupe_error *error)
+{
+	primary->error = *error;
+	primary->end_ns = clock_now_ns();
+	end(primary, error->status);
+}
+
 bool primary_is_idle(const struct primary *primary)
 {
 	return primary->paused && !primary->options.iterations && !schedule_pending(&primary->schedule) &&

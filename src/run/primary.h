@@ -127,6 +127,10 @@ void primary_take_back(struct primary *primary);
 /* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. May sleep, to keep to
  * real time. *ret_begin_ns: when the decision began, after the sleep, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
+/* Whether primary_decide() would decide a step now: no limit is reached, and nobody has asked it to stop. */
+bool primary_will_step(const struct primary *primary);
+/* Between steps: ends the primary with this error; it decides no further step. */
+void primary_fail(struct primary *primary, const struct troupe_error *error);
 /* Paused, with no command waiting and no limit on steps: a step would have no effect. */
 bool primary_is_idle(const struct primary *primary);
 

@@ -4,6 +4,7 @@
 #include "server/client.h"
 
 #include "base/clock.h"
+#include "server/barrier.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
 
@@ -145,6 +146,7 @@ void troupe_client_destroy(struct troupe_client *client)
 {
 	if (!client)
 		return;
+	troupe_client_leave(client);
 	clients_leave(client->server->clients, client);
 	atomic_store(&client->closed, true);
 	while (atomic_load(&client->serving))

@@ -69,7 +69,8 @@ struct troupe_client {
 	struct delivery *taken; /* messages of it are being taken */
 	uint32_t taken_rows;    /* so many of them are done */
 	struct reply *taken_replies, *last_reply;
-	struct text bytes; /* of the last message that was taken */
+	struct text bytes;     /* of the last message that was taken */
+	struct member *member; /* barrier.h; NULL: it has not joined */
 };
 
 struct group *group_hold(struct group *group);

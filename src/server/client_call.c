@@ -1,5 +1,6 @@
 /* What a client says: messages on topics that the server takes, and requests. A request that only asks is answered from
  * a frame of the next step boundary; any other request is a command, bound to a step as all commands are. */
+#include "server/barrier.h"
 #include "server/client.h"
 #include "topic/message.h"
 
@@ -50,7 +51,9 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 	if (status)
 		return status;
 	status = read_message(&row, bytes, count, &text, error);
-	if (!status)
+	if (!status && barrier_collects(client))
+		status = barrier_collect(client, when, topic, text.at, NULL, ret_step, error);
+	else if (!status)
 		status = troupe_command_text(client->server, when, topic, text.at, ret_step, error);
 	if (!status)
 		server_wake(client->server);
@@ -88,7 +91,9 @@ static troupe_status give_command(
 		return status;
 	struct request *request = mem_alloc(sizeof *request);
 	*request = (struct request){{on_done}, client_hold(client), reply};
-	status = server_command(client->server, reply->row.name, text.at, &request->call, error);
+	status = barrier_collects(client)
+			 ? barrier_collect(client, NULL, reply->row.name, text.at, &request->call, NULL, error)
+			 : server_command(client->server, reply->row.name, text.at, &request->call, error);
 	text_fini(&text);
 	if (!status)
 		return TROUPE_OK;

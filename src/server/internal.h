@@ -52,6 +52,7 @@ struct troupe_server {
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */
+	struct barriers *barriers; /* barrier.h */
 	const struct assign_policy *policy;
 	/* Held by a thread that makes snapshots between runs, and to begin and to end a run. */
 	pthread_mutex_t lock;

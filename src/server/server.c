@@ -12,6 +12,7 @@
 #include "base/math.h"
 #include "mesh/importer.h"
 #include "net/backend.h"
+#include "server/barrier.h"
 #include "server/clients.h"
 #include "server/costs.h"
 #include "server/network.h"
@@ -242,6 +243,12 @@ static void on_idle(void *ctx)
 	clients_serve(server->clients, false);
 }
 
+static void on_turn(void *ctx)
+{
+	struct troupe_server *server = ctx;
+	barriers_turn(server->barriers);
+}
+
 void server_wake(struct troupe_server *server)
 {
 	/* acquire: pairs with the release in set_up_crew() */
@@ -314,7 +321,8 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, server};
+	struct crew_watch watch = {
+		server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, on_turn, server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
@@ -377,6 +385,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 		return status;
 	set_up_worlds(server, rule);
 	server->clients = clients_create(server);
+	server->barriers = barriers_create(server);
 	publish_add_rows(server);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
@@ -444,6 +453,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	if (server->network && server->crew)
 		crew_stop(server->crew, STOP_DONE, "done");
 	crew_destroy(server->crew);
+	barriers_destroy(server->barriers);
 	clients_destroy(server->clients);
 	network_destroy(server->network);
 	record_destroy(server->recorder);

@@ -1,0 +1,261 @@
+/* A barrier client that is a thread of this process. Turn and client hand each other a state: the turn opens a barrier,
+ * the client does its work and sets it to done. What the client posted is collected on its own thread, where it is
+ * checked, too, and is handed over with the answer, because only the turn knows when it is this client's place in the
+ * order of names. */
+#include "server/barrier_internal.h"
+
+#include "base/clock.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEADLINE_USUAL_NS UINT64_C(10000000000)
+
+/* --- posts -------------------------------------------------------------------------------------------------------- */
+
+static void free_post(struct post *post)
+{
+	free(post->topic);
+	free(post->text);
+}
+
+void posts_drop(struct posts *posts, uint64_t step)
+{
+	for (uint32_t i = 0; i < posts->all.count; i++) {
+		struct post *post = &posts->all.at[i];
+		if (post->call)
+			post->call->done(post->call, step, TROUPE_EPEER, "the client left the lockstep");
+		free_post(post);
+	}
+	posts->all.count = 0;
+	posts->bytes = 0;
+}
+
+static void give(struct member *member, struct posts *posts)
+{
+	struct troupe_server *server = member->client->server;
+	struct troupe_error error;
+	for (uint32_t i = 0; i < posts->all.count; i++) {
+		struct post *post = &posts->all.at[i];
+		troupe_status status = post->call ? server_command(server, post->topic, post->text, post->call, &error)
+						  : troupe_command_text(server, post->has_when ? &post->when : NULL,
+							    post->topic, post->text, NULL, &error);
+		if (status && post->call) {
+			post->call->done(post->call, member->at.step, status, error.text);
+		} else if (status) {
+			struct text text = {0};
+			text_add(&text, "barrier client '%s', step %llu: %s", member->name,
+				(unsigned long long)member->at.step, error.text);
+			server_warn(server, text.at);
+			text_fini(&text);
+		}
+		free_post(post);
+	}
+	posts->all.count = 0;
+	posts->bytes = 0;
+}
+
+bool barrier_collects(const struct troupe_client *client)
+{
+	return client->member && client->member->ops == &barrier_thread_ops;
+}
+
+troupe_status barrier_collect(struct troupe_client *client, const struct troupe_when *when, const char *topic,
+	const char *text, struct command_call *call, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct member *member = client->member;
+	struct posts *posts = &member->collected;
+	size_t bytes = strlen(text);
+	/* acquire: `at` was written before */
+	bool open = atomic_load_explicit(&member->state, memory_order_acquire) == MEMBER_OPEN;
+	uint64_t step = open ? member->at.step : 0;
+	if (posts->all.count == TROUPE_BARRIER_POSTS_MAX || posts->bytes + bytes > TROUPE_BARRIER_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "'%.150s': %u messages for one barrier: expected no more", topic,
+			posts->all.count);
+	if (when && when->late == TROUPE_LATE_REFUSE && when->step < step)
+		return fail(error, TROUPE_ECOMMAND, "'%.150s': step %llu is past: expected %llu or later", topic,
+			(unsigned long long)when->step, (unsigned long long)step);
+	struct post post = {.topic = mem_strdup(topic), .text = mem_strdup(text), .has_when = when, .call = call};
+	if (when)
+		post.when = *when;
+	vec_push(&posts->all, post);
+	posts->bytes += bytes;
+	if (ret_step)
+		*ret_step = when ? MAX(when->step, step) : step;
+	return TROUPE_OK;
+}
+
+/* --- the turn's side ---------------------------------------------------------------------------------------------- */
+
+static void begin(void *ctx, const struct troupe_barrier *barrier)
+{
+	struct member *member = ctx;
+	(void)barrier; /* it is member->at */
+	/* release: pairs with the client's reads of the state */
+	atomic_store_explicit(&member->state, MEMBER_OPEN, memory_order_release);
+	gate_open(&member->opened);
+}
+
+static troupe_answer poll_state(
+	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
+{
+	struct member *member = ctx;
+	uint32_t seen = gate_peek(&member->answered);
+	(void)barrier;
+	(void)error;
+	if (atomic_load_explicit(&member->state, memory_order_acquire) != MEMBER_DONE) {
+		if (wait_ns)
+			(void)gate_wait(&member->answered, seen, 0, wait_ns);
+		else
+			gate_relax();
+		return TROUPE_ANSWER_NONE;
+	}
+	give(member, &member->handed);
+	atomic_store_explicit(&member->state, MEMBER_IDLE, memory_order_release);
+	return TROUPE_ANSWER_DONE;
+}
+
+static void out(void *ctx, const struct troupe_error *why)
+{
+	struct member *member = ctx;
+	member->why = *why;
+	atomic_store_explicit(&member->state, MEMBER_OUT, memory_order_release);
+	gate_open(&member->opened);
+}
+
+const struct troupe_barrier_ops barrier_thread_ops = {begin, poll_state, out};
+
+/* --- the client's side -------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+	size_t count = name ? strnlen(name, TROUPE_BARRIER_NAME_MAX + 1) : 0;
+	return count && count <= TROUPE_BARRIER_NAME_MAX && strspn(name, good) == count;
+}
+
+static troupe_status check_join(
+	struct troupe_client *client, const struct troupe_join *join, uint32_t *ret_world, struct troupe_error *error)
+{
+	int64_t step_ns;
+	if (client->member)
+		return fail(error, TROUPE_EINVAL, "this client has joined already, as '%s'", client->member->name);
+	if (!is_name(join->name))
+		return fail(error, TROUPE_EINVAL,
+			"a barrier client's name '%.80s': expected 1 to %d letters, digits, '_', '-' and '.'",
+			join->name ? join->name : "", TROUPE_BARRIER_NAME_MAX);
+	if (join->deadline_ns > TROUPE_BARRIER_DEADLINE_S_MAX * UINT64_C(1000000000))
+		return fail(error, TROUPE_EINVAL, "client '%s': a deadline of %g s: expected at most %d", join->name,
+			(double)join->deadline_ns * 1e-9, TROUPE_BARRIER_DEADLINE_S_MAX);
+	if (join->failure != TROUPE_FAILURE_DROPS && join->failure != TROUPE_FAILURE_ENDS)
+		return fail(error, TROUPE_EINVAL, "client '%s': failure %d: expected 0 or 1", join->name,
+			(int)join->failure);
+	troupe_status status = barriers_world(barriers_of(client->server), join->world, ret_world, &step_ns, error);
+	if (status)
+		return status;
+	if (join->period_ns > INT64_MAX / 4 || (join->period_ns && (!step_ns || join->period_ns % (uint64_t)step_ns)))
+		return fail(error, TROUPE_EINVAL,
+			"client '%s': a period of %llu ns: expected a multiple of the step, %lld ns, or 0", join->name,
+			(unsigned long long)join->period_ns, (long long)step_ns);
+	return TROUPE_OK;
+}
+
+troupe_status troupe_client_join(
+	struct troupe_client *client, const struct troupe_join *join, struct troupe_error *error)
+{
+	uint32_t world;
+	troupe_status status = check_join(client, join, &world, error);
+	if (status)
+		return status;
+	struct member *member = mem_alloc_lines(sizeof *member);
+	*member = (struct member){.barriers = barriers_of(client->server),
+		.client = client_hold(client),
+		.world = world,
+		.period_ns = (int64_t)join->period_ns,
+		.deadline_ns = join->deadline_ns ? join->deadline_ns : DEADLINE_USUAL_NS,
+		.failure = join->failure,
+		.ops = join->ops ? join->ops : &barrier_thread_ops,
+		.ctx = join->ops ? join->ctx : member};
+	strcpy(member->name, join->name);
+	atomic_store(&member->refs, 1);
+	client->member = member;
+	status = barriers_add(member->barriers, member, error);
+	if (status) {
+		client->member = NULL;
+		member_release(member);
+	}
+	return status;
+}
+
+void troupe_client_leave(struct troupe_client *client)
+{
+	struct member *member = client->member;
+	if (!member)
+		return;
+	barriers_remove(member->barriers, member);
+	atomic_store(&member->gone, true);
+	gate_open(&member->answered);
+	while (atomic_load(&member->serving))
+		sched_yield();
+	client->member = NULL;
+	member_release(member);
+}
+
+static troupe_status say_why(const struct member *member, struct troupe_error *error)
+{
+	return fail(error, TROUPE_EPEER, "%s", member->why.text);
+}
+
+troupe_status troupe_client_next(struct troupe_client *client, uint64_t timeout_ns, struct troupe_barrier *ret_barrier,
+	struct troupe_error *error)
+{
+	struct member *member = client->member;
+	if (!member || !barrier_collects(client))
+		return fail(error, TROUPE_EINVAL, "this client has not joined");
+	uint64_t now = timeout_ns ? clock_now_ns() : 0,
+		 until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+	uint32_t spins = barriers_spins(member->barriers);
+	for (;;) {
+		uint32_t seen = gate_peek(&member->opened);
+		switch (atomic_load_explicit(&member->state, memory_order_acquire)) {
+		case MEMBER_OPEN:
+			*ret_barrier = member->at;
+			return TROUPE_OK;
+		case MEMBER_OUT:
+			return say_why(member, error);
+		default:
+			break;
+		}
+		now = timeout_ns ? clock_now_ns() : 0;
+		if (now >= until)
+			return fail(error, TROUPE_ELIMIT, "no barrier of client '%s' came in time", member->name);
+		(void)gate_wait(&member->opened, seen, spins, until - now);
+	}
+}
+
+troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, struct troupe_error *error)
+{
+	struct member *member = client->member;
+	uint32_t state = MEMBER_OPEN;
+	if (!member || !barrier_collects(client))
+		return fail(error, TROUPE_EINVAL, "this client has not joined");
+	state = atomic_load_explicit(&member->state, memory_order_acquire);
+	if (state == MEMBER_OUT)
+		return say_why(member, error);
+	if (state != MEMBER_OPEN)
+		return fail(error, TROUPE_EINVAL, "client '%s' is done with step %llu, but has no barrier",
+			member->name, (unsigned long long)step);
+	if (step != member->at.step)
+		return fail(error, TROUPE_EINVAL, "client '%s' is done with step %llu: expected step %llu",
+			member->name, (unsigned long long)step, (unsigned long long)member->at.step);
+	struct posts empty = member->handed;
+	member->handed = member->collected;
+	member->collected = empty;
+	/* Sequentially consistent, so at least release: the turn sees the posts. It may have put the client out. */
+	if (!atomic_compare_exchange_strong(&member->state, &state, MEMBER_DONE))
+		return say_why(member, error);
+	gate_open(&member->answered);
+	return TROUPE_OK;
+}
