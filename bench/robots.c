@@ -3,8 +3,11 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include <troupe/command.h>
+
 #include <math.h>
 #include <ode/ode.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +146,62 @@ char *robots_world_half_in_a_level(int count, double spacing)
 		"</geometry><buffer>1</buffer></level></plugin></world></sdf>",
 		(width - spacing) / 2, (depth - spacing) / 2, width, depth);
 	return out.at;
+}
+
+/* --- carts that take commands ------------------------------------------------------------------------------------- */
+
+static const char cart[] =
+	"<link name='base'><pose>0 0 0.2 0 0 "
+	"0</pose><inertial><mass>10</mass><inertia><ixx>0.2</ixx><iyy>0.35</iyy><izz>0.45"
+	"</izz></inertia></inertial><collision name='c'><geometry><box><size>0.6 0.4 "
+	"0.2</size></box></geometry></collision>"
+	"<collision name='caster'><pose>-0.2 0 -0.12 0 0 "
+	"0</pose><geometry><sphere><radius>0.08</radius></sphere></geometry>"
+	"<surface><friction><ode><mu>0</mu><mu2>0</mu2></ode></friction></surface></collision></link>";
+
+static void add_cart_wheel(struct text *world, const char *side, double y)
+{
+	text_add(world,
+		"<link name='%s'><pose>0.1 %g 0.15 -1.5707963 0 "
+		"0</pose><inertial><mass>1</mass><inertia><ixx>0.006</ixx>"
+		"<iyy>0.006</iyy><izz>0.011</izz></inertia></inertial><collision "
+		"name='c'><geometry><sphere><radius>0.15"
+		"</radius></sphere></geometry></collision></link><joint name='%s_joint' "
+		"type='revolute'><parent>base</parent>"
+		"<child>%s</child><axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>",
+		side, y, side, side);
+}
+
+char *robots_driven_world(int carts)
+{
+	struct text world = {0};
+	text_add(&world,
+		"<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link "
+		"name='l'><collision "
+		"name='c'><geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link>"
+		"</model>");
+	for (int i = 0; i < carts; i++) {
+		text_add(&world, "<model name='cart_%d'><pose>0 %d 0 0 0 0</pose>%s", i, 3 * i, cart);
+		add_cart_wheel(&world, "left", 0.25);
+		add_cart_wheel(&world, "right", -0.25);
+		text_add(&world,
+			"<plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>left_joint</left_joint>"
+			"<right_joint>right_joint</right_joint><wheel_separation>0.5</wheel_separation><wheel_radius>"
+			"0.15</wheel_radius></plugin></model>");
+	}
+	text_add(&world, "</world></sdf>");
+	return world.at;
+}
+
+void robots_drive(struct troupe_server *server, int carts)
+{
+	const struct troupe_twist ahead = {{0.5, 0, 0}, {0, 0, 0}};
+	for (int i = 0; i < carts; i++) {
+		char name[20];
+		(void)snprintf(name, sizeof name, "cart_%d", i);
+		if (troupe_command_twist(server, NULL, troupe_find_model(server, 0, name), &ahead, NULL, NULL))
+			exit(1);
+	}
 }
 
 /* --- bare ODE --------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,11 @@ char *robots_world_in_levels(int count, double spacing);
 /* The same, every robot a performer, with one level only, in which the first half of the robots begin. */
 char *robots_world_half_in_a_level(int count, double spacing);
 
+/* Carts cart_0, cart_1, ... like these robots, in world 'w', with DiffDrive; and has them all drive ahead. */
+char *robots_driven_world(int count);
+struct troupe_server;
+void robots_drive(struct troupe_server *server, int count);
+
 /* The bare loop: exact solver, contacts with the plane only, made by asking each geom: no broad phase is faster. */
 enum bare_kind {
 	BARE_MANY_WORLDS,   /* one for each robot */

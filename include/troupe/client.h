@@ -79,7 +79,8 @@ TROUPE_API void troupe_client_destroy(struct troupe_client *client);
 
 /* Subscribes to a published topic, which may come later; the first message comes at the next step boundary at which
  * the topic exists, the others at the topic's rate, or at rate_hz (> 0) messages per simulated second if that is lower.
- * A second call for the same topic changes its rate. TROUPE_EINVAL, TROUPE_ELIMIT. */
+ * A second call for the same topic changes its rate, and brings a message at once again. TROUPE_EINVAL, TROUPE_ELIMIT.
+ */
 TROUPE_API troupe_status troupe_client_subscribe(
 	struct troupe_client *client, const char *topic, double rate_hz, struct troupe_error *error);
 /* Messages that wait may still come. */

@@ -56,6 +56,7 @@ struct troupe_reply {
 	const char *topic; /* topic and text are valid during the call */
 	troupe_status status;
 	const char *text; /* what was done, or what is wrong */
+	bool called;      /* a client called the service (client.h), and is told, too */
 };
 
 typedef enum troupe_pace {

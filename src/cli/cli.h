@@ -23,6 +23,7 @@ int cli_replay(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_print(int argc, char **argv);
+int cli_topics(int argc, char **argv);
 int cli_keygen(int argc, char **argv);
 
 int cli_exit_status(troupe_status status);

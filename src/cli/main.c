@@ -28,6 +28,7 @@ static const struct subcommand subcommands[] = {
 	{"plot", cli_plot, "draw a log of a run as a chart"},
 	{"check", cli_check, "list all errors and warnings of a world"},
 	{"print", cli_print, "print a world as troupe understands it"},
+	{"topics", cli_topics, "list the topics and services of a world"},
 	{"keygen", cli_keygen, "write a new key for networked mode"},
 };
 

@@ -6,6 +6,7 @@
  * written does not end the run: the other outputs are still written, and the exit status tells of the failure. */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/gateways.h"
 #include "cli/log.h"
 #include "cli/network.h"
 #include "cli/options.h"
@@ -40,6 +41,7 @@ struct settings {
 	double rtf;     /* negative: not given */
 	bool paused, no_levels, no_sleep, trace, anew, strict;
 	struct network_settings network;
+	struct gateways_settings gateways;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -198,6 +200,14 @@ static const struct option_spec specs[] = {
 		.hi = 1 << 20,
 		.help = "secondary: the number of an open socket that is connected to the primary; --transport tcp "
 			"gives this to the processes that it starts"},
+	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
+	{OPTION_FLAG, .name = "no-gz", .excludes = "gz-address", .offset = AT(gateways.no_gz),
+		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
+			"this machine)"},
+	{OPTION_TEXT, .name = "gz-address", .excludes = "no-gz", .argument = "ADDRESS",
+		.offset = AT(gateways.gz_address),
+		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
+			"address; any program that reaches it can see and command everything"},
 	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "move random components to random secondaries at random steps"},
@@ -276,7 +286,10 @@ static const struct options_command command = {
 		 "  GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH\n"
 		 "      folders that are searched after those of --resource-path\n"
 		 "  GZ_PARTITION, IGN_PARTITION\n"
-		 "      as --network-partition, in networked mode\n"
+		 "      the partition of gz-transport, and in networked mode\n"
+		 "      as --network-partition\n"
+		 "  TROUPE_NO_GZ\n"
+		 "      if not empty, as --no-gz\n"
 		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
 		 "      as --network-role (deprecated)\n"
 		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
@@ -324,6 +337,7 @@ struct run {
 	VEC(struct saving) savings;
 	enum network_mode mode;
 	struct children children;
+	struct gateways *gateways;
 	uint64_t begun_at; /* step */
 	uint32_t warnings, refusals, unsaved;
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
@@ -376,6 +390,11 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 			reply->status ? "failed" : "ok", reply->text);
 	if (!reply->status)
 		return;
+	if (reply->called) { /* no error of this run: the caller knows */
+		if (run->settings.verbosity >= 2)
+			cli_complain("run", "step %" PRIu64 ": %s: %s", reply->step, reply->topic, reply->text);
+		return;
+	}
 	if (!run->refusals)
 		snprintf(run->refusal, sizeof run->refusal, "step %" PRIu64 ": %s: %s", reply->step, reply->topic,
 			reply->text);
@@ -945,6 +964,13 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	return status ? status : next;
 }
 
+static void on_gateway(void *ctx, bool loud, const char *text)
+{
+	struct run *run = ctx;
+	if (run->settings.verbosity >= (loud ? 1 : 3))
+		cli_complain("run", "%s", text);
+}
+
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
@@ -952,6 +978,8 @@ static int run_world(struct run *run)
 	output_init(&run->output, STDOUT_FILENO, signals_haste);
 	troupe_status status = prepare(run, &error);
 	signals_unwatch();
+	if (!status)
+		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
 	if (!status) {
 		announce(run);
 		status = go(run, &error);
@@ -959,6 +987,7 @@ static int run_world(struct run *run)
 	if (status)
 		cli_complain("run", "%s", error.text);
 	signals_release();
+	gateways_end(run->gateways);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	output_fini(&run->output);

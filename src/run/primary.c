@@ -480,11 +480,11 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (!status)
 			status = obey(primary, &command, note, &error);
 		if (primary->options.on_reply && (status || *note))
-			primary->options.on_reply(
-				primary->options.ctx, k, command.topic, status, status ? error.text : note);
+			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
+				status ? error.text : note, command.call);
 		if (primary->options.on_taken)
 			primary->options.on_taken(primary->options.ctx, k, &command, status);
-		primary->refused += status != TROUPE_OK;
+		primary->refused += status && !command.call; /* its caller is told */
 		if (!status && command_blocks(&command) && (primary->multi_steps || primary->run_to_s > 0)) {
 			vec_push(&primary->waiting_calls, command.call);
 			command.call = NULL;

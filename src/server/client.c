@@ -90,11 +90,23 @@ static bool begin_serving(struct troupe_client *client)
 
 static void end_serving(struct troupe_client *client)
 {
+	atomic_fetch_sub(&client->serving, 1);
+}
+
+static void tell(struct troupe_client *client)
+{
 	gate_open(&client->ready);
 	if (client->def.on_ready && atomic_load_explicit(&client->idle, memory_order_relaxed) &&
 		atomic_exchange(&client->idle, false))
 		client->def.on_ready(client->def.ctx);
-	atomic_fetch_sub(&client->serving, 1);
+}
+
+void client_tell(struct troupe_client *client)
+{
+	if (!begin_serving(client))
+		return;
+	tell(client);
+	end_serving(client);
 }
 
 void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame)
@@ -119,6 +131,7 @@ void client_reply(struct troupe_client *client, struct reply *reply)
 	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in next_reply() */
 		&client->replies, &reply->next, reply, memory_order_release, memory_order_relaxed))
 		;
+	tell(client);
 	end_serving(client);
 }
 
@@ -200,6 +213,7 @@ troupe_status troupe_client_subscribe(
 	uint32_t place = place_of(client, topic);
 	if (has_want(client, place, topic)) {
 		client->wants.at[place].rate_hz = rate_hz;
+		client->wants.at[place].again = true;
 	} else if (client->wants.count == TROUPE_CLIENT_TOPICS_MAX) {
 		status = fail(error, TROUPE_ELIMIT, "topic '%s': the client has %d subscriptions: expected no more",
 			topic, TROUPE_CLIENT_TOPICS_MAX);
@@ -207,7 +221,7 @@ troupe_status troupe_client_subscribe(
 		(void)vec_append(&client->wants, 1);
 		memmove(&client->wants.at[place + 1], &client->wants.at[place],
 			(client->wants.count - 1 - place) * sizeof *client->wants.at);
-		client->wants.at[place] = (struct want){mem_strdup(topic), rate_hz};
+		client->wants.at[place] = (struct want){mem_strdup(topic), rate_hz, true};
 	}
 	clients_unlock(client->server->clients);
 	return status;

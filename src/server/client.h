@@ -44,6 +44,7 @@ struct reply {
 struct want { /* a subscription */
 	char *topic;
 	double rate_hz;
+	bool again; /* its next message is to come at once */
 };
 
 struct troupe_client {
@@ -60,6 +61,9 @@ struct troupe_client {
 	_Atomic bool closed;
 	_Atomic uint32_t serving;
 	_Atomic bool idle; /* the client found nothing to take, and is to be told when there is something */
+	/* step's thread: something was delivered since the client was told; it is told again at this time */
+	bool stirred;
+	uint64_t tell_ns;
 	struct gate ready;
 
 	/* under the lock of the server's clients */
@@ -79,9 +83,11 @@ void delivery_release(void *delivery);
 
 struct troupe_client *client_hold(struct troupe_client *client);
 void client_release(struct troupe_client *client);
-/* Hands something over; takes over the reference to the frame. Step's thread. */
+/* Hands something over; takes over the reference to the frame. Step's thread, which calls client_tell() afterwards. */
 void client_deliver(struct troupe_client *client, struct group *group, struct frame *frame);
-/* Takes the reply over. Any thread. */
+/* Tells the client's thread that something was delivered. */
+void client_tell(struct troupe_client *client);
+/* Takes the reply over, and tells. Any thread. */
 void client_reply(struct troupe_client *client, struct reply *reply);
 void reply_destroy(struct reply *reply);
 

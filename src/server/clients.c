@@ -5,6 +5,7 @@
  * groups anew. */
 #include "server/clients.h"
 
+#include "base/clock.h"
 #include "server/client.h"
 #include "server/model_topics.h"
 #include "server/view.h"
@@ -35,7 +36,9 @@ struct clients {
 	uint64_t seen_wanted, seen_epoch; /* for which the groups were made */
 	int64_t next_ns[SDF_WORLDS_MAX];  /* the earliest time at which a group of the world is due */
 	int64_t last_ns[SDF_WORLDS_MAX];  /* of the last boundary that was looked at */
-	bool in_steps[SDF_WORLDS_MAX];    /* some group is due in every step, or on changes */
+	/* Clients that were delivered something and not told of it yet; one reference each. */
+	VEC(struct troupe_client *) stirred;
+	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
 };
 
 struct clients *clients_create(struct troupe_server *server)
@@ -71,6 +74,8 @@ void clients_destroy(struct clients *clients)
 		return;
 	assert(!clients->all.count);
 	drop_groups(clients);
+	for (uint32_t i = 0; i < clients->stirred.count; i++)
+		client_release(clients->stirred.at[i]);
 	for (struct question *q = atomic_load(&clients->asked); q;) {
 		struct question *next = q->next;
 		client_reply(q->client, q->reply); /* it is closed, so this frees the reply */
@@ -84,6 +89,7 @@ void clients_destroy(struct clients *clients)
 	topic_table_destroy(clients->table);
 	vec_free(&clients->all);
 	vec_free(&clients->groups);
+	vec_free(&clients->stirred);
 	pthread_mutex_destroy(&clients->lock);
 	free(clients);
 }
@@ -170,7 +176,7 @@ static void add_row(
 	const struct publish_ops *ops = row->ops;
 	double rate_hz = ops->when == PUBLISH_IN_TIME ? rate_of(row, want) : 0;
 	const struct group *old = find_old(remake, row->name);
-	int64_t next_ns = old && old->rate_hz == rate_hz ? old->next_ns : INT64_MIN;
+	int64_t next_ns = old && old->rate_hz == rate_hz && !want->again ? old->next_ns : INT64_MIN;
 	struct group *group = NULL;
 	for (uint32_t i = remake->first; i < clients->groups.count && !group; i++)
 		if (is_of(clients->groups.at[i], client, row->world, ops->when, rate_hz, next_ns == INT64_MIN))
@@ -201,8 +207,11 @@ static void look_at_client(struct remake *remake, struct troupe_client *client)
 	for (uint32_t i = 0; i < client->wants.count; i++) {
 		const struct want *want = &client->wants.at[i];
 		uint32_t id = topic_find(table, TOPIC_PUBLISHED, want->topic);
+		if (id == TOPIC_NONE)
+			continue;
 		for (; id != TOPIC_NONE; id = topic_next(table, id))
 			add_row(remake, client, want, topic_row(table, id));
+		client->wants.at[i].again = false;
 	}
 	map_fini(&remake->old_by_topic);
 }
@@ -266,6 +275,41 @@ static bool is_due(const struct group *group, const struct server_world *world, 
 	}
 }
 
+/* A thread that sleeps is told at most so often: to wake it costs more than a small step. What is delivered meanwhile
+ * waits for the next time; when no step comes, nothing waits. */
+#define TELL_EVERY_NS 500000u
+
+static void stir(struct clients *clients, struct troupe_client *client)
+{
+	if (client->stirred)
+		return;
+	client->stirred = true;
+	vec_push(&clients->stirred, client_hold(client));
+}
+
+static void tell_stirred(struct clients *clients, bool all)
+{
+	uint32_t kept = 0;
+	uint64_t now = clients->stirred.count ? clock_now_ns() : 0;
+	for (uint32_t i = 0; i < clients->stirred.count; i++) {
+		struct troupe_client *client = clients->stirred.at[i];
+		if (!all && now < client->tell_ns) {
+			clients->stirred.at[kept++] = client;
+			continue;
+		}
+		client->stirred = false;
+		client->tell_ns = now + TELL_EVERY_NS;
+		client_tell(client);
+		client_release(client);
+	}
+	clients->stirred.count = kept;
+}
+
+void clients_flush(struct clients *clients)
+{
+	tell_stirred(clients, true);
+}
+
 static void serve_groups(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped)
 {
 	struct server_world *world = &clients->server->worlds[index];
@@ -282,10 +326,12 @@ static void serve_groups(struct clients *clients, uint32_t index, int64_t time_n
 		struct group *group = clients->groups.at[i];
 		if (group->world != index || !is_due(group, world, time_ns, stepped))
 			continue;
-		if (frame)
+		if (frame) {
 			client_deliver(group->client, group, frame_hold(frame));
-		else
+			stir(clients, group->client);
+		} else {
 			atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
+		}
 		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;
 	}
@@ -352,4 +398,5 @@ void clients_serve(struct clients *clients, bool stepped)
 	}
 	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
 		answer(clients);
+	tell_stirred(clients, !stepped);
 }

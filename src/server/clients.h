@@ -44,6 +44,9 @@ void clients_destroy(struct clients *clients);
  * the worlds are paused and no step is taken. */
 void clients_serve(struct clients *clients, bool stepped);
 
+/* After the last step of a run: tells clients of all that was delivered. The same thread, or another one after it. */
+void clients_flush(struct clients *clients);
+
 /* Any thread. */
 struct topic_table *clients_table(struct clients *clients);
 

@@ -13,10 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RTF_NS 200000000
+
 struct frame_pool {
 	_Atomic(struct frame *) given_back; /* writers: any thread adds, the pool's thread takes all */
 	struct frame *unused;
 	_Atomic uint64_t bytes_out;        /* of the frames in use */
+	/* when the real-time factor was computed last, and what it was */
+	int64_t rtf_time_ns, rtf_real_ns;
+	double rtf;
 	const struct troupe_scene *before; /* of the last frame with FRAME_BEFORE */
 };
 
@@ -114,6 +119,19 @@ static void *fit(struct frame *frame, void *array, uint32_t *room, uint32_t coun
 	return mem_alloc(more * bytes);
 }
 
+/* Over the last fifth of a second or more. Time that was reset begins anew. */
+static double measured_rtf(struct frame_pool *pool, int64_t time_ns, int64_t real_ns)
+{
+	int64_t passed_ns = real_ns - pool->rtf_real_ns;
+	if (passed_ns >= RTF_NS && time_ns >= pool->rtf_time_ns)
+		pool->rtf = (double)(time_ns - pool->rtf_time_ns) / (double)passed_ns;
+	if (passed_ns >= RTF_NS || time_ns < pool->rtf_time_ns) {
+		pool->rtf_time_ns = time_ns;
+		pool->rtf_real_ns = real_ns;
+	}
+	return pool->rtf;
+}
+
 static void fill_time(struct frame *frame, const struct server_world *world)
 {
 	const struct primary *primary = &world->primary;
@@ -121,6 +139,7 @@ static void fill_time(struct frame *frame, const struct server_world *world)
 	frame->time_ns = llround(primary_time_s(primary) * 1e9);
 	frame->real_ns = primary->begin_ns ? (int64_t)(now - primary->begin_ns) : 0;
 	frame->system_ns = (int64_t)clock_of_day_ns();
+	frame->rtf = measured_rtf(frame->pool, frame->time_ns, frame->real_ns);
 	frame->step_s = primary->edit.step_s;
 	frame->stepping = primary->multi_steps > 0;
 	frame->snapshot = (struct troupe_snapshot){.world = world->scene->name,

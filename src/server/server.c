@@ -506,6 +506,7 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	}
 	set_running(server, true);
 	status = crew_run(server->crew, error);
+	clients_flush(server->clients);
 	tell_others(server, status, error);
 	server->was_stopped = atomic_load(&server->worlds[0].primary.stop);
 	server->stop_seen_ns = 0;

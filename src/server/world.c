@@ -93,10 +93,10 @@ static void on_event(void *ctx, uint64_t step, const struct dispatch_event *even
 	world->server->def.on_event(world->server->def.ctx, &out);
 }
 
-static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text)
+static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called)
 {
 	struct server_world *world = ctx;
-	struct troupe_reply reply = {world->scene->name, step, topic, status, text};
+	struct troupe_reply reply = {world->scene->name, step, topic, status, text, called};
 	world->server->def.on_reply(world->server->def.ctx, &reply);
 }
 

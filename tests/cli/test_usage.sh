@@ -53,8 +53,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, plot, check, print or keygen; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, plot, check, print or keygen" fly
+bad 2 'no command given: expected run, replay, plot, check, print, topics or keygen; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, plot, check, print, topics or keygen" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
@@ -842,6 +842,16 @@ else
 fi
 "$troupe" run --until 0.3 --rtf 1 w.sdf >out 2>err && ! grep -q 'sim ' err
 report $? 'a status line in a pipe'
+
+# --- topics --------------------------------------------------------------------------------------------------------
+
+good '^out +/world/w/pose/info +gz.msgs.Pose_V  60 Hz  \(server\)$' topics w.sdf
+good '^in +/model/robot_0/cmd_vel +gz.msgs.Twist  \(gz::sim::systems::DiffDrive of model .robot_0.\)$' topics large
+good '^out +/model/robot_0/odometry +gz.msgs.Odometry  50 Hz' topics large
+good '^service +/world/w/remove/blocking +gz.msgs.Entity -> gz.msgs.Boolean' topics w.sdf
+good '"kind": "service", "name": "/world/w/hash"' topics --json w.sdf
+bad 1 'nowhere.sdf' topics nowhere.sdf
+bad 2 'topics: ' topics
 
 # --- keygen --------------------------------------------------------------------------------------------------------
 umask 022

@@ -1,0 +1,126 @@
+/* `troupe topics`: prints the topics and services that a run of the world would have. The world is loaded, but no step
+ * is taken. */
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include "base/text.h"
+
+#include <troupe/client.h>
+#include <troupe/server.h>
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+struct settings {
+	const char *world;
+	struct option_list resource_paths;
+	bool json;
+};
+
+#define AT(member) offsetof(struct settings, member)
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_FLAG, .name = "json", .offset = AT(json), .help = "print a JSON array of objects instead"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "topics",
+	.usage = "troupe topics [OPTIONS] WORLD.sdf",
+	.about = "Prints the topics and services that a run of the world has at its start, one in a line: what it is "
+		 "(out: published by the run; in: taken by the run; service), its name, its type (of a service: "
+		 "request and reply), how many messages per simulated second are published at most, and what serves "
+		 "it. Models that are created later bring their own.",
+	.after = "WORLD.sdf is a file or the name of a world, as for run.\n"
+		 "\n"
+		 "Exit status\n"
+		 "  0  the topics are printed\n"
+		 "  1  the world cannot be read, or standard output cannot be written\n"
+		 "  2  wrong usage\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+static const char *word_of(troupe_topic_kind kind)
+{
+	return kind == TROUPE_TOPIC_PUBLISHED ? "out" : kind == TROUPE_TOPIC_TAKEN ? "in" : "service";
+}
+
+static void print_lines(const struct troupe_topics *topics)
+{
+	size_t width = 0;
+	for (uint32_t i = 0; i < topics->count; i++)
+		width = MAX(width, strlen(topics->at[i].name));
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const struct troupe_topic *t = &topics->at[i];
+		char rate[40] = "";
+		if (t->rate_hz > 0)
+			(void)snprintf(rate, sizeof rate, "  %g Hz", t->rate_hz);
+		printf("%-8s %-*s  %s%s%s%s  (%s)\n", word_of(t->kind), (int)width, t->name, t->type,
+			t->reply_type ? " -> " : "", t->reply_type ? t->reply_type : "", rate, t->owner);
+	}
+}
+
+static void print_json(const struct troupe_topics *topics)
+{
+	struct text out = {0};
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const struct troupe_topic *t = &topics->at[i];
+		text_add(&out, "%s\n  {\"kind\": \"%s\", \"name\": ", i ? "," : "", word_of(t->kind));
+		text_add_json(&out, t->name);
+		text_add(&out, ", \"type\": ");
+		text_add_json(&out, t->type);
+		if (t->reply_type) {
+			text_add(&out, ", \"reply_type\": ");
+			text_add_json(&out, t->reply_type);
+		}
+		if (t->rate_hz > 0) {
+			text_add(&out, ", \"rate_hz\": ");
+			text_add_double(&out, t->rate_hz);
+		}
+		text_add(&out, ", \"owner\": ");
+		text_add_json(&out, t->owner);
+		text_add(&out, "}");
+	}
+	printf("[%s\n]\n", out.at ? out.at : "");
+	text_fini(&out);
+}
+
+static int print_topics(const struct settings *settings)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_error error;
+	def.world_path = settings->world;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = 0;
+	troupe_status status = troupe_server_create(&def, &server, &error);
+	if (status) {
+		cli_complain("topics", "%s", error.text);
+		return cli_exit_status(status);
+	}
+	const struct troupe_topics *topics = troupe_topics_list(server);
+	if (settings->json)
+		print_json(topics);
+	else
+		print_lines(topics);
+	troupe_topics_release(topics);
+	troupe_server_destroy(server);
+	return CLI_DONE;
+}
+
+int cli_topics(int argc, char **argv)
+{
+	struct settings settings = {0};
+	struct arena arena = {0};
+	int status = CLI_DONE;
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
+		status = print_topics(&settings);
+	arena_fini(&arena);
+	return status;
+}

@@ -1,0 +1,220 @@
+#!/bin/sh
+# A running world and the programs of gz-transport 11, unchanged: they list and echo the topics of the run, call its
+# services, and drive a cart. What they do becomes commands that are bound to steps: a recording of the run repeats it,
+# and a run that nobody commands has the same bits with and without programs that look on.
+#
+# Discovery has ports of its own, so that runs side by side, and simulators of this machine, are not heard.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+tools=/usr/libexec/ignition/transport11
+topic_tool=$tools/ign-transport-topic
+service_tool=$tools/ign-transport-service
+if [ ! -x "$topic_tool" ]; then
+	skip 'programs of gz-transport' 'ignition-transport-cli is not installed'
+	totals
+	exit
+fi
+cd "$scratch" || exit 1
+running=
+end_all()
+{
+	# word splitting is meant
+	# shellcheck disable=SC2086
+	[ -z "$running" ] || kill -KILL $running 2>/dev/null
+	rm -rf "$scratch"
+}
+trap end_all EXIT
+trap 'exit 1' HUP INT TERM
+unset IGN_IP GZ_IP GZ_PARTITION GZ_DISCOVERY_MSG_PORT GZ_DISCOVERY_SRV_PORT GZ_RELAY IGN_RELAY TROUPE_NO_GZ
+IGN_PARTITION=run$$
+IGN_DISCOVERY_MSG_PORT=$((20000 + $$ % 10000 * 2))
+IGN_DISCOVERY_SRV_PORT=$((IGN_DISCOVERY_MSG_PORT + 1))
+export IGN_PARTITION IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics name="p" type="ode"><max_step_size>0.001</max_step_size><real_time_factor>1</real_time_factor></physics>
+  <model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><plane><normal>0 0 1</normal>
+    <size>50 50</size></plane></geometry></collision></link></model>
+  <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><inertial><mass>5</mass><inertia><ixx>0.1</ixx>
+    <iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box>
+    </geometry></collision></link>
+    <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
+    <plugin name="gz::sim::systems::PosePublisher" filename="x"><publish_model_pose>true</publish_model_pose>
+      <publish_link_pose>false</publish_link_pose><update_frequency>20</update_frequency></plugin></model>
+  <model name="door"><pose>5 0 1 0 0 0</pose><link name="frame"><inertial><mass>50</mass></inertial><collision name="c">
+    <geometry><box><size>0.2 0.2 2</size></box></geometry></collision></link>
+    <link name="leaf"><pose>0.5 0 0 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+    <joint name="hinge" type="revolute"><parent>frame</parent><child>leaf</child><axis><xyz>0 0 1</xyz></axis></joint>
+    <plugin name="gz::sim::systems::JointStatePublisher" filename="x"/></model>
+</world></sdf>
+END
+
+# start NAME OPTIONS...: a run in the background, until its topics are listed
+start()
+{
+	name=$1
+	shift
+	"$troupe" run w.sdf -v 1 "$@" >"$name.out" 2>"$name.err" &
+	last=$!
+	running="$running $last"
+	for _ in $(seq 60); do
+		timeout 5 "$topic_tool" -l 2>/dev/null | grep -q '^/clock$' && return
+	done
+	echo "FAILED: no topics of the run: $(cat "$name.err")"
+}
+end()
+{
+	kill -TERM "$last" 2>/dev/null
+	wait "$last"
+}
+within()
+{
+	limit=$1
+	shift
+	timeout -k 1 "$limit" "$@" >out 2>err
+}
+# call SERVICE REQUEST-TYPE REPLY-TYPE REQUEST: the reply in `out`
+call()
+{
+	within 15 "$service_tool" -s "$1" --reqtype "ignition.msgs.$2" --reptype "ignition.msgs.$3" --timeout 5000 --req "$4"
+}
+# echoes TOPIC PATTERN
+echoes()
+{
+	within 15 "$topic_tool" -e -t "$1" -n 1
+	grep -qE -e "$2" out
+	check "echo of $1" $?
+}
+
+start first --record first.rec --secondaries 2
+within 10 "$topic_tool" -l
+for topic in /clock /stats /world/w/clock /world/w/stats /world/w/pose/info /world/w/dynamic_pose/info \
+	/world/w/scene/info /world/w/scene/deletion /world/w/levels /model/cart/pose /world/w/model/door/joint_state; do
+	grep -qx -e "$topic" out
+	check "$topic is listed" $?
+done
+echoes /clock '^sim \{'
+echoes /stats '^iterations: [0-9]+'
+echoes /world/w/stats '^real_time_factor: (0\.|1)'
+echoes /world/w/clock '^sim \{'
+echoes /world/w/pose/info 'name: "ground"'
+echoes /world/w/dynamic_pose/info 'name: "leaf"'
+echoes /world/w/scene/info 'name: "door"'
+echoes /model/cart/pose 'name: "cart"'
+echoes /world/w/model/door/joint_state 'name: "hinge"'
+for service in control create create_multiple remove set_pose set_pose_vector set_physics level/set_performer wrench; do
+	within 10 "$service_tool" -i -s "/world/w/$service"
+	grep -q 'tcp://127.0.0.1:' out
+	check "service $service is described" $?
+done
+
+call /gazebo/worlds Empty StringMsg_V ''
+grep -q '^data: "w"' out
+check 'the worlds are named' $?
+call /world/w/scene/info Empty Scene ''
+grep -q 'name: "cart"' out
+check 'the scene is given' $?
+call /world/w/create EntityFactory Boolean 'sdf: "<sdf version=\"1.9\"><model name=\"ball\"><link name=\"l\"><collision name=\"c\"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model></sdf>" pose {position {x: 2 y: 2 z: 3}}'
+grep -q '^data: true' out
+check 'a model is created' $?
+echoes /world/w/pose/info 'name: "ball"'
+call /world/w/set_pose Pose Boolean 'name: "ball" position {x: -3 y: 1 z: 0.2}'
+grep -q '^data: true' out
+check 'it is placed' $?
+timeout 15 "$topic_tool" -e -t /world/w/scene/deletion -n 1 >gone 2>&1 &
+watcher=$!
+sleep 1
+call /world/w/remove Entity Boolean 'name: "ball" type: MODEL'
+grep -q '^data: true' out
+check 'it is removed' $?
+wait $watcher
+grep -q '^data: ' gone
+check 'its removal is published' $?
+call /world/w/remove Entity Boolean 'name: "ball" type: MODEL'
+! grep -qiE 'true|failed|timed out' out err
+check 'what is not there is not removed' $?
+
+# Driving: the program publishes once and ends, perhaps before the message is on its way.
+moved=1
+for _ in 1 2 3 4 5 6 7 8; do
+	within 10 "$topic_tool" -t /model/cart/cmd_vel -m ignition.msgs.Twist -p 'linear: {x: 2}'
+	sleep 0.5
+	within 10 "$topic_tool" -e -t /model/cart/pose -n 1
+	x=$(sed -n 's/^  x: //p' out | head -n 1)
+	case $x in [1-9]* | 0.[1-9]*) moved=0; break ;; esac
+done
+check 'a Twist drives the cart' $moved
+
+call /world/w/control WorldControl Boolean 'pause: true'
+grep -q '^data: true' out
+check 'it pauses' $?
+within 10 "$topic_tool" -e -t /stats -n 1
+before=$(sed -n 's/^iterations: //p' out)
+grep -q '^paused: true' out
+check 'a paused world still publishes to a new subscriber' $?
+call /world/w/control/blocking WorldControl Boolean 'pause: true multi_step: 50'
+grep -q '^data: true' out
+check 'steps are taken on request' $?
+within 10 "$topic_tool" -e -t /stats -n 1
+[ "$(sed -n 's/^iterations: //p' out)" -ge $((before + 50)) ]
+check 'the reply comes after the last of them' $?
+IGN_PARTITION=other within 10 "$topic_tool" -l
+[ ! -s out ]
+check 'another partition sees nothing' $?
+
+# A subscriber that stops reading, and one that is killed, harm nobody.
+"$topic_tool" -e -t /clock >/dev/null 2>&1 &
+stopped=$!
+running="$running $stopped"
+call /world/w/control WorldControl Boolean 'pause: false'
+sleep 0.5
+kill -STOP $stopped
+timeout -k 1 30 "$topic_tool" -e -t /clock >/dev/null 2>&1 &
+killed=$!
+sleep 0.5
+kill -KILL $killed 2>/dev/null
+echoes /clock '^sim \{'
+kill -KILL $stopped
+end
+check 'the run ends well' $?
+within 5 "$topic_tool" -l
+[ ! -s out ]
+check 'afterwards nothing is listed' $?
+
+timeout 120 "$troupe" replay first.rec --secondaries 0 -v 0 >out 2>err
+check 'the recording of the live run has the same bits when it is replayed' $?
+
+# Two runs in two partitions.
+IGN_PARTITION=one$$
+start one
+one=$last
+IGN_PARTITION=two$$
+start two
+call /world/w/control WorldControl Boolean 'pause: true'
+grep -q '^data: true' out
+check 'one of two runs is paused' $?
+IGN_PARTITION=one$$
+within 10 "$topic_tool" -e -t /stats -n 1
+! grep -q '^paused: true' out
+check 'the other one is not' $?
+end
+last=$one
+end
+
+# Looking on changes no bit.
+TROUPE_NO_GZ=1 timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 0 --hash-every 3000 -v 0 >alone
+timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 1 --hash-every 3000 -v 0 >watched &
+watched=$!
+timeout 10 "$topic_tool" -e -t /world/w/pose/info -n 20 >/dev/null 2>&1
+wait $watched
+cmp -s alone watched
+check 'the same bits with somebody who looks on' $?
+
+"$troupe" run w.sdf --no-gz --iterations 2000 --rtf 1 -v 0 >/dev/null 2>&1 &
+quiet=$!
+within 5 "$topic_tool" -l
+[ ! -s out ]
+check '--no-gz offers nothing' $?
+wait $quiet
+totals
