@@ -25,6 +25,8 @@ int cli_check(int argc, char **argv);
 int cli_print(int argc, char **argv);
 int cli_topics(int argc, char **argv);
 int cli_keygen(int argc, char **argv);
+int cli_topic(int argc, char **argv);
+int cli_service(int argc, char **argv);
 
 int cli_exit_status(troupe_status status);
 

@@ -30,6 +30,8 @@ static const struct subcommand subcommands[] = {
 	{"print", cli_print, "print a world as troupe understands it"},
 	{"topics", cli_topics, "list the topics and services of a world"},
 	{"keygen", cli_keygen, "write a new key for networked mode"},
+	{"topic", cli_topic, "list, echo, measure or publish topics"},
+	{"service", cli_service, "list, describe or call services"},
 };
 
 /* --- what the sub-commands share ---------------------------------------------------------------------------------- */

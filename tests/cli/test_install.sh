@@ -35,6 +35,7 @@ present()
 present lib/pkgconfig/troupe.pc
 present libtroupe.so
 present man1/troupe.1
+present share/bash-completion/completions/troupe
 for header in "$SOURCE_DIR"/include/troupe/*.h; do
 	present "include/troupe/${header##*/}"
 done

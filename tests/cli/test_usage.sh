@@ -53,10 +53,19 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, plot, check, print, topics or keygen; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, plot, check, print, topics or keygen" fly
+bad 2 'no command given: expected run, replay, plot, check, print, topics, keygen, topic or service; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, plot, check, print, topics, keygen, topic or service" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
+bad 2 'troupe topic: no action given: expected list, info, echo, hz or pub; see troupe topic --help' topic
+bad 2 "troupe topic: 'fly': no such action: expected list, info, echo, hz or pub" topic fly
+bad 2 'troupe service: no action given: expected list, info or call; see troupe service --help' service
+bad 2 'troupe topic echo: no TOPIC given; see troupe topic echo --help' topic echo
+bad 2 'troupe topic pub: no type \(-m TYPE\) given; see troupe topic pub --help' topic pub /t
+bad 2 'troupe topic pub: no message \(-p TEXT\) given' topic pub /t -m Twist
+bad 1 "troupe topic pub: message of type gz.msgs.Twist: column 1: .*no field 'fly'" topic pub /t -m Twist -p 'fly: 1'
+bad 1 "troupe topic pub: type 'Fly' is not known: expected one of gz.msgs" topic pub /t -m Fly -p 'x: 1'
+bad 1 "troupe topic pub: 'abc': expected pairs of hexadecimal digits" topic pub /t -m Fly --raw -p abc
 bad 2 'troupe run: no WORLD.sdf given; see troupe run --help' run
 bad 2 'troupe check: no WORLD.sdf given; see troupe check --help' check
 bad 2 'troupe print: no WORLD.sdf given' print --flat
@@ -874,9 +883,18 @@ bad 2 'keygen: ' keygen there
 # --- the manual page -----------------------------------------------------------------------------------------------
 # the same options with the same arguments, for each command; the same variables; no line wider than a terminal
 page=$source/src/cli/troupe.1
-for command in run replay plot check print keygen; do
-	"$troupe" $command --help >help
-	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort >in_help
+# help_of COMMAND: of a command with actions, the options of all
+help_of()
+{
+	case $1 in
+	topic) for action in list info echo hz pub; do "$troupe" topic $action --help; done ;;
+	service) for action in list info call; do "$troupe" service $action --help; done ;;
+	*) "$troupe" "$1" --help ;;
+	esac
+}
+for command in run replay plot check print keygen topic service; do
+	help_of $command >help
+	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort -u >in_help
 	sed -n "/^\.SH OPTIONS OF $(echo $command | tr a-z A-Z)$/,\$p" "$page" | sed "1d; /^\.SH/,\$d" | grep -A1 "^\.TP" |
 		sed -nE 's/\\f[IR]//g; s/\\-/-/g; s/"//g; s/ +/ /g; s/\[ /[/; s/ \]/]/; s/^\.B[IR]* (-.*)$/\1/p' | sort >in_man
 	diff in_help in_man >out 2>err && [ -s in_man ]
@@ -887,7 +905,10 @@ for command in run replay plot check print keygen; do
 	[ ! -s out ]
 	report $? "variables of $command --help that the manual page lacks"
 done
-for command in '' run replay plot check print keygen; do
+for command in '' run replay plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
+	'topic pub' 'service list' 'service info' 'service call'; do
+	# word splitting is meant
+	# shellcheck disable=SC2086
 	"$troupe" $command --help | awk 'length > 79' >out
 	[ ! -s out ]
 	report $? "lines of troupe $command --help wider than 79 columns"

@@ -1,0 +1,252 @@
+/* The command speaks gz-transport as any of Gazebo's programs does: it knows a run only by what the run publishes. So
+ * it serves for a run of Gazebo as well, and a message of a type that troupe does not know is still shown, as bytes. */
+#include "cli/gz.h"
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "topic/message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the node ----------------------------------------------------------------------------------------------------- */
+
+int gz_open(const char *command, const struct gz_settings *settings, int linger_ms, struct node **ret_node)
+{
+	struct node_options options = {.linger_ms = linger_ms};
+	struct troupe_error error;
+	troupe_status status = node_options_read_environment(&options, &error);
+	if (settings->partition)
+		options.partition = settings->partition;
+	if (settings->address)
+		options.address = settings->address;
+	if (!status)
+		status = node_create(&options, ret_node, &error);
+	if (!status) {
+		signals_catch();
+		return CLI_DONE;
+	}
+	cli_complain(command, "%s", error.text);
+	return CLI_BAD_INPUT;
+}
+
+uint64_t gz_after_ns(double seconds)
+{
+	return clock_now_ns() + (uint64_t)llround(seconds * 1e9);
+}
+
+bool gz_next(struct node *node, uint64_t end_ns, struct node_event *ret_event)
+{
+	uint64_t now_ns;
+	while ((now_ns = clock_now_ns()) < end_ns && !signals_asked() && !ferror(stdout)) {
+		uint64_t left_ms = (end_ns - now_ns) / 1000000 + 1;
+		if (node_next(node, (int)MIN(left_ms, GZ_TICK_MS), ret_event))
+			return true;
+	}
+	return false;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* A peer is trusted with what one message may hold (node.h limits its bytes). */
+static const struct message_limits any_limits = {.bytes_max = NODE_MESSAGE_BYTES_MAX, .items_max = 10000000};
+
+const char *gz_full_type(const char *type)
+{
+	message_type known = type_find(type);
+	return known ? known->name : type;
+}
+
+static void add_hex(struct text *out, const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		text_add(out, "%02x", bytes[i]);
+}
+
+void gz_add_message(struct text *out, const char *type, const void *bytes, size_t count, bool json, bool raw)
+{
+	message_type known = raw ? NULL : type_find(type);
+	ProtobufCMessage *message = NULL;
+	if (known && message_of_bytes(known, bytes, count, &any_limits, &message, NULL))
+		message = NULL;
+	if (message && json) {
+		message_add_json(out, message);
+	} else if (message) {
+		message_add_text(out, message, MESSAGE_LINES);
+	} else {
+		text_add(out, json ? "{\"hex\": \"" : "hex ");
+		add_hex(out, bytes, count);
+		text_add(out, json ? "\"}" : "\n");
+	}
+	message_free(message);
+}
+
+static bool add_from_hex(struct text *out, const char *text)
+{
+	for (; *text; text += 2) {
+		static const char digits[] = "0123456789abcdef";
+		const char *high = strchr(digits, text[0] | 0x20),
+			   *low = text[1] ? strchr(digits, text[1] | 0x20) : NULL;
+		if (!high || !low)
+			return false;
+		char byte = (char)((high - digits) << 4 | (low - digits));
+		text_add_bytes(out, &byte, 1);
+	}
+	return true;
+}
+
+bool gz_make_bytes(const char *command, const char *type, const char *text, bool json, bool raw, struct text *ret_bytes)
+{
+	message_type known = type_find(type);
+	ProtobufCMessage *message;
+	struct troupe_error error;
+	if (raw) {
+		if (add_from_hex(ret_bytes, text))
+			return true;
+		cli_complain(command, "'%.100s': expected pairs of hexadecimal digits", text);
+		return false;
+	}
+	if (!known) {
+		cli_complain(command, "type '%.100s' is not known: expected one of gz.msgs, as gz.msgs.Twist, or --raw",
+			type);
+		return false;
+	}
+	troupe_status status = json ? message_of_json(known, text, strlen(text), &any_limits, &message, &error)
+				    : message_of_text(known, text, &any_limits, &message, &error);
+	if (status) {
+		cli_complain(command, "message of type %s: %s", known->name, error.text);
+		return false;
+	}
+	message_add_bytes(ret_bytes, message);
+	message_free(message);
+	return true;
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+int gz_print_names(const char *command, struct node *node, bool services, bool json)
+{
+	struct node_records records;
+	struct text out = {0};
+	const char *last = "";
+	uint32_t count = 0;
+	node_list(node, &records);
+	text_add(&out, json ? "[" : "");
+	for (uint32_t i = 0; i < records.count; i++) {
+		const struct node_record *record = &records.at[i];
+		if (record->is_service != services || !strcmp(record->name, last))
+			continue;
+		text_add(&out, json && count ? ", " : "");
+		if (json)
+			text_add_json(&out, record->name);
+		else
+			text_add(&out, "%s\n", record->name);
+		last = record->name;
+		count++;
+	}
+	text_add(&out, json ? "]\n" : "");
+	fputs(out.at, stdout);
+	if (!count)
+		cli_complain(command, "no %s in partition %s", services ? "service" : "topic", node_partition(node));
+	text_fini(&out);
+	node_records_fini(&records);
+	return count ? CLI_DONE : CLI_BAD_INPUT;
+}
+
+static void add_member(struct text *out, const char *name, const char *value)
+{
+	text_add(out, "\"%s\": ", name);
+	text_add_json(out, value);
+}
+
+static void add_record_json(struct text *out, const struct node_record *record)
+{
+	text_add(out, "{");
+	add_member(out, "name", record->name);
+	text_add(out, ", ");
+	add_member(out, "address", record->address);
+	text_add(out, ", ");
+	add_member(out, record->is_service ? "request_type" : "type", record->type);
+	if (record->is_service) {
+		text_add(out, ", ");
+		add_member(out, "reply_type", record->reply_type);
+	} else if (record->throttled) {
+		text_add(out, ", \"rate_hz\": %llu", (unsigned long long)record->rate_hz);
+	}
+	text_add(out, ", ");
+	add_member(out, "process", record->process);
+	text_add(out, "}");
+}
+
+static void add_record_text(struct text *out, const struct node_record *record, bool first)
+{
+	if (first)
+		text_add(out, record->is_service
+				      ? "Service providers [Address, Request Message Type, Response Message Type]:\n"
+				      : "Publishers [Address, Message Type]:\n");
+	text_add(out, "  %s, %s", record->address, record->type);
+	if (record->is_service)
+		text_add(out, ", %s", record->reply_type);
+	text_add(out, "\n");
+}
+
+int gz_print_records(const char *command, struct node *node, bool services, const char *name, bool json)
+{
+	struct node_records records;
+	struct text out = {0};
+	uint32_t count = 0;
+	node_list(node, &records);
+	for (uint32_t i = 0; i < records.count; i++) {
+		const struct node_record *record = &records.at[i];
+		if (record->is_service != services || strcmp(record->name, name) != 0)
+			continue;
+		if (json) {
+			text_add(&out, count ? ", " : "[");
+			add_record_json(&out, record);
+		} else {
+			add_record_text(&out, record, !count);
+		}
+		count++;
+	}
+	if (json)
+		text_add(&out, count ? "]\n" : "[]\n");
+	if (out.at)
+		fputs(out.at, stdout);
+	if (!count)
+		cli_complain(command, "%s: no %s of this name in partition %s", name, services ? "service" : "topic",
+			node_partition(node));
+	text_fini(&out);
+	node_records_fini(&records);
+	return count ? CLI_DONE : CLI_BAD_INPUT;
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------ */
+
+int gz_dispatch(
+	const char *command, const char *about, const struct gz_action *actions, uint32_t count, int argc, char **argv)
+{
+	const char *word = argc > 0 ? argv[0] : NULL;
+	struct text names = {0};
+	if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
+		printf("usage: troupe %s ACTION [OPTIONS]\n\n%s\n\nActions\n", command, about);
+		for (uint32_t i = 0; i < count; i++)
+			printf("  %-28s%s\n", actions[i].name, actions[i].help);
+		printf("\nOptions\n  -h, --help                  print this help; after an action, the action's\n");
+		return CLI_DONE;
+	}
+	for (uint32_t i = 0; word && i < count; i++)
+		if (!strcmp(word, actions[i].name))
+			return actions[i].run(argc - 1, argv + 1);
+	for (uint32_t i = 0; i < count; i++)
+		text_add(&names, "%s%s", i ? i + 1 < count ? ", " : " or " : "", actions[i].name);
+	if (word)
+		cli_complain(command, "'%.100s': no such action: expected %s; see troupe %s --help", word, names.at,
+			command);
+	else
+		cli_complain(command, "no action given: expected %s; see troupe %s --help", names.at, command);
+	text_fini(&names);
+	return CLI_BAD_USAGE;
+}

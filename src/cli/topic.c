@@ -1,0 +1,447 @@
+/* `troupe topic`: lists, echoes, measures and publishes topics of gz-transport, with the options of `gz topic` where it
+ * has them. For scripts the exit status says whether anything came or was there, and no action waits longer than it is
+ * told: `pub` waits until a subscriber is connected, so that its message is not lost. */
+#include "cli/cli.h"
+#include "cli/gz.h"
+#include "cli/signals.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define SECONDS_MAX 1e6
+enum { COUNT_MAX = 1000000000, LINGER_MS = 2000 };
+
+struct settings {
+	struct gz_settings gz;
+	const char *topic, *type, *text;
+	int64_t count;
+	double duration_s, timeout_s, rate_hz;
+	bool raw;
+};
+
+#define AT(member) offsetof(struct settings, member)
+#define TOPIC_OPTIONS                                                                                                  \
+	{OPTION_OPERAND, .name = "name", .argument = "TOPIC", .offset = AT(topic), .unless = "topic"},                 \
+		{OPTION_HEADING, .help = "Options"},                                                                   \
+	{                                                                                                              \
+		OPTION_TEXT, 't', "topic", "TOPIC", AT(topic), .help = "the topic, instead of the argument"            \
+	}
+#define JSON_OPTION(text)                                                                                              \
+	{                                                                                                              \
+		OPTION_FLAG, .name = "json", .offset = AT(gz.json), .help = text                                       \
+	}
+#define HELP_OPTION                                                                                                    \
+	{                                                                                                              \
+		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
+	}
+
+/* --- list and info ------------------------------------------------------------------------------------------------ */
+
+static const struct option_spec list_specs[] = {
+	{OPTION_HEADING, .help = "Options"},
+	JSON_OPTION("print a JSON array"),
+	GZ_OPTIONS(struct settings),
+	HELP_OPTION,
+};
+
+static const struct options_command list_command = {
+	.name = "topic list",
+	.usage = "troupe topic list [OPTIONS]",
+	.about = "List the topics that are published in the partition, one in each line. Publishers repeat what they "
+		 "have "
+		 "once in a second, so it takes 1.3 s.",
+	.after = "Exit status\n  0 there are topics; 1 there are none, or no network; 2 wrong usage\n",
+	.specs = list_specs,
+	.spec_count = ARRAY_LEN(list_specs),
+};
+
+static const struct option_spec info_specs[] = {
+	TOPIC_OPTIONS,
+	JSON_OPTION("print a JSON array of publishers"),
+	GZ_OPTIONS(struct settings),
+	HELP_OPTION,
+};
+
+static const struct options_command info_command = {
+	.name = "topic info",
+	.usage = "troupe topic info [OPTIONS] TOPIC",
+	.about = "Print the publishers of a topic: the address and the type of messages of each.",
+	.after = "Exit status\n  0 printed; 1 there is no publisher, or no network; 2 wrong usage\n",
+	.specs = info_specs,
+	.spec_count = ARRAY_LEN(info_specs),
+};
+
+/* Until all peers have said what they have. */
+static void settle(struct node *node)
+{
+	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);
+	struct node_event event;
+	while (gz_next(node, end_ns, &event))
+		node_event_fini(&event);
+}
+
+static int list(const struct settings *settings)
+{
+	struct node *node;
+	int status = gz_open("topic list", &settings->gz, -1, &node);
+	if (status)
+		return status;
+	settle(node);
+	status = gz_print_names("topic list", node, false, settings->gz.json);
+	node_destroy(node);
+	return status;
+}
+
+static int info(const struct settings *settings)
+{
+	struct node *node;
+	int status = gz_open("topic info", &settings->gz, -1, &node);
+	if (status)
+		return status;
+	settle(node);
+	status = gz_print_records("topic info", node, false, settings->topic, settings->gz.json);
+	node_destroy(node);
+	return status;
+}
+
+/* --- echo and hz -------------------------------------------------------------------------------------------------- */
+
+#define COUNT_OPTION                                                                                                   \
+	{                                                                                                              \
+		OPTION_WHOLE, 'n', "num", "N", AT(count), .lo = 1, .hi = COUNT_MAX,                                    \
+							  .help = "end after so many messages"                         \
+	}
+#define DURATION_OPTION                                                                                                \
+	{                                                                                                              \
+		OPTION_REAL, 'd', "duration", "S", AT(duration_s), .lo = 0, .hi = SECONDS_MAX,                         \
+								   .help = "end after so many seconds"                 \
+	}
+#define SILENCE_OPTION                                                                                                 \
+	{                                                                                                              \
+		OPTION_REAL, .name = "timeout", .argument = "S", .offset = AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,  \
+			     .help = "end when no message has come for so many seconds"                                \
+	}
+
+static const struct option_spec echo_specs[] = {
+	TOPIC_OPTIONS,
+	COUNT_OPTION,
+	DURATION_OPTION,
+	SILENCE_OPTION,
+	JSON_OPTION("print each message as one line of JSON"),
+	{OPTION_FLAG, .name = "raw", .offset = AT(raw), .help = "print the bytes of each message in hexadecimal"},
+	GZ_OPTIONS(struct settings),
+	HELP_OPTION,
+};
+
+static const struct options_command echo_command = {
+	.name = "topic echo",
+	.usage = "troupe topic echo [OPTIONS] TOPIC",
+	.about = "Print the messages of a topic as they come, of publishers that are there or will come, each followed "
+		 "by "
+		 "an empty line. A message of a type that troupe does not know is printed in hexadecimal.",
+	.after = "Exit status\n  0 a message has come (with -n: all of them); 1 too few have come, or no\n"
+		 "  network; 2 wrong usage\n",
+	.specs = echo_specs,
+	.spec_count = ARRAY_LEN(echo_specs),
+};
+
+static const struct option_spec hz_specs[] = {
+	TOPIC_OPTIONS,
+	COUNT_OPTION,
+	DURATION_OPTION,
+	SILENCE_OPTION,
+	JSON_OPTION("print each line as JSON"),
+	GZ_OPTIONS(struct settings),
+	HELP_OPTION,
+};
+
+static const struct options_command hz_command = {
+	.name = "topic hz",
+	.usage = "troupe topic hz [OPTIONS] TOPIC",
+	.about =
+		"Measure how often messages come on a topic, in real time. Prints a line in each second and one at the "
+		"end: the mean rate since the first message, and the shortest and the longest time between two.",
+	.after = "Exit status\n  0 two messages have come (with -n: all of them); 1 too few have come, or no\n"
+		 "  network; 2 wrong usage\n",
+	.specs = hz_specs,
+	.spec_count = ARRAY_LEN(hz_specs),
+};
+
+/* What hz has seen. */
+struct pace {
+	uint64_t count, first_ns, last_ns, shortest_ns, longest_ns, bytes, print_ns;
+};
+
+static void pace_add(struct pace *pace, size_t bytes)
+{
+	uint64_t now_ns = clock_now_ns();
+	if (!pace->count) {
+		*pace = (struct pace){.first_ns = now_ns, .shortest_ns = UINT64_MAX, .print_ns = now_ns + SECOND_NS};
+	} else {
+		pace->shortest_ns = MIN(pace->shortest_ns, now_ns - pace->last_ns);
+		pace->longest_ns = MAX(pace->longest_ns, now_ns - pace->last_ns);
+	}
+	pace->last_ns = now_ns;
+	pace->bytes += bytes;
+	pace->count++;
+}
+
+static void pace_print(const struct pace *pace, bool json)
+{
+	if (pace->count < 2)
+		return;
+	double span_s = (double)(pace->last_ns - pace->first_ns) / 1e9;
+	double rate_hz = span_s > 0 ? (double)(pace->count - 1) / span_s : 0;
+	double shortest_s = (double)pace->shortest_ns / 1e9, longest_s = (double)pace->longest_ns / 1e9;
+	double mean_bytes = (double)pace->bytes / (double)pace->count;
+	unsigned long long count = pace->count;
+	if (json)
+		printf("{\"rate_hz\": %.6g, \"shortest_s\": %.6f, \"longest_s\": %.6f, \"messages\": %llu, "
+		       "\"mean_bytes\": %.6g}\n",
+			rate_hz, shortest_s, longest_s, count, mean_bytes);
+	else
+		printf("%.6g Hz, %.6f to %.6f s apart, %llu messages of %.6g bytes\n", rate_hz, shortest_s, longest_s,
+			count, mean_bytes);
+	fflush(stdout);
+}
+
+static void print_message(const struct settings *settings, const struct node_event *event)
+{
+	struct text out = {0};
+	gz_add_message(&out, event->type, event->bytes, event->count, settings->gz.json, settings->raw);
+	text_add(&out, "\n");
+	fwrite(out.at, 1, out.count, stdout);
+	fflush(stdout);
+	text_fini(&out);
+}
+
+static void handle_message(const struct settings *settings, const struct node_event *event, struct pace *pace)
+{
+	if (!pace) {
+		print_message(settings, event);
+		return;
+	}
+	pace_add(pace, event->count);
+	if (clock_now_ns() >= pace->print_ns) {
+		pace_print(pace, settings->gz.json);
+		pace->print_ns += SECOND_NS;
+	}
+}
+
+/* The messages that came. */
+static uint64_t follow(struct node *node, const struct settings *settings, struct pace *pace)
+{
+	uint64_t end_ns = settings->duration_s > 0 ? gz_after_ns(settings->duration_s) : UINT64_MAX;
+	uint64_t silent_ns = settings->timeout_s > 0 ? gz_after_ns(settings->timeout_s) : UINT64_MAX;
+	uint64_t count = 0, wanted = settings->count ? (uint64_t)settings->count : UINT64_MAX;
+	struct node_event event;
+	while (count < wanted && gz_next(node, MIN(end_ns, silent_ns), &event)) {
+		if (event.kind == NODE_MESSAGE) {
+			handle_message(settings, &event, pace);
+			count++;
+			if (settings->timeout_s > 0)
+				silent_ns = gz_after_ns(settings->timeout_s);
+		}
+		node_event_fini(&event);
+	}
+	return count;
+}
+
+static int receive(const char *command, const struct settings *settings, struct pace *pace)
+{
+	struct node *node;
+	struct node_subscription *subscription;
+	struct troupe_error error;
+	int status = gz_open(command, &settings->gz, -1, &node);
+	if (status)
+		return status;
+	if (node_subscribe(node, settings->topic, 0, NULL, &subscription, &error)) {
+		cli_complain(command, "%s", error.text);
+		node_destroy(node);
+		return CLI_BAD_USAGE;
+	}
+	uint64_t count = follow(node, settings, pace), least = pace ? 2 : 1;
+	if (settings->count)
+		least = (uint64_t)settings->count;
+	if (pace)
+		pace_print(pace, settings->gz.json);
+	uint64_t lost = node_lost(subscription);
+	if (lost)
+		cli_complain(command, "%llu messages were lost: they came faster than they were printed",
+			(unsigned long long)lost);
+	if (count < least)
+		cli_complain(command, "%s: %llu messages came: expected %llu", settings->topic,
+			(unsigned long long)count, (unsigned long long)least);
+	node_destroy(node);
+	return count < least ? CLI_BAD_INPUT : CLI_DONE;
+}
+
+static int echo(const struct settings *settings)
+{
+	return receive("topic echo", settings, NULL);
+}
+
+static int hz(const struct settings *settings)
+{
+	struct pace pace = {0};
+	return receive("topic hz", settings, &pace);
+}
+
+/* --- pub ---------------------------------------------------------------------------------------------------------- */
+
+static const struct option_spec pub_specs[] = {
+	TOPIC_OPTIONS,
+	{OPTION_TEXT, 'm', "msgtype", "TYPE", AT(type), .help = "the type of the message: gz.msgs.Twist, or Twist"},
+	{OPTION_TEXT, 'p', "pub", "TEXT", AT(text), .help = "the message: 'linear: {x: 1}'"},
+	{OPTION_WHOLE, 'n', "num", "N", AT(count), .lo = 1, .hi = COUNT_MAX,
+		.help = "publish it so often (default: 1)"},
+	{OPTION_REAL, 'r', "rate", "HZ", AT(rate_hz), .lo = 0.001, .hi = 100000,
+		.help = "so many in a second (default: 1)"},
+	{OPTION_REAL, .name = "timeout", .argument = "S", .offset = AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,
+		.help = "wait so long for a subscriber (default: 5)"},
+	JSON_OPTION("the message is given as JSON"),
+	{OPTION_FLAG, .name = "raw", .offset = AT(raw),
+		.help = "the message is given as bytes in hexadecimal, of a type of any name"},
+	GZ_OPTIONS(struct settings),
+	HELP_OPTION,
+};
+
+static const struct options_command pub_command = {
+	.name = "topic pub",
+	.usage = "troupe topic pub [OPTIONS] TOPIC",
+	.about = "Publish a message on a topic, as soon as a subscriber is connected.",
+	.after = "Exit status\n  0 published; 1 no subscriber came, the message is not of its type, or no\n"
+		 "  network; 2 wrong usage\n",
+	.specs = pub_specs,
+	.spec_count = ARRAY_LEN(pub_specs),
+};
+
+static bool await_subscriber(struct node *node, struct node_publisher *publisher, uint64_t end_ns)
+{
+	struct node_event event;
+	while (!node_subscribers(publisher) && gz_next(node, end_ns, &event))
+		node_event_fini(&event);
+	return node_subscribers(publisher) > 0;
+}
+
+/* At least one subscriber is there. Without the last one the rest is not published, and that is no success. */
+static bool publish_all(
+	struct node *node, struct node_publisher *publisher, const struct settings *settings, const struct text *bytes)
+{
+	int64_t count = settings->count ? settings->count : 1, sent = 0;
+	double period_s = 1 / (settings->rate_hz > 0 ? settings->rate_hz : 1);
+	uint64_t due_ns = clock_now_ns();
+	struct node_event event;
+	while (!signals_asked()) {
+		if (node_publish(publisher, bytes->at, bytes->count) != NODE_SENT)
+			break;
+		if (++sent == count)
+			break;
+		due_ns += (uint64_t)llround(period_s * 1e9);
+		while (gz_next(node, due_ns, &event))
+			node_event_fini(&event);
+	}
+	if (sent < count)
+		cli_complain("topic pub", "%s: %lld of %lld messages were published: the subscribers have left",
+			settings->topic, (long long)sent, (long long)count);
+	return sent == count;
+}
+
+static int publish(struct node *node, const struct settings *settings, const struct text *bytes)
+{
+	struct node_publisher *publisher;
+	struct troupe_error error;
+	double timeout_s = settings->timeout_s > 0 ? settings->timeout_s : 5;
+	if (node_advertise(node, settings->topic, gz_full_type(settings->type), 0, NULL, &publisher, &error)) {
+		cli_complain("topic pub", "%s", error.text);
+		return CLI_BAD_USAGE;
+	}
+	if (!await_subscriber(node, publisher, gz_after_ns(timeout_s))) {
+		cli_complain("topic pub", "%s: no subscriber came within %g s", settings->topic, timeout_s);
+		return CLI_BAD_INPUT;
+	}
+	return publish_all(node, publisher, settings, bytes) ? CLI_DONE : CLI_BAD_INPUT;
+}
+
+static int pub(const struct settings *settings)
+{
+	struct text bytes = {0};
+	struct node *node;
+	int status;
+	if (!settings->type || !settings->text) {
+		cli_complain("topic pub", "%s given; see troupe topic pub --help",
+			settings->type ? "no message (-p TEXT)" : "no type (-m TYPE)");
+		return CLI_BAD_USAGE;
+	}
+	text_add_bytes(&bytes, "", 0);
+	if (!gz_make_bytes("topic pub", settings->type, settings->text, settings->gz.json, settings->raw, &bytes)) {
+		status = CLI_BAD_INPUT;
+	} else {
+		status = gz_open("topic pub", &settings->gz, LINGER_MS, &node);
+		if (!status) {
+			status = publish(node, settings, &bytes);
+			node_destroy(node);
+		}
+	}
+	text_fini(&bytes);
+	return status;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int run(
+	const struct options_command *command, int (*act)(const struct settings *settings), int argc, char **argv)
+{
+	struct settings settings = {0};
+	struct arena arena = {0};
+	int status = CLI_DONE;
+	if (options_parse(command, argc, argv, &settings, &arena, NULL, &status))
+		status = act(&settings);
+	arena_fini(&arena);
+	return status;
+}
+
+static int run_list(int argc, char **argv)
+{
+	return run(&list_command, list, argc, argv);
+}
+
+static int run_info(int argc, char **argv)
+{
+	return run(&info_command, info, argc, argv);
+}
+
+static int run_echo(int argc, char **argv)
+{
+	return run(&echo_command, echo, argc, argv);
+}
+
+static int run_hz(int argc, char **argv)
+{
+	return run(&hz_command, hz, argc, argv);
+}
+
+static int run_pub(int argc, char **argv)
+{
+	return run(&pub_command, pub, argc, argv);
+}
+
+int cli_topic(int argc, char **argv)
+{
+	static const struct gz_action actions[] = {
+		{"list", run_list, "list topics"},
+		{"info", run_info, "print the publishers of a topic"},
+		{"echo", run_echo, "print the messages of a topic"},
+		{"hz", run_hz, "measure how often messages come"},
+		{"pub", run_pub, "publish a message"},
+	};
+	return gz_dispatch("topic",
+		"Topics of gz-transport: those of a running troupe, of Gazebo, and of programs\n"
+		"that use its transport.",
+		actions, ARRAY_LEN(actions), argc, argv);
+}
