@@ -1,4 +1,4 @@
-/* Reads links and their parts: collisions, visuals, sensors. */
+/* Reads links and their parts: collisions and visuals. */
 #include "sdf/load.h"
 #include "sdf/xml.h"
 
@@ -19,8 +19,8 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 	load_solid(load, &collision.shape);
 	collision.surface = load_surface(load, element, &collision.max_contacts);
 	load_double(load, element, "laser_retro", -INFINITY, INFINITY, &collision.laser_retro);
-	load_defer(load,
-		(struct load_placing){LOAD_COLLISION, load->world->collisions.count, scope, relative_to, element});
+	load_defer(load, (struct load_placing){
+				 LOAD_COLLISION, load->world->collisions.count, scope, relative_to, element, NULL});
 	vec_push(&load->world->collisions, collision);
 }
 
@@ -33,39 +33,10 @@ static void load_visual(struct load *load, const struct sdf_element *element, ui
 		return;
 	visual.in_link = load_pose(load, element, &relative_to);
 	visual.shape = load_shape(load, sdf_child(element, "geometry", NULL));
-	load_defer(load, (struct load_placing){LOAD_VISUAL, load->world->visuals.count, scope, relative_to, element});
+	load_looks(load, &visual);
+	load_defer(load,
+		(struct load_placing){LOAD_VISUAL, load->world->visuals.count, scope, relative_to, element, NULL});
 	vec_push(&load->world->visuals, visual);
-}
-
-/* The current name of a sensor type that has, or had, another name. */
-static const char *current_type(const char *type)
-{
-	static const char *const old[][2] = {{"depth", "depth_camera"}, {"ray", "lidar"}, {"gpu_ray", "gpu_lidar"},
-		{"rgbd", "rgbd_camera"}, {"thermal", "thermal_camera"}, {"segmentation", "segmentation_camera"},
-		{"boundingbox", "boundingbox_camera"}, {"wideanglecamera", "wide_angle_camera"}, {"gps", "navsat"}};
-	for (size_t i = 0; i < ARRAY_LEN(old); i++)
-		if (!strcmp(old[i][0], type))
-			return old[i][1];
-	return type;
-}
-
-void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
-{
-	const char *relative_to, *type = sdf_attribute(element, "type");
-	struct sdf_sensor sensor = {.name = load_name(load, element),
-		.link = link,
-		.joint = joint,
-		.line = element->line,
-		.element = element};
-	if (!load_room(load, element, load->world->sensors.count))
-		return;
-	if (!type || !*type)
-		load_error(load, element, "sensor \"%.80s\" has no type: expected a type attribute", sensor.name);
-	sensor.type = type ? current_type(type) : "";
-	sensor.in_parent = load_pose(load, element, &relative_to);
-	load_double(load, element, "update_rate", 0, 1e9, &sensor.update_rate);
-	load_defer(load, (struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element});
-	vec_push(&load->world->sensors, sensor);
 }
 
 /* Reports two collisions, or two visuals, of one link with the same name: systems could not distinguish them. */

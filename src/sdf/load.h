@@ -25,15 +25,16 @@ struct load_file {
 	bool open;                      /* being read now: an include of it makes a cycle */
 };
 
-enum load_placed { LOAD_COLLISION, LOAD_VISUAL, LOAD_SENSOR, LOAD_LIGHT, LOAD_ACTOR };
+enum load_placed { LOAD_COLLISION, LOAD_VISUAL, LOAD_SENSOR, LOAD_LIGHT, LOAD_ACTOR, LOAD_CAMERA };
 
 /* A pose relative to a frame that may not be declared yet. */
 struct load_placing {
 	enum load_placed kind;
-	uint32_t index; /* in the world's array of that kind */
+	uint32_t index; /* in the world's array of that kind; camera: of its sensor */
 	uint32_t scope;
 	const char *relative_to;
 	const struct sdf_element *element;
+	struct pose *pose; /* camera: the pose */
 };
 
 struct load {
@@ -81,6 +82,26 @@ void load_vec3(struct load *load, const struct sdf_element *parent, const char *
 	struct vec3 *value);
 /* Reads decimal and hexadecimal numbers. */
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
+/* The text of a child; NULL if it is missing, empty or "__default__". */
+const char *load_text(const struct sdf_element *parent, const char *name);
+/* A whole number in [lo, hi]. */
+void load_count(struct load *load, const struct sdf_element *parent, const char *name, uint32_t lo, uint32_t hi,
+	uint32_t *value);
+
+struct load_word {
+	const char *text;
+	int value;
+};
+
+/* The value of one of the words; of another word a warning says that the first word of value `fallback` is used. `what`
+ * names it in the warning. */
+int load_word(struct load *load, const struct sdf_element *at, const char *what, const char *text,
+	const struct load_word *words, size_t count, int fallback);
+/* The same for the text of a child. */
+int load_word_of(struct load *load, const struct sdf_element *parent, const char *name, const struct load_word *words,
+	size_t count, int fallback);
+void load_colour(struct load *load, const struct sdf_element *parent, const char *name, struct sdf_colour *value);
+
 /* The <pose> of parent; *ret_relative_to is NULL if the pose names no frame; ret_relative_to may be NULL. */
 struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to);
 /* The name attribute, never NULL; an error if it is missing, reserved or contains "::". */
@@ -117,6 +138,21 @@ void load_plugin(struct load *load, const struct sdf_element *element, uint32_t 
 uint32_t load_declare(struct load *load, struct frames_frame frame);
 /* Stores a pose that is relative to another frame than its owner's, for the pass `place`. */
 void load_defer(struct load *load, struct load_placing placing);
+
+/* sensors, and what can be seen */
+/* The <noise> of parent; a <noise> without a type is of the kind `fallback`. */
+void load_noise(
+	struct load *load, const struct sdf_element *parent, enum sdf_noise_kind fallback, struct sdf_noise *noise);
+/* The cameras of the sensor that is the next in the world's array. */
+void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind, uint32_t scope,
+	struct sdf_settings *settings);
+/* Warns of names of collisions that the sensor's link does not have. */
+void load_check_contact(struct load *load, const struct sdf_sensor *sensor);
+/* Everything of a visual but its place and shape. */
+void load_looks(struct load *load, struct sdf_visual *visual);
+/* physics: the chosen profile. Both elements may be NULL: defaults. */
+void load_surroundings(struct load *load, const struct sdf_element *world, const struct sdf_element *physics,
+	struct sdf_surroundings *to);
 
 /* parts of links */
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);

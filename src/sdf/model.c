@@ -223,6 +223,11 @@ static struct pose owner_in_scope(const struct load *load, const struct load_pla
 		link = world->sensors.at[placing->index].link;
 		joint = world->sensors.at[placing->index].joint;
 		break;
+	case LOAD_CAMERA: {
+		const struct sdf_sensor *sensor = &world->sensors.at[placing->index];
+		struct load_placing around = {LOAD_SENSOR, placing->index, placing->scope, NULL, NULL, NULL};
+		return pose_mul(owner_in_scope(load, &around), sensor->in_parent);
+	}
 	case LOAD_ACTOR:
 		break;
 	}
@@ -245,6 +250,8 @@ static struct pose *placed_pose(struct load *load, const struct load_placing *pl
 		return &world->sensors.at[placing->index].in_parent;
 	case LOAD_LIGHT:
 		return &world->lights.at[placing->index].in_world;
+	case LOAD_CAMERA:
+		return placing->pose;
 	default:
 		return &world->actors.at[placing->index].in_world;
 	}
@@ -307,6 +314,7 @@ static void place_sensors(struct load *load)
 		sensor->in_world = pose_mul(parent, sensor->in_parent);
 		check_place(load, sensor->element, sensor->in_world);
 		check_place(load, sensor->element, sensor->in_parent);
+		load_check_contact(load, sensor);
 	}
 }
 

@@ -16,6 +16,8 @@
 #include "geom/geom.h"
 #include "mesh/image.h"
 #include "mesh/mesh.h"
+#include "sdf/look.h"
+#include "sdf/sensor.h"
 
 enum {
 	SDF_FILE_BYTES_MAX = 256 << 20,
@@ -144,15 +146,23 @@ struct sdf_visual {
 	uint32_t line;
 	struct pose in_link, in_world;
 	struct sdf_shape shape;
-	const struct sdf_element *element; /* materials and other settings, for viewers */
+	const struct sdf_material *material; /* NULL: none given */
+	bool cast_shadows;                   /* true */
+	double transparency;                 /* 0: opaque .. 1 */
+	double laser_retro;                  /* 0 */
+	uint32_t visibility_flags;           /* 0xffffffff */
+	int32_t layer;                       /* 0 */
+	const struct sdf_element *element;   /* for settings that are not listed here */
 };
 
 struct sdf_sensor {
 	const char *name, *type; /* type by its current name: "lidar" for "ray", "depth_camera" for "depth" */
-	uint32_t link, joint;    /* one of them is SDF_NONE */
+	enum sdf_sensor_kind kind;
+	uint32_t link, joint; /* one of them is SDF_NONE */
 	uint32_t line;
 	struct pose in_parent, in_world;
-	double update_rate; /* Hz, 0: every step */
+	double update_rate;                  /* Hz, 0: every step */
+	const struct sdf_settings *settings; /* never NULL */
 	const struct sdf_element *element;
 };
 
@@ -254,6 +264,7 @@ struct sdf_light {
 	uint32_t line;
 	uint32_t link; /* SDF_NONE: the world's */
 	struct pose in_world;
+	struct sdf_shine shine;
 	const struct sdf_element *element;
 };
 
@@ -280,8 +291,9 @@ struct sdf_physics {
 struct sdf_world {
 	const char *name;
 	uint32_t line;
-	struct vec3 gravity;          /* 0 0 -9.8 */
-	struct sdf_physics physics;   /* the default profile, else the first */
+	struct vec3 gravity;        /* 0 0 -9.8 */
+	struct sdf_physics physics; /* the default profile, else the first */
+	struct sdf_surroundings surroundings;
 	VEC(struct sdf_model) models; /* in file order; see struct sdf_model */
 	VEC(struct sdf_link) links;
 	VEC(struct sdf_collision) collisions;
@@ -381,12 +393,14 @@ struct sdf_ignored {
 };
 
 /* The ignored elements, in the order of the file, one entry for each parent and name. Not listed: prefixed elements,
- * and elements in plug-ins, sensors, visuals, lights and actors. For a file that could not be read as SDF: the
+ * and elements in plug-ins, shapes, actors and gui. For a file that could not be read as SDF: the
  * elements of this file that SDF does not know. The array has *ret_count entries and is freed with free(); the names
  * belong to the sdf. */
 struct sdf_ignored *sdf_list_ignored(const struct sdf *sdf, uint32_t *ret_count);
 
 const char *sdf_joint_kind_text(enum sdf_joint_kind kind);
 const char *sdf_shape_kind_text(enum sdf_shape_kind kind);
+/* Whether the sensor takes pictures and so has cameras. */
+bool sdf_is_camera(enum sdf_sensor_kind kind);
 
 #endif

@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
-{
-	const char *relative_to, *type = sdf_attribute(element, "type");
-	struct sdf_light light = {
-		.name = load_name(load, element), .line = element->line, .link = link, .element = element};
-	if (!load_room(load, element, load->world->lights.count))
-		return;
-	light.type = type ? type : "point";
-	light.in_world = load_pose(load, element, &relative_to);
-	load_defer(load, (struct load_placing){LOAD_LIGHT, load->world->lights.count, scope, relative_to, element});
-	vec_push(&load->world->lights, light);
-}
-
 static void load_actor(struct load *load, const struct sdf_element *element)
 {
 	const char *relative_to;
@@ -25,8 +12,8 @@ static void load_actor(struct load *load, const struct sdf_element *element)
 	if (!load_room(load, element, load->world->actors.count))
 		return;
 	actor.in_world = load_pose(load, element, &relative_to);
-	load_defer(
-		load, (struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element});
+	load_defer(load,
+		(struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element, NULL});
 	vec_push(&load->world->actors, actor);
 }
 
@@ -103,6 +90,7 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 	if (!sdf_child(element, "gravity", NULL) && load->version < 106)
 		load_vec3(load, physics, "gravity", -1e6, 1e6, &world->gravity);
 	load_vec3(load, element, "gravity", -1e6, 1e6, &world->gravity);
+	load_surroundings(load, element, physics, &world->surroundings);
 }
 
 static void load_world_children(struct load *load, const struct sdf_element *element)

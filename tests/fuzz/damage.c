@@ -17,11 +17,13 @@ static const char *const words[] = {"x", "__root__", "__model__", "world", "::",
 	"<", ">", "--", "<![CDATA[", "0x10", "]]>", "<!--", "\xff", "true", "a::", "::a", "__x__", "quat_xyzw", "ray"};
 static const char *const tags[] = {"model", "link", "joint", "frame", "world", "include", "collision", "visual",
 	"sensor", "light", "actor", "plugin", "pose", "inertial", "geometry", "box", "sphere", "plane", "mesh", "axis",
-	"axis2", "parent", "child", "static", "surface", "level", "performer", "physics", "mimic", "polyline"};
+	"axis2", "parent", "child", "static", "surface", "level", "performer", "physics", "mimic", "polyline", "camera",
+	"lidar", "contact", "noise", "range", "clip", "image", "scan", "material", "scene"};
 static const char *const names[] = {"name", "type", "relative_to", "attached_to", "expressed_in", "version", "merge",
 	"placement_frame", "canonical_link", "auto", "degrees", "rotation_format", "default", "filename"};
 static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2",
-	"screw", "gearbox", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.12", "imu", "camera", "true", "euler_rpy"};
+	"screw", "gearbox", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.12", "imu", "camera", "true", "euler_rpy",
+	"lidar", "contact", "multicamera", "navsat", "force_torque", "gaussian", "spot", "directional"};
 
 struct span {
 	size_t at, count;

@@ -219,6 +219,24 @@ static const char *const texts[] = {
 	"name='i::j' type='universal'><parent>i::l</parent><child>o</child><axis><xyz expressed_in='i::__model__'>1 0 "
 	"0</xyz>"
 	"</axis><axis2><xyz>0 1 0</xyz></axis2></joint></model></sdf>",
+	"<sdf version='1.9'><world name='w'><scene><ambient>1 1 1 "
+	"1</ambient><sky><clouds><speed>1</speed></clouds></sky>"
+	"<fog><type>linear</type></fog></scene><spherical_coordinates><latitude_deg>5</latitude_deg>"
+	"</spherical_coordinates><magnetic_field>1 2 3</magnetic_field><atmosphere "
+	"type='adiabatic'><pressure>1</pressure>"
+	"</atmosphere><light name='l' type='spot'><attenuation><range>5</range></attenuation><spot><outer_angle>1"
+	"</outer_angle></spot></light><model name='m'><frame name='f'/><link name='a'><collision name='c'/><visual "
+	"name='v'><transparency>0.5</transparency><material><diffuse>1 0 "
+	"0</diffuse><pbr><metal><roughness>0.5</roughness>"
+	"</metal></pbr></material></visual><sensor name='s' "
+	"type='lidar'><lidar><scan><horizontal><samples>640</samples>"
+	"<max_angle>3</max_angle></horizontal><vertical><samples>16</samples></vertical></scan><range><min>0.1</"
+	"min><max>9"
+	"</max></range><noise><stddev>0.1</stddev></noise></lidar></sensor><sensor name='t' type='multicamera'><camera>"
+	"<pose relative_to='f'>1 0 0 0 0 "
+	"0</pose><image><width>64</width></image><clip><far>9</far></clip><lens><intrinsics>"
+	"<fx>1</fx></intrinsics></lens></camera><camera/></sensor><sensor name='u' type='contact'><contact><collision>c"
+	"</collision></contact></sensor></link></model></world></sdf>",
 };
 
 static unsigned run(struct damage *damage, const struct text *original, size_t rounds)

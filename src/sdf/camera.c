@@ -1,0 +1,219 @@
+/* Reads cameras. All kinds of camera sensors share one element; a multicamera has several. A value that one kind does
+ * not use is checked all the same, because a file may change the kind in one word. */
+#include "sdf/load.h"
+
+#include <string.h>
+
+#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
+
+/* The names of the specification, and those of gz::sdformat's list. */
+static const char *const formats[] = {"L8", "L16", "R_FLOAT16", "R_FLOAT32", "R8G8B8", "B8G8R8", "BAYER_RGGB8",
+	"BAYER_BGGR8", "BAYER_GBRG8", "BAYER_GRBG8", "L_INT8", "L_INT16", "RGB_INT8", "RGBA_INT8", "BGRA_INT8",
+	"RGB_INT16", "RGB_INT32", "BGR_INT8", "BGR_INT16", "BGR_INT32", "RGB_FLOAT16", "RGB_FLOAT32"};
+
+static void load_image(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	const struct sdf_element *image = sdf_child(element, "image", NULL);
+	const char *format = load_text(image, "format");
+	load_count(load, image, "width", 1, SDF_WIDTH_MAX, &camera->width);
+	load_count(load, image, "height", 1, SDF_WIDTH_MAX, &camera->height);
+	load_count(load, image, "anti_aliasing", 0, 64, &camera->anti_aliasing);
+	if ((uint64_t)camera->width * camera->height > SDF_PIXELS_MAX)
+		load_error(load, image, "<image> is %u x %u: expected at most %d pixels", camera->width, camera->height,
+			SDF_PIXELS_MAX);
+	for (size_t i = 0; format && i < ARRAY_LEN(formats); i++)
+		if (!strcmp(formats[i], format))
+			camera->format = formats[i];
+	if (format && strcmp(camera->format, format))
+		load_warn(load, sdf_child(image, "format", NULL),
+			"<format> is \"%.40s\": expected a pixel format of SDF, such as R8G8B8, which is used", format);
+}
+
+/* NULL as clip: nothing is given. */
+static void load_clip(struct load *load, const struct sdf_element *clip, double *near_m, double *far_m)
+{
+	uint32_t errors = load->sdf->error_count;
+	load_double(load, clip, "near", 0, SDF_LENGTH_MAX, near_m);
+	load_double(load, clip, "far", SDF_LENGTH_MIN, INFINITY, far_m);
+	if (load->sdf->error_count == errors && !(*far_m > *near_m))
+		load_error(load, clip, "<clip> is from <near> %g to <far> %g: expected <far> above <near>", *near_m,
+			*far_m);
+}
+
+static void load_clips(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	const struct sdf_element *depth = sdf_child(element, "depth_camera", NULL);
+	const struct sdf_element *clip = sdf_child(depth, "clip", NULL);
+	const char *output = load_text(depth, "output");
+	load_clip(load, sdf_child(element, "clip", NULL), &camera->near_m, &camera->far_m);
+	camera->depth_near_m = camera->near_m;
+	camera->depth_far_m = camera->far_m;
+	camera->depth_output = output ? output : "depths";
+	if (clip)
+		load_clip(load, clip, &camera->depth_near_m, &camera->depth_far_m);
+}
+
+static void load_distortion(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	const struct sdf_element *at = sdf_child(element, "distortion", NULL), *centre = sdf_child(at, "center", NULL);
+	double read[2];
+	load_double(load, at, "k1", -1e9, 1e9, &camera->k1);
+	load_double(load, at, "k2", -1e9, 1e9, &camera->k2);
+	load_double(load, at, "k3", -1e9, 1e9, &camera->k3);
+	load_double(load, at, "p1", -1e9, 1e9, &camera->p1);
+	load_double(load, at, "p2", -1e9, 1e9, &camera->p2);
+	if (!centre || !*centre->text)
+		return;
+	if (text_doubles(centre->text, read, 2) == 2 && fabs(read[0]) <= 1e6 && fabs(read[1]) <= 1e6) {
+		camera->centre_x = read[0];
+		camera->centre_y = read[1];
+	} else {
+		load_error(load, centre, "<center> is \"%.80s\": expected two numbers within 1e6", centre->text);
+	}
+}
+
+static void load_pixels(struct load *load, const struct sdf_element *parent, const char *name, double *value)
+{
+	load_double(load, parent, name, -1e9, 1e9, value);
+}
+
+static void load_focal(struct load *load, const struct sdf_element *parent, const char *name, double *value)
+{
+	load_double(load, parent, name, 1e-6, 1e9, value);
+}
+
+static void load_lens(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	static const struct load_word types[] = {{"gnomonical", SDF_LENS_GNOMONICAL},
+		{"stereographic", SDF_LENS_STEREOGRAPHIC}, {"equidistant", SDF_LENS_EQUIDISTANT},
+		{"equisolid_angle", SDF_LENS_EQUISOLID}, {"orthographic", SDF_LENS_ORTHOGRAPHIC},
+		{"custom", SDF_LENS_CUSTOM}};
+	static const struct load_word functions[] = {{"tan", SDF_LENS_TAN}, {"sin", SDF_LENS_SIN}, {"id", SDF_LENS_ID}};
+	const struct sdf_element *lens = sdf_child(element, "lens", NULL);
+	const struct sdf_element *custom = sdf_child(lens, "custom_function", NULL);
+	const struct sdf_element *in = sdf_child(lens, "intrinsics", NULL), *out = sdf_child(lens, "projection", NULL);
+	camera->lens = (enum sdf_lens)WORD_OF(load, lens, "type", types, SDF_LENS_STEREOGRAPHIC);
+	load_bool(load, lens, "scale_to_hfov", &camera->lens_to_fov);
+	load_double(load, custom, "c1", -1e9, 1e9, &camera->c1);
+	load_double(load, custom, "c2", -1e9, 1e9, &camera->c2);
+	load_double(load, custom, "c3", -1e9, 1e9, &camera->c3);
+	load_double(load, custom, "f", -1e9, 1e9, &camera->f);
+	if (camera->c2 == 0)
+		load_error(load, sdf_child(custom, "c2", NULL), "<c2> is 0: expected another number");
+	camera->function = (enum sdf_lens_function)WORD_OF(load, custom, "fun", functions, SDF_LENS_TAN);
+	load_double(load, lens, "cutoff_angle", 0, 3.1416, &camera->cutoff_rad);
+	load_count(load, lens, "env_texture_size", 4, 2048, &camera->environment_size);
+	camera->intrinsics_given = in != NULL;
+	load_focal(load, in, "fx", &camera->fx);
+	load_focal(load, in, "fy", &camera->fy);
+	load_pixels(load, in, "cx", &camera->cx);
+	load_pixels(load, in, "cy", &camera->cy);
+	load_pixels(load, in, "s", &camera->skew);
+	camera->projection_given = out != NULL;
+	load_focal(load, out, "p_fx", &camera->p_fx);
+	load_focal(load, out, "p_fy", &camera->p_fy);
+	load_pixels(load, out, "p_cx", &camera->p_cx);
+	load_pixels(load, out, "p_cy", &camera->p_cy);
+	load_pixels(load, out, "tx", &camera->p_tx);
+	load_pixels(load, out, "ty", &camera->p_ty);
+}
+
+static void load_words(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	static const struct load_word segmentations[] = {{"semantic", SDF_SEGMENTATION_SEMANTIC},
+		{"instance", SDF_SEGMENTATION_INSTANCE}, {"panoptic", SDF_SEGMENTATION_INSTANCE}};
+	static const struct load_word boxes[] = {{"2d", SDF_BOX_VISIBLE_2D}, {"visible_2d", SDF_BOX_VISIBLE_2D},
+		{"visible_box_2d", SDF_BOX_VISIBLE_2D}, {"full_2d", SDF_BOX_FULL_2D}, {"full_box_2d", SDF_BOX_FULL_2D},
+		{"3d", SDF_BOX_3D}};
+	camera->segmentation = (enum sdf_segmentation)WORD_OF(
+		load, element, "segmentation_type", segmentations, SDF_SEGMENTATION_SEMANTIC);
+	camera->boxes = (enum sdf_box_kind)WORD_OF(load, element, "box_type", boxes, SDF_BOX_VISIBLE_2D);
+	camera->trigger_topic = load_text(element, "trigger_topic");
+	camera->info_topic = load_text(element, "camera_info_topic");
+	camera->optical_frame = load_text(element, "optical_frame_id");
+	load_bool(load, element, "triggered", &camera->triggered);
+}
+
+static void load_save(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
+{
+	const struct sdf_element *save = sdf_child(element, "save", NULL);
+	const char *text = sdf_attribute(save, "enabled"), *path = load_text(save, "path");
+	bool enabled = false;
+	if (!text || !*text)
+		return;
+	if (!text_bool(text, &enabled))
+		load_warn(load, save, "enabled of <save> is \"%.40s\": expected true or false; false is used", text);
+	else if (enabled && !path)
+		load_error(load, save, "<save> has no <path>: expected the name of a folder");
+	camera->save_path = enabled ? path : NULL;
+}
+
+static void load_camera(struct load *load, const struct sdf_element *element, uint32_t scope, struct sdf_camera *camera)
+{
+	const char *relative_to = NULL;
+	*camera = (struct sdf_camera){.name = sdf_attribute(element, "name"),
+		.in_sensor = POSE_IDENTITY,
+		.fov_rad = 1.047,
+		.width = 320,
+		.height = 240,
+		.format = "R8G8B8",
+		.anti_aliasing = 4,
+		.near_m = 0.1,
+		.far_m = 100,
+		.centre_x = 0.5,
+		.centre_y = 0.5,
+		.lens_to_fov = true,
+		.c1 = 1,
+		.c2 = 1,
+		.f = 1,
+		.cutoff_rad = 1.5707,
+		.environment_size = 256,
+		.fx = 277,
+		.fy = 277,
+		.cx = 160,
+		.cy = 120,
+		.p_fx = 277,
+		.p_fy = 277,
+		.p_cx = 160,
+		.p_cy = 120,
+		.visibility_mask = UINT32_MAX,
+		.element = element};
+	if (element)
+		camera->in_sensor = load_pose(load, element, &relative_to);
+	/* the sensor that has it is the next in the world's array */
+	load_defer(load, (struct load_placing){LOAD_CAMERA, load->world->sensors.count, scope, relative_to, element,
+				 &camera->in_sensor});
+	load_double(load, element, "horizontal_fov", 0.1, 6.283186, &camera->fov_rad);
+	load_image(load, element, camera);
+	load_clips(load, element, camera);
+	load_words(load, element, camera);
+	load_save(load, element, camera);
+	load_noise(load, element, SDF_NOISE_GAUSSIAN, &camera->noise);
+	load_distortion(load, element, camera);
+	load_lens(load, element, camera);
+	load_uint(load, element, "visibility_mask", &camera->visibility_mask);
+}
+
+void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind, uint32_t scope,
+	struct sdf_settings *settings)
+{
+	const struct sdf_element *first = sdf_child(sensor, "camera", NULL);
+	uint32_t count = 0;
+	for (const struct sdf_element *at = first; at; at = sdf_child(sensor, "camera", at))
+		count++;
+	if (count > 1 && kind != SDF_MULTICAMERA)
+		load_warn(load, sdf_child(sensor, "camera", first),
+			"a second <camera> in a sensor that is no multicamera: expected one; the first is used");
+	if (count > SDF_CAMERAS_MAX) {
+		load_error(load, sensor, "a sensor with %u <camera>: expected at most %d", count, SDF_CAMERAS_MAX);
+		count = 1;
+	}
+	count = kind == SDF_MULTICAMERA ? MAX(count, 1u) : 1;
+	struct sdf_camera *cameras = arena_array(&load->sdf->arena, struct sdf_camera, count);
+	const struct sdf_element *at = first;
+	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL)
+		load_camera(load, at, scope, &cameras[i]);
+	settings->cameras = cameras;
+	settings->camera_count = count;
+}

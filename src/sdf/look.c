@@ -1,0 +1,268 @@
+/* Reads what can be seen: the materials of visuals, lights, and what a world says of its surroundings. Only the
+ * numbers are read: textures and scripts stay names. */
+#include "sdf/load.h"
+#include "sdf/xml.h"
+
+#include <string.h>
+
+#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
+
+/* --- materials ---------------------------------------------------------------------------------------------------- */
+
+static const struct sdf_pbr *load_pbr(struct load *load, const struct sdf_element *element)
+{
+	const struct sdf_element *metal = sdf_child(element, "metal", NULL),
+				 *specular = sdf_child(element, "specular", NULL);
+	const struct sdf_element *at = metal ? metal : specular;
+	if (!at)
+		return NULL;
+	struct sdf_pbr *pbr = arena_new(&load->sdf->arena, struct sdf_pbr);
+	*pbr = (struct sdf_pbr){.specular = !metal,
+		.roughness = 0.5,
+		.metalness = 0.5,
+		.albedo_map = load_text(at, "albedo_map"),
+		.roughness_map = load_text(at, "roughness_map"),
+		.metalness_map = load_text(at, "metalness_map"),
+		.environment_map = load_text(at, "environment_map"),
+		.ambient_occlusion_map = load_text(at, "ambient_occlusion_map"),
+		.normal_map = load_text(at, "normal_map"),
+		.emissive_map = load_text(at, "emissive_map"),
+		.light_map = load_text(at, "light_map"),
+		.specular_map = load_text(at, "specular_map"),
+		.glossiness_map = load_text(at, "glossiness_map")};
+	load_double(load, at, "roughness", 0, 1, &pbr->roughness);
+	load_double(load, at, "metalness", 0, 1, &pbr->metalness);
+	load_double(load, at, "glossiness", 0, 1, &pbr->glossiness);
+	return pbr;
+}
+
+static const struct sdf_material *load_material(struct load *load, const struct sdf_element *element)
+{
+	if (!element)
+		return NULL;
+	const struct sdf_colour black = {0, 0, 0, 1};
+	const struct sdf_element *script = sdf_child(element, "script", NULL),
+				 *shader = sdf_child(element, "shader", NULL);
+	const char *type = sdf_attribute(shader, "type");
+	struct sdf_material *to = arena_new(&load->sdf->arena, struct sdf_material);
+	*to = (struct sdf_material){.ambient = black,
+		.diffuse = black,
+		.specular = black,
+		.emissive = black,
+		.ambient_given = sdf_child(element, "ambient", NULL) != NULL,
+		.diffuse_given = sdf_child(element, "diffuse", NULL) != NULL,
+		.lighting = true,
+		.script_uri = load_text(script, "uri"),
+		.script_name = load_text(script, "name"),
+		.shader = shader ? (type && *type ? type : "pixel") : NULL,
+		.normal_map = load_text(shader, "normal_map"),
+		.pbr = load_pbr(load, sdf_child(element, "pbr", NULL))};
+	load_colour(load, element, "ambient", &to->ambient);
+	load_colour(load, element, "diffuse", &to->diffuse);
+	load_colour(load, element, "specular", &to->specular);
+	load_colour(load, element, "emissive", &to->emissive);
+	load_double(load, element, "shininess", 0, 1e9, &to->shininess);
+	load_double(load, element, "render_order", -1e9, 1e9, &to->render_order);
+	load_bool(load, element, "lighting", &to->lighting);
+	load_bool(load, element, "double_sided", &to->double_sided);
+	return to;
+}
+
+void load_looks(struct load *load, struct sdf_visual *visual)
+{
+	double layer = 0;
+	visual->cast_shadows = true;
+	visual->visibility_flags = UINT32_MAX;
+	visual->material = load_material(load, sdf_child(visual->element, "material", NULL));
+	load_bool(load, visual->element, "cast_shadows", &visual->cast_shadows);
+	load_double(load, visual->element, "transparency", 0, 1, &visual->transparency);
+	load_double(load, visual->element, "laser_retro", -1e9, 1e9, &visual->laser_retro);
+	load_uint(load, visual->element, "visibility_flags", &visual->visibility_flags);
+	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
+	visual->layer = (int32_t)layer;
+}
+
+/* A factor that is out of its range is taken as the end of the range, as in Gazebo. */
+static void load_factor(struct load *load, const struct sdf_element *parent, const char *name, double hi, double *value)
+{
+	double read = *value;
+	load_double(load, parent, name, -1e30, 1e30, &read);
+	*value = fmin(fmax(read, 0), hi);
+	if (*value != read)
+		load_warn(load, sdf_child(parent, name, NULL), "<%s> is %g: expected from 0 to %g; %g is used", name,
+			read, hi, *value);
+}
+
+/* --- lights ------------------------------------------------------------------------------------------------------- */
+
+static void load_spot(struct load *load, const struct sdf_element *element, struct sdf_shine *shine)
+{
+	const struct sdf_element *spot = sdf_child(element, "spot", NULL);
+	load_double(load, spot, "inner_angle", 0, 6.2832, &shine->inner_rad);
+	load_double(load, spot, "outer_angle", 0, 6.2832, &shine->outer_rad);
+	load_double(load, spot, "falloff", 0, 1e9, &shine->falloff);
+	if (shine->inner_rad > shine->outer_rad)
+		load_warn(load, spot,
+			"<inner_angle> of <spot> is %g and <outer_angle> %g: expected no more than <outer_angle>",
+			shine->inner_rad, shine->outer_rad);
+}
+
+static void load_shine(struct load *load, const struct sdf_element *element, const char *type, struct sdf_shine *shine)
+{
+	static const struct load_word types[] = {
+		{"point", SDF_POINT_LIGHT}, {"directional", SDF_DIRECTIONAL_LIGHT}, {"spot", SDF_SPOT_LIGHT}};
+	const struct sdf_element *fading = sdf_child(element, "attenuation", NULL);
+	*shine = (struct sdf_shine){.on = true,
+		.visualize = true,
+		.intensity = 1,
+		.diffuse = {1, 1, 1, 1},
+		.specular = {0.1, 0.1, 0.1, 1},
+		.range_m = 10,
+		.constant = 1,
+		.linear = 1,
+		.direction = {0, 0, -1}};
+	shine->kind = (enum sdf_light_kind)load_word(
+		load, element, "type of <light>", type, types, ARRAY_LEN(types), SDF_POINT_LIGHT);
+	load_bool(load, element, "cast_shadows", &shine->cast_shadows);
+	load_bool(load, element, "light_on", &shine->on);
+	load_bool(load, element, "visualize", &shine->visualize);
+	load_double(load, element, "intensity", 0, 1e12, &shine->intensity);
+	load_colour(load, element, "diffuse", &shine->diffuse);
+	load_colour(load, element, "specular", &shine->specular);
+	load_double(load, fading, "range", 0, INFINITY, &shine->range_m);
+	load_factor(load, fading, "constant", 1, &shine->constant);
+	load_factor(load, fading, "linear", 1, &shine->linear);
+	load_factor(load, fading, "quadratic", 1e12, &shine->quadratic);
+	load_vec3(load, element, "direction", -1e100, 1e100, &shine->direction);
+	if (!(vec3_length(shine->direction) > 1e-100) && shine->kind != SDF_POINT_LIGHT)
+		load_error(load, sdf_child(element, "direction", NULL), "<direction> is 0 0 0: expected a direction");
+	load_spot(load, element, shine);
+}
+
+void load_light(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t scope)
+{
+	const char *relative_to, *type = sdf_attribute(element, "type");
+	struct sdf_light light = {
+		.name = load_name(load, element), .line = element->line, .link = link, .element = element};
+	if (!load_room(load, element, load->world->lights.count))
+		return;
+	light.type = type ? type : "point";
+	light.in_world = load_pose(load, element, &relative_to);
+	load_shine(load, element, type, &light.shine);
+	load_defer(
+		load, (struct load_placing){LOAD_LIGHT, load->world->lights.count, scope, relative_to, element, NULL});
+	vec_push(&load->world->lights, light);
+}
+
+/* --- surroundings ------------------------------------------------------------------------------------------------- */
+
+static const struct sdf_sky *load_sky(struct load *load, const struct sdf_element *element)
+{
+	const struct sdf_element *clouds = sdf_child(element, "clouds", NULL);
+	if (!element)
+		return NULL;
+	struct sdf_sky *sky = arena_new(&load->sdf->arena, struct sdf_sky);
+	*sky = (struct sdf_sky){.time_h = 10,
+		.sunrise_h = 6,
+		.sunset_h = 20,
+		.cloud_speed = 0.6,
+		.cloud_humidity = 0.5,
+		.cloud_size = 0.5,
+		.cloud_ambient = {0.8, 0.8, 0.8, 1},
+		.cubemap_uri = load_text(element, "cubemap_uri")};
+	load_double(load, element, "time", 0, 24, &sky->time_h);
+	load_double(load, element, "sunrise", 0, 24, &sky->sunrise_h);
+	load_double(load, element, "sunset", 0, 24, &sky->sunset_h);
+	load_double(load, clouds, "speed", 0, 1e9, &sky->cloud_speed);
+	load_double(load, clouds, "direction", -6.2832, 6.2832, &sky->cloud_direction_rad);
+	load_double(load, clouds, "humidity", 0, 1, &sky->cloud_humidity);
+	load_double(load, clouds, "mean_size", 0, 1, &sky->cloud_size);
+	load_colour(load, clouds, "ambient", &sky->cloud_ambient);
+	return sky;
+}
+
+static const struct sdf_fog *load_fog(struct load *load, const struct sdf_element *element)
+{
+	static const struct load_word types[] = {{"none", SDF_FOG_NONE}, {"constant", SDF_FOG_CONSTANT},
+		{"linear", SDF_FOG_LINEAR}, {"quadratic", SDF_FOG_QUADRATIC}};
+	if (!element)
+		return NULL;
+	struct sdf_fog *fog = arena_new(&load->sdf->arena, struct sdf_fog);
+	*fog = (struct sdf_fog){.colour = {1, 1, 1, 1}, .start_m = 1, .end_m = 100, .density = 1};
+	fog->kind = (enum sdf_fog_kind)WORD_OF(load, element, "type", types, SDF_FOG_NONE);
+	load_colour(load, element, "color", &fog->colour);
+	load_double(load, element, "start", 0, SDF_LENGTH_MAX, &fog->start_m);
+	load_double(load, element, "end", 0, SDF_LENGTH_MAX, &fog->end_m);
+	load_double(load, element, "density", 0, 1e9, &fog->density);
+	return fog;
+}
+
+static void load_scene(struct load *load, const struct sdf_element *element, struct sdf_scene *scene)
+{
+	*scene = (struct sdf_scene){.ambient = {0.4, 0.4, 0.4, 1},
+		.background = {0.7, 0.7, 0.7, 1},
+		.shadows = true,
+		.grid = true,
+		.origin_visual = true,
+		.sky = load_sky(load, sdf_child(element, "sky", NULL)),
+		.fog = load_fog(load, sdf_child(element, "fog", NULL))};
+	load_colour(load, element, "ambient", &scene->ambient);
+	load_colour(load, element, "background", &scene->background);
+	load_bool(load, element, "shadows", &scene->shadows);
+	load_bool(load, element, "grid", &scene->grid);
+	load_bool(load, element, "origin_visual", &scene->origin_visual);
+}
+
+/* Axes of the ellipsoids: WGS 84 (NIMA TR8350.2), and the mean radius of the moon's surface coordinate system. */
+static void load_earth(struct load *load, const struct sdf_element *element, struct sdf_earth *earth)
+{
+	static const struct load_word models[] = {
+		{"EARTH_WGS84", SDF_EARTH_WGS84}, {"MOON_SCS", SDF_MOON_SCS}, {"CUSTOM_SURFACE", SDF_CUSTOM_SURFACE}};
+	static const struct load_word frames[] = {{"ENU", 0}};
+	*earth = (struct sdf_earth){.given = element != NULL};
+	earth->model = (enum sdf_surface_model)WORD_OF(load, element, "surface_model", models, SDF_EARTH_WGS84);
+	(void)WORD_OF(load, element, "world_frame_orientation", frames, 0);
+	load_double(load, element, "latitude_deg", -90, 90, &earth->latitude_deg);
+	load_double(load, element, "longitude_deg", -360, 360, &earth->longitude_deg);
+	load_double(load, element, "elevation", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &earth->elevation_m);
+	load_double(load, element, "heading_deg", -360, 360, &earth->heading_deg);
+	load_double(load, element, "surface_axis_equatorial", 0, SDF_LENGTH_MAX, &earth->equatorial_m);
+	load_double(load, element, "surface_axis_polar", 0, SDF_LENGTH_MAX, &earth->polar_m);
+	if (earth->model == SDF_EARTH_WGS84) {
+		earth->equatorial_m = 6378137;
+		earth->polar_m = 6356752.314245;
+	} else if (earth->model == SDF_MOON_SCS) {
+		earth->equatorial_m = earth->polar_m = 1737400;
+	} else if (!(earth->equatorial_m > 0 && earth->polar_m > 0)) {
+		load_error(load, element,
+			"CUSTOM_SURFACE has the axes %g and %g m: expected <surface_axis_equatorial> and "
+			"<surface_axis_polar> of more than 0 m",
+			earth->equatorial_m, earth->polar_m);
+	}
+}
+
+static void load_air(struct load *load, const struct sdf_element *element, struct sdf_air *air)
+{
+	static const struct load_word types[] = {{"adiabatic", 0}};
+	*air = (struct sdf_air){288.15, -0.0065, 101325};
+	if (element)
+		(void)load_word(load, element, "type of <atmosphere>", sdf_attribute(element, "type"), types,
+			ARRAY_LEN(types), 0);
+	load_double(load, element, "temperature", 1e-3, 1e6, &air->temperature_K);
+	load_double(load, element, "temperature_gradient", -1e3, 1e3, &air->temperature_gradient);
+	load_double(load, element, "pressure", 0, 1e12, &air->pressure_Pa);
+}
+
+void load_surroundings(struct load *load, const struct sdf_element *world, const struct sdf_element *physics,
+	struct sdf_surroundings *to)
+{
+	to->magnetic_field = (struct vec3){5.5645e-6, 22.8758e-6, -42.3884e-6};
+	/* before 1.6 the field was a property of the physics */
+	if (!sdf_child(world, "magnetic_field", NULL) && load->version < 106)
+		load_vec3(load, physics, "magnetic_field", -1e3, 1e3, &to->magnetic_field);
+	load_vec3(load, world, "magnetic_field", -1e3, 1e3, &to->magnetic_field);
+	load_scene(load, sdf_child(world, "scene", NULL), &to->scene);
+	load_earth(load, sdf_child(world, "spherical_coordinates", NULL), &to->earth);
+	load_air(load, sdf_child(world, "atmosphere", NULL), &to->air);
+}

@@ -1,0 +1,98 @@
+/* Constant descriptions of what can be seen: materials, lights, the scene around, and the place on earth.
+ *
+ * Format and defaults: sdformat.org/spec, <visual>, <material>, <light>, <scene>, <spherical_coordinates>,
+ * <magnetic_field> and <atmosphere> of SDF 1.6 to 1.12. Beside a field stands its default. A value that is not
+ * physical is refused with file:line; a colour above 1 is taken as 1, with a warning.
+ *
+ * Ownership: struct sdf. Units: metres, radians unless a name ends in _deg. */
+#ifndef SDF_LOOK_H
+#define SDF_LOOK_H
+
+#include "base/text.h"
+#include "geom/geom.h"
+
+struct sdf_colour {
+	double r, g, b, a; /* 0 .. 1; a, the opacity, is 1 if the file gives three numbers */
+};
+
+/* <pbr>: names of files as written, NULL: none */
+struct sdf_pbr {
+	bool specular;               /* the workflow: <specular>; false: <metal> */
+	double roughness, metalness; /* metal, 0.5 */
+	double glossiness;           /* specular, 0 */
+	const char *albedo_map, *roughness_map, *metalness_map, *environment_map, *ambient_occlusion_map, *normal_map,
+		*emissive_map, *light_map, *specular_map, *glossiness_map;
+};
+
+struct sdf_material {
+	struct sdf_colour ambient, diffuse, specular, emissive; /* 0 0 0 1 */
+	bool ambient_given, diffuse_given;
+	double shininess;                     /* 0 */
+	double render_order;                  /* 0 */
+	bool lighting;                        /* true */
+	bool double_sided;                    /* false */
+	const char *script_uri, *script_name; /* NULL: none */
+	const char *shader, *normal_map;      /* shader: "pixel" and so on; NULL: none */
+	const struct sdf_pbr *pbr;            /* NULL: none */
+};
+
+enum sdf_light_kind { SDF_POINT_LIGHT, SDF_DIRECTIONAL_LIGHT, SDF_SPOT_LIGHT };
+
+struct sdf_shine { /* the parameters of a <light> */
+	enum sdf_light_kind kind;
+	bool cast_shadows;                           /* false */
+	bool on;                                     /* light_on, true */
+	bool visualize;                              /* true */
+	double intensity;                            /* 1 */
+	struct sdf_colour diffuse, specular;         /* 1 1 1 1 and 0.1 0.1 0.1 1 */
+	double range_m, constant, linear, quadratic; /* <attenuation>, 10 1 1 0 */
+	struct vec3 direction;                       /* 0 0 -1, in the light's frame, as written */
+	double inner_rad, outer_rad, falloff;        /* <spot>, 0 */
+};
+
+enum sdf_fog_kind { SDF_FOG_NONE, SDF_FOG_CONSTANT, SDF_FOG_LINEAR, SDF_FOG_QUADRATIC };
+
+struct sdf_sky {
+	double time_h, sunrise_h, sunset_h;                                  /* 10 6 20, hours of the day */
+	double cloud_speed, cloud_direction_rad, cloud_humidity, cloud_size; /* 0.6 m/s, 0, 0.5, 0.5 */
+	struct sdf_colour cloud_ambient;                                     /* 0.8 0.8 0.8 1 */
+	const char *cubemap_uri;                                             /* NULL: none */
+};
+
+struct sdf_fog {
+	enum sdf_fog_kind kind;
+	struct sdf_colour colour;       /* 1 1 1 1 */
+	double start_m, end_m, density; /* 1 100 1 */
+};
+
+struct sdf_scene {
+	struct sdf_colour ambient, background; /* 0.4 0.4 0.4 1 and 0.7 0.7 0.7 1 */
+	bool shadows, grid, origin_visual;     /* true */
+	const struct sdf_sky *sky;             /* NULL: none */
+	const struct sdf_fog *fog;             /* NULL: none */
+};
+
+enum sdf_surface_model { SDF_EARTH_WGS84, SDF_MOON_SCS, SDF_CUSTOM_SURFACE };
+
+struct sdf_earth { /* <spherical_coordinates>: the place of the world's origin; the world's axes are east, north, up */
+	bool given;
+	enum sdf_surface_model model;
+	double equatorial_m, polar_m; /* axes of the surface; for a custom one as in the file */
+	double latitude_deg, longitude_deg, elevation_m, heading_deg; /* 0 */
+};
+
+struct sdf_air {                     /* <atmosphere type="adiabatic"> at the world's origin */
+	double temperature_K;        /* 288.15 */
+	double temperature_gradient; /* K/m, -0.0065 */
+	double pressure_Pa;          /* 101325 */
+};
+
+/* What a world says of its surroundings. */
+struct sdf_surroundings {
+	struct sdf_scene scene;
+	struct sdf_earth earth;
+	struct vec3 magnetic_field; /* T, 5.5645e-6 22.8758e-6 -42.3884e-6 */
+	struct sdf_air air;
+};
+
+#endif

@@ -1,0 +1,450 @@
+/* Reads sensors: their kind, place and rate, and the settings of each kind. Many kinds only have a few measured
+ * numbers, each with noise and a range; a table says where in the file these are, so that there is one reader for all.
+ * Nothing is measured here. */
+#include "sdf/load.h"
+#include "sdf/xml.h"
+
+#include <string.h>
+
+/* --- kinds -------------------------------------------------------------------------------------------------------- */
+
+/* The first name of a kind is the present one; the others are old names, or short ones. */
+static const struct {
+	enum sdf_sensor_kind kind;
+	const char *names[3];
+	const char *settings[4]; /* elements that may hold its settings */
+} kinds[] = {
+	{SDF_AIR_PRESSURE, {"air_pressure"}, {"air_pressure"}},
+	{SDF_AIR_SPEED, {"air_speed"}, {"air_speed"}},
+	{SDF_ALTIMETER, {"altimeter"}, {"altimeter"}},
+	{SDF_BOUNDINGBOX_CAMERA, {"boundingbox_camera", "boundingbox"}, {"camera"}},
+	{SDF_CAMERA, {"camera"}, {"camera"}},
+	{SDF_CONTACT, {"contact"}, {"contact"}},
+	{SDF_CUSTOM, {"custom"}, {NULL}},
+	{SDF_DEPTH_CAMERA, {"depth_camera", "depth"}, {"camera"}},
+	{SDF_FORCE_TORQUE, {"force_torque"}, {"force_torque"}},
+	{SDF_GPU_LIDAR, {"gpu_lidar", "gpu_ray"}, {"lidar", "ray", "gpu_lidar", "gpu_ray"}},
+	{SDF_IMU, {"imu"}, {"imu"}},
+	{SDF_LIDAR, {"lidar", "ray"}, {"lidar", "ray", "gpu_lidar", "gpu_ray"}},
+	{SDF_LOGICAL_CAMERA, {"logical_camera"}, {"logical_camera"}},
+	{SDF_MAGNETOMETER, {"magnetometer"}, {"magnetometer"}},
+	{SDF_MULTICAMERA, {"multicamera"}, {"camera"}},
+	{SDF_NAVSAT, {"navsat", "gps"}, {"navsat", "gps"}},
+	{SDF_RFID, {"rfid"}, {"rfid"}},
+	{SDF_RFIDTAG, {"rfidtag"}, {"rfidtag"}},
+	{SDF_RGBD_CAMERA, {"rgbd_camera", "rgbd"}, {"camera"}},
+	{SDF_SEGMENTATION_CAMERA, {"segmentation_camera", "segmentation"}, {"camera"}},
+	{SDF_SONAR, {"sonar"}, {"sonar"}},
+	{SDF_THERMAL_CAMERA, {"thermal_camera", "thermal"}, {"camera"}},
+	{SDF_WIDE_ANGLE_CAMERA, {"wide_angle_camera", "wideanglecamera"}, {"camera"}},
+	{SDF_WIRELESS_RECEIVER, {"wireless_receiver"}, {"transceiver"}},
+	{SDF_WIRELESS_TRANSMITTER, {"wireless_transmitter"}, {"transceiver"}},
+};
+
+static bool is_named(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count && names[i]; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* The row of the kind; ARRAY_LEN(kinds): the type is unknown. */
+static size_t find_kind(const char *type)
+{
+	size_t row = 0;
+	while (row < ARRAY_LEN(kinds) && !is_named(kinds[row].names, ARRAY_LEN(kinds[row].names), type))
+		row++;
+	return row;
+}
+
+/* The element with the settings of the kind. Settings of other kinds have no effect: a warning. */
+static const struct sdf_element *find_settings(struct load *load, const struct sdf_element *sensor, size_t row)
+{
+	const struct sdf_element *found = NULL;
+	for (const struct sdf_element *child = sensor->child; child; child = child->next) {
+		if (is_named(kinds[row].settings, ARRAY_LEN(kinds[row].settings), child->name)) {
+			found = found ? found : child;
+			continue;
+		}
+		for (size_t other = 0; other < ARRAY_LEN(kinds) && kinds[row].settings[0]; other++)
+			if (is_named(kinds[other].settings, ARRAY_LEN(kinds[other].settings), child->name)) {
+				load_warn(load, child,
+					"<%s> in a sensor of type %s has no effect: expected its settings in <%s>",
+					child->name, kinds[row].names[0], kinds[row].settings[0]);
+				break;
+			}
+	}
+	return found;
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------ */
+
+static const struct load_word noise_words[] = {
+	{"none", SDF_NOISE_NONE}, {"gaussian", SDF_NOISE_GAUSSIAN}, {"gaussian_quantized", SDF_NOISE_QUANTIZED}};
+
+void load_noise(
+	struct load *load, const struct sdf_element *parent, enum sdf_noise_kind fallback, struct sdf_noise *noise)
+{
+	const struct sdf_element *element = sdf_child(parent, "noise", NULL);
+	const char *type = sdf_attribute(element, "type");
+	type = type && *type ? type : load_text(element, "type");
+	*noise = (struct sdf_noise){0};
+	if (!element)
+		return;
+	noise->kind = (enum sdf_noise_kind)load_word(
+		load, element, "type of <noise>", type, noise_words, ARRAY_LEN(noise_words), (int)fallback);
+	load_double(load, element, "mean", -SDF_NOISE_MAX, SDF_NOISE_MAX, &noise->mean);
+	load_double(load, element, "stddev", 0, SDF_NOISE_MAX, &noise->stddev);
+	load_double(load, element, "bias_mean", -SDF_NOISE_MAX, SDF_NOISE_MAX, &noise->bias_mean);
+	load_double(load, element, "bias_stddev", 0, SDF_NOISE_MAX, &noise->bias_stddev);
+	load_double(load, element, "dynamic_bias_stddev", 0, SDF_NOISE_MAX, &noise->walk_stddev);
+	load_double(load, element, "dynamic_bias_correlation_time", 0, SDF_NOISE_MAX, &noise->walk_time_s);
+	load_double(load, element, "precision", 0, SDF_NOISE_MAX, &noise->precision);
+}
+
+static void load_range(struct load *load, const struct sdf_element *parent, double lo, struct sdf_signal *signal)
+{
+	const struct sdf_element *range = sdf_child(parent, "range", NULL);
+	uint32_t errors = load->sdf->error_count;
+	if (!range)
+		return;
+	load_double(load, range, "min", lo, INFINITY, &signal->min);
+	load_double(load, range, "max", lo, INFINITY, &signal->max);
+	load_double(load, range, "resolution", 0, SDF_NOISE_MAX, &signal->resolution);
+	if (load->sdf->error_count == errors && !(signal->max > signal->min))
+		load_error(
+			load, range, "<range> is from %g to %g: expected <max> above <min>", signal->min, signal->max);
+}
+
+/* Where the file has the signals of a kind, in the order of their indices in sensor.h. "": the settings themselves. */
+static const struct {
+	enum sdf_sensor_kind kind;
+	struct {
+		const char *group, *part;
+	} at[SDF_SIGNALS_MAX];
+} places[] = {
+	{SDF_AIR_PRESSURE, {{"pressure", ""}}},
+	{SDF_AIR_SPEED, {{"pressure", ""}}},
+	{SDF_ALTIMETER, {{"vertical_position", ""}, {"vertical_velocity", ""}}},
+	{SDF_MAGNETOMETER, {{"x", ""}, {"y", ""}, {"z", ""}}},
+	{SDF_NAVSAT, {{"position_sensing", "horizontal"}, {"position_sensing", "vertical"},
+			     {"velocity_sensing", "horizontal"}, {"velocity_sensing", "vertical"}}},
+	{SDF_FORCE_TORQUE,
+		{{"force", "x"}, {"force", "y"}, {"force", "z"}, {"torque", "x"}, {"torque", "y"}, {"torque", "z"}}},
+	{SDF_IMU, {{"angular_velocity", "x"}, {"angular_velocity", "y"}, {"angular_velocity", "z"},
+			  {"linear_acceleration", "x"}, {"linear_acceleration", "y"}, {"linear_acceleration", "z"},
+			  {"orientation", "x"}, {"orientation", "y"}, {"orientation", "z"}}},
+};
+
+static void load_signals(
+	struct load *load, enum sdf_sensor_kind kind, const struct sdf_element *element, struct sdf_settings *settings)
+{
+	size_t row = 0;
+	while (row < ARRAY_LEN(places) && places[row].kind != kind)
+		row++;
+	if (row == ARRAY_LEN(places))
+		return;
+	uint32_t count = 0;
+	while (count < SDF_SIGNALS_MAX && places[row].at[count].group)
+		count++;
+	struct sdf_signal *signals = arena_array(&load->sdf->arena, struct sdf_signal, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sdf_element *at = sdf_child(element, places[row].at[i].group, NULL);
+		if (*places[row].at[i].part)
+			at = sdf_child(at, places[row].at[i].part, NULL);
+		signals[i] = (struct sdf_signal){.min = (double)-INFINITY, .max = (double)INFINITY};
+		load_noise(load, at, SDF_NOISE_NONE, &signals[i].noise);
+		load_range(load, at, (double)-INFINITY, &signals[i]);
+	}
+	settings->signals = signals;
+	settings->signal_count = count;
+}
+
+/* --- settings by kind --------------------------------------------------------------------------------------------- */
+
+#define NEW(load, type, ...)                                                                                           \
+	({                                                                                                             \
+		struct type *new_ = arena_new(&(load)->sdf->arena, struct type);                                       \
+		*new_ = (struct type){__VA_ARGS__};                                                                    \
+		new_;                                                                                                  \
+	})
+#define WORD_OF(load, parent, name, words, fallback)                                                                   \
+	load_word_of(load, parent, name, words, ARRAY_LEN(words), (int)(fallback))
+
+#define TURN 6.2832 /* rad: files round 2 pi up */
+
+static void load_scan(struct load *load, const struct sdf_element *scan, const char *which, struct sdf_scan *to)
+{
+	const struct sdf_element *element = sdf_child(scan, which, NULL);
+	uint32_t errors = load->sdf->error_count;
+	load_count(load, element, "samples", 1, SDF_RAYS_MAX, &to->samples);
+	load_double(load, element, "resolution", 1e-6, 1e6, &to->resolution);
+	load_double(load, element, "min_angle", -TURN, TURN, &to->min_rad);
+	load_double(load, element, "max_angle", -TURN, TURN, &to->max_rad);
+	if (load->sdf->error_count == errors && to->min_rad > to->max_rad)
+		load_error(load, element,
+			"<min_angle> of <%s> is %g and <max_angle> %g: expected <max_angle> >= <min_angle>", which,
+			to->min_rad, to->max_rad);
+}
+
+static void load_lidar(
+	struct load *load, const char *name, const struct sdf_element *element, struct sdf_settings *settings)
+{
+	const struct sdf_element *scan = sdf_child(element, "scan", NULL);
+	struct sdf_lidar *lidar = NEW(
+		load, sdf_lidar, .horizontal = {640, 1, 0, 0}, .vertical = {1, 1, 0, 0}, .visibility_mask = UINT32_MAX);
+	struct sdf_signal *range = NEW(load, sdf_signal, .min = 0);
+	settings->lidar = lidar;
+	settings->signals = range;
+	settings->signal_count = 1;
+	load_scan(load, scan, "horizontal", &lidar->horizontal);
+	load_scan(load, scan, "vertical", &lidar->vertical);
+	double rays = (double)lidar->horizontal.samples * lidar->vertical.samples;
+	double numbers = rays * lidar->horizontal.resolution * lidar->vertical.resolution;
+	if (fmax(rays, numbers) > SDF_RAYS_MAX)
+		load_error(load, scan, "<scan> has %.0f rays: expected at most %d", fmax(rays, numbers), SDF_RAYS_MAX);
+	load_noise(load, element, SDF_NOISE_GAUSSIAN, &range->noise);
+	load_range(load, element, 0, range);
+	load_uint(load, element, "visibility_mask", &lidar->visibility_mask);
+	if (element && !sdf_child(element, "range", NULL))
+		load_warn(load, element, "sensor \"%.80s\" has no <range>: nothing is in its range", name);
+}
+
+static struct sdf_imu *load_imu(struct load *load, const struct sdf_element *element)
+{
+	static const struct load_word frames[] = {{"CUSTOM", SDF_IMU_CUSTOM}, {"NED", SDF_IMU_NED},
+		{"ENU", SDF_IMU_ENU}, {"NWU", SDF_IMU_NWU}, {"GRAV_UP", SDF_IMU_GRAVITY_UP},
+		{"GRAV_DOWN", SDF_IMU_GRAVITY_DOWN}};
+	const struct sdf_element *frame = sdf_child(element, "orientation_reference_frame", NULL);
+	const char *rpy = sdf_attribute(sdf_child(frame, "custom_rpy", NULL), "parent_frame");
+	const char *x = sdf_attribute(sdf_child(frame, "grav_dir_x", NULL), "parent_frame");
+	struct sdf_imu *imu = NEW(load, sdf_imu, .orientation = true, .rpy_frame = rpy ? rpy : "", .x_axis = {1, 0, 0},
+		.x_axis_frame = x ? x : "");
+	load_bool(load, element, "enable_orientation", &imu->orientation);
+	imu->frame = (enum sdf_imu_frame)WORD_OF(load, frame, "localization", frames, SDF_IMU_CUSTOM);
+	load_vec3(load, frame, "custom_rpy", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &imu->rpy);
+	load_vec3(load, frame, "grav_dir_x", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &imu->x_axis);
+	if (!(vec3_length(imu->x_axis) > 1e-100))
+		load_error(load, sdf_child(frame, "grav_dir_x", NULL), "<grav_dir_x> is 0 0 0: expected a direction");
+	return imu;
+}
+
+static struct sdf_force_torque *load_force_torque(struct load *load, const struct sdf_element *element)
+{
+	static const struct load_word frames[] = {
+		{"child", SDF_WRENCH_CHILD}, {"parent", SDF_WRENCH_PARENT}, {"sensor", SDF_WRENCH_SENSOR}};
+	static const struct load_word directions[] = {{"child_to_parent", 0}, {"parent_to_child", 1}};
+	struct sdf_force_torque *to = NEW(load, sdf_force_torque, .frame = SDF_WRENCH_CHILD);
+	to->frame = (enum sdf_wrench_frame)WORD_OF(load, element, "frame", frames, SDF_WRENCH_CHILD);
+	to->parent_to_child = WORD_OF(load, element, "measure_direction", directions, 0);
+	return to;
+}
+
+static struct sdf_contact *load_touch(struct load *load, const struct sdf_element *element)
+{
+	struct sdf_contact *contact = NEW(load, sdf_contact, .topic = load_text(element, "topic"));
+	uint32_t count = 0;
+	for (const struct sdf_element *at = sdf_child(element, "collision", NULL); at;
+		at = sdf_child(element, "collision", at))
+		count++;
+	if (count > SDF_TOUCHES_MAX) {
+		load_error(load, element, "<contact> names %u collisions: expected at most %d", count, SDF_TOUCHES_MAX);
+		return contact;
+	}
+	const char **names = arena_array(&load->sdf->arena, const char *, count);
+	for (const struct sdf_element *at = sdf_child(element, "collision", NULL); at;
+		at = sdf_child(element, "collision", at))
+		if (*at->text && strcmp(at->text, "__default__"))
+			names[contact->collision_count++] = at->text;
+	contact->collisions = names;
+	return contact;
+}
+
+static struct sdf_logical_camera *load_logical(struct load *load, const struct sdf_element *element)
+{
+	struct sdf_logical_camera *to =
+		NEW(load, sdf_logical_camera, .near_m = 0, .far_m = 1, .aspect_ratio = 1, .fov_rad = 1);
+	load_double(load, element, "near", 0, SDF_LENGTH_MAX, &to->near_m);
+	load_double(load, element, "far", 0, SDF_LENGTH_MAX, &to->far_m);
+	load_double(load, element, "aspect_ratio", 1e-6, 1e6, &to->aspect_ratio);
+	load_double(load, element, "horizontal_fov", 1e-6, TURN / 2, &to->fov_rad);
+	if (!(to->far_m > to->near_m))
+		load_error(load, element, "<far> of <logical_camera> is %g and <near> %g: expected <far> above <near>",
+			to->far_m, to->near_m);
+	return to;
+}
+
+static struct sdf_sonar *load_sonar(struct load *load, const struct sdf_element *element)
+{
+	static const struct load_word shapes[] = {{"cone", 0}, {"sphere", 1}};
+	struct sdf_sonar *to = NEW(load, sdf_sonar, .max_m = 1, .radius_m = 0.5);
+	to->sphere = WORD_OF(load, element, "geometry", shapes, 0);
+	load_double(load, element, "min", 0, SDF_LENGTH_MAX, &to->min_m);
+	load_double(load, element, "max", 0, SDF_LENGTH_MAX, &to->max_m);
+	load_double(load, element, "radius", SDF_LENGTH_MIN, SDF_LENGTH_MAX, &to->radius_m);
+	if (!(to->max_m > to->min_m))
+		load_error(load, element, "<sonar> is from <min> %g to <max> %g: expected <max> above <min>", to->min_m,
+			to->max_m);
+	return to;
+}
+
+static struct sdf_radio *load_radio(struct load *load, const struct sdf_element *element)
+{
+	struct sdf_radio *to = NEW(load, sdf_radio, .frequency = 2442, .min_frequency = 2412, .max_frequency = 2484,
+		.gain_db = 2.5, .power_dbm = 14.5, .sensitivity_dbm = -90);
+	const char *essid = load_text(element, "essid");
+	to->essid = essid ? essid : "wireless";
+	load_double(load, element, "frequency", 0, 1e9, &to->frequency);
+	load_double(load, element, "min_frequency", 0, 1e9, &to->min_frequency);
+	load_double(load, element, "max_frequency", 0, 1e9, &to->max_frequency);
+	load_double(load, element, "gain", -1e6, 1e6, &to->gain_db);
+	load_double(load, element, "power", -1e6, 1e6, &to->power_dbm);
+	load_double(load, element, "sensitivity", -1e6, 1e6, &to->sensitivity_dbm);
+	if (!(to->max_frequency >= to->min_frequency))
+		load_error(load, element,
+			"<transceiver> is from <min_frequency> %g to <max_frequency> %g: expected no less than "
+			"<min_frequency>",
+			to->min_frequency, to->max_frequency);
+	return to;
+}
+
+static double *load_altitude(struct load *load, const struct sdf_element *element)
+{
+	double *altitude_m = arena_new(&load->sdf->arena, double);
+	load_double(load, element, "reference_altitude", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, altitude_m);
+	return altitude_m;
+}
+
+static void load_kind(struct load *load, const struct sdf_sensor *sensor, const struct sdf_element *element,
+	struct sdf_settings *settings)
+{
+	load_signals(load, sensor->kind, element, settings);
+	switch (sensor->kind) {
+	case SDF_LIDAR:
+	case SDF_GPU_LIDAR:
+		load_lidar(load, sensor->name, element, settings);
+		break;
+	case SDF_IMU:
+		settings->imu = load_imu(load, element);
+		break;
+	case SDF_FORCE_TORQUE:
+		settings->force_torque = load_force_torque(load, element);
+		break;
+	case SDF_CONTACT:
+		settings->contact = load_touch(load, element);
+		break;
+	case SDF_LOGICAL_CAMERA:
+		settings->logical_camera = load_logical(load, element);
+		break;
+	case SDF_SONAR:
+		settings->sonar = load_sonar(load, element);
+		break;
+	case SDF_WIRELESS_RECEIVER:
+	case SDF_WIRELESS_TRANSMITTER:
+		settings->radio = load_radio(load, element);
+		break;
+	case SDF_AIR_PRESSURE:
+		settings->reference_altitude_m = load_altitude(load, element);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+bool sdf_is_camera(enum sdf_sensor_kind kind)
+{
+	switch (kind) {
+	case SDF_BOUNDINGBOX_CAMERA:
+	case SDF_CAMERA:
+	case SDF_DEPTH_CAMERA:
+	case SDF_MULTICAMERA:
+	case SDF_RGBD_CAMERA:
+	case SDF_SEGMENTATION_CAMERA:
+	case SDF_THERMAL_CAMERA:
+	case SDF_WIDE_ANGLE_CAMERA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void load_settings(
+	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, size_t row, uint32_t scope)
+{
+	struct sdf_settings *settings = arena_new(&load->sdf->arena, struct sdf_settings);
+	sensor->settings = settings;
+	load_bool(load, element, "always_on", &settings->always_on);
+	load_bool(load, element, "visualize", &settings->visualize);
+	load_bool(load, element, "enable_metrics", &settings->enable_metrics);
+	settings->topic = load_text(element, "topic");
+	settings->frame_id = load_text(element, "frame_id");
+	if (row == ARRAY_LEN(kinds))
+		return;
+	const struct sdf_element *found = find_settings(load, element, row);
+	if (sdf_is_camera(sensor->kind))
+		load_cameras(load, element, sensor->kind, scope, settings);
+	else
+		load_kind(load, sensor, found, settings);
+}
+
+/* A sensor measures states, so at most once in each step. */
+static void check_rate(struct load *load, const struct sdf_sensor *sensor)
+{
+	double step_s = load->world->physics.max_step_size;
+	if (!load->sdf->bare_model && sensor->update_rate * step_s > 1 + 1e-9)
+		load_warn(load, sdf_child(sensor->element, "update_rate", NULL),
+			"<update_rate> of sensor \"%.80s\" is %g Hz, and the world has %g steps per second: expected "
+			"no more",
+			sensor->name, sensor->update_rate, 1 / step_s);
+}
+
+void load_sensor(struct load *load, const struct sdf_element *element, uint32_t link, uint32_t joint, uint32_t scope)
+{
+	const char *relative_to, *type = sdf_attribute(element, "type");
+	struct sdf_sensor sensor = {.name = load_name(load, element),
+		.link = link,
+		.joint = joint,
+		.line = element->line,
+		.element = element};
+	if (!load_room(load, element, load->world->sensors.count))
+		return;
+	if (!type || !*type)
+		load_error(load, element, "sensor \"%.80s\" has no type: expected a type attribute", sensor.name);
+	size_t row = find_kind(type ? type : "");
+	sensor.kind = row == ARRAY_LEN(kinds) ? SDF_SENSOR_UNKNOWN : kinds[row].kind;
+	sensor.type = row == ARRAY_LEN(kinds) ? (type ? type : "") : kinds[row].names[0];
+	sensor.in_parent = load_pose(load, element, &relative_to);
+	load_double(load, element, "update_rate", 0, SDF_RATE_MAX, &sensor.update_rate);
+	check_rate(load, &sensor);
+	load_defer(load,
+		(struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element, NULL});
+	load_settings(load, element, &sensor, row, scope);
+	vec_push(&load->world->sensors, sensor);
+}
+
+static bool has_collision(const struct sdf_world *world, const struct sdf_link *link, const char *name)
+{
+	for (uint32_t i = link->collision_first; i < link->collision_first + link->collision_count; i++)
+		if (!strcmp(world->collisions.at[i].name, name))
+			return true;
+	return false;
+}
+
+void load_check_contact(struct load *load, const struct sdf_sensor *sensor)
+{
+	const struct sdf_world *world = load->world;
+	if (sensor->kind != SDF_CONTACT || sensor->link == SDF_NONE)
+		return;
+	const struct sdf_contact *contact = sensor->settings->contact;
+	for (uint32_t i = 0; i < contact->collision_count; i++) {
+		const char *name = contact->collisions[i];
+		/* files of Gazebo Classic have scoped names */
+		if (!strstr(name, "::") && !has_collision(world, &world->links.at[sensor->link], name))
+			load_warn(load, sdf_child(sensor->element, "contact", NULL),
+				"<contact> of sensor \"%.80s\" names \"%.80s\": expected a collision of link \"%.80s\"",
+				sensor->name, name, world->links.at[sensor->link].scoped);
+	}
+}

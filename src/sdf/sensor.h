@@ -1,0 +1,204 @@
+/* Constant descriptions of sensors, as a file gives them. Nothing is measured here.
+ *
+ * Format and defaults: sdformat.org/spec, <sensor> of SDF 1.6 to 1.12. A value that is not given has the default that
+ * stands beside its field. A value that is not physical (not a number, a negative deviation, a maximum that is not
+ * above the minimum, more pixels or rays than the limits below) is refused with file:line; of a word that is not known
+ * a warning says which one is used.
+ *
+ * Ownership: struct sdf. Units: metres, radians, seconds, and the unit of the measured quantity for noise. */
+#ifndef SDF_SENSOR_H
+#define SDF_SENSOR_H
+
+#include "base/text.h"
+#include "geom/geom.h"
+
+#define SDF_RATE_MAX 1e9 /* Hz: a period of 1 ns */
+#define SDF_NOISE_MAX 1e30
+
+enum {
+	SDF_PIXELS_MAX = 1 << 26, /* of one picture; width and height are at most SDF_WIDTH_MAX */
+	SDF_WIDTH_MAX = 1 << 14,
+	SDF_RAYS_MAX = 1 << 24, /* of one scan */
+	SDF_SIGNALS_MAX = 9,    /* of one sensor */
+	SDF_CAMERAS_MAX = 64,   /* of one multicamera */
+	SDF_TOUCHES_MAX = 1000, /* collisions of one contact sensor */
+};
+
+struct sdf_element;
+
+enum sdf_sensor_kind {
+	SDF_SENSOR_UNKNOWN, /* a type that SDF does not know */
+	SDF_AIR_PRESSURE,
+	SDF_AIR_SPEED,
+	SDF_ALTIMETER,
+	SDF_BOUNDINGBOX_CAMERA,
+	SDF_CAMERA,
+	SDF_CONTACT,
+	SDF_CUSTOM,
+	SDF_DEPTH_CAMERA,
+	SDF_FORCE_TORQUE,
+	SDF_GPU_LIDAR,
+	SDF_IMU,
+	SDF_LIDAR,
+	SDF_LOGICAL_CAMERA,
+	SDF_MAGNETOMETER,
+	SDF_MULTICAMERA,
+	SDF_NAVSAT,
+	SDF_RFID,
+	SDF_RFIDTAG,
+	SDF_RGBD_CAMERA,
+	SDF_SEGMENTATION_CAMERA,
+	SDF_SONAR,
+	SDF_THERMAL_CAMERA,
+	SDF_WIDE_ANGLE_CAMERA,
+	SDF_WIRELESS_RECEIVER,
+	SDF_WIRELESS_TRANSMITTER,
+};
+
+enum sdf_noise_kind { SDF_NOISE_NONE, SDF_NOISE_GAUSSIAN, SDF_NOISE_QUANTIZED }; /* "gaussian_quantized" */
+
+/* <noise>: value + N(mean, stddev) + a bias; the bias is drawn once from N(bias_mean, bias_stddev) and walks. */
+struct sdf_noise {
+	enum sdf_noise_kind kind;
+	double mean, stddev;           /* 0 */
+	double bias_mean, bias_stddev; /* 0 */
+	double walk_stddev;            /* dynamic_bias_stddev, 0: the bias is constant */
+	double walk_time_s;            /* dynamic_bias_correlation_time, 0 */
+	double precision;              /* of quantized: the step of the output; 0: no steps */
+};
+
+/* One measured number and its limits. */
+struct sdf_signal {
+	struct sdf_noise noise;
+	double min, max;   /* <range>; -INFINITY, INFINITY */
+	double resolution; /* <range>; 0: not quantized */
+};
+
+/* The signals of each kind of sensor, by index. */
+enum {                                   /* SDF_IMU: each of these is x, y, z */
+	SDF_IMU_ANGULAR_VELOCITY = 0,    /* rad/s */
+	SDF_IMU_LINEAR_ACCELERATION = 3, /* m/s2 */
+	SDF_IMU_ORIENTATION = 6,         /* rad: roll, pitch, yaw */
+};
+enum { SDF_FORCE = 0, SDF_TORQUE = 3 };                    /* SDF_FORCE_TORQUE: N and N m, x, y, z each */
+enum { SDF_ALTITUDE = 0, SDF_CLIMB = 1 };                  /* SDF_ALTIMETER: m, m/s */
+enum { SDF_NAVSAT_POSITION = 0, SDF_NAVSAT_VELOCITY = 2 }; /* SDF_NAVSAT: horizontal, vertical each; m, m/s */
+/* SDF_MAGNETOMETER: x, y, z in T. SDF_AIR_PRESSURE, SDF_AIR_SPEED: pressure in Pa. SDF_LIDAR, SDF_GPU_LIDAR: the
+ * range in m, whose limits are [0, 0] when the file gives none: nothing is in range. */
+
+struct sdf_scan {                /* <horizontal> or <vertical> of a lidar */
+	uint32_t samples;        /* rays, 640 and 1 */
+	double resolution;       /* 1: numbers for each ray */
+	double min_rad, max_rad; /* 0, 0 */
+};
+
+struct sdf_lidar {
+	struct sdf_scan horizontal, vertical;
+	uint32_t visibility_mask; /* 0xffffffff */
+};
+
+enum sdf_lens {
+	SDF_LENS_GNOMONICAL,
+	SDF_LENS_STEREOGRAPHIC,
+	SDF_LENS_EQUIDISTANT,
+	SDF_LENS_EQUISOLID,
+	SDF_LENS_ORTHOGRAPHIC,
+	SDF_LENS_CUSTOM, /* r = c1 f fun(angle / c2 + c3) */
+};
+enum sdf_lens_function { SDF_LENS_TAN, SDF_LENS_SIN, SDF_LENS_ID };
+enum sdf_segmentation { SDF_SEGMENTATION_SEMANTIC, SDF_SEGMENTATION_INSTANCE };
+enum sdf_box_kind { SDF_BOX_VISIBLE_2D, SDF_BOX_FULL_2D, SDF_BOX_3D };
+
+struct sdf_camera {
+	const char *name;                 /* NULL: none */
+	struct pose in_sensor;            /* the camera looks along x, and z is up */
+	double fov_rad;                   /* horizontal, 1.047 */
+	uint32_t width, height;           /* 320, 240 */
+	const char *format;               /* "R8G8B8", or a name of a pixel format of SDF */
+	uint32_t anti_aliasing;           /* 4 */
+	double near_m, far_m;             /* 0.1, 100 */
+	double depth_near_m, depth_far_m; /* <depth_camera><clip>; those of the picture if not given */
+	const char *depth_output;         /* "depths" */
+	const char *save_path;            /* NULL: pictures are not saved */
+	bool triggered;
+	const char *trigger_topic, *info_topic, *optical_frame; /* NULL: none given */
+	enum sdf_segmentation segmentation;
+	enum sdf_box_kind boxes;
+	struct sdf_noise noise;
+	double k1, k2, k3, p1, p2; /* <distortion>, 0 */
+	double centre_x, centre_y; /* <distortion>, 0.5 of the picture */
+	enum sdf_lens lens;        /* SDF_LENS_STEREOGRAPHIC */
+	bool lens_to_fov;          /* scale_to_hfov, true */
+	double c1, c2, c3, f;      /* <custom_function>, 1 1 0 1 */
+	enum sdf_lens_function function;
+	double cutoff_rad;                         /* 1.5707 */
+	uint32_t environment_size;                 /* env_texture_size, 256 pixels */
+	bool intrinsics_given;                     /* the next five, in pixels, replace the field of view */
+	double fx, fy, cx, cy, skew;               /* 277 277 160 120 0 */
+	bool projection_given;                     /* the next six, in pixels, replace those of the intrinsics in P */
+	double p_fx, p_fy, p_cx, p_cy, p_tx, p_ty; /* 277 277 160 120 0 0 */
+	uint32_t visibility_mask;                  /* 0xffffffff */
+	const struct sdf_element *element;         /* NULL: the file has no <camera>, and all is default */
+};
+
+enum sdf_imu_frame { SDF_IMU_CUSTOM, SDF_IMU_NED, SDF_IMU_ENU, SDF_IMU_NWU, SDF_IMU_GRAVITY_UP, SDF_IMU_GRAVITY_DOWN };
+
+struct sdf_imu {
+	bool orientation;         /* enable_orientation, true */
+	enum sdf_imu_frame frame; /* localization */
+	struct vec3 rpy;          /* custom_rpy, 0 0 0 */
+	const char *rpy_frame;    /* parent_frame of custom_rpy; "": the sensor */
+	struct vec3 x_axis;       /* grav_dir_x, 1 0 0 */
+	const char *x_axis_frame; /* "": the sensor */
+};
+
+enum sdf_wrench_frame { SDF_WRENCH_CHILD, SDF_WRENCH_PARENT, SDF_WRENCH_SENSOR };
+
+struct sdf_force_torque {
+	enum sdf_wrench_frame frame;
+	bool parent_to_child; /* measure_direction, false */
+};
+
+struct sdf_contact {
+	const char *const *collisions; /* names, as written */
+	uint32_t collision_count;
+	const char *topic; /* NULL: none given */
+};
+
+struct sdf_logical_camera {
+	double near_m, far_m;         /* 0, 1 */
+	double aspect_ratio, fov_rad; /* 1, 1 */
+};
+
+struct sdf_sonar {
+	bool sphere;                   /* geometry, false: a cone */
+	double min_m, max_m, radius_m; /* 0, 1, 0.5 */
+};
+
+struct sdf_radio {                                      /* <transceiver> */
+	const char *essid;                              /* "wireless" */
+	double frequency, min_frequency, max_frequency; /* MHz: 2442, 2412, 2484 */
+	double gain_db, power_dbm, sensitivity_dbm;     /* 2.5, 14.5, -90 */
+};
+
+/* All settings of a sensor beside its place. */
+struct sdf_settings {
+	bool always_on, visualize, enable_metrics; /* false */
+	const char *topic, *frame_id;              /* NULL: none given */
+	const struct sdf_signal *signals;
+	uint32_t signal_count;
+	const struct sdf_camera *cameras; /* of the kinds *_CAMERA (but for the logical one) and multicamera */
+	uint32_t camera_count;
+	union {                                /* by kind; NULL for a kind without settings */
+		const struct sdf_lidar *lidar; /* SDF_LIDAR, SDF_GPU_LIDAR */
+		const struct sdf_imu *imu;
+		const struct sdf_force_torque *force_torque;
+		const struct sdf_contact *contact;
+		const struct sdf_logical_camera *logical_camera;
+		const struct sdf_sonar *sonar;
+		const struct sdf_radio *radio;      /* SDF_WIRELESS_* */
+		const double *reference_altitude_m; /* SDF_AIR_PRESSURE, 0 */
+	};
+};
+
+#endif
