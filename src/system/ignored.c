@@ -1,6 +1,7 @@
 /* The loader knows which elements have no effect, and the systems know which plug-ins have none. Sensors have no
  * effect yet, whatever their type. Things of one kind are one entry with a count, so a world with a thousand cameras
- * gives one line. */
+ * gives one line; the line names the first few sensors, because their lines in the file may be far from what a user
+ * looks at: a robot may come with an <include>. */
 #include "system/ignored.h"
 
 #include "base/map.h"
@@ -11,22 +12,37 @@
 struct kind { /* one kind of sensors or plug-ins */
 	const char *name;
 	const struct sdf_element *first;
+	struct text names; /* of the first sensors, ", " between */
 	uint32_t count;
 };
+
+enum { NAMES_MAX = 3 };
 
 struct kinds {
 	VEC(struct kind) all;
 	struct map by_name;
 };
 
-static void count(struct kinds *kinds, const char *name, const struct sdf_element *element)
+static struct kind *count(struct kinds *kinds, const char *name, const struct sdf_element *element)
 {
 	uint32_t at = kinds->all.count;
 	if (map_add(&kinds->by_name, name, at))
-		vec_push(&kinds->all, (struct kind){name, element, 0});
+		vec_push(&kinds->all, (struct kind){.name = name, .first = element});
 	else
 		map_find(&kinds->by_name, name, &at);
 	kinds->all.at[at].count++;
+	return &kinds->all.at[at];
+}
+
+static void count_sensor(struct kinds *kinds, const struct sdf_world *world, const struct sdf_sensor *sensor)
+{
+	const char *owner = sensor->link != SDF_NONE ? world->links.at[sensor->link].scoped
+						     : world->joints.at[sensor->joint].scoped;
+	struct kind *kind = count(kinds, sensor->type, sensor->element);
+	if (kind->count <= NAMES_MAX)
+		text_add(&kind->names, "%s%.60s::%.40s", kind->count > 1 ? ", " : ": ", owner, sensor->name);
+	else if (kind->count == NAMES_MAX + 1)
+		text_add(&kind->names, ", ...");
 }
 
 /* Names come from files, and entries appear in messages: so control characters are replaced and long names are cut. */
@@ -38,17 +54,19 @@ static const char *clean(struct ignored_list *list, const struct troupe_error *l
 static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignored_list *list)
 {
 	for (uint32_t i = 0; i < kinds->all.count; i++) {
-		const struct kind *from = &kinds->all.at[i];
-		struct troupe_error what;
+		struct kind *from = &kinds->all.at[i];
+		struct troupe_error what, names;
 		if (kind == IGNORED_SENSORS)
 			(void)fail(&what, TROUPE_EWORLD, "sensors of type %.200s x%u", from->name, from->count);
 		else
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
+		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : "");
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),
-					     .note = "",
+					     .note = clean(list, &names),
 					     .first = from->first,
 					     .count = from->count});
+		text_fini(&from->names);
 	}
 	vec_free(&kinds->all);
 	map_fini(&kinds->by_name);
@@ -78,10 +96,10 @@ void ignored_find(const struct sdf *sdf, struct ignored_list *list)
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		for (uint32_t i = 0; i < world->sensors.count; i++)
-			count(&sensors, world->sensors.at[i].type, world->sensors.at[i].element);
+			count_sensor(&sensors, world, &world->sensors.at[i]);
 		for (uint32_t i = 0; i < world->plugins.count; i++)
 			if (systems_ignore(&world->plugins.at[i]))
-				count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
+				(void)count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
 	}
 	take_kinds(&sensors, IGNORED_SENSORS, list);
 	take_kinds(&plugins, IGNORED_PLUGINS, list);

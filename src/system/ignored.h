@@ -15,8 +15,10 @@ enum ignored_kind {
 
 struct ignored { /* all things of one kind */
 	enum ignored_kind kind;
-	const char *what;                /* "<wind> in <world> x2", "sensors of type camera x3", "plugin \"p\" x1" */
-	const char *note;                /* added after the place in messages: ", which SDF does not know"; "": none */
+	const char *what; /* "<wind> in <world> x2", "sensors of type camera x3", "plugin \"p\" x1" */
+	/* Added to the text of a warning: ", which SDF does not know", or, for sensors, the first three of them by
+	 * name, ": robot::base::left, robot::base::right"; "": none. */
+	const char *note;
 	const struct sdf_element *first; /* in the order of the loader: models before the world */
 	uint32_t count;
 	bool aside; /* does not change the motion of the models: no warning */
@@ -30,7 +32,8 @@ struct ignored_list {            /* zeroed is empty */
 /* Appends the ignored things of the file. The sdf must live as long as the list. If the file could not be read as
  * SDF, then the list has the elements that SDF does not know. */
 void ignored_find(const struct sdf *sdf, struct ignored_list *list);
-/* The text of a warning, "w.sdf:12: ignored: <wind> in <world> x2"; valid as long as the list. */
+/* The text of a warning, "w.sdf:12: ignored: <wind> in <world> x2", or "w.sdf:3: ignored: sensors of type imu x1:
+ * robot::base::s"; valid as long as the list. */
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored);
 void ignored_fini(struct ignored_list *list);
 

@@ -668,8 +668,8 @@ cat >sensors.sdf <<'END'
 <model name="b"><link name="l"><sensor name="s" type="imu"/></link></model>
 </world></sdf>
 END
-good '^warning: sensors.sdf:2: ignored: sensors of type camera x2$' run --iterations 1 sensors.sdf
-good '^warning: sensors.sdf:3: ignored: sensors of type imu x1$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:2: ignored: sensors of type camera x2: a::l::left, a::l::right$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:3: ignored: sensors of type imu x1: b::l::s$' run --iterations 1 sensors.sdf
 [ "$(grep -c '^warning' err)" = 2 ]
 report $? 'run warns of more than two types of sensors'
 good '^ignored: sensor "a::l::left" of type camera \(sensors.sdf:2\)$' check sensors.sdf
@@ -697,7 +697,7 @@ for world in sensors all many; do
 	[ $? = 1 ] && grep -q "^$world.sdf: can be run: .*warnings: [1-9]" out
 	report $? "check --strict $world.sdf"
 done
-bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2$' run --strict -v0 sensors.sdf
+bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2: a::l::left, a::l::right$' run --strict -v0 sensors.sdf
 printf '<troupe><strict>true</strict></troupe>' >c.xml
 bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --config c.xml -v0 sensors.sdf
 # the secondaries that the primary started end with it

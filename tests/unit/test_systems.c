@@ -697,12 +697,13 @@ Test(systems, what_is_ignored_is_told_once_for_each_kind)
 			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/></model></world></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: <wind> in <world> x1",
 			"t.sdf:4: ignored: <typo> in <link> x1, which SDF does not know",
-			"t.sdf:3: ignored: sensors of type camera x2", "t.sdf:4: ignored: sensors of type imu x1",
+			"t.sdf:3: ignored: sensors of type camera x2: m::l::a, m::l::b",
+			"t.sdf:4: ignored: sensors of type imu x1: m::l::c",
 			"t.sdf:5: ignored: plugin \"gz::sim::systems::Breadcrumbs\" x2", NULL});
 	assert_warnings(
 		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
 		"</sdf>",
-		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1", NULL});
+		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1: m::l::a", NULL});
 }
 
 /* Sensors of joints, of nested and of static models, too; old names of types are the current ones. */
@@ -713,8 +714,15 @@ Test(systems, sensors_are_named_wherever_they_are)
 			"type='lidar'/></link></model></model>\n<model name='o'><link name='a'/><link name='b'/><joint "
 			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
 			"<sensor name='f' type='force_torque'/></joint></model></world></sdf>",
-		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2",
-			"t.sdf:2: ignored: sensors of type force_torque x1", NULL});
+		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2: m::l::a, m::n::l::a",
+			"t.sdf:2: ignored: sensors of type force_torque x1: o::j::f", NULL});
+	/* of many only the first are named */
+	assert_warnings(
+		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='imu'/><sensor name='b' "
+		"type='imu'/><sensor name='c' type='imu'/><sensor name='d' type='imu'/><sensor name='e' "
+		"type='imu'/></link></model></sdf>",
+		(const char *const[]){
+			"t.sdf:1: ignored: sensors of type imu x5: m::l::a, m::l::b, m::l::c, ...", NULL});
 }
 
 /* The functions of these plug-ins exist without them, or a warning names their types. */
