@@ -1,14 +1,14 @@
 /* Where two shapes touch, for the pairs that ODE does not handle well: pairs with a convex hull, a cone, an ellipsoid
- * or a surface of triangles. (ODE makes one contact where hulls meet, on which nothing rests still, and its triangle
+ * or a trimesh (triangles). (ODE makes one contact where hulls meet, on which nothing rests still, and its triangle
  * meshes are not thread-safe.)
  *
  * Pure functions of their arguments; nothing is kept between calls. Units: metres. Only shapes that overlap get
- * contacts, always in the same order. A surface of triangles is solid behind its triangles. */
+ * contacts, always in the same order. A trimesh is solid behind its triangles. */
 #ifndef COLLIDE_COLLIDE_H
 #define COLLIDE_COLLIDE_H
 
 #include "mesh/hull.h"
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 
 enum collide_kind {
 	COLLIDE_BOX,       /* size: half edges */
@@ -44,15 +44,15 @@ uint32_t collide_convex(
 uint32_t collide_plane(
 	const struct collide_shape *a, struct vec3 normal, double offset, struct collide_contact ret[COLLIDE_PAIR_MAX]);
 
-/* Scratch memory of collide_skin(): grows to fit and is then reused. */
+/* Scratch memory of collide_trimesh(): grows to fit and is then reused. */
 struct collide_space {
 	bvh_values triangles;
 	VEC(struct collide_contact) found;
 };
 void collide_space_fini(struct collide_space *space);
 
-/* Between a convex shape and a surface, in the surface's frame: the deepest contacts, at most `most`. */
-uint32_t collide_skin(const struct collide_shape *a, const struct skin *skin, uint32_t most,
+/* Between a convex shape and a trimesh, in the trimesh's frame: the deepest contacts, at most `most`. */
+uint32_t collide_trimesh(const struct collide_shape *a, const struct trimesh *trimesh, uint32_t most,
 	struct collide_space *space, struct collide_contact *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* Spheres and capsules are a point or a segment (the core) with a skin of constant thickness. When the core does not
+/* Spheres and capsules are a point or a segment (the core) with a margin of constant thickness. When the core does not
  * meet the other shape, the nearest points give the contact exactly, and the normal turns smoothly while the shape
  * rolls over an edge. */
 #include "collide/internal.h"

@@ -1,4 +1,4 @@
-/* The farthest point of a convex shape along a direction. Inlined, because most of the work of depth.c and skin.c is
+/* The farthest point of a convex shape along a direction. Inlined, because most of the work of depth.c and trimesh.c is
  * this. */
 #ifndef COLLIDE_SUPPORT_H
 #define COLLIDE_SUPPORT_H

@@ -42,7 +42,7 @@ static bool is_odes_pair(enum scene_shape_kind a, enum scene_shape_kind b)
 	return high <= SCENE_PLANE && !poor;
 }
 
-static bool is_skin(enum scene_shape_kind kind)
+static bool is_trimesh(enum scene_shape_kind kind)
 {
 	return kind == SCENE_MESH || kind == SCENE_HEIGHTMAP;
 }
@@ -99,7 +99,7 @@ static struct vec3 forth(const struct mat3 *r, struct vec3 v)
 		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
 }
 
-/* The shape as the surface sees it; frame is the surface's place. */
+/* The shape as the trimesh sees it, placed at p and r. */
 static struct collide_shape seen_from(const struct collide_shape *shape, struct vec3 p, const struct mat3 *r)
 {
 	struct collide_shape seen = *shape;
@@ -113,12 +113,12 @@ static struct collide_shape seen_from(const struct collide_shape *shape, struct 
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */
 
-static uint32_t on_skin(struct worker *worker, const struct scene_geom *fixed, const struct collide_shape *shape,
+static uint32_t on_trimesh(struct worker *worker, const struct scene_geom *fixed, const struct collide_shape *shape,
 	uint32_t most, struct collide_contact *ret)
 {
 	struct mat3 r = quat_matrix(fixed->in_body.q);
 	struct collide_shape seen = seen_from(shape, fixed->in_body.p, &r);
-	uint32_t count = collide_skin(&seen, fixed->skin, most, &worker->collide, ret);
+	uint32_t count = collide_trimesh(&seen, fixed->trimesh, most, &worker->collide, ret);
 	for (uint32_t i = 0; i < count; i++) {
 		ret[i].at = vec3_add(fixed->in_body.p, forth(&r, ret[i].at));
 		ret[i].normal = forth(&r, ret[i].normal);
@@ -126,14 +126,14 @@ static uint32_t on_skin(struct worker *worker, const struct scene_geom *fixed, c
 	return count;
 }
 
-/* Contacts of the first shape with the second; only the second may be a plane or a surface. */
+/* Contacts of the first shape with the second; only the second may be a plane or a trimesh. */
 static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
 	struct collide_contact *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
 	struct collide_shape shape = shape_of(of_a, ga), other;
-	if (is_skin(of_b->kind))
-		return on_skin(worker, of_b, &shape, most, ret);
+	if (is_trimesh(of_b->kind))
+		return on_trimesh(worker, of_b, &shape, most, ret);
 	if (of_b->kind == SCENE_PLANE)
 		return collide_plane(&shape, worker->statics[b].normal, worker->statics[b].offset, ret);
 	other = shape_of(of_b, gb);
@@ -147,7 +147,7 @@ int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGe
 	enum scene_shape_kind kind_a = worker->scene->geoms[a].kind, kind_b = worker->scene->geoms[b].kind;
 	if (is_odes_pair(kind_a, kind_b))
 		return dCollide(ga, gb, most, ret, sizeof *ret);
-	bool swap = kind_a == SCENE_PLANE || is_skin(kind_a);
+	bool swap = kind_a == SCENE_PLANE || is_trimesh(kind_a);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
 	uint32_t count = swap ? meet(worker, b, a, gb, ga, (uint32_t)most, found)
 			      : meet(worker, a, b, ga, gb, (uint32_t)most, found);

@@ -6,11 +6,11 @@
 
 typedef VEC(struct scene_geom) scene_geoms;
 
-enum compile_solid { SOLID_PARTS, SOLID_WHOLE, SOLID_SKIN, SOLID_KINDS };
+enum compile_solid { SOLID_PARTS, SOLID_WHOLE, SOLID_TRIMESH, SOLID_KINDS };
 
-struct solid { /* the hulls or skins that were made from one mesh */
+struct solid { /* the hulls or trimeshes that were made from one mesh */
 	bool tried[SOLID_KINDS];
-	uint32_t first[SOLID_KINDS], count[SOLID_KINDS]; /* in the scene's hulls, or skins */
+	uint32_t first[SOLID_KINDS], count[SOLID_KINDS]; /* in the scene's hulls, or trimeshes */
 };
 
 struct compile {
@@ -72,7 +72,7 @@ struct scene_owned {
 	struct sdf *sdf; /* NULL: another owner has it */
 	struct arena arena;
 	VEC(struct hull *) hulls;
-	VEC(struct skin *) skins;
+	VEC(struct trimesh *) trimeshes;
 };
 void scene_free_owned(struct scene_owned *owned); /* NULL is fine */
 

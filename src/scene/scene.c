@@ -422,10 +422,10 @@ static void use_again(struct compile *c, struct scene_parts *before)
 	struct compile *old = &before->compiled;
 	if (!old->warnings.count) {
 		c->own->hulls = old->own->hulls;
-		c->own->skins = old->own->skins;
+		c->own->trimeshes = old->own->trimeshes;
 		c->solids = old->solids;
 		memset(&old->own->hulls, 0, sizeof old->own->hulls);
-		memset(&old->own->skins, 0, sizeof old->own->skins);
+		memset(&old->own->trimeshes, 0, sizeof old->own->trimeshes);
 		memset(&old->solids, 0, sizeof old->solids);
 	}
 	scene_parts_destroy(before);

@@ -21,7 +21,7 @@
 #include "geom/bvh.h"
 #include "geom/geom.h"
 #include "mesh/hull.h"
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
@@ -36,8 +36,8 @@ enum scene_shape_kind {
 	SCENE_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
 	SCENE_ELLIPSOID, /* size: radii */
 	SCENE_CONVEX,    /* hull */
-	SCENE_MESH,      /* skin: triangles; static models only */
-	SCENE_HEIGHTMAP, /* skin: a grid; static models only */
+	SCENE_MESH,      /* trimesh: triangles; static models only */
+	SCENE_HEIGHTMAP, /* trimesh: a grid; static models only */
 };
 
 struct scene_geom { /* members that every step reads come first */
@@ -46,16 +46,16 @@ struct scene_geom { /* members that every step reads come first */
 	enum scene_shape_kind kind;
 	struct vec3 size;
 	const struct sdf_surface *surface;
-	uint32_t kind_of_surface; /* index in scene.surfaces; SCENE_NONE: not in that array */
-	uint32_t max_contacts;    /* per pair of geoms, whose smaller limit counts */
-	uint32_t leaf;            /* of a static geom: in scene.static_tree */
-	const struct hull *hull;  /* of a convex geom */
-	const struct skin *skin;  /* of a mesh or heightmap */
-	struct aabb box;          /* of a static geom: in the world; of a plane: box of its half space, often all
-				   * space */
-	struct pose in_body;      /* of a static geom: in the world */
-	struct pose reference;    /* in_body as it was at first */
-	const char *name;         /* "model::link::collision" */
+	uint32_t kind_of_surface;      /* index in scene.surfaces; SCENE_NONE: not in that array */
+	uint32_t max_contacts;         /* per pair of geoms, whose smaller limit counts */
+	uint32_t leaf;                 /* of a static geom: in scene.static_tree */
+	const struct hull *hull;       /* of a convex geom */
+	const struct trimesh *trimesh; /* of a mesh or heightmap */
+	struct aabb box;               /* of a static geom: in the world; of a plane: box of its half space, often all
+					* space */
+	struct pose in_body;           /* of a static geom: in the world */
+	struct pose reference;         /* in_body as it was at first */
+	const char *name;              /* "model::link::collision" */
 };
 
 struct scene_body {

@@ -78,9 +78,9 @@ static struct aabb box_of_points(struct pose pose, const struct vec3 *points, ui
 }
 
 /* Encloses the turned box that the surface has in its own frame. */
-static struct aabb box_of_skin(struct pose pose, const struct skin *skin)
+static struct aabb box_of_trimesh(struct pose pose, const struct trimesh *trimesh)
 {
-	const struct aabb *b = &skin->box;
+	const struct aabb *b = &trimesh->box;
 	struct vec3 corners[8];
 	for (int i = 0; i < 8; i++)
 		corners[i] =
@@ -131,7 +131,7 @@ struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
 		return box_of_points(pose, geom->hull->points.at, geom->hull->points.count);
 	case SCENE_MESH:
 	case SCENE_HEIGHTMAP:
-		return box_of_skin(pose, geom->skin);
+		return box_of_trimesh(pose, geom->trimesh);
 	case SCENE_PLANE:
 		return half_space(quat_rotate(pose.q, geom->size), pose.p);
 	}

@@ -6,7 +6,7 @@
  * triangles cannot. A polyline of a moving model is divided into convex pieces, which are exact. Heightmaps do not
  * move.
  *
- * Hulls and surfaces belong to the data of one compilation. Each mesh is converted once, however often it is used. */
+ * Hulls and trimeshes belong to the data of one compilation. Each mesh is converted once, however often it is used. */
 #include "scene/compile.h"
 
 #include "base/math.h"
@@ -110,11 +110,11 @@ static void make_solid(struct compile *c, const struct sdf_collision *from, cons
 	struct solid *solid, enum compile_solid kind)
 {
 	solid->tried[kind] = true;
-	solid->first[kind] = kind == SOLID_SKIN ? c->own->skins.count : c->own->hulls.count;
-	if (kind == SOLID_SKIN) {
-		struct skin *skin = mem_alloc(sizeof *skin);
-		skin_of_mesh(mesh, skin);
-		vec_push(&c->own->skins, skin);
+	solid->first[kind] = kind == SOLID_TRIMESH ? c->own->trimeshes.count : c->own->hulls.count;
+	if (kind == SOLID_TRIMESH) {
+		struct trimesh *trimesh = mem_alloc(sizeof *trimesh);
+		trimesh_of_mesh(mesh, trimesh);
+		vec_push(&c->own->trimeshes, trimesh);
 		solid->count[kind] = 1;
 	} else if (kind == SOLID_WHOLE) {
 		add_hull(c, from, mesh, 0, mesh->corners.count / 3, solid, kind);
@@ -135,9 +135,9 @@ static void add_mesh(struct compile *c, const struct sdf_collision *from, const 
 	if (!solid->tried[kind])
 		make_solid(c, from, mesh, solid, kind);
 	for (uint32_t i = solid->first[kind]; i < solid->first[kind] + solid->count[kind]; i++) {
-		geom.kind = kind == SOLID_SKIN ? SCENE_MESH : SCENE_CONVEX;
-		geom.hull = kind == SOLID_SKIN ? NULL : c->own->hulls.at[i];
-		geom.skin = kind == SOLID_SKIN ? c->own->skins.at[i] : NULL;
+		geom.kind = kind == SOLID_TRIMESH ? SCENE_MESH : SCENE_CONVEX;
+		geom.hull = kind == SOLID_TRIMESH ? NULL : c->own->hulls.at[i];
+		geom.trimesh = kind == SOLID_TRIMESH ? c->own->trimeshes.at[i] : NULL;
 		vec_push(out, geom);
 	}
 }
@@ -152,7 +152,7 @@ static void add_heightmap(struct compile *c, const struct sdf_collision *from, s
 	const struct image *image = shape->image;
 	double sx = fabs(shape->size.x), sy = fabs(shape->size.y), sz = fabs(shape->size.z), most = 0;
 	size_t count = (size_t)image->columns * image->rows;
-	struct skin_grid grid = {.columns = image->columns,
+	struct trimesh_grid grid = {.columns = image->columns,
 		.rows = image->rows,
 		.origin = vec3_add(shape->shift, (struct vec3){-sx / 2, sy / 2, 0}),
 		.dx = sx / (image->columns - 1),
@@ -164,11 +164,11 @@ static void add_heightmap(struct compile *c, const struct sdf_collision *from, s
 		double value = most > 0 ? (double)image->values[i] / most : 0;
 		grid.z[i] = (float)(sz * (shape->size.z < 0 ? 1 - value : value));
 	}
-	struct skin *skin = mem_alloc(sizeof *skin);
-	skin_of_grid(grid, skin);
-	vec_push(&c->own->skins, skin);
+	struct trimesh *trimesh = mem_alloc(sizeof *trimesh);
+	trimesh_of_grid(grid, trimesh);
+	vec_push(&c->own->trimeshes, trimesh);
 	geom.kind = SCENE_HEIGHTMAP;
-	geom.skin = skin;
+	geom.trimesh = trimesh;
 	vec_push(out, geom);
 }
 
@@ -179,12 +179,12 @@ static void add_file(
 {
 	const struct sdf_shape *shape = &from->shape;
 	if (shape->kind == SDF_MESH && shape->mesh) {
-		enum compile_solid kind = is_static ? SOLID_SKIN : SOLID_PARTS;
+		enum compile_solid kind = is_static ? SOLID_TRIMESH : SOLID_PARTS;
 		if (shape->way != SDF_MESH_AS_FITS)
 			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;
 		add_mesh(c, from, shape->mesh, kind, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && is_static && shape->mesh) {
-		add_mesh(c, from, shape->mesh, SOLID_SKIN, geom, out);
+		add_mesh(c, from, shape->mesh, SOLID_TRIMESH, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && !is_static && shape->pieces) {
 		add_mesh(c, from, shape->pieces, SOLID_PARTS, geom, out);
 	} else if (shape->kind == SDF_HEIGHTMAP && shape->image) {
@@ -260,12 +260,12 @@ void scene_free_owned(struct scene_owned *owned)
 		hull_fini(owned->hulls.at[i]);
 		free(owned->hulls.at[i]);
 	}
-	for (uint32_t i = 0; i < owned->skins.count; i++) {
-		skin_fini(owned->skins.at[i]);
-		free(owned->skins.at[i]);
+	for (uint32_t i = 0; i < owned->trimeshes.count; i++) {
+		trimesh_fini(owned->trimeshes.at[i]);
+		free(owned->trimeshes.at[i]);
 	}
 	vec_free(&owned->hulls);
-	vec_free(&owned->skins);
+	vec_free(&owned->trimeshes);
 	sdf_free(owned->sdf);
 	arena_fini(&owned->arena);
 	free(owned);

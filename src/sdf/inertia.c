@@ -148,19 +148,19 @@ static void add_solid(
 static struct mesh_moments measure_hull(const struct mesh *mesh)
 {
 	struct hull hull = {0};
-	struct mesh skin = {0};
+	struct mesh triangles = {0};
 	struct mesh_moments out = {0};
 	if (!hull_make(mesh->points.at, mesh->points.count, &hull, NULL)) {
 		for (uint32_t i = 0; i < hull.points.count; i++)
-			mesh_add_point(&skin, hull.points.at[i]);
+			mesh_add_point(&triangles, hull.points.at[i]);
 		for (uint32_t f = 0; f < hull.faces.count; f++)
 			for (uint32_t i = 2; i < hull.faces.at[f].count; i++) {
 				const uint32_t *corner = &hull.corners.at[hull.faces.at[f].first];
-				mesh_add_triangle(&skin, corner[0], corner[i - 1], corner[i]);
+				mesh_add_triangle(&triangles, corner[0], corner[i - 1], corner[i]);
 			}
-		out = mesh_measure(&skin);
+		out = mesh_measure(&triangles);
 	}
-	mesh_fini(&skin);
+	mesh_fini(&triangles);
 	hull_fini(&hull);
 	return out;
 }

@@ -8,7 +8,7 @@
  * inside, and its own bytes are taken again. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "base/hash.h"
 #include "mesh/answer.h"
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 
 #include "seeds.h"
 
@@ -43,15 +43,15 @@ static void check_mesh(struct mesh *mesh)
 /* What the rest of the program does with it. */
 static void use_mesh(struct mesh *mesh)
 {
-	struct skin skin;
+	struct trimesh trimesh;
 	struct mesh cut = {0};
 	mesh_weld(mesh);
 	(void)mesh_cut(mesh, NULL, true, (struct vec3){1, -2, 3}, &cut);
 	(void)mesh_is_closed(&cut);
 	(void)mesh_measure(&cut);
 	mesh_fini(&cut);
-	skin_of_mesh(mesh, &skin);
-	skin_fini(&skin);
+	trimesh_of_mesh(mesh, &trimesh);
+	trimesh_fini(&trimesh);
 }
 
 static bool take_mesh(const char *bytes, size_t count)

@@ -16,7 +16,7 @@
 #include "mesh/hull.h"
 #include "mesh/import.h"
 #include "mesh/importer.h"
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 
 #include "seeds.h"
 
@@ -51,9 +51,9 @@ static bool is_sound(const struct mesh *mesh)
 static void use_mesh(const struct mesh *mesh)
 {
 	struct hull hull = {0};
-	struct skin skin;
-	skin_of_mesh(mesh, &skin);
-	skin_fini(&skin);
+	struct trimesh trimesh;
+	trimesh_of_mesh(mesh, &trimesh);
+	trimesh_fini(&trimesh);
 	hull_make(mesh->points.at, mesh->points.count, &hull, NULL);
 	hull_fini(&hull);
 }

@@ -172,7 +172,7 @@ Test(collide, hulls)
 Test(collide, ridge)
 {
 	struct mesh mesh = {0};
-	struct skin skin;
+	struct trimesh trimesh;
 	struct collide_space space = {0};
 	struct collide_contact c[10];
 	static const struct vec3 points[] = {{-1, -1, -1}, {0, -1, 0}, {1, -1, -1}, {-1, 1, -1}, {0, 1, 0}, {1, 1, -1}};
@@ -180,18 +180,18 @@ Test(collide, ridge)
 		mesh_add_point(&mesh, points[i]);
 	mesh_add_triangle(&mesh, 0, 1, 4), mesh_add_triangle(&mesh, 0, 4, 3);
 	mesh_add_triangle(&mesh, 1, 2, 5), mesh_add_triangle(&mesh, 1, 5, 4);
-	skin_of_mesh(&mesh, &skin);
+	trimesh_of_mesh(&mesh, &trimesh);
 	struct collide_shape ball = {.kind = COLLIDE_SPHERE, .size = {0.2, 0, 0}, .p = {0, 0.3, 0.19}};
 	ball.r = quat_matrix(QUAT_IDENTITY);
-	cr_assert_eq(collide_skin(&ball, &skin, 10, &space, c), 1);
+	cr_assert_eq(collide_trimesh(&ball, &trimesh, 10, &space, c), 1);
 	cr_expect_float_eq(c[0].normal.z, 1, 1e-9);
 	cr_expect_float_eq(c[0].depth, 0.01, 1e-9);
 	ball.p = (struct vec3){0.5 + 0.19 * sqrt(0.5), 0.3, -0.5 + 0.19 * sqrt(0.5)};
-	cr_assert_eq(collide_skin(&ball, &skin, 10, &space, c), 1);
+	cr_assert_eq(collide_trimesh(&ball, &trimesh, 10, &space, c), 1);
 	cr_expect_float_eq(c[0].normal.x, sqrt(0.5), 1e-9);
 	cr_expect_float_eq(c[0].depth, 0.01, 1e-9);
 	collide_space_fini(&space);
-	skin_fini(&skin);
+	trimesh_fini(&trimesh);
 	mesh_fini(&mesh);
 }
 
@@ -351,18 +351,18 @@ Test(collide, kept_contacts_span)
 	}
 }
 
-static struct skin grid_of(const float *heights, uint32_t columns, uint32_t rows)
+static struct trimesh grid_of(const float *heights, uint32_t columns, uint32_t rows)
 {
-	struct skin skin;
-	struct skin_grid grid = {.columns = columns,
+	struct trimesh trimesh;
+	struct trimesh_grid grid = {.columns = columns,
 		.rows = rows,
 		.origin = {0, rows - 1, 0},
 		.dx = 1,
 		.dy = 1,
 		.z = mem_alloc(columns * rows * sizeof *grid.z)};
 	memcpy(grid.z, heights, columns * rows * sizeof *heights);
-	skin_of_grid(grid, &skin);
-	return skin;
+	trimesh_of_grid(grid, &trimesh);
+	return trimesh;
 }
 
 /* A cell of which one corner alone is high is met there. */
@@ -372,16 +372,16 @@ Test(collide, each_corner_of_a_cell)
 	for (int corner = 0; corner < 4; corner++) {
 		float heights[4] = {0};
 		heights[corner] = 1;
-		struct skin skin = grid_of(heights, 2, 2);
+		struct trimesh trimesh = grid_of(heights, 2, 2);
 		struct collide_space space = {0};
 		struct collide_contact found[4];
 		double x = at[corner][0], y = at[corner][1];
 		struct collide_shape ball = {.kind = COLLIDE_SPHERE, .size = {0.1, 0, 0}};
 		place(&ball,
 			(struct pose){{x + (x > 0 ? -0.02 : 0.02), y + (y > 0 ? -0.02 : 0.02), 1.03}, QUAT_IDENTITY});
-		cr_assert_gt(collide_skin(&ball, &skin, 4, &space, found), 0, "corner %d", corner);
+		cr_assert_gt(collide_trimesh(&ball, &trimesh, 4, &space, found), 0, "corner %d", corner);
 		collide_space_fini(&space);
-		skin_fini(&skin);
+		trimesh_fini(&trimesh);
 	}
 }
 
@@ -394,20 +394,20 @@ Test(collide, the_deepest_on_a_surface_is_kept)
 		float heights[SIDE * SIDE];
 		for (int i = 0; i < SIDE * SIDE; i++)
 			heights[i] = (float)(0.3 * uniform(&seed));
-		struct skin skin = grid_of(heights, SIDE, SIDE);
+		struct trimesh trimesh = grid_of(heights, SIDE, SIDE);
 		struct collide_space space = {0};
 		struct collide_contact found[MANY];
 		struct collide_shape box = {.kind = COLLIDE_BOX, .size = {2.5, 2.5, 0.3}};
 		place(&box,
 			(struct pose){{3.5, 3.5, 0.5}, quat_from_rpy(0.1 * uniform(&seed), 0.1 * uniform(&seed), 1)});
 		double deepest = 0;
-		uint32_t all = collide_skin(&box, &skin, MANY, &space, found);
+		uint32_t all = collide_trimesh(&box, &trimesh, MANY, &space, found);
 		for (uint32_t i = 0; i < all; i++)
 			deepest = fmax(deepest, found[i].depth);
 		cr_assert(all > 6, "%u contacts", all);
 		for (uint32_t most = 1; most < 6; most++) {
 			double kept = 0;
-			uint32_t count = collide_skin(&box, &skin, most, &space, found);
+			uint32_t count = collide_trimesh(&box, &trimesh, most, &space, found);
 			cr_assert_eq(count, most);
 			for (uint32_t i = 0; i < count; i++)
 				kept = fmax(kept, found[i].depth);
@@ -415,6 +415,6 @@ Test(collide, the_deepest_on_a_surface_is_kept)
 				deepest);
 		}
 		collide_space_fini(&space);
-		skin_fini(&skin);
+		trimesh_fini(&trimesh);
 	}
 }

@@ -1,7 +1,7 @@
 /* Reads, cuts and measures meshes, hulls, outlines and images. */
 #include "mesh/hull.h"
 #include "mesh/importer.h"
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -108,20 +108,20 @@ Test(mesh, open)
 {
 	struct mesh tiles = read_mesh(FILES "tiles.obj");
 	cr_expect_not(mesh_is_closed(&tiles));
-	struct skin skin;
-	struct skin_triangle t;
-	skin_of_mesh(&tiles, &skin);
+	struct trimesh trimesh;
+	struct trimesh_triangle t;
+	trimesh_of_mesh(&tiles, &trimesh);
 	uint32_t rims = 0;
-	for (uint32_t i = 0; i < skin.triangle_count; i++) {
-		skin_get(&skin, i, &t);
-		skin_look_around(&skin, i, &t);
+	for (uint32_t i = 0; i < trimesh.triangle_count; i++) {
+		trimesh_get(&trimesh, i, &t);
+		trimesh_look_around(&trimesh, i, &t);
 		near(t.normal.z, 1, "normal");
 		bool rim = t.rim[0] || t.rim[1] || t.rim[2];
 		rims += (uint32_t)(t.rim[0] + t.rim[1] + t.rim[2]);
 		cr_expect(!rim || t.ridged);
 	}
 	cr_expect_eq(rims, 40);
-	skin_fini(&skin);
+	trimesh_fini(&trimesh);
 	mesh_fini(&tiles);
 }
 
@@ -531,14 +531,15 @@ Test(mesh, box_of_a_grid)
 {
 	for (uint32_t low = 0; low < 12; low++)
 		for (uint32_t high = 0; high < 12; high++) {
-			struct skin_grid grid = {.columns = 4, .rows = 3, .origin = {1, 2, 3}, .dx = 0.5, .dy = 0.25};
-			struct skin skin = {0};
+			struct trimesh_grid grid = {
+				.columns = 4, .rows = 3, .origin = {1, 2, 3}, .dx = 0.5, .dy = 0.25};
+			struct trimesh trimesh = {0};
 			grid.z = mem_alloc(12 * sizeof *grid.z);
 			for (uint32_t i = 0; i < 12; i++)
 				grid.z[i] = i == low ? -2 : i == high ? 5 : 1;
-			skin_of_grid(grid, &skin);
+			trimesh_of_grid(grid, &trimesh);
 			const struct aabb expected = {{1, 1.5, 1}, {2.5, 2, low == high ? 4 : 8}};
-			cr_assert(!memcmp(&skin.box, &expected, sizeof expected));
-			skin_fini(&skin);
+			cr_assert(!memcmp(&trimesh.box, &expected, sizeof expected));
+			trimesh_fini(&trimesh);
 		}
 }

@@ -1,6 +1,6 @@
 /* Neighbours are found by sorting edges: two triangles are neighbours if they have an edge in common and run along it
  * in opposite directions. An edge of one triangle, or of three, is a rim. */
-#include "mesh/skin.h"
+#include "mesh/trimesh.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,64 +21,64 @@ static int by_ends(const void *left, const void *right)
 	return a->triangle < b->triangle ? -1 : a->triangle > b->triangle;
 }
 
-static void find_edges(const struct skin *skin, struct edge *edges)
+static void find_edges(const struct trimesh *trimesh, struct edge *edges)
 {
-	for (uint32_t i = 0; i < 3 * skin->triangle_count; i++) {
-		uint32_t a = skin->corners[i], b = skin->corners[i % 3 == 2 ? i - 2 : i + 1];
+	for (uint32_t i = 0; i < 3 * trimesh->triangle_count; i++) {
+		uint32_t a = trimesh->corners[i], b = trimesh->corners[i % 3 == 2 ? i - 2 : i + 1];
 		edges[i] = (struct edge){MIN(a, b), MAX(a, b), i / 3, i % 3};
 	}
-	qsort(edges, 3 * (size_t)skin->triangle_count, sizeof *edges, by_ends);
+	qsort(edges, 3 * (size_t)trimesh->triangle_count, sizeof *edges, by_ends);
 }
 
-static void join(struct skin *skin, const struct edge *a, const struct edge *b)
+static void join(struct trimesh *trimesh, const struct edge *a, const struct edge *b)
 {
-	uint32_t from_a = skin->corners[3 * a->triangle + a->k], from_b = skin->corners[3 * b->triangle + b->k];
+	uint32_t from_a = trimesh->corners[3 * a->triangle + a->k], from_b = trimesh->corners[3 * b->triangle + b->k];
 	if (from_a == from_b)
 		return; /* one of the triangles is reversed */
-	skin->across[3 * a->triangle + a->k] = skin->corners[3 * b->triangle + (b->k + 2) % 3];
-	skin->across[3 * b->triangle + b->k] = skin->corners[3 * a->triangle + (a->k + 2) % 3];
+	trimesh->across[3 * a->triangle + a->k] = trimesh->corners[3 * b->triangle + (b->k + 2) % 3];
+	trimesh->across[3 * b->triangle + b->k] = trimesh->corners[3 * a->triangle + (a->k + 2) % 3];
 }
 
 /* Finds the neighbours of triangles, and makes the lists of neighbours of points: each edge once. */
-static void connect(struct skin *skin)
+static void connect(struct trimesh *trimesh)
 {
-	uint32_t count = 3 * skin->triangle_count;
+	uint32_t count = 3 * trimesh->triangle_count;
 	struct edge *edges = mem_alloc(count * sizeof *edges + 1);
-	find_edges(skin, edges);
-	memset(skin->across, 0xff, count * sizeof *skin->across);
+	find_edges(trimesh, edges);
+	memset(trimesh->across, 0xff, count * sizeof *trimesh->across);
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < count;) {
 			uint32_t end = i;
 			while (end < count && edges[end].low == edges[i].low && edges[end].high == edges[i].high)
 				end++;
 			if (pass == 0) {
-				skin->around_first[edges[i].low + 1]++;
-				skin->around_first[edges[i].high + 1]++;
+				trimesh->around_first[edges[i].low + 1]++;
+				trimesh->around_first[edges[i].high + 1]++;
 				if (end - i == 2)
-					join(skin, &edges[i], &edges[i + 1]);
+					join(trimesh, &edges[i], &edges[i + 1]);
 			} else {
 				/* the index counts down: the list is filled from its end */
-				skin->around[--skin->around_first[edges[i].low + 1]] = edges[i].high;
-				skin->around[--skin->around_first[edges[i].high + 1]] = edges[i].low;
+				trimesh->around[--trimesh->around_first[edges[i].low + 1]] = edges[i].high;
+				trimesh->around[--trimesh->around_first[edges[i].high + 1]] = edges[i].low;
 			}
 			i = end;
 		}
 		if (pass == 0) {
-			for (uint32_t p = 0; p < skin->point_count; p++)
-				skin->around_first[p + 1] += skin->around_first[p];
-			skin->around = mem_alloc((size_t)skin->around_first[skin->point_count] * 4 + 4);
+			for (uint32_t p = 0; p < trimesh->point_count; p++)
+				trimesh->around_first[p + 1] += trimesh->around_first[p];
+			trimesh->around = mem_alloc((size_t)trimesh->around_first[trimesh->point_count] * 4 + 4);
 		}
 	}
 	/* entry p + 1 is now the begin of p's list */
 	uint32_t total = 0;
 	for (uint32_t i = 0; i < count; i++)
 		total += i == 0 || edges[i].low != edges[i - 1].low || edges[i].high != edges[i - 1].high;
-	memmove(skin->around_first, skin->around_first + 1, skin->point_count * sizeof *skin->around_first);
-	skin->around_first[skin->point_count] = 2 * total;
+	memmove(trimesh->around_first, trimesh->around_first + 1, trimesh->point_count * sizeof *trimesh->around_first);
+	trimesh->around_first[trimesh->point_count] = 2 * total;
 	free(edges);
 }
 
-static bool falls_away(const struct skin_triangle *t, struct vec3 point)
+static bool falls_away(const struct trimesh_triangle *t, struct vec3 point)
 {
 	struct vec3 d = vec3_sub(point, t->p[0]);
 	double up = vec3_dot(d, t->normal);
@@ -86,11 +86,11 @@ static bool falls_away(const struct skin_triangle *t, struct vec3 point)
 }
 
 /* Whether the surface falls away at any of the three corners. A rim counts, and a corner with too many neighbours. */
-static bool is_ridged(const struct skin *skin, const struct skin_triangle *t)
+static bool is_ridged(const struct trimesh *trimesh, const struct trimesh_triangle *t)
 {
-	struct vec3 near[SKIN_AROUND_MAX];
+	struct vec3 near[TRIMESH_AROUND_MAX];
 	for (int k = 0; k < 3; k++) {
-		uint32_t count = skin_around(skin, t->corner[k], near);
+		uint32_t count = trimesh_around(trimesh, t->corner[k], near);
 		if (t->rim[k] || !count)
 			return true;
 		for (uint32_t i = 0; i < count; i++)
@@ -100,74 +100,75 @@ static bool is_ridged(const struct skin *skin, const struct skin_triangle *t)
 	return false;
 }
 
-void skin_of_mesh(const struct mesh *mesh, struct skin *skin)
+void trimesh_of_mesh(const struct mesh *mesh, struct trimesh *trimesh)
 {
 	size_t points = mesh->points.count, triangles = mesh->corners.count / 3;
-	*skin = (struct skin){.point_count = (uint32_t)points, .triangle_count = (uint32_t)triangles, .box = AABB_NONE};
-	skin->points = mem_alloc(points * sizeof *skin->points + 1);
-	skin->normals = mem_alloc(triangles * sizeof *skin->normals + 1);
-	skin->corners = mem_alloc(3 * triangles * sizeof *skin->corners + 1);
-	skin->across = mem_alloc(3 * triangles * sizeof *skin->across + 1);
-	skin->around_first = mem_alloc((points + 2) * sizeof *skin->around_first);
-	skin->ridged = mem_alloc(triangles + 1);
+	*trimesh = (struct trimesh){
+		.point_count = (uint32_t)points, .triangle_count = (uint32_t)triangles, .box = AABB_NONE};
+	trimesh->points = mem_alloc(points * sizeof *trimesh->points + 1);
+	trimesh->normals = mem_alloc(triangles * sizeof *trimesh->normals + 1);
+	trimesh->corners = mem_alloc(3 * triangles * sizeof *trimesh->corners + 1);
+	trimesh->across = mem_alloc(3 * triangles * sizeof *trimesh->across + 1);
+	trimesh->around_first = mem_alloc((points + 2) * sizeof *trimesh->around_first);
+	trimesh->ridged = mem_alloc(triangles + 1);
 	for (size_t i = 0; i < points; i++)
-		skin->points[i] = mesh->points.at[i];
+		trimesh->points[i] = mesh->points.at[i];
 	for (size_t i = 0; i < 3 * triangles; i++)
-		skin->corners[i] = mesh->corners.at[i];
-	connect(skin);
+		trimesh->corners[i] = mesh->corners.at[i];
+	connect(trimesh);
 	struct bvh_item *items = mem_alloc(triangles * sizeof *items);
 	for (uint32_t t = 0; t < triangles; t++) {
 		struct vec3 p[3];
 		for (uint32_t k = 0; k < 3; k++)
-			p[k] = skin->points[skin->corners[3 * t + k]];
-		skin->normals[t] = vec3_unit(vec3_cross(vec3_sub(p[1], p[0]), vec3_sub(p[2], p[0])));
+			p[k] = trimesh->points[trimesh->corners[3 * t + k]];
+		trimesh->normals[t] = vec3_unit(vec3_cross(vec3_sub(p[1], p[0]), vec3_sub(p[2], p[0])));
 		struct aabb box = aabb_join(
 			aabb_join((struct aabb){p[0], p[0]}, (struct aabb){p[1], p[1]}), (struct aabb){p[2], p[2]});
 		items[t] = (struct bvh_item){box, t, NULL};
-		skin->box = aabb_join(skin->box, box);
+		trimesh->box = aabb_join(trimesh->box, box);
 	}
-	bvh_build(&skin->tree, items, (uint32_t)triangles);
+	bvh_build(&trimesh->tree, items, (uint32_t)triangles);
 	free(items);
 	for (uint32_t t = 0; t < triangles; t++) {
-		struct skin_triangle triangle;
-		skin_get(skin, t, &triangle);
-		skin_look_around(skin, t, &triangle);
-		skin->ridged[t] = is_ridged(skin, &triangle);
+		struct trimesh_triangle triangle;
+		trimesh_get(trimesh, t, &triangle);
+		trimesh_look_around(trimesh, t, &triangle);
+		trimesh->ridged[t] = is_ridged(trimesh, &triangle);
 	}
 }
 
-void skin_of_grid(struct skin_grid grid, struct skin *skin)
+void trimesh_of_grid(struct trimesh_grid grid, struct trimesh *trimesh)
 {
-	*skin = (struct skin){.grid = grid};
+	*trimesh = (struct trimesh){.grid = grid};
 	double lo = INFINITY, hi = -INFINITY;
 	for (size_t i = 0; i < (size_t)grid.columns * grid.rows; i++) {
 		lo = MIN(lo, (double)grid.z[i]);
 		hi = MAX(hi, (double)grid.z[i]);
 	}
 	struct vec3 o = grid.origin;
-	skin->box = (struct aabb){
+	trimesh->box = (struct aabb){
 		{o.x, o.y - grid.dy * (grid.rows - 1), o.z + lo}, {o.x + grid.dx * (grid.columns - 1), o.y, o.z + hi}};
 }
 
-void skin_fini(struct skin *skin)
+void trimesh_fini(struct trimesh *trimesh)
 {
-	free(skin->points);
-	free(skin->normals);
-	free(skin->corners);
-	free(skin->across);
-	free(skin->around_first);
-	free(skin->around);
-	free(skin->ridged);
-	free(skin->grid.z);
-	bvh_fini(&skin->tree);
-	*skin = (struct skin){0};
+	free(trimesh->points);
+	free(trimesh->normals);
+	free(trimesh->corners);
+	free(trimesh->across);
+	free(trimesh->around_first);
+	free(trimesh->around);
+	free(trimesh->ridged);
+	free(trimesh->grid.z);
+	bvh_fini(&trimesh->tree);
+	*trimesh = (struct trimesh){0};
 }
 
 /* --- grids ------------------------------------------------------------------------------------------------------ */
 
 /* A cell is divided from its lower left to its upper right corner (seen from above). Triangle 2 * cell is the upper
  * left one. */
-static struct vec3 grid_point(const struct skin_grid *grid, uint32_t row, uint32_t column)
+static struct vec3 grid_point(const struct trimesh_grid *grid, uint32_t row, uint32_t column)
 {
 	return (struct vec3){grid->origin.x + grid->dx * column, grid->origin.y - grid->dy * row,
 		grid->origin.z + (double)grid->z[(size_t)row * grid->columns + column]};
@@ -178,7 +179,7 @@ static uint32_t clamp_cell(double place, uint32_t cells)
 	return !(place > 0) ? 0 : place >= cells ? cells - 1 : (uint32_t)place;
 }
 
-static void query_grid(const struct skin_grid *grid, const struct aabb *box, bvh_values *values)
+static void query_grid(const struct trimesh_grid *grid, const struct aabb *box, bvh_values *values)
 {
 	uint32_t columns = grid->columns - 1, rows = grid->rows - 1;
 	uint32_t c0 = clamp_cell((box->lo.x - grid->origin.x) / grid->dx, columns),
@@ -197,7 +198,7 @@ static void query_grid(const struct skin_grid *grid, const struct aabb *box, bvh
 		}
 }
 
-static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
+static void get_grid(const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
 {
 	/* row and column of the corners of the upper left and the lower right triangle, relative to the cell's upper
 	 * left */
@@ -212,7 +213,7 @@ static void get_grid(const struct skin_grid *grid, uint32_t triangle, struct ski
 }
 
 /* The far points of the neighbours, in this cell and the cells around it. */
-static void look_around_grid(const struct skin_grid *grid, uint32_t triangle, struct skin_triangle *t)
+static void look_around_grid(const struct trimesh_grid *grid, uint32_t triangle, struct trimesh_triangle *t)
 {
 	static const int far[2][3][2] = {{{1, -1}, {1, 1}, {-1, 1}}, {{0, 2}, {0, 0}, {2, 0}}};
 	uint32_t cells = grid->columns - 1, cell = triangle / 2, r = cell / cells, c = cell % cells;
@@ -227,7 +228,7 @@ static void look_around_grid(const struct skin_grid *grid, uint32_t triangle, st
 	}
 }
 
-static uint32_t around_grid(const struct skin_grid *grid, uint32_t point, struct vec3 *ret_points)
+static uint32_t around_grid(const struct trimesh_grid *grid, uint32_t point, struct vec3 *ret_points)
 {
 	static const int beside[6][2] = {{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}}; /* row, column */
 	int64_t row = point / grid->columns, column = point % grid->columns;
@@ -265,56 +266,56 @@ static void sort(bvh_values *values)
 	}
 }
 
-void skin_query(const struct skin *skin, const struct aabb *box, bvh_values *values)
+void trimesh_query(const struct trimesh *trimesh, const struct aabb *box, bvh_values *values)
 {
 	values->count = 0;
-	if (!aabb_overlap(box, &skin->box))
+	if (!aabb_overlap(box, &trimesh->box))
 		return;
-	if (skin->grid.columns) {
-		query_grid(&skin->grid, box, values);
+	if (trimesh->grid.columns) {
+		query_grid(&trimesh->grid, box, values);
 		return;
 	}
-	bvh_query(&skin->tree, box, values);
+	bvh_query(&trimesh->tree, box, values);
 	sort(values);
 }
 
-void skin_get(const struct skin *skin, uint32_t triangle, struct skin_triangle *t)
+void trimesh_get(const struct trimesh *trimesh, uint32_t triangle, struct trimesh_triangle *t)
 {
-	if (skin->grid.columns) {
-		get_grid(&skin->grid, triangle, t);
+	if (trimesh->grid.columns) {
+		get_grid(&trimesh->grid, triangle, t);
 		return;
 	}
 	for (uint32_t k = 0; k < 3; k++) {
-		t->corner[k] = skin->corners[3 * triangle + k];
-		t->p[k] = skin->points[t->corner[k]];
+		t->corner[k] = trimesh->corners[3 * triangle + k];
+		t->p[k] = trimesh->points[t->corner[k]];
 	}
-	t->normal = skin->normals[triangle];
+	t->normal = trimesh->normals[triangle];
 }
 
-void skin_look_around(const struct skin *skin, uint32_t triangle, struct skin_triangle *t)
+void trimesh_look_around(const struct trimesh *trimesh, uint32_t triangle, struct trimesh_triangle *t)
 {
-	if (skin->grid.columns) {
-		look_around_grid(&skin->grid, triangle, t);
-		t->ridged = is_ridged(skin, t);
+	if (trimesh->grid.columns) {
+		look_around_grid(&trimesh->grid, triangle, t);
+		t->ridged = is_ridged(trimesh, t);
 		return;
 	}
 	for (uint32_t k = 0; k < 3; k++) {
-		uint32_t across = skin->across[3 * triangle + k];
+		uint32_t across = trimesh->across[3 * triangle + k];
 		t->rim[k] = across == MESH_NONE;
 		if (!t->rim[k])
-			t->across[k] = skin->points[across];
+			t->across[k] = trimesh->points[across];
 	}
-	t->ridged = skin->ridged[triangle];
+	t->ridged = trimesh->ridged[triangle];
 }
 
-uint32_t skin_around(const struct skin *skin, uint32_t point, struct vec3 ret_points[SKIN_AROUND_MAX])
+uint32_t trimesh_around(const struct trimesh *trimesh, uint32_t point, struct vec3 ret_points[TRIMESH_AROUND_MAX])
 {
-	if (skin->grid.columns)
-		return around_grid(&skin->grid, point, ret_points);
-	uint32_t first = skin->around_first[point], count = skin->around_first[point + 1] - first;
-	if (count > SKIN_AROUND_MAX)
+	if (trimesh->grid.columns)
+		return around_grid(&trimesh->grid, point, ret_points);
+	uint32_t first = trimesh->around_first[point], count = trimesh->around_first[point + 1] - first;
+	if (count > TRIMESH_AROUND_MAX)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		ret_points[i] = skin->points[skin->around[first + i]];
+		ret_points[i] = trimesh->points[trimesh->around[first + i]];
 	return count;
 }

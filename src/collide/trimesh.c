@@ -1,4 +1,4 @@
-/* A convex shape on a surface of triangles, one triangle at a time.
+/* A convex shape on a trimesh, one triangle at a time.
  *
  * A single triangle may be hit at its edges. In a surface, an edge may be hit only where the surface falls away
  * beyond it: a normal m at an edge or corner is valid when no neighbouring point lies above the plane through it with
@@ -15,16 +15,16 @@
 
 struct meeting {
 	const struct collide_shape *a;
-	const struct skin *skin;
+	const struct trimesh *trimesh;
 	struct vec3 middle, reach;         /* of a's box */
 	struct vec3 own_middle, own_reach; /* of its box in its own frame */
 	struct vec3 p[3];                  /* the triangle's corners in that frame */
-	struct skin_triangle t;
+	struct trimesh_triangle t;
 	struct collide_space *space;
 };
 
 /* Writes only the part of the polygon that is used: its array is large. */
-static void polygon_of(const struct skin_triangle *t, struct polygon *ret)
+static void polygon_of(const struct trimesh_triangle *t, struct polygon *ret)
 {
 	memcpy(ret->p, t->p, sizeof t->p);
 	ret->count = 3;
@@ -32,7 +32,7 @@ static void polygon_of(const struct skin_triangle *t, struct polygon *ret)
 	ret->flat = true;
 }
 
-static double height(const struct skin_triangle *t, struct vec3 point)
+static double height(const struct trimesh_triangle *t, struct vec3 point)
 {
 	return vec3_dot(t->normal, vec3_sub(point, t->p[0]));
 }
@@ -78,7 +78,7 @@ static bool lies_under(struct vec3 normal, struct vec3 at, struct vec3 point)
 /* Whether this normal is valid at the edge or corner of the triangle that is farthest along it. */
 static bool is_right(const struct meeting *m, struct vec3 normal)
 {
-	const struct skin_triangle *t = &m->t;
+	const struct trimesh_triangle *t = &m->t;
 	double along[3], most = -INFINITY, size = 0;
 	if (vec3_dot(normal, t->normal) < -SINK)
 		return false;
@@ -94,8 +94,8 @@ static bool is_right(const struct meeting *m, struct vec3 normal)
 		if (far[k] && far[(k + 1) % 3])
 			return t->rim[k] || lies_under(normal, t->p[k], t->across[k]);
 	int k = far[0] ? 0 : far[1] ? 1 : 2;
-	struct vec3 near[SKIN_AROUND_MAX];
-	uint32_t count = skin_around(m->skin, t->corner[k], near);
+	struct vec3 near[TRIMESH_AROUND_MAX];
+	uint32_t count = trimesh_around(m->trimesh, t->corner[k], near);
 	for (uint32_t i = 0; i < count; i++)
 		if (!lies_under(normal, t->p[k], near[i]))
 			return false;
@@ -103,7 +103,7 @@ static bool is_right(const struct meeting *m, struct vec3 normal)
 }
 
 /* Tests the core of a round shape against the triangle's edges, and its ends against the triangle's inside. */
-static bool round_depth(const struct collide_shape *a, const struct skin_triangle *t, struct collide_contact *ret)
+static bool round_depth(const struct collide_shape *a, const struct trimesh_triangle *t, struct collide_contact *ret)
 {
 	struct vec3 end[2];
 	double least = a->size.x;
@@ -212,11 +212,11 @@ static bool own_box_misses(const struct meeting *m)
 
 static void meet(struct meeting *m, uint32_t index)
 {
-	const struct skin_triangle *t = &m->t;
-	skin_get(m->skin, index, &m->t);
+	const struct trimesh_triangle *t = &m->t;
+	trimesh_get(m->trimesh, index, &m->t);
 	if (box_misses(m) || shape_misses(m))
 		return;
-	skin_look_around(m->skin, index, &m->t);
+	trimesh_look_around(m->trimesh, index, &m->t);
 	if (t->ridged && own_box_misses(m))
 		return;
 	struct polygon side;
@@ -301,14 +301,14 @@ static void split(struct aabb box, struct vec3 *ret_middle, struct vec3 *ret_rea
 	*ret_reach = vec3_scale(vec3_sub(box.hi, box.lo), 0.5);
 }
 
-uint32_t collide_skin(const struct collide_shape *a, const struct skin *skin, uint32_t most,
+uint32_t collide_trimesh(const struct collide_shape *a, const struct trimesh *trimesh, uint32_t most,
 	struct collide_space *space, struct collide_contact *ret)
 {
 	struct aabb box = box_of(a);
-	struct meeting m = {.a = a, .skin = skin, .space = space};
+	struct meeting m = {.a = a, .trimesh = trimesh, .space = space};
 	split(box, &m.middle, &m.reach);
 	split(own_box_of(a), &m.own_middle, &m.own_reach);
-	skin_query(skin, &box, &space->triangles);
+	trimesh_query(trimesh, &box, &space->triangles);
 	space->found.count = 0;
 	for (uint32_t i = 0; i < space->triangles.count; i++)
 		meet(&m, space->triangles.at[i]);
