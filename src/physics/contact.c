@@ -105,7 +105,7 @@ static void pair_with_statics(struct worker *worker, struct instance *instance)
 		for (uint32_t g = 0; g < m->geom_count; g++) {
 			const struct aabb *box = &instance->boxes[g];
 			if (!aabb_overlap(box, &fixed->box) ||
-				(instance->led && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
+				(instance->kinematic && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
 			if (fixed->kind != SCENE_PLANE || below_plane(&worker->statics[s], box))
 				add_pair(worker, m->geom_first + g, s);

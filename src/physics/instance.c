@@ -18,7 +18,7 @@ static bool model_self_collides(const struct scene *scene, const struct scene_mo
 	return false;
 }
 
-static bool is_led(const struct scene *scene, const struct scene_model *model)
+static bool has_kinematic_body(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
 		if (scene->bodies[b].kinematic)
@@ -31,7 +31,7 @@ static bool is_held(const struct scene *scene, const struct scene_model *model)
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
 		if (scene->joints[j].parent == SCENE_NONE) /* the child is one of its links */
 			return true;
-	return is_led(scene, model);
+	return has_kinematic_body(scene, model);
 }
 
 static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
@@ -78,7 +78,7 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	struct instance *instance = lay_out(m);
 	instance->model = model;
 	instance->group = SCENE_NONE;
-	instance->led = is_led(physics->scene, m);
+	instance->kinematic = has_kinematic_body(physics->scene, m);
 	instance->held = is_held(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	ode_block_open(&instance->for_geoms);
@@ -253,7 +253,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 		dBodySetTorque(body, 0, 0, 0);
 		if (!asked)
 			continue;
-		load_control(instance->led && physics->scene->bodies[m->body_first + i].kinematic,
+		load_control(instance->kinematic && physics->scene->bodies[m->body_first + i].kinematic,
 			&physics->control->bodies[m->body_first + i], body);
 	}
 }
@@ -339,7 +339,7 @@ bool instance_store(struct physics *physics, struct instance *instance)
 	bool sane = true;
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		store_body(instance->bodies[i], &next[i]);
-		if (instance->led)
+		if (instance->kinematic)
 			place_exactly(&physics->scene->bodies[m->body_first + i],
 				&physics->control->bodies[m->body_first + i], &next[i]);
 		sane = sane && body_state_sane(&next[i]);

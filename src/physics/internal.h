@@ -114,7 +114,7 @@ struct instance {
 	const struct worker *statics_of; /* the last worker to use the list: it has all their ODE geoms */
 	uint32_t joint_rows;             /* of all its joints */
 	bool self_collides;
-	bool led;       /* some body is kinematic */
+	bool kinematic; /* some body is kinematic */
 	bool held;      /* to the world, by a joint or as a kinematic body */
 	bool touched;   /* something touched it in this step */
 	bool disturbed; /* in this step: see physics_disturb() */

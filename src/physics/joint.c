@@ -420,8 +420,8 @@ static double coming_rate(const struct moment *m)
 	if (!follows(m))
 		return m->rate;
 	const struct scene_mimic *mimic = &joint_of(m)->mimic[m->axis];
-	double led = mimic->multiplier * scene_axis_rate(m->physics->state, mimic->joint, mimic->axis, false);
-	return fabs(led) > fabs(m->rate) ? led : m->rate;
+	double leading = mimic->multiplier * scene_axis_rate(m->physics->state, mimic->joint, mimic->axis, false);
+	return fabs(leading) > fabs(m->rate) ? leading : m->rate;
 }
 
 static struct motor motor_of(const struct moment *m)
