@@ -34,7 +34,7 @@ static void add_pair(struct worker *worker, uint32_t a, uint32_t b)
 	if (worker->owner->options.rule ==
 		PHYSICS_BREAK_PAIRS) /* the order of addresses, as a hash space would report them */
 		key = hash_mix((uintptr_t)geom_id(worker, low), (uintptr_t)geom_id(worker, high));
-	vec_push(&worker->contact_pairs, (struct contact_pair){.key = key, .a = low, .b = high});
+	vec_push(&worker->geom_pairs, (struct geom_pair){.key = key, .a = low, .b = high});
 }
 
 static bool below_plane(const struct static_geom *plane, const struct aabb *box)
@@ -156,12 +156,12 @@ static void pair_models(struct worker *worker, uint32_t model_a, uint32_t model_
 static void sort_pairs(struct worker *worker)
 {
 	enum { RUN = 16 };
-	uint32_t count = worker->contact_pairs.count;
-	struct contact_pair *from = worker->contact_pairs.at;
+	uint32_t count = worker->geom_pairs.count;
+	struct geom_pair *from = worker->geom_pairs.at;
 	for (uint32_t lo = 0; lo < count; lo += RUN) {
 		uint32_t hi = MIN(lo + RUN, count);
 		for (uint32_t i = lo + 1; i < hi; i++) {
-			struct contact_pair pair = from[i];
+			struct geom_pair pair = from[i];
 			uint32_t k = i;
 			for (; k > lo && from[k - 1].key > pair.key; k--)
 				from[k] = from[k - 1];
@@ -171,19 +171,19 @@ static void sort_pairs(struct worker *worker)
 	if (count <= RUN)
 		return;
 	worker->sort_space.count = 0;
-	struct contact_pair *to = vec_append(&worker->sort_space, count);
+	struct geom_pair *to = vec_append(&worker->sort_space, count);
 	for (uint32_t width = RUN; width < count; width *= 2) {
 		for (uint32_t lo = 0; lo < count; lo += 2 * width) {
 			uint32_t mid = MIN(lo + width, count), hi = MIN(lo + 2 * width, count), i = lo, j = mid;
 			for (uint32_t k = lo; k < hi; k++)
 				to[k] = j >= hi || (i < mid && from[i].key <= from[j].key) ? from[i++] : from[j++];
 		}
-		struct contact_pair *swap = from;
+		struct geom_pair *swap = from;
 		from = to;
 		to = swap;
 	}
-	if (from != worker->contact_pairs.at)
-		memcpy(worker->contact_pairs.at, from, count * sizeof *from);
+	if (from != worker->geom_pairs.at)
+		memcpy(worker->geom_pairs.at, from, count * sizeof *from);
 }
 
 /* --- surfaces --------------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static void make(struct worker *worker, const struct meeting *m, const dContactG
 	dJointAttach(dJointCreateContact(worker->world->id, worker->contacts, &contact), m->a, m->b);
 }
 
-static void begin_meeting(const struct worker *worker, const struct contact_pair *pair, dGeomID ga, dGeomID gb,
+static void begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
 	const struct surface_mix *mix, struct meeting *ret)
 {
 	ret->mix = mix;
@@ -299,7 +299,7 @@ static void begin_meeting(const struct worker *worker, const struct contact_pair
 	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->a), pull(worker, ret->b)), mix->dt);
 }
 
-static int find(struct worker *worker, const struct contact_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
+static int find(struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)
 {
 	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
@@ -310,14 +310,14 @@ static int find(struct worker *worker, const struct contact_pair *pair, dGeomID 
 	return kept;
 }
 
-static const struct surface_mix *mix_of(struct worker *worker, const struct contact_pair *pair)
+static const struct surface_mix *mix_of(struct worker *worker, const struct geom_pair *pair)
 {
 	const struct scene_geom *geoms = worker->scene->geoms;
 	return surface_meet(
 		&worker->surfaces, &worker->scene->sdf->physics, &geoms[pair->a], &geoms[pair->b], worker->owner->dt);
 }
 
-int contact_find(struct worker *worker, const struct contact_pair *pair, dContactGeom *ret)
+int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret)
 {
 	return mix_of(worker, pair)->apart
 		       ? 0
@@ -333,7 +333,7 @@ static int keep_deepest(dContactGeom *found, int count)
 	return MIN(count, 1);
 }
 
-static void collide(struct worker *worker, const struct contact_pair *pair)
+static void collide(struct worker *worker, const struct geom_pair *pair)
 {
 	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	const struct surface_mix *mix = mix_of(worker, pair);
@@ -359,7 +359,7 @@ static void collide(struct worker *worker, const struct contact_pair *pair)
 
 static void find_pairs(struct worker *worker, const struct group *group)
 {
-	worker->contact_pairs.count = 0;
+	worker->geom_pairs.count = 0;
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = worker->instances[group->members.at[i]];
 		pair_with_statics(worker, instance);
@@ -375,7 +375,7 @@ void contact_make(struct worker *worker, const struct group *group)
 	find_pairs(worker, group);
 	sort_pairs(worker);
 	crowd_thin_out(worker);
-	for (uint32_t i = 0; i < worker->contact_pairs.count && !worker_abandons(worker); i++)
-		if (worker->contact_pairs.at[i].part != CONTACT_NONE)
-			collide(worker, &worker->contact_pairs.at[i]);
+	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++)
+		if (worker->geom_pairs.at[i].part != CONTACT_NONE)
+			collide(worker, &worker->geom_pairs.at[i]);
 }

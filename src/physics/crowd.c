@@ -22,32 +22,32 @@ enum { CROWD_MAX = 24, LEAST_PAIRS = (CROWD_MAX + 2) * (CROWD_MAX + 1) / 2 };
 struct crowd_pair {
 	double depth;
 	uint64_t tie;
-	uint32_t pair; /* in worker.contact_pairs */
+	uint32_t pair; /* in worker.geom_pairs */
 };
 
-static bool is_dynamic(const struct worker *worker, const struct contact_pair *pair)
+static bool is_dynamic(const struct worker *worker, const struct geom_pair *pair)
 {
 	return worker->scene->geoms[pair->a].body != SCENE_NONE && worker->scene->geoms[pair->b].body != SCENE_NONE;
 }
 
-static bool exceed(const uint32_t *count, const struct contact_pair *pair)
+static bool exceed(const uint32_t *count, const struct geom_pair *pair)
 {
 	return count[pair->a] > CROWD_MAX && count[pair->b] > CROWD_MAX;
 }
 
 static void clear(const struct worker *worker, uint32_t *count)
 {
-	for (uint32_t i = 0; i < worker->contact_pairs.count; i++)
-		count[worker->contact_pairs.at[i].a] = count[worker->contact_pairs.at[i].b] = 0;
+	for (uint32_t i = 0; i < worker->geom_pairs.count; i++)
+		count[worker->geom_pairs.at[i].a] = count[worker->geom_pairs.at[i].b] = 0;
 }
 
-static void add(uint32_t *count, const struct contact_pair *pair)
+static void add(uint32_t *count, const struct geom_pair *pair)
 {
 	count[pair->a]++;
 	count[pair->b]++;
 }
 
-static double depth_of(struct worker *worker, const struct contact_pair *pair)
+static double depth_of(struct worker *worker, const struct geom_pair *pair)
 {
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	int count = contact_find(worker, pair, found);
@@ -69,14 +69,14 @@ static int compare(const void *a, const void *b)
 static uint32_t find_crowded(struct worker *worker, uint32_t *count, struct crowd_pair *ret)
 {
 	uint32_t crowded = 0;
-	for (uint32_t i = 0; i < worker->contact_pairs.count; i++) {
-		const struct contact_pair *pair = &worker->contact_pairs.at[i];
+	for (uint32_t i = 0; i < worker->geom_pairs.count; i++) {
+		const struct geom_pair *pair = &worker->geom_pairs.at[i];
 		if (is_dynamic(worker, pair) && exceed(count, pair))
 			ret[crowded++] = (struct crowd_pair){.pair = i};
 	}
 	clear(worker, count);
 	for (uint32_t i = 0; i < crowded; i++) {
-		const struct contact_pair *pair = &worker->contact_pairs.at[ret[i].pair];
+		const struct geom_pair *pair = &worker->geom_pairs.at[ret[i].pair];
 		if (worker_abandons(worker))
 			return 0;
 		ret[i].depth = depth_of(worker, pair);
@@ -92,7 +92,7 @@ static void thin_out(
 {
 	qsort(crowd, count, sizeof *crowd, compare);
 	for (uint32_t i = 0; i < count; i++) {
-		struct contact_pair *pair = &worker->contact_pairs.at[crowd[i].pair];
+		struct geom_pair *pair = &worker->geom_pairs.at[crowd[i].pair];
 		if (crowd[i].depth < 0 || !exceed(touching, pair))
 			continue;
 		pair->part = CONTACT_NONE;
@@ -105,16 +105,16 @@ static void thin_out(
 
 void crowd_thin_out(struct worker *worker)
 {
-	uint32_t pairs = worker->contact_pairs.count;
+	uint32_t pairs = worker->geom_pairs.count;
 	if (pairs < LEAST_PAIRS)
 		return;
 	uint32_t *touching = mem_alloc(worker->room.geoms * sizeof *touching);
 	for (uint32_t i = 0; i < pairs; i++)
-		if (is_dynamic(worker, &worker->contact_pairs.at[i]))
-			add(touching, &worker->contact_pairs.at[i]);
+		if (is_dynamic(worker, &worker->geom_pairs.at[i]))
+			add(touching, &worker->geom_pairs.at[i]);
 	bool crowded = false;
 	for (uint32_t i = 0; i < pairs && !crowded; i++)
-		crowded = exceed(touching, &worker->contact_pairs.at[i]);
+		crowded = exceed(touching, &worker->geom_pairs.at[i]);
 	if (crowded) {
 		uint32_t *kept = mem_alloc(worker->room.geoms * sizeof *kept);
 		struct crowd_pair *crowd = mem_alloc(pairs * sizeof *crowd);

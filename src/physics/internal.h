@@ -167,7 +167,7 @@ struct static_geom {        /* of one worker: two threads must not use one ODE g
 
 enum contact_part { CONTACT_ALL, CONTACT_DEEPEST, CONTACT_NONE }; /* which contacts of a pair are made */
 
-struct contact_pair {
+struct geom_pair {
 	uint64_t key;
 	uint32_t a, b; /* geoms, a < b */
 	enum contact_part part;
@@ -261,8 +261,8 @@ struct worker {
 	bool *island_lost;              /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct coupling) couplings; /* of the world at hand */
 	bool collects;                  /* couplings are being listed: the first trial of a step */
-	VEC(struct contact_pair) contact_pairs;
-	VEC(struct contact_pair) sort_space;
+	VEC(struct geom_pair) geom_pairs;
+	VEC(struct geom_pair) sort_space;
 
 	struct notes notes, notes_scratch;        /* of the ODE worlds that this worker stepped in the step */
 	uint32_t contacts_before, efforts_before; /* counts before the world at hand */
@@ -391,8 +391,7 @@ static inline void observe_begin_again(struct worker *worker)
 	worker->notes.contacts.count = worker->contacts_before;
 	worker->notes.efforts.count = worker->efforts_before;
 }
-void observe_contacts(
-	struct worker *worker, const struct contact_pair *pair, const dContactGeom *found, uint32_t count);
+void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count);
 /* Notes the efforts of the world at hand when the final result of its step is known. */
 void observe_efforts(struct worker *worker, double dt);
 
@@ -456,10 +455,10 @@ void group_make_anew(struct physics *physics, uint32_t group);
 void contact_make(struct worker *worker, const struct group *group); /* in the world at hand */
 
 /* Finds at most PHYSICS_CONTACTS_MAX contacts; 0 also for shapes whose masks allow no contact. */
-int contact_find(struct worker *worker, const struct contact_pair *pair, dContactGeom *ret);
+int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret);
 
 /* crowd.c */
-/* Sets `part` of each of worker.contact_pairs: which of its contacts are made. */
+/* Sets `part` of each of worker.geom_pairs: which of its contacts are made. */
 void crowd_thin_out(struct worker *worker);
 
 /* surface.c */

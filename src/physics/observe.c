@@ -83,7 +83,7 @@ static struct vec3 from_ode(const dReal *v)
 	return (struct vec3){v[0], v[1], v[2]};
 }
 
-void observe_contacts(struct worker *worker, const struct contact_pair *pair, const dContactGeom *found, uint32_t count)
+void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		vec_push(&worker->notes.contacts, (struct contact_note){

@@ -43,7 +43,7 @@ void worker_destroy(struct worker *worker)
 	if (!worker->gave_up)
 		free_ode(worker);
 	vec_free(&worker->couplings);
-	vec_free(&worker->contact_pairs);
+	vec_free(&worker->geom_pairs);
 	vec_free(&worker->sort_space);
 	vec_free(&worker->joins);
 	vec_free(&worker->bodies);
