@@ -21,10 +21,10 @@ static bool is_finite(const struct instance *instance, uint32_t bodies)
 	return isfinite(sum);
 }
 
-/* The first model of the world at hand with numbers that are not finite in ODE; if none, the first model. */
+/* The first model of the ODE world at hand with numbers that are not finite in ODE; if none, the first model. */
 static uint32_t spoilt_model(const struct worker *worker)
 {
-	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++) {
 			uint32_t model = group->members.at[i];

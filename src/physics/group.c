@@ -58,12 +58,12 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 static void make_world_joints(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	dWorldID world = physics->worlds.at[group->world].id;
+	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
-			struct world_joint own = {.index = j, .id = joint_make(physics, j, world)};
+			struct world_joint own = {.index = j, .id = joint_make(physics, j, ode_world)};
 			joint_unset(joint, &own.setting);
 			if (physics->observe & OBSERVE_EFFORTS)
 				observe_world_joint(physics, &own);
@@ -76,11 +76,11 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 static void make_parts(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	dWorldID world = physics->worlds.at[group->world].id;
+	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
 	for (uint32_t i = 0; i < group->members.count; i++)
-		instance_make_bodies(physics, physics->instances[group->members.at[i]], world);
+		instance_make_bodies(physics, physics->instances[group->members.at[i]], ode_world);
 	for (uint32_t i = 0; i < group->members.count; i++)
-		instance_make_joints(physics, physics->instances[group->members.at[i]], world);
+		instance_make_joints(physics, physics->instances[group->members.at[i]], ode_world);
 	make_world_joints(physics, index);
 }
 
@@ -237,10 +237,10 @@ static void deal_pairs(struct physics *physics)
 
 static void list_busy(struct physics *physics)
 {
-	physics->busy_worlds.count = 0;
-	for (uint32_t w = 0; w < physics->worlds.count; w++)
-		if (physics->worlds.at[w].groups.count)
-			vec_push(&physics->busy_worlds, w);
+	physics->busy_ode_worlds.count = 0;
+	for (uint32_t w = 0; w < physics->ode_worlds.count; w++)
+		if (physics->ode_worlds.at[w].groups.count)
+			vec_push(&physics->busy_ode_worlds, w);
 }
 
 void group_update(struct physics *physics)

@@ -152,9 +152,9 @@ static void place_for_joints(struct physics *physics, struct instance *instance)
 	}
 }
 
-static dBodyID make_body(const struct scene_body *from, dWorldID world)
+static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
 {
-	dBodyID body = dBodyCreate(world);
+	dBodyID body = dBodyCreate(ode_world);
 	dMass mass;
 	dMassSetParameters(
 		&mass, from->mass, 0, 0, 0, from->ixx, from->iyy, from->izz, from->ixy, from->ixz, from->iyz);
@@ -169,14 +169,14 @@ static dBodyID make_body(const struct scene_body *from, dWorldID world)
 	return body;
 }
 
-void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID world)
+void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID ode_world)
 {
 	const struct scene *scene = physics->scene;
 	const struct scene_model *m = &scene->models[instance->model];
 	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		const struct scene_body *from = &scene->bodies[m->body_first + i];
-		dBodyID body = instance->bodies[i] = make_body(from, world);
+		dBodyID body = instance->bodies[i] = make_body(from, ode_world);
 		for (uint32_t g = from->geom_first; g < from->geom_first + from->geom_count; g++) {
 			dGeomID geom = instance->geoms[g - m->geom_first];
 			struct pose offset = scene->geoms[g].in_body;
@@ -194,13 +194,13 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 	instance_load(physics, instance);
 }
 
-void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID world)
+void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID ode_world)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
 	place_for_joints(physics, instance);
 	ode_block_open(&instance->for_bodies);
 	for (uint32_t i = 0; i < m->joint_count; i++) {
-		instance->joints[i] = joint_make(physics, m->joint_first + i, world);
+		instance->joints[i] = joint_make(physics, m->joint_first + i, ode_world);
 		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
 	ode_block_close();

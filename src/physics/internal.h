@@ -131,17 +131,17 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 	dJointFeedback *feedback; /* as in struct instance */
 };
 
-struct ode_memory { /* working memory in which ODE steps a world */
-	dWorldID world;
+struct ode_memory { /* working memory in which ODE steps */
+	dWorldID ode_world;
 	dThreadingImplementationID threading;
 };
 
 /* Models that may touch. */
 struct group {
-	indices members; /* models; empty: the slot is free */
-	uint32_t world;  /* in physics.worlds, while there are members */
-	uint32_t bodies; /* bodies of its members when it entered that world */
-	uint32_t rows;   /* of its constraints in this step */
+	indices members;    /* models; empty: the slot is free */
+	uint32_t ode_world; /* in physics.ode_worlds, while there are members */
+	uint32_t bodies;    /* bodies of its members when it entered that ODE world */
+	uint32_t rows;      /* of its constraints in this step */
 	VEC(struct world_joint) world_joints;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
@@ -155,7 +155,7 @@ struct ode_world {
 	const struct ode_memory *memory; /* of the worker that stepped it last; NULL: none has yet */
 	VEC(uint32_t) groups;
 	uint32_t bodies; /* of its groups */
-	bool open;       /* in physics.open_worlds */
+	bool open;       /* in physics.open_ode_worlds */
 };
 
 struct static_geom {        /* of one worker: two threads must not use one ODE geom */
@@ -207,10 +207,10 @@ struct physics {
 	bool shared; /* see physics_share() */
 	VEC(struct group) groups;
 	VEC(uint32_t) free_groups;
-	VEC(struct ode_world) worlds;
-	VEC(uint32_t) free_worlds;            /* worlds without groups */
-	VEC(uint32_t) open_worlds;            /* worlds with room for small groups; the last is filled first */
-	VEC(uint32_t) busy_worlds;            /* worlds with groups */
+	VEC(struct ode_world) ode_worlds;
+	VEC(uint32_t) free_ode_worlds;        /* without groups */
+	VEC(uint32_t) open_ode_worlds;        /* with room for small groups; the last is filled first */
+	VEC(uint32_t) busy_ode_worlds;        /* with groups */
 	VEC(struct physics_pair) pairs;       /* pairs of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
 	bool regroup;                         /* models were taken or released, or sleep began or ended */
@@ -229,7 +229,7 @@ struct physics {
 	struct vec3 gravity; /* gravity that the ODE worlds have now */
 };
 
-/* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the world at hand. */
+/* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the ODE world at hand. */
 struct worker {
 	const struct scene *scene;
 	const struct physics *home; /* see worker_create() */
@@ -246,11 +246,11 @@ struct worker {
 	struct collide_space collide;
 	struct surfaces surfaces;
 
-	/* about the world at hand */
+	/* about the ODE world at hand */
 	struct physics *owner;
 	struct instance **instances; /* the owner's */
-	struct ode_world *world;
-	const struct group *stepping;   /* group to name if ODE gives up; NULL: some group of the world at hand */
+	struct ode_world *ode_world;
+	const struct group *stepping;   /* group to name if ODE gives up; NULL: some group of the ODE world at hand */
 	struct solver_pass pass;        /* at hand */
 	uint32_t rows;                  /* rows of constraints of the group that is being begun */
 	uint32_t rows_most;             /* largest `rows` of its groups */
@@ -259,19 +259,19 @@ struct worker {
 	uint32_t *island;               /* [room.bodies] union-find over bodies */
 	uint32_t *island_rows;          /* [room.bodies] at roots */
 	bool *island_lost;              /* [room.bodies] at roots: the exact solver fails on it in this step */
-	VEC(struct coupling) couplings; /* of the world at hand */
+	VEC(struct coupling) couplings; /* of the ODE world at hand */
 	bool collects;                  /* couplings are being listed: the first trial of a step */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
 	struct notes notes, notes_scratch;        /* of the ODE worlds that this worker stepped in the step */
-	uint32_t contacts_before, efforts_before; /* counts before the world at hand */
+	uint32_t contacts_before, efforts_before; /* counts before the ODE world at hand */
 };
 
-/* The groups of the world at hand. */
+/* The groups of the ODE world at hand. */
 static inline struct group *group_at_hand(const struct worker *worker, uint32_t i)
 {
-	return &worker->owner->groups.at[worker->world->groups.at[i]];
+	return &worker->owner->groups.at[worker->ode_world->groups.at[i]];
 }
 
 /* worker.c */
@@ -282,7 +282,7 @@ bool worker_abandons(struct worker *worker);
 /* Any thread at work on the owner's step. */
 void diverged_note(struct physics *owner, uint32_t model);
 /* TROUPE_EDIVERGED with the model and the joint at fault: the state of this model is beyond the limits, or ODE gave up
- * with a message on the world at hand. */
+ * with a message on the ODE world at hand. */
 troupe_status diverged_in_state(const struct physics *owner, uint32_t model, struct troupe_error *error);
 troupe_status diverged_in_ode(const struct worker *worker, const char *message, struct troupe_error *error);
 
@@ -324,12 +324,12 @@ dGeomID shape_make(const struct scene_geom *geom);
 /* dCollide() for all kinds of geoms: writes at most `most` contacts to *ret; normals push the first geom away. */
 int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
 
-/* ODE worlds of any threads may use one memory, one world at a time. A world that has used a shared memory must be
- * destroyed by ode_destroy_world(), because ODE's reference counts of memories are not thread-safe. */
+/* ODE worlds of any threads may use one memory, one of them at a time. An ODE world that has used a shared memory must
+ * be destroyed by ode_destroy_world(), because ODE's reference counts of memories are not thread-safe. */
 struct ode_memory *ode_memory_create(void);
 void ode_memory_destroy(struct ode_memory *memory);
-void ode_lend_memory(dWorldID world, const struct ode_memory *memory);
-void ode_destroy_world(dWorldID world);
+void ode_lend_memory(dWorldID ode_world, const struct ode_memory *memory);
+void ode_destroy_world(dWorldID ode_world);
 
 /* Whether ODE's exact solver has failed on this thread since the last call. */
 bool ode_take_lost(void);
@@ -340,8 +340,8 @@ void instance_destroy(struct physics *physics, struct instance *instance);
 /* A new instance for the same model and group, without bodies and joints. The old instance is left as it is, since
  * ODE may have left it in any state. */
 struct instance *instance_replace(struct physics *physics, const struct instance *instance);
-void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID world);
-void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID world);
+void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID ode_world);
+void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID ode_world);
 void instance_drop(struct physics *physics, struct instance *instance); /* bodies and joints; geoms stay */
 void instance_load(struct physics *physics, struct instance *instance);
 /* To be called after the step and before storing: turns bodies exactly that turned far. */
@@ -356,7 +356,7 @@ dBodyID instance_body(const struct physics *physics, uint32_t body); /* NULL for
 
 /* joint.c */
 /* 0 for a gearbox: ODE has no joint for it. */
-dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID world);
+dJointID joint_make(struct physics *physics, uint32_t joint, dWorldID ode_world);
 /* Marks all settings of the joint in ODE as unknown. */
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret);
 void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct joint_setting *setting, double dt);
@@ -383,16 +383,16 @@ static inline double joint_scale(const struct scene_joint *joint)
 /* Sets up ODE's feedback for joints that have just been made. */
 void observe_joints(struct physics *physics, struct instance *instance);
 void observe_world_joint(struct physics *physics, struct world_joint *joint);
-/* To be called when work on the world at hand begins in this step. */
-void observe_begin_world(struct worker *worker);
-/* Drops the notes of the world at hand, because its step is begun again. */
+/* To be called when work on the ODE world at hand begins in this step. */
+void observe_begin_ode_world(struct worker *worker);
+/* Drops the notes of the ODE world at hand, because its step is begun again. */
 static inline void observe_begin_again(struct worker *worker)
 {
 	worker->notes.contacts.count = worker->contacts_before;
 	worker->notes.efforts.count = worker->efforts_before;
 }
 void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count);
-/* Notes the efforts of the world at hand when the final result of its step is known. */
+/* Notes the efforts of the ODE world at hand when the final result of its step is known. */
 void observe_efforts(struct worker *worker, double dt);
 
 /* sleep.c */
@@ -440,9 +440,9 @@ void ode_block_close(void);
 void ode_world_enter(struct physics *physics, uint32_t group);
 /* For a group that has no members any more. */
 void ode_world_leave(struct physics *physics, uint32_t group);
-void ode_world_fini(struct ode_world *world);
+void ode_world_fini(struct ode_world *ode_world);
 /* Makes a new ODE world for the same groups; the old ODE world is left as it is. A worker must lend its memory anew. */
-void ode_world_make_anew(struct physics *physics, struct ode_world *world);
+void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world);
 
 /* group.c */
 void group_update(struct physics *physics);
@@ -452,7 +452,7 @@ void group_fini(struct group *group);
 void group_make_anew(struct physics *physics, uint32_t group);
 
 /* contact.c */
-void contact_make(struct worker *worker, const struct group *group); /* in the world at hand */
+void contact_make(struct worker *worker, const struct group *group); /* in the ODE world at hand */
 
 /* Finds at most PHYSICS_CONTACTS_MAX contacts; 0 also for shapes whose masks allow no contact. */
 int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret);
@@ -471,7 +471,7 @@ void surfaces_fit(struct surfaces *surfaces, uint32_t kinds);
 const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct sdf_physics *world,
 	const struct scene_geom *a, const struct scene_geom *b, double dt);
 
-/* solver.c: of the world at hand */
+/* solver.c: of the ODE world at hand */
 /* Bodies that joints, contacts and couplings of the begun step connect get one root. */
 void solver_find_islands(struct worker *worker);
 uint32_t solver_island(struct worker *worker, uint32_t body);

@@ -71,7 +71,7 @@ static void make_universal(const struct scene_joint *from, dJointID id)
 	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
 }
 
-dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
+dJointID joint_make(struct physics *physics, uint32_t index, dWorldID ode_world)
 {
 	const struct scene_joint *from = &physics->scene->joints[index];
 	dBodyID child = instance_body(physics, from->child), parent = instance_body(physics, from->parent);
@@ -80,23 +80,23 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 	dJointID id = 0;
 	switch (from->kind) {
 	case SDF_REVOLUTE:
-		id = dJointCreateHinge(world, 0);
+		id = dJointCreateHinge(ode_world, 0);
 		dJointAttach(id, first, second);
 		dJointSetHingeAnchor(id, at.x, at.y, at.z);
 		dJointSetHingeAxis(id, axis.x, axis.y, axis.z);
 		break;
 	case SDF_PRISMATIC:
-		id = dJointCreateSlider(world, 0);
+		id = dJointCreateSlider(ode_world, 0);
 		dJointAttach(id, first, second);
 		dJointSetSliderAxis(id, axis.x, axis.y, axis.z);
 		break;
 	case SDF_BALL:
-		id = dJointCreateBall(world, 0);
+		id = dJointCreateBall(ode_world, 0);
 		dJointAttach(id, first, second);
 		dJointSetBallAnchor(id, at.x, at.y, at.z);
 		break;
 	case SDF_SCREW:
-		id = dJointCreatePiston(world, 0);
+		id = dJointCreatePiston(ode_world, 0);
 		dJointAttach(id, first, second);
 		dJointSetPistonAnchor(id, at.x, at.y, at.z);
 		dJointSetPistonAxis(id, axis.x, axis.y, axis.z);
@@ -105,12 +105,12 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID world)
 		break; /* forces only */
 	case SDF_UNIVERSAL:
 	case SDF_REVOLUTE2:
-		id = dJointCreateUniversal(world, 0);
+		id = dJointCreateUniversal(ode_world, 0);
 		dJointAttach(id, first, second);
 		make_universal(from, id);
 		break;
 	default: /* SDF_FIXED between two models; scene lets nothing else through */
-		id = dJointCreateFixed(world, 0);
+		id = dJointCreateFixed(ode_world, 0);
 		dJointAttach(id, first, second);
 		dJointSetFixed(id);
 		break;

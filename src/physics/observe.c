@@ -72,7 +72,7 @@ const struct notes *worker_notes(struct worker *worker)
 
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
 
-void observe_begin_world(struct worker *worker)
+void observe_begin_ode_world(struct worker *worker)
 {
 	worker->contacts_before = worker->notes.contacts.count;
 	worker->efforts_before = worker->notes.efforts.count;
@@ -166,7 +166,7 @@ static void add_coupling(struct worker *worker, const struct coupling *coupling,
 
 void observe_efforts(struct worker *worker, double dt)
 {
-	for (uint32_t i = 0; i < worker->world->groups.count; i++)
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		note_group(worker, group_at_hand(worker, i));
 	for (uint32_t i = 0; i < worker->couplings.count; i++)
 		add_coupling(worker, &worker->couplings.at[i], dt);

@@ -118,34 +118,34 @@ static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER; /* protects ODE'
 struct ode_memory *ode_memory_create(void)
 {
 	struct ode_memory *memory = mem_alloc(sizeof *memory);
-	memory->world = dWorldCreate();
+	memory->ode_world = dWorldCreate();
 	memory->threading = dThreadingAllocateSelfThreadedImplementation();
 	dWorldSetStepThreadingImplementation(
-		memory->world, dThreadingImplementationGetFunctions(memory->threading), memory->threading);
-	dBodyCreate(memory->world);
-	dWorldStep(memory->world, 0.001);
+		memory->ode_world, dThreadingImplementationGetFunctions(memory->threading), memory->threading);
+	dBodyCreate(memory->ode_world);
+	dWorldStep(memory->ode_world, 0.001);
 	return memory;
 }
 
 void ode_memory_destroy(struct ode_memory *memory)
 {
-	ode_destroy_world(memory->world);
+	ode_destroy_world(memory->ode_world);
 	dThreadingFreeImplementation(memory->threading);
 	free(memory);
 }
 
-void ode_lend_memory(dWorldID world, const struct ode_memory *memory)
+void ode_lend_memory(dWorldID ode_world, const struct ode_memory *memory)
 {
 	pthread_mutex_lock(&memory_lock);
-	dWorldUseSharedWorkingMemory(world, NULL); /* the memory that it shared so far */
-	dWorldUseSharedWorkingMemory(world, memory->world);
+	dWorldUseSharedWorkingMemory(ode_world, NULL); /* the memory that it shared so far */
+	dWorldUseSharedWorkingMemory(ode_world, memory->ode_world);
 	pthread_mutex_unlock(&memory_lock);
 }
 
-void ode_destroy_world(dWorldID world)
+void ode_destroy_world(dWorldID ode_world)
 {
 	pthread_mutex_lock(&memory_lock);
-	dWorldDestroy(world);
+	dWorldDestroy(ode_world);
 	pthread_mutex_unlock(&memory_lock);
 }
 

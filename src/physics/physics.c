@@ -21,8 +21,8 @@ void physics_world_changed(struct physics *physics)
 	if (!memcmp(&g, &physics->gravity, sizeof g))
 		return;
 	physics->gravity = g;
-	for (uint32_t i = 0; i < physics->worlds.count; i++)
-		dWorldSetGravity(physics->worlds.at[i].id, g.x, g.y, g.z);
+	for (uint32_t i = 0; i < physics->ode_worlds.count; i++)
+		dWorldSetGravity(physics->ode_worlds.at[i].id, g.x, g.y, g.z);
 }
 
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,
@@ -47,8 +47,8 @@ static void free_ode(struct physics *physics)
 		physics_release(physics, physics->taken.at[physics->taken.count - 1]);
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		group_fini(&physics->groups.at[g]);
-	for (uint32_t w = 0; w < physics->worlds.count; w++)
-		ode_world_fini(&physics->worlds.at[w]);
+	for (uint32_t w = 0; w < physics->ode_worlds.count; w++)
+		ode_world_fini(&physics->ode_worlds.at[w]);
 }
 
 void physics_destroy(struct physics *physics)
@@ -60,10 +60,10 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->taken);
 	vec_free(&physics->groups);
 	vec_free(&physics->free_groups);
-	vec_free(&physics->worlds);
-	vec_free(&physics->free_worlds);
-	vec_free(&physics->open_worlds);
-	vec_free(&physics->busy_worlds);
+	vec_free(&physics->ode_worlds);
+	vec_free(&physics->free_ode_worlds);
+	vec_free(&physics->open_ode_worlds);
+	vec_free(&physics->busy_ode_worlds);
 	vec_free(&physics->pairs);
 	vec_free(&physics->grouped);
 	vec_free(&physics->awake);
@@ -211,9 +211,9 @@ troupe_status physics_begin(struct physics *physics, const struct physics_pair *
 	return fail(error, TROUPE_EDIVERGED, "some model diverged: the physics gave up: %s", message);
 }
 
-uint32_t physics_world_count(const struct physics *physics)
+uint32_t physics_ode_world_count(const struct physics *physics)
 {
-	return physics->busy_worlds.count;
+	return physics->busy_ode_worlds.count;
 }
 
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error)

@@ -131,7 +131,7 @@ void physics_observe(struct physics *physics, uint32_t what);
 troupe_status physics_begin(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt,
 	struct troupe_error *error);
 /* Number of ODE worlds of the step that was begun. */
-uint32_t physics_world_count(const struct physics *physics);
+uint32_t physics_ode_world_count(const struct physics *physics);
 troupe_status physics_end(struct physics *physics, struct aabb_line *ret_boxes, struct troupe_error *error);
 /* The model that diverged in the step when physics_end() failed; the lowest of several. SCENE_NONE otherwise. */
 uint32_t physics_diverged(const struct physics *physics);

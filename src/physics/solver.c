@@ -36,7 +36,7 @@ static void join_joint(struct worker *worker, uint32_t index)
 static void list_bodies(struct worker *worker)
 {
 	worker->bodies.count = 0;
-	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++) {
 			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
@@ -66,7 +66,7 @@ static void find_islands(struct worker *worker, bool keep_lost)
 		worker->island_rows[b] = 0;
 		worker->island_lost[b] &= keep_lost;
 	}
-	for (uint32_t g = 0; g < worker->world->groups.count; g++)
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++)
 		join_joints(worker, group_at_hand(worker, g));
 	for (uint32_t i = 0; i < worker->joins.count; i++)
 		join(worker, worker->joins.at[i]);
@@ -190,9 +190,9 @@ static void step_by_island(struct worker *worker, double dt)
 		if (found[!exact])
 			enable(worker, of_kind, exact);
 		if (exact)
-			dWorldStep(worker->world->id, dt);
+			dWorldStep(worker->ode_world->id, dt);
 		else
-			dWorldQuickStep(worker->world->id, dt);
+			dWorldQuickStep(worker->ode_world->id, dt);
 	}
 	if (found[0] && found[1])
 		enable(worker, any, 0);
@@ -202,7 +202,7 @@ static void step_alone(struct worker *worker, double dt)
 {
 	find_islands(worker, true);
 	enable(worker, this_one, worker->pass.alone);
-	dWorldStep(worker->world->id, dt);
+	dWorldStep(worker->ode_world->id, dt);
 	enable(worker, any, 0);
 }
 
@@ -212,7 +212,7 @@ bool solver_step(struct worker *worker, double dt)
 	if (worker->pass.alone != SCENE_NONE)
 		step_alone(worker, dt);
 	else if (all_exact(worker))
-		dWorldStep(worker->world->id, dt);
+		dWorldStep(worker->ode_world->id, dt);
 	else
 		step_by_island(worker, dt);
 	bool lost = ode_take_lost(), last = worker->pass.again && worker->pass.alone == SCENE_NONE;

@@ -108,11 +108,11 @@ static void control_joints(struct worker *worker, struct group *group, double dt
 }
 
 /* ODE's objects then hold state k, and the forces and contacts of the step. */
-static void begin_world(struct worker *worker, double dt, struct solver_pass pass)
+static void begin_ode_world(struct worker *worker, double dt, struct solver_pass pass)
 {
 	solver_begin(worker, pass);
 	observe_begin_again(worker);
-	for (uint32_t i = 0; i < worker->world->groups.count; i++) {
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
 		worker->stepping = group;
 		load(worker->owner, group);
@@ -144,20 +144,20 @@ static void begin_couplings(struct worker *worker, double dt, struct solver_pass
 {
 	worker->couplings.count = 0;
 	worker->collects = true;
-	begin_world(worker, dt, pass);
+	begin_ode_world(worker, dt, pass);
 	worker->collects = false;
 }
 
-/* Steps the world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
+/* Steps the ODE world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
  * until the forces of the couplings are found. False: the exact solver failed in one of these trials, so the result
  * must not be used. */
-static bool step_world(struct worker *worker, struct solver_pass pass)
+static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 {
 	const double dt = worker->owner->dt;
 	bool good, begun = false, done = true;
 	do {
 		if (begun)
-			begin_world(worker, dt, pass);
+			begin_ode_world(worker, dt, pass);
 		else
 			begin_couplings(worker, dt, pass);
 		good = worker_abandons(worker) || solver_step(worker, dt);
@@ -227,10 +227,10 @@ static bool store_group(struct physics *owner, struct group *group)
 	return sane;
 }
 
-static bool store_world(struct worker *worker)
+static bool store_ode_world(struct worker *worker)
 {
 	bool sane = true;
-	for (uint32_t i = 0; i < worker->world->groups.count; i++)
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		sane &= store_group(worker->owner, group_at_hand(worker, i));
 	couple_store(worker, worker->owner->dt);
 	if (worker->owner->observe & OBSERVE_EFFORTS)
@@ -240,7 +240,7 @@ static bool store_world(struct worker *worker)
 
 static void note_all_diverged(const struct worker *worker)
 {
-	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++)
 			if (!instance_stored_sane(worker->owner, worker->instances[group->members.at[i]]))
@@ -260,8 +260,8 @@ static void attempt_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
 	/* includes storing, while ODE's data of the world are still in the cache */
-	attempt->good = step_world(attempt->worker, attempt->pass) &&
-			(attempt->worker->abandoned || store_world(attempt->worker));
+	attempt->good = step_ode_world(attempt->worker, attempt->pass) &&
+			(attempt->worker->abandoned || store_ode_world(attempt->worker));
 }
 
 static void list_islands_under_guard(void *ctx)
@@ -276,35 +276,35 @@ static void try_alone_under_guard(void *ctx)
 {
 	struct attempt *attempt = ctx;
 	attempt->good =
-		step_world(attempt->worker, attempt->pass) && solver_is_sane(attempt->worker, attempt->pass.alone);
+		step_ode_world(attempt->worker, attempt->pass) && solver_is_sane(attempt->worker, attempt->pass.alone);
 }
 
 static void lend_memory(const struct worker *worker)
 {
-	if (worker->world->memory != worker->memory)
-		ode_lend_memory(worker->world->id, worker->memory);
-	worker->world->memory = worker->memory;
+	if (worker->ode_world->memory != worker->memory)
+		ode_lend_memory(worker->ode_world->id, worker->memory);
+	worker->ode_world->memory = worker->memory;
 }
 
-/* ODE left a step of the world at hand by longjmp, so the state of its objects is unknown. All these objects, and the
- * working memory of the step, are kept as they are, and new ones are made. */
-static void make_world_anew(struct worker *worker)
+/* ODE left a step of the ODE world at hand by longjmp, so the state of its objects is unknown. All these objects, and
+ * the working memory of the step, are kept as they are, and new ones are made. */
+static void make_ode_world_anew(struct worker *worker)
 {
 	ode_abandon(worker->memory);
 	ode_abandon(worker->contacts);
 	worker->memory = ode_memory_create();
 	worker->contacts = dJointGroupCreate(0);
-	ode_world_make_anew(worker->owner, worker->world);
+	ode_world_make_anew(worker->owner, worker->ode_world);
 	lend_memory(worker);
-	for (uint32_t i = 0; i < worker->world->groups.count; i++)
-		group_make_anew(worker->owner, worker->world->groups.at[i]);
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
+		group_make_anew(worker->owner, worker->ode_world->groups.at[i]);
 	worker->stepping = NULL;
 }
 
 /* A first pass that was stored has left boxes of state k+1, so the boxes are computed again. */
 static void measure_again(struct worker *worker)
 {
-	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		for (uint32_t i = 0; i < group->members.count; i++)
 			worker->instances[group->members.at[i]]->boxes_known = false;
@@ -326,7 +326,7 @@ static bool try_again(struct worker *worker, char *ret_message, size_t bytes)
 		attempt.pass.alone = root;
 		bool survived = ode_guard(try_alone_under_guard, &attempt, ret_message, bytes);
 		if (!survived)
-			make_world_anew(worker);
+			make_ode_world_anew(worker);
 		solver_set_lost(worker, root, !survived || !attempt.good);
 	}
 	attempt.pass.alone = SCENE_NONE;
@@ -346,9 +346,9 @@ static double weight_of(const struct group *group)
 static void note_time(const struct worker *worker, uint64_t ns)
 {
 	double weights = 0;
-	for (uint32_t g = 0; g < worker->world->groups.count; g++)
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++)
 		weights += weight_of(group_at_hand(worker, g));
-	for (uint32_t g = 0; g < worker->world->groups.count; g++) {
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
 		double share_ns = (double)ns * weight_of(group) / weights / group->members.count;
 		for (uint32_t i = 0; i < group->members.count; i++)
@@ -357,17 +357,17 @@ static void note_time(const struct worker *worker, uint64_t ns)
 }
 
 /* False: ODE gave up, with its message. */
-static bool work_on(struct worker *worker, struct ode_world *world, char *ret_message, size_t bytes)
+static bool work_on(struct worker *worker, struct ode_world *ode_world, char *ret_message, size_t bytes)
 {
 	const bool timed = worker->owner->timed;
 	uint64_t begin_ns = timed ? clock_now_ns() : 0;
 	struct attempt attempt = {.worker = worker, .pass = {false, SCENE_NONE}};
-	worker->world = world;
-	observe_begin_world(worker);
+	worker->ode_world = ode_world;
+	observe_begin_ode_world(worker);
 	lend_memory(worker);
 	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
 	if (!survived)
-		make_world_anew(worker);
+		make_ode_world_anew(worker);
 	*ret_message = '\0';
 	if ((!survived || !attempt.good) && !try_again(worker, ret_message, bytes)) {
 		if (*ret_message)
@@ -395,17 +395,17 @@ troupe_status worker_step(
 	worker->instances = owner->instances;
 	worker->stepping = NULL;
 	for (uint32_t w = first; w < first + count; w++) {
-		struct ode_world *world = &owner->worlds.at[owner->busy_worlds.at[w]];
+		struct ode_world *ode_world = &owner->ode_worlds.at[owner->busy_ode_worlds.at[w]];
 		if (worker->gave_up || atomic_load_explicit(&owner->gave_up, memory_order_relaxed))
 			return TROUPE_OK;
-		if (!worker->abandoned && !work_on(worker, world, message, sizeof message))
+		if (!worker->abandoned && !work_on(worker, ode_world, message, sizeof message))
 			return gave_up(worker, message, error);
 		if (worker->abandoned) {
 			atomic_store_explicit(&owner->abandoned, true, memory_order_relaxed);
 			return TROUPE_OK;
 		}
 		if (owner != worker->home)
-			worker->helped += world->groups.count;
+			worker->helped += ode_world->groups.count;
 	}
 	return TROUPE_OK;
 }

@@ -173,7 +173,7 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 
 static void work_on(struct worker *worker, struct secondary *owner, uint32_t part)
 {
-	uint32_t worlds = physics_world_count(owner->physics);
+	uint32_t worlds = physics_ode_world_count(owner->physics);
 	uint32_t first = (uint32_t)((uint64_t)worlds * part / owner->parts);
 	uint32_t end = (uint32_t)((uint64_t)worlds * (part + 1) / owner->parts);
 	struct troupe_error error;
@@ -323,7 +323,7 @@ static troupe_status step_physics(
 	struct ack *ack = &secondary->ack;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
-	uint32_t worlds = ack->status ? 0 : physics_world_count(physics);
+	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 		secondary->parts = MIN(worlds, PARTS_MAX);

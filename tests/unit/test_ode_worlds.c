@@ -103,7 +103,7 @@ static uint32_t step(
 {
 	struct troupe_error error = {0};
 	cr_assert_eq(physics_begin(physics, pairs, count, DT, &error), TROUPE_OK, "%s", error.text);
-	uint32_t worlds = physics_world_count(physics);
+	uint32_t worlds = physics_ode_world_count(physics);
 	worker_begin(place->worker, &no_options);
 	cr_assert_eq(worker_step(place->worker, physics, 0, worlds, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(physics_end(physics, place->boxes, &error), TROUPE_OK, "%s", error.text);
@@ -193,7 +193,7 @@ static void step_in_turn(
 	for (uint32_t w = 0; w < 2; w++)
 		worker_begin(workers[w], &no_options);
 	cr_assert_eq(physics_begin(physics, NULL, 0, DT, &error), TROUPE_OK, "%s", error.text);
-	for (uint32_t i = 0; i < physics_world_count(physics); i++)
+	for (uint32_t i = 0; i < physics_ode_world_count(physics); i++)
 		cr_assert_eq(worker_step(workers[k % 2], physics, i, 1, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(physics_end(physics, place->boxes, &error), TROUPE_OK, "%s", error.text);
 	for (uint32_t i = 0; i < physics_awake(physics)->count; i++)
