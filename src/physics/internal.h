@@ -218,7 +218,7 @@ struct physics {
 	struct sets touching;                 /* sets of all taken models, by the pairs of this step */
 	VEC(bool) set_sleeps;                 /* [sets_count(&touching)] */
 	VEC(uint32_t) disturbed;
-	indices rested; /* models that fell asleep in this step while still moving a little */
+	indices fell_asleep; /* models that fell asleep in this step while still moving a little */
 	struct sets grouping;
 	uint32_t loose_groups;
 	bool timed;       /* this step */

@@ -70,7 +70,7 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->awake_pairs);
 	vec_free(&physics->set_sleeps);
 	vec_free(&physics->disturbed);
-	vec_free(&physics->rested);
+	vec_free(&physics->fell_asleep);
 	sets_fini(&physics->touching);
 	sets_fini(&physics->grouping);
 	free(physics->instances);
@@ -128,14 +128,14 @@ bool physics_sleeps(const struct physics *physics, uint32_t model)
 	return physics->instances[model] && physics->instances[model]->asleep;
 }
 
-const indices *physics_all_rested(const struct physics *physics)
+const indices *physics_fallen_asleep(const struct physics *physics)
 {
-	return &physics->rested;
+	return &physics->fell_asleep;
 }
 
-bool physics_rested(const struct physics *physics, uint32_t model)
+bool physics_fell_asleep(const struct physics *physics, uint32_t model)
 {
-	return indices_has(&physics->rested, model);
+	return indices_has(&physics->fell_asleep, model);
 }
 
 void physics_disturb(struct physics *physics, uint32_t model)
@@ -157,9 +157,9 @@ void physics_state_changed(struct physics *physics)
 /* Models that fell asleep in the step are awake in state k. */
 void physics_repeat(struct physics *physics)
 {
-	for (uint32_t i = 0; i < physics->rested.count; i++)
-		physics->instances[physics->rested.at[i]]->asleep = false;
-	physics->rested.count = 0;
+	for (uint32_t i = 0; i < physics->fell_asleep.count; i++)
+		physics->instances[physics->fell_asleep.at[i]]->asleep = false;
+	physics->fell_asleep.count = 0;
 	physics_state_changed(physics);
 }
 

@@ -100,11 +100,11 @@ void physics_set_statics(struct physics *physics, const uint32_t *present);
 
 /* Something acts on the model in the coming step: neither the model nor any model that it touches sleeps. */
 void physics_disturb(struct physics *physics, uint32_t model);
-/* About the last step. physics_awake(): models that were stepped, ascending. physics_all_rested(): models that fell
+/* About the last step. physics_awake(): models that were stepped, ascending. physics_fallen_asleep(): models that fell
  * asleep and for which `next` says so. All other models keep state k, and their `next` means nothing. */
 const indices *physics_awake(const struct physics *physics);
-const indices *physics_all_rested(const struct physics *physics);
-bool physics_rested(const struct physics *physics, uint32_t model);
+const indices *physics_fallen_asleep(const struct physics *physics);
+bool physics_fell_asleep(const struct physics *physics, uint32_t model);
 bool physics_sleeps(const struct physics *physics, uint32_t model);
 
 /* State k was written from outside (a reset, a new pose): everything derived from it is forgotten. */

@@ -103,7 +103,7 @@ static void fall_asleep(struct physics *physics, const uint32_t *members, uint32
 		instance->asleep = true;
 		group_remove(physics, members[i]);
 		if (put_to_rest(physics, members[i]))
-			indices_add(&physics->rested, members[i]);
+			indices_add(&physics->fell_asleep, members[i]);
 	}
 }
 
@@ -179,7 +179,7 @@ void sleep_update(struct physics *physics, const struct physics_pair *pairs, uin
 {
 	uint64_t steps = sleep_steps(dt);
 	bool changed = keep_pairs(physics, pairs, pair_count) || physics->regroup;
-	physics->rested.count = 0;
+	physics->fell_asleep.count = 0;
 	if (changed) {
 		find_sets(physics);
 		for (uint32_t s = 0; s < sets_count(&physics->touching); s++)

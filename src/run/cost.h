@@ -13,7 +13,7 @@ enum {
 };
 
 struct model_costs {
-	uint32_t *ns; /* [room] COST_UNKNOWN; 0: at rest */
+	uint32_t *ns; /* [room] COST_UNKNOWN; 0: asleep */
 	uint32_t room;
 };
 
@@ -26,13 +26,13 @@ void cost_forget(struct model_costs *costs, uint32_t model);
 /* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
  * the sample. */
 void cost_learn(struct model_costs *costs, uint32_t model, uint64_t sample_ns);
-/* A value that another process has smoothed already; 0: at rest. */
+/* A value that another process has smoothed already; 0: asleep. */
 static inline void cost_set(struct model_costs *costs, uint32_t model, uint32_t ns)
 {
 	costs->ns[model] = ns;
 }
 
-/* ns per body: the mean over these models with a known cost that are not at rest; COST_BODY_NS when there is none.
+/* ns per body: the mean over these models with a known cost that are not asleep; COST_BODY_NS when there is none.
  * chosen: [scene->model_count]. */
 uint32_t cost_of_body(const struct model_costs *costs, const struct scene *scene, const bool *chosen);
 

@@ -1,5 +1,5 @@
 /* The contacts and efforts that the primary keeps, on request: for each model those of its last step, from the notes
- * in the acks. A model at rest is not stepped and keeps the notes of the step in which it was stepped last. Nothing
+ * in the acks. A sleeping model is not stepped and keeps the notes of the step in which it was stepped last. Nothing
  * that is simulated depends on these notes, and they do not depend on which secondary simulates a model.
  *
  * Thread: the primary's, between steps. Allocates when the scene or a list grows; a warm step does not allocate. */
@@ -36,7 +36,7 @@ void observed_forget(struct observed *observed, const struct scene *scene, const
 void observed_clear(struct observed *observed);
 void observed_keep(struct observed *observed, uint32_t what);
 
-/* For saved states, because models at rest have notes from long before. what: bits OBSERVE_..., the notes there
+/* For saved states, because sleeping models have notes from long before. what: bits OBSERVE_..., the notes there
  * are. */
 void observed_pack(const struct observed *observed, uint32_t what, struct text *out);
 /* Unpacks; the scene must be as it was when packed. False: damaged. */

@@ -84,7 +84,7 @@ uint32_t primary_taking_part(const struct primary *primary)
 	return primary->lockstep.secondaries;
 }
 
-bool primary_rests(const struct primary *primary, uint32_t model)
+bool primary_sleeps(const struct primary *primary, uint32_t model)
 {
 	const struct state *state = primary->shared->state;
 	return primary->plan.loading.active[model] && primary->shared->scene->models[model].body_count &&
@@ -280,7 +280,7 @@ static void reset_time(struct primary *primary)
 	primary->even_since_s = primary->options.initial_time_s;
 	primary->pace_ns = 0;
 	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
-		primary->shared->state->models[m].moved_at = 0; /* steps are counted anew: see primary_rests() */
+		primary->shared->state->models[m].moved_at = 0; /* steps are counted anew: see primary_sleeps() */
 }
 
 /* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
@@ -747,10 +747,10 @@ static void pack_rest(const struct primary *primary, struct text *out)
 {
 	uint32_t models = primary->shared->scene->model_count, count = 0;
 	for (uint32_t m = 0; m < models; m++)
-		count += primary_rests(primary, m);
+		count += primary_sleeps(primary, m);
 	pack_u64(out, count);
 	for (uint32_t m = 0; m < models; m++)
-		if (primary_rests(primary, m))
+		if (primary_sleeps(primary, m))
 			pack_u64(out, m);
 }
 

@@ -137,7 +137,7 @@ void primary_fail(struct primary *primary, const struct troupe_error *error);
 bool primary_is_idle(const struct primary *primary);
 
 /* Whether the model is asleep: the last step that was not paused left it as it was. */
-bool primary_rests(const struct primary *primary, uint32_t model);
+bool primary_sleeps(const struct primary *primary, uint32_t model);
 /* Adds the files that the waiting commands name. Only commands that create models name files. */
 void primary_collect(struct primary *primary, struct files *files);
 /* Packs all that the rest of the run depends on and that is not in the world file; between steps. */

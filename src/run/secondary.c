@@ -421,13 +421,14 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 	ack->stepped = awake->count;
 	for (uint32_t i = 0; i < secondary->minded.count; i++) {
 		uint32_t model = secondary->minded.at[i];
-		bool stepped = !physics_sleeps(secondary->physics, model) || physics_rested(secondary->physics, model);
+		bool stepped =
+			!physics_sleeps(secondary->physics, model) || physics_fell_asleep(secondary->physics, model);
 		if (stepped)
 			systems_post_update(secondary->shared->systems, model, step);
 		else if (post_update_asleep(secondary, model, step))
 			append(ack, &model, 1);
 	}
-	append(ack, physics_all_rested(secondary->physics)->at, physics_all_rested(secondary->physics)->count);
+	append(ack, physics_fallen_asleep(secondary->physics)->at, physics_fallen_asleep(secondary->physics)->count);
 }
 
 static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)

@@ -91,7 +91,7 @@ struct ack {
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;
 	VEC(uint32_t) moved; /* models whose state k+1 is in `next`; all others keep state k */
-	uint32_t stepped;    /* the first `stepped` of these were stepped by physics; the others were at rest */
+	uint32_t stepped;    /* the first `stepped` of these were stepped by physics; the others were asleep */
 	/* The notes that the step asked for, about these models. In one process it also has notes about models that
 	 * this secondary stepped for another one, whose `moved` lists them. The secondary owns it. NULL: no notes
 	 * were asked for, or nothing moved. */

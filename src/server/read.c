@@ -39,7 +39,7 @@ void read_model(
 		.pose = view_pose(pose),
 		.secondary = world_number(world, world->primary.plan.dispatch.roster.now.model[model]),
 		.loaded = world->primary.plan.loading.active[model],
-		.asleep = primary_rests(&world->primary, model)};
+		.asleep = primary_sleeps(&world->primary, model)};
 	if (m->body_count)
 		ret_state->twist =
 			twist_at(state_body(world->shared.state, m->body_first + m->frame_body, false), pose.p);

@@ -289,11 +289,11 @@ Test(motion, what_sleeps_wakes)
 		const struct primary *primary = &server->worlds[0].primary;
 		uint32_t m = scene_find_model(state()->scene, "b");
 		run_until(2);
-		cr_assert(primary_rests(primary, m), "it sleeps");
+		cr_assert(primary_sleeps(primary, m), "it sleeps");
 		uint64_t hash = state_hash(server->worlds[0].shared.state);
 		obeyed(ways[i][0], ways[i][1]);
 		steps(1);
-		cr_expect_not(primary_rests(primary, m), "%s wakes it", ways[i][1]);
+		cr_expect_not(primary_sleeps(primary, m), "%s wakes it", ways[i][1]);
 		cr_expect_neq(hash, state_hash(server->worlds[0].shared.state), "%s", ways[i][1]);
 		stop();
 	}

@@ -427,9 +427,9 @@ Test(observe, what_sleeps_keeps_its_notes)
 	run_until(1.2);
 	const struct primary *primary = &server->worlds[0].primary;
 	const struct scene *scene = server->worlds[0].scene;
-	cr_assert(primary_rests(primary, scene_find_model(scene, "a")));
-	cr_assert(primary_rests(primary, scene_find_model(scene, "swing")));
-	cr_assert(!primary_rests(primary, scene_find_model(scene, "c")));
+	cr_assert(primary_sleeps(primary, scene_find_model(scene, "a")));
+	cr_assert(primary_sleeps(primary, scene_find_model(scene, "swing")));
+	cr_assert(!primary_sleeps(primary, scene_find_model(scene, "c")));
 	cr_expect_eq(contacts_of("a"), 4);
 	cr_expect_eq(contacts_of("b"), 4);
 	cr_expect_eq(contacts_of("c"), 0);

@@ -36,8 +36,8 @@ static uint64_t count_kept(const struct server_world *world)
 	uint64_t kept = 0;
 	for (uint32_t i = 0; i < primary->observed.contacts.count; i++) {
 		const struct contact_note *note = &primary->observed.contacts.at[i];
-		kept += primary_rests(primary, world->scene->geoms[note->geoms[0]].model) ||
-			primary_rests(primary, world->scene->geoms[note->geoms[1]].model);
+		kept += primary_sleeps(primary, world->scene->geoms[note->geoms[0]].model) ||
+			primary_sleeps(primary, world->scene->geoms[note->geoms[1]].model);
 	}
 	return kept;
 }

@@ -223,9 +223,9 @@ Test(cost, is_smoothed_and_a_surge_counts_for_little)
 	cr_assert_eq(costs.ns[0], (4 * 1250 + 3 * 1250) / 4);
 	cost_set(&costs, 0, 0);
 	cost_learn(&costs, 0, UINT64_MAX);
-	cr_assert_eq(costs.ns[0], UINT32_MAX - 1, "after rest as well; never COST_UNKNOWN");
+	cr_assert_eq(costs.ns[0], UINT32_MAX - 1, "after sleep as well; never COST_UNKNOWN");
 	cost_learn(&costs, 1, 0);
-	cr_assert_eq(costs.ns[1], 1, "what was stepped is not at rest");
+	cr_assert_eq(costs.ns[1], 1, "what was stepped is not asleep");
 	cost_fit(&costs, 5);
 	cr_assert(costs.ns[0] == UINT32_MAX - 1 && costs.ns[4] == COST_UNKNOWN);
 	cost_forget(&costs, 0);
@@ -242,7 +242,7 @@ Test(cost, of_a_body_is_the_mean_of_what_was_measured)
 	cr_assert_eq(cost_of_body(costs, scene, world.active), COST_BODY_NS, "nothing was measured");
 	cost_set(costs, FREE_FIRST, 500);
 	cost_set(costs, FREE_FIRST + 1, 1500);
-	cost_set(costs, FREE_FIRST + 2, 0);    /* at rest */
+	cost_set(costs, FREE_FIRST + 2, 0);    /* asleep */
 	cost_set(costs, CARGO_FIRST, 1000000); /* not active */
 	cr_assert_eq(cost_of_body(costs, scene, world.active), 1000);
 	cost_set(costs, FREE_FIRST, UINT32_MAX - 1);
