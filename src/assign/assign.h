@@ -2,11 +2,11 @@
  * assignment to the next one. No clock, no I/O, no thread, no memory of its own: what a policy must remember from step
  * to step is in struct assignment.
  *
- * Nodes are performers (every dynamic model that is loaded: declared performers, dynamic models without level, and
- * the dynamic models that a level names) and loaded levels. A component is a set of nodes that must be on one
+ * Nodes are the dynamic models that are loaded (declared performers, dynamic models without level, and the dynamic
+ * models that a level names) and the loaded levels. A component is a set of nodes that must be on one
  * secondary; the caller found it (performer in level, dynamic model named by level, law 4).
  *
- * "Movers" are the nodes that count as performers: the declared performers and the dynamic models without level.
+ * "Movers" are the declared performers and the dynamic models without level.
  * "Cargo" are the dynamic models that one level names: they count only where the policy says so. The size of a
  * component is its number of movers. A secondary is idle when it simulates no dynamic model at all, cargo included.
  *
