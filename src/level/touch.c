@@ -129,7 +129,7 @@ static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 	self->stay = AABB_ALL;
 	if (!touch->scene->models[model].geom_count)
 		return false; /* joints may still connect it */
-	self->stay = aabb_grow(*box, TOUCH_STRAY);
+	self->stay = aabb_grow(*box, TOUCH_MARGIN);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
 	return true;
 }

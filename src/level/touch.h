@@ -1,14 +1,14 @@
 /* Which dynamic models may touch: law 4. Exact boxes decide. Larger boxes, which seldom change, only say which pairs
  * must be compared.
  *
- * Thread: the primary's, between steps; touch_strayed() by the runner that simulates the model, during a step. */
+ * Thread: the primary's, between steps; touch_leaves() by the runner that simulates the model, during a step. */
 #ifndef LEVEL_TOUCH_H
 #define LEVEL_TOUCH_H
 
 #include "scene/scene.h"
 
-#define TOUCH_PAD 0.01   /* m: boxes closer than this, on every axis, may touch */
-#define TOUCH_STRAY 0.25 /* m: how far a box may move before its neighbours are looked up again */
+#define TOUCH_PAD 0.01    /* m: boxes closer than this, on every axis, may touch */
+#define TOUCH_MARGIN 0.25 /* m: how far a box may move before its neighbours are looked up again */
 
 struct touch_pair {
 	uint32_t a, b; /* models, a < b */
@@ -61,7 +61,7 @@ static inline void touch_moved(struct touch *touch, uint32_t model)
 		touch_crowd_moved(touch, model);
 }
 
-static inline bool touch_strayed(const struct touch *touch, uint32_t model, const struct aabb *box)
+static inline bool touch_leaves(const struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	return !aabb_within(box, &touch->models[model].stay);
 }

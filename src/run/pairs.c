@@ -106,11 +106,11 @@ void pairs_reset(struct pairs *pairs)
 	pairs->due = 0; /* pairs are found anew, even if those of touch have not changed */
 }
 
-void pairs_strayed(struct pairs *pairs, uint32_t model)
+void pairs_leaver(struct pairs *pairs, uint32_t model)
 {
 	struct touch *touch = &pairs->shared->touch;
 	const struct aabb *box = &pairs->shared->boxes[model].box;
-	if (touch->models[model].here && touch_strayed(touch, model, box))
+	if (touch->models[model].here && touch_leaves(touch, model, box))
 		touch_move(touch, model, box);
 }
 

@@ -55,7 +55,7 @@ void pairs_forget(struct pairs *pairs, uint32_t model);
 /* All recent pairs are forgotten, without changes. */
 void pairs_reset(struct pairs *pairs);
 /* Looks whether the model has left the box in which its neighbours are known. */
-void pairs_strayed(struct pairs *pairs, uint32_t model);
+void pairs_leaver(struct pairs *pairs, uint32_t model);
 
 void pairs_wake(struct pairs *pairs, uint32_t model);
 /* Wakes the models that reach into this box: what they rested on came, went or was moved. */

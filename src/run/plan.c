@@ -116,11 +116,11 @@ void plan_wake_all(struct plan *plan)
 	pairs_wake_all(&plan->pairs);
 }
 
-void plan_strayed(struct plan *plan, uint32_t model)
+void plan_leaver(struct plan *plan, uint32_t model)
 {
 	const struct shared *shared = plan->shared;
 	uint32_t performer = shared->tracker.performer_of[model];
-	pairs_strayed(&plan->pairs, model);
+	pairs_leaver(&plan->pairs, model);
 	if (performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
 					       state_model_pose(shared->state, model, false).p))
 		look(plan, model);
@@ -165,7 +165,7 @@ void plan_placed(struct plan *plan, uint32_t model)
 		plan->statics_changed = true;
 	}
 	touch_moved(&shared->touch, model);
-	plan_strayed(plan, model);
+	plan_leaver(plan, model);
 }
 
 void plan_pushed(struct plan *plan, uint32_t model)

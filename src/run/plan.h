@@ -31,8 +31,8 @@ struct plan {
 void plan_init(struct plan *plan, struct shared *shared, uint32_t secondaries, const struct assign_policy *policy);
 void plan_fini(struct plan *plan);
 
-/* The model strayed or was put elsewhere: looks at it again. */
-void plan_strayed(struct plan *plan, uint32_t model);
+/* The model left its box or was put elsewhere: looks at it again. */
+void plan_leaver(struct plan *plan, uint32_t model);
 /* A step was given up: the boxes of all models are measured again from state k. */
 void plan_measure(struct plan *plan);
 /* State k was written from outside: looks at everything again. */

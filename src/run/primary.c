@@ -150,18 +150,18 @@ static void take_costs(struct primary *primary, const struct ack *ack)
 		cost_set(&shared->costs, ack->moved.at[i], ack->costs.at[i]);
 }
 
-/* What a secondary in this process does itself: writes the boxes of state k+1, lists strayed models, writes costs. */
+/* What a secondary in this process does itself: writes the boxes of state k+1, lists leavers, writes costs. */
 static void derive(struct primary *primary, struct ack *ack)
 {
 	struct shared *shared = primary->shared;
-	ack->strayed.count = 0;
+	ack->leavers.count = 0;
 	for (uint32_t i = 0; i < ack->moved.count; i++) {
 		uint32_t model = ack->moved.at[i];
 		if (!shared->scene->models[model].body_count)
 			continue;
 		shared->boxes[model].box = state_model_box(shared->state, model, true);
-		if (shared_strayed(shared, model))
-			vec_push(&ack->strayed, model);
+		if (shared_leaves(shared, model))
+			vec_push(&ack->leavers, model);
 	}
 	if (primary->step.measure)
 		take_costs(primary, ack);
@@ -255,8 +255,8 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		for (uint32_t s = 0; s < acks[i]->strayed.count; s++)
-			plan_strayed(&primary->plan, acks[i]->strayed.at[s]);
+		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
+			plan_leaver(&primary->plan, acks[i]->leavers.at[s]);
 }
 
 /* Forgets what was derived from state k+1 so far. */

@@ -108,7 +108,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 void primary_fini(struct primary *primary);
 
 /* From the next step on the secondaries are in other processes. The primary then does to its own state what they do to
- * their copies: it obeys the commands for models, and it finds boxes, costs and strayed models from the acks, whose
+ * their copies: it obeys the commands for models, and it finds boxes, costs and leavers from the acks, whose
  * words of state k+1 are in `next`. To be called before the first step. */
 void primary_go_remote(struct primary *primary, const struct primary_remote *remote);
 

@@ -83,7 +83,7 @@ void secondary_destroy(struct secondary *secondary)
 	worker_destroy(secondary->worker);
 	vec_free(&secondary->minded);
 	vec_free(&secondary->ack.moved);
-	vec_free(&secondary->ack.strayed);
+	vec_free(&secondary->ack.leavers);
 	free(secondary);
 }
 
@@ -446,8 +446,8 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	post_update(secondary, &system_step);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
-		if (shared_strayed(shared, models->at[i]))
-			vec_push(&secondary->ack.strayed, models->at[i]);
+		if (shared_leaves(shared, models->at[i]))
+			vec_push(&secondary->ack.leavers, models->at[i]);
 	if (shares)
 		help_others(secondary);
 	if (step->observe)
@@ -491,7 +491,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->status = TROUPE_OK;
 	ack->diverged = SCENE_NONE;
 	ack->abandoned = false;
-	ack->moved.count = ack->strayed.count = ack->stepped = 0;
+	ack->moved.count = ack->leavers.count = ack->stepped = 0;
 	ack->notes = NULL;
 	secondary->mate_count = secondary->mates ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;

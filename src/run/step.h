@@ -98,7 +98,7 @@ struct ack {
 	const struct notes *notes;
 	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
 	 * the primary finds them, because they follow from state k+1. */
-	VEC(uint32_t) strayed;
+	VEC(uint32_t) leavers;
 	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: the cost of each in `moved` */
 	uint32_t diverged;   /* when the step failed: the model that diverged, if known; else SCENE_NONE */
 	struct troupe_error error; /* when status is not TROUPE_OK */
@@ -125,16 +125,16 @@ void shared_init(struct shared *shared, struct scene *scene, struct systems *sys
 void shared_watch(struct shared *shared);
 void shared_fini(struct shared *shared); /* zeroed is fine */
 
-/* Whether strayed models can be found here. A replica has not what that takes; its primary finds them. */
+/* Whether leavers can be found here. A replica has not what that takes; its primary finds them. */
 static inline bool shared_watches(const struct shared *shared)
 {
 	return shared->touch.scene;
 }
 
 /* Whether the model, in state k+1, is outside the boxes within which nothing about it can change. */
-static inline bool shared_strayed(const struct shared *shared, uint32_t model)
+static inline bool shared_leaves(const struct shared *shared, uint32_t model)
 {
-	if (touch_strayed(&shared->touch, model, &shared->boxes[model].box))
+	if (touch_leaves(&shared->touch, model, &shared->boxes[model].box))
 		return true;
 	uint32_t performer = shared->tracker.performer_of[model];
 	return performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],

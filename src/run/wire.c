@@ -132,7 +132,7 @@ void wire_destroy(struct wire *wire)
 		vec_free(&peer->pairs);
 		vec_free(&peer->told);
 		vec_free(&peer->ack.moved);
-		vec_free(&peer->ack.strayed);
+		vec_free(&peer->ack.leavers);
 		vec_free(&peer->ack.costs);
 		notes_fini(&peer->notes);
 	}
@@ -480,7 +480,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	troupe_status status = TROUPE_OK;
 	wire->calls++;
 	ack->runner = secondary + 1;
-	ack->moved.count = ack->strayed.count = ack->costs.count = ack->stepped = 0;
+	ack->moved.count = ack->leavers.count = ack->costs.count = ack->stepped = 0;
 	ack->diverged = SCENE_NONE;
 	ack->notes = NULL;
 	ack->number = unpack_var(in);

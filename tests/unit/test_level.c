@@ -218,7 +218,7 @@ static void check_touching(bool at_once, bool joined)
 					touch_add(&touch, m, &boxes[m].box);
 			} else if (step % 500 == (int)m) {
 				touch_remove(&touch, m);
-			} else if (touch_strayed(&touch, m, &boxes[m].box)) {
+			} else if (touch_leaves(&touch, m, &boxes[m].box)) {
 				touch_move(&touch, m, &boxes[m].box);
 				moves++;
 			} else {

@@ -64,7 +64,7 @@ static void put(struct world *world, uint32_t m, struct vec3 p)
 	struct shared *shared = &world->shared;
 	world_put(world, m, p);
 	shared->boxes[m].box = world_box(world, m);
-	if (shared->touch.models[m].here && touch_strayed(&shared->touch, m, &shared->boxes[m].box))
+	if (shared->touch.models[m].here && touch_leaves(&shared->touch, m, &shared->boxes[m].box))
 		touch_move(&shared->touch, m, &shared->boxes[m].box);
 	(void)loading_look(&loading, m);
 }

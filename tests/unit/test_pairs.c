@@ -73,7 +73,7 @@ static void put(struct world *world, uint32_t m, struct vec3 p)
 	world_put(world, m, p);
 	shared->boxes[m].box = world_box(world, m);
 	touch_moved(&shared->touch, m);
-	pairs_strayed(&pairs, m);
+	pairs_leaver(&pairs, m);
 }
 
 /* What rested on it falls; what it comes to rest on wakes. */

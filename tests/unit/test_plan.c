@@ -213,10 +213,10 @@ static void move(struct world *world)
 		shared->boxes[m].box = world_box(world, m);
 		touch_moved(&shared->touch, m);
 		uint32_t performer = shared->tracker.performer_of[m];
-		if (touch_strayed(&shared->touch, m, &shared->boxes[m].box) ||
+		if (touch_leaves(&shared->touch, m, &shared->boxes[m].box) ||
 			(performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
 							    state_model_pose(shared->state, m, false).p)))
-			plan_strayed(&the_plan, m);
+			plan_leaver(&the_plan, m);
 	}
 	for (uint32_t m = 0; m < STATIC_FIRST; m++)
 		if (world->active[m] && !world_model(world, m)->is_static && !world_below(world, 4))
