@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/gateways.h"
+#include "cli/lockstep.h"
 #include "cli/log.h"
 #include "cli/network.h"
 #include "cli/options.h"
@@ -42,6 +43,7 @@ struct settings {
 	bool paused, no_levels, no_sleep, trace, anew, strict;
 	struct network_settings network;
 	struct gateways_settings gateways;
+	struct lockstep_settings lockstep;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -208,6 +210,19 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.gz_address),
 		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
 			"address; any program that reaches it can see and command everything"},
+	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
+	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
+		.help = "clients join at this local socket, which only its owner can use"},
+	{OPTION_TEXT, .name = "lockstep-listen", .argument = "[HOST:]PORT", .offset = AT(lockstep.listen),
+		.help = "clients join at this TCP port; HOST is an IPv4 address (default: 127.0.0.1, this machine "
+			"only)"},
+	{OPTION_FLAG, .name = "lockstep-insecure", .needs = "lockstep-listen", .offset = AT(lockstep.insecure),
+		.help = "HOST may be any address of this machine: any program that reaches it can command everything"},
+	{OPTION_LIST, .name = "wait-for", .argument = "NAME", .offset = AT(lockstep.wait_for),
+		.help = "take no step until a barrier client of this name has joined; may be repeated"},
+	{OPTION_REAL, .name = "wait-for-timeout", .needs = "wait-for", .argument = "SECONDS",
+		.offset = AT(lockstep.wait_s), .hi = 1e9,
+		.help = "give up if they have not joined after SECONDS; 0: wait for ever (the default)"},
 	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "move random components to random secondaries at random steps"},
@@ -312,7 +327,8 @@ static const struct options_command command = {
 		 "     that could not be written\n"
 		 "  2  wrong usage\n"
 		 "  3  networked mode: a process was lost, left or sent invalid data; not all\n"
-		 "     came within --network-wait; or this secondary was turned away\n"
+		 "     came within --network-wait; or this secondary was turned away. A barrier\n"
+		 "     client failed that ends the run, or did not join in time\n"
 		 "  4  internal error, out of memory, or a model diverged\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
@@ -338,6 +354,7 @@ struct run {
 	enum network_mode mode;
 	struct children children;
 	struct gateways *gateways;
+	struct entrance *entrance;
 	uint64_t begun_at; /* step */
 	uint32_t warnings, refusals, unsaved;
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
@@ -811,7 +828,8 @@ static void add_again(const struct run *run, struct text *line)
 	text_add(line, " --rtf 0");
 }
 
-/* Whether the same command line would repeat the run. Not if it reads a pipe, or breaks a rule of determinism. */
+/* Whether the same command line would repeat the run. Not if it reads a pipe, breaks a rule of determinism, or had
+ * clients. */
 static bool can_repeat(const struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -820,7 +838,7 @@ static bool can_repeat(const struct run *run)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
 			return false;
-	return !settings->break_rule && troupe_server_progress(run->server).steps > run->begun_at;
+	return !settings->break_rule && !run->entrance && troupe_server_progress(run->server).steps > run->begun_at;
 }
 
 static void summarize(struct run *run, const struct troupe_report *report)
@@ -920,7 +938,9 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	run->begun_at = troupe_server_progress(run->server).steps;
 	signals_tell(stop_server, run->server);
 	log_begin(&run->log, run->server, signals_haste);
-	troupe_status status = run_and_save(run, error);
+	troupe_status status = lockstep_await(&run->settings.lockstep, run->server, error);
+	if (!status)
+		status = run_and_save(run, error);
 	*ret_stopped = signals_asked();
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
@@ -980,6 +1000,8 @@ static int run_world(struct run *run)
 	signals_unwatch();
 	if (!status)
 		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
+	if (!status)
+		status = lockstep_start(&run->settings.lockstep, run->server, on_note, run, &run->entrance, &error);
 	if (!status) {
 		announce(run);
 		status = go(run, &error);
@@ -988,6 +1010,7 @@ static int run_world(struct run *run)
 		cli_complain("run", "%s", error.text);
 	signals_release();
 	gateways_end(run->gateways);
+	lockstep_end(run->entrance, status, &error);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	output_fini(&run->output);

@@ -613,11 +613,18 @@ bool primary_will_step(const struct primary *primary)
 	return !primary->ended && !limit_reached(primary) && !atomic_load(&primary->stop);
 }
 
+static void end_between_steps(struct primary *primary, uint64_t now_ns, troupe_status status)
+{
+	primary->end_ns = now_ns;
+	atomic_store_explicit(&primary->seen_steps, primary->lockstep.number, memory_order_relaxed);
+	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
+	end(primary, status);
+}
+
 void primary_fail(struct primary *primary, const struct troupe_error *error)
 {
 	primary->error = *error;
-	primary->end_ns = clock_now_ns();
-	end(primary, error->status);
+	end_between_steps(primary, clock_now_ns(), error->status);
 }
 
 bool primary_is_idle(const struct primary *primary)
@@ -722,10 +729,7 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 	if (!primary->begin_ns)
 		primary->begin_ns = *ret_begin_ns;
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
-		primary->end_ns = *ret_begin_ns;
-		atomic_store_explicit(&primary->seen_steps, primary->lockstep.number, memory_order_relaxed);
-		atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
-		end(primary, TROUPE_OK);
+		end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
 		return NULL;
 	}
 	return decide(primary);

@@ -1,0 +1,43 @@
+/* Clients are awaited before the first step, so that the set of clients at the beginning, and with it the run, does not
+ * depend on how fast they start. */
+#include "cli/lockstep.h"
+
+#include "base/text.h"
+#include "gateway/lockstep/entrance.h"
+
+#include <troupe/barrier.h>
+
+troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server,
+	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
+	struct troupe_error *error)
+{
+	const struct entrance_options options = {settings->socket, settings->listen, settings->insecure};
+	struct text text = {0};
+	*ret_entrance = NULL;
+	if (!options.path && !options.address)
+		return TROUPE_OK;
+	struct troupe_error why;
+	troupe_status status = entrance_create(server, &options, ret_entrance, &why);
+	if (status) /* what is wrong is an option, or a file that cannot be made: never an internal error */
+		return fail(error, TROUPE_EIO, "%s", why.text);
+	text_add(&text, "lockstep: clients join at ");
+	entrance_describe(*ret_entrance, &text);
+	for (uint32_t i = 0; i < settings->wait_for.count; i++)
+		text_add(&text, "%s%s", i ? ", " : "; waiting for ", settings->wait_for.at[i]);
+	note(ctx, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
+troupe_status lockstep_await(
+	const struct lockstep_settings *settings, struct troupe_server *server, struct troupe_error *error)
+{
+	if (!settings->wait_for.count)
+		return TROUPE_OK;
+	return troupe_server_await(server, settings->wait_for.at, (uint64_t)(settings->wait_s * 1e9), error);
+}
+
+void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error)
+{
+	entrance_destroy(entrance, status != TROUPE_OK, status ? error->text : "the run has ended");
+}

@@ -1,0 +1,27 @@
+/* Barrier clients of `troupe run`: the sockets where they come in, and the wait for those that the run is to have. */
+#ifndef CLI_LOCKSTEP_H
+#define CLI_LOCKSTEP_H
+
+#include "cli/options.h"
+
+struct troupe_server;
+struct entrance;
+
+struct lockstep_settings {
+	const char *socket, *listen; /* NULL: none */
+	bool insecure;
+	struct option_list wait_for;
+	double wait_s; /* 0: for ever */
+};
+
+/* note: told where the sockets are. *ret_entrance is NULL when no socket is asked for. */
+troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server,
+	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
+	struct troupe_error *error);
+/* Until all have joined, or until the run is to stop. */
+troupe_status lockstep_await(
+	const struct lockstep_settings *settings, struct troupe_server *server, struct troupe_error *error);
+/* status: of the run; error: filled if it failed. */
+void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error);
+
+#endif

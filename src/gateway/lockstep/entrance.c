@@ -1,0 +1,266 @@
+/* The entrance's thread has the connections whose clients have not joined, and takes leave of those that are over. A
+ * connection that does not join in time is closed, so that idle ones cannot use up the places. */
+#include "gateway/lockstep/entrance.h"
+
+#include "base/clock.h"
+#include "gateway/lockstep/visitor.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define JOIN_WITHIN_NS UINT64_C(5000000000)
+enum { LOOK_MS = 500, BACKLOG = 64, FIXED = 3 };
+
+struct entrance {
+	struct troupe_server *server;
+	char *path;          /* of the local socket, once it is there */
+	int local, tcp;      /* -1: none */
+	struct text address; /* of the TCP socket */
+	int woken;           /* event file */
+	pthread_t thread;
+	bool started;
+	_Atomic bool stop;
+	/* the thread's */
+	VEC(struct visitor *) waiting, joined;
+	struct pollfd polled[FIXED + ENTRANCE_WAITING_MAX];
+};
+
+static void wake(void *ctx)
+{
+	const struct entrance *entrance = ctx;
+	uint64_t one = 1;
+	(void)!write(entrance->woken, &one, sizeof one);
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void take_in(struct entrance *entrance, int socket)
+{
+	int file = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
+	if (file < 0)
+		return;
+	if (entrance->waiting.count == ENTRANCE_WAITING_MAX) {
+		close(file);
+		return;
+	}
+	if (socket == entrance->tcp)
+		(void)setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	vec_push(&entrance->waiting, visitor_create(entrance->server, file, clock_now_ns(), wake, entrance));
+}
+
+static void hear(struct entrance *entrance)
+{
+	uint64_t now = clock_now_ns();
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < entrance->waiting.count; i++) {
+		struct visitor *visitor = entrance->waiting.at[i];
+		switch (visitor_hear(visitor)) {
+		case VISITOR_JOINED:
+			vec_push(&entrance->joined, visitor);
+			continue;
+		case VISITOR_WAITS:
+			if (now - visitor_since_ns(visitor) < JOIN_WITHIN_NS) {
+				entrance->waiting.at[kept++] = visitor;
+				continue;
+			}
+			break;
+		default:
+			break;
+		}
+		visitor_destroy(visitor, false, NULL);
+	}
+	entrance->waiting.count = kept;
+}
+
+static void reap(struct entrance *entrance)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < entrance->joined.count; i++) {
+		struct visitor *visitor = entrance->joined.at[i];
+		if (visitor_is_over(visitor))
+			visitor_destroy(visitor, false, NULL);
+		else
+			entrance->joined.at[kept++] = visitor;
+	}
+	entrance->joined.count = kept;
+}
+
+static void *work(void *arg)
+{
+	struct entrance *entrance = arg;
+	struct pollfd *polled = entrance->polled;
+	uint64_t rung;
+	while (!atomic_load(&entrance->stop)) {
+		polled[0] = (struct pollfd){entrance->woken, POLLIN, 0};
+		polled[1] = (struct pollfd){entrance->local, POLLIN, 0}; /* -1 is left out by poll() */
+		polled[2] = (struct pollfd){entrance->tcp, POLLIN, 0};
+		for (uint32_t i = 0; i < entrance->waiting.count; i++)
+			polled[FIXED + i] = (struct pollfd){visitor_file(entrance->waiting.at[i]), POLLIN, 0};
+		(void)poll(polled, FIXED + entrance->waiting.count, LOOK_MS);
+		if (polled[0].revents)
+			(void)!read(entrance->woken, &rung, sizeof rung);
+		reap(entrance);
+		hear(entrance);
+		if (polled[1].revents)
+			take_in(entrance, entrance->local);
+		if (polled[2].revents)
+			take_in(entrance, entrance->tcp);
+	}
+	return NULL;
+}
+
+/* --- listening ---------------------------------------------------------------------------------------------------- */
+
+/* A socket that a run left behind is removed; one where a run listens is not. */
+static bool is_left_behind(const struct sockaddr_un *name)
+{
+	struct stat info;
+	if (lstat(name->sun_path, &info) || !S_ISSOCK(info.st_mode))
+		return false;
+	int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refused = file >= 0 && connect(file, (const struct sockaddr *)name, sizeof *name) && errno == ECONNREFUSED;
+	if (file >= 0)
+		close(file);
+	return refused;
+}
+
+static troupe_status listen_locally(struct entrance *entrance, const char *path, struct troupe_error *error)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	if (!*path || strlen(path) >= sizeof name.sun_path)
+		return fail(error, TROUPE_EINVAL, "lockstep socket '%.120s': expected a path of 1 to %zu bytes", path,
+			sizeof name.sun_path - 1);
+	strcpy(name.sun_path, path);
+	if (is_left_behind(&name))
+		(void)unlink(path);
+	entrance->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (entrance->local < 0 || bind(entrance->local, (const struct sockaddr *)&name, sizeof name))
+		return fail(error, TROUPE_EIO, "lockstep socket '%.120s': %s", path, strerror(errno));
+	entrance->path = mem_strdup(path);
+	if (chmod(path, S_IRUSR | S_IWUSR) || listen(entrance->local, BACKLOG))
+		return fail(error, TROUPE_EIO, "lockstep socket '%.120s': %s", path, strerror(errno));
+	return TROUPE_OK;
+}
+
+static troupe_status read_address(
+	const struct entrance_options *options, struct sockaddr_in *ret_name, struct troupe_error *error)
+{
+	const char *colon = strrchr(options->address, ':'), *port = colon ? colon + 1 : options->address;
+	char host[64] = "127.0.0.1";
+	int64_t number;
+	if (colon && colon > options->address && (size_t)(colon - options->address) < sizeof host) {
+		memcpy(host, options->address, (size_t)(colon - options->address));
+		host[colon - options->address] = '\0';
+		if (!strcmp(host, "localhost"))
+			strcpy(host, "127.0.0.1");
+	}
+	*ret_name = (struct sockaddr_in){.sin_family = AF_INET};
+	if (inet_pton(AF_INET, host, &ret_name->sin_addr) != 1 || !*port || port[strspn(port, "0123456789")] ||
+		!text_int64(port, &number) || number < 0 || number > 65535)
+		return fail(error, TROUPE_EINVAL, "'%.100s': expected [HOST:]PORT, HOST an IPv4 address or localhost",
+			options->address);
+	ret_name->sin_port = htons((uint16_t)number);
+	if (ntohl(ret_name->sin_addr.s_addr) >> 24 != 127 && !options->insecure)
+		return fail(error, TROUPE_EINVAL,
+			"'%.100s' is not this machine's loopback: any program that reaches it could command "
+			"everything; expected 127.0.0.1, or --lockstep-insecure",
+			options->address);
+	return TROUPE_OK;
+}
+
+static troupe_status listen_tcp(
+	struct entrance *entrance, const struct entrance_options *options, struct troupe_error *error)
+{
+	struct sockaddr_in name;
+	socklen_t size = sizeof name;
+	int on = 1;
+	char host[INET_ADDRSTRLEN];
+	troupe_status status = read_address(options, &name, error);
+	if (status)
+		return status;
+	entrance->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (entrance->tcp >= 0)
+		(void)setsockopt(entrance->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (entrance->tcp < 0 || bind(entrance->tcp, (const struct sockaddr *)&name, sizeof name) ||
+		listen(entrance->tcp, BACKLOG) || getsockname(entrance->tcp, (struct sockaddr *)&name, &size))
+		return fail(error, TROUPE_EIO, "'%.100s': cannot listen: %s", options->address, strerror(errno));
+	text_add(&entrance->address, "%s:%u", inet_ntop(AF_INET, &name.sin_addr, host, sizeof host),
+		ntohs(name.sin_port));
+	return TROUPE_OK;
+}
+
+static troupe_status start(struct entrance *entrance, struct troupe_error *error)
+{
+	entrance->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (entrance->woken < 0)
+		return fail(error, TROUPE_EIO, "lockstep socket: no event file: %s", strerror(errno));
+	int failed = pthread_create(&entrance->thread, NULL, work, entrance);
+	mem_check_thread(failed);
+	entrance->started = !failed;
+	return failed ? fail(error, TROUPE_ELIMIT, "lockstep socket: cannot start a thread: %s", strerror(failed))
+		      : TROUPE_OK;
+}
+
+troupe_status entrance_create(struct troupe_server *server, const struct entrance_options *options,
+	struct entrance **ret_entrance, struct troupe_error *error)
+{
+	struct entrance *entrance = mem_alloc(sizeof *entrance);
+	troupe_status status = TROUPE_OK;
+	entrance->server = server;
+	entrance->local = entrance->tcp = entrance->woken = -1;
+	if (options->path)
+		status = listen_locally(entrance, options->path, error);
+	if (!status && options->address)
+		status = listen_tcp(entrance, options, error);
+	if (!status)
+		status = start(entrance, error);
+	if (status)
+		entrance_destroy(entrance, true, "");
+	else
+		*ret_entrance = entrance;
+	return status;
+}
+
+void entrance_destroy(struct entrance *entrance, bool failed, const char *why)
+{
+	if (!entrance)
+		return;
+	atomic_store(&entrance->stop, true);
+	if (entrance->started) {
+		wake(entrance);
+		pthread_join(entrance->thread, NULL);
+	}
+	for (uint32_t i = 0; i < entrance->waiting.count; i++)
+		visitor_destroy(entrance->waiting.at[i], failed, why);
+	for (uint32_t i = 0; i < entrance->joined.count; i++)
+		visitor_destroy(entrance->joined.at[i], failed, why);
+	vec_free(&entrance->waiting);
+	vec_free(&entrance->joined);
+	if (entrance->path)
+		(void)unlink(entrance->path);
+	free(entrance->path);
+	for (const int *file = (const int[]){entrance->local, entrance->tcp, entrance->woken, -2}; *file != -2; file++)
+		if (*file >= 0)
+			close(*file);
+	text_fini(&entrance->address);
+	free(entrance);
+}
+
+void entrance_describe(const struct entrance *entrance, struct text *out)
+{
+	if (entrance->path)
+		text_add(out, "%s", entrance->path);
+	if (entrance->address.count)
+		text_add(out, "%s%s", entrance->path ? " and " : "", entrance->address.at);
+}

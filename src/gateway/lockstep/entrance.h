@@ -1,0 +1,33 @@
+/* The lockstep sockets: where barrier clients (troupe/barrier.h) of other processes come in, in any language that can
+ * write to a socket. PROTOCOL.md describes what they say.
+ *
+ * Thread: entrance_create() and entrance_destroy() on the caller's; the entrance has a thread of its own in between,
+ * for clients that come and go. During barriers the thread of the step speaks with the clients itself. */
+#ifndef GATEWAY_LOCKSTEP_ENTRANCE_H
+#define GATEWAY_LOCKSTEP_ENTRANCE_H
+
+#include "base/text.h"
+
+struct troupe_server;
+struct entrance;
+
+struct entrance_options {
+	const char *path;    /* of a local socket; NULL: none */
+	const char *address; /* "[HOST:]PORT" of a TCP socket, HOST an IPv4 address or "localhost" (the default); NULL:
+			      * none */
+	bool insecure;       /* HOST may be other than this machine's loopback */
+};
+
+enum { ENTRANCE_WAITING_MAX = 64 }; /* connections that have not joined */
+
+/* TROUPE_EINVAL: an address that is not one, or that other hosts can reach. TROUPE_EIO: it cannot listen. The server
+ * must outlive the entrance. */
+troupe_status entrance_create(struct troupe_server *server, const struct entrance_options *options,
+	struct entrance **ret_entrance, struct troupe_error *error);
+/* Not while the server runs. Tells all clients that the run has ended. failed: with an error; why: its text. NULL is
+ * fine. */
+void entrance_destroy(struct entrance *entrance, bool failed, const char *why);
+/* "PATH" or "127.0.0.1:40001" or both. */
+void entrance_describe(const struct entrance *entrance, struct text *out);
+
+#endif

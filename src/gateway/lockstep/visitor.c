@@ -1,0 +1,312 @@
+/* During a barrier the thread of the step writes to the socket and reads from it itself, without blocking, so that an
+ * exchange costs two system calls on each side and no thread is woken. What a client sends too early stays in the
+ * kernel's buffer until its next barrier: a flood fills that buffer and nothing else. */
+#include "gateway/lockstep/visitor.h"
+
+#include "gateway/lockstep/packet.h"
+#include "topic/message.h"
+
+#include <troupe/server.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { DEPTH = 1024, CHUNK_BYTES = 65536, JOIN_BYTES_MAX = 1 << 20, FAREWELL_MS = 200 };
+
+struct visitor {
+	struct troupe_server *server;
+	struct troupe_client *client; /* NULL: it has not joined */
+	int file;
+	uint64_t since_ns;
+	struct text in, out; /* bytes that have come; bytes that are to go */
+	size_t used, sent;   /* of these, taken and sent */
+	struct packet_step step;
+	/* Held while the client joins and is welcomed, so that its first barrier comes after the welcome. */
+	pthread_mutex_t joining;
+	void (*on_over)(void *ctx);
+	void *ctx;
+	bool told; /* of the end */
+	_Atomic bool over;
+};
+
+struct visitor *visitor_create(
+	struct troupe_server *server, int file, uint64_t now_ns, void (*on_over)(void *ctx), void *ctx)
+{
+	struct visitor *visitor = mem_alloc(sizeof *visitor);
+	*visitor = (struct visitor){.server = server, .file = file, .since_ns = now_ns, .on_over = on_over, .ctx = ctx};
+	pthread_mutex_init(&visitor->joining, NULL);
+	return visitor;
+}
+
+int visitor_file(const struct visitor *visitor)
+{
+	return visitor->file;
+}
+
+uint64_t visitor_since_ns(const struct visitor *visitor)
+{
+	return visitor->since_ns;
+}
+
+bool visitor_is_over(const struct visitor *visitor)
+{
+	return atomic_load(&visitor->over);
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+/* Sends what the kernel takes now. False: the connection is lost. */
+static bool flush(struct visitor *visitor)
+{
+	while (visitor->sent < visitor->out.count) {
+		ssize_t count = AGAIN(send(visitor->file, visitor->out.at + visitor->sent,
+			visitor->out.count - visitor->sent, MSG_DONTWAIT | MSG_NOSIGNAL));
+		if (count < 0)
+			return errno == EAGAIN || errno == EWOULDBLOCK;
+		visitor->sent += (size_t)count;
+	}
+	visitor->sent = visitor->out.count = 0;
+	return true;
+}
+
+/* Reads what is there, up to a chunk. False: the connection is closed or lost; *error says so. */
+static bool fetch(struct visitor *visitor, struct troupe_error *error)
+{
+	char bytes[CHUNK_BYTES];
+	ssize_t count = AGAIN(recv(visitor->file, bytes, sizeof bytes, MSG_DONTWAIT));
+	if (count > 0) {
+		if (visitor->used) { /* what was taken makes room */
+			visitor->in.count -= visitor->used;
+			memmove(visitor->in.at, visitor->in.at + visitor->used, visitor->in.count);
+			visitor->used = 0;
+		}
+		text_add_bytes(&visitor->in, bytes, (size_t)count);
+		return true;
+	}
+	if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return true;
+	(void)fail(error, TROUPE_EPEER, count ? "its connection is lost: %s" : "it closed its connection%s",
+		count ? strerror(errno) : "");
+	return false;
+}
+
+static enum packet_read read_packet(
+	struct visitor *visitor, Troupe__Msgs__LockstepFromClient **ret_packet, struct troupe_error *error)
+{
+	return packet_next(visitor->in.at, visitor->in.count, &visitor->used, ret_packet, error);
+}
+
+static void await_file(const struct visitor *visitor, uint64_t wait_ns)
+{
+	short events = visitor->out.count ? POLLIN | POLLOUT : POLLIN;
+	(void)poll(&(struct pollfd){visitor->file, events, 0}, 1, (int)(wait_ns / 1000000) + 1);
+}
+
+static void say_end(struct visitor *visitor, bool failed, const char *why)
+{
+	if (visitor->told)
+		return;
+	visitor->told = true;
+	packet_add_ended(&visitor->out, failed, why);
+	(void)flush(visitor);
+}
+
+/* --- a barrier ---------------------------------------------------------------------------------------------------- */
+
+static void subscribe(struct visitor *visitor, size_t count, Troupe__Msgs__LockstepSubscription **list)
+{
+	struct troupe_error why;
+	for (size_t i = 0; i < count; i++)
+		if (troupe_client_subscribe(visitor->client, list[i]->topic, list[i]->rate_hz, &why))
+			packet_step_refuse(&visitor->step, list[i]->topic, false, 0, why.text);
+}
+
+static void begin(void *ctx, const struct troupe_barrier *barrier)
+{
+	struct visitor *visitor = ctx;
+	struct troupe_message message;
+	pthread_mutex_lock(&visitor->joining);
+	while (troupe_client_take(visitor->client, 0, &message))
+		packet_step_take(&visitor->step, &message);
+	packet_step_end(&visitor->step, barrier->step, barrier->time_ns, &visitor->out);
+	(void)flush(visitor); /* a connection that is lost is found when the answer is read */
+	pthread_mutex_unlock(&visitor->joining);
+}
+
+static void take_message(struct visitor *visitor, const Troupe__Msgs__LockstepMessage *message)
+{
+	struct troupe_error why;
+	struct troupe_when when = {.step = message->step};
+	const char *type = *message->type ? message->type : NULL;
+	troupe_status status = message->call ? troupe_client_call(visitor->client, message->topic, type,
+						       message->data.data, message->data.len, message->tag, &why)
+					     : troupe_client_publish(visitor->client, &when, message->topic, type,
+						       message->data.data, message->data.len, NULL, &why);
+	if (status)
+		packet_step_refuse(&visitor->step, message->topic, message->call, message->tag, why.text);
+}
+
+static troupe_answer take_done(struct visitor *visitor, const Troupe__Msgs__LockstepDone *done,
+	const struct troupe_barrier *barrier, struct troupe_error *error)
+{
+	if (done->step != barrier->step) {
+		(void)fail(error, TROUPE_EPROTOCOL, "it is done with step %llu: expected step %llu",
+			(unsigned long long)done->step, (unsigned long long)barrier->step);
+		return TROUPE_ANSWER_FAILED;
+	}
+	for (size_t i = 0; i < done->n_message; i++)
+		take_message(visitor, done->message[i]);
+	for (size_t i = 0; i < done->n_unsubscribe; i++)
+		troupe_client_unsubscribe(visitor->client, done->unsubscribe[i]);
+	subscribe(visitor, done->n_subscribe, done->subscribe);
+	return TROUPE_ANSWER_DONE;
+}
+
+static troupe_answer take_answer(struct visitor *visitor, const Troupe__Msgs__LockstepFromClient *packet,
+	const struct troupe_barrier *barrier, struct troupe_error *error)
+{
+	switch (packet->what_case) {
+	case TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_DONE:
+		return take_done(visitor, packet->done, barrier, error);
+	case TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_LEAVE:
+		return TROUPE_ANSWER_LEFT;
+	default:
+		(void)fail(error, TROUPE_EPROTOCOL, "it joins a second time: expected done or leave");
+		return TROUPE_ANSWER_FAILED;
+	}
+}
+
+static troupe_answer poll_answer(
+	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
+{
+	struct visitor *visitor = ctx;
+	Troupe__Msgs__LockstepFromClient *packet;
+	enum packet_read read = read_packet(visitor, &packet, error);
+	if (read == PACKET_NONE) { /* only then are more bytes kept */
+		if (wait_ns)
+			await_file(visitor, wait_ns);
+		(void)flush(visitor);
+		if (!fetch(visitor, error))
+			return TROUPE_ANSWER_FAILED;
+		read = read_packet(visitor, &packet, error);
+	}
+	if (read != PACKET_READ)
+		return read == PACKET_NONE ? TROUPE_ANSWER_NONE : TROUPE_ANSWER_FAILED;
+	troupe_answer answer = take_answer(visitor, packet, barrier, error);
+	message_free(&packet->base);
+	return answer;
+}
+
+static void out(void *ctx, const struct troupe_error *why)
+{
+	struct visitor *visitor = ctx;
+	say_end(visitor, why->status, why->text);
+	atomic_store(&visitor->over, true);
+	visitor->on_over(visitor->ctx);
+}
+
+static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
+
+/* --- joining ------------------------------------------------------------------------------------------------------ */
+
+static troupe_status subscribe_first(
+	struct visitor *visitor, const Troupe__Msgs__LockstepJoin *join, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	for (size_t i = 0; i < join->n_subscribe && !status; i++)
+		status = troupe_client_subscribe(
+			visitor->client, join->subscribe[i]->topic, join->subscribe[i]->rate_hz, error);
+	return status;
+}
+
+static double step_of(struct troupe_server *server, const char *world)
+{
+	uint32_t i = 0;
+	while (i + 1 < troupe_server_world_count(server) && strcmp(troupe_server_world_name(server, i), world) != 0)
+		i++;
+	return troupe_server_step_s(server, i);
+}
+
+static troupe_status join(struct visitor *visitor, const Troupe__Msgs__LockstepJoin *asked, struct troupe_error *error)
+{
+	struct troupe_client_def def = {.depth = DEPTH};
+	struct troupe_join join = {.name = asked->name,
+		.world = *asked->world ? asked->world : NULL,
+		.period_ns = asked->period_ns,
+		.deadline_ns = asked->deadline_ns,
+		.failure = (troupe_failure)asked->failure,
+		.ops = &ops,
+		.ctx = visitor};
+	const char *world = join.world ? join.world : troupe_server_world_name(visitor->server, 0);
+	if (asked->version != PACKET_VERSION)
+		return fail(error, TROUPE_EPROTOCOL, "version %u of the protocol: expected %d", asked->version,
+			PACKET_VERSION);
+	troupe_status status = troupe_client_create(visitor->server, &def, &visitor->client, error);
+	if (!status)
+		status = subscribe_first(visitor, asked, error);
+	pthread_mutex_lock(&visitor->joining);
+	if (!status)
+		status = troupe_client_join(visitor->client, &join, error);
+	if (!status) {
+		packet_add_welcome(&visitor->out, world, step_of(visitor->server, world));
+		(void)flush(visitor);
+	}
+	pthread_mutex_unlock(&visitor->joining);
+	return status;
+}
+
+static enum visitor_state refuse(struct visitor *visitor, const char *why)
+{
+	visitor->told = true;
+	packet_add_refused(&visitor->out, why);
+	(void)flush(visitor);
+	return VISITOR_GONE;
+}
+
+enum visitor_state visitor_hear(struct visitor *visitor)
+{
+	struct troupe_error error;
+	Troupe__Msgs__LockstepFromClient *packet;
+	bool open = fetch(visitor, &error);
+	switch (read_packet(visitor, &packet, &error)) {
+	case PACKET_NONE:
+		if (open && visitor->in.count > JOIN_BYTES_MAX)
+			return refuse(visitor, "too many bytes before it has joined");
+		return open ? VISITOR_WAITS : VISITOR_GONE;
+	case PACKET_BAD:
+		return refuse(visitor, error.text);
+	default:
+		break;
+	}
+	troupe_status status = TROUPE_EPROTOCOL;
+	if (packet->what_case == TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_JOIN)
+		status = join(visitor, packet->join, &error);
+	else
+		(void)fail(&error, status, "it has not joined: expected join");
+	message_free(&packet->base);
+	return status ? refuse(visitor, error.text) : VISITOR_JOINED;
+}
+
+void visitor_destroy(struct visitor *visitor, bool failed, const char *why)
+{
+	if (visitor->client)
+		troupe_client_leave(visitor->client);
+	if (visitor->client && why)
+		say_end(visitor, failed, why);
+	for (int i = 0; i < FAREWELL_MS / 20 && visitor->out.count && flush(visitor); i++)
+		if (visitor->out.count)
+			(void)poll(&(struct pollfd){visitor->file, POLLOUT, 0}, 1, 20);
+	troupe_client_destroy(visitor->client);
+	(void)shutdown(visitor->file, SHUT_WR);
+	close(visitor->file);
+	pthread_mutex_destroy(&visitor->joining);
+	text_fini(&visitor->in);
+	text_fini(&visitor->out);
+	packet_step_fini(&visitor->step);
+	free(visitor);
+}

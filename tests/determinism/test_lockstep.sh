@@ -1,0 +1,102 @@
+#!/bin/sh
+# Barrier clients of other processes: a controller that speaks to the lockstep socket drives a cart along a path. All
+# runs have one hash, whatever the secondaries, the controller's delays and the load. Then: a recording repeats the run
+# without the controller; the controller is killed; it does not come; the run is stopped while it waits.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+cat >"$scratch/floor.sdf" <<'END'
+<sdf version='1.9'><world name='floor'>
+<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>
+<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
+</plane></geometry></collision></link></model>
+<include><uri>models/cart</uri><name>cart</name></include></world></sdf>
+END
+# shellcheck disable=SC2086
+${TEST_CC:-cc} -Wall -Wextra -Werror "${SOURCE_DIR:-.}/tests/examples/follow.c" -o "$scratch/follow" -lm
+check 'the example follow does not build' $?
+
+limit=6000
+# run NAME OPTION...: its output is in $scratch/NAME.out and .err
+run()
+{
+	name=$1
+	shift
+	timeout $run_limit_s "$troupe" run "$scratch/floor.sdf" --resource-path "$worlds" --rtf 0 -v 1 --iterations $limit \
+		--hash-every 6000 --lockstep-socket "$scratch/$name" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+}
+
+# follow NAME [DELAY_US]
+follow()
+{
+	timeout $run_limit_s "$scratch/follow" "$scratch/$1" /model/cart ${2:+"$2"} >"$scratch/$1.path" 2>"$scratch/$1.said"
+}
+
+want=
+load=
+for i in $(seq "$(amount 3 10 100)"); do
+	if [ $((i % 3)) = 0 ]; then # a load that comes and goes
+		timeout 5 sh -c 'while :; do :; done' &
+		load=$!
+	fi
+	follow "run$i" $((i * 37 % 700 + 1)) &
+	client=$!
+	run "run$i" --wait-for follow --secondaries $((i % 3)) --record "$scratch/record"
+	check "run $i: $(cat "$scratch/run$i.err")" $?
+	wait $client
+	check "run $i: the client's status: $(cat "$scratch/run$i.said")" $?
+	[ -z "$load" ] || { kill "$load"; wait "$load"; } 2>/dev/null
+	load=
+	hash=$(cat "$scratch/run$i.out")
+	want=${want:-$hash}
+	[ -n "$hash" ] && [ "$hash" = "$want" ]
+	check "run $i: '$hash', expected '$want'" $?
+	cmp -s "$scratch/run1.path" "$scratch/run$i.path"
+	check "run $i: another path" $?
+done
+[ "$(grep -c '^corner' "$scratch/run1.path")" -ge 2 ]
+check "the cart does not reach two corners: $(cat "$scratch/run1.path")" $?
+timeout $run_limit_s "$troupe" replay "$scratch/record" >"$scratch/replay" 2>&1
+check "the replay: $(cat "$scratch/replay")" $?
+
+# killed in the middle: `follow` joins so that its failure ends the run
+limit=100000000
+"$scratch/follow" "$scratch/killed" /model/cart 1000 >/dev/null 2>&1 &
+client=$!
+(sleep 1 && kill -KILL $client) &
+run killed --wait-for follow
+[ $? = 3 ] && grep -q "barrier client 'follow', step [0-9]*: it closed its connection" "$scratch/killed.err"
+check "killed: $(cat "$scratch/killed.err")" $?
+wait
+limit=6000
+
+run absent --wait-for nobody --wait-for-timeout 0.2
+[ $? = 3 ] && grep -q "'nobody' did not join within 0.2 s" "$scratch/absent.err"
+check "absent: $(cat "$scratch/absent.err")" $?
+[ ! -e "$scratch/absent" ]
+check 'the socket is left behind' $?
+
+# stopped while it waits for its client to come, and inside a barrier
+for what in before inside; do
+	rm -f "$scratch/stopped"
+	if [ $what = inside ]; then
+		"$scratch/follow" "$scratch/stopped" /model/cart >/dev/null 2>&1 &
+		client=$!
+	fi
+	"$troupe" run "$scratch/floor.sdf" --resource-path "$worlds" --rtf 0 --lockstep-socket "$scratch/stopped" \
+		--wait-for follow -v 0 2>"$scratch/stopped.err" &
+	pid=$!
+	until [ -e "$scratch/stopped" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+	sleep 0.5
+	[ $what = before ] || kill -STOP $client
+	sleep 0.3
+	kill -INT $pid || kill -TERM $pid
+	kill -TERM $pid
+	wait $pid
+	check "stopped $what: $(cat "$scratch/stopped.err")" $?
+	[ $what = before ] || { kill -CONT $client; kill -TERM $client; wait $client; }
+done
+
+run refused --lockstep-listen 0.0.0.0:0
+[ $? = 1 ] && grep -q 'expected 127.0.0.1, or --lockstep-insecure' "$scratch/refused.err"
+check "other hosts: $(cat "$scratch/refused.err")" $?
+totals
