@@ -176,6 +176,25 @@ Test(gz, datagrams_of_gz_transport_are_read)
 	text_fini(&out);
 }
 
+/* A publisher is of a topic or of a service: of a datagram that has both the last one counts. */
+Test(gz, datagrams_have_one_kind_of_publisher)
+{
+	struct text topic = {0}, service = {0}, both = {0};
+	struct beacon beacon = topic_beacon(BEACON_ADVERTISE), again;
+	cr_assert(beacon_encode(&beacon, &topic));
+	beacon = service_beacon();
+	cr_assert(beacon_encode(&beacon, &service));
+	uint16_t length = (uint16_t)(topic.count + service.count - 2 * sizeof length);
+	text_add_bytes(&both, (const char *)&length, sizeof length);
+	text_add_bytes(&both, topic.at + sizeof length, topic.count - sizeof length);
+	text_add_bytes(&both, service.at + sizeof length, service.count - sizeof length);
+	cr_assert(beacon_decode(both.at, both.count, &again));
+	cr_expect(again.is_service && !again.type.count && !again.throttled && !again.rate_hz && again.socket.count);
+	text_fini(&topic);
+	text_fini(&service);
+	text_fini(&both);
+}
+
 static void refuse(struct beacon beacon, const char *what)
 {
 	struct text out = {0};

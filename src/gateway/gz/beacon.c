@@ -128,7 +128,8 @@ static bool read_topic_publisher(struct beacon *beacon, struct beacon_text bytes
 {
 	struct reader in = reader_of(bytes);
 	struct field field;
-	beacon->is_service = false;
+	beacon->is_service = false; /* of a oneof the last member counts */
+	beacon->socket = beacon->request_type = beacon->reply_type = (struct beacon_text){0};
 	while (take_field(&in, &field)) {
 		if (is_text(&field, 1))
 			beacon->control = field.bytes;
@@ -147,6 +148,9 @@ static bool read_service_publisher(struct beacon *beacon, struct beacon_text byt
 	struct reader in = reader_of(bytes);
 	struct field field;
 	beacon->is_service = true;
+	beacon->control = beacon->type = (struct beacon_text){0};
+	beacon->throttled = false;
+	beacon->rate_hz = 0;
 	while (take_field(&in, &field)) {
 		if (is_text(&field, 1))
 			beacon->socket = field.bytes;
