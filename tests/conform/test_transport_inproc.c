@@ -16,29 +16,33 @@ TestSuite(transport_inproc, .timeout = 60);
 		cr_assert_null(why, "%s", why);                                                                        \
 	} while (0)
 
-Test(transport_inproc, order_and_once)
+static troupe_status open_all(struct stage *stage, const struct transport_options *options, uint32_t secondary,
+	struct transport **ret_transport, struct troupe_error *error)
 {
-	CHECK(suite_order_and_once(&transport_inproc, 1, 20000));
-	CHECK(suite_order_and_once(&transport_inproc, 2, 20000));
-	CHECK(suite_order_and_once(&transport_inproc, 7, 1000));
+	(void)secondary;
+	return stage->ops->create(options, ret_transport, error);
 }
 
-Test(transport_inproc, primary_runs_once_per_step)
+static struct stage stage = {.ops = &transport_inproc, .is_shared = true, .open = open_all};
+
+Test(transport_inproc, order_and_once)
 {
-	CHECK(suite_primary_runs_once_per_step(&transport_inproc, 3, 3000));
+	CHECK(suite_order_and_once(&stage, 1, 20000));
+	CHECK(suite_order_and_once(&stage, 2, 20000));
+	CHECK(suite_order_and_once(&stage, 7, 1000));
 }
 
 Test(transport_inproc, refusals)
 {
-	CHECK(suite_publish_refuses(&transport_inproc));
-	CHECK(suite_ack_refuses(&transport_inproc));
-	CHECK(suite_create_refuses(&transport_inproc));
+	CHECK(suite_publish_refuses(&stage, 2));
+	CHECK(suite_ack_refuses(&stage, 2));
+	CHECK(suite_create_refuses(&stage));
 }
 
 Test(transport_inproc, close)
 {
-	CHECK(suite_close_wakes(&transport_inproc, 5));
-	CHECK(suite_close_delivers_first(&transport_inproc));
+	CHECK(suite_close_wakes(&stage, 5));
+	CHECK(suite_close_delivers_first(&stage, 1));
 }
 
 Test(transport_inproc, registration_refuses_holes)

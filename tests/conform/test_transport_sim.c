@@ -1,3 +1,6 @@
+/* The suite in a simulated network (tests/net/sim.h), whose ends are all in one transport: a secondary that dies does
+ * so at once, and virtual time passes while the primary waits. Before the first step it gathers its secondaries, so no
+ * secondary can be lost then. */
 #include "transport_suite.h"
 
 #include "../net/sim.h"
@@ -12,29 +15,53 @@ TestSuite(transport_sim, .timeout = 60);
 		cr_assert_null(why, "%s", why);                                                                        \
 	} while (0)
 
-Test(transport_sim, order_and_once)
+static struct transport_link link_of_all = {.seed = 7, .delay_ns = 100000, .work_ns = 100000};
+
+static troupe_status open_all(struct stage *stage, const struct transport_options *options, uint32_t secondary,
+	struct transport **ret_transport, struct troupe_error *error)
 {
-	CHECK(suite_order_and_once(&transport_sim, 1, 2000));
-	CHECK(suite_order_and_once(&transport_sim, 2, 2000));
-	CHECK(suite_order_and_once(&transport_sim, 7, 200));
+	struct transport_options linked = *options;
+	(void)secondary;
+	linked.link = &link_of_all;
+	return stage->ops->create(&linked, ret_transport, error);
 }
 
-Test(transport_sim, primary_runs_once_per_step)
+/* Its thread is needed all the same: threads that wait are what lets virtual time pass. */
+static void kill_one(struct stage *stage, uint32_t secondary, struct transport *transport)
 {
-	CHECK(suite_primary_runs_once_per_step(&transport_sim, 3, 1000));
+	struct transport_message step;
+	sim_strike(transport, SIM_KILL, secondary);
+	cr_assert_neq(stage->ops->wait(transport, secondary - 1, &step), TROUPE_OK);
+}
+
+static struct stage stage = {.ops = &transport_sim, .is_shared = true, .open = open_all, .kill = kill_one};
+
+Test(transport_sim, order_and_once)
+{
+	CHECK(suite_order_and_once(&stage, 1, 2000));
+	CHECK(suite_order_and_once(&stage, 2, 2000));
+	CHECK(suite_order_and_once(&stage, 7, 200));
 }
 
 Test(transport_sim, refusals)
 {
-	CHECK(suite_publish_refuses(&transport_sim));
-	CHECK(suite_ack_refuses(&transport_sim));
-	CHECK(suite_create_refuses(&transport_sim));
+	CHECK(suite_publish_refuses(&stage, 2));
+	CHECK(suite_ack_refuses(&stage, 2));
+	CHECK(suite_create_refuses(&stage));
 }
 
 Test(transport_sim, close)
 {
-	CHECK(suite_close_wakes(&transport_sim, 5));
-	CHECK(suite_close_delivers_first(&transport_sim));
+	CHECK(suite_close_wakes(&stage, 5));
+	CHECK(suite_close_delivers_first(&stage, 2));
+}
+
+Test(transport_sim, losses)
+{
+	CHECK(suite_lost(&stage, 3, SUITE_DURING));
+	CHECK(suite_lost(&stage, 3, SUITE_AFTER));
+	CHECK(suite_lost(&stage, 1, SUITE_DURING));
+	CHECK(suite_failed(&stage, 3));
 }
 
 Test(transport_sim, fills_all_slots)

@@ -1,250 +1,653 @@
+/* A part of the suite is a script for the primary and one for each secondary. They share no memory, because a transport
+ * may have its ends in different processes: so a secondary that is to act at some moment does so by itself, when it
+ * gets or lacks a certain step.
+ *
+ * Payloads are two numbers. Over a remote transport they travel as bytes, by a codec of the suite. */
 #include "transport_suite.h"
+
+#include "base/clock.h"
+#include "base/pack.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SECONDARIES_MAX = 16 };
+#define PATIENCE_NS (30 * UINT64_C(1000000000))
+enum { MOMENT_US = 100000 }; /* long enough for anything that is under way to arrive */
+
+struct words {
+	uint64_t number, value;
+};
+
+struct bed;
+
+struct end { /* of one node */
+	struct bed *bed;
+	uint32_t node; /* 0: the primary */
+	bool here;
+	struct transport *transport;
+	bool killed;
+	struct words in, out; /* payloads; of the primary: out */
+	uint64_t got;         /* steps */
+	_Atomic int alarms;
+	pthread_t thread;
+};
 
 struct bed {
+	struct stage *stage;
 	const struct transport_ops *ops;
-	struct transport *transport;
 	uint32_t secondaries;
-	uint64_t steps;
-	uint64_t payloads[64];             /* what the steps carry */
-	uint64_t answers[SECONDARIES_MAX]; /* what the acks carry: not atomic, so that a race would show */
-	uint64_t turns;                    /* written by all_acked only: not atomic either */
-	_Atomic int bad;
-	const char *why;
+	uint64_t steps; /* that the primary publishes by itself, from `first` on */
+	uint64_t first;
+	struct end ends[SUITE_SECONDARIES_MAX + 1];
+	struct words acks[SUITE_SECONDARIES_MAX]; /* decoded; not atomic, so that a race would show */
+	struct transport_codec codec;
+	const char *(*secondary)(struct end *end); /* the script */
+	_Atomic uint64_t acked, given_up;
+	const char *_Atomic why;
 };
 
 static void wrong(struct bed *bed, const char *why)
 {
-	if (!atomic_exchange(&bed->bad, 1))
-		bed->why = why;
+	const char *none = NULL;
+	atomic_compare_exchange_strong(&bed->why, &none, why);
 }
 
-static void publish(struct bed *bed, uint64_t number)
+static uint64_t step_value(uint64_t number)
 {
-	bed->payloads[number % 64] = number * 3;
-	if (bed->ops->publish(bed->transport, (struct transport_message){number, &bed->payloads[number % 64]}))
-		wrong(bed, "publish refused a good step");
+	return number * 3 + 1;
+}
+
+static uint64_t ack_value(uint64_t number, uint32_t secondary)
+{
+	return number * 7 + secondary;
+}
+
+/* --- the codec ---------------------------------------------------------------------------------------------------- */
+
+static void encode(const struct words *words, struct text *out)
+{
+	pack_u64(out, words->number);
+	pack_u64(out, words->value);
+}
+
+static troupe_status decode(
+	const char *bytes, size_t count, struct words *words, struct transport_message *ret, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	words->number = unpack_u64(&in);
+	words->value = unpack_u64(&in);
+	*ret = (struct transport_message){words->number, words};
+	return in.bad || in.at != in.end ? fail(error, TROUPE_EPROTOCOL, "cut off") : TROUPE_OK;
+}
+
+static void encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
+{
+	(void)ctx;
+	(void)secondary;
+	encode(payload, out);
+}
+
+static troupe_status decode_step(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_step, struct troupe_error *error)
+{
+	struct bed *bed = ctx;
+	return decode(bytes, count, &bed->ends[secondary + 1].in, ret_step, error);
+}
+
+static void encode_ack(void *ctx, uint32_t secondary, const void *payload, struct text *out)
+{
+	(void)ctx;
+	(void)secondary;
+	encode(payload, out);
+}
+
+static troupe_status decode_ack(void *ctx, uint32_t secondary, const char *bytes, size_t count,
+	struct transport_message *ret_ack, struct troupe_error *error)
+{
+	struct bed *bed = ctx;
+	return decode(bytes, count, &bed->acks[secondary], ret_ack, error);
+}
+
+/* --- both parts --------------------------------------------------------------------------------------------------- */
+
+static struct transport *primary_of(struct bed *bed)
+{
+	return bed->ends[0].transport;
+}
+
+static struct transport *transport_of(struct end *end)
+{
+	return end->bed->stage->is_shared ? primary_of(end->bed) : end->transport;
+}
+
+static troupe_status publish(struct bed *bed, uint64_t number)
+{
+	struct end *primary = &bed->ends[0];
+	primary->out = (struct words){number, step_value(number)};
+	return bed->ops->publish(primary->transport, (struct transport_message){number, &primary->out});
+}
+
+/* Ends the run well. The peers of a transport with shared ends learn it by close(). */
+static void finish(struct bed *bed)
+{
+	if (bed->ops->remote && !bed->stage->is_shared)
+		bed->ops->stop(primary_of(bed), STOP_DONE, "done");
+	bed->ops->close(primary_of(bed));
 }
 
 static void on_all_acked(void *ctx)
 {
-	struct bed *bed = ctx;
+	struct end *primary = ctx;
+	struct bed *bed = primary->bed;
+	uint64_t number = bed->first + atomic_load(&bed->acked);
 	for (uint32_t i = 0; i < bed->secondaries; i++) {
-		struct transport_message ack = bed->ops->ack_of(bed->transport, i);
-		if (ack.number != bed->turns || *(uint64_t *)ack.payload != bed->turns * 7 + i)
+		struct transport_message ack = bed->ops->ack_of(primary->transport, i);
+		const struct words *words = ack.payload;
+		if (ack.number != number || words->number != number || words->value != ack_value(number, i))
 			wrong(bed, "an ack does not carry what its secondary gave");
 	}
-	if (++bed->turns < bed->steps)
-		publish(bed, bed->turns);
-	else
-		bed->ops->close(bed->transport);
+	if (number + 1 < bed->first + bed->steps && publish(bed, number + 1))
+		wrong(bed, "publish refused a good step");
+	atomic_fetch_add(&bed->acked, 1);
 }
 
-struct runner {
-	struct bed *bed;
-	uint32_t index;
-	uint64_t got;
-};
-
-static void *run(void *arg)
+static void on_gave_up(void *ctx)
 {
-	struct runner *runner = arg;
-	struct bed *bed = runner->bed;
-	struct transport_message step;
-	while (bed->ops->wait(bed->transport, runner->index, &step) == TROUPE_OK) {
-		if (step.number != runner->got)
-			wrong(bed, "steps do not come each once and in order");
-		if (*(uint64_t *)step.payload != step.number * 3)
-			wrong(bed, "a step does not carry what the primary gave");
-		bed->answers[runner->index] = step.number * 7 + runner->index;
-		runner->got++;
-		struct transport_message ack = {step.number, &bed->answers[runner->index]};
-		if (bed->ops->ack(bed->transport, runner->index, ack))
-			wrong(bed, "a good ack was refused");
-	}
-	return NULL;
+	struct end *primary = ctx;
+	if (!atomic_load(&primary->alarms))
+		wrong(primary->bed, "gave_up came before alarm");
+	atomic_fetch_add(&primary->bed->given_up, 1);
 }
 
-static void make(struct bed *bed, const struct transport_ops *ops, uint32_t secondaries, uint64_t steps)
+static void on_alarm(void *ctx)
 {
-	struct transport_options options = {.secondaries = secondaries, .all_acked = on_all_acked, .ctx = bed};
-	memset(bed, 0, sizeof *bed);
-	bed->ops = ops;
-	bed->secondaries = secondaries;
-	bed->steps = steps;
-	if (ops->create(&options, &bed->transport, NULL))
+	struct end *end = ctx;
+	atomic_fetch_add(&end->alarms, 1);
+}
+
+static bool is_here(const struct bed *bed, uint32_t node)
+{
+	return !bed->stage->is_here || bed->stage->is_here(bed->stage, node);
+}
+
+static void open_end(struct bed *bed, struct end *end, uint32_t node)
+{
+	struct troupe_error error;
+	struct transport_options options = {.secondaries = bed->secondaries,
+		.all_acked = on_all_acked,
+		.alarm = on_alarm,
+		.gave_up = on_gave_up,
+		.ctx = end,
+		.codec = bed->ops->remote ? &bed->codec : NULL};
+	atomic_store(&end->alarms, 0);
+	end->bed = bed;
+	end->node = node;
+	end->here = is_here(bed, node);
+	if (end->here && (!node || !bed->stage->is_shared) &&
+		bed->stage->open(bed->stage, &options, node, &end->transport, &error))
 		abort();
 }
 
-static const char *play(const struct transport_ops *ops, uint32_t secondaries, uint64_t steps, uint64_t *ret_turns)
+static void *play_secondary(void *arg)
 {
-	static struct bed bed;
-	pthread_t threads[SECONDARIES_MAX];
-	struct runner runners[SECONDARIES_MAX];
-	make(&bed, ops, secondaries, steps);
-	for (uint32_t i = 0; i < secondaries; i++) {
-		runners[i] = (struct runner){&bed, i, 0};
-		if (pthread_create(&threads[i], NULL, run, &runners[i]))
-			return "no thread";
-	}
-	publish(&bed, 0);
-	for (uint32_t i = 0; i < secondaries; i++)
-		pthread_join(threads[i], NULL);
-	for (uint32_t i = 0; i < secondaries; i++)
-		if (runners[i].got != steps)
-			wrong(&bed, "a secondary missed steps");
-	*ret_turns = bed.turns;
-	ops->destroy(bed.transport);
-	return bed.why;
-}
-
-const char *suite_order_and_once(const struct transport_ops *ops, uint32_t secondaries, uint64_t steps)
-{
-	uint64_t turns;
-	return play(ops, secondaries, steps, &turns);
-}
-
-const char *suite_primary_runs_once_per_step(const struct transport_ops *ops, uint32_t secondaries, uint64_t steps)
-{
-	uint64_t turns;
-	const char *why = play(ops, secondaries, steps, &turns);
-	return why ? why : turns == steps ? NULL : "the primary's part did not run once a step";
-}
-
-const char *suite_publish_refuses(const struct transport_ops *ops)
-{
-	static struct bed bed;
-	make(&bed, ops, 2, 1);
-	publish(&bed, 5);
-	const char *why = bed.why;
-	if (!why && !ops->publish(bed.transport, (struct transport_message){6, bed.payloads}))
-		why = "published while a step is out";
-	ops->destroy(bed.transport);
-	make(&bed, ops, 1, 3);
-	publish(&bed, 0);
-	struct transport_message step;
-	bed.steps = 1; /* closes when acknowledged */
-	if (!why && ops->wait(bed.transport, 0, &step))
-		why = "no step";
-	bed.answers[0] = 0;
-	if (!why && ops->ack(bed.transport, 0, (struct transport_message){0, &bed.answers[0]}))
-		why = "ack refused";
-	if (!why && !ops->publish(bed.transport, (struct transport_message){1, bed.payloads}))
-		why = "published after close";
-	ops->destroy(bed.transport);
-	return why;
-}
-
-static void nothing(void *ctx)
-{
-	(void)ctx;
-}
-
-const char *suite_ack_refuses(const struct transport_ops *ops)
-{
-	struct transport_options options = {.secondaries = 1, .all_acked = nothing, .ctx = NULL};
-	struct transport *transport;
-	struct transport_message step, ack = {0, &step};
-	const char *why = NULL;
-	if (ops->create(&options, &transport, NULL))
-		return "not created";
-	if (!ops->ack(transport, 0, ack))
-		why = "an ack that nobody asked for was taken";
-	ops->publish(transport, (struct transport_message){9, &step});
-	if (!why && (ops->wait(transport, 0, &step) || step.number != 9))
-		why = "no step";
-	ack.number = 8;
-	if (!why && !ops->ack(transport, 0, ack))
-		why = "a late ack was taken";
-	ack.number = 10;
-	if (!why && !ops->ack(transport, 0, ack))
-		why = "an early ack was taken";
-	ack.number = 9;
-	if (!why && ops->ack(transport, 0, ack))
-		why = "a good ack was refused after bad ones";
-	if (!why && !ops->ack(transport, 0, ack))
-		why = "a repeated ack was taken";
-	if (!why && ops->publish(transport, (struct transport_message){11, &step}) == TROUPE_OK)
-		why = "a number was skipped";
-	if (!why && ops->publish(transport, (struct transport_message){10, &step}))
-		why = "the next step was refused";
-	ops->close(transport);
-	ops->destroy(transport);
-	return why;
-}
-
-struct sleeper {
-	const struct transport_ops *ops;
-	struct transport *transport;
-	uint32_t index;
-	troupe_status got;
-};
-
-static void *sleep_until_closed(void *arg)
-{
-	struct sleeper *sleeper = arg;
-	struct transport_message step;
-	sleeper->got = sleeper->ops->wait(sleeper->transport, sleeper->index, &step);
+	struct end *end = arg;
+	const char *why = end->bed->secondary(end);
+	if (why)
+		wrong(end->bed, why);
 	return NULL;
 }
 
-const char *suite_close_wakes(const struct transport_ops *ops, uint32_t secondaries)
+static void begin(struct bed *bed, struct stage *stage, uint32_t secondaries)
 {
-	struct transport_options options = {.secondaries = secondaries, .all_acked = nothing, .ctx = NULL};
-	struct transport *transport;
-	pthread_t threads[SECONDARIES_MAX];
-	struct sleeper sleepers[SECONDARIES_MAX];
+	memset(bed, 0, sizeof *bed);
+	bed->stage = stage;
+	bed->ops = stage->ops;
+	bed->secondaries = secondaries;
+	bed->codec = (struct transport_codec){.encode_step = encode_step,
+		.decode_step = decode_step,
+		.encode_ack = encode_ack,
+		.decode_ack = decode_ack,
+		.ctx = bed};
+	if (stage->begin)
+		stage->begin(stage, secondaries);
+	for (uint32_t i = 0; i <= secondaries; i++)
+		open_end(bed, &bed->ends[i], i);
+}
+
+/* primary: its script, on this thread. */
+static const char *play(
+	struct bed *bed, const char *(*primary)(struct bed *bed), const char *(*secondary)(struct end *end))
+{
 	const char *why = NULL;
-	if (ops->create(&options, &transport, NULL))
-		return "not created";
-	for (uint32_t i = 0; i < secondaries; i++) {
-		sleepers[i] = (struct sleeper){ops, transport, i, TROUPE_OK};
-		if (pthread_create(&threads[i], NULL, sleep_until_closed, &sleepers[i]))
-			return "no thread";
+	bed->secondary = secondary;
+	for (uint32_t i = 1; i <= bed->secondaries; i++)
+		if (bed->ends[i].here && pthread_create(&bed->ends[i].thread, NULL, play_secondary, &bed->ends[i]))
+			abort();
+	if (bed->ends[0].here)
+		why = primary(bed);
+	for (uint32_t i = 1; i <= bed->secondaries; i++)
+		if (bed->ends[i].here)
+			pthread_join(bed->ends[i].thread, NULL);
+	for (uint32_t i = bed->secondaries + 1; i-- > 0;)
+		if (bed->ends[i].transport && !bed->ends[i].killed)
+			bed->ops->destroy(bed->ends[i].transport);
+	bed->ops->destroy(NULL);
+	if (bed->stage->end)
+		bed->stage->end(bed->stage);
+	return why ? why : atomic_load(&bed->why);
+}
+
+/* Waits until a number has come; false: it does not. */
+static bool comes(const _Atomic uint64_t *number, uint64_t value)
+{
+	uint64_t until = clock_now_ns() + PATIENCE_NS;
+	while (atomic_load(number) < value && clock_now_ns() < until)
+		(void)usleep(200);
+	return atomic_load(number) >= value;
+}
+
+static troupe_status acknowledge(struct end *end, uint64_t number)
+{
+	end->out = (struct words){number, ack_value(number, end->node - 1)};
+	return end->bed->ops->ack(transport_of(end), end->node - 1, (struct transport_message){number, &end->out});
+}
+
+/* Takes and acknowledges steps until the end. */
+static const char *serve(struct end *end)
+{
+	struct bed *bed = end->bed;
+	struct transport_message step;
+	while (bed->ops->wait(transport_of(end), end->node - 1, &step) == TROUPE_OK) {
+		const struct words *words = step.payload;
+		if (step.number != bed->first + end->got || words->number != step.number)
+			return "steps do not come each once and in order";
+		if (words->value != step_value(step.number))
+			return "a step does not carry what the primary gave";
+		end->got++;
+		troupe_status status = acknowledge(end, step.number);
+		if (status == TROUPE_EPEER) /* the run is over; a caller that does not expect this counts the steps */
+			return NULL;
+		if (status)
+			return "a good ack was refused";
 	}
-	ops->close(transport);
-	ops->close(transport);
-	for (uint32_t i = 0; i < secondaries; i++) {
-		pthread_join(threads[i], NULL);
-		if (sleepers[i].got != TROUPE_EPEER)
-			why = "a waiting secondary was not told that it is over";
+	return NULL;
+}
+
+/* --- a run that goes well ----------------------------------------------------------------------------------------- */
+
+static const char *check_well(struct end *end)
+{
+	const struct transport_ops *ops = end->bed->ops;
+	if (!ops->remote)
+		return NULL;
+	if (atomic_load(&end->alarms) || ops->lost(transport_of(end)))
+		return "a run that is done counts as lost";
+	uint64_t until = clock_now_ns() + PATIENCE_NS;
+	while (!ops->is_done(transport_of(end)))
+		if (clock_now_ns() > until)
+			return "a run that is done is not said to be done";
+	return NULL;
+}
+
+static const char *serve_all(struct end *end)
+{
+	const char *why = serve(end);
+	if (!why && end->got != end->bed->steps)
+		why = "a secondary missed steps";
+	return why ? why : check_well(end);
+}
+
+static const char *publish_all(struct bed *bed)
+{
+	const struct transport_ops *ops = bed->ops;
+	struct transport_counts before = {0, 0}, after;
+	if (ops->remote) {
+		before = ops->counts(primary_of(bed));
+		if (ops->is_done(primary_of(bed)))
+			return "a run is done before its first step";
 	}
-	ops->destroy(transport);
-	ops->destroy(NULL);
+	if (publish(bed, bed->first))
+		return "publish refused a good step";
+	if (!comes(&bed->acked, bed->steps))
+		return "the primary's part did not run";
+	if (ops->remote) {
+		after = ops->counts(primary_of(bed));
+		uint64_t least = 16 * bed->steps * bed->secondaries; /* the bytes of the payloads */
+		if (after.sent < before.sent + least || after.received < before.received + least)
+			return "bytes were not counted";
+	}
+	finish(bed);
+	if (atomic_load(&bed->acked) != bed->steps || atomic_load(&bed->given_up))
+		return "the primary's part did not run once a step";
+	return check_well(&bed->ends[0]);
+}
+
+const char *suite_order_and_once(struct stage *stage, uint32_t secondaries, uint64_t steps)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	bed.steps = steps;
+	return play(&bed, publish_all, serve_all);
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+static const char *serve_slowly(struct end *end)
+{
+	(void)usleep(2 * MOMENT_US);
+	return serve(end);
+}
+
+static const char *publish_wrongly(struct bed *bed)
+{
+	bed->steps = 1;
+	if (publish(bed, bed->first))
+		return "publish refused a good step";
+	if (publish(bed, bed->first + 1) != TROUPE_EPROTOCOL)
+		return "published while a step is out";
+	bed->ends[0].out = (struct words){bed->first, step_value(bed->first)};
+	if (!comes(&bed->acked, 1))
+		return "the step was not acknowledged";
+	if (publish(bed, bed->first + 2) != TROUPE_EPROTOCOL || publish(bed, bed->first) != TROUPE_EPROTOCOL)
+		return "a number was skipped or repeated";
+	if (publish(bed, bed->first + 1))
+		return "the next step was refused after wrong ones";
+	if (!comes(&bed->acked, 2))
+		return "the next step was not acknowledged";
+	finish(bed);
+	return publish(bed, bed->first + 2) ? NULL : "published after close";
+}
+
+const char *suite_publish_refuses(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_wrongly, serve_slowly);
+}
+
+static troupe_status acknowledge_wrongly(struct end *end, uint64_t number)
+{
+	return end->bed->ops->ack(transport_of(end), end->node - 1, (struct transport_message){number, &end->out});
+}
+
+static const char *acknowledge_badly(struct end *end)
+{
+	struct transport_message step;
+	if (acknowledge_wrongly(end, end->bed->first) != TROUPE_EPROTOCOL)
+		return "an ack that was not asked for was taken";
+	if (end->bed->ops->wait(transport_of(end), end->node - 1, &step))
+		return "no step";
+	if (acknowledge_wrongly(end, step.number + 1) != TROUPE_EPROTOCOL)
+		return "an early ack was taken";
+	if (acknowledge_wrongly(end, step.number - 1) != TROUPE_EPROTOCOL)
+		return "a late ack was taken";
+	if (acknowledge(end, step.number))
+		return "a good ack was refused after bad ones";
+	if (acknowledge_wrongly(end, step.number) == TROUPE_OK)
+		return "a repeated ack was taken";
+	end->got = 1;
+	return serve(end);
+}
+
+static const char *publish_two(struct bed *bed)
+{
+	if (publish(bed, bed->first) || !comes(&bed->acked, 1))
+		return "the first step was not acknowledged";
+	if (publish(bed, bed->first + 1) || !comes(&bed->acked, 2))
+		return "the second step was not acknowledged";
+	finish(bed);
+	return NULL;
+}
+
+const char *suite_ack_refuses(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_two, acknowledge_badly);
+}
+
+const char *suite_create_refuses(struct stage *stage)
+{
+	static const struct transport_codec codec = {.ctx = NULL};
+	const uint32_t counts[] = {0, TROUPE_SECONDARIES_MAX + 1};
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		struct transport_options options = {
+			.secondaries = counts[i], .all_acked = on_all_acked, .codec = &codec};
+		struct transport *transport;
+		struct troupe_error error;
+		if (stage->ops->create(&options, &transport, &error) != TROUPE_EINVAL ||
+			!strstr(error.text, "secondaries"))
+			return i ? "created with too many secondaries" : "created with no secondary";
+	}
+	return NULL;
+}
+
+/* --- closing ------------------------------------------------------------------------------------------------------ */
+
+static const char *close_soon(struct bed *bed)
+{
+	(void)usleep(MOMENT_US);
+	finish(bed);
+	finish(bed);
+	return NULL;
+}
+
+static const char *expect_no_step(struct end *end)
+{
+	struct transport_message step;
+	return end->bed->ops->wait(transport_of(end), end->node - 1, &step) == TROUPE_EPEER
+		       ? NULL
+		       : "a waiting secondary was not told that it is over";
+}
+
+const char *suite_close_wakes(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, close_soon, expect_no_step);
+}
+
+static const char *take_late(struct end *end)
+{
+	const struct transport_ops *ops = end->bed->ops;
+	struct transport_message step;
+	(void)usleep(2 * MOMENT_US);
+	if (ops->wait(transport_of(end), end->node - 1, &step) || step.number != end->bed->first)
+		return "a step published before close was lost";
+	return expect_no_step(end);
+}
+
+static const char *publish_and_close(struct bed *bed)
+{
+	if (publish(bed, bed->first))
+		return "publish refused a good step";
+	(void)usleep(MOMENT_US); /* the step is at the secondaries */
+	finish(bed);
+	return NULL;
+}
+
+const char *suite_close_delivers_first(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_and_close, take_late);
+}
+
+/* --- losses ------------------------------------------------------------------------------------------------------- */
+
+static enum suite_moment the_moment;
+
+static bool is_victim(const struct end *end)
+{
+	return end->node == end->bed->secondaries;
+}
+
+static void die(struct end *end)
+{
+	struct bed *bed = end->bed;
+	end->killed = true;
+	bed->stage->kill(bed->stage, end->node, transport_of(end));
+}
+
+static const char *victim_name(const struct bed *bed)
+{
+	static const char *const names[] = {"", "secondary 1", "secondary 2", "secondary 3", "secondary 4",
+		"secondary 5", "secondary 6", "secondary 7", "secondary 8"};
+	return names[bed->secondaries];
+}
+
+/* What both sides know after a loss; words: of the reason. */
+static const char *check_lost(struct end *end, const char *words)
+{
+	struct bed *bed = end->bed;
+	uint64_t until = clock_now_ns() + PATIENCE_NS;
+	const struct troupe_error *lost;
+	while (!(lost = bed->ops->lost(transport_of(end))) && clock_now_ns() < until)
+		(void)usleep(200);
+	if (!lost)
+		return "lost() does not know of the loss";
+	if (lost->status != TROUPE_EPEER || !strstr(lost->text, victim_name(bed)))
+		return "lost() does not name the peer";
+	if (!strstr(lost->text, words))
+		return "lost() does not give the reason";
+	if (bed->ops->is_done(transport_of(end)))
+		return "a run with a loss is said to be done";
+	while (!atomic_load(&end->alarms) && clock_now_ns() < until)
+		(void)usleep(200);
+	(void)usleep(MOMENT_US);
+	return atomic_load(&end->alarms) == 1 ? NULL : "alarm was not called once";
+}
+
+static const char *survive(struct end *end, const char *words)
+{
+	const char *why = serve(end);
+	/* the alarm of a shared transport is the primary's */
+	return why || end->bed->stage->is_shared ? why : check_lost(end, words);
+}
+
+static const char *serve_until_loss(struct end *end)
+{
+	struct transport_message step;
+	if (!is_victim(end))
+		return survive(end, the_moment == SUITE_BEFORE ? "" : ": ");
+	if (the_moment != SUITE_BEFORE && end->bed->ops->wait(transport_of(end), end->node - 1, &step))
+		return "no step";
+	if (the_moment == SUITE_AFTER && acknowledge(end, step.number))
+		return "a good ack was refused";
+	if (the_moment == SUITE_AFTER)
+		(void)usleep(MOMENT_US); /* for the ack to arrive */
+	die(end);
+	return NULL;
+}
+
+/* The outcome of a step with a loss: refused, or given up. */
+static const char *check_given_up(struct bed *bed, troupe_status published, uint64_t acked)
+{
+	const char *why = check_lost(&bed->ends[0], ": ");
+	if (why)
+		return why;
+	if (!published && !comes(&bed->given_up, 1))
+		return "gave_up was not called";
+	(void)usleep(MOMENT_US);
+	if (atomic_load(&bed->given_up) != (published ? 0 : 1))
+		return "gave_up was not called once for the step";
+	if (atomic_load(&bed->acked) != acked)
+		return "all_acked was called for a step that a lost peer owed";
+	for (int i = 0; i < 2; i++)
+		if (publish(bed, bed->first + acked + !published) != bed->ops->lost(primary_of(bed))->status)
+			return "publish after a loss does not fail with its status";
+	if (atomic_load(&bed->ends[0].alarms) != 1)
+		return "alarm was called again";
+	return NULL;
+}
+
+static const char *publish_until_loss(struct bed *bed)
+{
+	uint64_t acked = 0;
+	if (the_moment == SUITE_AFTER) {
+		if (publish(bed, bed->first) || !comes(&bed->acked, 1))
+			return "the first step was not acknowledged";
+		acked = 1;
+	}
+	if (the_moment != SUITE_DURING)
+		(void)usleep(3 * MOMENT_US);
+	const char *why = check_given_up(bed, publish(bed, bed->first + acked), acked);
+	bed->ops->close(primary_of(bed));
 	return why;
 }
 
-const char *suite_close_delivers_first(const struct transport_ops *ops)
+const char *suite_lost(struct stage *stage, uint32_t secondaries, enum suite_moment moment)
 {
-	struct transport_options options = {.secondaries = 1, .all_acked = nothing, .ctx = NULL};
-	struct transport *transport;
-	struct transport_message step = {0, NULL};
-	const char *why = NULL;
-	if (ops->create(&options, &transport, NULL))
-		return "not created";
-	ops->publish(transport, (struct transport_message){4, &step});
-	ops->close(transport);
-	if (ops->wait(transport, 0, &step) || step.number != 4)
-		why = "a step published before close was lost";
-	if (!why && ops->wait(transport, 0, &step) != TROUPE_EPEER)
-		why = "no end after the last step";
-	ops->destroy(transport);
+	static struct bed bed;
+	the_moment = moment;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_until_loss, serve_until_loss);
+}
+
+static const char *leave_in_step(struct end *end)
+{
+	struct transport_message step;
+	const struct transport_ops *ops = end->bed->ops;
+	if (!is_victim(end))
+		return survive(end, "had other plans");
+	if (ops->wait(transport_of(end), end->node - 1, &step))
+		return "no step";
+	ops->stop(transport_of(end), STOP_LEFT, "had other plans");
+	if (ops->is_done(transport_of(end)) || ops->lost(transport_of(end)))
+		return "what this side ended counts as done or lost";
+	return acknowledge(end, step.number) == TROUPE_EPEER ? NULL : "an ack was taken after the end";
+}
+
+static const char *publish_until_left(struct bed *bed)
+{
+	troupe_status published = publish(bed, bed->first);
+	const char *why = published ? "publish refused a good step" : check_given_up(bed, published, 0);
+	if (!why && !strstr(bed->ops->lost(primary_of(bed))->text, "left: had other plans"))
+		why = "lost() does not say that the peer left, and why";
+	bed->ops->close(primary_of(bed));
 	return why;
 }
 
-const char *suite_create_refuses(const struct transport_ops *ops)
+const char *suite_left(struct stage *stage, uint32_t secondaries)
 {
-	struct transport_options options = {.secondaries = 0, .all_acked = nothing, .ctx = NULL};
-	struct transport *transport;
-	struct troupe_error error;
-	if (ops->create(&options, &transport, &error) != TROUPE_EINVAL || !strstr(error.text, "secondaries"))
-		return "created with no secondary";
-	options.secondaries = TROUPE_SECONDARIES_MAX + 1;
-	return ops->create(&options, &transport, &error) == TROUPE_EINVAL ? NULL : "created with too many secondaries";
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, publish_until_left, leave_in_step);
+}
+
+static const char *serve_until_failed(struct end *end)
+{
+	const struct transport_ops *ops = end->bed->ops;
+	const char *why = serve(end);
+	if (why || end->bed->stage->is_shared)
+		return why;
+	const struct troupe_error *lost = ops->lost(transport_of(end));
+	if (!lost || lost->status != TROUPE_EPEER || !strstr(lost->text, "a model flew away"))
+		return "a secondary does not know why the primary failed";
+	return ops->is_done(transport_of(end)) ? "a run that failed is said to be done" : NULL;
+}
+
+static const char *fail_between_steps(struct bed *bed)
+{
+	const struct transport_ops *ops = bed->ops;
+	if (publish(bed, bed->first) || !comes(&bed->acked, 1))
+		return "the first step was not acknowledged";
+	ops->stop(primary_of(bed), STOP_FAILED, "a model flew away");
+	ops->stop(primary_of(bed), STOP_DONE, "done");
+	if (ops->is_done(primary_of(bed)))
+		return "a run that failed is said to be done";
+	if (atomic_load(&bed->ends[0].alarms))
+		return "what the primary ended itself was an alarm";
+	ops->close(primary_of(bed));
+	return publish(bed, bed->first + 1) ? NULL : "published after the end";
+}
+
+const char *suite_failed(struct stage *stage, uint32_t secondaries)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	return play(&bed, fail_between_steps, serve_until_failed);
 }

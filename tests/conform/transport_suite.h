@@ -1,16 +1,46 @@
-/* What every transport must do. One test program for each back end includes this file and names its back end. */
+/* What every transport must do, whatever moves the messages. A test program per back end says how its ends are made (a
+ * stage), and plays all of the suite on it. Each part of the suite has a primary and secondaries. Each of them is
+ * played by a thread of its own, in the process that has its end. */
 #ifndef TESTS_TRANSPORT_SUITE_H
 #define TESTS_TRANSPORT_SUITE_H
 
 #include "net/transport.h"
 
+enum { SUITE_SECONDARIES_MAX = 8 };
+
+struct stage {
+	const struct transport_ops *ops;
+	/* One transport has all ends: open() is called once, for the primary. */
+	bool is_shared;
+	/* A part of the suite begins, with so many secondaries. May be NULL. */
+	void (*begin)(struct stage *stage, uint32_t secondaries);
+	/* Makes the end of a secondary, from 1; 0: the primary's end. */
+	troupe_status (*open)(struct stage *stage, const struct transport_options *options, uint32_t secondary,
+		struct transport **ret_transport, struct troupe_error *error);
+	/* Whether that end is in this process; NULL: all are. */
+	bool (*is_here)(const struct stage *stage, uint32_t secondary);
+	/* Remote: as if the process of that secondary had died, without a word. Destroys its end, unless it is shared.
+	 */
+	void (*kill)(struct stage *stage, uint32_t secondary, struct transport *transport);
+	/* All ends of this process are destroyed. May be NULL. */
+	void (*end)(struct stage *stage);
+	void *ctx;
+};
+
 /* Each returns NULL when all is well, else what is wrong. */
-const char *suite_order_and_once(const struct transport_ops *ops, uint32_t secondaries, uint64_t steps);
-const char *suite_primary_runs_once_per_step(const struct transport_ops *ops, uint32_t secondaries, uint64_t steps);
-const char *suite_publish_refuses(const struct transport_ops *ops);
-const char *suite_ack_refuses(const struct transport_ops *ops);
-const char *suite_close_wakes(const struct transport_ops *ops, uint32_t secondaries);
-const char *suite_close_delivers_first(const struct transport_ops *ops);
-const char *suite_create_refuses(const struct transport_ops *ops);
+const char *suite_order_and_once(struct stage *stage, uint32_t secondaries, uint64_t steps);
+const char *suite_publish_refuses(struct stage *stage, uint32_t secondaries);
+const char *suite_ack_refuses(struct stage *stage, uint32_t secondaries);
+const char *suite_close_wakes(struct stage *stage, uint32_t secondaries);
+const char *suite_close_delivers_first(struct stage *stage, uint32_t secondaries);
+const char *suite_create_refuses(struct stage *stage);
+
+/* Of remote transports. The last secondary is the one that is lost. */
+enum suite_moment { SUITE_BEFORE, SUITE_DURING, SUITE_AFTER };
+const char *suite_lost(struct stage *stage, uint32_t secondaries, enum suite_moment moment);
+/* A secondary says that it leaves, in the middle of a step. Not where the ends are shared. */
+const char *suite_left(struct stage *stage, uint32_t secondaries);
+/* The primary ends the run for a reason. */
+const char *suite_failed(struct stage *stage, uint32_t secondaries);
 
 #endif

@@ -65,6 +65,7 @@ struct transport {
 	bool running;    /* the primary has started */
 	bool out, sent;  /* a step is published; it was put on the lines */
 	bool driving, closed, lost, alarmed;
+	bool told; /* the primary ended the run itself: that is no loss */
 	uint64_t number; /* of the step that was published last */
 	uint32_t acks;
 	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
@@ -177,7 +178,7 @@ static void end_node(struct transport *transport, uint32_t node)
 	transport->link->ends[node] = *peers_end(transport->nodes[node].peers);
 	if (node)
 		return;
-	if (peers_end_status(transport->nodes[0].peers, &transport->why))
+	if (peers_end_status(transport->nodes[0].peers, &transport->why) && !transport->told)
 		transport->lost = true;
 	if (transport->lost && transport->out)
 		transport->gave_up = true;
@@ -606,6 +607,8 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 		return TROUPE_EPROTOCOL;
 	if (transport->lost)
 		return transport->why.status;
+	if (transport->begun && is_over_for(transport, 0))
+		return TROUPE_EPEER;
 	encode_steps(transport, step);
 	if (!transport->begun)
 		begin(transport, step.number);
@@ -727,10 +730,19 @@ static void sim_stop(struct transport *transport, enum stop_kind kind, const cha
 {
 	pthread_mutex_lock(&transport->guard);
 	if (transport->begun && !is_over_for(transport, 0)) {
+		transport->told = true;
 		peers_stop(transport->nodes[0].peers, kind, why);
 		drain(transport, 0);
 		wake_all(transport);
 	}
+	pthread_mutex_unlock(&transport->guard);
+}
+
+void sim_strike(struct transport *transport, enum sim_fault_kind kind, uint32_t node)
+{
+	pthread_mutex_lock(&transport->guard);
+	strike(transport, &(struct sim_fault){.kind = kind, .node = node, .at_ns = transport->now_ns});
+	wake_all(transport);
 	pthread_mutex_unlock(&transport->guard);
 }
 

@@ -53,5 +53,8 @@ struct transport_link {
 /* stop() and is_done() are those of the primary's end; call stop() between steps. The wait() of a killed secondary
  * fails. The code of a killed primary learns of it from gave_up() or publish(). */
 extern const struct transport_ops transport_sim;
+/* Lets a fault happen now, of a kind that needs no time. Any thread, after the first step was
+ * published; not inside a call-back. */
+void sim_strike(struct transport *transport, enum sim_fault_kind kind, uint32_t node);
 
 #endif

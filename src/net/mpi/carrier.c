@@ -229,17 +229,19 @@ static void mpi_wake(struct carrier *carrier)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
+/* Receives nothing: what still comes is for the next carrier between these ranks, if there is one. */
 static void mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
 {
 	uint64_t until = clock_now_ns() + timeout_ms * UINT64_C(1000000);
+	char why[GLUE_WHY_BYTES];
 	size_t left;
 	do {
 		left = 0;
-		for (uint32_t i = 0; i < carrier->count; i++)
-			if (!mpi_work(carrier, i, NULL)) {
-				carrier->lines[i].whole = false;
-				left += carrier->lines[i].pending;
-			}
+		for (uint32_t i = 0; i < carrier->count; i++) {
+			struct line *line = &carrier->lines[i];
+			if (!line->broken && reap(carrier, line, why))
+				left += line->pending;
+		}
 		if (left)
 			(void)mpi_wait(carrier, 0);
 	} while (left && clock_now_ns() < until);
