@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "system/message.h"
+#include "topic/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static struct text create(uint32_t bytes)
 	return file;
 }
 
-/* Time in ns of reading the file into messages of the schema. */
-static double time_read(const struct text *file, const struct message_schema *schema, uint64_t *ret_hash)
+/* Time in ns of reading the file into messages of the type. */
+static double time_read(const struct text *file, message_type type, uint64_t *ret_hash)
 {
 	struct command_lines commands = {0};
 	struct troupe_error error;
@@ -51,18 +51,19 @@ static double time_read(const struct text *file, const struct message_schema *sc
 	memcpy(bytes, file->at, file->count + 1);
 	uint64_t hash = 0, begin = bench_now_ns();
 	must(commands_parse("bench", bytes, file->count, &commands, &error), &error);
-	VEC(struct message) messages = {0};
+	VEC(ProtobufCMessage *) messages = {0};
 	for (uint32_t i = 0; i < commands.all.count; i++) {
-		struct message message;
-		must(message_parse(schema, commands.all.at[i].text, &message, &error), &error);
+		ProtobufCMessage *message;
+		must(message_of_text(type, commands.all.at[i].text, &message_limits_usual, &message, &error), &error);
 		vec_push(&messages, message);
 	}
 	double ns = (double)(bench_now_ns() - begin);
 	for (uint32_t i = 0; i < messages.count; i++) {
-		const char *first = message_string(&messages.at[i], 0);
-		hash = hash_bytes(hash, messages.at[i].value, sizeof messages.at[i].value);
-		hash = hash_bytes(hash, first, strlen(first));
-		message_fini(&messages.at[i]);
+		struct text packed = {0};
+		message_add_bytes(&packed, messages.at[i]);
+		hash = hash_bytes(hash, packed.at, packed.count);
+		text_fini(&packed);
+		message_free(messages.at[i]);
 	}
 	vec_free(&messages);
 	commands_fini(&commands);
@@ -106,8 +107,8 @@ static void measure_twists(const struct bench_options *options, uint32_t many, u
 	uint64_t hash = 0, unused;
 	for (int r = -1; r < options->repeats; r++) {
 		bench_progress(options, "twist commands", r);
-		double ns = time_read(&all, &message_twist, &hash),
-		       small_ns = time_read(&some, &message_twist, &unused), bare_ns = time_numbers(&all);
+		double ns = time_read(&all, type_find("Twist"), &hash),
+		       small_ns = time_read(&some, type_find("Twist"), &unused), bare_ns = time_numbers(&all);
 		if (r < 0)
 			continue;
 		bench_add(&mine, ns / many);
@@ -130,7 +131,7 @@ static void measure_sdf(const struct bench_options *options, uint32_t bytes)
 	uint64_t hash = 0;
 	for (int r = -1; r < options->repeats; r++) {
 		bench_progress(options, "inline SDF", r);
-		double ns = time_read(&file, &message_entity_factory, &hash), bare_ns = time_copy(&file);
+		double ns = time_read(&file, type_find("EntityFactory"), &hash), bare_ns = time_copy(&file);
 		if (r < 0)
 			continue;
 		bench_add(&mine, ns / bytes);

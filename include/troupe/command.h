@@ -42,8 +42,16 @@ struct troupe_when {   /* NULL or zeroed: at the next step */
 TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *text, uint64_t *ret_step, struct troupe_error *error);
 
-/* The same with the message as numbers: the fields of its schema in their order, at most 16. Fields that are left out
- * at the end are not given. gz.msgs.Twist: linear x y z, angular x y z; gz.msgs.Double and Boolean: data. */
+/* The same with the message as bytes, in protobuf's encoding, and the name of its type: gz.msgs.Twist, which is also
+ * ignition.msgs.Twist. A client of Gazebo leaves out the fields that have their default, and means the default: so a
+ * WorldControl without pause lets the world run, and a component of gravity that is not sent is 0. */
+TROUPE_API troupe_status troupe_command_bytes(struct troupe_server *server, const struct troupe_when *when,
+	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
+	struct troupe_error *error);
+
+/* The same with the message as numbers: its fields in the order of their numbers, those of a part in its place; headers
+ * do not count, and texts and lists cannot be given. Fields that are left out at the end are not given. gz.msgs.Twist:
+ * linear x y z, angular x y z; gz.msgs.Double and Boolean: data. */
 TROUPE_API troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error);
 

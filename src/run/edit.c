@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,45 +85,44 @@ static void leave(struct edit *edit, uint32_t model)
 }
 
 troupe_status edit_find_by_id(
-	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error)
+	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	if (id <= 0 && !*name)
+	if (!id && !*name)
 		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a model");
-	if (id <= 0)
+	if (!id)
 		return edit_find(edit, name, ret_model, error);
-	uint32_t model = scene_find_id(scene, (uint64_t)id);
+	uint32_t model = scene_find_id(scene, id);
 	if (model == SCENE_NONE)
-		return fail(error, TROUPE_ECOMMAND, "the world has no model with the id %.0f", id);
+		return fail(error, TROUPE_ECOMMAND, "the world has no model with the id %" PRIu64, id);
 	if (*name && strcmp(scene->models[model].name, name) != 0)
 		return fail(error, TROUPE_ECOMMAND,
-			"the model with the id %.0f is '%.100s', not '%.100s': expected name and id of one model", id,
-			scene->models[model].name, name);
+			"the model with the id %" PRIu64
+			" is '%.100s', not '%.100s': expected name and id of one model",
+			id, scene->models[model].name, name);
 	*ret_model = model;
 	return TROUPE_OK;
 }
 
 /* done: a participle for the message. */
-static troupe_status entity_of(const struct edit *edit, const struct message *entity, const char *done,
+static troupe_status entity_of(const struct edit *edit, const Gz__Msgs__Entity *entity, const char *done,
 	uint32_t *ret_model, struct troupe_error *error)
 {
-	double type = entity->value[MESSAGE_ENTITY_TYPE];
-	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL && type != MESSAGE_ENTITY_TYPE_ACTOR)
-		return fail(error, TROUPE_ECOMMAND, "type %g: only models can be %s: expected MODEL", type, done);
-	return edit_find_by_id(
-		edit, entity->value[MESSAGE_ENTITY_ID], message_string(entity, MESSAGE_ENTITY_NAME), ret_model, error);
+	if (entity->type != GZ__MSGS__ENTITY__TYPE__NONE && entity->type != GZ__MSGS__ENTITY__TYPE__MODEL &&
+		entity->type != GZ__MSGS__ENTITY__TYPE__ACTOR)
+		return fail(error, TROUPE_ECOMMAND, "type %d: only models can be %s: expected MODEL", (int)entity->type,
+			done);
+	return edit_find_by_id(edit, entity->id, entity->name, ret_model, error);
 }
 
 /* Whether a light is meant. Lights have no ids. Without a type a name means a model before it means a light. */
-static bool means_light(const struct edit *edit, const struct message *entity)
+static bool means_light(const struct edit *edit, const Gz__Msgs__Entity *entity)
 {
 	const struct scene *scene = edit->shared->scene;
-	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
-	double type = entity->value[MESSAGE_ENTITY_TYPE];
-	if (type != MESSAGE_ENTITY_TYPE_NONE)
-		return type == MESSAGE_ENTITY_TYPE_LIGHT;
-	return entity->value[MESSAGE_ENTITY_ID] <= 0 && scene_find_model(scene, name) == SCENE_NONE &&
-	       scene_find_light(scene, name) != SCENE_NONE;
+	if (entity->type != GZ__MSGS__ENTITY__TYPE__NONE)
+		return entity->type == GZ__MSGS__ENTITY__TYPE__LIGHT;
+	return !entity->id && scene_find_model(scene, entity->name) == SCENE_NONE &&
+	       scene_find_light(scene, entity->name) != SCENE_NONE;
 }
 
 static void set_light(struct edit *edit, uint32_t light, bool absent)
@@ -132,9 +132,9 @@ static void set_light(struct edit *edit, uint32_t light, bool absent)
 }
 
 static troupe_status remove_light(
-	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	const char *name = entity->name;
 	uint32_t light = scene_find_light(edit->shared->scene, name);
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "no name: expected the name of a light (lights have no ids)");
@@ -146,7 +146,7 @@ static troupe_status remove_light(
 }
 
 troupe_status edit_remove(
-	struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model;
 	if (means_light(edit, entity))
@@ -194,14 +194,13 @@ static const char *tie_of(const struct scene *scene, uint32_t model)
 	return NULL;
 }
 
-static troupe_status check_pose(const struct edit *edit, const struct message *message, uint32_t *ret_model,
+static troupe_status check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,
 	struct pose *ret_pose, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	troupe_status status = edit_find_by_id(
-		edit, message->value[MESSAGE_POSE_ID], message_string(message, MESSAGE_POSE_NAME), ret_model, error);
+	troupe_status status = edit_find_by_id(edit, message->id, message->name, ret_model, error);
 	if (!status)
-		status = message_pose_of(message, MESSAGE_POSE_POSE, ret_pose, error);
+		status = message_pose(message, ret_pose, error);
 	if (status)
 		return status;
 	if (!vec3_within(ret_pose->p, SCENE_POSITION_MAX))
@@ -247,7 +246,7 @@ static void place(struct edit *edit, uint32_t model, struct pose pose)
 }
 
 troupe_status edit_set_pose(
-	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct edit *edit, const Gz__Msgs__Pose *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model;
 	struct pose pose;
@@ -260,39 +259,39 @@ troupe_status edit_set_pose(
 }
 
 troupe_status edit_set_poses(
-	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct edit *edit, const Gz__Msgs__PoseV *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	uint32_t count = message_item_count(message), model;
+	size_t count = message->n_pose;
+	uint32_t model;
 	struct pose pose;
-	for (uint32_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct troupe_error why;
-		if (check_pose(edit, message_item(message, i), &model, &pose, &why))
-			return fail(error, why.status, "item %u: %s", i + 1, why.text);
+		if (check_pose(edit, message->pose[i], &model, &pose, &why))
+			return fail(error, why.status, "item %zu: %s", i + 1, why.text);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		(void)check_pose(edit, message_item(message, i), &model, &pose, NULL);
+	for (size_t i = 0; i < count; i++) {
+		(void)check_pose(edit, message->pose[i], &model, &pose, NULL);
 		place(edit, model, pose);
 	}
-	edit_say(note, "%u models placed", count);
+	edit_say(note, "%zu models placed", count);
 	return TROUPE_OK;
 }
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static double slot_or(const struct message *message, uint32_t slot, double otherwise)
-{
-	return message_given(message, slot) ? message->value[slot] : otherwise;
-}
-
 troupe_status edit_set_physics(
-	struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct edit *edit, const Gz__Msgs__Physics *physics, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
-	double step_s = slot_or(physics, MESSAGE_PHYSICS_MAX_STEP_SIZE, edit->step_s);
-	double factor = slot_or(physics, MESSAGE_PHYSICS_REAL_TIME_FACTOR, 0);
-	struct vec3 g = {slot_or(physics, MESSAGE_PHYSICS_GRAVITY_X, scene->gravity.x),
-		slot_or(physics, MESSAGE_PHYSICS_GRAVITY_Y, scene->gravity.y),
-		slot_or(physics, MESSAGE_PHYSICS_GRAVITY_Z, scene->gravity.z)};
+	double step_s = physics->max_step_size_given_case ? physics->max_step_size : edit->step_s;
+	double factor = physics->real_time_factor_given_case ? physics->real_time_factor : 0;
+	struct vec3 g = scene->gravity;
+	if (physics->gravity && physics->gravity->x_given_case)
+		g.x = physics->gravity->x;
+	if (physics->gravity && physics->gravity->y_given_case)
+		g.y = physics->gravity->y;
+	if (physics->gravity && physics->gravity->z_given_case)
+		g.z = physics->gravity->z;
 	if (!(step_s >= SDF_STEP_MIN && step_s <= 1e6))
 		return fail(error, TROUPE_ECOMMAND, "max_step_size %g s: expected %g to 1e6", step_s, SDF_STEP_MIN);
 	if (!(factor >= 0 && factor <= 1e6))
@@ -313,35 +312,51 @@ troupe_status edit_set_physics(
 	return TROUPE_OK;
 }
 
-static troupe_status check_performer(
-	const struct edit *edit, const struct message *message, uint32_t *ret_model, struct troupe_error *error)
+static troupe_status check_edge(bool given, double edge_m, struct troupe_error *error)
 {
-	const char *name = message_string(message, MESSAGE_PERFORMER_DATA);
+	if (!given || (edge_m >= 0 && edge_m <= SDF_LENGTH_MAX))
+		return TROUPE_OK;
+	return fail(error, TROUPE_ECOMMAND, "size %g: expected 0 to %g m", edge_m, SDF_LENGTH_MAX);
+}
+
+static const Troupe__Msgs__SetPerformer__Size no_size = TROUPE__MSGS__SET_PERFORMER__SIZE__INIT;
+
+static const Troupe__Msgs__SetPerformer__Size *size_of(const Troupe__Msgs__SetPerformer *message)
+{
+	return message->size ? message->size : &no_size;
+}
+
+static troupe_status check_performer(const struct edit *edit, const Troupe__Msgs__SetPerformer *message,
+	uint32_t *ret_model, struct troupe_error *error)
+{
+	const Troupe__Msgs__SetPerformer__Size *size = size_of(message);
+	const char *name = message->data;
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "no data: expected the name of a model");
 	troupe_status status = edit_find(edit, name, ret_model, error);
-	if (status)
-		return status;
-	for (uint32_t i = MESSAGE_PERFORMER_SIZE_X; i <= MESSAGE_PERFORMER_SIZE_Z; i++)
-		if (message_given(message, i) && !(message->value[i] >= 0 && message->value[i] <= SDF_LENGTH_MAX))
-			return fail(error, TROUPE_ECOMMAND, "size %g: expected 0 to %g m", message->value[i],
-				SDF_LENGTH_MAX);
-	double secondary = slot_or(message, MESSAGE_PERFORMER_SECONDARY, 1);
-	if (!(secondary >= 1 && secondary <= TROUPE_SECONDARIES_MAX))
-		return fail(
-			error, TROUPE_ECOMMAND, "secondary %.0f: expected 1 to %d", secondary, TROUPE_SECONDARIES_MAX);
-	return TROUPE_OK;
+	if (!status)
+		status = check_edge(size->x_given_case, size->x, error);
+	if (!status)
+		status = check_edge(size->y_given_case, size->y, error);
+	if (!status)
+		status = check_edge(size->z_given_case, size->z, error);
+	if (!status && message->secondary_given_case &&
+		!(message->secondary >= 1 && message->secondary <= TROUPE_SECONDARIES_MAX))
+		return fail(error, TROUPE_ECOMMAND, "secondary %u: expected 1 to %d", message->secondary,
+			TROUPE_SECONDARIES_MAX);
+	return status;
 }
 
-troupe_status edit_set_performer(
-	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *message,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
+	const Troupe__Msgs__SetPerformer__Size *size = size_of(message);
 	uint32_t index = SCENE_NONE;
 	troupe_status status = check_performer(edit, message, &index, error);
 	if (status)
 		return status;
 	struct scene_model *model = &edit->shared->scene->models[index];
-	bool remove = message->value[MESSAGE_PERFORMER_REMOVE] != 0;
+	bool remove = message->remove;
 	if (remove && !model->performer)
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is no performer", model->name);
 	const struct vec3 gazebo = {PERFORMER_SIZE, PERFORMER_SIZE, PERFORMER_SIZE};
@@ -349,10 +364,10 @@ troupe_status edit_set_performer(
 	model->performer = !remove;
 	model->level = remove ? model->home_level : SCENE_NONE;
 	if (!remove)
-		model->volume = (struct vec3){slot_or(message, MESSAGE_PERFORMER_SIZE_X, before.x),
-			slot_or(message, MESSAGE_PERFORMER_SIZE_Y, before.y),
-			slot_or(message, MESSAGE_PERFORMER_SIZE_Z, before.z)};
-	model->pin = (uint32_t)slot_or(message, MESSAGE_PERFORMER_SECONDARY, model->pin);
+		model->volume = (struct vec3){size->x_given_case ? size->x : before.x,
+			size->y_given_case ? size->y : before.y, size->z_given_case ? size->z : before.z};
+	if (message->secondary_given_case)
+		model->pin = message->secondary;
 	indices_add(&edit->edited, index);
 	edit->epoch++;
 	plan_performer(edit->plan, index);
@@ -425,10 +440,10 @@ static troupe_status check_ties(const struct scene *scene, uint32_t model, struc
 }
 
 static troupe_status check_reset(
-	const struct edit *edit, const struct message *entity, uint32_t *ret_model, struct troupe_error *error)
+	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	const char *name = message_string(entity, MESSAGE_ENTITY_NAME);
+	const char *name = entity->name;
 	troupe_status status = entity_of(edit, entity, "reset", ret_model, error);
 	if (status && was_removed(scene, name))
 		return fail(error, TROUPE_ECOMMAND,
@@ -440,7 +455,7 @@ static troupe_status check_reset(
 	return check_ties(scene, *ret_model, error);
 }
 
-troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
+troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;

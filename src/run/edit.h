@@ -14,6 +14,9 @@
 
 #include "base/pack.h"
 #include "run/plan.h"
+#include "topic/convert.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
 
 enum { EDIT_NOTE_BYTES = 512 };
 
@@ -67,51 +70,56 @@ void edit_fini(struct edit *edit);
 /* Call it first in a step: gives up the places of created models that were removed in the step before. */
 void edit_begin(struct edit *edit);
 
-/* The model of a message_entity_factory, as it is before it has a place in the world. */
+/* The model of an EntityFactory, as it is before it has a place in the world. */
 struct edit_source;
 /* Loads and compiles what can be without the world: reads files. Does not fail: edit_create() reports the errors at
  * the step of the command. NULL: the message has no model that could be loaded. Any thread. The caller owns the
  * result. */
-struct edit_source *edit_prepare(const struct edit_options *options, const struct message *factory);
+struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory);
 void edit_unprepare(struct edit_source *source); /* NULL is fine */
 /* The files that were read; valid as long as the source. */
 const struct files *edit_prepared_files(const struct edit_source *source);
 /* Bytes of memory that it uses, roughly. */
 size_t edit_prepared_bytes(const struct edit_source *source);
 
-/* message: of the schema that the comment at the call names. note: one line, what was done. */
+/* note: one line, what was done. */
 /* source: what edit_prepare() made of the message. The caller keeps it, but can create only one model from it. Reads no
  * file and parses no XML. A model that gets another name than its own, or a pose relative to another model, is compiled
  * again, from the elements, meshes and hulls in memory. */
-troupe_status edit_create(struct edit *edit, const struct message *factory, struct edit_source *source,
-	char note[EDIT_NOTE_BYTES], struct troupe_error *error); /* message_entity_factory */
-/* message_entity_factory_v; sources: by item. Creates those that it can, even when others fail. */
-troupe_status edit_create_multiple(struct edit *edit, const struct message *factories,
+troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* sources: by item. Creates those that it can, even when others fail. */
+troupe_status edit_create_multiple(struct edit *edit, const Gz__Msgs__EntityFactoryV *factories,
 	struct edit_source *const *sources, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
-troupe_status edit_remove(struct edit *edit, const struct message *entity, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_entity; a model, an actor or a light of the world */
-troupe_status edit_set_pose(struct edit *edit, const struct message *pose, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_pose; velocities stay as they are */
-troupe_status edit_set_poses(struct edit *edit, const struct message *poses, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_pose_v */
-troupe_status edit_set_velocity(struct edit *edit, const struct message *velocity, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_set_velocity; a velocity (linear or angular) that is not given stays */
-troupe_status edit_set_physics(struct edit *edit, const struct message *physics, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_physics; the caller applies the real-time factor */
-troupe_status edit_set_performer(struct edit *edit, const struct message *performer, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_set_performer; an edge that is not given stays, or is Gazebo's 2 m */
-
-/* message_entity. Restores one model as its file or its creation had it, as a reset of the world would restore it;
- * other models stay as they are. *ret_model: the model; the caller drops the commands to it from this step. */
-troupe_status edit_reset_model(struct edit *edit, const struct message *entity, uint32_t *ret_model,
+/* A model, an actor or a light of the world. */
+troupe_status edit_remove(
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* Velocities stay as they are; here and below. */
+troupe_status edit_set_pose(
+	struct edit *edit, const Gz__Msgs__Pose *pose, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+troupe_status edit_set_poses(
+	struct edit *edit, const Gz__Msgs__PoseV *poses, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* A velocity (linear or angular) that is not given stays. */
+troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVelocity *velocity,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* Components of gravity that are not given stay. The caller applies the real-time factor. */
+troupe_status edit_set_physics(
+	struct edit *edit, const Gz__Msgs__Physics *physics, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* An edge that is not given stays, or is Gazebo's 2 m. */
+troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-troupe_status edit_set_joint(struct edit *edit, const struct message *joint, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error); /* message_set_joint */
+/* Restores one model as its file or its creation had it, as a reset of the world would restore it;
+ * other models stay as they are. *ret_model: the model; the caller drops the commands to it from this step. */
+troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* message_entity_wrench. Changes nothing. *ret_wrench: the wrench and the body that it acts on. TROUPE_ECOMMAND also
+troupe_status edit_set_joint(
+	struct edit *edit, const Troupe__Msgs__SetJoint *joint, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
+/* Changes nothing. *ret_wrench: the wrench and the body that it acts on. TROUPE_ECOMMAND also
  * for a model that no secondary will simulate in the coming step. */
-troupe_status edit_wrench(const struct edit *edit, const struct message *wrench, struct due_wrench *ret_wrench,
+troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *wrench, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
 /* Restores the models of the file as the file has them; created models are removed. The caller then resets state and

@@ -39,18 +39,18 @@ static char *path_beside(const char *world)
 }
 
 static struct edit_source *source_of(
-	const struct edit_options *options, const struct message *factory, const struct pose *pose)
+	const struct edit_options *options, const Gz__Msgs__EntityFactory *factory, const struct pose *pose)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
 	struct text include = {0};
-	const char *text = message_string(factory, MESSAGE_FACTORY_SDF);
-	if (!*text) {
-		include_file(&include, message_string(factory, MESSAGE_FACTORY_SDF_FILENAME));
+	const char *text = factory->sdf;
+	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME) {
+		include_file(&include, factory->sdf_filename);
 		text = include.at;
 	}
 	source->text = mem_strdup(text);
 	source->path = path_beside(options->path);
-	source->name = mem_strdup(message_string(factory, MESSAGE_FACTORY_NAME));
+	source->name = mem_strdup(factory->name);
 	source->placed = pose != NULL;
 	source->pose = pose ? *pose : POSE_IDENTITY;
 	source->files.before = options->files;
@@ -154,38 +154,49 @@ const char *edit_source_entity(const struct edit_source *source)
 
 /* --- before the step ---------------------------------------------------------------------------------------------- */
 
-static troupe_status check_factory(const struct message *factory, struct troupe_error *error)
+static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struct troupe_error *error)
 {
-	bool text = *message_string(factory, MESSAGE_FACTORY_SDF);
-	bool file = *message_string(factory, MESSAGE_FACTORY_SDF_FILENAME);
-	if (*message_string(factory, MESSAGE_FACTORY_CLONE_NAME))
+	if (factory->spherical_coordinates)
+		return fail(error, TROUPE_ECOMMAND, "spherical_coordinates: models are placed by x y z: expected pose");
+	switch (factory->from_case) {
+	case GZ__MSGS__ENTITY_FACTORY__FROM_SDF:
+		if (*factory->sdf)
+			return TROUPE_OK;
+		break;
+	case GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME:
+		if (*factory->sdf_filename)
+			return TROUPE_OK;
+		break;
+	case GZ__MSGS__ENTITY_FACTORY__FROM_CLONE_NAME:
 		return fail(
 			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
-	if (text == file)
-		return fail(error, TROUPE_ECOMMAND, "%s: expected either sdf or sdf_filename",
-			text ? "sdf and sdf_filename" : "neither sdf nor sdf_filename");
-	return TROUPE_OK;
+	case GZ__MSGS__ENTITY_FACTORY__FROM_MODEL:
+	case GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT:
+		return fail(error, TROUPE_ECOMMAND,
+			"model or light: only SDF can be created: expected sdf or sdf_filename");
+	default:
+		break;
+	}
+	return fail(error, TROUPE_ECOMMAND, "neither sdf nor sdf_filename: expected either sdf or sdf_filename");
 }
 
 /* The model that the pose is relative to; NULL: none. */
-static const char *base_of(const struct message *factory)
+static const char *base_of(const Gz__Msgs__EntityFactory *factory)
 {
-	const char *relative_to = message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
+	const char *relative_to = factory->relative_to;
 	return *relative_to && strcmp(relative_to, "world") ? relative_to : NULL;
 }
 
-static bool has_pose(const struct message *factory)
+static bool has_pose(const Gz__Msgs__EntityFactory *factory)
 {
-	bool given = *message_string(factory, MESSAGE_FACTORY_RELATIVE_TO);
-	for (uint32_t i = 0; i < MESSAGE_POSE_SLOTS; i++)
-		given |= message_given(factory, MESSAGE_FACTORY_POSE + i);
-	return given;
+	const Gz__Msgs__Pose *pose = factory->pose;
+	return *factory->relative_to || (pose && (pose->position || pose->orientation));
 }
 
-struct edit_source *edit_prepare(const struct edit_options *options, const struct message *factory)
+struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
 {
 	struct pose pose;
-	if (check_factory(factory, NULL) || message_pose_of(factory, MESSAGE_FACTORY_POSE, &pose, NULL))
+	if (check_factory(factory, NULL) || message_pose(factory->pose, &pose, NULL))
 		return NULL;
 	if (base_of(factory))
 		pose = POSE_IDENTITY; /* the pose is known in the turn */
@@ -233,12 +244,12 @@ static char *free_name(const struct scene *scene, const char *name)
 	}
 }
 
-static troupe_status pose_of(
-	const struct edit *edit, const struct message *factory, struct pose *ret_pose, struct troupe_error *error)
+static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct pose *ret_pose,
+	struct troupe_error *error)
 {
 	uint32_t model;
 	const char *base = base_of(factory);
-	troupe_status status = message_pose_of(factory, MESSAGE_FACTORY_POSE, ret_pose, error);
+	troupe_status status = message_pose(factory->pose, ret_pose, error);
 	if (!status && base)
 		status = edit_find(edit, base, &model, error);
 	if (!status && base)
@@ -346,7 +357,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	return TROUPE_OK;
 }
 
-troupe_status edit_create(struct edit *edit, const struct message *factory, struct edit_source *source,
+troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct pose pose;
@@ -357,7 +368,7 @@ troupe_status edit_create(struct edit *edit, const struct message *factory, stru
 		status = pose_of(edit, factory, &pose, error);
 	if (status)
 		return status;
-	bool may_rename = factory->value[MESSAGE_FACTORY_ALLOW_RENAMING] != 0;
+	bool may_rename = factory->allow_renaming;
 	uint32_t model = SCENE_NONE;
 	status = settle(edit, source, base_of(factory) ? &pose : NULL, may_rename, error);
 	if (!status)
@@ -369,14 +380,14 @@ troupe_status edit_create(struct edit *edit, const struct message *factory, stru
 	return TROUPE_OK;
 }
 
-troupe_status edit_create_multiple(struct edit *edit, const struct message *factories,
+troupe_status edit_create_multiple(struct edit *edit, const Gz__Msgs__EntityFactoryV *factories,
 	struct edit_source *const *sources, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	uint32_t count = message_item_count(factories), failed = 0;
+	uint32_t count = (uint32_t)factories->n_data, failed = 0;
 	struct troupe_error first = {0};
 	for (uint32_t i = 0; i < count; i++) {
 		struct troupe_error why;
-		if (!edit_create(edit, message_item(factories, i), sources[i], note, &why))
+		if (!edit_create(edit, factories->data[i], sources[i], note, &why))
 			continue;
 		if (!failed++)
 			(void)fail(&first, why.status, "item %u: %s", i + 1, why.text);

@@ -65,7 +65,7 @@ struct pose edit_unpack_pose(struct unpack *in);
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
 /* Finds a model by its id if id > 0, else by its name. */
 troupe_status edit_find_by_id(
-	const struct edit *edit, double id, const char *name, uint32_t *ret_model, struct troupe_error *error);
+	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
 /* Refuses a model that cannot move. done: a participle for the message, as in "pushed". */
 troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error);
 /* Refuses a body that forces do not move. */

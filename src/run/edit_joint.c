@@ -187,14 +187,14 @@ static troupe_status find_joint(
 }
 
 static troupe_status read_goal(
-	struct work *work, const struct message *message, uint32_t model, struct troupe_error *error)
+	struct work *work, const Troupe__Msgs__SetJoint *message, uint32_t model, struct troupe_error *error)
 {
-	struct goal goal = {.axis = (uint32_t)message->value[MESSAGE_JOINT_AXIS],
-		.places = message_given(message, MESSAGE_JOINT_POSITION),
-		.drives = message_given(message, MESSAGE_JOINT_VELOCITY),
-		.position = message->value[MESSAGE_JOINT_POSITION],
-		.velocity = message->value[MESSAGE_JOINT_VELOCITY]};
-	const char *name = message_string(message, MESSAGE_JOINT_JOINT);
+	struct goal goal = {.axis = message->axis,
+		.places = message->position_given_case,
+		.drives = message->velocity_given_case,
+		.position = message->position,
+		.velocity = message->velocity};
+	const char *name = message->joint;
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "no joint: expected the name of a joint of the model");
 	if (!goal.places && !goal.drives)
@@ -409,7 +409,7 @@ static troupe_status reach_all(struct work *work, struct troupe_error *error)
 }
 
 static troupe_status set_joint(
-	struct work *work, const struct message *message, uint32_t model, struct troupe_error *error)
+	struct work *work, const Troupe__Msgs__SetJoint *message, uint32_t model, struct troupe_error *error)
 {
 	work->part.model = model;
 	work->part.set = mem_alloc((work->scene->models[model].body_count + 1) * sizeof *work->part.set);
@@ -424,13 +424,12 @@ static troupe_status set_joint(
 	return status;
 }
 
-troupe_status edit_set_joint(
-	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+troupe_status edit_set_joint(struct edit *edit, const Troupe__Msgs__SetJoint *message, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
 {
 	struct work work = {.scene = edit->shared->scene, .state = edit->shared->state};
 	uint32_t model;
-	troupe_status status = edit_find_by_id(
-		edit, message->value[MESSAGE_JOINT_ID], message_string(message, MESSAGE_JOINT_NAME), &model, error);
+	troupe_status status = edit_find_by_id(edit, message->id, message->name, &model, error);
 	if (!status)
 		status = edit_check_moves(edit, model, "bent", error);
 	if (!status)

@@ -7,7 +7,7 @@
  * simulates in this step. */
 #include "run/edit_internal.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- who ---------------------------------------------------------------------------------------------------------- */
@@ -73,29 +73,26 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 	return TROUPE_OK;
 }
 
-troupe_status edit_set_velocity(
-	struct edit *edit, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVelocity *message, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
 	struct state *state = edit->shared->state;
-	bool linear = message_vector_given(message, MESSAGE_VELOCITY_LINEAR);
-	bool angular = message_vector_given(message, MESSAGE_VELOCITY_ANGULAR);
 	uint32_t model;
-	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_VELOCITY_ID],
-		message_string(message, MESSAGE_VELOCITY_NAME), &model, error);
+	troupe_status status = edit_find_by_id(edit, message->id, message->name, &model, error);
 	if (!status)
 		status = edit_check_moves(edit, model, "given a velocity", error);
-	if (!status && !linear && !angular)
+	if (!status && !message->linear && !message->angular)
 		status = fail(error, TROUPE_ECOMMAND, "neither linear nor angular: expected one of them or both");
 	if (status)
 		return status;
 	struct vec3 frame = state_model_pose(state, model, false).p;
 	struct body_state *bodies = state_bodies(state, model, false);
 	struct twist twist = twist_of(state, model, frame);
-	if (linear)
-		twist.linear = message_vector(message, MESSAGE_VELOCITY_LINEAR);
-	if (angular)
-		twist.angular = message_vector(message, MESSAGE_VELOCITY_ANGULAR);
+	if (message->linear)
+		twist.linear = message_vec3(message->linear);
+	if (message->angular)
+		twist.angular = message_vec3(message->angular);
 	status = check_velocities(scene, model, bodies, &twist, frame, error);
 	if (status)
 		return status;
@@ -121,40 +118,42 @@ static uint32_t canonical_link(const struct scene *scene, uint32_t model)
 
 /* Finds "model::link" or "model::nested::link". The names of models have no colons. */
 static troupe_status find_link(
-	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
+	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_link, struct troupe_error *error)
 {
-	const char *scoped = message_string(message, MESSAGE_WRENCH_NAME), *rest = strstr(scoped, "::");
-	char name[MESSAGE_BYTES_MAX + 1];
+	const char *scoped = entity->name, *rest = strstr(scoped, "::");
 	uint32_t model;
-	if (!rest || message_given(message, MESSAGE_WRENCH_ID))
+	if (!rest || entity->id)
 		return fail(error, TROUPE_ECOMMAND, "%s: expected the scoped name of a link, model::link",
 			rest      ? "links have no ids"
 			: *scoped ? scoped
 				  : "no name");
-	snprintf(name, sizeof name, "%.*s", (int)(rest - scoped), scoped);
+	char *name = mem_printf("%.*s", (int)(rest - scoped), scoped);
 	troupe_status status = edit_find(edit, name, &model, error);
+	free(name);
 	if (!status)
 		status = edit_check_moves(edit, model, "pushed", error);
 	if (status)
 		return status;
 	*ret_link = scene_find_link(edit->shared->scene, model, scoped);
 	if (*ret_link == SCENE_NONE)
-		return fail(error, TROUPE_ECOMMAND, "model '%.100s' has no link '%.100s'", name, rest + 2);
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' has no link '%.100s'",
+			edit->shared->scene->models[model].name, rest + 2);
 	return TROUPE_OK;
 }
 
 /* Without a type, colons in the name mean a link. */
 static troupe_status find_target(
-	const struct edit *edit, const struct message *message, uint32_t *ret_link, struct troupe_error *error)
+	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_link, struct troupe_error *error)
 {
-	double type = message->value[MESSAGE_WRENCH_TYPE];
-	const char *name = message_string(message, MESSAGE_WRENCH_NAME);
+	Gz__Msgs__Entity__Type type = entity->type;
 	uint32_t model;
-	if (type == MESSAGE_ENTITY_TYPE_LINK || (type == MESSAGE_ENTITY_TYPE_NONE && strstr(name, "::")))
-		return find_link(edit, message, ret_link, error);
-	if (type != MESSAGE_ENTITY_TYPE_NONE && type != MESSAGE_ENTITY_TYPE_MODEL)
-		return fail(error, TROUPE_ECOMMAND, "type %g: a force acts on links: expected MODEL or LINK", type);
-	troupe_status status = edit_find_by_id(edit, message->value[MESSAGE_WRENCH_ID], name, &model, error);
+	if (type == GZ__MSGS__ENTITY__TYPE__LINK ||
+		(type == GZ__MSGS__ENTITY__TYPE__NONE && strstr(entity->name, "::")))
+		return find_link(edit, entity, ret_link, error);
+	if (type != GZ__MSGS__ENTITY__TYPE__NONE && type != GZ__MSGS__ENTITY__TYPE__MODEL)
+		return fail(
+			error, TROUPE_ECOMMAND, "type %d: a force acts on links: expected MODEL or LINK", (int)type);
+	troupe_status status = edit_find_by_id(edit, entity->id, entity->name, &model, error);
 	if (!status)
 		status = edit_check_moves(edit, model, "pushed", error);
 	if (!status)
@@ -162,12 +161,15 @@ static troupe_status find_target(
 	return status;
 }
 
-troupe_status edit_wrench(const struct edit *edit, const struct message *message, struct due_wrench *ret_wrench,
+troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *message, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
+	static const Gz__Msgs__Entity no_entity = GZ__MSGS__ENTITY__INIT;
+	static const Gz__Msgs__Wrench no_wrench = GZ__MSGS__WRENCH__INIT;
+	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &no_wrench;
 	const struct scene *scene = edit->shared->scene;
 	uint32_t link;
-	troupe_status status = find_target(edit, message, &link, error);
+	troupe_status status = find_target(edit, message->entity ? message->entity : &no_entity, &link, error);
 	if (!status)
 		status = edit_check_body(scene, scene->links[link].body, error);
 	if (status)
@@ -176,10 +178,9 @@ troupe_status edit_wrench(const struct edit *edit, const struct message *message
 	if (!plan_simulates(edit->plan, scene->links[link].model))
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
 			model->name);
-	struct due_wrench wrench = {scene->links[link].body, message_vector(message, MESSAGE_WRENCH_FORCE),
-		message_vector(message, MESSAGE_WRENCH_TORQUE)};
-	struct vec3 arm = quat_rotate(
-		state_link_pose(edit->shared->state, link, false).q, message_vector(message, MESSAGE_WRENCH_OFFSET));
+	struct due_wrench wrench = {scene->links[link].body, message_vec3(asked->force), message_vec3(asked->torque)};
+	struct vec3 arm =
+		quat_rotate(state_link_pose(edit->shared->state, link, false).q, message_vec3(asked->force_offset));
 	wrench.torque = vec3_add(wrench.torque, vec3_cross(arm, wrench.force));
 	if (!vec3_within(wrench.torque, DUE_WRENCH_MAX))
 		return fail(error, TROUPE_ECOMMAND,

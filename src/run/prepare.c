@@ -18,7 +18,7 @@ enum progress { RAW, WORKING, READY };
 
 struct prepared {
 	struct preparer *preparer;
-	struct message message; /* shares its data with the command's */
+	const ProtobufCMessage *message; /* the command's */
 	bool several;
 	uint64_t step, order;
 	/* Written under the lock, READY with release; read anywhere with acquire: what was made is then visible. */
@@ -48,12 +48,13 @@ struct preparer {
 
 static uint32_t item_count(const struct prepared *prepared)
 {
-	return prepared->several ? message_item_count(&prepared->message) : 1;
+	return prepared->several ? (uint32_t)((const Gz__Msgs__EntityFactoryV *)prepared->message)->n_data : 1;
 }
 
-static const struct message *item(const struct prepared *prepared, uint32_t i)
+static const Gz__Msgs__EntityFactory *item(const struct prepared *prepared, uint32_t i)
 {
-	return prepared->several ? message_item(&prepared->message, i) : &prepared->message;
+	const Gz__Msgs__EntityFactoryV *several = (const void *)prepared->message;
+	return prepared->several ? several->data[i] : (const Gz__Msgs__EntityFactory *)prepared->message;
 }
 
 static void make(const struct edit_options *options, struct prepared *prepared)

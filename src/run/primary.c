@@ -269,11 +269,6 @@ void primary_take_back(struct primary *primary)
 
 /* --- commands --------------------------------------------------------------------------------------------------- */
 
-static bool asks(const struct message *message, uint32_t slot)
-{
-	return message_given(message, slot) && message->value[slot] != 0;
-}
-
 static void reset_time(struct primary *primary)
 {
 	primary->moving_steps = primary->even_steps = 0;
@@ -284,9 +279,10 @@ static void reset_time(struct primary *primary)
 }
 
 /* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
-static double asked_time_s(const struct primary *primary, const struct message *message)
+static double asked_time_s(const struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
-	double time_s = message->value[MESSAGE_CONTROL_RUN_TO_SEC] + message->value[MESSAGE_CONTROL_RUN_TO_NSEC] * 1e-9;
+	const Gz__Msgs__Time *until = message->run_to_sim_time;
+	double time_s = until ? (double)until->sec + until->nsec * 1e-9 : 0;
 	return time_s > 0 && !has_reached(primary, time_s) ? time_s : 0;
 }
 
@@ -304,15 +300,14 @@ static double asked_time_s(const struct primary *primary, const struct message *
  *   neither              unchanged
  *
  * As in Gazebo, with one difference: there a pause that is not given is pause: false, here a field that is not given
- * changes nothing. A message that changes something ends what an earlier T asked for. */
-static void control_pace(struct primary *primary, const struct message *message)
+ * changes nothing. Clients of Gazebo cannot tell the two apart: in bytes from them a pause is always given, see
+ * command_of_bytes(). A message that changes something ends what an earlier T asked for. */
+static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
-	bool given = message_given(message, MESSAGE_CONTROL_PAUSE);
-	bool pause = asks(message, MESSAGE_CONTROL_PAUSE);
+	bool given = message->pause_given_case;
+	bool pause = message->pause;
 	bool runs = given ? !pause : !primary->paused && !primary->multi_steps;
-	uint64_t steps = asks(message, MESSAGE_CONTROL_MULTI_STEP)
-				 ? (uint64_t)message->value[MESSAGE_CONTROL_MULTI_STEP]
-				 : asks(message, MESSAGE_CONTROL_STEP);
+	uint64_t steps = message->multi_step ? message->multi_step : message->step != 0;
 	double time_s = asked_time_s(primary, message);
 	if (!given && time_s <= 0 && (runs || !steps))
 		return;
@@ -323,11 +318,15 @@ static void control_pace(struct primary *primary, const struct message *message)
 	primary->paused = false;
 	primary->run_to_s = time_s;
 	primary->multi_steps = runs || !steps ? 0 : primary->multi_steps + steps;
+	if (!primary->multi_steps && time_s <= 0)
+		answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
 }
 
-static void control_world(struct primary *primary, const struct message *message)
+static void control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
-	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_MODELS)) {
+	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
+	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
+	if (reset->all || reset->model_only) {
 		edit_reset(&primary->edit);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
@@ -335,14 +334,14 @@ static void control_world(struct primary *primary, const struct message *message
 		primary->step.state_changed = true;
 		primary->due.count = primary->wrenches.count = 0; /* earlier commands of this step are undone, too */
 	}
-	if (asks(message, MESSAGE_CONTROL_RESET_ALL) || asks(message, MESSAGE_CONTROL_RESET_TIME))
+	if (reset->all || reset->time_only)
 		reset_time(primary);
 	control_pace(primary, message);
 }
 
 /* Simulated time continues from its present value, with steps of another length. */
-static troupe_status set_physics(
-	struct primary *primary, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static troupe_status set_physics(struct primary *primary, const Gz__Msgs__Physics *message, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
 {
 	double time_s = primary_time_s(primary), step_s = primary->edit.step_s;
 	troupe_status status = edit_set_physics(&primary->edit, message, note, error);
@@ -350,8 +349,8 @@ static troupe_status set_physics(
 		primary->even_since_s = time_s;
 		primary->even_steps = 0;
 	}
-	if (!status && message_given(message, MESSAGE_PHYSICS_REAL_TIME_FACTOR)) {
-		primary->options.rtf = message->value[MESSAGE_PHYSICS_REAL_TIME_FACTOR];
+	if (!status && message->real_time_factor_given_case) {
+		primary->options.rtf = message->real_time_factor;
 		primary->options.rate_hz = 0;
 		primary->pace_ns = 0;
 	}
@@ -374,7 +373,7 @@ static void forget_wrenches(struct primary *primary, uint32_t model)
 
 /* Commands to the model that came earlier in this step are undone, too. */
 static troupe_status reset_model(
-	struct primary *primary, const struct message *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+	struct primary *primary, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model, kept = 0;
 	troupe_status status = edit_reset_model(&primary->edit, entity, &model, note, error);
@@ -388,8 +387,8 @@ static troupe_status reset_model(
 	return TROUPE_OK;
 }
 
-static troupe_status push(
-	struct primary *primary, const struct message *message, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static troupe_status push(struct primary *primary, const Gz__Msgs__EntityWrench *message, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
 {
 	struct due_wrench wrench;
 	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
@@ -411,7 +410,7 @@ static troupe_status give(struct primary *primary, const struct command *command
 	troupe_status first = TROUPE_OK;
 	for (uint32_t i = 0; i < channel->listeners.count; i++) {
 		const struct system_listener *to = &channel->listeners.at[i];
-		troupe_status status = systems_check(systems, to, &command->message, first ? NULL : error);
+		troupe_status status = systems_check(systems, to, command->message, first ? NULL : error);
 		first = first ? first : status;
 		if (status)
 			continue;
@@ -425,7 +424,7 @@ static troupe_status obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct edit *edit = &primary->edit;
-	const struct message *message = &command->message;
+	const void *message = command->message; /* of the service's type */
 	troupe_status status = TROUPE_OK;
 	switch (command->kind) {
 	case COMMAND_CONTROL:
@@ -539,7 +538,7 @@ static void obey_due(struct primary *primary)
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
 		if (primary->remote.acked || owner[due->to.model] == ASSIGN_NONE)
-			systems_command(shared->systems, &due->to, &due->message, shared->state);
+			systems_command(shared->systems, &due->to, due->message, shared->state);
 	}
 }
 
@@ -860,8 +859,7 @@ troupe_status primary_unpack(
 	if (!status && !plan_unpack(&primary->plan, in))
 		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
 	if (!status)
-		status = schedule_unpack(&primary->schedule, primary->shared->systems, primary->shared->scene->name,
-			hearings, in, error);
+		status = schedule_unpack(&primary->schedule, primary->shared->scene->name, hearings, in, error);
 	if (status)
 		return status;
 	unpack_rest(primary, in);

@@ -37,6 +37,7 @@ struct replica {
 	struct step_part *parts; /* [number]: only its own is used */
 	VEC(struct change) changes;
 	VEC(struct due_command) commands;
+	VEC(ProtobufCMessage *) messages; /* of the commands */
 	VEC(struct due_wrench) wrenches;
 	/* reports */
 	const struct ack *ack; /* of this step; NULL: none yet */
@@ -170,8 +171,8 @@ troupe_status replica_create(const char *bytes, size_t count, uint32_t number, e
 static void free_commands(struct replica *replica)
 {
 	for (uint32_t i = 0; i < replica->commands.count; i++)
-		message_fini(&replica->commands.at[i].message);
-	replica->commands.count = 0;
+		message_free(replica->messages.at[i]);
+	replica->commands.count = replica->messages.count = 0;
 }
 
 void replica_destroy(struct replica *replica)
@@ -199,6 +200,7 @@ void replica_destroy(struct replica *replica)
 	vec_free(&replica->pairs);
 	vec_free(&replica->pairs_next);
 	vec_free(&replica->commands);
+	vec_free(&replica->messages);
 	vec_free(&replica->wrenches);
 	vec_free(&replica->told);
 	free(replica);
@@ -491,11 +493,14 @@ static troupe_status follow_command(
 	struct due_command command = {.to = *to};
 	if (!set || to->system >= set->count || to->topic >= set->at[to->system].topics.count)
 		return bad(error, "a command without a listener");
-	struct unpack in = {came->bytes, came->bytes + came->byte_count, false};
-	if (!message_unpack(set->at[to->system].topics.at[to->topic].schema, &in, &command.message))
+	message_type type = set->at[to->system].topics.at[to->topic].type;
+	ProtobufCMessage *message;
+	if (message_of_bytes(type, came->bytes, came->byte_count, &message_limits_usual, &message, NULL))
 		return bad(error, "a command");
+	command.message = message;
+	vec_push(&replica->messages, message);
 	vec_push(&replica->commands, command);
-	return in.at == in.end ? TROUPE_OK : bad(error, "a command");
+	return TROUPE_OK;
 }
 
 static troupe_status follow_commands(struct replica *replica, struct replica_step *message, struct troupe_error *error)

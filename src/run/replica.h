@@ -41,7 +41,7 @@ struct replica_static {
 	uint32_t model, value;
 };
 
-struct replica_command { /* its schema follows from its listener */
+struct replica_command { /* the type of its message follows from its listener */
 	struct system_listener to;
 	const char *bytes;
 	size_t byte_count;

@@ -7,6 +7,9 @@
 
 #include "base/clock.h"
 #include "base/gate.h"
+#include "topic/convert.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,18 +20,18 @@
 /* --- what a topic means ------------------------------------------------------------------------------------------- */
 
 static const struct command_service services[] = {
-	{"control", COMMAND_CONTROL, &message_world_control},
-	{"create", COMMAND_CREATE, &message_entity_factory},
-	{"create_multiple", COMMAND_CREATE_MULTIPLE, &message_entity_factory_v},
-	{"remove", COMMAND_REMOVE, &message_entity},
-	{"set_pose", COMMAND_SET_POSE, &message_pose},
-	{"set_pose_vector", COMMAND_SET_POSE_VECTOR, &message_pose_v},
-	{"set_physics", COMMAND_SET_PHYSICS, &message_physics},
-	{"level/set_performer", COMMAND_SET_PERFORMER, &message_set_performer},
-	{"reset_model", COMMAND_RESET_MODEL, &message_entity},
-	{"set_velocity", COMMAND_SET_VELOCITY, &message_set_velocity},
-	{"set_joint", COMMAND_SET_JOINT, &message_set_joint},
-	{"wrench", COMMAND_WRENCH, &message_entity_wrench},
+	{"control", COMMAND_CONTROL, &gz__msgs__world_control__descriptor},
+	{"create", COMMAND_CREATE, &gz__msgs__entity_factory__descriptor},
+	{"create_multiple", COMMAND_CREATE_MULTIPLE, &gz__msgs__entity_factory__v__descriptor},
+	{"remove", COMMAND_REMOVE, &gz__msgs__entity__descriptor},
+	{"set_pose", COMMAND_SET_POSE, &gz__msgs__pose__descriptor},
+	{"set_pose_vector", COMMAND_SET_POSE_VECTOR, &gz__msgs__pose__v__descriptor},
+	{"set_physics", COMMAND_SET_PHYSICS, &gz__msgs__physics__descriptor},
+	{"level/set_performer", COMMAND_SET_PERFORMER, &troupe__msgs__set_performer__descriptor},
+	{"reset_model", COMMAND_RESET_MODEL, &gz__msgs__entity__descriptor},
+	{"set_velocity", COMMAND_SET_VELOCITY, &troupe__msgs__set_velocity__descriptor},
+	{"set_joint", COMMAND_SET_JOINT, &troupe__msgs__set_joint__descriptor},
+	{"wrench", COMMAND_WRENCH, &gz__msgs__entity_wrench__descriptor},
 };
 
 const struct command_service *command_services(uint32_t *ret_count)
@@ -52,17 +55,17 @@ static bool same_service(const char *asked, const char *name)
 	return !strncmp(asked, name, length) && (!asked[length] || !strcmp(asked + length, "/blocking"));
 }
 
-static bool find_service(const char *world, const char *topic, struct command *command)
+/* Sets the kind of the command. The result is the type of its message; NULL: no service of the world. */
+static message_type find_service(const char *world, const char *topic, struct command *command)
 {
 	const char *asked = service_of(world, topic);
 	for (size_t i = 0; asked && i < ARRAY_LEN(services); i++) {
 		if (!same_service(asked, services[i].name))
 			continue;
 		command->kind = services[i].kind;
-		command->schema = services[i].schema;
-		return true;
+		return services[i].type;
 	}
-	return false;
+	return NULL;
 }
 
 static troupe_status unknown_topic(
@@ -92,30 +95,101 @@ static bool creates(const struct command *command)
 	return command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
 }
 
+/* The type that the topic carries. *ret_type is NULL when that is not known, and may become known. */
+static troupe_status find_type(struct systems *systems, const char *world, const char *topic, bool may_create,
+	struct command *command, message_type *ret_type, struct troupe_error *error)
+{
+	message_type type = find_service(world, topic, command);
+	if (!type)
+		type = systems_channel_type(systems, topic);
+	if (!type && (!may_create || service_of(world, topic)))
+		return unknown_topic(systems, world, topic, error);
+	*ret_type = type;
+	return TROUPE_OK;
+}
+
+static void complete(struct command *command, const char *topic, _Atomic bool *may_create)
+{
+	if (creates(command))
+		atomic_store(may_create, true);
+	command->topic = mem_strdup(topic);
+}
+
 troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
 {
 	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
-	if (!find_service(world, topic, &command)) {
-		command.schema = systems_channel_schema(systems, topic);
-		if (!command.schema && (!atomic_load(may_create) || service_of(world, topic)))
-			return unknown_topic(systems, world, topic, error);
-	}
-	troupe_status status = TROUPE_OK;
-	if (command.schema) {
-		status = message_parse(command.schema, text, &command.message, error);
-	} else if (strlen(text) > MESSAGE_BYTES_MAX) {
-		status = fail(error, TROUPE_ECOMMAND, "%zu bytes of text: expected at most %d", strlen(text),
-			MESSAGE_BYTES_MAX);
-	} else {
-		command.kind = COMMAND_TEXT;
-	}
+	message_type type;
+	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &type, error);
 	if (status)
 		return status;
-	command.text = mem_strdup(text);
-	if (creates(&command))
-		atomic_store(may_create, true);
-	command.topic = mem_strdup(topic);
+	if (type)
+		status = message_of_text(type, text, &message_limits_usual, &command.message, error);
+	else if (strlen(text) > COMMAND_TEXT_BYTES_MAX)
+		status = fail(error, TROUPE_ECOMMAND, "%zu bytes of text: expected at most %d", strlen(text),
+			COMMAND_TEXT_BYTES_MAX);
+	if (status)
+		return status;
+	if (!type) {
+		command.kind = COMMAND_TEXT;
+		command.text = mem_strdup(text);
+	}
+	complete(&command, topic, may_create);
+	*ret_command = command;
+	return TROUPE_OK;
+}
+
+/* A SetPerformer is a StringMsg with more fields. */
+static message_type sent_type(message_type type)
+{
+	return type == &troupe__msgs__set_performer__descriptor ? &gz__msgs__string_msg__descriptor : type;
+}
+
+message_type command_sent_type(const struct command_service *service)
+{
+	return sent_type(service->type);
+}
+
+static troupe_status other_type(const char *sent, message_type type, struct troupe_error *error)
+{
+	return fail(error, TROUPE_ECOMMAND, "a message of type %.100s: expected %s", sent, type->name);
+}
+
+/* See control_pace() for what a pause that is not given means in text, and edit_set_physics() for a component of
+ * gravity. */
+static void mean_as_gazebo(ProtobufCMessage *message)
+{
+	if (message->descriptor == &gz__msgs__world_control__descriptor)
+		((Gz__Msgs__WorldControl *)message)->pause_given_case = GZ__MSGS__WORLD_CONTROL__PAUSE_GIVEN_PAUSE;
+	Gz__Msgs__Physics__Gravity *gravity = NULL;
+	if (message->descriptor == &gz__msgs__physics__descriptor)
+		gravity = ((Gz__Msgs__Physics *)message)->gravity;
+	if (gravity) {
+		gravity->x_given_case = GZ__MSGS__PHYSICS__GRAVITY__X_GIVEN_X;
+		gravity->y_given_case = GZ__MSGS__PHYSICS__GRAVITY__Y_GIVEN_Y;
+		gravity->z_given_case = GZ__MSGS__PHYSICS__GRAVITY__Z_GIVEN_Z;
+	}
+}
+
+troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
+	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
+	struct troupe_error *error)
+{
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	message_type carried, sent = type_find(type);
+	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &carried, error);
+	if (status)
+		return status;
+	if (!sent && !carried)
+		return fail(error, TROUPE_ECOMMAND, "type '%.100s' is not known: expected one of gz.msgs", type);
+	if (carried && (!sent || (sent != carried && sent != sent_type(carried))))
+		return other_type(type, carried, error);
+	status = message_of_bytes(
+		carried ? carried : sent, bytes, count, &message_limits_usual, &command.message, error);
+	if (status)
+		return status;
+	mean_as_gazebo(command.message);
+	complete(&command, topic, may_create);
 	*ret_command = command;
 	return TROUPE_OK;
 }
@@ -126,11 +200,12 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	if (!channel)
 		return fail(error, TROUPE_ECOMMAND, "this topic has no listener");
 	if (command->kind == COMMAND_SYSTEM)
-		return channel->schema == command->schema
+		return channel->type == command->message->descriptor
 			       ? TROUPE_OK
 			       : fail(error, TROUPE_ECOMMAND, "this topic now carries %s: expected %s",
-					 command->schema->type, channel->schema->type);
-	troupe_status status = message_parse(channel->schema, command->text, &command->message, error);
+					 command->message->descriptor->name, channel->type->name);
+	troupe_status status =
+		message_of_text(channel->type, command->text, &message_limits_usual, &command->message, error);
 	if (!status)
 		command->kind = COMMAND_SYSTEM;
 	return status;
@@ -182,7 +257,7 @@ void command_fini(struct command *command)
 {
 	hearing_drop(command->hearing);
 	prepared_release(command->prepared);
-	message_fini(&command->message);
+	message_free(command->message);
 	free(command->topic);
 	free(command->text);
 	*command = (struct command){0};
@@ -190,50 +265,14 @@ void command_fini(struct command *command)
 
 /* --- by numbers and by handle ------------------------------------------------------------------------------------- */
 
-static bool fits(const struct message_field *field, double number)
-{
-	switch (field->kind) {
-	case MESSAGE_DOUBLE:
-		return fabs(number) <= MESSAGE_DOUBLE_MAX;
-	case MESSAGE_BOOL:
-		return number == 0 || number == 1;
-	case MESSAGE_UINT:
-	case MESSAGE_ENUM:
-		return number >= 0 && number <= UINT32_MAX && number == floor(number);
-	default:
-		return false;
-	}
-}
-
-static troupe_status fill(const struct message_schema *schema, const double *numbers, uint32_t count,
-	struct message *message, struct troupe_error *error)
-{
-	if (count > schema->field_count)
-		return fail(error, TROUPE_ECOMMAND, "%u numbers: expected at most %u of %s", count, schema->field_count,
-			schema->type);
-	for (uint32_t i = 0; i < count; i++) {
-		if (!fits(&schema->fields[i], numbers[i]))
-			return fail(error, TROUPE_ECOMMAND, "%s of %s is %g: expected %s", schema->fields[i].path,
-				schema->type, numbers[i],
-				schema->fields[i].kind == MESSAGE_DOUBLE ? "a number within 1e9"
-				: schema->fields[i].kind == MESSAGE_BOOL ? "0 or 1"
-				: schema->fields[i].kind <= MESSAGE_ENUM ? "a whole number"
-									 : "text");
-		message->value[i] = numbers[i];
-		message->given |= 1u << i;
-	}
-	return TROUPE_OK;
-}
-
 troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error)
 {
 	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
-	if (!find_service(world, topic, &command))
-		command.schema = systems_channel_schema(systems, topic);
-	if (!command.schema)
-		return unknown_topic(systems, world, topic, error);
-	troupe_status status = fill(command.schema, numbers, count, &command.message, error);
+	message_type type;
+	troupe_status status = find_type(systems, world, topic, false, &command, &type, error);
+	if (!status)
+		status = message_of_numbers(type, numbers, count, &message_limits_usual, &command.message, error);
 	if (status)
 		return status;
 	command.topic = mem_strdup(topic);
@@ -246,7 +285,7 @@ static const char *twist_topic(const struct systems *systems, uint32_t model)
 	const struct system_set *set = &systems->sets[model];
 	for (uint32_t i = 0; i < set->count; i++)
 		for (uint32_t t = 0; t < set->at[i].topics.count; t++)
-			if (set->at[i].topics.at[t].schema == &message_twist)
+			if (set->at[i].topics.at[t].type == &gz__msgs__twist__descriptor)
 				return set->at[i].topics.at[t].name;
 	return NULL;
 }
@@ -257,7 +296,7 @@ static const char *joint_topic(const struct systems *systems, const struct scene
 	for (uint32_t i = 0; i < set->count; i++)
 		for (uint32_t t = 0; t < set->at[i].topics.count; t++) {
 			const struct system_topic *topic = &set->at[i].topics.at[t];
-			if (topic->schema == &message_double && topic->joint &&
+			if (topic->type == &gz__msgs__double__descriptor && topic->joint &&
 				scene_find_joint(scene, scene->joints[joint].model, topic->joint) == joint)
 				return topic->name;
 		}
@@ -285,38 +324,31 @@ static const char *const target_names[] = {[TARGET_TWIST] = "a twist for a model
 	[TARGET_JOINT_STATE] = "the state of a joint",
 	[TARGET_WRENCH] = "a wrench for a link"};
 
-/* Services take names, so the target is written as a message with names. */
-static void write_service(const struct scene *scene, struct command *command)
+/* Services take names, so the message is copied with names. */
+static void name_target(const struct scene *scene, struct command *command)
 {
 	const struct command_target *target = &command->target;
-	const double *v = command->message.value;
-	struct text text = {0};
-	const char *service = "wrench";
+	ProtobufCMessage *without = command->message;
+	const char *service;
 	if (target->kind == TARGET_WRENCH) {
-		text_add(&text, "entity {name: ");
-		message_add_string(&text, scene->links[target->at].scoped);
-		text_add(&text, " type: LINK} wrench {force {x: ");
-		static const char *const between[] = {" y: ", " z: ", "} torque {x: ", " y: ", " z: ", "}}"};
-		for (int i = 0; i < 6; i++) {
-			text_add_double(&text, v[i]);
-			text_add(&text, "%s", between[i]);
-		}
+		Gz__Msgs__EntityWrench wrench = *(const Gz__Msgs__EntityWrench *)without;
+		Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
+		entity.name = message_string(scene->links[target->at].scoped);
+		entity.type = GZ__MSGS__ENTITY__TYPE__LINK;
+		wrench.entity = &entity;
+		command->message = message_copy(&wrench.base);
+		service = "wrench";
 	} else {
+		Troupe__Msgs__SetJoint joint = *(const Troupe__Msgs__SetJoint *)without;
+		joint.name = message_string(scene->models[scene->joints[target->at].model].name);
+		joint.joint = message_string(scene->joints[target->at].name);
+		joint.axis = target->axis;
+		command->message = message_copy(&joint.base);
 		service = "set_joint";
-		text_add(&text, "name: ");
-		message_add_string(&text, scene->models[scene->joints[target->at].model].name);
-		text_add(&text, " joint: ");
-		message_add_string(&text, scene->joints[target->at].name);
-		text_add(&text, " axis: %u", target->axis);
-		for (int i = 0; i < 2; i++) {
-			if (!message_given(&command->message, (uint32_t)i))
-				continue;
-			text_add(&text, i ? " velocity: " : " position: ");
-			text_add_double(&text, v[i]);
-		}
 	}
+	message_free(without);
 	command->topic = mem_printf("/world/%s/%s", scene->name, service);
-	command->text = text.at;
+	(void)find_service(scene->name, command->topic, command);
 }
 
 troupe_status command_find_target(
@@ -332,10 +364,8 @@ troupe_status command_find_target(
 		return fail(error, TROUPE_ECOMMAND, "the model of this command does not exist any more");
 	}
 	if (target->kind == TARGET_JOINT_STATE || target->kind == TARGET_WRENCH) {
-		write_service(scene, command);
-		(void)find_service(scene->name, command->topic, command);
-		command->message = (struct message){0};
-		return message_parse(command->schema, command->text, &command->message, error);
+		name_target(scene, command);
+		return TROUPE_OK;
 	}
 	if (target->kind == TARGET_TWIST)
 		topic = twist_topic(systems, model);
@@ -347,14 +377,59 @@ troupe_status command_find_target(
 			       scene->models[model].name);
 }
 
-const char *command_text(const struct command *command, struct text *scratch)
+/* --- packed ------------------------------------------------------------------------------------------------------- */
+
+static void pack_message(const ProtobufCMessage *message, struct text *out)
 {
-	if (command->text)
-		return command->text;
-	scratch->count = 0;
-	text_add(scratch, "%s", "");
-	message_print(command->schema, &command->message, scratch);
-	return scratch->at;
+	pack_u64(out, protobuf_c_message_get_packed_size(message));
+	message_add_bytes(out, message);
+}
+
+static ProtobufCMessage *unpack_message(struct unpack *in, message_type type)
+{
+	size_t count = 0;
+	ProtobufCMessage *message = NULL;
+	const char *bytes = unpack_bytes(in, &count);
+	if (!in->bad && (!type || message_of_bytes(type, bytes, count, &message_limits_usual, &message, NULL)))
+		in->bad = true;
+	return message;
+}
+
+void command_pack(const struct command *command, struct text *out)
+{
+	pack_string(out, command->topic);
+	pack_string(out, command->message ? command->message->descriptor->name : "");
+	if (command->message)
+		pack_message(command->message, out);
+	else
+		pack_string(out, command->text);
+}
+
+troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step, _Atomic bool *may_create,
+	struct command *ret_command, struct troupe_error *error)
+{
+	char *topic = unpack_string(in), *name = unpack_string(in);
+	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	troupe_status status = TROUPE_OK;
+	message_type type = find_service(world, topic, &command);
+	if (*name) {
+		command.message = unpack_message(in, type_find(name));
+	} else {
+		command.kind = COMMAND_TEXT;
+		command.text = unpack_string(in);
+		in->bad |= strlen(command.text) > COMMAND_TEXT_BYTES_MAX;
+	}
+	if (!in->bad && type && (!command.message || command.message->descriptor != type))
+		status = other_type(*name ? name : "unknown", type, error);
+	if (in->bad || status) {
+		command_fini(&command);
+	} else {
+		complete(&command, topic, may_create);
+		*ret_command = command;
+	}
+	free(topic);
+	free(name);
+	return status;
 }
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
@@ -394,7 +469,8 @@ static struct posted *pop(struct schedule *schedule)
 static uint64_t bytes_of(const struct command *command)
 {
 	return sizeof(struct posted) + sizeof(struct queued) + (command->topic ? strlen(command->topic) + 1 : 0) +
-	       (command->text ? strlen(command->text) + 1 : 0) + message_more_bytes(&command->message);
+	       (command->text ? strlen(command->text) + 1 : 0) +
+	       (command->message ? message_memory(command->message) : 0);
 }
 
 static void uncount(struct schedule *schedule, uint64_t bytes)
@@ -566,9 +642,13 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
  * because its model may go until then, or come back with a reset. */
 enum { PACKED_END, PACKED_OWN, PACKED_SHARED, PACKED_TARGET }; /* kind, packed before each command */
 
-static const struct message_schema *target_schema(enum command_target_kind kind)
+static message_type target_type(enum command_target_kind kind)
 {
-	return kind == TARGET_JOINT ? &message_double : &message_twist;
+	static const message_type types[] = {[TARGET_TWIST] = &gz__msgs__twist__descriptor,
+		[TARGET_JOINT] = &gz__msgs__double__descriptor,
+		[TARGET_JOINT_STATE] = &troupe__msgs__set_joint__descriptor,
+		[TARGET_WRENCH] = &gz__msgs__entity_wrench__descriptor};
+	return types[kind];
 }
 
 static void pack_target(const struct command *command, struct text *out)
@@ -577,12 +657,7 @@ static void pack_target(const struct command *command, struct text *out)
 	pack_u64(out, command->target.at);
 	pack_u64(out, command->target.born);
 	pack_u64(out, command->target.axis);
-	for (uint32_t i = 0; i < command->schema->field_count; i++) {
-		bool given = message_given(&command->message, i);
-		pack_u64(out, given);
-		if (given)
-			pack_double(out, command->message.value[i]);
-	}
+	pack_message(command->message, out);
 }
 
 static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_command)
@@ -592,22 +667,13 @@ static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_
 	command.target.at = unpack_count(in, UINT32_MAX);
 	command.target.born = unpack_count(in, UINT32_MAX);
 	command.target.axis = unpack_count(in, 1);
-	command.schema = target_schema(command.target.kind);
-	for (uint32_t i = 0; i < command.schema->field_count; i++) {
-		if (!unpack_count(in, 1))
-			continue;
-		command.message.value[i] = unpack_double(in);
-		command.message.given |= 1u << i;
-		in->bad |= !fits(&command.schema->fields[i], command.message.value[i]);
-	}
-	in->bad |= command.target.kind == TARGET_NONE;
+	command.message = unpack_message(in, target_type(command.target.kind));
 	*ret_command = command;
 }
 
 void schedule_pack(struct schedule *schedule, struct text *out)
 {
 	const struct command *command;
-	struct text scratch = {0};
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
 		pack_u64(out, command->target.kind ? PACKED_TARGET : command->hearing ? PACKED_SHARED : PACKED_OWN);
@@ -616,23 +682,9 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 			pack_target(command, out);
 			continue;
 		}
-		pack_string(out, command->topic);
-		pack_string(out, command_text(command, &scratch));
+		command_pack(command, out);
 	}
 	pack_u64(out, PACKED_END);
-	text_fini(&scratch);
-}
-
-static troupe_status unpack_text(struct schedule *schedule, struct systems *systems, const char *world,
-	struct unpack *in, uint64_t step, struct command *ret_command, struct troupe_error *error)
-{
-	char *topic = unpack_string(in), *text = unpack_string(in);
-	troupe_status status = TROUPE_OK;
-	if (!in->bad)
-		status = command_parse(systems, world, step, topic, text, &schedule->may_create, ret_command, error);
-	free(topic);
-	free(text);
-	return status;
 }
 
 /* Shared commands are in the same order in all worlds, so the number of a hearing identifies it. */
@@ -646,8 +698,8 @@ static struct hearing *next_hearing(hearing_list *hearings, uint32_t *at)
 	return hearing;
 }
 
-troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world,
-	hearing_list *hearings, struct unpack *in, struct troupe_error *error)
+troupe_status schedule_unpack(struct schedule *schedule, const char *world, hearing_list *hearings, struct unpack *in,
+	struct troupe_error *error)
 {
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
@@ -659,7 +711,7 @@ troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems
 		if (kind == PACKED_TARGET)
 			unpack_target(in, step, &command);
 		else
-			status = unpack_text(schedule, systems, world, in, step, &command, error);
+			status = command_unpack(in, world, step, &schedule->may_create, &command, error);
 		if (!status && !in->bad) {
 			command.hearing = kind == PACKED_SHARED ? next_hearing(hearings, &shared) : NULL;
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);

@@ -20,7 +20,10 @@
 #include <stdatomic.h>
 
 /* Limits on all commands that wait, whether the primary has seen them or not. */
-enum { SCHEDULE_COMMANDS_MAX = 1 << 22 };
+enum {
+	SCHEDULE_COMMANDS_MAX = 1 << 22,
+	COMMAND_TEXT_BYTES_MAX = 4096, /* of a message whose type is not known yet */
+};
 #define SCHEDULE_BYTES_MAX (UINT64_C(1) << 30)
 
 enum command_kind {
@@ -77,10 +80,9 @@ struct command_call {
 struct command {
 	uint64_t step; /* taken at the start of this step */
 	enum command_kind kind;
-	char *topic; /* owned, like the message's texts; NULL while the command has only a target */
-	char *text;  /* owned; as posted; NULL: the command was given as numbers, see command_text() */
-	const struct message_schema *schema;
-	struct message message;
+	char *topic;               /* owned; NULL while the command has only a target */
+	ProtobufCMessage *message; /* owned; NULL for a COMMAND_TEXT */
+	char *text;                /* of a COMMAND_TEXT: the message as posted; owned */
 	struct command_target target;
 	struct hearing *hearing;   /* NULL: the command was given to this world alone */
 	struct prepared *prepared; /* of a command that creates models, from the time when it is posted; owned */
@@ -117,10 +119,12 @@ struct schedule {                        /* zeroed is empty */
 struct command_service {
 	const char *name; /* after "/world/NAME/" */
 	enum command_kind kind;
-	const struct message_schema *schema; /* of its request */
+	message_type type; /* of its request */
 };
 /* The services that change a world, each also as NAME/blocking. */
 const struct command_service *command_services(uint32_t *ret_count);
+/* The type that clients of Gazebo send to the service: its own type, or one whose fields are the first of that. */
+message_type command_sent_type(const struct command_service *service);
 /* Tells the command's caller, if it has one and it was not told before. */
 void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text);
 /* Whether the caller is to be told only when the steps that the command asks for are taken. */
@@ -130,7 +134,13 @@ bool command_blocks(const struct command *command);
  * topic or text. may_create: see struct schedule; read, and set by a command that creates models. */
 troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
-/* Parses a COMMAND_TEXT when its step has come; of other commands, checks the type of the topic again. */
+/* The same with a message as bytes of the type with this name. A service also takes its command_sent_type(). A client
+ * of Gazebo does not send a field that has its default, and means the default: so a WorldControl without pause is taken
+ * as pause: false, and a component of gravity that is not sent as 0. */
+troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
+	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
+	struct troupe_error *error);
+/* Parses a COMMAND_TEXT when its step has come; of other commands for systems, checks the type of the topic again. */
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 /* For `copies` copies; command_fini() of each copy releases it. */
 struct hearing *hearing_create(uint32_t copies);
@@ -139,15 +149,18 @@ struct hearing *hearing_create(uint32_t copies);
 bool command_passes(struct systems *systems, const struct command *command);
 void command_fini(struct command *command);
 
-/* The same out of `count` numbers: the fields of the message, in their order. */
+/* The same out of `count` numbers: see message_of_numbers(). */
 troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error);
 /* Turns a command that was given by handle into a command with a topic. The primary's, between steps. On failure
  * (TROUPE_ECOMMAND: the target is gone, or no system drives it) the command has a topic, too, for the report. */
 troupe_status command_find_target(
 	const struct systems *systems, const struct scene *scene, struct command *command, struct troupe_error *error);
-/* The message in text form: as posted, or else printed into `scratch`. */
-const char *command_text(const struct command *command, struct text *scratch);
+/* The topic and the message as bytes, for a recording, and back. command_unpack() checks the type of a service; a
+ * command for systems is checked when its step comes, by command_parse_late(). TROUPE_ECOMMAND; in->bad: damaged. */
+void command_pack(const struct command *command, struct text *out);
+troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step, _Atomic bool *may_create,
+	struct command *ret_command, struct troupe_error *error);
 
 enum schedule_late { SCHEDULE_LATE_NEXT, SCHEDULE_LATE_REFUSE }; /* for a command whose step is past */
 
@@ -174,10 +187,10 @@ uint64_t schedule_waiting(const struct schedule *schedule);
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
 /* Packs all waiting commands. The schedule stays as it is. */
 void schedule_pack(struct schedule *schedule, struct text *out);
-/* Adds the packed commands. systems: as they were when packed. hearings: one for each command that worlds unpacked
- * before share with this one, by number; adds those of this world. */
-troupe_status schedule_unpack(struct schedule *schedule, struct systems *systems, const char *world,
-	hearing_list *hearings, struct unpack *in, struct troupe_error *error);
+/* Adds the packed commands. hearings: one for each command that worlds unpacked before share with this one, by number;
+ * adds those of this world. */
+troupe_status schedule_unpack(struct schedule *schedule, const char *world, hearing_list *hearings, struct unpack *in,
+	struct troupe_error *error);
 void schedule_fini(struct schedule *schedule);
 
 #endif

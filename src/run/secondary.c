@@ -153,7 +153,7 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 {
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct due_command *command = &part->commands[i];
-		systems_command(secondary->shared->systems, &command->to, &command->message, secondary->shared->state);
+		systems_command(secondary->shared->systems, &command->to, command->message, secondary->shared->state);
 	}
 }
 

@@ -25,7 +25,7 @@ struct change {
 
 struct due_command { /* for a model's system */
 	struct system_listener to;
-	struct message message; /* owned by the command: alive until the step is over */
+	const ProtobufCMessage *message; /* owned by the command: alive until the step is over */
 };
 
 #define DUE_WRENCH_MAX 1e9 /* N or N m: each component */

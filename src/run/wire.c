@@ -42,7 +42,6 @@ struct wire {
 	uint64_t *met; /* [room] the last call in which the model was met */
 	uint64_t calls;
 	wire_scratch scratch;
-	struct text message;
 	uint32_t room;
 	struct wire_counts counts;
 };
@@ -143,7 +142,6 @@ void wire_destroy(struct wire *wire)
 	vec_free(&wire->ghost_models);
 	free(wire->met);
 	vec_free(&wire->scratch);
-	text_fini(&wire->message);
 	free(wire);
 }
 
@@ -320,7 +318,6 @@ static bool is_left_out(const struct wire *wire, const struct due_command *comma
 
 static uint32_t encode_commands(struct wire *wire, const struct step_part *part, struct text *out)
 {
-	const struct systems *systems = wire->primary->shared->systems;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < part->command_count; i++)
 		count += !is_left_out(wire, &part->commands[i]);
@@ -334,11 +331,8 @@ static uint32_t encode_commands(struct wire *wire, const struct step_part *part,
 		pack_var(out, to->model);
 		pack_var(out, to->system);
 		pack_var(out, to->topic);
-		wire->message.count = 0;
-		message_pack(systems->sets[to->model].at[to->system].topics.at[to->topic].schema,
-			&part->commands[i].message, &wire->message);
-		pack_var(out, wire->message.count);
-		text_add_bytes(out, wire->message.at, wire->message.count);
+		pack_var(out, protobuf_c_message_get_packed_size(part->commands[i].message));
+		message_add_bytes(out, part->commands[i].message);
 	}
 	return WIRE_COMMANDS;
 }

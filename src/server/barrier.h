@@ -22,6 +22,7 @@ bool barrier_collects(const struct troupe_client *client);
 /* Keeps a post for the client's next barrier. call: NULL, or of a request; it is told in any case, unless this fails.
  * *ret_step may be NULL; it is the step of the barrier that is open, if there is one, or else of the last one. */
 troupe_status barrier_collect(struct troupe_client *client, const struct troupe_when *when, const char *topic,
-	const char *text, struct command_call *call, uint64_t *ret_step, struct troupe_error *error);
+	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
+	struct troupe_error *error);
 
 #endif

@@ -18,7 +18,8 @@
 static void free_post(struct post *post)
 {
 	free(post->topic);
-	free(post->text);
+	free(post->type);
+	free(post->bytes);
 }
 
 void posts_drop(struct posts *posts, uint64_t step)
@@ -39,9 +40,11 @@ static void give(struct member *member, struct posts *posts)
 	struct troupe_error error;
 	for (uint32_t i = 0; i < posts->all.count; i++) {
 		struct post *post = &posts->all.at[i];
-		troupe_status status = post->call ? server_command(server, post->topic, post->text, post->call, &error)
-						  : troupe_command_text(server, post->has_when ? &post->when : NULL,
-							    post->topic, post->text, NULL, &error);
+		troupe_status status =
+			post->call ? server_command(server, post->topic, post->type, post->bytes, post->count,
+					     post->call, &error)
+				   : troupe_command_bytes(server, post->has_when ? &post->when : NULL, post->topic,
+					     post->type, post->bytes, post->count, NULL, &error);
 		if (status && post->call) {
 			post->call->done(post->call, member->at.step, status, error.text);
 		} else if (status) {
@@ -63,25 +66,32 @@ bool barrier_collects(const struct troupe_client *client)
 }
 
 troupe_status barrier_collect(struct troupe_client *client, const struct troupe_when *when, const char *topic,
-	const char *text, struct command_call *call, uint64_t *ret_step, struct troupe_error *error)
+	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
+	struct troupe_error *error)
 {
 	struct member *member = client->member;
 	struct posts *posts = &member->collected;
-	size_t bytes = strlen(text);
 	/* acquire: `at` was written before */
 	bool open = atomic_load_explicit(&member->state, memory_order_acquire) == MEMBER_OPEN;
 	uint64_t step = open ? member->at.step : 0;
-	if (posts->all.count == TROUPE_BARRIER_POSTS_MAX || posts->bytes + bytes > TROUPE_BARRIER_BYTES_MAX)
+	if (posts->all.count == TROUPE_BARRIER_POSTS_MAX || count > TROUPE_BARRIER_BYTES_MAX - posts->bytes)
 		return fail(error, TROUPE_ELIMIT, "'%.150s': %u messages for one barrier: expected no more", topic,
 			posts->all.count);
 	if (when && when->late == TROUPE_LATE_REFUSE && when->step < step)
 		return fail(error, TROUPE_ECOMMAND, "'%.150s': step %llu is past: expected %llu or later", topic,
 			(unsigned long long)when->step, (unsigned long long)step);
-	struct post post = {.topic = mem_strdup(topic), .text = mem_strdup(text), .has_when = when, .call = call};
+	struct post post = {.topic = mem_strdup(topic),
+		.type = mem_strdup(type),
+		.bytes = mem_alloc(count),
+		.count = count,
+		.has_when = when,
+		.call = call};
+	if (count)
+		memcpy(post.bytes, bytes, count);
 	if (when)
 		post.when = *when;
 	vec_push(&posts->all, post);
-	posts->bytes += bytes;
+	posts->bytes += count;
 	if (ret_step)
 		*ret_step = when ? MAX(when->step, step) : step;
 	return TROUPE_OK;

@@ -7,7 +7,9 @@
 #include "server/client.h"
 
 struct post { /* a message or a request of a client, until its barrier ends */
-	char *topic, *text;
+	char *topic, *type;
+	void *bytes; /* of the message */
+	size_t count;
 	bool has_when;
 	struct troupe_when when;
 	struct command_call *call; /* NULL: a message */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks the name and the type. type: NULL for the row's. The caller frees the row. */
+/* Checks the name and, of what is no command, the type. type: NULL for the row's. The caller frees the row. */
 static troupe_status find_row(struct troupe_client *client, enum topic_kind kind, const char *name, const char *type,
 	struct topic_row *ret_row, struct troupe_error *error)
 {
@@ -16,7 +16,7 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 	const char *what = kind == TOPIC_SERVICE ? "service" : "topic";
 	if (!topic_copy(clients_table(client->server->clients), kind, name, &row))
 		return fail(error, TROUPE_ECOMMAND, "%s '%.150s': there is none of this name", what, name);
-	if (type && type_find(type) != type_find(row.type)) {
+	if (type && row.ops && type_find(type) != type_find(row.type)) {
 		(void)fail(
 			error, TROUPE_ECOMMAND, "%s '%.150s': type '%.80s': expected %s", what, name, type, row.type);
 		topic_row_fini(&row);
@@ -26,39 +26,37 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 	return TROUPE_OK;
 }
 
-/* The message as text. */
-static troupe_status read_message(
-	const struct topic_row *row, const void *bytes, size_t count, struct text *ret_text, struct troupe_error *error)
+/* Keeps a message for the client's barrier. It is checked here, on the thread of the client. */
+static troupe_status collect(struct troupe_client *client, const struct troupe_when *when, const struct topic_row *row,
+	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
+	struct troupe_error *error)
 {
 	ProtobufCMessage *message;
 	struct troupe_error why;
-	troupe_status status =
-		message_of_bytes(type_find(row->type), bytes, count, &message_limits_usual, &message, &why);
+	if (!type_find(type))
+		return fail(error, TROUPE_ECOMMAND, "'%.150s': type '%.80s': expected %s", row->name, type, row->type);
+	troupe_status status = message_of_bytes(type_find(type), bytes, count, &message_limits_usual, &message, &why);
 	if (status)
 		return fail(error, status, "'%.150s': %s", row->name, why.text);
-	text_add(ret_text, "%s", "");
-	message_add_text(ret_text, message, MESSAGE_LINE);
 	message_free(message);
-	return TROUPE_OK;
+	return barrier_collect(client, when, row->name, type, bytes, count, call, ret_step, error);
 }
 
 troupe_status troupe_client_publish(struct troupe_client *client, const struct troupe_when *when, const char *topic,
 	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct topic_row row;
-	struct text text = {0};
 	troupe_status status = find_row(client, TOPIC_TAKEN, topic, type, &row, error);
 	if (status)
 		return status;
-	status = read_message(&row, bytes, count, &text, error);
-	if (!status && barrier_collects(client))
-		status = barrier_collect(client, when, topic, text.at, NULL, ret_step, error);
-	else if (!status)
-		status = troupe_command_text(client->server, when, topic, text.at, ret_step, error);
+	const char *sent = type ? type : row.type;
+	if (barrier_collects(client))
+		status = collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
+	else
+		status = troupe_command_bytes(client->server, when, topic, sent, bytes, count, ret_step, error);
 	if (!status)
 		server_wake(client->server);
 	topic_row_fini(&row);
-	text_fini(&text);
 	return status;
 }
 
@@ -82,19 +80,15 @@ static void on_done(struct command_call *call, uint64_t step, troupe_status stat
 	free(request);
 }
 
-static troupe_status give_command(
-	struct troupe_client *client, struct reply *reply, const void *bytes, size_t count, struct troupe_error *error)
+static troupe_status give_command(struct troupe_client *client, struct reply *reply, const char *type,
+	const void *bytes, size_t count, struct troupe_error *error)
 {
-	struct text text = {0};
-	troupe_status status = read_message(&reply->row, bytes, count, &text, error);
-	if (status)
-		return status;
 	struct request *request = mem_alloc(sizeof *request);
 	*request = (struct request){{on_done}, client_hold(client), reply};
-	status = barrier_collects(client)
-			 ? barrier_collect(client, NULL, reply->row.name, text.at, &request->call, NULL, error)
-			 : server_command(client->server, reply->row.name, text.at, &request->call, error);
-	text_fini(&text);
+	troupe_status status =
+		barrier_collects(client)
+			? collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error)
+			: server_command(client->server, reply->row.name, type, bytes, count, &request->call, error);
 	if (!status)
 		return TROUPE_OK;
 	client_release(client);
@@ -125,7 +119,7 @@ troupe_status troupe_client_call(struct troupe_client *client, const char *servi
 		if (row.ops)
 			ask(client, reply, bytes, count);
 		else
-			status = give_command(client, reply, bytes, count, error);
+			status = give_command(client, reply, type ? type : row.type, bytes, count, error);
 		if (status)
 			reply_destroy(reply);
 	}

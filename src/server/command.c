@@ -1,7 +1,10 @@
-/* Commands from programs. A command given as numbers stays numbers until its step: it is printed and parsed only for
- * a recording or a saved state. A handle is looked up by the primary at that step, because models come and go while
- * other threads post commands. */
+/* Commands from programs: as text, bytes or numbers, or by handle. The posting thread makes the message. A handle is
+ * looked up by the primary at the step of the command, because models come and go while other threads post. */
 #include "server/internal.h"
+
+#include "topic/convert.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,24 +24,37 @@ static troupe_status post(struct server_world *world, struct command *command, c
 
 /* --- on a topic --------------------------------------------------------------------------------------------------- */
 
-struct given { /* a message, as text or as numbers */
+struct given { /* a message, as text, as bytes or as numbers: what is not NULL */
 	const struct troupe_when *when;
 	const char *topic, *text;
+	const void *bytes;
+	const char *type; /* of bytes */
 	const double *numbers;
-	uint32_t count;
+	size_t count; /* of bytes or numbers */
 	uint64_t *ret_step;
 	struct command_call *call;
 };
 
+/* Makes a command without posting it. */
+static troupe_status make(
+	struct server_world *world, const struct given *given, struct command *ret_command, struct troupe_error *error)
+{
+	_Atomic bool *may_create = &world->primary.schedule.may_create;
+	const char *name = world->scene->name;
+	if (given->text)
+		return command_parse(
+			world->systems, name, 0, given->topic, given->text, may_create, ret_command, error);
+	if (given->bytes)
+		return command_of_bytes(world->systems, name, 0, given->topic, given->type, given->bytes, given->count,
+			may_create, ret_command, error);
+	return command_of_numbers(
+		world->systems, name, 0, given->topic, given->numbers, (uint32_t)given->count, ret_command, error);
+}
+
 static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
 {
-	struct schedule *schedule = &world->primary.schedule;
-	const char *name = world->scene->name;
 	struct command command;
-	troupe_status status = given->text ? command_parse(world->systems, name, 0, given->topic, given->text,
-						     &schedule->may_create, &command, error)
-					   : command_of_numbers(world->systems, name, 0, given->topic, given->numbers,
-						     given->count, &command, error);
+	troupe_status status = make(world, given, &command, error);
 	if (status)
 		return status;
 	command.call = given->call;
@@ -59,10 +75,10 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 
 static bool may_hear(struct server_world *world, const char *topic)
 {
-	return systems_channel_schema(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
+	return systems_channel_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
 }
 
-/* Writes numbers as text, by the schema of the topic in the first world where it has a listener. Other worlds may get
+/* Writes numbers as text, by the type of the topic in the first world where it has a listener. Other worlds may get
  * listeners later. */
 static troupe_status write_numbers(
 	struct troupe_server *server, const struct given *given, struct text *out, struct troupe_error *error)
@@ -70,14 +86,13 @@ static troupe_status write_numbers(
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct server_world *world = &server->worlds[i];
 		struct command command;
-		if (i + 1 < server->world_count && !systems_channel_schema(world->systems, given->topic))
+		if (i + 1 < server->world_count && !systems_channel_type(world->systems, given->topic))
 			continue;
 		troupe_status status = command_of_numbers(world->systems, world->scene->name, 0, given->topic,
-			given->numbers, given->count, &command, error);
+			given->numbers, (uint32_t)given->count, &command, error);
 		if (status)
 			return status;
-		text_add(out, "%s", "");
-		message_print(command.schema, &command.message, out);
+		message_add_text(out, command.message, MESSAGE_LINE);
 		command_fini(&command);
 		break;
 	}
@@ -85,14 +100,18 @@ static troupe_status write_numbers(
 }
 
 /* Makes one copy of a message for each world without posting it; on failure there are none. */
-static troupe_status make_copies(struct troupe_server *server, const struct given *given, const char *text,
-	struct command *copies, struct troupe_error *error)
+static troupe_status make_copies(
+	struct troupe_server *server, const struct given *given, struct command *copies, struct troupe_error *error)
 {
 	_Atomic bool later = true;
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct server_world *world = &server->worlds[i];
-		troupe_status status = command_parse(
-			world->systems, world->scene->name, 0, given->topic, text, &later, &copies[i], error);
+		const char *name = world->scene->name;
+		troupe_status status = given->bytes
+					       ? command_of_bytes(world->systems, name, 0, given->topic, given->type,
+							 given->bytes, given->count, &later, &copies[i], error)
+					       : command_parse(world->systems, name, 0, given->topic, given->text,
+							 &later, &copies[i], error);
 		while (status && i)
 			command_fini(&copies[--i]);
 		if (status)
@@ -107,12 +126,11 @@ static troupe_status make_copies(struct troupe_server *server, const struct give
 }
 
 /* Posts to all worlds or to none. The result is the last of the steps at which the worlds take it. */
-static troupe_status post_copies(
-	struct troupe_server *server, const struct given *given, const char *text, struct troupe_error *error)
+static troupe_status post_copies(struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct command copies[SDF_WORLDS_MAX];
 	struct posted *posted[SDF_WORLDS_MAX];
-	troupe_status status = make_copies(server, given, text, copies, error);
+	troupe_status status = make_copies(server, given, copies, error);
 	if (status)
 		return status;
 	uint32_t begun = 0;
@@ -138,15 +156,20 @@ static troupe_status post_copies(
  * step. At least one world must have a listener, or may get one. */
 static troupe_status give_to_all(struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
+	struct given written = *given;
 	struct text text = {0};
 	bool heard = false;
 	for (uint32_t i = 0; i < server->world_count; i++)
 		heard |= may_hear(&server->worlds[i], given->topic);
 	if (!heard)
 		return give(&server->worlds[0], given, error);
-	troupe_status status = given->text ? TROUPE_OK : write_numbers(server, given, &text, error);
+	troupe_status status = TROUPE_OK;
+	if (!given->text && !given->bytes) {
+		status = write_numbers(server, given, &text, error);
+		written.text = text.at;
+	}
 	if (!status)
-		status = post_copies(server, given, given->text ? given->text : text.at, error);
+		status = post_copies(server, &written, error);
 	text_fini(&text);
 	return status;
 }
@@ -165,6 +188,18 @@ troupe_status troupe_command_text(struct troupe_server *server, const struct tro
 	return give_any(server, &given, error);
 }
 
+troupe_status troupe_command_bytes(struct troupe_server *server, const struct troupe_when *when, const char *topic,
+	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct given given = {.when = when,
+		.topic = topic,
+		.bytes = bytes ? bytes : "",
+		.type = type,
+		.count = count,
+		.ret_step = ret_step};
+	return give_any(server, &given, error);
+}
+
 troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when, const char *topic,
 	const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error)
 {
@@ -172,13 +207,14 @@ troupe_status troupe_command_numbers(struct troupe_server *server, const struct 
 	return give_any(server, &given, error);
 }
 
-troupe_status server_command(struct troupe_server *server, const char *service, const char *text,
-	struct command_call *call, struct troupe_error *error)
+troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
+	size_t count, struct command_call *call, struct troupe_error *error)
 {
 	struct server_world *world = world_of_topic(server, service);
 	if (!world)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is no such world", service);
-	struct given given = {.topic = service, .text = text, .call = call};
+	struct given given = {
+		.topic = service, .type = type, .bytes = bytes ? bytes : "", .count = count, .call = call};
 	return give(world, &given, error);
 }
 
@@ -200,112 +236,147 @@ static struct server_world *world_of(
 	return NULL;
 }
 
-/* A number that is not given is NAN, where that is allowed. */
-static troupe_status set_numbers(struct message *message, uint32_t slot, const double *numbers, uint32_t count,
-	bool some, struct troupe_error *error)
+static troupe_status check_numbers(const double *numbers, uint32_t count, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (some && isnan(numbers[i]))
-			continue;
-		if (!(fabs(numbers[i]) <= MESSAGE_DOUBLE_MAX))
-			return fail(error, TROUPE_ECOMMAND, "%g: expected a number within %g", numbers[i],
-				MESSAGE_DOUBLE_MAX);
-		message->value[slot + i] = numbers[i];
-		message->given |= 1u << (slot + i);
-	}
+	double max = message_limits_usual.number_max;
+	for (uint32_t i = 0; i < count; i++)
+		if (!(fabs(numbers[i]) <= max))
+			return fail(error, TROUPE_ECOMMAND, "%g: expected a number within %g", numbers[i], max);
 	return TROUPE_OK;
 }
 
-static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
-	const struct command_target *target, const double *numbers, uint32_t count, uint64_t *ret_step,
-	struct troupe_error *error)
+static troupe_status check_vectors(const struct troupe_vec3 *a, const struct troupe_vec3 *b, struct troupe_error *error)
 {
-	struct server_world *w = world_of(server, target->at + 1, world, error);
-	struct command command = {.kind = COMMAND_SYSTEM,
-		.schema = target->kind == TARGET_JOINT ? &message_double : &message_twist,
-		.target = *target};
-	if (!w)
-		return TROUPE_ECOMMAND;
-	troupe_status status =
-		set_numbers(&command.message, 0, numbers, count, target->kind == TARGET_JOINT_STATE, error);
-	return status ? status : post(w, &command, when, ret_step, error);
+	const double numbers[6] = {a->x, a->y, a->z, b->x, b->y, b->z};
+	return check_numbers(numbers, 6, error);
 }
 
-/* Posts to a service that takes a model's id. */
+static struct vec3 vec3_of(const struct troupe_vec3 *vector)
+{
+	return (struct vec3){vector->x, vector->y, vector->z};
+}
+
+/* Takes the message over. */
+static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
+	const struct command_target *target, ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct server_world *w = world_of(server, target->at + 1, world, error);
+	struct command command = {.kind = COMMAND_SYSTEM, .message = message, .target = *target};
+	if (w)
+		return post(w, &command, when, ret_step, error);
+	message_free(message);
+	return TROUPE_ECOMMAND;
+}
+
+/* Posts to a service that takes a model's id. Copies the message. */
 static troupe_status give_to_service(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
-	const char *service, uint32_t id_slot, uint32_t slot, const double *numbers, uint32_t count, uint64_t *ret_step,
+	const char *service, enum command_kind kind, const ProtobufCMessage *message, uint64_t *ret_step,
 	struct troupe_error *error)
 {
 	struct server_world *world = world_of(server, model.at, model.world, error);
-	struct command command = {0};
 	if (!world)
 		return TROUPE_ECOMMAND;
-	char *long_topic = mem_printf("/world/%s/%s", world->scene->name, service);
-	troupe_status status =
-		command_of_numbers(world->systems, world->scene->name, 0, long_topic, NULL, 0, &command, error);
-	free(long_topic);
-	if (status)
-		return status;
-	command.message.value[id_slot] = model.born;
-	command.message.given |= 1u << id_slot;
-	status = set_numbers(&command.message, slot, numbers, count, false, error);
-	if (!status)
-		return post(world, &command, when, ret_step, error);
-	command_fini(&command);
-	return status;
+	struct command command = {.kind = kind,
+		.topic = mem_printf("/world/%s/%s", world->scene->name, service),
+		.message = message_copy(message)};
+	return post(world, &command, when, ret_step, error);
 }
 
 troupe_status troupe_command_twist(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
 {
-	const double numbers[6] = {twist->linear.x, twist->linear.y, twist->linear.z, twist->angular.x,
-		twist->angular.y, twist->angular.z};
 	struct command_target target = {TARGET_TWIST, model.at - 1, model.born, 0};
-	return give_to(server, when, model.world, &target, numbers, 6, ret_step, error);
+	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
+	if (status)
+		return status;
+	Gz__Msgs__Twist *message = message_of_twist(vec3_of(&twist->linear), vec3_of(&twist->angular));
+	return give_to(server, when, model.world, &target, &message->base, ret_step, error);
 }
 
 troupe_status troupe_command_joint(struct troupe_server *server, const struct troupe_when *when, troupe_joint joint,
 	double number, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct command_target target = {TARGET_JOINT, joint.at - 1, joint.born, 0};
-	return give_to(server, when, joint.world, &target, &number, 1, ret_step, error);
+	troupe_status status = check_numbers(&number, 1, error);
+	if (status)
+		return status;
+	return give_to(server, when, joint.world, &target, &message_of_double(number)->base, ret_step, error);
 }
 
 troupe_status troupe_command_wrench(struct troupe_server *server, const struct troupe_when *when, troupe_link link,
 	const struct troupe_wrench *wrench, uint64_t *ret_step, struct troupe_error *error)
 {
-	const double numbers[6] = {wrench->force.x, wrench->force.y, wrench->force.z, wrench->torque.x,
-		wrench->torque.y, wrench->torque.z};
 	struct command_target target = {TARGET_WRENCH, link.at - 1, link.born, 0};
-	return give_to(server, when, link.world, &target, numbers, 6, ret_step, error);
+	Gz__Msgs__Vector3d force = message_of_vec3(vec3_of(&wrench->force));
+	Gz__Msgs__Vector3d torque = message_of_vec3(vec3_of(&wrench->torque));
+	Gz__Msgs__Wrench part = GZ__MSGS__WRENCH__INIT;
+	Gz__Msgs__EntityWrench message = GZ__MSGS__ENTITY_WRENCH__INIT;
+	part.force = &force;
+	part.torque = &torque;
+	message.wrench = &part;
+	troupe_status status = check_vectors(&wrench->force, &wrench->torque, error);
+	if (status)
+		return status;
+	return give_to(server, when, link.world, &target, message_copy(&message.base), ret_step, error);
 }
 
 troupe_status troupe_command_joint_state(struct troupe_server *server, const struct troupe_when *when,
 	troupe_joint joint, uint32_t axis, double position, double velocity, uint64_t *ret_step,
 	struct troupe_error *error)
 {
-	const double numbers[2] = {position, velocity};
 	struct command_target target = {TARGET_JOINT_STATE, joint.at - 1, joint.born, axis};
+	Troupe__Msgs__SetJoint message = TROUPE__MSGS__SET_JOINT__INIT;
 	if (axis > 1)
 		return fail(error, TROUPE_ECOMMAND, "axis %u: expected 0 or 1", axis);
 	if (isnan(position) && isnan(velocity))
 		return fail(error, TROUPE_ECOMMAND, "a joint's state: expected a position, a velocity or both");
-	return give_to(server, when, joint.world, &target, numbers, 2, ret_step, error);
+	if (!isnan(position)) {
+		message.position_given_case = TROUPE__MSGS__SET_JOINT__POSITION_GIVEN_POSITION;
+		message.position = position + 0.0;
+	}
+	if (!isnan(velocity)) {
+		message.velocity_given_case = TROUPE__MSGS__SET_JOINT__VELOCITY_GIVEN_VELOCITY;
+		message.velocity = velocity + 0.0;
+	}
+	const double numbers[2] = {message.position, message.velocity};
+	troupe_status status = check_numbers(numbers, 2, error);
+	if (status)
+		return status;
+	return give_to(server, when, joint.world, &target, message_copy(&message.base), ret_step, error);
 }
 
 troupe_status troupe_command_pose(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const struct troupe_pose *pose, uint64_t *ret_step, struct troupe_error *error)
 {
-	const double numbers[MESSAGE_POSE_SLOTS] = {pose->x, pose->y, pose->z, pose->qx, pose->qy, pose->qz, pose->qw};
-	return give_to_service(server, when, model, "set_pose", MESSAGE_POSE_ID, MESSAGE_POSE_POSE, numbers,
-		MESSAGE_POSE_SLOTS, ret_step, error);
+	const double numbers[7] = {pose->x, pose->y, pose->z, pose->qx, pose->qy, pose->qz, pose->qw};
+	Gz__Msgs__Vector3d position = message_of_vec3((struct vec3){pose->x, pose->y, pose->z});
+	Gz__Msgs__Quaternion orientation = GZ__MSGS__QUATERNION__INIT;
+	Gz__Msgs__Pose message = GZ__MSGS__POSE__INIT;
+	orientation.x = pose->qx + 0.0;
+	orientation.y = pose->qy + 0.0;
+	orientation.z = pose->qz + 0.0;
+	orientation.w = pose->qw + 0.0;
+	message.id = model.born;
+	message.position = &position;
+	message.orientation = &orientation;
+	troupe_status status = check_numbers(numbers, 7, error);
+	if (status)
+		return status;
+	return give_to_service(server, when, model, "set_pose", COMMAND_SET_POSE, &message.base, ret_step, error);
 }
 
 troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
 {
-	const double numbers[6] = {twist->linear.x, twist->linear.y, twist->linear.z, twist->angular.x,
-		twist->angular.y, twist->angular.z};
-	return give_to_service(server, when, model, "set_velocity", MESSAGE_VELOCITY_ID, MESSAGE_VELOCITY_LINEAR,
-		numbers, 6, ret_step, error);
+	Gz__Msgs__Vector3d linear = message_of_vec3(vec3_of(&twist->linear));
+	Gz__Msgs__Vector3d angular = message_of_vec3(vec3_of(&twist->angular));
+	Troupe__Msgs__SetVelocity message = TROUPE__MSGS__SET_VELOCITY__INIT;
+	message.id = model.born;
+	message.linear = &linear;
+	message.angular = &angular;
+	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
+	if (status)
+		return status;
+	return give_to_service(
+		server, when, model, "set_velocity", COMMAND_SET_VELOCITY, &message.base, ret_step, error);
 }

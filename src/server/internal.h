@@ -100,10 +100,10 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 /* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 
-/* command.c. Posts a request to a service of a world, as text, for the next step. The call is told the outcome, unless
- * this fails. Any thread. */
-troupe_status server_command(struct troupe_server *server, const char *service, const char *text,
-	struct command_call *call, struct troupe_error *error);
+/* command.c. Posts a request to a service of a world, as bytes of the type, for the next step. The call is told the
+ * outcome, unless this fails. Any thread. */
+troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
+	size_t count, struct command_call *call, struct troupe_error *error);
 /* Any thread, while the server exists: a run whose worlds are all paused looks for commands and questions at once. */
 void server_wake(struct troupe_server *server);
 

@@ -5,7 +5,6 @@
 #include "base/math.h"
 #include "server/encode.h"
 #include "server/view.h"
-#include "system/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/scene.pb-c.h"
 
@@ -258,7 +257,7 @@ static void add_model(struct model_topics *topics, uint32_t model)
 			struct topic_row taken = row;
 			taken.kind = TOPIC_TAKEN;
 			taken.name = system->topics.at[t].name;
-			taken.type = system->topics.at[t].schema->type;
+			taken.type = system->topics.at[t].type->name;
 			add_row(topics, place, &taken);
 		}
 		for (uint32_t o = 0; o < system->outputs.count; o++)

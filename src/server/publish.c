@@ -344,7 +344,7 @@ static void add_services(struct troupe_server *server, uint32_t world)
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		const struct command_service *service = &services[i / 2];
 		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
-		struct topic_row row = ASKED(name, service->schema->type, "gz.msgs.Boolean", NULL);
+		struct topic_row row = ASKED(name, command_sent_type(service)->name, "gz.msgs.Boolean", NULL);
 		add_row(server, &row, world);
 		free(name);
 	}

@@ -235,10 +235,7 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	pack_u64(&recorder->body, step);
 	pack_u64(&recorder->body, world->index);
 	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (status ? RECORD_COMMAND_FAILED : 0u));
-	pack_string(&recorder->body, command->topic);
-	struct text scratch = {0};
-	pack_string(&recorder->body, command_text(command, &scratch));
-	text_fini(&scratch);
+	command_pack(command, &recorder->body);
 	add_chunk(world->server, RECORD_COMMAND);
 }
 

@@ -10,7 +10,7 @@
  *   RECORD_START    first, once: number of resource paths, the paths, each a list with colons; then the state in
  *                   which the run begins, as a file of troupe_server_save()
  *   RECORD_FILES    files that a command named while the world ran: files_pack()
- *   RECORD_COMMAND  step, world, RECORD_COMMAND_..., topic, text: in the order in which commands were taken
+ *   RECORD_COMMAND  step, world, RECORD_COMMAND_..., command_pack(): in the order in which commands were taken
  *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its edits, and for
  *                   each model that was removed, or whose words have changed, since the last RECORD_HASH: place + 1,
  *                   id (0: removed), name, number of words, words; then 0
@@ -23,7 +23,7 @@
 enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END };
 
 enum {
-	RECORD_VERSION = 1,
+	RECORD_VERSION = 2,
 	RECORD_MAGIC_BYTES = 16,
 	RECORD_HEAD_BYTES = RECORD_MAGIC_BYTES + 8,
 	RECORD_CHUNK_BYTES = 3 * 8,

@@ -2,8 +2,8 @@
  * Commands that were still queued in that state are dropped, because those that were taken later are in the
  * recording.
  *
- * A command to a topic is given as text, which is parsed at its step, because the type of the topic may change before
- * that. A command that no listener could take is left out: it changed nothing. */
+ * The type of a topic is compared with that of the command at its step, because it may change before that. A command
+ * that no listener could take is left out: it changed nothing. */
 #include "server/record.h"
 
 #include <troupe/record.h>
@@ -83,22 +83,20 @@ static troupe_status begin(
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status give(struct server_world *world, uint64_t step, uint32_t flags, const char *topic,
-	const char *text, struct troupe_error *error)
+static troupe_status give(
+	struct server_world *world, uint64_t step, uint32_t flags, struct unpack *in, struct troupe_error *error)
 {
+	struct command command;
 	struct schedule *schedule = &world->primary.schedule;
-	struct command command = {.step = step, .kind = COMMAND_TEXT};
-	troupe_status status = TROUPE_OK;
-	if (flags & RECORD_COMMAND_HEARD) {
-		if (flags & RECORD_COMMAND_FAILED)
-			return TROUPE_OK;
-		command.topic = mem_strdup(topic);
-		command.text = mem_strdup(text);
-	} else {
-		status = command_parse(
-			world->systems, world->scene->name, step, topic, text, &schedule->may_create, &command, error);
-	}
-	return status ? status : schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
+	troupe_status status = command_unpack(in, world->scene->name, step, &schedule->may_create, &command, error);
+	if (status || in->bad)
+		return status;
+	bool heard = command.kind == COMMAND_SYSTEM || command.kind == COMMAND_TEXT;
+	in->bad = heard != ((flags & RECORD_COMMAND_HEARD) != 0);
+	if (!in->bad && !(heard && (flags & RECORD_COMMAND_FAILED)))
+		return schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
+	command_fini(&command);
+	return TROUPE_OK;
 }
 
 static troupe_status take_command(struct replay *replay, struct unpack *in, struct troupe_error *error)
@@ -106,16 +104,17 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 	uint64_t step = unpack_u64(in);
 	uint32_t world = unpack_count(in, replay->server->world_count - 1);
 	uint32_t flags = unpack_count(in, RECORD_COMMAND_HEARD | RECORD_COMMAND_FAILED);
-	char *topic = unpack_string(in), *text = unpack_string(in);
-	troupe_status status = TROUPE_OK;
 	struct troupe_error why;
-	if (!in->bad)
-		status = give(&replay->server->worlds[world], step, flags, topic, text, &why);
-	if (status)
-		fail(error, status, "%s: command of step %" PRIu64 ", %s: %s", replay->recording.path, step, topic,
-			why.text);
+	if (in->bad)
+		return TROUPE_OK;
+	struct unpack again = *in;
+	troupe_status status = give(&replay->server->worlds[world], step, flags, in, &why);
+	if (!status)
+		return TROUPE_OK;
+	char *topic = unpack_string(&again);
+	(void)fail(error, status, "%s: command of step %" PRIu64 ", %s: %s", replay->recording.path, step, topic,
+		why.text);
 	free(topic);
-	free(text);
 	return status;
 }
 

@@ -1,6 +1,8 @@
 /* Applies a force or torque to a joint. It stays the same until the next command. */
 #include "system/builtin.h"
 
+#include "topic/convert.h"
+
 struct force_words {
 	double force;
 };
@@ -20,10 +22,10 @@ static troupe_status configure(
 	return status;
 }
 
-static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
+static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
 {
 	(void)system, (void)tag;
-	((struct force_words *)(void *)words)->force = message->value[0];
+	((struct force_words *)(void *)words)->force = ((const Gz__Msgs__Double *)message)->data;
 }
 
 static void pre_update(const struct system *system, const struct system_step *step, uint64_t *words)

@@ -4,6 +4,8 @@
  * before they reach the physics engine. */
 #include "system/builtin.h"
 
+#include "topic/convert.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -168,7 +170,7 @@ static troupe_status check_topic(char *name, const struct sdf_element *from, str
 }
 
 static troupe_status add_topic(struct system *system, const struct sdf_element *plugin, const struct sdf_element *from,
-	char *name, const struct message_schema *schema, uint32_t tag, struct troupe_error *error)
+	char *name, message_type type, uint32_t tag, struct troupe_error *error)
 {
 	troupe_status status = check_topic(name, from, error);
 	if (status)
@@ -176,7 +178,7 @@ static troupe_status add_topic(struct system *system, const struct sdf_element *
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: the plugin has more than %d topics", plugin->file,
 			plugin->line, SYSTEM_TOPICS_MAX);
-	vec_push(&system->topics, (struct system_topic){.name = name, .schema = schema, .tag = tag});
+	vec_push(&system->topics, (struct system_topic){.name = name, .type = type, .tag = tag});
 	return TROUPE_OK;
 }
 
@@ -188,13 +190,12 @@ static const struct sdf_element *said(const struct sdf_element *plugin, const ch
 }
 
 troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
-	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
-	struct troupe_error *error)
+	const char *usual, message_type type, uint32_t tag, struct arena *arena, struct troupe_error *error)
 {
 	const struct sdf_element *given = said(plugin, child);
 	char *name = given ? arena_printf(arena, "/%s", given->text)
 			   : arena_printf(arena, "/model/%s/%s", builtin_owner(system, plugin)->name, usual);
-	return add_topic(system, plugin, given ? given : plugin, name, schema, tag, error);
+	return add_topic(system, plugin, given ? given : plugin, name, type, tag, error);
 }
 
 troupe_status builtin_add_output(struct system *system, const struct sdf_element *plugin, const char *child,
@@ -216,12 +217,12 @@ troupe_status builtin_add_output(struct system *system, const struct sdf_element
 troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_element *plugin, const char *joint,
 	const char *usual, const struct builtin_input *input, struct arena *arena, struct troupe_error *error)
 {
-	const struct message_schema *schema = input->of_actuators ? &message_actuators : &message_double;
+	message_type type = input->list ? &gz__msgs__actuators__descriptor : &gz__msgs__double__descriptor;
 	const struct sdf_element *sub = said(plugin, "sub_topic");
-	if (input->of_actuators && !sub && !said(plugin, "topic"))
-		return add_topic(system, plugin, plugin, arena_printf(arena, "/actuators"), schema, 0, error);
+	if (input->list && !sub && !said(plugin, "topic"))
+		return add_topic(system, plugin, plugin, arena_printf(arena, "/actuators"), type, 0, error);
 	const char *rest = sub ? sub->text : arena_printf(arena, "joint/%s/%s", joint, usual);
-	troupe_status status = builtin_add_topic(system, plugin, "topic", rest, schema, 0, arena, error);
+	troupe_status status = builtin_add_topic(system, plugin, "topic", rest, type, 0, arena, error);
 	if (!status)
 		system->topics.at[system->topics.count - 1].joint = arena_strdup(arena, joint);
 	return status;
@@ -231,42 +232,48 @@ troupe_status builtin_add_joint_topic(struct system *system, const struct sdf_el
  */
 
 troupe_status builtin_read_input(
-	const struct sdf_element *plugin, uint32_t slot, struct builtin_input *ret_input, struct troupe_error *error)
+	const struct sdf_element *plugin, const char *list, struct builtin_input *ret_input, struct troupe_error *error)
 {
-	struct builtin_input input = {.slot = slot};
+	struct builtin_input input = {0};
+	bool of_actuators = false;
 	double number = 0;
-	troupe_status status = sdf_child_bool(plugin, "use_actuator_msg", &input.of_actuators, error);
-	if (!status && input.of_actuators && !said(plugin, "actuator_number"))
+	troupe_status status = sdf_child_bool(plugin, "use_actuator_msg", &of_actuators, error);
+	if (!status && of_actuators && !said(plugin, "actuator_number"))
 		return fail(error, TROUPE_EINVAL,
 			"%s:%u: <use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0",
 			plugin->file, plugin->line);
 	if (!status)
-		status = sdf_child_double(plugin, "actuator_number", 0, MESSAGE_ITEMS_MAX - 1, &number, error);
+		status = sdf_child_double(
+			plugin, "actuator_number", 0, message_limits_usual.items_max - 1, &number, error);
 	if (!status && number != floor(number))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <actuator_number> is %g: expected a whole number",
 			plugin->file, plugin->line, number);
+	if (of_actuators)
+		input.list = protobuf_c_message_descriptor_get_field_by_name(&gz__msgs__actuators__descriptor, list);
 	input.number = (uint32_t)number;
 	if (!status)
 		*ret_input = input;
 	return status;
 }
 
-troupe_status builtin_check_input(
-	const struct builtin_input *input, const char *joint, const struct message *message, struct troupe_error *error)
+troupe_status builtin_check_input(const struct builtin_input *input, const char *joint, const ProtobufCMessage *message,
+	struct troupe_error *error)
 {
-	if (!input->of_actuators || input->number < message->value[input->slot])
+	size_t count = input->list ? message_field_count(message, input->list) : SIZE_MAX;
+	if (input->number < count)
 		return TROUPE_OK;
 	return fail(error, TROUPE_ECOMMAND,
-		"joint '%.100s' is actuator %u, from 0, of %s: expected more than %.0f numbers", joint, input->number,
-		message_actuators.fields[input->slot].path, message->value[input->slot]);
+		"joint '%.100s' is actuator %u, from 0, of %s: expected more than %zu numbers", joint, input->number,
+		input->list->name, count);
 }
 
-double builtin_input_of(const struct builtin_input *input, const struct message *message, double otherwise)
+double builtin_input_of(const struct builtin_input *input, const ProtobufCMessage *message, double otherwise)
 {
-	if (!input->of_actuators)
-		return message->value[0];
-	return input->number < message->value[input->slot] ? message_numbers(message, input->slot)[input->number]
-							   : otherwise;
+	if (!input->list)
+		return ((const Gz__Msgs__Double *)message)->data;
+	if (input->number >= message_field_count(message, input->list))
+		return otherwise;
+	return *(const double *)message_field_at(message, input->list, input->number);
 }
 
 /* --- numbers -------------------------------------------------------------------------------------------------------

@@ -56,8 +56,7 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 
 /* Adds the topic that the child called `child` names. Without that child: "/model/NAME/" followed by `usual`. */
 troupe_status builtin_add_topic(struct system *system, const struct sdf_element *plugin, const char *child,
-	const char *usual, const struct message_schema *schema, uint32_t tag, struct arena *arena,
-	struct troupe_error *error);
+	const char *usual, message_type type, uint32_t tag, struct arena *arena, struct troupe_error *error);
 
 /* Adds a topic that is published for the system; it has the name that the child called `child` gives, or, without that
  * child, `usual`. output: the rest of it. */
@@ -67,18 +66,19 @@ troupe_status builtin_add_output(struct system *system, const struct sdf_element
 /* The place of a joint system's number in a message: the data of a Double or, with <use_actuator_msg>, the number at
  * index <actuator_number> (from 0) in a list of Actuators. */
 struct builtin_input {
-	bool of_actuators;
-	uint32_t slot, number; /* of Actuators */
+	const ProtobufCFieldDescriptor *list; /* of Actuators; NULL: a Double */
+	uint32_t number;
 };
 
-/* Reads the settings from the plug-in. slot: the list in Actuators. TROUPE_EINVAL if <actuator_number> is missing. */
-troupe_status builtin_read_input(
-	const struct sdf_element *plugin, uint32_t slot, struct builtin_input *ret_input, struct troupe_error *error);
+/* Reads the settings from the plug-in. list: the name of the field of Actuators. TROUPE_EINVAL if <actuator_number> is
+ * missing. */
+troupe_status builtin_read_input(const struct sdf_element *plugin, const char *list, struct builtin_input *ret_input,
+	struct troupe_error *error);
 /* Checks that the message has the number; TROUPE_ECOMMAND with the joint's name if not. */
-troupe_status builtin_check_input(const struct builtin_input *input, const char *joint, const struct message *message,
+troupe_status builtin_check_input(const struct builtin_input *input, const char *joint, const ProtobufCMessage *message,
 	struct troupe_error *error);
 /* The number, or `otherwise` if the message does not have it. */
-double builtin_input_of(const struct builtin_input *input, const struct message *message, double otherwise);
+double builtin_input_of(const struct builtin_input *input, const ProtobufCMessage *message, double otherwise);
 
 /* Adds the topic of a joint system, with tag 0. It is <topic>, if given; else "/model/NAME/" and <sub_topic>, if
  * given. Else it is /actuators for a system that takes Actuators, and /model/NAME/joint/JOINT/ and `usual` for one

@@ -4,6 +4,7 @@
 #include "system/builtin.h"
 
 #include "base/math.h"
+#include "topic/convert.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,22 +170,24 @@ static troupe_status configure(
 		config->axle = axle_of(system, config);
 	if (!status)
 		status = builtin_add_topic(
-			system, plugin, "topic", "cmd_vel", &message_twist, TOPIC_VELOCITY, arena, error);
+			system, plugin, "topic", "cmd_vel", &gz__msgs__twist__descriptor, TOPIC_VELOCITY, arena, error);
 	if (!status)
-		status = builtin_add_topic(system, plugin, NULL, "enable", &message_bool, TOPIC_ENABLE, arena, error);
+		status = builtin_add_topic(
+			system, plugin, NULL, "enable", &gz__msgs__boolean__descriptor, TOPIC_ENABLE, arena, error);
 	return status ? status : add_outputs(system, plugin, arena, error);
 }
 
-static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
+static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
 {
 	struct drive_words *w = (void *)words;
 	(void)system;
 	if (tag == TOPIC_ENABLE) {
-		w->disabled = message->value[0] == 0;
+		w->disabled = !((const Gz__Msgs__Boolean *)message)->data;
 		if (w->disabled)
 			w->target = (struct speed){0, 0};
 	} else if (!w->disabled) {
-		w->target = (struct speed){message->value[0], message->value[5]};
+		const Gz__Msgs__Twist *twist = (const void *)message;
+		w->target = (struct speed){message_vec3(twist->linear).x, message_vec3(twist->angular).z};
 	}
 }
 

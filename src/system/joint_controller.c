@@ -40,7 +40,7 @@ static troupe_status configure(
 	if (!status)
 		status = read_parameters(plugin, config, error);
 	if (!status)
-		status = builtin_read_input(plugin, MESSAGE_ACTUATORS_VELOCITY, &config->input, error);
+		status = builtin_read_input(plugin, "velocity", &config->input, error);
 	if (!status)
 		status = builtin_add_joint_topic(
 			system, plugin, config->joints.first_name, "cmd_vel", &config->input, arena, error);
@@ -54,14 +54,14 @@ static void init(const struct system *system, uint64_t *words)
 }
 
 static troupe_status check(
-	const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error)
+	const struct system *system, uint32_t tag, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const struct config *config = system->config;
 	(void)tag;
 	return builtin_check_input(&config->input, config->joints.first_name, message, error);
 }
 
-static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
+static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
 {
 	const struct config *config = system->config;
 	struct velocity_words *w = (void *)words;

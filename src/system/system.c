@@ -54,9 +54,9 @@ static struct system_topic *topic_of(const struct systems *systems, const struct
 	return &systems->sets[listener->model].at[listener->system].topics.at[listener->topic];
 }
 
-static uint32_t open_channel(struct systems *systems, const char *name, const struct message_schema *schema)
+static uint32_t open_channel(struct systems *systems, const char *name, message_type type)
 {
-	struct system_channel channel = {.name = mem_strdup(name), .schema = schema};
+	struct system_channel channel = {.name = mem_strdup(name), .type = type};
 	uint32_t index = systems->channels.count;
 	if (systems->free_channels.count) {
 		index = systems->free_channels.at[--systems->free_channels.count];
@@ -73,7 +73,7 @@ static void listen(struct systems *systems, struct system_listener listener)
 	const struct system_topic *topic = topic_of(systems, &listener);
 	uint32_t index;
 	if (!map_find(&systems->channel_by_name, topic->name, &index))
-		index = open_channel(systems, topic->name, topic->schema);
+		index = open_channel(systems, topic->name, topic->type);
 	vec_push(&systems->channels.at[index].listeners, listener);
 }
 
@@ -133,14 +133,14 @@ struct configuring {
 
 /* The message type of a topic, if it has a listener now, or will have one from the systems found so far; NULL: no
  * listener. */
-static const struct message_schema *carried(const struct configuring *c, const char *topic)
+static message_type carried(const struct configuring *c, const char *topic)
 {
 	const struct system_channel *channel = systems_find_channel(c->systems, topic);
 	for (uint32_t i = 0; !channel && i < c->found.count; i++)
 		for (uint32_t t = 0; t < c->found.at[i].topics.count; t++)
 			if (!strcmp(c->found.at[i].topics.at[t].name, topic))
-				return c->found.at[i].topics.at[t].schema;
-	return channel ? channel->schema : NULL;
+				return c->found.at[i].topics.at[t].type;
+	return channel ? channel->type : NULL;
 }
 
 /* Several systems may listen to one topic, for example robots with the same <topic>. They must take the same type of
@@ -150,11 +150,11 @@ static troupe_status check_topics(const struct configuring *c, const struct syst
 {
 	for (uint32_t t = 0; t < system->topics.count; t++) {
 		const struct system_topic *own = &system->topics.at[t];
-		const struct message_schema *schema = carried(c, own->name);
-		if (schema && schema != own->schema)
+		message_type type = carried(c, own->name);
+		if (type && type != own->type)
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: topic '%s' carries %s for another plugin: expected %s", plugin->file,
-				plugin->line, own->name, schema->type, own->schema->type);
+				plugin->line, own->name, type->name, own->type->name);
 	}
 	return TROUPE_OK;
 }
@@ -343,13 +343,13 @@ const struct system_channel *systems_find_channel(const struct systems *systems,
 	return map_find(&systems->channel_by_name, topic, &index) ? &systems->channels.at[index] : NULL;
 }
 
-const struct message_schema *systems_channel_schema(struct systems *systems, const char *topic)
+message_type systems_channel_type(struct systems *systems, const char *topic)
 {
 	pthread_mutex_lock(&systems->lock);
 	const struct system_channel *channel = systems_find_channel(systems, topic);
-	const struct message_schema *schema = channel ? channel->schema : NULL;
+	message_type type = channel ? channel->type : NULL;
 	pthread_mutex_unlock(&systems->lock);
-	return schema;
+	return type;
 }
 
 void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes)
@@ -401,7 +401,7 @@ struct state *systems_create_state(const struct systems *systems)
 /* --- the step ----------------------------------------------------------------------------------------------------- */
 
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
-	const struct message *message, struct troupe_error *error)
+	const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const struct system *system = &systems->sets[listener->model].at[listener->system];
 	uint32_t tag = system->topics.at[listener->topic].tag;
@@ -409,7 +409,7 @@ troupe_status systems_check(const struct systems *systems, const struct system_l
 }
 
 void systems_command(const struct systems *systems, const struct system_listener *listener,
-	const struct message *message, struct state *state)
+	const ProtobufCMessage *message, struct state *state)
 {
 	const struct system *system = &systems->sets[listener->model].at[listener->system];
 	system->ops->command(system, system->topics.at[listener->topic].tag, message, words_of(system, state, false));

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "scene/control.h"
 #include "scene/state.h"
-#include "system/message.h"
+#include "topic/message.h"
 
 #include <pthread.h>
 
@@ -22,7 +22,7 @@ enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 
 struct system_topic {
 	const char *name; /* "/model/vehicle_blue/cmd_vel" */
-	const struct message_schema *schema;
+	message_type type;
 	uint32_t tag;      /* a number that the system chooses */
 	const char *joint; /* the joint of the model that it drives, the first of several; NULL: none */
 };
@@ -86,12 +86,12 @@ struct system_ops {
 		struct troupe_error *error);
 	/* Optional: sets the words of state 0, if they are not all zero. */
 	void (*init)(const struct system *system, uint64_t *words);
-	/* Optional: whether it can take a message that the schema of the topic allows; TROUPE_ECOMMAND has the reason
+	/* Optional: whether it can take a message that the type of the topic allows; TROUPE_ECOMMAND has the reason
 	 * if not. */
 	troupe_status (*check)(
-		const struct system *system, uint32_t tag, const struct message *message, struct troupe_error *error);
+		const struct system *system, uint32_t tag, const ProtobufCMessage *message, struct troupe_error *error);
 	/* Optional; required for a system with topics. A message that check() refuses must change nothing. */
-	void (*command)(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words);
+	void (*command)(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words);
 	/* Optional. */
 	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
 	/* Optional. state k+1 is the `next` copy. */
@@ -114,7 +114,7 @@ struct system_listener {
 
 struct system_channel { /* a topic and its listeners */
 	char *name;     /* NULL: free */
-	const struct message_schema *schema;
+	message_type type;
 	VEC(struct system_listener) listeners; /* in the order of their registration */
 };
 
@@ -125,7 +125,7 @@ struct system_set { /* of one model */
 	struct arena *arena; /* memory that the systems own; NULL: in the world's arena */
 };
 
-/* All systems of a world. The primary adds and removes models between steps. systems_channel_schema() and
+/* All systems of a world. The primary adds and removes models between steps. systems_channel_type() and
  * systems_list_channels() may be called from any thread at any time. All other parts are read by runners during
  * steps. */
 struct systems {
@@ -171,15 +171,15 @@ void systems_init_model(const struct systems *systems, struct state *state, uint
 /* The listeners of a topic; NULL: none. All listeners of one topic take the same type of messages. */
 const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic);
 /* Any thread: the message type of a topic; NULL: it has no listeners now. */
-const struct message_schema *systems_channel_schema(struct systems *systems, const char *topic);
+message_type systems_channel_type(struct systems *systems, const char *topic);
 /* Any thread: writes up to `count` topics as "a, b, ...", for error messages. */
 void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
 
 /* Whether the listener can take the message; TROUPE_ECOMMAND has the reason if not. */
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
-	const struct message *message, struct troupe_error *error);
+	const ProtobufCMessage *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
-	const struct message *message, struct state *state);
+	const ProtobufCMessage *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 

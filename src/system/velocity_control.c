@@ -3,6 +3,8 @@
  * and contacts act within a step, but their effects do not add up. Before the first command, nothing is moved. */
 #include "system/builtin.h"
 
+#include "topic/convert.h"
+
 struct target_words {
 	uint64_t in_force;
 	struct vec3 linear, angular;
@@ -25,8 +27,8 @@ static troupe_status add_links(
 	const struct sdf_element *name = NULL;
 	while ((name = sdf_child(plugin, "link_name", name))) {
 		const char *topic = arena_printf(arena, "link/%s/cmd_vel", name->text);
-		troupe_status status = builtin_add_topic(
-			system, plugin, NULL, topic, &message_twist, config->link_count + 1, arena, error);
+		troupe_status status = builtin_add_topic(system, plugin, NULL, topic, &gz__msgs__twist__descriptor,
+			config->link_count + 1, arena, error);
 		if (!status)
 			status = builtin_find_link(
 				system, plugin, name, arena, &config->links[config->link_count], error);
@@ -54,7 +56,8 @@ static troupe_status configure(
 	if (!status)
 		status = read_initial(plugin, &config->initial, error);
 	if (!status)
-		status = builtin_add_topic(system, plugin, "topic", "cmd_vel", &message_twist, 0, arena, error);
+		status = builtin_add_topic(
+			system, plugin, "topic", "cmd_vel", &gz__msgs__twist__descriptor, 0, arena, error);
 	if (!status)
 		status = add_links(system, plugin, arena, error);
 	system->words = TARGET_WORDS * (1 + config->link_count);
@@ -74,16 +77,12 @@ static struct vec3 bounded(struct vec3 v)
 		builtin_clamp(v.x, -most, most), builtin_clamp(v.y, -most, most), builtin_clamp(v.z, -most, most)};
 }
 
-static struct vec3 velocity_of(const double *value)
+static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
 {
-	return bounded((struct vec3){value[0], value[1], value[2]});
-}
-
-static void command(const struct system *system, uint32_t tag, const struct message *message, uint64_t *words)
-{
+	const Gz__Msgs__Twist *twist = (const void *)message;
 	(void)system;
 	((struct target_words *)(void *)words)[tag] =
-		(struct target_words){1, velocity_of(&message->value[0]), velocity_of(&message->value[3])};
+		(struct target_words){1, bounded(message_vec3(twist->linear)), bounded(message_vec3(twist->angular))};
 }
 
 /* Sets the velocity of a body that belongs to a rigid whole with its frame at `frame`. */

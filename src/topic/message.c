@@ -11,6 +11,12 @@
 const struct message_limits message_limits_usual = {.bytes_max = 16 << 20, .items_max = 100000, .number_max = 1e9};
 
 enum { ALIGN = 8 };
+
+/* In front of each message that is kept: a queue counts the memory of its messages when they come. */
+struct kept {
+	size_t bytes; /* of the message */
+	_Alignas(16) char message[];
+};
 _Static_assert(_Alignof(double) <= ALIGN && _Alignof(void *) <= ALIGN && _Alignof(uint64_t) <= ALIGN, "");
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -58,12 +64,14 @@ static size_t round_up(size_t bytes)
 	return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
+static size_t measure(const ProtobufCMessage *message);
+
 /* The memory behind a value's pointer. */
 static size_t measure_value(const ProtobufCFieldDescriptor *field, const void *value)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
-		return message_memory(*(ProtobufCMessage *const *)value);
+		return measure(*(ProtobufCMessage *const *)value);
 	case PROTOBUF_C_TYPE_STRING:
 		return is_default(field, value) ? 0 : round_up(strlen(*(char *const *)value) + 1);
 	case PROTOBUF_C_TYPE_BYTES:
@@ -79,7 +87,7 @@ static bool has_pointer(const ProtobufCFieldDescriptor *field)
 	       field->type == PROTOBUF_C_TYPE_BYTES;
 }
 
-size_t message_memory(const ProtobufCMessage *message)
+static size_t measure(const ProtobufCMessage *message)
 {
 	message_type type = message->descriptor;
 	size_t bytes = round_up(type->sizeof_message);
@@ -159,22 +167,40 @@ static ProtobufCMessage *copy_to(const ProtobufCMessage *message, char **at)
 	return copy;
 }
 
+void *message_room(size_t bytes)
+{
+	struct kept *kept = mem_alloc(sizeof *kept + bytes);
+	kept->bytes = bytes;
+	return kept->message;
+}
+
 ProtobufCMessage *message_copy(const ProtobufCMessage *message)
 {
-	char *at = mem_alloc(message_memory(message));
+	char *at = message_room(measure(message));
 	return copy_to(message, &at);
 }
 
 ProtobufCMessage *message_create(message_type type)
 {
-	ProtobufCMessage *message = mem_alloc(round_up(type->sizeof_message));
+	ProtobufCMessage *message = message_room(round_up(type->sizeof_message));
 	protobuf_c_message_init(type, message);
 	return message;
 }
 
+static struct kept *kept_of(const ProtobufCMessage *message)
+{
+	return (struct kept *)((uintptr_t)message - offsetof(struct kept, message));
+}
+
 void message_free(ProtobufCMessage *message)
 {
-	free(message);
+	if (message)
+		free(kept_of(message));
+}
+
+size_t message_memory(const ProtobufCMessage *message)
+{
+	return sizeof(struct kept) + kept_of(message)->bytes;
 }
 
 bool message_equal(const ProtobufCMessage *a, const ProtobufCMessage *b)

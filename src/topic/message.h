@@ -69,12 +69,30 @@ troupe_status message_of_json(message_type type, const char *text, size_t count,
 /* Appends an object in one line, with names in lowerCamelCase. Fields that have their default are left out. */
 void message_add_json(struct text *out, const ProtobufCMessage *message);
 
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+/* Makes a message out of its fields that are numbers, bools or enums, in the order of the fields' numbers, those of a
+ * part in its place; a header does not count. gz.msgs.Twist: linear x y z, angular x y z. Fields that are left out at
+ * the end are not given. TROUPE_ECOMMAND: a number that the field cannot have, a field that is no number, too many
+ * numbers. */
+troupe_status message_of_numbers(message_type type, const double *numbers, uint32_t count,
+	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error);
+
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
+/* A string for a message that the caller fills: protobuf-c's structs have `char *`, and nobody writes to it. */
+static inline char *message_string(const char *string)
+{
+	return (char *)(uintptr_t)string;
+}
+
+/* Room for a message that the caller fills and keeps, zeroed; message_free() frees it. Its parts lie in the same room.
+ */
+void *message_room(size_t bytes);
 ProtobufCMessage *message_create(message_type type); /* all fields have their defaults */
 ProtobufCMessage *message_copy(const ProtobufCMessage *message);
 void message_free(ProtobufCMessage *message); /* NULL is nothing */
-/* Bytes of memory of a copy of the message. */
+/* Bytes of memory of a message that a function of this header made, without a look at its fields. */
 size_t message_memory(const ProtobufCMessage *message);
 /* Whether two messages have the same type and the same bytes. */
 bool message_equal(const ProtobufCMessage *a, const ProtobufCMessage *b);

@@ -402,7 +402,7 @@ commands '1 /start ""\n' 1 "c.txt:1: topic '/start' has no listener"
 commands '1 /world/w/control "" x\n' 1 "c.txt:1: column 1: expected a field's name"
 commands "1 /world/w/control 'pause: true\n" 1 'c.txt:1: .*expected the text in a pair of single quotes'
 commands "1 /world/w/control 'pause:\ntrue'\n2 /world/w/control 'pause:\n\n  maybe'\n" 1 \
-	"c.txt:3: column 3 of line 3: expected true or false, found 'maybe'"
+	"c.txt:3: column 3 of line 3: pause: expected true or false, found 'maybe'"
 commands '1 /world/w/control pause: "\n2 /world/w/control pause: true\n' 1 'c.txt:1: a quote in the text is not closed'
 commands '1 /world/w/control pause: maybe\n' 1 'c.txt:1: '
 commands '1 /world/w/control no_such: 1\n' 1 'c.txt:1: .*no_such'

@@ -50,7 +50,7 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/create name: "x" sdf_filename: "models/nothing"|models/nothing
 10 /world/asleep/create name: "a::b" sdf: "$box"|expected one that is not empty
 10 /world/asleep/create name: "x" relative_to: "nobody" sdf: "$box"|the world has no model 'nobody'
-10 /world/asleep/create name: "x" pose {orientation {}} pose {position {x: 1e9}} sdf: "$box"|expected coordinates within
+10 /world/asleep/create name: "x" pose {orientation {w: 1}} pose {position {x: 1e9}} sdf: "$box"|expected coordinates within
 10 /world/asleep/remove name: "nobody"|the world has no model 'nobody'
 10 /world/elsewhere/remove name: "cart_0"|this one is 'asleep', expected /world/asleep/
 10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, create

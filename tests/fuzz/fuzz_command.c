@@ -1,4 +1,4 @@
-/* Feeds damaged files of commands to their reader, and what they hold to the reader of messages, with every schema:
+/* Feeds damaged files of commands to their reader, and what they hold to the reader of messages, with every type:
  * bytes flipped, cut and repeated, words replaced by nasty ones. fuzz_command [SEED ROUNDS FILE ...]; without arguments
  * a few hundred rounds over a corpus of its own, which is also read undamaged: what once went wrong stays there. The
  * same arguments damage the same bytes. Whatever comes in, the readers must return, either with what is sane, and is
@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "system/message.h"
+#include "topic/convert.h"
+#include "topic/world.pb-c.h"
 
 #include "seeds.h"
 
@@ -16,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct message_schema *const schemas[] = {&message_twist, &message_double, &message_bool,
-	&message_world_control, &message_entity_factory, &message_entity_factory_v, &message_entity, &message_pose,
-	&message_pose_v, &message_physics, &message_string_msg, &message_set_performer, &message_actuators,
-	&message_set_velocity, &message_set_joint, &message_entity_wrench};
+static const char *const types[] = {"Twist", "Double", "Boolean", "WorldControl", "EntityFactory", "EntityFactory_V",
+	"Entity", "Pose", "Pose_V", "Physics", "StringMsg", "Actuators", "EntityWrench", "troupe.msgs.SetPerformer",
+	"troupe.msgs.SetVelocity", "troupe.msgs.SetJoint"};
 
 static void must(bool good, const char *what, const char *text, size_t count)
 {
@@ -32,150 +32,51 @@ static void must(bool good, const char *what, const char *text, size_t count)
 
 /* --- a message, and its print ------------------------------------------------------------------------------------- */
 
-static void add_string(struct text *out, const char *string)
+static bool is_sane(const ProtobufCMessage *message)
 {
-	text_add(out, "\"");
-	for (const unsigned char *c = (const unsigned char *)string; *c; c++)
-		if (*c == '"' || *c == '\\' || *c < 0x20)
-			text_add(out, "\\%03o", *c);
-		else
-			text_add_bytes(out, (const char *)c, 1);
-	text_add(out, "\" ");
-}
-
-static void add_numbers(struct text *out, const struct message *message, uint32_t slot)
-{
-	const double *numbers = message_numbers(message, slot);
-	text_add(out, "[");
-	for (uint32_t i = 0; i < (uint32_t)message->value[slot]; i++) {
-		text_add(out, i ? "," : "");
-		text_add_double(out, numbers[i]);
-	}
-	text_add(out, "]");
-}
-
-static void add_slot(
-	struct text *out, const struct message_schema *schema, const struct message *message, uint32_t slot)
-{
-	const char *path = schema->fields[slot].path;
-	size_t depth = 0;
-	for (const char *dot; (dot = strchr(path, '.')); path = dot + 1, depth++)
-		text_add(out, "%.*s {", (int)(dot - path), path);
-	text_add(out, "%s: ", path);
-	if (schema->fields[slot].kind == MESSAGE_STRING)
-		add_string(out, message_string(message, slot));
-	else if (schema->fields[slot].kind == MESSAGE_NUMBERS)
-		add_numbers(out, message, slot);
-	else
-		text_add_double(out, message->value[slot]);
-	while (depth--)
-		text_add(out, "}");
-	text_add(out, "\n");
-}
-
-static void add_message(struct text *out, const struct message_schema *schema, const struct message *message)
-{
-	for (uint32_t slot = 0; slot < schema->field_count; slot++)
-		if (message_given(message, slot))
-			add_slot(out, schema, message, slot);
-	for (uint32_t i = 0; i < message_item_count(message); i++) {
-		text_add(out, "%s {", schema == &message_pose_v ? "pose" : "data");
-		add_message(out, schema->item, message_item(message, i));
-		text_add(out, "}\n");
-	}
-}
-
-static bool sane_numbers(const struct message *message, uint32_t slot)
-{
-	const double *numbers = message_numbers(message, slot);
-	for (uint32_t i = 0; i < (uint32_t)message->value[slot]; i++)
-		if (!(fabs(numbers[i]) <= 1e9))
-			return false;
-	return true;
-}
-
-static bool sane_value(const struct message_schema *schema, const struct message *message, uint32_t slot)
-{
-	double value = message->value[slot];
-	if (slot >= schema->field_count || !message_given(message, slot))
-		return value == 0 && !message_given(message, slot) && !*message_string(message, slot);
-	switch (schema->fields[slot].kind) {
-	case MESSAGE_BOOL:
-		return value == 0 || value == 1;
-	case MESSAGE_UINT:
-		return value >= 0 && value <= UINT32_MAX && value == floor(value);
-	case MESSAGE_ENUM:
-		return value >= 0 && value < MESSAGE_ENTITY_TYPES && value == floor(value);
-	case MESSAGE_STRING:
-		return value == 0;
-	case MESSAGE_NUMBERS:
-		return value >= 0 && value <= MESSAGE_ITEMS_MAX && sane_numbers(message, slot);
-	default:
-		return fabs(value) <= 1e9;
-	}
-}
-
-static bool sane(const struct message_schema *schema, const struct message *message)
-{
-	uint32_t items = message_item_count(message);
-	struct pose pose;
-	for (uint32_t slot = 0; slot < MESSAGE_SLOTS_MAX; slot++)
-		if (!sane_value(schema, message, slot))
-			return false;
-	uint32_t at = schema == &message_pose ? MESSAGE_POSE_POSE : MESSAGE_FACTORY_POSE;
-	if ((schema == &message_pose || schema == &message_entity_factory) &&
-		!message_pose_of(message, at, &pose, NULL) &&
-		!(fabs(quat_mul(pose.q, quat_conj(pose.q)).w - 1) < 1e-12))
+	const Gz__Msgs__Pose *pose = NULL;
+	struct pose read;
+	if (message_check(message, &message_limits_usual, NULL))
 		return false;
-	for (uint32_t i = 0; i < items; i++)
-		if (!schema->item || !sane(schema->item, message_item(message, i)))
-			return false;
-	return items <= MESSAGE_ITEMS_MAX && (message->more != NULL) == (message_more_bytes(message) > 0);
+	if (message->descriptor == &gz__msgs__pose__descriptor)
+		pose = (const Gz__Msgs__Pose *)message;
+	if (message->descriptor == &gz__msgs__entity_factory__descriptor)
+		pose = ((const Gz__Msgs__EntityFactory *)message)->pose;
+	return message_pose(pose, &read, NULL) || fabs(quat_mul(read.q, quat_conj(read.q)).w - 1) < 1e-12;
 }
 
-/* As bytes, and back: it is the same, and bytes that are cut off are noticed. */
-static void pack_and_back(const struct message_schema *schema, const struct message *message, const struct text *print)
+/* As bytes, and back: it is the same. */
+static void pack_and_back(const ProtobufCMessage *message)
 {
-	struct text bytes = {0}, again = {0};
-	struct message back;
-	message_pack(schema, message, &bytes);
-	struct unpack in = {bytes.at, bytes.at + bytes.count, false};
-	must(message_unpack(schema, &in, &back) && in.at == in.end, "bytes that are refused", bytes.at, bytes.count);
-	add_message(&again, schema, &back);
-	must(again.count == print->count && (!again.count || !memcmp(again.at, print->at, again.count)),
-		"bytes that are read differently", bytes.at, bytes.count);
-	message_fini(&back);
-	struct unpack cut = {bytes.at, bytes.at + bytes.count - 1, false};
-	if (message_unpack(schema, &cut, &back))
-		must(false, "bytes that are cut off", bytes.at, bytes.count);
+	struct text bytes = {0};
+	ProtobufCMessage *back;
+	message_add_bytes(&bytes, message);
+	must(!message_of_bytes(message->descriptor, bytes.at, bytes.count, &message_limits_usual, &back, NULL),
+		"bytes that are refused", bytes.at, bytes.count);
+	must(message_equal(message, back), "bytes that are read differently", bytes.at, bytes.count);
+	message_free(back);
 	text_fini(&bytes);
-	text_fini(&again);
 }
 
-static bool one_message(const struct message_schema *schema, const char *text)
+static bool one_message(message_type type, const char *text)
 {
 	struct troupe_error error = {0};
-	struct message message, again;
+	ProtobufCMessage *message, *again;
 	size_t count = strlen(text);
-	if (message_parse(schema, text, &message, &error)) {
+	if (message_of_text(type, text, &message_limits_usual, &message, &error)) {
 		must(!strncmp(error.text, "column ", 7), "a message refused without a place", text, count);
 		return false;
 	}
-	must(sane(schema, &message), "a message that is not sane", text, count);
-	struct text first = {0}, second = {0};
-	add_message(&first, schema, &message);
-	pack_and_back(schema, &message, &first);
-	/* a short message's print may be longer than it may be: blanks for escapes and digits for a power of ten */
-	size_t bytes_max = schema->bytes_max ? schema->bytes_max : MESSAGE_BYTES_MAX;
-	if (first.count && first.count <= bytes_max) {
-		must(!message_parse(schema, first.at, &again, &error), "a print that is refused", text, count);
-		add_message(&second, schema, &again);
-		must(!strcmp(first.at, second.at), "a print that is read differently", text, count);
-		message_fini(&again);
-	}
-	text_fini(&first);
-	text_fini(&second);
-	message_fini(&message);
+	must(is_sane(message), "a message that is not sane", text, count);
+	pack_and_back(message);
+	struct text print = {0};
+	message_add_text(&print, message, MESSAGE_LINE);
+	must(!message_of_text(type, print.at, &message_limits_usual, &again, &error), "a print that is refused", text,
+		count);
+	must(message_equal(message, again), "a print that is read differently", text, count);
+	message_free(again);
+	text_fini(&print);
+	message_free(message);
 	return true;
 }
 
@@ -184,8 +85,8 @@ static bool one_message(const struct message_schema *schema, const char *text)
 static unsigned all_messages(const char *text)
 {
 	unsigned read = 0;
-	for (size_t i = 0; i < ARRAY_LEN(schemas); i++)
-		read += one_message(schemas[i], text);
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		read += one_message(type_find(types[i]), text);
 	return read;
 }
 

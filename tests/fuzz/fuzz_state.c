@@ -310,6 +310,7 @@ static void read_world(struct tokens *tokens)
 	while (number(tokens, NUMBER) != 0 && !tokens->in.bad) { /* of one world, or of several */
 		mark(tokens);
 		number(tokens, NUMBER);
+		string(tokens); /* topic, type, message */
 		string(tokens);
 		string(tokens);
 	}

@@ -14,6 +14,8 @@ NEWER = {
     "EntityWrench", "PoseWithCovariance", "TwistWithCovariance", "OdometryWithCovariance", "AirSpeed", "AirSpeedSensor",
     "Entity.Type.ACTOR", "Entity.Type.WORLD", "Light.is_light_off", "Light.visualize_visual",
 }
+# Types of ours that have Gazebo's fields under another name, because it matters there which of them are given.
+INSTEAD = {"Physics.Gravity": "Vector3d"}
 FOLDERS = ["/usr/include/ignition/msgs8/ignition/msgs", "/usr/include/ignition/msgs9/ignition/msgs"]
 
 
@@ -71,7 +73,8 @@ def main():
             ours.update(read(path.read_text()))
     passed = failed = 0
     for name in ours:
-        wrong = compare(name, ours[name], theirs.get(name))
+        fields = {field: (number, INSTEAD.get(f"{name}.{kind}", kind)) for field, (number, kind) in ours[name].items()}
+        wrong = compare(name, fields, theirs.get(INSTEAD.get(name, name)))
         for line in wrong:
             print(f"FAILED: {line}")
         failed += bool(wrong)

@@ -197,13 +197,52 @@ Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
 	lib_step(server, 1);
 	cr_assert(answer(client, 1, &reply));
 	request(client, "/world/w/control/blocking", "gz.msgs.WorldControl", "pause: true multi_step: 5", 2);
-	request(client, "/world/w/control", "gz.msgs.WorldControl", "", 3);
+	request(client, "/world/w/set_physics", "gz.msgs.Physics", "", 3);
 	lib_step(server, 4);
 	cr_assert(answer(client, 3, &reply));
 	cr_assert(!answer(client, 2, &reply));
 	lib_step(server, 1);
 	cr_assert(answer(client, 2, &reply));
 	cr_assert_eq(reply.status, TROUPE_OK);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* Gazebo takes a message without a pause for one that lets the world run: then no steps are left to wait for. */
+Test(clients, a_blocking_request_is_answered_when_the_world_is_let_run)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	request(client, "/world/w/control", "gz.msgs.WorldControl", "pause: true", 1);
+	request(client, "/world/w/control/blocking", "gz.msgs.WorldControl", "pause: true multi_step: 500", 2);
+	lib_step(server, 2);
+	cr_assert(answer(client, 1, &reply));
+	cr_assert(!answer(client, 2, &reply));
+	request(client, "/world/w/control", "gz.msgs.WorldControl", "", 3);
+	lib_step(server, 1);
+	cr_assert(answer(client, 2, &reply));
+	cr_assert_eq(reply.status, TROUPE_OK);
+	double time_s = troupe_server_progress(server).time_s;
+	lib_step(server, 600);
+	cr_assert_float_eq(troupe_server_progress(server).time_s, time_s + 0.6, 1e-9);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* As Gazebo has it, a performer is named by a StringMsg; our own type has more fields. */
+Test(clients, a_performer_is_named_by_a_string_or_by_our_own_message)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	request(client, "/world/w/level/set_performer", "gz.msgs.StringMsg", "data: 'crate'", 1);
+	request(client, "/world/w/level/set_performer", "troupe.msgs.SetPerformer", "data: 'crate' size {x: 3}", 2);
+	lib_step(server, 1);
+	for (uint64_t tag = 1; tag <= 2; tag++) {
+		cr_assert(answer(client, tag, &reply));
+		cr_assert_eq(reply.status, TROUPE_OK, "%s", reply.text);
+	}
 	troupe_client_destroy(client);
 	troupe_server_destroy(server);
 }

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 
 #include "base/text.h"
-#include "system/message.h"
+#include "topic/message.h"
 
 #include <troupe/server.h>
 
@@ -125,22 +125,22 @@ Test(commands, length_is_limited)
 
 static const struct {
 	const char *topic_end;
-	const struct message_schema *schema;
+	const char *type;
 } taken[] = {
-	{"/cmd_vel", &message_twist},
-	{"/control", &message_world_control},
-	{"/create", &message_entity_factory},
-	{"/create_multiple", &message_entity_factory_v},
-	{"/set_pose", &message_pose},
-	{"/set_pose_vector", &message_pose_v},
-	{"/remove", &message_entity},
-	{"/set_physics", &message_physics},
-	{"/set_performer", &message_set_performer},
-	{"/reset_model", &message_entity},
-	{"/set_velocity", &message_set_velocity},
-	{"/set_joint", &message_set_joint},
-	{"/wrench", &message_entity_wrench},
-	{"/actuators", &message_actuators},
+	{"/cmd_vel", "Twist"},
+	{"/control", "WorldControl"},
+	{"/create", "EntityFactory"},
+	{"/create_multiple", "EntityFactory_V"},
+	{"/set_pose", "Pose"},
+	{"/set_pose_vector", "Pose_V"},
+	{"/remove", "Entity"},
+	{"/set_physics", "Physics"},
+	{"/set_performer", "troupe.msgs.SetPerformer"},
+	{"/reset_model", "Entity"},
+	{"/set_velocity", "troupe.msgs.SetVelocity"},
+	{"/set_joint", "troupe.msgs.SetJoint"},
+	{"/wrench", "EntityWrench"},
+	{"/actuators", "Actuators"},
 };
 
 /* The block's commands are messages of their topics; bit i: taken[i] was there. */
@@ -153,14 +153,15 @@ static unsigned check_examples(const char *block, size_t count)
 		commands_parse("manual", strndup(block, count), count, &commands, &error), TROUPE_OK, "%s", error.text);
 	for (uint32_t i = 0; i < commands.all.count; i++) {
 		const char *topic = commands.all.at[i].topic, *end = strrchr(topic, '/');
-		struct message message = {0};
+		ProtobufCMessage *message = NULL;
 		size_t k = 0;
 		while (k < ARRAY_LEN(taken) && strcmp(taken[k].topic_end, end))
 			k++;
 		cr_assert_lt(k, ARRAY_LEN(taken), "%s", topic);
-		cr_assert_eq(message_parse(taken[k].schema, commands.all.at[i].text, &message, &error), TROUPE_OK,
-			"%s: %s", topic, error.text);
-		message_fini(&message);
+		cr_assert_eq(message_of_text(type_find(taken[k].type), commands.all.at[i].text, &message_limits_usual,
+				     &message, &error),
+			TROUPE_OK, "%s: %s", topic, error.text);
+		message_free(message);
 		seen |= 1u << k;
 	}
 	commands_fini(&commands);

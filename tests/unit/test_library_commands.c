@@ -91,6 +91,107 @@ static void give_numbers(struct troupe_server *server)
 		server, &when[97], lib_joint(server, "arm", "hand::knuckle"), 0, 0.25, NAN, NULL, &lib_error));
 }
 
+/* A protobuf message, written by hand as a client of another make would write it. */
+struct bytes {
+	char at[256];
+	size_t count;
+};
+
+static void put(struct bytes *bytes, const void *what, size_t count)
+{
+	memcpy(bytes->at + bytes->count, what, count);
+	bytes->count += count;
+}
+
+static void put_byte(struct bytes *bytes, int byte)
+{
+	put(bytes, &(char){(char)byte}, 1);
+}
+
+/* A field of kind double; one that is 0 is not sent. */
+static void put_double(struct bytes *bytes, int field, double value)
+{
+	if (value == 0)
+		return;
+	put_byte(bytes, field << 3 | 1);
+	put(bytes, &value, sizeof value); /* on a machine of this byte order */
+}
+
+static void put_string(struct bytes *bytes, int field, const char *string)
+{
+	put_byte(bytes, field << 3 | 2);
+	put_byte(bytes, (int)strlen(string));
+	put(bytes, string, strlen(string));
+}
+
+static void put_part(struct bytes *bytes, int field, const struct bytes *part)
+{
+	put_byte(bytes, field << 3 | 2);
+	put_byte(bytes, (int)part->count);
+	put(bytes, part->at, part->count);
+}
+
+/* x is field 2, y field 3, and so on. */
+static void put_vector(struct bytes *bytes, int field, const double *values, int count)
+{
+	struct bytes part = {.count = 0};
+	for (int i = 0; i < count; i++)
+		put_double(&part, 2 + i, values[i]);
+	put_part(bytes, field, &part);
+}
+
+static void send_bytes(
+	struct troupe_server *server, uint64_t step, const char *topic, const char *type, const struct bytes *bytes)
+{
+	struct troupe_when when = at_step(step);
+	must(troupe_command_bytes(server, &when, topic, type, bytes->at, bytes->count, NULL, &lib_error));
+}
+
+static void give_bytes(struct troupe_server *server)
+{
+	static const double cart[2][3] = {{0.5, 0, 0}, {0, 0, 0.25}}, pusher[2][3] = {{1.1, 0.1, 0}, {0, 0, -0.3}};
+	static const double crate[2][3] = {{1, 2, 3}, {0.1, 0.2, 0.3}}, push[2][3] = {{10, 20, 30}, {1, 2, 3}};
+	static const double place[3] = {3, -3, 0.3}, turn[4] = {0, 0, 0.6, 0.8};
+	struct bytes b[11] = {{.count = 0}}, entity = {.count = 0}, wrench = {.count = 0};
+	for (int i = 0; i < 2; i++) {
+		put_vector(&b[0], 2 + i, cart[i], 3);
+		put_vector(&b[1], 2 + i, pusher[i], 3);
+		put_vector(&wrench, 2 + i, push[i], 3);
+	}
+	put_double(&b[2], 2, 0.7);
+	put_double(&b[3], 2, 0.4);
+	put_double(&b[4], 2, 3.3);
+	put_string(&b[5], 2, "crate");
+	put_vector(&b[5], 4, place, 3);
+	put_vector(&b[5], 5, turn, 4);
+	put_string(&b[6], 2, "crate");
+	put_vector(&b[6], 4, crate[0], 3);
+	put_vector(&b[6], 5, crate[1], 3);
+	put_string(&entity, 3, "falling::l");
+	put(&entity, "\x20\x03", 2); /* type: LINK */
+	put_part(&b[7], 2, &entity);
+	put_part(&b[7], 3, &wrench);
+	for (int i = 8; i < 11; i++) {
+		put_string(&b[i], 2, "arm");
+		put_string(&b[i], 4, i == 8 ? "grip" : "hand::knuckle");
+	}
+	put_double(&b[8], 6, 0.5);
+	put_double(&b[8], 7, 1.5);
+	put_double(&b[9], 7, -0.5);
+	put_double(&b[10], 6, 0.25);
+	send_bytes(server, 0, "/model/cart/cmd_vel", "ignition.msgs.Twist", &b[0]);
+	send_bytes(server, 5, "/model/pusher/cmd_vel", "gz.msgs.Twist", &b[1]);
+	send_bytes(server, 6, "/model/arm/joint/elbow/cmd_vel", "gz.msgs.Double", &b[2]);
+	send_bytes(server, 7, "/model/arm/joint/wrist/0/cmd_pos", ".gz.msgs.Double", &b[3]);
+	send_bytes(server, 8, "/model/arm/joint/rail/cmd_force", "Double", &b[4]);
+	send_bytes(server, 60, "/world/w/set_pose", "gz.msgs.Pose", &b[5]);
+	send_bytes(server, 80, "/world/w/set_velocity", "troupe.msgs.SetVelocity", &b[6]);
+	send_bytes(server, 90, "/world/w/wrench/blocking", "gz.msgs.EntityWrench", &b[7]);
+	send_bytes(server, 95, "/world/w/set_joint", "troupe.msgs.SetJoint", &b[8]);
+	send_bytes(server, 96, "/world/w/set_joint", "troupe.msgs.SetJoint", &b[9]);
+	send_bytes(server, 97, "/world/w/set_joint", "troupe.msgs.SetJoint", &b[10]);
+}
+
 /* Those of model topics by the topic and a list. */
 static void give_lists(struct troupe_server *server)
 {
@@ -128,7 +229,106 @@ Test(library_numbers, are_what_the_same_text_is)
 	cr_assert_neq(hash, hash_after(give_nothing, 0, 200));
 	for (int secondaries = 0; secondaries < 3; secondaries++)
 		cr_assert_eq(hash_after(give_numbers, secondaries, 200), hash, "%d", secondaries);
+	cr_assert_eq(hash_after(give_bytes, 2, 200), hash);
 	cr_assert_eq(hash_after(give_lists, 0, 50), hash_after(give_text, 0, 50));
+}
+
+/* A pause that is not sent lets the world run, as a client of Gazebo means it; in text it changes nothing. */
+Test(library_bytes, of_a_pause_that_is_not_given_mean_what_gazebo_means)
+{
+	static struct replies replies;
+	static const char nothing[] = "", step[] = "\x18\x01", pause[] = "\x10\x01";
+	const struct troupe_when five = at_step(5), seven = at_step(7), nine = at_step(9);
+	for (int text = 0; text < 2; text++) {
+		struct troupe_server *server = listened_to(lib_all, 1, &replies);
+		must(troupe_command_bytes(
+			server, NULL, "/world/w/control", "gz.msgs.WorldControl", pause, 2, NULL, &lib_error));
+		if (text)
+			lib_text(server, 5, "/world/w/control", "");
+		else
+			must(troupe_command_bytes(server, &five, "/world/w/control", "gz.msgs.WorldControl", nothing, 0,
+				NULL, &lib_error));
+		must(troupe_command_bytes(
+			server, &seven, "/world/w/control", "gz.msgs.WorldControl", pause, 2, NULL, &lib_error));
+		lib_step(server, 9);
+		cr_assert_float_eq(troupe_server_progress(server).time_s, text ? 0 : 2 * LIB_DT_S, 1e-9, "%g",
+			troupe_server_progress(server).time_s);
+		must(troupe_command_bytes(
+			server, &nine, "/world/w/control", "gz.msgs.WorldControl", step, 2, NULL, &lib_error));
+		lib_step(server, 3);
+		cr_assert_float_eq(troupe_server_progress(server).time_s, (text ? 3 : 5) * LIB_DT_S, 1e-9);
+		troupe_server_destroy(server);
+	}
+}
+
+static const char weightless[] = LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD LIB_MODEL(
+	"a", "0 0 5 0 0 0", LIB_BOX) LIB_MODEL("b", "0 3 5 0 0 0", LIB_BOX) LIB_MODEL("c", "0 6 5 0 0 0", LIB_BOX)
+		LIB_MODEL("d", "0 9 5 0 0 0", LIB_BOX) "</world>");
+
+/* Likewise a component of gravity. */
+Test(library_bytes, of_a_gravity_without_components_mean_zero)
+{
+	static const double sideways[3] = {2, 0, 0};
+	static struct replies replies;
+	struct troupe_server *server = listened_to(weightless, 0, &replies);
+	struct bytes bytes = {.count = 0};
+	put_vector(&bytes, 12, sideways, 3);
+	lib_text(server, 0, "/world/w/set_physics", "gravity {y: 5}");
+	lib_text(server, 0, "/world/w/set_physics", "gravity {z: -5}");
+	lib_step(server, 1);
+	cr_assert(strstr(replies.at[1].text, "gravity 0 5 -5"), "%s", replies.at[1].text);
+	send_bytes(server, 0, "/world/w/set_physics", "gz.msgs.Physics", &bytes);
+	lib_step(server, 1);
+	cr_assert(strstr(replies.at[2].text, "gravity 2 0 0"), "%s", replies.at[2].text);
+	troupe_server_destroy(server);
+}
+
+Test(library_bytes, of_another_type_or_damaged_are_refused)
+{
+	static struct replies replies;
+	static const struct {
+		const char *topic, *type, *bytes;
+		size_t count;
+		const char *error;
+	} bad[] = {
+		{"/model/cart/cmd_vel", "gz.msgs.Double", "", 0,
+			"a message of type gz.msgs.Double: expected gz.msgs.Twist"},
+		{"/model/cart/cmd_vel", "gz.msgs.Twister", "", 0,
+			"a message of type gz.msgs.Twister: expected gz.msgs.Twist"},
+		{"/model/cart/cmd_vel", "", "", 0, "a message of type : expected gz.msgs.Twist"},
+		{"/model/cart/cmd_vel", "gz.msgs.Twist", "\x12\x09\x11\0\0\0\0\0\0\xf8\x7f", 11,
+			"byte 3: linear.x: nan: expected a number between -1e9 and 1e9"},
+		{"/model/cart/cmd_vel", "gz.msgs.Twist", "\x12\x7f", 2,
+			"byte 1: linear: the bytes end: expected more of them"},
+		{"/world/w/remove", "gz.msgs.StringMsg", "", 0,
+			"a message of type gz.msgs.StringMsg: expected gz.msgs.Entity"},
+		{"/world/w/remov", "gz.msgs.Entity", "", 0, "world 'w' has no service 'remov'"},
+		{"/nowhere", "gz.msgs.Twist", "", 0, "topic '/nowhere' has no listener"},
+	};
+	struct troupe_server *server = listened_to(lib_all, 0, &replies);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		refused(TROUPE_ECOMMAND, troupe_command_bytes(server, NULL, bad[i].topic, bad[i].type, bad[i].bytes,
+						 bad[i].count, NULL, &lib_error));
+		cr_assert(!strncmp(lib_error.text, bad[i].error, strlen(bad[i].error)), "%s", lib_error.text);
+	}
+	/* a StringMsg names the performer, as from a client of Gazebo */
+	must(troupe_command_bytes(server, NULL, "/world/w/level/set_performer", "gz.msgs.StringMsg",
+		"\x12\x05"
+		"crate",
+		7, NULL, &lib_error));
+	lib_step(server, 1);
+	cr_assert_eq(replies.count, 1);
+	cr_assert_eq(replies.at[0].status, TROUPE_OK, "%s", replies.at[0].text);
+	/* for a topic that may appear, a message of any known type waits */
+	lib_text(server, 5, "/world/w/create", "sdf: \"<sdf version='1.9'/>\"");
+	must(troupe_command_bytes(server, NULL, "/later", "gz.msgs.Twist", "", 0, NULL, &lib_error));
+	refused(TROUPE_ECOMMAND,
+		troupe_command_bytes(server, NULL, "/later", "gz.msgs.Twister", "", 0, NULL, &lib_error));
+	cr_assert_str_eq(lib_error.text, "type 'gz.msgs.Twister' is not known: expected one of gz.msgs");
+	lib_step(server, 1);
+	cr_assert_eq(replies.count, 2);
+	cr_assert_str_eq(replies.at[1].text, "this topic has no listener");
+	troupe_server_destroy(server);
 }
 
 static const char sharing[] = LIB_SDF(LIB_WORLD("w",
@@ -150,10 +350,6 @@ Test(library_numbers, on_a_shared_topic_reach_all_that_listen)
 	cr_assert(fabs(lib_at(server, lib_model(server, "c")).pose.x) < 1e-6);
 	troupe_server_destroy(server);
 }
-
-static const char weightless[] = LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD LIB_MODEL(
-	"a", "0 0 5 0 0 0", LIB_BOX) LIB_MODEL("b", "0 3 5 0 0 0", LIB_BOX) LIB_MODEL("c", "0 6 5 0 0 0", LIB_BOX)
-		LIB_MODEL("d", "0 9 5 0 0 0", LIB_BOX) "</world>");
 
 Test(library_numbers, move_what_they_name_as_mechanics_says)
 {
@@ -852,6 +1048,7 @@ Test(library_recordings, of_what_was_commanded_by_numbers_replay_to_the_same_bit
 	def.record_every = 10;
 	struct troupe_server *server = lib_create(&def);
 	give_numbers(server);
+	give_bytes(server);
 	plan_ahead(server);
 	troupe_model cart = lib_model(server, "cart");
 	for (int i = 0; i < 250; i++) {

@@ -1,5 +1,6 @@
 #include "run/schedule.h"
 #include "server/internal.h"
+#include "topic/convert.h"
 
 #include <troupe/command.h>
 
@@ -13,7 +14,7 @@ TestSuite(schedule, .timeout = 60);
 static struct command numbered(uint64_t step, uint32_t number)
 {
 	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
-	command.message.value[0] = number;
+	command.message = &message_of_double(number)->base;
 	return command;
 }
 
@@ -29,7 +30,7 @@ static int next(struct schedule *schedule, uint64_t step)
 	struct command command;
 	if (!schedule_due(schedule, step, &command))
 		return -1;
-	int number = (int)command.message.value[0];
+	int number = (int)((const Gz__Msgs__Double *)command.message)->data;
 	command_fini(&command);
 	return number;
 }
@@ -116,17 +117,15 @@ Test(schedule, too_much_memory_is_refused)
 	enum { BYTES = 8 << 20 };
 	struct schedule schedule = {0};
 	struct troupe_error error;
-	char *text = malloc(BYTES + 100);
+	char *text = malloc(BYTES + 1);
 	uint32_t posted = 0;
 	troupe_status status = TROUPE_OK;
-	strcpy(text, "sdf: \"");
-	memset(text + 6, 'x', BYTES);
-	strcpy(text + 6 + BYTES, "\"");
-	/* the limit is reached with messages shared out of one: their memory is counted as if each had its own */
-	struct message message;
-	cr_assert_eq(message_parse(&message_entity_factory, text, &message, &error), TROUPE_OK);
-	while (!status) { /* the refused one frees it: nobody looks at it after that */
-		struct command command = {.kind = COMMAND_CREATE, .message = message};
+	memset(text, 'x', BYTES);
+	text[BYTES] = '\0';
+	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
+	message.data = text;
+	while (!status) {
+		struct command command = {.kind = COMMAND_CREATE, .message = message_copy(&message.base)};
 		status = schedule_post(&schedule, &command, SCHEDULE_LATE_NEXT, NULL, &error);
 		posted += !status;
 		cr_assert_leq(posted, SCHEDULE_BYTES_MAX / BYTES);
@@ -136,7 +135,7 @@ Test(schedule, too_much_memory_is_refused)
 	cr_assert_geq(posted, SCHEDULE_BYTES_MAX / BYTES - 2);
 	struct command taken;
 	for (; schedule_due(&schedule, 0, &taken); posted--)
-		;
+		command_fini(&taken);
 	cr_assert_eq(posted, 0);
 	cr_assert_eq(schedule.bytes, 0);
 	schedule_fini(&schedule);

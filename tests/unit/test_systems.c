@@ -81,11 +81,13 @@ static void send(const char *topic, const char *text)
 {
 	const struct system_channel *channel = systems_find_channel(systems, topic);
 	cr_assert_not_null(channel, "no topic %s", topic);
-	struct message message;
+	ProtobufCMessage *message = NULL;
 	struct troupe_error error = {0};
-	cr_assert_eq(message_parse(channel->schema, text, &message, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(message_of_text(channel->type, text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
+		error.text);
 	for (uint32_t i = 0; i < channel->listeners.count; i++)
-		systems_command(systems, &channel->listeners.at[i], &message, state);
+		systems_command(systems, &channel->listeners.at[i], message, state);
+	message_free(message);
 }
 
 static uint32_t joint_of(const char *name)
@@ -575,19 +577,19 @@ Test(systems, a_force_holds_until_the_next)
 static uint32_t takers(const char *topic, const char *text, char ret_error[TROUPE_ERROR_TEXT_BYTES])
 {
 	const struct system_channel *channel = systems_find_channel(systems, topic);
-	struct message message;
+	ProtobufCMessage *message = NULL;
 	uint32_t count = 0;
 	*ret_error = '\0';
 	cr_assert_not_null(channel, "no topic %s", topic);
-	cr_assert_eq(message_parse(channel->schema, text, &message, NULL), TROUPE_OK);
+	cr_assert_eq(message_of_text(channel->type, text, &message_limits_usual, &message, NULL), TROUPE_OK);
 	for (uint32_t i = 0; i < channel->listeners.count; i++) {
 		struct troupe_error error;
-		troupe_status status = systems_check(systems, &channel->listeners.at[i], &message, &error);
+		troupe_status status = systems_check(systems, &channel->listeners.at[i], message, &error);
 		count += !status;
 		if (status)
 			strcpy(ret_error, error.text);
 	}
-	message_fini(&message);
+	message_free(message);
 	return count;
 }
 
@@ -633,9 +635,9 @@ Test(systems, actuators_come_by_a_topic_of_their_own)
 				PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false"
 							  "</use_actuator_msg><actuator_number>0</actuator_number>"));
 	cr_assert_null(systems_find_channel(systems, "/actuators"));
-	cr_assert_eq(systems_find_channel(systems, "/model/bot/command/motor_speed")->schema, &message_actuators);
-	cr_assert_eq(systems_find_channel(systems, "/arm")->schema, &message_actuators);
-	cr_assert_eq(systems_find_channel(systems, "/model/bot/joint/right/cmd_vel")->schema, &message_double);
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/command/motor_speed")->type, type_find("Actuators"));
+	cr_assert_eq(systems_find_channel(systems, "/arm")->type, type_find("Actuators"));
+	cr_assert_eq(systems_find_channel(systems, "/model/bot/joint/right/cmd_vel")->type, type_find("Double"));
 	stop();
 }
 

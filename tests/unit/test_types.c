@@ -2,8 +2,8 @@
  * the message that another form made, for random messages of every type. */
 #include "../topic/random.h"
 #include "base/text.h"
+#include "topic/convert.h"
 #include "topic/message.h"
-#include "topic/motion.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #include <criterion/criterion.h>
@@ -749,7 +749,7 @@ Test(types, bytes_are_read_as_protobuf_c_reads_them)
 Test(types, a_message_that_is_kept_is_one_block)
 {
 	ProtobufCMessage *message = must_read("Twist", "linear {x: 1}");
-	cr_assert_eq(message_memory(message), sizeof(Gz__Msgs__Twist) + sizeof(Gz__Msgs__Vector3d));
+	cr_assert_eq(message_memory(message), 16 + sizeof(Gz__Msgs__Twist) + sizeof(Gz__Msgs__Vector3d));
 	const Gz__Msgs__Twist *twist = (const Gz__Msgs__Twist *)message;
 	cr_assert_eq((const char *)twist->linear, (const char *)message + sizeof *twist);
 	cr_assert_null(twist->angular);
@@ -788,6 +788,127 @@ Test(types, a_message_that_a_caller_filled_is_checked)
 	cr_assert_str_eq(error.text, "data: more than 1 elements of lists: expected at most so many");
 	list.n_data = 1;
 	cr_assert_eq(message_check(&list.base, &few, &error), TROUPE_OK);
+}
+
+/* --- numbers, vectors and poses ----------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *type;
+	double numbers[8];
+	uint32_t count;
+	const char *print; /* or, in brackets, the error */
+} numbers[] = {
+	{"Twist", {0}, 0, ""},
+	{"Twist", {4}, 1, "linear {x: 4}"},
+	{"Twist", {0, 0, 0}, 3, "linear {}"},
+	{"Twist", {1, 2, 3, 4, 5, -6}, 6, "linear {x: 1 y: 2 z: 3} angular {x: 4 y: 5 z: -6}"},
+	{"Twist", {1, 2, 3, 4, 5, 6, 7}, 7, "[7 numbers: expected at most 6 of gz.msgs.Twist]"},
+	{"Twist", {1, NAN}, 2, "[linear.y of gz.msgs.Twist is nan: expected a number between -1e9 and 1e9]"},
+	{"Double", {-0.0}, 1, ""},
+	{"Double", {7}, 1, "data: 7"},
+	{"Boolean", {1}, 1, "data: true"},
+	{"Boolean", {2}, 1, "[data of gz.msgs.Boolean is 2: expected true or false]"},
+	{"WorldControl", {0}, 1, "pause: false"},
+	{"WorldControl", {1, 0, 5}, 3, "pause: true multi_step: 5"},
+	{"WorldControl", {1, 0, 5.5}, 3,
+		"[multi_step of gz.msgs.WorldControl is 5.5: expected a whole number from 0 to 4294967295]"},
+	{"WorldControl", {1, 0, -1}, 3,
+		"[multi_step of gz.msgs.WorldControl is -1: expected a whole number from 0 to 4294967295]"},
+	{"WorldControl", {1, 0, 0, 1, 0, 0, 3, -2}, 8,
+		"pause: true reset {all: true} seed: 3 run_to_sim_time {sec: -2}"},
+	{"StringMsg", {1}, 1, "[data of gz.msgs.StringMsg is 1: expected text]"},
+	{"Double_V", {1}, 1, "[data of gz.msgs.Double_V is 1: expected a list]"},
+	{"Empty", {1, 1}, 2, "[2 numbers: expected at most 1 of gz.msgs.Empty]"},
+};
+
+Test(types, numbers_are_the_fields_in_their_order)
+{
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		struct troupe_error error = {0};
+		struct text print = {0};
+		ProtobufCMessage *message = NULL;
+		if (message_of_numbers(type_find(numbers[i].type), numbers[i].numbers, numbers[i].count,
+			    &message_limits_usual, &message, &error))
+			text_add(&print, "[%s]", error.text);
+		else
+			message_add_text(&print, message, MESSAGE_LINE);
+		cr_assert_str_eq(print.at, numbers[i].print, "%zu: %s, want %s", i, print.at, numbers[i].print);
+		message_free(message);
+		text_fini(&print);
+	}
+	double many[70000] = {0}; /* more than any type has: a type that contains itself ends, too */
+	for (uint32_t i = 0; i < type_count(); i++) {
+		ProtobufCMessage *message = NULL;
+		cr_assert_eq(
+			message_of_numbers(type_at(i), many, ARRAY_LEN(many), &message_limits_usual, &message, NULL),
+			TROUPE_ECOMMAND, "%s", type_at(i)->name);
+	}
+}
+
+static const struct {
+	const char *text;
+	struct quat q;
+	bool bad;
+} orientations[] = {
+	{"", {1, 0, 0, 0}, false},
+	{"orientation {w: -2}", {-1, 0, 0, 0}, false},
+	{"orientation {x: 3 w: 4}", {0.8, 0.6, 0, 0}, false},
+	{"orientation {y: 1e9}", {0, 0, 1, 0}, false},
+	{"orientation {z: 1e-5}", {0, 0, 0, 1}, false},
+	{"orientation {}", {0, 0, 0, 0}, true},
+	{"orientation {x: 0 y: 0 z: 0 w: 0}", {0, 0, 0, 0}, true},
+	{"orientation {w: 1e-7}", {0, 0, 0, 0}, true},
+	{"orientation {w: 1e-300}", {0, 0, 0, 0}, true},
+};
+
+Test(types, orientations_are_normalised_or_refused)
+{
+	for (size_t i = 0; i < ARRAY_LEN(orientations); i++) {
+		struct troupe_error error = {0};
+		ProtobufCMessage *message = must_read("Pose", orientations[i].text);
+		struct pose pose = {{7, 7, 7}, {7, 7, 7, 7}};
+		troupe_status status = message_pose((const Gz__Msgs__Pose *)message, &pose, &error);
+		cr_assert_eq(status, orientations[i].bad ? TROUPE_ECOMMAND : TROUPE_OK, "%s", orientations[i].text);
+		struct quat q = orientations[i].q;
+		if (orientations[i].bad)
+			cr_assert(pose.p.x == 7 && !strncmp(error.text, "orientation", 11), "%s", error.text);
+		else
+			cr_assert(fabs(pose.q.w - q.w) + fabs(pose.q.x - q.x) + fabs(pose.q.y - q.y) +
+						  fabs(pose.q.z - q.z) <
+					  1e-15,
+				"%s: %g %g %g %g", orientations[i].text, pose.q.w, pose.q.x, pose.q.y, pose.q.z);
+		message_free(message);
+	}
+	struct pose pose;
+	Gz__Msgs__Pose message = GZ__MSGS__POSE__INIT;
+	Gz__Msgs__Vector3d position = GZ__MSGS__VECTOR3D__INIT;
+	Gz__Msgs__Quaternion orientation = GZ__MSGS__QUATERNION__INIT;
+	message.position = &position;
+	position.x = NAN;
+	cr_assert_eq(message_pose(&message, &pose, NULL), TROUPE_ECOMMAND);
+	position.x = 0;
+	message.orientation = &orientation;
+	orientation.w = INFINITY;
+	cr_assert_eq(message_pose(&message, &pose, NULL), TROUPE_ECOMMAND);
+	orientation.w = NAN;
+	cr_assert_eq(message_pose(&message, &pose, NULL), TROUPE_ECOMMAND);
+	cr_assert_eq(message_pose(NULL, &pose, NULL), TROUPE_OK);
+	cr_assert(pose.q.w == 1 && pose.p.x == 0);
+}
+
+Test(types, twists_and_numbers_are_messages_as_others)
+{
+	Gz__Msgs__Twist *twist = message_of_twist((struct vec3){1, -0.0, 3}, (struct vec3){0, 5, 0});
+	ProtobufCMessage *read = must_read("Twist", "linear {x: 1 z: 3} angular {y: 5}");
+	cr_assert(message_equal(&twist->base, read));
+	cr_assert(!signbit(twist->linear->y));
+	cr_assert_eq(message_vec3(twist->angular).y, 5);
+	cr_assert_eq(message_vec3(NULL).y, 0);
+	message_free(read);
+	message_free(&twist->base);
+	Gz__Msgs__Double *number = message_of_double(-0.0);
+	cr_assert(!signbit(number->data));
+	message_free(&number->base);
 }
 
 /* --- schemas ------------------------------------------------------------------------------------------------------ */
