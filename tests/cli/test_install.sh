@@ -273,6 +273,12 @@ example branch "$worlds"
 awk '/^turning/ { n++; if (n == 1 || $5 < least) least = $5 } /^best/ { best = $2 }
 	END { exit !(n == 9 && best == least && best < 0.5) }' "$root/branch.out"
 report $? "example branch: $(cat "$root/branch.out")"
+for i in 1 2; do
+	example pattern "$worlds"
+	mv "$root/pattern.out" "$root/pattern$i.out"
+done
+grep -q '^hash [0-9a-f]\{16\}$' "$root/pattern1.out" && cmp -s "$root/pattern1.out" "$root/pattern2.out"
+report $? "example pattern: two hashes: $(cat "$root"/pattern?.out)"
 example watch "$worlds/hill.sdf" 3
 # the last thing that it shows is the end; by then what rolls touches slopes
 awk '/^world hill: 42 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
