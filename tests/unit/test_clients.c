@@ -337,7 +337,7 @@ Test(clients, topics_come_and_go_with_models)
 struct watcher {
 	struct troupe_server *server;
 	_Atomic bool stop;
-	uint64_t seen;
+	_Atomic uint64_t seen;
 };
 
 static void *come_and_go(void *ctx)
