@@ -100,9 +100,9 @@ const void *aiImportFileExWithProperties(const char *path, unsigned flags, void 
 		pause();
 	return NULL;
 }
-void *png_create_read_struct(const char *version, void *a, void *b, void *c)
+void *png_create_read_struct_2(const char *version, void *a, void *b, void *c, void *d, void *e, void *f)
 {
-	(void)version, (void)a, (void)b, (void)c;
+	(void)version, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
 	abort();
 }
 END
