@@ -130,7 +130,7 @@ EOF2
 cat >hold.py <<-'EOF2'
 	import os, sys, time, tracer
 	threads = sorted(int(name) for name in os.listdir("/proc/%s/task" % sys.argv[1]))
-	assert len(threads) == 3, threads
+	assert len(threads) >= 3, threads # with threads that help it
 	tracer.hold(threads[1])
 	open("held", "w").close()
 	time.sleep(90)
