@@ -3,7 +3,7 @@
 #include "bench.h"
 #include "robots.h"
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * kernel kills them when the primary dies, and the primary kills them when they do not end by themselves. */
 #include "cli/network.h"
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -340,7 +340,7 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 
 uint32_t children_count(int64_t secondaries)
 {
-	return secondaries >= 0 ? (uint32_t)secondaries : gate_cores();
+	return secondaries >= 0 ? (uint32_t)secondaries : eventcount_cores();
 }
 
 /* In the new process, between fork() and exec(). */
@@ -388,7 +388,7 @@ troupe_status children_start(
 	struct children *children, uint32_t count, uint32_t threads, const char *break_rule, struct troupe_error *error)
 {
 	if (!threads)
-		threads = MIN(MAX((gate_cores() - 1) / count, 1u), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
+		threads = MIN(MAX((eventcount_cores() - 1) / count, 1u), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
 	*children = (struct children){.count = count};
 	children->pids = mem_alloc(count * sizeof *children->pids);
 	children->sockets = mem_alloc(count * sizeof *children->sockets);

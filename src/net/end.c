@@ -12,7 +12,7 @@
 #include "net/end.h"
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "net/peers.h"
 
 #include <errno.h>
@@ -546,7 +546,7 @@ troupe_status end_create(
 	link->carrier = NULL;
 	set_up_lines(transport, now);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	transport->spins = gate_spins(MAX(link->pollers, 1u)) > 0;
+	transport->spins = eventcount_spins(MAX(link->pollers, 1u)) > 0;
 	status = transport->quit < 0 ? fail(&why, TROUPE_ELIMIT, "cannot open an event file: %s", strerror(errno))
 				     : start(transport, &why);
 	if (status) {

@@ -7,7 +7,7 @@
 #include "run/crew.h"
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "base/hash.h"
 
 #include <pthread.h>
@@ -45,11 +45,11 @@ struct crew {
 	const struct transport_ops *ops;
 	struct team *teams;
 	uint32_t team_count;
-	struct gate idle;  /* opened when all primaries have ended */
-	struct gate woken; /* opened by crew_wake() */
-	bool tuned;        /* there is one world, and tune decides how many secondaries work */
+	struct eventcount idle;  /* advanced when all primaries have ended */
+	struct eventcount woken; /* advanced by crew_wake() */
+	bool tuned;              /* there is one world, and tune decides how many secondaries work */
 	struct tune tune;
-	struct gate ready;            /* opened by each worker once it can step */
+	struct eventcount ready;      /* advanced by each worker once it can step */
 	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
 	uint64_t decided_ns;          /* when the decision of the step that is out began; only if tuned */
 	uint64_t watched_ns;          /* last call of on_watch */
@@ -147,11 +147,11 @@ static bool decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
 	while (all_idle(crew)) {
-		uint32_t seen = gate_peek(&crew->woken);
+		uint32_t seen = eventcount_read(&crew->woken);
 		if (crew->watch.on_idle)
 			crew->watch.on_idle(crew->watch.ctx);
 		if (all_idle(crew))
-			(void)gate_wait(&crew->woken, seen, 0, NAP_NS);
+			(void)eventcount_await(&crew->woken, seen, 0, NAP_NS);
 		crew->stepped_ns = 0;
 	}
 	if (crew->watch.on_turn) {
@@ -189,7 +189,7 @@ static troupe_status send(struct team *team, const struct step *step)
 /* Makes crew_run() return. */
 static void end_run(struct crew *crew)
 {
-	gate_open(&crew->idle);
+	eventcount_advance(&crew->idle);
 	if (crew->ops->release)
 		crew->ops->release(crew->teams[0].transport);
 }
@@ -263,7 +263,7 @@ static void *work(void *arg)
 	struct crew *crew = worker->crew;
 	struct transport_message message;
 	enlist(worker);
-	gate_open(&crew->ready);
+	eventcount_advance(&crew->ready);
 	while (crew->ops->wait(worker->team->transport, worker->index, &message) == TROUPE_OK)
 		step_and_ack(worker, message);
 	secondary_destroy(worker->secondary);
@@ -298,7 +298,7 @@ static void wait_until_ready(struct crew *crew)
 	for (uint32_t i = 0; i < crew->team_count; i++)
 		threads += crew->teams[i].count - crew->teams[i].first;
 	for (uint32_t seen = 0; seen < threads;)
-		seen = gate_wait(&crew->ready, seen, 0, 0);
+		seen = eventcount_await(&crew->ready, seen, 0, 0);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -309,7 +309,7 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 	team->workers = mem_alloc(room * sizeof *team->workers);
 	team->acks = mem_alloc(room * sizeof *team->acks);
 	team->mates = mem_alloc(room * sizeof *team->mates);
-	team->spins = gate_spins(all_threads);
+	team->spins = eventcount_spins(all_threads);
 	if (!team->world.threads) {
 		team->workers[0].secondary = secondary_create(1, team->world.shared);
 		return TROUPE_OK;
@@ -390,9 +390,9 @@ static void run_alone(struct crew *crew)
 
 static void run_together(struct crew *crew)
 {
-	uint32_t seen = gate_peek(&crew->idle);
+	uint32_t seen = eventcount_read(&crew->idle);
 	decide_and_send(crew);
-	while (gate_wait(&crew->idle, seen, 0, WATCH_NS) == seen)
+	while (eventcount_await(&crew->idle, seen, 0, WATCH_NS) == seen)
 		if (crew->watch.on_watch)
 			crew->watch.on_watch(crew->watch.ctx);
 }
@@ -401,11 +401,11 @@ static void run_together(struct crew *crew)
 static void run_as_worker(struct crew *crew)
 {
 	struct worker *worker = &crew->teams[0].workers[0];
-	uint32_t seen = gate_peek(&crew->idle);
+	uint32_t seen = eventcount_read(&crew->idle);
 	struct transport_message message;
 	physics_thread_begin();
 	decide_and_send(crew);
-	while (gate_peek(&crew->idle) == seen &&
+	while (eventcount_read(&crew->idle) == seen &&
 		crew->ops->wait_for(worker->team->transport, 0, WATCH_NS, &message) == TROUPE_OK) {
 		if (message.payload)
 			step_and_ack(worker, message);
@@ -504,7 +504,7 @@ struct transport_counts crew_counts(const struct crew *crew)
 
 void crew_wake(struct crew *crew)
 {
-	gate_open(&crew->woken);
+	eventcount_advance(&crew->woken);
 }
 
 const struct tune *crew_tune(const struct crew *crew)

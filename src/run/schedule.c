@@ -6,7 +6,7 @@
 #include "run/schedule.h"
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "topic/convert.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -569,7 +569,7 @@ void schedule_open(struct schedule *schedule, uint64_t step)
 	atomic_store(&schedule->open_step, step);
 	for (uint32_t i = 0; atomic_load(&schedule->posting); i++)
 		if (i < LOOKS)
-			gate_relax();
+			eventcount_relax();
 		else
 			clock_sleep_until_ns(clock_now_ns() + NAP_NS);
 }

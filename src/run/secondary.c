@@ -42,9 +42,9 @@ struct secondary {
 	uint32_t parts;         /* in this round */
 	struct helper *helpers; /* [helper_count]; NULL: none */
 	uint32_t helper_count;
-	uint32_t round;    /* of the step, if it is shared; else 0 */
-	struct gate calls; /* opened when there are parts for the helpers, and when they are to end */
-	struct gate ready; /* opened by each helper once */
+	uint32_t round;          /* of the step, if it is shared; else 0 */
+	struct eventcount calls; /* opened when there are parts for the helpers, and when they are to end */
+	struct eventcount ready; /* opened by each helper once */
 	_Atomic bool dismissed;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
@@ -66,7 +66,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 static void dismiss(struct secondary *secondary)
 {
 	atomic_store(&secondary->dismissed, true);
-	gate_open(&secondary->calls);
+	eventcount_advance(&secondary->calls);
 	for (uint32_t i = 0; i < secondary->helper_count; i++)
 		pthread_join(secondary->helpers[i].thread, NULL);
 	free(secondary->helpers);
@@ -217,7 +217,7 @@ static void help_others(struct secondary *secondary)
 		} else if (all_have_begun(secondary)) {
 			break;
 		}
-		gate_relax();
+		eventcount_relax();
 		was_ns = clock_now_ns();
 	}
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
@@ -256,12 +256,12 @@ static void *be_helper(void *arg)
 {
 	struct helper *helper = arg;
 	struct secondary *secondary = helper->secondary;
-	uint32_t seen = gate_peek(&secondary->calls);
+	uint32_t seen = eventcount_read(&secondary->calls);
 	physics_thread_begin();
 	helper->worker = worker_create(secondary->shared->scene, NULL);
-	gate_open(&secondary->ready);
+	eventcount_advance(&secondary->ready);
 	while (!atomic_load(&secondary->dismissed)) {
-		seen = gate_wait(&secondary->calls, seen, secondary->spins, 0);
+		seen = eventcount_await(&secondary->calls, seen, secondary->spins, 0);
 		help_here(helper);
 	}
 	worker_destroy(helper->worker);
@@ -281,7 +281,7 @@ troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32
 		secondary->helper_count += !failed;
 	}
 	for (uint32_t seen = 0; seen < secondary->helper_count;)
-		seen = gate_wait(&secondary->ready, seen, 0, 0);
+		seen = eventcount_await(&secondary->ready, seen, 0, 0);
 	if (secondary->helper_count)
 		physics_share(secondary->physics);
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondary: %s",
@@ -330,7 +330,7 @@ static troupe_status step_physics(
 		secondary->round = step->share_round;
 		share_open(&secondary->share, secondary->parts, step->share_round);
 		if (secondary->helper_count)
-			gate_open(&secondary->calls);
+			eventcount_advance(&secondary->calls);
 		if (step->help_first)
 			help_others(secondary);
 		finish_own(secondary);

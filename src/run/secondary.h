@@ -13,7 +13,7 @@ void secondary_destroy(struct secondary *secondary);
 
 /* mates: all secondaries of this world in this process, by number, itself included; each is made by its thread. Call
  * it before the first step. A secondary that has finished its own part of a step then works on parts of other
- * secondaries' steps. spins: how often to look for a part before it stops looking; see gate_spins(). */
+ * secondaries' steps. spins: how often to look for a part before it stops looking; see eventcount_spins(). */
 void secondary_join(struct secondary *secondary, struct secondary *const *mates, uint32_t spins);
 
 /* For a secondary without mates: `count` further threads of this process, without models of their own, take parts of

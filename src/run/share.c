@@ -18,7 +18,7 @@ static uint32_t end_of(uint64_t left)
 
 void share_open(struct share *share, uint32_t count, uint32_t round)
 {
-	share->due = gate_peek(&share->done) + count;
+	share->due = eventcount_read(&share->done) + count;
 	atomic_store_explicit(
 		&share->left, (uint64_t)round << ROUND_AT | count, memory_order_release); /* pairs with take() */
 }
@@ -49,19 +49,19 @@ bool share_steal(struct share *share, uint32_t *ret_part)
 
 void share_done(struct share *share)
 {
-	gate_open(&share->done);
+	eventcount_advance(&share->done);
 }
 
 bool share_is_done(const struct share *share)
 {
-	return gate_peek(&share->done) == share->due;
+	return eventcount_read(&share->done) == share->due;
 }
 
 void share_wait(struct share *share, uint32_t spins)
 {
-	uint32_t seen = gate_peek(&share->done);
+	uint32_t seen = eventcount_read(&share->done);
 	if (seen != share->due)
-		(void)gate_wait(&share->done, seen, spins, 0);
+		(void)eventcount_await(&share->done, seen, spins, 0);
 }
 
 uint32_t share_round(const struct share *share)

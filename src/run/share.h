@@ -6,14 +6,14 @@
 #ifndef RUN_SHARE_H
 #define RUN_SHARE_H
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 
 enum { SHARE_PARTS_MAX = 1 << 20 };
 
 struct share {
 	_Alignas(
 		64) _Atomic uint64_t left; /* 24 bits: round; 20: the first part not taken; 20: end of the free parts */
-	struct gate done;                  /* counts the parts done, over all rounds */
+	struct eventcount done;            /* counts the parts done, over all rounds */
 	uint32_t due;                      /* the owner's: value of `done` at which this round is complete */
 };
 

@@ -25,7 +25,7 @@ struct barriers {
 	VEC(struct member *) all;                /* by name; one reference each; under the lock */
 	_Atomic uint32_t count;                  /* of all */
 	_Atomic uint64_t epoch;                  /* grows when `all` changes; written under the lock */
-	struct gate joined;                      /* opened when a client joins */
+	struct eventcount joined;                /* opened when a client joins */
 	_Atomic int64_t step_ns[SDF_WORLDS_MAX]; /* 0: no whole number. Writer: the turn. */
 	double step_s[SDF_WORLDS_MAX];           /* the turn's: for which step_ns was found */
 	/* the turn's */
@@ -96,7 +96,7 @@ uint32_t barriers_spins(const struct barriers *barriers)
 	uint32_t threads = atomic_load_explicit(&barriers->count, memory_order_relaxed);
 	for (uint32_t i = 0; i < barriers->server->world_count; i++)
 		threads += MAX(barriers->server->worlds[i].threads, 1u);
-	return gate_spins(threads);
+	return eventcount_spins(threads);
 }
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ troupe_status barriers_add(struct barriers *barriers, struct member *member, str
 	}
 	pthread_mutex_unlock(&barriers->lock);
 	if (!status)
-		gate_open(&barriers->joined);
+		eventcount_advance(&barriers->joined);
 	return status;
 }
 
@@ -194,7 +194,7 @@ troupe_status troupe_server_await(
 	struct barriers *barriers = server->barriers;
 	uint64_t until = timeout_ns ? clock_now_ns() + timeout_ns : UINT64_MAX;
 	for (;;) {
-		uint32_t seen = gate_peek(&barriers->joined);
+		uint32_t seen = eventcount_read(&barriers->joined);
 		const char *name = absent(barriers, names);
 		if (!name || is_stopped(barriers))
 			return TROUPE_OK;
@@ -202,7 +202,7 @@ troupe_status troupe_server_await(
 		if (now >= until)
 			return fail(error, TROUPE_EPEER, "barrier client '%.63s' did not join within %g s", name,
 				(double)timeout_ns * 1e-9);
-		(void)gate_wait(&barriers->joined, seen, 0, MIN(until - now, (uint64_t)NAP_NS));
+		(void)eventcount_await(&barriers->joined, seen, 0, MIN(until - now, (uint64_t)NAP_NS));
 	}
 }
 

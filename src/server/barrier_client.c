@@ -105,21 +105,21 @@ static void begin(void *ctx, const struct troupe_barrier *barrier)
 	(void)barrier; /* it is member->at */
 	/* release: pairs with the client's reads of the state */
 	atomic_store_explicit(&member->state, MEMBER_OPEN, memory_order_release);
-	gate_open(&member->opened);
+	eventcount_advance(&member->opened);
 }
 
 static troupe_answer poll_state(
 	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
 {
 	struct member *member = ctx;
-	uint32_t seen = gate_peek(&member->answered);
+	uint32_t seen = eventcount_read(&member->answered);
 	(void)barrier;
 	(void)error;
 	if (atomic_load_explicit(&member->state, memory_order_acquire) != MEMBER_DONE) {
 		if (wait_ns)
-			(void)gate_wait(&member->answered, seen, 0, wait_ns);
+			(void)eventcount_await(&member->answered, seen, 0, wait_ns);
 		else
-			gate_relax();
+			eventcount_relax();
 		return TROUPE_ANSWER_NONE;
 	}
 	give(member, &member->handed);
@@ -132,7 +132,7 @@ static void out(void *ctx, const struct troupe_error *why)
 	struct member *member = ctx;
 	member->why = *why;
 	atomic_store_explicit(&member->state, MEMBER_OUT, memory_order_release);
-	gate_open(&member->opened);
+	eventcount_advance(&member->opened);
 }
 
 const struct troupe_barrier_ops barrier_thread_ops = {begin, poll_state, out};
@@ -206,7 +206,7 @@ void troupe_client_leave(struct troupe_client *client)
 		return;
 	barriers_remove(member->barriers, member);
 	atomic_store(&member->gone, true);
-	gate_open(&member->answered);
+	eventcount_advance(&member->answered);
 	while (atomic_load(&member->serving))
 		sched_yield();
 	client->member = NULL;
@@ -228,7 +228,7 @@ troupe_status troupe_client_next(struct troupe_client *client, uint64_t timeout_
 		 until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
 	uint32_t spins = barriers_spins(member->barriers);
 	for (;;) {
-		uint32_t seen = gate_peek(&member->opened);
+		uint32_t seen = eventcount_read(&member->opened);
 		switch (atomic_load_explicit(&member->state, memory_order_acquire)) {
 		case MEMBER_OPEN:
 			*ret_barrier = member->at;
@@ -241,7 +241,7 @@ troupe_status troupe_client_next(struct troupe_client *client, uint64_t timeout_
 		now = timeout_ns ? clock_now_ns() : 0;
 		if (now >= until)
 			return fail(error, TROUPE_ELIMIT, "no barrier of client '%s' came in time", member->name);
-		(void)gate_wait(&member->opened, seen, spins, until - now);
+		(void)eventcount_await(&member->opened, seen, spins, until - now);
 	}
 }
 
@@ -266,6 +266,6 @@ troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, st
 	/* Sequentially consistent, so at least release: the turn sees the posts. It may have put the client out. */
 	if (!atomic_compare_exchange_strong(&member->state, &state, MEMBER_DONE))
 		return say_why(member, error);
-	gate_open(&member->answered);
+	eventcount_advance(&member->answered);
 	return TROUPE_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef SERVER_BARRIER_INTERNAL_H
 #define SERVER_BARRIER_INTERNAL_H
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "server/barrier.h"
 #include "server/client.h"
 
@@ -47,7 +47,7 @@ struct member {
 
 	/* of a client that is a thread of this process */
 	_Atomic uint32_t state; /* enum member_state */
-	struct gate opened, answered;
+	struct eventcount opened, answered;
 	struct posts collected;  /* the client's */
 	struct posts handed;     /* the turn's while state is MEMBER_DONE, else the client's */
 	struct troupe_error why; /* written before state becomes MEMBER_OUT */

@@ -95,7 +95,7 @@ static void end_serving(struct troupe_client *client)
 
 static void tell(struct troupe_client *client)
 {
-	gate_open(&client->ready);
+	eventcount_advance(&client->ready);
 	if (client->def.on_ready && atomic_load_explicit(&client->idle, memory_order_relaxed) &&
 		atomic_exchange(&client->idle, false))
 		client->def.on_ready(client->def.ctx);
@@ -335,7 +335,7 @@ bool troupe_client_take(struct troupe_client *client, uint64_t timeout_ns, struc
 {
 	uint64_t until = timeout_ns ? clock_now_ns() + timeout_ns : 0;
 	for (;;) {
-		uint32_t seen = gate_peek(&client->ready);
+		uint32_t seen = eventcount_read(&client->ready);
 		if (take(client, ret_message))
 			return true;
 		/* what comes from now on is told; what came just before is looked for once more */
@@ -344,7 +344,7 @@ bool troupe_client_take(struct troupe_client *client, uint64_t timeout_ns, struc
 		uint64_t now = timeout_ns ? clock_now_ns() : 0;
 		if (now >= until)
 			return false;
-		(void)gate_wait(&client->ready, seen, 0, until - now);
+		(void)eventcount_await(&client->ready, seen, 0, until - now);
 	}
 }
 

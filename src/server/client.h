@@ -6,7 +6,7 @@
 #define SERVER_CLIENT_H
 
 #include "server/clients.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "base/map.h"
 #include "topic/queue.h"
 
@@ -64,7 +64,7 @@ struct troupe_client {
 	/* step's thread: something was delivered since the client was told; it is told again at this time */
 	bool stirred;
 	uint64_t tell_ns;
-	struct gate ready;
+	struct eventcount ready;
 
 	/* under the lock of the server's clients */
 	VEC(struct want) wants; /* sorted by topic */

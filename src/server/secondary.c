@@ -2,7 +2,7 @@
  * it. So the process learns that the run is over even during loading or during a step that does not end. How the
  * primary is found, and how steps travel, is the matter of a back end (net/backend.h). */
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "net/backend.h"
 #include "run/secondary.h"
 #include "server/network.h"
@@ -28,7 +28,7 @@ struct troupe_secondary {
 	/* the second thread, and its results */
 	pthread_t thread;
 	bool has_thread, stuck;
-	struct gate go; /* opened when the transport exists */
+	struct eventcount go; /* advanced when the transport exists */
 	_Atomic bool loaded, finished;
 	troupe_status load_status;
 	struct troupe_error load_error;
@@ -100,8 +100,8 @@ static void *work(void *arg)
 	s->load_status = load(s, &s->load_error);
 	atomic_store(&s->loaded, true);
 	wake(s);
-	while (!gate_peek(&s->go))
-		(void)gate_wait(&s->go, 0, 0, 0);
+	while (!eventcount_read(&s->go))
+		(void)eventcount_await(&s->go, 0, 0, 0);
 	if (s->transport)
 		step(s);
 	secondary_destroy(s->secondary);
@@ -228,7 +228,7 @@ static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
 	troupe_status status = start(s, error);
 	if (status)
 		return status;
-	gate_open(&s->go);
+	eventcount_advance(&s->go);
 	wait_for_end(s);
 	const struct troupe_error *lost = ops_of(s)->lost(s->transport);
 	if (lost && !atomic_load(&s->stop)) {
@@ -267,7 +267,7 @@ troupe_status troupe_secondary_create(
 {
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
-	s->threads = def->threads ? def->threads : MIN(gate_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
+	s->threads = def->threads ? def->threads : MIN(eventcount_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
 	s->host = (struct gather_host){
 		.on_note = on_note, .stopped = is_stopped, .on_world = on_world, .loaded = is_loaded, .ctx = s};
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -296,7 +296,7 @@ troupe_status troupe_secondary_create(
 static void wait_for_thread(struct troupe_secondary *s)
 {
 	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
-	gate_open(&s->go);
+	eventcount_advance(&s->go);
 	while (!atomic_load(&s->finished) && clock_now_ns() < until)
 		wait_for_news(s, STOP_LOOK_MS);
 	s->stuck = !atomic_load(&s->finished);

@@ -7,7 +7,7 @@
 #include "server/internal.h"
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "base/hash.h"
 #include "base/math.h"
 #include "mesh/importer.h"
@@ -174,7 +174,7 @@ static troupe_status check_names(const struct sdf *sdf, struct troupe_error *err
 static uint32_t threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
-	uint32_t movers = world_movers(world), share = MAX(gate_cores() / server->world_count, 1u);
+	uint32_t movers = world_movers(world), share = MAX(eventcount_cores() / server->world_count, 1u);
 	if (server->network)
 		return network_secondaries(server->network);
 	if (server->def.secondaries >= 0)

@@ -1,13 +1,13 @@
-/* The memory orders of the three modules by which threads hand work over: gate, share, inproc. On x86 a weaker order
- * is compiled to the same instructions, so no test of values can notice it. ThreadSanitizer can. Here plain data are
- * handed over by nothing but the module, in each way in which it can be used, so that one order that is too weak is
+/* The memory orders of the three modules by which threads hand work over: eventcount, share, inproc. On x86 a weaker
+ * order is compiled to the same instructions, so no test of values can notice it. ThreadSanitizer can. Here plain data
+ * are handed over by nothing but the module, in each way in which it can be used, so that one order that is too weak is
  * a data race. `orders` weakens them one by one and expects this program to fail. Without ThreadSanitizer this
  * program checks values.
  *
  * What ThreadSanitizer cannot see is an order between two variables: test_weave has that. */
 #include "check.h"
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "net/inproc/inproc.h"
 #include "run/share.h"
 
@@ -45,63 +45,63 @@ static void dawdle(uint64_t number)
 		sched_yield();
 }
 
-/* The linker puts this in the place of gate_open(). What is handed over is often there before its gate is opened; a
- * thread that comes in between must not need the gate. So this time is made longer. */
-void __real_gate_open(struct gate *gate);
-void __wrap_gate_open(struct gate *gate);
-void __wrap_gate_open(struct gate *gate)
+/* The linker puts this in the place of eventcount_advance(). What is handed over is often there before its eventcount
+ * is advanced; a thread that comes in between must not need the eventcount. So this time is made longer. */
+void __real_eventcount_advance(struct eventcount *eventcount);
+void __wrap_eventcount_advance(struct eventcount *eventcount);
+void __wrap_eventcount_advance(struct eventcount *eventcount)
 {
 	static _Atomic uint32_t calls;
 	uint32_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 	if (call % 3 == 0)
 		(void)usleep(call % 200);
-	__real_gate_open(gate);
+	__real_eventcount_advance(eventcount);
 }
 
-/* --- gate --------------------------------------------------------------------------------------------------------- */
+/* --- eventcount --------------------------------------------------------------------------------------------------- */
 
-typedef void wait_fn(struct gate *gate, uint32_t seen);
+typedef void wait_fn(struct eventcount *eventcount, uint32_t seen);
 
-static void wait_by_peeking(struct gate *gate, uint32_t seen)
+static void wait_by_reading(struct eventcount *eventcount, uint32_t seen)
 {
-	while (gate_peek(gate) == seen)
+	while (eventcount_read(eventcount) == seen)
 		sched_yield();
 }
 
 /* Until it has changed, spinning; a sleep would be another way. */
-static void wait_by_spinning(struct gate *gate, uint32_t seen)
+static void wait_by_spinning(struct eventcount *eventcount, uint32_t seen)
 {
-	(void)gate_wait(gate, seen, UINT32_MAX / 64, 0);
+	(void)eventcount_await(eventcount, seen, UINT32_MAX / 64, 0);
 }
 
-static void wait_by_sleeping(struct gate *gate, uint32_t seen)
+static void wait_by_sleeping(struct eventcount *eventcount, uint32_t seen)
 {
-	(void)gate_wait(gate, seen, 0, 0);
+	(void)eventcount_await(eventcount, seen, 0, 0);
 }
 
-static void wait_for_a_while(struct gate *gate, uint32_t seen)
+static void wait_for_a_while(struct eventcount *eventcount, uint32_t seen)
 {
-	while (gate_wait(gate, seen, 0, 1000000) == seen)
+	while (eventcount_await(eventcount, seen, 0, 1000000) == seen)
 		;
 }
 
 struct exchange {
-	struct gate gates[2]; /* opened by each side */
+	struct eventcount eventcounts[2]; /* advanced by each side */
 	uint64_t words[2][WORDS];
 	uint64_t rounds, wrong[2];
 	wait_fn *wait;
 };
 
-/* One writes and opens, the other waits, reads, writes and opens, and so on. */
-static void write_and_open(struct exchange *exchange, int side, uint64_t round)
+/* One side writes and advances, the other waits, reads, writes and advances, and so on. */
+static void write_and_advance(struct exchange *exchange, int side, uint64_t round)
 {
 	write_words(exchange->words[side], 2 * round + (uint64_t)side);
-	gate_open(&exchange->gates[side]);
+	eventcount_advance(&exchange->eventcounts[side]);
 }
 
 static void wait_and_read(struct exchange *exchange, int side, uint64_t round)
 {
-	exchange->wait(&exchange->gates[1 - side], (uint32_t)round);
+	exchange->wait(&exchange->eventcounts[1 - side], (uint32_t)round);
 	exchange->wrong[side] += wrong_words(exchange->words[1 - side], 2 * round + (uint64_t)(1 - side));
 }
 
@@ -110,22 +110,22 @@ static void *be_other_side(void *arg)
 	struct exchange *exchange = arg;
 	for (uint64_t round = 0; round < exchange->rounds; round++) {
 		wait_and_read(exchange, 1, round);
-		write_and_open(exchange, 1, round);
+		write_and_advance(exchange, 1, round);
 	}
 	return NULL;
 }
 
-static void hand_over_by_gate(const char *what, wait_fn *wait, uint64_t rounds)
+static void hand_over_by_eventcount(const char *what, wait_fn *wait, uint64_t rounds)
 {
 	struct exchange exchange = {.rounds = rounds, .wait = wait};
 	pthread_t thread;
 	start(&thread, be_other_side, &exchange);
 	for (uint64_t round = 0; round < rounds; round++) {
-		write_and_open(&exchange, 0, round);
+		write_and_advance(&exchange, 0, round);
 		wait_and_read(&exchange, 0, round);
 	}
 	pthread_join(thread, NULL);
-	check(!exchange.wrong[0] && !exchange.wrong[1], "gate, %s: other words arrive", what);
+	check(!exchange.wrong[0] && !exchange.wrong[1], "eventcount, %s: other words arrive", what);
 }
 
 /* --- share -------------------------------------------------------------------------------------------------------- */
@@ -323,10 +323,10 @@ static void deliver_before_the_end(uint64_t rounds)
 
 int main(void)
 {
-	hand_over_by_gate("peeked at", wait_by_peeking, 300);
-	hand_over_by_gate("spun for", wait_by_spinning, 300);
-	hand_over_by_gate("slept for", wait_by_sleeping, 300);
-	hand_over_by_gate("slept for a while", wait_for_a_while, 300);
+	hand_over_by_eventcount("read", wait_by_reading, 300);
+	hand_over_by_eventcount("spun for", wait_by_spinning, 300);
+	hand_over_by_eventcount("slept for", wait_by_sleeping, 300);
+	hand_over_by_eventcount("slept for a while", wait_for_a_while, 300);
 	hand_over_by_share("spun for", false, 200);
 	hand_over_by_share("slept for", true, 200);
 	hand_over_by_inproc("one that spins", 1, 1, 300);

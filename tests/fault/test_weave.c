@@ -1,9 +1,9 @@
-/* Runs gate, share and inproc in every order of their atomic operations (weave.h): no thread sleeps for ever when
- * the gate has been opened, each part of a share is taken once, and a step that was published before the end is
+/* Runs eventcount, share and inproc in every order of their atomic operations (weave.h): no thread sleeps for ever when
+ * the eventcount has been advanced, each part of a share is taken once, and a step that was published before the end is
  * delivered. The checker itself is checked first: it must fail on code that is wrong. */
 #include "check.h"
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 #include "net/inproc/inproc.h"
 #include "run/share.h"
 
@@ -13,10 +13,10 @@
 
 #include "weave.h"
 
-/* gate.h was included before the operations were replaced */
-#define gate_peek(gate) atomic_load_explicit(&(gate)->count, memory_order_acquire)
+/* eventcount.h was included before the operations were replaced */
+#define eventcount_read(eventcount) atomic_load_explicit(&(eventcount)->count, memory_order_acquire)
 
-#include "../../src/base/gate.c"
+#include "../../src/base/eventcount.c"
 
 #include "../../src/run/share.c"
 
@@ -85,29 +85,29 @@ static void test_checker(void)
 	check(!run_flags(false, memory_order_release, memory_order_relaxed), "a message: without an acquire");
 }
 
-/* --- gate --------------------------------------------------------------------------------------------------------- */
+/* --- eventcount --------------------------------------------------------------------------------------------------- */
 
-static struct gate the_gate;
-static uint32_t returned, opens, waits;
+static struct eventcount the_eventcount;
+static uint32_t returned, advances, waits;
 
-static void set_up_gate(void)
+static void set_up_eventcount(void)
 {
-	the_gate = (struct gate){0};
+	the_eventcount = (struct eventcount){0};
 	returned = 0;
 }
 
-static void open_gate(void *arg)
+static void advance_it(void *arg)
 {
 	(void)arg;
-	for (uint32_t i = 0; i < opens; i++)
-		gate_open(&the_gate);
+	for (uint32_t i = 0; i < advances; i++)
+		eventcount_advance(&the_eventcount);
 }
 
-static void wait_at_gate(void *arg)
+static void await_it(void *arg)
 {
 	(void)arg;
 	for (uint32_t i = 0; i < waits; i++)
-		(void)gate_wait(&the_gate, i, 0, 0);
+		(void)eventcount_await(&the_eventcount, i, 0, 0);
 	returned++;
 }
 
@@ -115,22 +115,22 @@ static uint32_t waiters;
 
 static bool all_returned(void)
 {
-	return returned == waiters && the_gate.sleepers == 0;
+	return returned == waiters && the_eventcount.sleepers == 0;
 }
 
-static void test_gate(uint32_t of_openers, uint32_t of_waiters, uint32_t of_opens, uint32_t of_waits)
+static void test_eventcount(uint32_t of_advancers, uint32_t of_waiters, uint32_t of_advances, uint32_t of_waits)
 {
-	opens = of_opens;
+	advances = of_advances;
 	waits = of_waits;
 	waiters = of_waiters;
-	for (uint32_t i = 0; i < of_openers; i++)
-		weave_thread(open_gate, NULL);
+	for (uint32_t i = 0; i < of_advancers; i++)
+		weave_thread(advance_it, NULL);
 	for (uint32_t i = 0; i < of_waiters; i++)
-		weave_thread(wait_at_gate, NULL);
-	uint64_t runs = weave_all(set_up_gate, all_returned);
-	check(runs, "gate: %u who open %u times, %u who wait %u times: somebody sleeps for ever", of_openers, of_opens,
-		of_waiters, of_waits);
-	printf("gate, %u and %u: %llu orders\n", of_openers, of_waiters, (unsigned long long)runs);
+		weave_thread(await_it, NULL);
+	uint64_t runs = weave_all(set_up_eventcount, all_returned);
+	check(runs, "eventcount: %u threads that advance it %u times, %u that wait %u times: a thread sleeps for ever",
+		of_advancers, of_advances, of_waiters, of_waits);
+	printf("eventcount, %u and %u: %llu orders\n", of_advancers, of_waiters, (unsigned long long)runs);
 }
 
 /* --- share -------------------------------------------------------------------------------------------------------- */
@@ -333,10 +333,10 @@ static void test_resize(void)
 int main(void)
 {
 	test_checker();
-	test_gate(1, 1, 1, 1);
-	test_gate(1, 2, 1, 1);
-	test_gate(2, 1, 1, 1);
-	test_gate(1, 1, 2, 2);
+	test_eventcount(1, 1, 1, 1);
+	test_eventcount(1, 2, 1, 1);
+	test_eventcount(2, 1, 1, 1);
+	test_eventcount(1, 1, 2, 2);
 	test_share();
 	test_inproc();
 	test_resize();

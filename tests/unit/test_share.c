@@ -105,7 +105,7 @@ Test(share, each_part_is_done_once)
 		cr_assert_not(pthread_create(&threads[i], NULL, own, &owners[i]));
 	for (uint32_t i = 0; i < OWNERS; i++)
 		while (share_round(&owners[i].share) < ROUNDS)
-			gate_relax();
+			eventcount_relax();
 	atomic_store(&ended, true);
 	for (uint32_t i = 0; i < OWNERS; i++)
 		pthread_join(threads[i], NULL);

@@ -1,7 +1,7 @@
 /* The step ring: one writer; every secondary reads every slot.
  *
- * head opens when a step is published; slot n & MASK holds step n's message, with n counting published steps. A slot is
- * written before `published` includes it, and is not written again until all have acknowledged its step, so a reader
+ * head advances when a step is published; slot n & MASK holds step n's message, with n counting published steps. A slot
+ * is written before `published` includes it, and is not written again until all have acknowledged its step, so a reader
  * never sees it change. In lockstep one step is out at a time; the other slots keep the writer off the cache line that
  * readers have just used.
  *
@@ -9,7 +9,7 @@
  * decrement is acquire-release, so that this thread sees all that the others wrote before their acks. */
 #include "net/inproc/inproc.h"
 
-#include "base/gate.h"
+#include "base/eventcount.h"
 
 #include <stdlib.h>
 
@@ -28,16 +28,16 @@ struct secondary {
 
 struct transport {
 	struct transport_options options;
-	struct gate head;   /* opened by publish(), close() and release() */
-	struct gate roused; /* opened when `active` rises, and by close() */
+	struct eventcount head;   /* advanced by publish(), close() and release() */
+	struct eventcount roused; /* advanced when `active` rises, and by close() */
 	/* The number of secondaries that take part. Writer: the primary, before it publishes. A thread that sees a step
 	 * also sees the value for that step. */
 	_Atomic uint32_t active;
 	_Atomic bool closed, released;
 	_Alignas(64) _Atomic uint32_t outstanding;
-	_Alignas(64) struct transport_message slots[SLOTS]; /* written by the primary before head is opened */
-	/* The number of steps whose slots may be read. Writer: the primary, release, before the gate; readers: acquire
-	 * after it. The gate's own count does not serve: close() changes it too. */
+	_Alignas(64) struct transport_message slots[SLOTS]; /* written by the primary before head advances */
+	/* The number of steps whose slots may be read. Writer: the primary, release, before the eventcount; readers:
+	 * acquire after it. The eventcount's own count does not serve: close() changes it too. */
 	_Atomic uint32_t published;
 	uint32_t spins;
 	struct secondary *secondaries;
@@ -55,7 +55,7 @@ static troupe_status inproc_create(
 	for (uint32_t i = 0; i < options->secondaries; i++)
 		secondaries[i] = (struct secondary){0};
 	transport->active = options->secondaries;
-	transport->spins = gate_spins(MAX(options->threads, options->secondaries));
+	transport->spins = eventcount_spins(MAX(options->threads, options->secondaries));
 	*ret_transport = transport;
 	return TROUPE_OK;
 }
@@ -73,7 +73,7 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 	atomic_store_explicit(&transport->outstanding, atomic_load_explicit(&transport->active, memory_order_relaxed),
 		memory_order_relaxed);
 	atomic_store_explicit(&transport->published, published + 1, memory_order_release);
-	gate_open(&transport->head);
+	eventcount_advance(&transport->head);
 	return TROUPE_OK;
 }
 
@@ -86,9 +86,9 @@ static bool takes_part(const struct transport *transport, uint32_t index)
 static void sleep_aside(struct transport *transport, uint32_t index)
 {
 	while (!takes_part(transport, index) && !atomic_load(&transport->closed)) {
-		uint32_t seen = gate_peek(&transport->roused);
+		uint32_t seen = eventcount_read(&transport->roused);
 		if (!takes_part(transport, index) && !atomic_load(&transport->closed))
-			gate_wait(&transport->roused, seen, 0, 0);
+			eventcount_await(&transport->roused, seen, 0, 0);
 	}
 }
 
@@ -113,7 +113,7 @@ static enum wake wait_for_step(struct transport *transport, uint32_t index, uint
 {
 	struct secondary *secondary = &transport->secondaries[index];
 	for (;;) {
-		uint32_t head = gate_peek(&transport->head);
+		uint32_t head = eventcount_read(&transport->head);
 		bool closed = atomic_load(&transport->closed);
 		/* read before `active`: if a step is seen, `active` was set for it */
 		uint32_t published = atomic_load_explicit(&transport->published, memory_order_acquire);
@@ -129,7 +129,7 @@ static enum wake wait_for_step(struct transport *transport, uint32_t index, uint
 			return WAKE_NOTHING;
 		if (!takes_part(transport, index))
 			sleep_aside(transport, index);
-		else if (gate_wait(&transport->head, head, transport->spins, timeout_ns) == head && timeout_ns)
+		else if (eventcount_await(&transport->head, head, transport->spins, timeout_ns) == head && timeout_ns)
 			return WAKE_NOTHING;
 	}
 }
@@ -166,7 +166,7 @@ static troupe_status inproc_wait_for(
 static void inproc_release(struct transport *transport)
 {
 	atomic_store(&transport->released, true);
-	gate_open(&transport->head);
+	eventcount_advance(&transport->head);
 }
 
 static void inproc_resize(struct transport *transport, uint32_t active)
@@ -178,7 +178,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 	/* pairs with takes_part(): a secondary that takes part sees `since` */
 	atomic_store_explicit(&transport->active, active, memory_order_release);
 	if (active > before)
-		gate_open(&transport->roused);
+		eventcount_advance(&transport->roused);
 }
 
 static troupe_status inproc_ack(struct transport *transport, uint32_t index, struct transport_message ack)
@@ -202,8 +202,8 @@ static void inproc_close(struct transport *transport)
 {
 	if (atomic_exchange(&transport->closed, true))
 		return;
-	gate_open(&transport->head);
-	gate_open(&transport->roused);
+	eventcount_advance(&transport->head);
+	eventcount_advance(&transport->roused);
 }
 
 static void inproc_destroy(struct transport *transport)
