@@ -74,7 +74,7 @@ static void leave(struct edit *edit, uint32_t model)
 {
 	struct scene *scene = edit->shared->scene;
 	scene_set_absent(scene, model, true);
-	systems_silence(edit->shared->systems, model);
+	systems_unsubscribe(edit->shared->systems, model);
 	edit_note(edit, EDIT_LEAVE, model);
 	plan_remove(edit->plan, model);
 	if (scene->models[model].created)
@@ -399,7 +399,7 @@ static void restore(struct edit *edit, uint32_t index)
 	struct scene_model *model = &scene->models[index];
 	if (model->absent) {
 		scene_set_absent(scene, index, false);
-		systems_hear(edit->shared->systems, index);
+		systems_subscribe(edit->shared->systems, index);
 		edit_note(edit, EDIT_RETURN, index);
 	}
 	if (!model->body_count)

@@ -114,9 +114,9 @@ static void set_absent(struct edit *edit, uint32_t model, bool absent)
 {
 	scene_set_absent(edit->shared->scene, model, absent);
 	if (absent)
-		systems_silence(edit->shared->systems, model);
+		systems_unsubscribe(edit->shared->systems, model);
 	else
-		systems_hear(edit->shared->systems, model);
+		systems_subscribe(edit->shared->systems, model);
 }
 
 static bool fits(const struct scene *scene, const struct edit_change *change)

@@ -240,7 +240,7 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 		return bad_save(error, "where a model is, or its volume");
 	if (flags & ABSENT) {
 		scene_set_absent(scene, index, true);
-		systems_silence(edit->shared->systems, index);
+		systems_unsubscribe(edit->shared->systems, index);
 	}
 	m->performer = (flags & PERFORMER) != 0;
 	m->volume = volume;

@@ -405,11 +405,11 @@ static troupe_status push(struct primary *primary, const Gz__Msgs__EntityWrench 
 static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
 {
 	const struct systems *systems = primary->shared->systems;
-	const struct system_channel *channel = systems_find_channel(systems, command->topic);
+	const struct system_listeners *topic = systems_find_listeners(systems, command->topic);
 	uint32_t given = 0;
 	troupe_status first = TROUPE_OK;
-	for (uint32_t i = 0; i < channel->listeners.count; i++) {
-		const struct system_listener *to = &channel->listeners.at[i];
+	for (uint32_t i = 0; i < topic->listeners.count; i++) {
+		const struct system_listener *to = &topic->listeners.at[i];
 		troupe_status status = systems_check(systems, to, command->message, first ? NULL : error);
 		first = first ? first : status;
 		if (status)

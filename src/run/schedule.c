@@ -85,7 +85,7 @@ static troupe_status unknown_topic(
 		return fail(error, TROUPE_ECOMMAND,
 			"topic '%.150s' is of another world: this one is '%s', expected /world/%s/...", topic, world,
 			world);
-	systems_list_channels(systems, 4, known, sizeof known);
+	systems_list_topics(systems, 4, known, sizeof known);
 	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected /world/%s/control%s%s", topic,
 		world, *known ? ", " : "", known);
 }
@@ -101,7 +101,7 @@ static troupe_status find_type(struct systems *systems, const char *world, const
 {
 	message_type type = find_service(world, topic, command);
 	if (!type)
-		type = systems_channel_type(systems, topic);
+		type = systems_topic_type(systems, topic);
 	if (!type && (!may_create || service_of(world, topic)))
 		return unknown_topic(systems, world, topic, error);
 	*ret_type = type;
@@ -196,16 +196,16 @@ troupe_status command_of_bytes(struct systems *systems, const char *world, uint6
 
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error)
 {
-	const struct system_channel *channel = systems_find_channel(systems, command->topic);
-	if (!channel)
+	const struct system_listeners *topic = systems_find_listeners(systems, command->topic);
+	if (!topic)
 		return fail(error, TROUPE_ECOMMAND, "this topic has no listener");
 	if (command->kind == COMMAND_SYSTEM)
-		return channel->type == command->message->descriptor
+		return topic->type == command->message->descriptor
 			       ? TROUPE_OK
 			       : fail(error, TROUPE_ECOMMAND, "this topic now carries %s: expected %s",
-					 command->message->descriptor->name, channel->type->name);
+					 command->message->descriptor->name, topic->type->name);
 	troupe_status status =
-		message_of_text(channel->type, command->text, &message_limits_usual, &command->message, error);
+		message_of_text(topic->type, command->text, &message_limits_usual, &command->message, error);
 	if (!status)
 		command->kind = COMMAND_SYSTEM;
 	return status;
@@ -230,7 +230,7 @@ bool command_passes(struct systems *systems, const struct command *command)
 	struct hearing *hearing = command->hearing;
 	if (!hearing)
 		return false;
-	bool heard = systems_find_channel(systems, command->topic) != NULL;
+	bool heard = systems_find_listeners(systems, command->topic) != NULL;
 	if (heard)
 		atomic_store(&hearing->heard, true);
 	bool last = atomic_fetch_sub(&hearing->open, 1) == 1;

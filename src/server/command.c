@@ -75,7 +75,7 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 
 static bool may_hear(struct server_world *world, const char *topic)
 {
-	return systems_channel_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
+	return systems_topic_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
 }
 
 /* Writes numbers as text, by the type of the topic in the first world where it has a listener. Other worlds may get
@@ -86,7 +86,7 @@ static troupe_status write_numbers(
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		struct server_world *world = &server->worlds[i];
 		struct command command;
-		if (i + 1 < server->world_count && !systems_channel_type(world->systems, given->topic))
+		if (i + 1 < server->world_count && !systems_topic_type(world->systems, given->topic))
 			continue;
 		troupe_status status = command_of_numbers(world->systems, world->scene->name, 0, given->topic,
 			given->numbers, (uint32_t)given->count, &command, error);

@@ -54,17 +54,17 @@ static struct system_topic *topic_of(const struct systems *systems, const struct
 	return &systems->sets[listener->model].at[listener->system].topics.at[listener->topic];
 }
 
-static uint32_t open_channel(struct systems *systems, const char *name, message_type type)
+static uint32_t open_topic(struct systems *systems, const char *name, message_type type)
 {
-	struct system_channel channel = {.name = mem_strdup(name), .type = type};
-	uint32_t index = systems->channels.count;
-	if (systems->free_channels.count) {
-		index = systems->free_channels.at[--systems->free_channels.count];
-		systems->channels.at[index] = channel;
+	struct system_listeners entry = {.name = mem_strdup(name), .type = type};
+	uint32_t index = systems->topics.count;
+	if (systems->free_topics.count) {
+		index = systems->free_topics.at[--systems->free_topics.count];
+		systems->topics.at[index] = entry;
 	} else {
-		vec_push(&systems->channels, channel);
+		vec_push(&systems->topics, entry);
 	}
-	(void)map_add(&systems->channel_by_name, channel.name, index);
+	(void)map_add(&systems->topic_by_name, entry.name, index);
 	return index;
 }
 
@@ -72,28 +72,28 @@ static void listen(struct systems *systems, struct system_listener listener)
 {
 	const struct system_topic *topic = topic_of(systems, &listener);
 	uint32_t index;
-	if (!map_find(&systems->channel_by_name, topic->name, &index))
-		index = open_channel(systems, topic->name, topic->type);
-	vec_push(&systems->channels.at[index].listeners, listener);
+	if (!map_find(&systems->topic_by_name, topic->name, &index))
+		index = open_topic(systems, topic->name, topic->type);
+	vec_push(&systems->topics.at[index].listeners, listener);
 }
 
 static void unlisten(struct systems *systems, struct system_listener listener)
 {
 	uint32_t index, kept = 0;
-	if (!map_find(&systems->channel_by_name, topic_of(systems, &listener)->name, &index))
+	if (!map_find(&systems->topic_by_name, topic_of(systems, &listener)->name, &index))
 		return;
-	struct system_channel *channel = &systems->channels.at[index];
-	for (uint32_t i = 0; i < channel->listeners.count; i++)
-		if (memcmp(&channel->listeners.at[i], &listener, sizeof listener) != 0)
-			channel->listeners.at[kept++] = channel->listeners.at[i];
-	channel->listeners.count = kept;
+	struct system_listeners *entry = &systems->topics.at[index];
+	for (uint32_t i = 0; i < entry->listeners.count; i++)
+		if (memcmp(&entry->listeners.at[i], &listener, sizeof listener) != 0)
+			entry->listeners.at[kept++] = entry->listeners.at[i];
+	entry->listeners.count = kept;
 	if (kept)
 		return;
-	(void)map_remove(&systems->channel_by_name, channel->name);
-	free(channel->name);
-	channel->name = NULL;
-	vec_free(&channel->listeners);
-	vec_push(&systems->free_channels, index);
+	(void)map_remove(&systems->topic_by_name, entry->name);
+	free(entry->name);
+	entry->name = NULL;
+	vec_free(&entry->listeners);
+	vec_push(&systems->free_topics, index);
 }
 
 static void for_each_topic(
@@ -107,12 +107,12 @@ static void for_each_topic(
 	pthread_mutex_unlock(&systems->lock);
 }
 
-void systems_silence(struct systems *systems, uint32_t model)
+void systems_unsubscribe(struct systems *systems, uint32_t model)
 {
 	for_each_topic(systems, model, unlisten);
 }
 
-void systems_hear(struct systems *systems, uint32_t model)
+void systems_subscribe(struct systems *systems, uint32_t model)
 {
 	for_each_topic(systems, model, listen);
 }
@@ -135,12 +135,12 @@ struct configuring {
  * listener. */
 static message_type carried(const struct configuring *c, const char *topic)
 {
-	const struct system_channel *channel = systems_find_channel(c->systems, topic);
-	for (uint32_t i = 0; !channel && i < c->found.count; i++)
+	const struct system_listeners *entry = systems_find_listeners(c->systems, topic);
+	for (uint32_t i = 0; !entry && i < c->found.count; i++)
 		for (uint32_t t = 0; t < c->found.at[i].topics.count; t++)
 			if (!strcmp(c->found.at[i].topics.at[t].name, topic))
 				return c->found.at[i].topics.at[t].type;
-	return channel ? channel->type : NULL;
+	return entry ? entry->type : NULL;
 }
 
 /* Several systems may listen to one topic, for example robots with the same <topic>. They must take the same type of
@@ -224,7 +224,7 @@ static void adopt(struct configuring *c, struct arena *owned)
 {
 	c->systems->sets[c->model] = (struct system_set){c->found.at, c->found.count, c->words, owned};
 	c->systems->count += c->found.count;
-	systems_hear(c->systems, c->model);
+	systems_subscribe(c->systems, c->model);
 }
 
 static void fit(struct systems *systems)
@@ -321,15 +321,15 @@ void systems_destroy(struct systems *systems)
 		return;
 	for (uint32_t m = 0; m < systems->room; m++)
 		drop_set(&systems->sets[m]);
-	for (uint32_t i = 0; i < systems->channels.count; i++) {
-		free(systems->channels.at[i].name);
-		vec_free(&systems->channels.at[i].listeners);
+	for (uint32_t i = 0; i < systems->topics.count; i++) {
+		free(systems->topics.at[i].name);
+		vec_free(&systems->topics.at[i].listeners);
 	}
 	free(systems->sets);
-	vec_free(&systems->channels);
-	vec_free(&systems->free_channels);
+	vec_free(&systems->topics);
+	vec_free(&systems->free_topics);
 	vec_free(&systems->warnings);
-	map_fini(&systems->channel_by_name);
+	map_fini(&systems->topic_by_name);
 	pthread_mutex_destroy(&systems->lock);
 	arena_fini(&systems->arena);
 	free(systems);
@@ -337,33 +337,33 @@ void systems_destroy(struct systems *systems)
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic)
+const struct system_listeners *systems_find_listeners(const struct systems *systems, const char *topic)
 {
 	uint32_t index;
-	return map_find(&systems->channel_by_name, topic, &index) ? &systems->channels.at[index] : NULL;
+	return map_find(&systems->topic_by_name, topic, &index) ? &systems->topics.at[index] : NULL;
 }
 
-message_type systems_channel_type(struct systems *systems, const char *topic)
+message_type systems_topic_type(struct systems *systems, const char *topic)
 {
 	pthread_mutex_lock(&systems->lock);
-	const struct system_channel *channel = systems_find_channel(systems, topic);
-	message_type type = channel ? channel->type : NULL;
+	const struct system_listeners *entry = systems_find_listeners(systems, topic);
+	message_type type = entry ? entry->type : NULL;
 	pthread_mutex_unlock(&systems->lock);
 	return type;
 }
 
-void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes)
+void systems_list_topics(struct systems *systems, uint32_t count, char *ret_text, size_t bytes)
 {
 	uint32_t shown = 0;
 	size_t used = 0;
 	*ret_text = '\0';
 	pthread_mutex_lock(&systems->lock);
-	for (uint32_t i = 0; i < systems->channels.count && used < bytes; i++) {
-		if (!systems->channels.at[i].name)
+	for (uint32_t i = 0; i < systems->topics.count && used < bytes; i++) {
+		if (!systems->topics.at[i].name)
 			continue;
 		bool more = shown++ == count;
 		used += (size_t)snprintf(ret_text + used, bytes - used, "%s%s", shown > 1 ? ", " : "",
-			more ? "..." : systems->channels.at[i].name);
+			more ? "..." : systems->topics.at[i].name);
 		if (more)
 			break;
 	}

@@ -112,8 +112,8 @@ struct system_listener {
 	uint32_t model, system, topic; /* system: index among its model's systems */
 };
 
-struct system_channel { /* a topic and its listeners */
-	char *name;     /* NULL: free */
+struct system_listeners { /* of one topic */
+	char *name;       /* NULL: free */
 	message_type type;
 	VEC(struct system_listener) listeners; /* in the order of their registration */
 };
@@ -125,19 +125,19 @@ struct system_set { /* of one model */
 	struct arena *arena; /* memory that the systems own; NULL: in the world's arena */
 };
 
-/* All systems of a world. The primary adds and removes models between steps. systems_channel_type() and
- * systems_list_channels() may be called from any thread at any time. All other parts are read by runners during
+/* All systems of a world. The primary adds and removes models between steps. systems_topic_type() and
+ * systems_list_topics() may be called from any thread at any time. All other parts are read by runners during
  * steps. */
 struct systems {
 	const struct scene *scene;
-	struct system_set *sets;    /* [room] by model */
-	uint32_t room, count;       /* count: of systems */
-	struct map channel_by_name; /* value: index in channels */
-	VEC(struct system_channel) channels;
-	VEC(uint32_t) free_channels;
+	struct system_set *sets;  /* [room] by model */
+	uint32_t room, count;     /* count: of systems */
+	struct map topic_by_name; /* value: index in topics */
+	VEC(struct system_listeners) topics;
+	VEC(uint32_t) free_topics;
 	VEC(const char *) warnings; /* file:line: plug-ins that do not fit their models */
 	struct arena arena;
-	pthread_mutex_t lock; /* guards channels: held for a change, and by readers on other threads */
+	pthread_mutex_t lock; /* guards topics: held for a change, and by readers on other threads */
 };
 
 troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
@@ -154,9 +154,9 @@ void systems_destroy(struct systems *systems);
 troupe_status systems_add(
 	struct systems *systems, uint32_t model, const char **ret_warning, struct troupe_error *error);
 /* Removes a model's systems from the topics: they get no commands. The systems stay until systems_remove(). */
-void systems_silence(struct systems *systems, uint32_t model);
+void systems_unsubscribe(struct systems *systems, uint32_t model);
 /* Adds them to the topics again. */
-void systems_hear(struct systems *systems, uint32_t model);
+void systems_subscribe(struct systems *systems, uint32_t model);
 void systems_remove(struct systems *systems, uint32_t model);
 
 static inline uint32_t systems_count(const struct systems *systems, uint32_t model)
@@ -169,11 +169,11 @@ struct state *systems_create_state(const struct systems *systems);
 /* Fills in the words of one model's systems. */
 void systems_init_model(const struct systems *systems, struct state *state, uint32_t model);
 /* The listeners of a topic; NULL: none. All listeners of one topic take the same type of messages. */
-const struct system_channel *systems_find_channel(const struct systems *systems, const char *topic);
+const struct system_listeners *systems_find_listeners(const struct systems *systems, const char *topic);
 /* Any thread: the message type of a topic; NULL: it has no listeners now. */
-message_type systems_channel_type(struct systems *systems, const char *topic);
+message_type systems_topic_type(struct systems *systems, const char *topic);
 /* Any thread: writes up to `count` topics as "a, b, ...", for error messages. */
-void systems_list_channels(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
+void systems_list_topics(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
 
 /* Whether the listener can take the message; TROUPE_ECOMMAND has the reason if not. */
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,

@@ -79,14 +79,14 @@ static void stop(void)
 
 static void send(const char *topic, const char *text)
 {
-	const struct system_channel *channel = systems_find_channel(systems, topic);
-	cr_assert_not_null(channel, "no topic %s", topic);
+	const struct system_listeners *found = systems_find_listeners(systems, topic);
+	cr_assert_not_null(found, "no topic %s", topic);
 	ProtobufCMessage *message = NULL;
 	struct troupe_error error = {0};
-	cr_assert_eq(message_of_text(channel->type, text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
+	cr_assert_eq(message_of_text(found->type, text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
 		error.text);
-	for (uint32_t i = 0; i < channel->listeners.count; i++)
-		systems_command(systems, &channel->listeners.at[i], message, state);
+	for (uint32_t i = 0; i < found->listeners.count; i++)
+		systems_command(systems, &found->listeners.at[i], message, state);
 	message_free(message);
 }
 
@@ -420,7 +420,7 @@ Test(systems, velocity_control_has_initial_velocities_and_links)
 	start(PLUGIN("VelocityControl",
 		"<initial_linear>0.5 0 0</initial_linear><initial_angular>0 0 1</initial_angular>"
 		"<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
-	cr_assert_null(systems_find_channel(systems, "/model/bot/cmd_vel"));
+	cr_assert_null(systems_find_listeners(systems, "/model/bot/cmd_vel"));
 	step();
 	NEAR(body_asked("base")->v.y, 0.5);
 	NEAR(body_asked("r1")->v.y, 0.5 + 1);
@@ -576,15 +576,15 @@ Test(systems, a_force_holds_until_the_next)
 /* The listeners of a topic that can take a message; the error of one that cannot. */
 static uint32_t takers(const char *topic, const char *text, char ret_error[TROUPE_ERROR_TEXT_BYTES])
 {
-	const struct system_channel *channel = systems_find_channel(systems, topic);
+	const struct system_listeners *found = systems_find_listeners(systems, topic);
 	ProtobufCMessage *message = NULL;
 	uint32_t count = 0;
 	*ret_error = '\0';
-	cr_assert_not_null(channel, "no topic %s", topic);
-	cr_assert_eq(message_of_text(channel->type, text, &message_limits_usual, &message, NULL), TROUPE_OK);
-	for (uint32_t i = 0; i < channel->listeners.count; i++) {
+	cr_assert_not_null(found, "no topic %s", topic);
+	cr_assert_eq(message_of_text(found->type, text, &message_limits_usual, &message, NULL), TROUPE_OK);
+	for (uint32_t i = 0; i < found->listeners.count; i++) {
 		struct troupe_error error;
-		troupe_status status = systems_check(systems, &channel->listeners.at[i], message, &error);
+		troupe_status status = systems_check(systems, &found->listeners.at[i], message, &error);
 		count += !status;
 		if (status)
 			strcpy(ret_error, error.text);
@@ -634,10 +634,10 @@ Test(systems, actuators_come_by_a_topic_of_their_own)
 				"<actuator_number>0</actuator_number><topic>arm</topic>")
 				PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false"
 							  "</use_actuator_msg><actuator_number>0</actuator_number>"));
-	cr_assert_null(systems_find_channel(systems, "/actuators"));
-	cr_assert_eq(systems_find_channel(systems, "/model/bot/command/motor_speed")->type, type_find("Actuators"));
-	cr_assert_eq(systems_find_channel(systems, "/arm")->type, type_find("Actuators"));
-	cr_assert_eq(systems_find_channel(systems, "/model/bot/joint/right/cmd_vel")->type, type_find("Double"));
+	cr_assert_null(systems_find_listeners(systems, "/actuators"));
+	cr_assert_eq(systems_find_listeners(systems, "/model/bot/command/motor_speed")->type, type_find("Actuators"));
+	cr_assert_eq(systems_find_listeners(systems, "/arm")->type, type_find("Actuators"));
+	cr_assert_eq(systems_find_listeners(systems, "/model/bot/joint/right/cmd_vel")->type, type_find("Double"));
 	stop();
 }
 
@@ -647,9 +647,9 @@ Test(systems, topics_are_cleaned_as_gazebo_does)
 {
 	start(PLUGIN("DiffDrive", WHEELS "<topic>my robot//~go@</topic>")
 			PLUGIN("JointController", "<joint_name>kit::spin</joint_name>"));
-	cr_assert_not_null(systems_find_channel(systems, "/my_robot/go"));
-	cr_assert_null(systems_find_channel(systems, "/model/bot/cmd_vel"));
-	cr_assert_not_null(systems_find_channel(systems, "/model/bot/joint/kit::spin/cmd_vel"));
+	cr_assert_not_null(systems_find_listeners(systems, "/my_robot/go"));
+	cr_assert_null(systems_find_listeners(systems, "/model/bot/cmd_vel"));
+	cr_assert_not_null(systems_find_listeners(systems, "/model/bot/joint/kit::spin/cmd_vel"));
 	stop();
 }
 
@@ -857,22 +857,22 @@ static void expect_left_out(const struct bad *expected)
 	cr_assert(!strncmp(warning, expected->error, strlen(expected->error)), "%s\n got %s\nwant %s", expected->plugin,
 		warning, expected->error);
 	cr_assert_not_null(strstr(warning, "is left out"));
-	cr_assert_eq(systems->channel_by_name.count, 0);
+	cr_assert_eq(systems->topic_by_name.count, 0);
 }
 
 /* Models that come and go again and again take no more room for their topics, and are not counted twice. */
 Test(systems, topics_that_go_make_room)
 {
 	start(PLUGIN("VelocityControl", "<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
-	uint32_t channels = systems->channels.count, count = systems->count;
-	cr_assert(channels >= 3 && count == 1);
+	uint32_t topics = systems->topics.count, count = systems->count;
+	cr_assert(topics >= 3 && count == 1);
 	for (int i = 0; i < 50; i++) {
-		systems_silence(systems, 0);
-		cr_assert_null(systems_find_channel(systems, "/go"));
-		systems_hear(systems, 0);
-		cr_assert_not_null(systems_find_channel(systems, "/go"));
+		systems_unsubscribe(systems, 0);
+		cr_assert_null(systems_find_listeners(systems, "/go"));
+		systems_subscribe(systems, 0);
+		cr_assert_not_null(systems_find_listeners(systems, "/go"));
 	}
-	cr_assert_eq(systems->channels.count, channels);
+	cr_assert_eq(systems->topics.count, topics);
 	systems_remove(systems, 0);
 	cr_assert_eq(systems->count, 0);
 	stop();
@@ -917,14 +917,14 @@ Test(systems, several_listen_to_one_topic)
 {
 	start(PLUGIN("JointController", "<joint_name>left</joint_name><topic>/both</topic>")
 			PLUGIN("JointController", "<joint_name>right</joint_name><topic>/both</topic>"));
-	const struct system_channel *both = systems_find_channel(systems, "/both");
+	const struct system_listeners *both = systems_find_listeners(systems, "/both");
 	cr_assert_not_null(both);
 	cr_assert_eq(both->listeners.count, 2);
 	cr_assert_eq(both->listeners.at[0].system, 0);
 	cr_assert_eq(both->listeners.at[1].system, 1);
-	systems_silence(systems, 0);
-	cr_assert_null(systems_find_channel(systems, "/both"));
-	systems_hear(systems, 0);
-	cr_assert_eq(systems_find_channel(systems, "/both")->listeners.count, 2);
+	systems_unsubscribe(systems, 0);
+	cr_assert_null(systems_find_listeners(systems, "/both"));
+	systems_subscribe(systems, 0);
+	cr_assert_eq(systems_find_listeners(systems, "/both")->listeners.count, 2);
 	stop();
 }
