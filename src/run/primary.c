@@ -494,7 +494,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 }
 
 /* Drops commands to models that a later command of the same step removed. */
-static void drop_unheard(struct primary *primary)
+static void drop_for_absent(struct primary *primary)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < primary->due.count; i++)
@@ -546,7 +546,7 @@ static void obey_due(struct primary *primary)
 static void deal_commands(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
-	drop_unheard(primary);
+	drop_for_absent(primary);
 	primary->commands.count = 0;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
 		plan->dispatch.parts[s].command_count = 0;
@@ -848,7 +848,7 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 }
 
 troupe_status primary_unpack(
-	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error)
+	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error)
 {
 	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
 	troupe_status status = unpack_time(primary, in, error);
@@ -859,7 +859,7 @@ troupe_status primary_unpack(
 	if (!status && !plan_unpack(&primary->plan, in))
 		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
 	if (!status)
-		status = schedule_unpack(&primary->schedule, primary->shared->scene->name, hearings, in, error);
+		status = schedule_unpack(&primary->schedule, primary->shared->scene->name, broadcasts, in, error);
 	if (status)
 		return status;
 	unpack_rest(primary, in);

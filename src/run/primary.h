@@ -144,7 +144,7 @@ void primary_collect(struct primary *primary, struct files *files);
 void primary_pack(struct primary *primary, struct text *out);
 /* Unpacks into a primary of the same world that has not begun. On failure the primary must not be used. */
 troupe_status primary_unpack(
-	struct primary *primary, struct unpack *in, hearing_list *hearings, struct troupe_error *error);
+	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
 uint64_t primary_hash(const struct primary *primary);

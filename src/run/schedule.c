@@ -211,30 +211,30 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	return status;
 }
 
-struct hearing *hearing_create(uint32_t copies)
+struct broadcast *broadcast_create(uint32_t copies)
 {
-	struct hearing *hearing = mem_alloc(sizeof *hearing);
-	atomic_init(&hearing->copies, copies);
-	atomic_init(&hearing->open, copies);
-	return hearing;
+	struct broadcast *broadcast = mem_alloc(sizeof *broadcast);
+	atomic_init(&broadcast->copies, copies);
+	atomic_init(&broadcast->open, copies);
+	return broadcast;
 }
 
-static void hearing_drop(struct hearing *hearing)
+static void broadcast_drop(struct broadcast *broadcast)
 {
-	if (hearing && atomic_fetch_sub(&hearing->copies, 1) == 1)
-		free(hearing);
+	if (broadcast && atomic_fetch_sub(&broadcast->copies, 1) == 1)
+		free(broadcast);
 }
 
 bool command_passes(struct systems *systems, const struct command *command)
 {
-	struct hearing *hearing = command->hearing;
-	if (!hearing)
+	struct broadcast *broadcast = command->broadcast;
+	if (!broadcast)
 		return false;
-	bool heard = systems_find_listeners(systems, command->topic) != NULL;
-	if (heard)
-		atomic_store(&hearing->heard, true);
-	bool last = atomic_fetch_sub(&hearing->open, 1) == 1;
-	return !heard && !(last && !atomic_load(&hearing->heard));
+	bool accepted = systems_find_listeners(systems, command->topic) != NULL;
+	if (accepted)
+		atomic_store(&broadcast->accepted, true);
+	bool last = atomic_fetch_sub(&broadcast->open, 1) == 1;
+	return !accepted && !(last && !atomic_load(&broadcast->accepted));
 }
 
 void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text)
@@ -255,7 +255,7 @@ bool command_blocks(const struct command *command)
 
 void command_fini(struct command *command)
 {
-	hearing_drop(command->hearing);
+	broadcast_drop(command->broadcast);
 	prepared_release(command->prepared);
 	message_free(command->message);
 	free(command->topic);
@@ -676,7 +676,7 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 	const struct command *command;
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, command->target.kind ? PACKED_TARGET : command->hearing ? PACKED_SHARED : PACKED_OWN);
+		pack_u64(out, command->target.kind ? PACKED_TARGET : command->broadcast ? PACKED_SHARED : PACKED_OWN);
 		pack_u64(out, command->step);
 		if (command->target.kind) {
 			pack_target(command, out);
@@ -687,19 +687,19 @@ void schedule_pack(struct schedule *schedule, struct text *out)
 	pack_u64(out, PACKED_END);
 }
 
-/* Shared commands are in the same order in all worlds, so the number of a hearing identifies it. */
-static struct hearing *next_hearing(hearing_list *hearings, uint32_t *at)
+/* Shared commands are in the same order in all worlds, so the number of a broadcast identifies it. */
+static struct broadcast *next_broadcast(broadcast_list *broadcasts, uint32_t *at)
 {
-	if (*at == hearings->count)
-		vec_push(hearings, hearing_create(0));
-	struct hearing *hearing = hearings->at[(*at)++];
-	atomic_fetch_add(&hearing->copies, 1);
-	atomic_fetch_add(&hearing->open, 1);
-	return hearing;
+	if (*at == broadcasts->count)
+		vec_push(broadcasts, broadcast_create(0));
+	struct broadcast *broadcast = broadcasts->at[(*at)++];
+	atomic_fetch_add(&broadcast->copies, 1);
+	atomic_fetch_add(&broadcast->open, 1);
+	return broadcast;
 }
 
-troupe_status schedule_unpack(struct schedule *schedule, const char *world, hearing_list *hearings, struct unpack *in,
-	struct troupe_error *error)
+troupe_status schedule_unpack(struct schedule *schedule, const char *world, broadcast_list *broadcasts,
+	struct unpack *in, struct troupe_error *error)
 {
 	bool may_create = unpack_count(in, 1);
 	troupe_status status = TROUPE_OK;
@@ -713,7 +713,7 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, hear
 		else
 			status = command_unpack(in, world, step, &schedule->may_create, &command, error);
 		if (!status && !in->bad) {
-			command.hearing = kind == PACKED_SHARED ? next_hearing(hearings, &shared) : NULL;
+			command.broadcast = kind == PACKED_SHARED ? next_broadcast(broadcasts, &shared) : NULL;
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 		}
 	}

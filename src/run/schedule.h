@@ -62,10 +62,10 @@ struct command_target {
 /* Shared by the copies of one command that was given to several worlds. The command is refused only when no system
  * listens to it in any of the worlds. The world that takes its copy last, which is the last world of the file, then
  * refuses it. */
-struct hearing {
+struct broadcast {
 	_Atomic uint32_t copies; /* copies in memory; the last one frees this struct */
 	_Atomic uint32_t open;   /* copies whose step has not come yet */
-	_Atomic bool heard;      /* a system listened in some world */
+	_Atomic bool accepted;   /* a system listened in some world */
 };
 
 /* To be told what became of a command. */
@@ -84,12 +84,12 @@ struct command {
 	ProtobufCMessage *message; /* owned; NULL for a COMMAND_TEXT */
 	char *text;                /* of a COMMAND_TEXT: the message as posted; owned */
 	struct command_target target;
-	struct hearing *hearing;   /* NULL: the command was given to this world alone */
-	struct prepared *prepared; /* of a command that creates models, from the time when it is posted; owned */
-	struct command_call *call; /* NULL: nobody is to be told */
+	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
+	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
+	struct command_call *call;   /* NULL: nobody is to be told */
 };
 
-typedef VEC(struct hearing *) hearing_list;
+typedef VEC(struct broadcast *) broadcast_list;
 
 struct posted {
 	struct posted *next;
@@ -143,7 +143,7 @@ troupe_status command_of_bytes(struct systems *systems, const char *world, uint6
 /* Parses a COMMAND_TEXT when its step has come; of other commands for systems, checks the type of the topic again. */
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 /* For `copies` copies; command_fini() of each copy releases it. */
-struct hearing *hearing_create(uint32_t copies);
+struct broadcast *broadcast_create(uint32_t copies);
 /* Call it once, when the step of the command has come. True: no system listens in this world, and that is no error
  * here. */
 bool command_passes(struct systems *systems, const struct command *command);
@@ -187,10 +187,10 @@ uint64_t schedule_waiting(const struct schedule *schedule);
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
 /* Packs all waiting commands. The schedule stays as it is. */
 void schedule_pack(struct schedule *schedule, struct text *out);
-/* Adds the packed commands. hearings: one for each command that worlds unpacked before share with this one, by number;
- * adds those of this world. */
-troupe_status schedule_unpack(struct schedule *schedule, const char *world, hearing_list *hearings, struct unpack *in,
-	struct troupe_error *error);
+/* Adds the packed commands. broadcasts: one for each command that worlds unpacked before share with this one, by
+ * number; adds those of this world. */
+troupe_status schedule_unpack(struct schedule *schedule, const char *world, broadcast_list *broadcasts,
+	struct unpack *in, struct troupe_error *error);
 void schedule_fini(struct schedule *schedule);
 
 #endif

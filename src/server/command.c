@@ -73,7 +73,7 @@ static struct server_world *world_of_topic(struct troupe_server *server, const c
 	return NULL;
 }
 
-static bool may_hear(struct server_world *world, const char *topic)
+static bool may_listen(struct server_world *world, const char *topic)
 {
 	return systems_topic_type(world->systems, topic) || atomic_load(&world->primary.schedule.may_create);
 }
@@ -117,9 +117,9 @@ static troupe_status make_copies(
 		if (status)
 			return status;
 	}
-	struct hearing *hearing = hearing_create(server->world_count);
+	struct broadcast *broadcast = broadcast_create(server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
-		copies[i].hearing = hearing;
+		copies[i].broadcast = broadcast;
 		copies[i].step = given->when ? given->when->step : 0;
 	}
 	return TROUPE_OK;
@@ -158,10 +158,10 @@ static troupe_status give_to_all(struct troupe_server *server, const struct give
 {
 	struct given written = *given;
 	struct text text = {0};
-	bool heard = false;
+	bool accepted = false;
 	for (uint32_t i = 0; i < server->world_count; i++)
-		heard |= may_hear(&server->worlds[i], given->topic);
-	if (!heard)
+		accepted |= may_listen(&server->worlds[i], given->topic);
+	if (!accepted)
 		return give(&server->worlds[0], given, error);
 	troupe_status status = TROUPE_OK;
 	if (!given->text && !given->bytes) {

@@ -208,7 +208,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	return whole ? TROUPE_OK : fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path);
 }
 
-static troupe_status resume_worlds(struct troupe_server *server, hearing_list *hearings, struct troupe_error *error)
+static troupe_status resume_worlds(struct troupe_server *server, broadcast_list *broadcasts, struct troupe_error *error)
 {
 	struct unpack *in = &server->rest;
 	struct troupe_error why;
@@ -225,7 +225,7 @@ static troupe_status resume_worlds(struct troupe_server *server, hearing_list *h
 		if (in->bad || !same)
 			return fail(error, TROUPE_EWORLD, "%s: damaged: world %u", path, i + 1);
 		struct unpack part = {bytes, bytes + count, false};
-		if (primary_unpack(&world->primary, &part, hearings, &why))
+		if (primary_unpack(&world->primary, &part, broadcasts, &why))
 			return fail(error, why.status, "%s: world '%s': %s", path, world->scene->name, why.text);
 		atomic_store(&world->primary.seen_steps, world->primary.lockstep.number);
 		atomic_store(&world->primary.seen_time_s, primary_time_s(&world->primary));
@@ -235,9 +235,9 @@ static troupe_status resume_worlds(struct troupe_server *server, hearing_list *h
 
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error)
 {
-	hearing_list hearings = {0};
-	troupe_status status = resume_worlds(server, &hearings, error);
-	vec_free(&hearings);
+	broadcast_list broadcasts = {0};
+	troupe_status status = resume_worlds(server, &broadcasts, error);
+	vec_free(&broadcasts);
 	if (status)
 		return status;
 	free(server->saved);
