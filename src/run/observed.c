@@ -95,7 +95,7 @@ void observed_merge(struct observed *observed, const struct scene *scene, struct
 	observed->calls++;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t m = 0; acks[i]->notes && m < acks[i]->stepped; m++)
-			mark(observed, scene, acks[i]->moved.at[m]);
+			mark(observed, scene, acks[i]->changed.at[m]);
 	drop_marked(observed, scene);
 	for (uint32_t i = 0; i < count; i++)
 		if (acks[i]->notes)

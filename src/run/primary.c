@@ -88,7 +88,7 @@ bool primary_sleeps(const struct primary *primary, uint32_t model)
 {
 	const struct state *state = primary->shared->state;
 	return primary->plan.loading.active[model] && primary->shared->scene->models[model].body_count &&
-	       primary->moving_steps && state->models[model].moved_at != primary->moving_steps &&
+	       primary->moving_steps && state->models[model].changed_at != primary->moving_steps &&
 	       *state_still(state, model, false); /* zero: created or woken since its last step */
 }
 
@@ -146,8 +146,8 @@ static void take_costs(struct primary *primary, const struct ack *ack)
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
 		if (owner[m] == ack->runner && shared->scene->models[m].body_count)
 			cost_set(&shared->costs, m, 0);
-	for (uint32_t i = 0; i < ack->moved.count; i++)
-		cost_set(&shared->costs, ack->moved.at[i], ack->costs.at[i]);
+	for (uint32_t i = 0; i < ack->changed.count; i++)
+		cost_set(&shared->costs, ack->changed.at[i], ack->costs.at[i]);
 }
 
 /* What a secondary in this process does itself: writes the boxes of state k+1, lists leavers, writes costs. */
@@ -155,8 +155,8 @@ static void derive(struct primary *primary, struct ack *ack)
 {
 	struct shared *shared = primary->shared;
 	ack->leavers.count = 0;
-	for (uint32_t i = 0; i < ack->moved.count; i++) {
-		uint32_t model = ack->moved.at[i];
+	for (uint32_t i = 0; i < ack->changed.count; i++) {
+		uint32_t model = ack->changed.at[i];
 		if (!shared->scene->models[model].body_count)
 			continue;
 		shared->boxes[model].box = state_model_box(shared->state, model, true);
@@ -174,17 +174,17 @@ static void take_remote(struct primary *primary, struct ack *const *acks)
 	primary->remote.acked(primary->remote.ctx, &primary->step);
 }
 
-/* State k becomes state k+1 for all models that moved. */
+/* State k becomes state k+1 for all models that changed. */
 static void advance(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
-	primary->moved = 0;
+	primary->changed = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
-		primary->moved += acks[i]->moved.count;
-		for (uint32_t m = 0; m < acks[i]->moved.count; m++) {
-			state_advance(shared->state, acks[i]->moved.at[m]);
-			shared->state->models[acks[i]->moved.at[m]].moved_at = primary->moving_steps + 1;
-			touch_moved(&shared->touch, acks[i]->moved.at[m]);
+		primary->changed += acks[i]->changed.count;
+		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
+			state_advance(shared->state, acks[i]->changed.at[m]);
+			shared->state->models[acks[i]->changed.at[m]].changed_at = primary->moving_steps + 1;
+			touch_moved(&shared->touch, acks[i]->changed.at[m]);
 		}
 	}
 	primary->wrenches.count = 0;
@@ -275,7 +275,7 @@ static void reset_time(struct primary *primary)
 	primary->even_since_s = primary->options.initial_time_s;
 	primary->pace_ns = 0;
 	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
-		primary->shared->state->models[m].moved_at = 0; /* steps are counted anew: see primary_sleeps() */
+		primary->shared->state->models[m].changed_at = 0; /* steps are counted anew: see primary_sleeps() */
 }
 
 /* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
@@ -698,7 +698,7 @@ static const struct step *decide(struct primary *primary)
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
-	step->share = !step->measure && step->secondaries > 1 && primary->moved > step->secondaries;
+	step->share = !step->measure && step->secondaries > 1 && primary->changed > step->secondaries;
 	primary->share_rounds += step->share;
 	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
@@ -762,12 +762,12 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	struct state *state = primary->shared->state;
 	uint32_t models = primary->shared->scene->model_count;
 	for (uint32_t m = 0; m < models; m++)
-		state->models[m].moved_at = primary->moving_steps;
+		state->models[m].changed_at = primary->moving_steps;
 	uint32_t count = unpack_count(in, models);
 	for (uint32_t i = 0; i < count && !in->bad; i++) {
 		uint32_t model = unpack_count(in, models - 1);
 		if (!in->bad && primary->moving_steps)
-			state->models[model].moved_at = primary->moving_steps - 1;
+			state->models[model].changed_at = primary->moving_steps - 1;
 	}
 }
 

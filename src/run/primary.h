@@ -91,7 +91,7 @@ struct primary {
 	bool ended; /* no further step */
 	troupe_status status;
 	struct troupe_error error;
-	uint32_t moved;               /* models, in the last step */
+	uint32_t changed;             /* models, in the last step */
 	uint64_t refused;             /* commands that failed */
 	struct runner_stats *runners; /* [secondaries] */
 	uint64_t begin_ns, end_ns;    /* first step out; last merged */

@@ -42,7 +42,7 @@ struct replica {
 	/* reports */
 	const struct ack *ack; /* of this step; NULL: none yet */
 	struct physics_stats stats, stats_before;
-	VEC(uint32_t) told; /* models that moved in the step before */
+	VEC(uint32_t) changed_before; /* ack.changed of the step before */
 };
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ void replica_destroy(struct replica *replica)
 	vec_free(&replica->commands);
 	vec_free(&replica->messages);
 	vec_free(&replica->wrenches);
-	vec_free(&replica->told);
+	vec_free(&replica->changed_before);
 	free(replica);
 }
 
@@ -260,10 +260,10 @@ static bool is_own(const struct replica *replica, uint32_t model)
 static void advance(struct replica *replica)
 {
 	const struct ack *ack = replica->ack;
-	replica->told.count = 0;
-	for (uint32_t i = 0; ack && i < ack->moved.count; i++) {
-		state_advance(replica->shared.state, ack->moved.at[i]);
-		vec_push(&replica->told, ack->moved.at[i]);
+	replica->changed_before.count = 0;
+	for (uint32_t i = 0; ack && i < ack->changed.count; i++) {
+		state_advance(replica->shared.state, ack->changed.at[i]);
+		vec_push(&replica->changed_before, ack->changed.at[i]);
 	}
 	replica->stats_before = replica->stats;
 	replica->ack = NULL;
@@ -574,7 +574,7 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
 	/* As primary_decide() has it: not steps that are measured, and not steps in which little moves. */
-	replica->step.share = !replica->step.measure && replica->told.count > share_over;
+	replica->step.share = !replica->step.measure && replica->changed_before.count > share_over;
 	replica->share_rounds += replica->step.share;
 	replica->step.share_round = replica->share_rounds;
 	return &replica->step;
@@ -608,6 +608,6 @@ struct replica_report replica_report(const struct replica *replica)
 		.ack = replica->ack,
 		.stats = replica->stats,
 		.stats_before = replica->stats_before,
-		.moved_before = replica->told.at,
-		.moved_before_count = replica->told.count};
+		.changed_before = replica->changed_before.at,
+		.changed_before_count = replica->changed_before.count};
 }

@@ -94,7 +94,7 @@ uint64_t replica_next(const struct replica *replica);
 uint64_t replica_hash(const struct replica *replica);
 
 /* Goes to the step of the message: makes the state that came of the step before the present one, and does what the
- * message says. share_over: if more models than this moved in the step before, helpers may take parts of the step;
+ * message says. share_over: if more models than this changed in the step before, helpers may take parts of the step;
  * UINT32_MAX: never. *ret_step: for secondary_step(); valid until the next call. */
 troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
 	const struct step **ret_step, struct troupe_error *error);
@@ -107,8 +107,8 @@ struct replica_report {
 	const struct step *step;
 	const struct ack *ack;
 	struct physics_stats stats, stats_before;
-	const uint32_t *moved_before;
-	uint32_t moved_before_count;
+	const uint32_t *changed_before;
+	uint32_t changed_before_count;
 };
 struct replica_report replica_report(const struct replica *replica);
 

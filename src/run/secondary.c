@@ -82,7 +82,7 @@ void secondary_destroy(struct secondary *secondary)
 	physics_destroy(secondary->physics);
 	worker_destroy(secondary->worker);
 	vec_free(&secondary->minded);
-	vec_free(&secondary->ack.moved);
+	vec_free(&secondary->ack.changed);
 	vec_free(&secondary->ack.leavers);
 	free(secondary);
 }
@@ -410,7 +410,7 @@ static bool post_update_asleep(struct secondary *secondary, uint32_t model, cons
 static void append(struct ack *ack, const uint32_t *models, uint32_t count)
 {
 	if (count)
-		memcpy(vec_append(&ack->moved, count), models, count * sizeof *models);
+		memcpy(vec_append(&ack->changed, count), models, count * sizeof *models);
 }
 
 static void post_update(struct secondary *secondary, const struct system_step *step)
@@ -491,7 +491,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->status = TROUPE_OK;
 	ack->diverged = SCENE_NONE;
 	ack->abandoned = false;
-	ack->moved.count = ack->leavers.count = ack->stepped = 0;
+	ack->changed.count = ack->leavers.count = ack->stepped = 0;
 	ack->notes = NULL;
 	secondary->mate_count = secondary->mates ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;

@@ -90,16 +90,16 @@ struct ack {
 	uint64_t waited_ns; /* waiting: before the step, and in the step when there was no work */
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;
-	VEC(uint32_t) moved; /* models whose state k+1 is in `next`; all others keep state k */
-	uint32_t stepped;    /* the first `stepped` of these were stepped by physics; the others were asleep */
+	VEC(uint32_t) changed; /* models whose state k+1 is in `next`; all others keep state k */
+	uint32_t stepped;      /* the first `stepped` of these were stepped by physics; the others were asleep */
 	/* The notes that the step asked for, about these models. In one process it also has notes about models that
-	 * this secondary stepped for another one, whose `moved` lists them. The secondary owns it. NULL: no notes
+	 * this secondary stepped for another one, whose `changed` lists them. The secondary owns it. NULL: no notes
 	 * were asked for, or nothing moved. */
 	const struct notes *notes;
 	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
 	 * the primary finds them, because they follow from state k+1. */
 	VEC(uint32_t) leavers;
-	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: the cost of each in `moved` */
+	VEC(uint32_t) costs; /* an ack from another process, if the step has `measure`: the cost of each in `changed` */
 	uint32_t diverged;   /* when the step failed: the model that diverged, if known; else SCENE_NONE */
 	struct troupe_error error; /* when status is not TROUPE_OK */
 };

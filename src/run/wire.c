@@ -21,7 +21,7 @@ struct peer {
 	VEC(struct physics_pair) pairs;
 	double dt;
 	/* what it reported, in acks that counted */
-	VEC(uint32_t) told; /* models that moved, in the last ack */
+	VEC(uint32_t) changed_before; /* ack.changed of the last ack */
 	struct physics_stats stats;
 	/* the last ack, and the sizes of step and ack */
 	struct ack ack;
@@ -87,16 +87,16 @@ static void keep_ghosts(struct wire *wire)
 static void keep_of(struct wire *wire, struct peer *peer, const struct step *step, const struct step_part *part)
 {
 	peer->dt = step->dt;
-	peer->pairs.count = peer->told.count = 0;
+	peer->pairs.count = peer->changed_before.count = 0;
 	if (part->pair_count)
 		memcpy(vec_append(&peer->pairs, part->pair_count), part->pairs, part->pair_count * sizeof *part->pairs);
-	if (peer->ack.moved.count)
-		memcpy(vec_append(&peer->told, peer->ack.moved.count), peer->ack.moved.at,
-			peer->ack.moved.count * sizeof *peer->told.at);
+	if (peer->ack.changed.count)
+		memcpy(vec_append(&peer->changed_before, peer->ack.changed.count), peer->ack.changed.at,
+			peer->ack.changed.count * sizeof *peer->changed_before.at);
 	peer->stats = peer->stats_next;
 	wire->counts.step_bytes += peer->step_bytes;
 	wire->counts.ack_bytes += peer->ack_bytes;
-	wire->counts.robot_steps += peer->ack.moved.count;
+	wire->counts.robot_steps += peer->ack.changed.count;
 }
 
 static void acked(void *ctx, const struct step *step)
@@ -129,8 +129,8 @@ void wire_destroy(struct wire *wire)
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++) {
 		struct peer *peer = &wire->peers[i];
 		vec_free(&peer->pairs);
-		vec_free(&peer->told);
-		vec_free(&peer->ack.moved);
+		vec_free(&peer->changed_before);
+		vec_free(&peer->ack.changed);
 		vec_free(&peer->ack.leavers);
 		vec_free(&peer->ack.costs);
 		notes_fini(&peer->notes);
@@ -408,15 +408,15 @@ static troupe_status decode_list(struct wire *wire, struct peer *peer, struct un
 	uint32_t models = wire->primary->shared->scene->model_count, last = 0;
 	if (code >> 1 > models)
 		return fail(error, TROUPE_EPROTOCOL, "more models moved than exist");
-	if (code & 1 && code >> 1 != peer->told.count)
+	if (code & 1 && code >> 1 != peer->changed_before.count)
 		return fail(error, TROUPE_EPROTOCOL, "another number of models than before");
 	if (code > 1 && code & 1)
-		memcpy(vec_append(&peer->ack.moved, peer->told.count), peer->told.at,
-			peer->told.count * sizeof *peer->told.at);
+		memcpy(vec_append(&peer->ack.changed, peer->changed_before.count), peer->changed_before.at,
+			peer->changed_before.count * sizeof *peer->changed_before.at);
 	if (code & 1)
 		return TROUPE_OK;
 	for (uint64_t i = 0; i < code >> 1 && !in->bad; i++)
-		vec_push(&peer->ack.moved, last = wire_get_step(in, last, models - 1));
+		vec_push(&peer->ack.changed, last = wire_get_step(in, last, models - 1));
 	return TROUPE_OK;
 }
 
@@ -437,19 +437,19 @@ static troupe_status decode_model(
 	return TROUPE_OK;
 }
 
-/* ack->moved is filled already. A step in which nothing moves has no notes. */
+/* ack->changed is filled already. A step in which nothing moves has no notes. */
 static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	const struct step *step = &wire->primary->step;
-	const struct wire_moved moved = {wire->primary->shared->scene, wire->met, wire->calls};
+	const struct wire_changed changed = {wire->primary->shared->scene, wire->met, wire->calls};
 	if (!step->observe || step->paused)
 		return TROUPE_OK;
-	return wire_get_notes(in, step->observe, &moved, &peer->ack, &peer->notes, error);
+	return wire_get_notes(in, step->observe, &changed, &peer->ack, &peer->notes, error);
 }
 
 static void decode_costs(struct ack *ack, struct unpack *in)
 {
-	for (uint32_t i = 0; i < ack->moved.count && !in->bad; i++)
+	for (uint32_t i = 0; i < ack->changed.count && !in->bad; i++)
 		vec_push(&ack->costs, unpack_var_count(in, UINT32_MAX));
 }
 
@@ -474,7 +474,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	troupe_status status = TROUPE_OK;
 	wire->calls++;
 	ack->runner = secondary + 1;
-	ack->moved.count = ack->leavers.count = ack->costs.count = ack->stepped = 0;
+	ack->changed.count = ack->leavers.count = ack->costs.count = ack->stepped = 0;
 	ack->diverged = SCENE_NONE;
 	ack->notes = NULL;
 	ack->number = unpack_var(in);
@@ -484,8 +484,8 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		status = decode_failure(ack, wire->primary->shared->scene->model_count, in, error);
 	else if (!in->bad)
 		status = decode_list(wire, peer, in, error);
-	for (uint32_t i = 0; i < ack->moved.count && !status && !in->bad; i++)
-		status = decode_model(wire, secondary, ack->moved.at[i], in, error);
+	for (uint32_t i = 0; i < ack->changed.count && !status && !in->bad; i++)
+		status = decode_model(wire, secondary, ack->changed.at[i], in, error);
 	if (!status && !in->bad && !ack->status && wire->primary->step.measure)
 		decode_costs(ack, in);
 	if (!status && !in->bad && !ack->status)
@@ -494,7 +494,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)
 		status = fail(error, TROUPE_EPROTOCOL, "bytes after its end");
-	if (!status && wire->primary->step.paused && ack->moved.count)
+	if (!status && wire->primary->step.paused && ack->changed.count)
 		status = fail(error, TROUPE_EPROTOCOL, "models moved in a paused step");
 	return status;
 }

@@ -5,7 +5,7 @@
  *
  * A step holds: number, time, flags; what was done to the scene; models to take (with the words of their state k) and
  * to release, levels, ghosts; states that the primary wrote; static models that came or went; pairs that came or
- * went; commands. An ack holds: status; for each model that moved, the words of state k+1 that differ from state k.
+ * went; commands. An ack holds: status; for each model that changed, the words of state k+1 that differ from state k.
  * The primary computes boxes and leavers itself (primary_advance()), because they are functions of the words.
  *
  * An encoder reads, and a decoder fills a message: both can be called again, for the same bytes, until the step is

@@ -64,26 +64,27 @@ static uint32_t get_from(struct unpack *in, uint32_t first, uint32_t count)
 	return first + unpack_var_count(in, count - 1u - first);
 }
 
-static bool has_moved(const struct wire_moved *moved, uint32_t model)
+static bool has_changed(const struct wire_changed *changed, uint32_t model)
 {
-	return moved->met[model] == moved->number;
+	return changed->met[model] == changed->number;
 }
 
 /* Both geoms must exist. */
-static bool have_moved(const struct wire_moved *moved, const struct contact_note *note)
+static bool have_changed(const struct wire_changed *changed, const struct contact_note *note)
 {
-	const struct scene_geom *a = &moved->scene->geoms[note->geoms[0]], *b = &moved->scene->geoms[note->geoms[1]];
-	return (a->body == SCENE_NONE || has_moved(moved, a->model)) &&
-	       (b->body == SCENE_NONE || has_moved(moved, b->model));
+	const struct scene_geom *a = &changed->scene->geoms[note->geoms[0]],
+				*b = &changed->scene->geoms[note->geoms[1]];
+	return (a->body == SCENE_NONE || has_changed(changed, a->model)) &&
+	       (b->body == SCENE_NONE || has_changed(changed, b->model));
 }
 
-static troupe_status check_contact(const struct wire_moved *moved, const contact_notes *before,
+static troupe_status check_contact(const struct wire_changed *changed, const contact_notes *before,
 	const struct contact_note *note, struct troupe_error *error)
 {
 	uint32_t a = note->geoms[0], b = note->geoms[1];
-	if (!notes_contact_sane(moved->scene, note))
+	if (!notes_contact_sane(changed->scene, note))
 		return fail(error, TROUPE_EPROTOCOL, "a contact of shapes %u and %u is not valid", a, b);
-	if (!have_moved(moved, note))
+	if (!have_changed(changed, note))
 		return fail(error, TROUPE_EPROTOCOL, "a contact of shapes %u and %u, which did not move", a, b);
 	if (before->count >= NOTES_PAIR_MAX &&
 		notes_contact_key(&before->at[before->count - NOTES_PAIR_MAX]) == notes_contact_key(note))
@@ -92,10 +93,10 @@ static troupe_status check_contact(const struct wire_moved *moved, const contact
 }
 
 static troupe_status get_contacts(
-	struct unpack *in, const struct wire_moved *moved, contact_notes *ret, struct troupe_error *error)
+	struct unpack *in, const struct wire_changed *changed, contact_notes *ret, struct troupe_error *error)
 {
 	uint64_t count = unpack_var(in);
-	uint32_t geoms = moved->scene->geom_count, last[2] = {0, 0};
+	uint32_t geoms = changed->scene->geom_count, last[2] = {0, 0};
 	troupe_status status = TROUPE_OK;
 	for (uint64_t i = 0; i < count && !in->bad && !status; i++) {
 		struct contact_note note;
@@ -106,7 +107,7 @@ static troupe_status get_contacts(
 		note.depth = unpack_double(in);
 		if (in->bad)
 			break;
-		status = check_contact(moved, ret, &note, error);
+		status = check_contact(changed, ret, &note, error);
 		vec_push(ret, note);
 		last[0] = note.geoms[0];
 		last[1] = note.geoms[1];
@@ -115,19 +116,19 @@ static troupe_status get_contacts(
 }
 
 static troupe_status get_efforts(
-	struct unpack *in, const struct wire_moved *moved, effort_notes *ret, struct troupe_error *error)
+	struct unpack *in, const struct wire_changed *changed, effort_notes *ret, struct troupe_error *error)
 {
 	uint64_t count = unpack_var(in);
 	uint32_t next = 0;
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
-		struct effort_note note = {.joint = get_from(in, next, moved->scene->joint_count)};
+		struct effort_note note = {.joint = get_from(in, next, changed->scene->joint_count)};
 		if (in->bad)
 			break;
-		if (!notes_effort_sane(moved->scene, &note))
+		if (!notes_effort_sane(changed->scene, &note))
 			return fail(error, TROUPE_EPROTOCOL, "an effort of joint %u, which has none", note.joint);
-		if (!has_moved(moved, moved->scene->joints[note.joint].model))
+		if (!has_changed(changed, changed->scene->joints[note.joint].model))
 			return fail(error, TROUPE_EPROTOCOL, "an effort of joint %u, which did not move", note.joint);
-		for (uint32_t a = 0; a < notes_axes(&moved->scene->joints[note.joint]); a++)
+		for (uint32_t a = 0; a < notes_axes(&changed->scene->joints[note.joint]); a++)
 			note.effort[a] = unpack_double(in);
 		vec_push(ret, note);
 		next = note.joint + 1;
@@ -135,16 +136,16 @@ static troupe_status get_efforts(
 	return TROUPE_OK;
 }
 
-troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_moved *moved, struct ack *ack,
+troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_changed *changed, struct ack *ack,
 	struct notes *ret, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	ret->contacts.count = ret->efforts.count = 0;
 	ack->notes = ret;
-	ack->stepped = unpack_var_count(in, ack->moved.count);
+	ack->stepped = unpack_var_count(in, ack->changed.count);
 	if (what & OBSERVE_CONTACTS)
-		status = get_contacts(in, moved, &ret->contacts, error);
+		status = get_contacts(in, changed, &ret->contacts, error);
 	if (!status && !in->bad && (what & OBSERVE_EFFORTS))
-		status = get_efforts(in, moved, &ret->efforts, error);
+		status = get_efforts(in, changed, &ret->efforts, error);
 	return status;
 }

@@ -8,16 +8,16 @@
 /* what: the bits OBSERVE_... of the step. */
 void wire_put_notes(struct text *out, uint32_t what, const struct scene *scene, const struct ack *ack);
 
-/* The models that moved in the step, by the ack: those whose `met` is `number`. */
-struct wire_moved {
+/* The models that changed in the step, by the ack: those whose `met` is `number`. */
+struct wire_changed {
 	const struct scene *scene;
 	const uint64_t *met; /* [models] */
 	uint64_t number;
 };
 
-/* Fills ack->stepped, *ret and ack->notes; ack->moved must be filled already. Input is not trusted: TROUPE_EPROTOCOL
+/* Fills ack->stepped, *ret and ack->notes; ack->changed must be filled already. Input is not trusted: TROUPE_EPROTOCOL
  * says what is wrong. Truncated input and numbers out of range only set in->bad. */
-troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_moved *moved, struct ack *ack,
+troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_changed *changed, struct ack *ack,
 	struct notes *ret, struct troupe_error *error);
 
 #endif

@@ -264,14 +264,14 @@ static void put_stats(const struct replica_report *report, struct text *out)
 static void put_list(const struct replica_report *report, struct text *out)
 {
 	const struct ack *ack = report->ack;
-	uint32_t count = ack->moved.count, last = 0;
-	size_t bytes = count * sizeof *ack->moved.at;
-	bool same =
-		count == report->moved_before_count && (!bytes || !memcmp(ack->moved.at, report->moved_before, bytes));
+	uint32_t count = ack->changed.count, last = 0;
+	size_t bytes = count * sizeof *ack->changed.at;
+	bool same = count == report->changed_before_count &&
+		    (!bytes || !memcmp(ack->changed.at, report->changed_before, bytes));
 	pack_var(out, (uint64_t)count << 1 | same);
 	for (uint32_t i = 0; !same && i < count; i++) {
-		wire_put_step(out, last, ack->moved.at[i]);
-		last = ack->moved.at[i];
+		wire_put_step(out, last, ack->changed.at[i]);
+		last = ack->changed.at[i];
 	}
 }
 
@@ -289,10 +289,10 @@ void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text
 		return;
 	}
 	put_list(&report, out);
-	for (uint32_t i = 0; i < ack->moved.count; i++)
-		wire_put_next(out, shared->state, ack->moved.at[i], scratch);
-	for (uint32_t i = 0; report.step->measure && i < ack->moved.count; i++)
-		pack_var(out, shared->costs.ns[ack->moved.at[i]]);
+	for (uint32_t i = 0; i < ack->changed.count; i++)
+		wire_put_next(out, shared->state, ack->changed.at[i], scratch);
+	for (uint32_t i = 0; report.step->measure && i < ack->changed.count; i++)
+		pack_var(out, shared->costs.ns[ack->changed.at[i]]);
 	if (report.step->observe && !report.step->paused)
 		wire_put_notes(out, report.step->observe, shared->scene, ack);
 }

@@ -48,7 +48,7 @@ struct state_model {
 	uint32_t offset;       /* first word in each copy */
 	uint32_t words;        /* number of words */
 	uint32_t system_first; /* first word of the systems, relative to the model's first word */
-	uint64_t moved_at;     /* the primary's: the last moving step that wrote the model */
+	uint64_t changed_at;   /* the primary's: the last moving step that wrote the model */
 	uint32_t copy;         /* index of the copy that is now: 0 or 1 */
 	bool hashed;           /* hash is the hash of now */
 	uint64_t hash;

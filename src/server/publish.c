@@ -175,7 +175,7 @@ static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, co
 	return out;
 }
 
-static bool has_moved(const struct frame *frame, uint32_t model)
+static bool has_changed(const struct frame *frame, uint32_t model)
 {
 	for (uint32_t i = 0; i < frame->moves.count; i++)
 		if (frame->moves.at[i].model == model)
@@ -197,7 +197,7 @@ static bool encode_levels(const struct frame *frame, const struct topic_row *row
 		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);
 	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (snapshot->scene->models[i].performer || has_moved(frame, i))
+		if (snapshot->scene->models[i].performer || has_changed(frame, i))
 			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
 	return encode_end(&levels.base, &arena, out);
 }

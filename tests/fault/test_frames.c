@@ -186,10 +186,10 @@ static void put_ack(struct run *run, uint32_t side, const struct ack_parts *part
 
 static struct ack_parts sound_parts(struct run *run, const struct ack *ack)
 {
-	struct ack_parts parts = {.number = ack->number, .count = ack->moved.count};
+	struct ack_parts parts = {.number = ack->number, .count = ack->changed.count};
 	(void)run;
 	for (uint32_t i = 0; i < parts.count; i++)
-		parts.models[i] = ack->moved.at[i];
+		parts.models[i] = ack->changed.at[i];
 	parts.code = (uint64_t)parts.count << 1;
 	return parts;
 }
