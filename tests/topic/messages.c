@@ -1,8 +1,9 @@
 /* Random messages in files, for tests/topic/test_protoc.sh.
  *
- *   messages make SEED FOLDER    writes FOLDER/TYPE.text and FOLDER/TYPE.bytes of each type, and prints the types'
- * names messages same FOLDER         reads FOLDER/TYPE.read, which another program wrote as text, of each type, and
- * prints the names of those that are not the message in FOLDER/TYPE.bytes */
+ *   messages make SEED FOLDER   writes FOLDER/TYPE.text and FOLDER/TYPE.bytes of each type, FOLDER/TYPE.files with its
+ *                               descriptors, and prints the names of the types
+ *   messages same FOLDER        reads FOLDER/TYPE.read of each type, which another program wrote as text, and prints
+ *                               the names of the types where it is not the message in FOLDER/TYPE.bytes */
 #include "random.h"
 
 #include <stdio.h>
@@ -36,15 +37,18 @@ static void make(uint64_t seed, const char *folder)
 {
 	for (uint32_t i = 0; i < type_count(); i++) {
 		struct random_source source = {.state = hash_mix(seed, i), .any_number = true};
-		struct text text = {0}, bytes = {0};
+		struct text text = {0}, bytes = {0}, files = {0};
 		ProtobufCMessage *message = random_message(&source, type_at(i), 4);
 		message_add_text(&text, message, seed % 2 ? MESSAGE_LINE : MESSAGE_LINES);
 		message_add_bytes(&bytes, message);
 		write_file(folder, type_at(i), "text", &text);
 		write_file(folder, type_at(i), "bytes", &bytes);
+		type_add_file_set(type_at(i), &files);
+		write_file(folder, type_at(i), "files", &files);
 		printf("%s\n", type_at(i)->name);
 		text_fini(&text);
 		text_fini(&bytes);
+		text_fini(&files);
 		arena_fini(&source.arena);
 	}
 }

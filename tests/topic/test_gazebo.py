@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the .proto files of src/topic with Gazebo's own, where Debian's libignition-msgs-dev is installed: a field that both
-have must have the same number, type and label, and a field that only ours has must be in the list below.
+"""Compares the messages of gz.msgs in src/topic with Gazebo's own, where Debian's libignition-msgs-dev is installed: a
+field that both have must have the same number, type and label, and a field that only ours has must be in the list below.
 
 The last line is "N passed, N failed", counted in messages and enums.
 """
@@ -70,7 +70,7 @@ def main():
         theirs.update(read(path.read_text()))
     for path in sorted((source / "src/topic").glob("*.proto")):
         text = path.read_text()
-        if "package gz.msgs;" in text:
+        if "\npackage gz.msgs;" in text:
             ours.update(read(text))
     passed = failed = 0
     for name in ours:
