@@ -3,7 +3,6 @@
 #include "topic/build.h"
 
 #include <math.h>
-#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,7 +129,7 @@ bool build_store_number(const struct build *build, const ProtobufCFieldDescripto
 		*(double *)place = number;
 		return true;
 	}
-	if (isfinite(number) && fabs(number) > (double)FLT_MAX)
+	if (isfinite(number) && !isfinite((float)number)) /* FLT_MAX in few digits is more than FLT_MAX */
 		return false;
 	*(float *)place = (float)number + 0.0f; /* -1e-99 becomes -0 */
 	return true;

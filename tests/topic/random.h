@@ -25,8 +25,8 @@ static inline size_t random_below(struct random_source *source, size_t limit)
 
 static inline double random_double(struct random_source *source)
 {
-	static const double some[] = {
-		0, 1, -1, 0.1, -2.5e-7, 1e9, 123456789.125, 3e-310, 1e-40, 16777217, INFINITY, -INFINITY, NAN};
+	static const double some[] = {0, 1, -1, 0.1, -2.5e-7, 1e9, 123456789.125, 3e-310, 1e-40, 16777217,
+		3.40282346638528859812e38, INFINITY, -INFINITY, NAN};
 	size_t i = random_below(source, ARRAY_LEN(some) + 4);
 	if (i >= ARRAY_LEN(some) || (!source->any_number && !isfinite(some[i])))
 		return (double)(int64_t)random_below(source, SIZE_MAX) / 7e12 - 1e6;
