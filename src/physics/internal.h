@@ -428,7 +428,8 @@ struct ode_block_bytes {
 	size_t geom, body, joint; /* approximate size in a block; 0: this ODE's cannot be put into one */
 };
 
-void ode_block_init(void); /* before any object of this folder is made */
+void ode_block_init(void);    /* before dInitODE2(): ODE's allocations go through this module */
+void ode_block_measure(void); /* before any block is opened, after dInitODE2() */
 struct ode_block_bytes ode_block_bytes(void);
 /* Objects that ODE makes on this thread from now on go into the block while it has room. Objects in the block must
  * also be destroyed while it is open. */

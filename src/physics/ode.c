@@ -194,12 +194,13 @@ static void init_once(void)
 	ode_stdout = stdout;
 	ode_stderr = stderr;
 #endif
+	ode_block_init(); /* first: dInitODE2() allocates, too */
 	dInitODE2(0);
 	dSetErrorHandler(on_fatal);
 	dSetDebugHandler(on_fatal);
 	dSetMessageHandler(on_message);
 	dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
-	ode_block_init();
+	ode_block_measure();
 	keeps_known = normalises_as_here();
 	if (!dCheckConfiguration("ODE_double_precision"))
 		init_status =

@@ -125,5 +125,9 @@ void ode_block_init(void)
 	dSetAllocHandler(allocate);
 	dSetReallocHandler(reallocate);
 	dSetFreeHandler(release);
+}
+
+void ode_block_measure(void)
+{
 	bytes_of = measure();
 }

@@ -412,9 +412,10 @@ static void add_pace(lines *commands, struct dice *dice, uint64_t step)
 {
 	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
 	const char *pause = kind == 0 ? "pause: true" : kind < 4 ? "pause: false" : "";
+	uint64_t until_ns = step * 2000000 + steps * 1000000u;
 	if (roll(dice, 3) == 0)
-		add(commands, step, "/world/w/control", "%s run_to_sim_time {nsec: %u}", pause,
-			(uint32_t)step * 2000000 + steps * 1000000);
+		add(commands, step, "/world/w/control", "%s run_to_sim_time {sec: %" PRIu64 " nsec: %" PRIu64 "}",
+			pause, until_ns / 1000000000, until_ns % 1000000000);
 	else
 		add(commands, step, "/world/w/control", "%s multi_step: %u", pause, steps);
 }
