@@ -127,7 +127,16 @@ bool gz_make_bytes(const char *command, const char *type, const char *text, bool
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-int gz_print_names(const char *command, struct node *node, bool services, bool json)
+/* Until all peers have said what they have. */
+static void settle(struct node *node)
+{
+	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);
+	struct node_event event;
+	while (gz_next(node, end_ns, &event))
+		node_event_fini(&event);
+}
+
+static int print_names(const char *command, struct node *node, bool services, bool json)
 {
 	struct node_records records;
 	struct text out = {0};
@@ -193,7 +202,7 @@ static void add_record_text(struct text *out, const struct node_record *record, 
 	text_add(out, "\n");
 }
 
-int gz_print_records(const char *command, struct node *node, bool services, const char *name, bool json)
+static int print_records(const char *command, struct node *node, bool services, const char *name, bool json)
 {
 	struct node_records records;
 	struct text out = {0};
@@ -223,23 +232,62 @@ int gz_print_records(const char *command, struct node *node, bool services, cons
 	return count ? CLI_DONE : CLI_BAD_INPUT;
 }
 
+int gz_list(const char *command, const struct gz_settings *settings, bool services)
+{
+	struct node *node;
+	int status = gz_open(command, settings, -1, &node);
+	if (status)
+		return status;
+	settle(node);
+	status = print_names(command, node, services, settings->json);
+	node_destroy(node);
+	return status;
+}
+
+int gz_info(const char *command, const struct gz_settings *settings, bool services, const char *name)
+{
+	struct node *node;
+	int status = gz_open(command, settings, -1, &node);
+	if (status)
+		return status;
+	settle(node);
+	status = print_records(command, node, services, name, settings->json);
+	node_destroy(node);
+	return status;
+}
+
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
-int gz_dispatch(
-	const char *command, const char *about, const struct gz_action *actions, uint32_t count, int argc, char **argv)
+static int act(const struct gz_action *action, void *settings, int argc, char **argv)
+{
+	struct arena arena = {0};
+	int status = CLI_DONE;
+	if (options_parse(action->command, argc, argv, settings, &arena, NULL, &status))
+		status = action->act(settings, &arena);
+	arena_fini(&arena);
+	return status;
+}
+
+static void print_help(const char *command, const char *about, const struct gz_action *actions, uint32_t count)
+{
+	printf("usage: troupe %s ACTION [OPTIONS]\n\n%s\n\nActions\n", command, about);
+	for (uint32_t i = 0; i < count; i++)
+		printf("  %-28s%s\n", actions[i].name, actions[i].help);
+	printf("\nOptions\n  -h, --help                  print this help; after an action, the action's\n");
+}
+
+int gz_dispatch(const char *command, const char *about, const struct gz_action *actions, uint32_t count, void *settings,
+	int argc, char **argv)
 {
 	const char *word = argc > 0 ? argv[0] : NULL;
 	struct text names = {0};
 	if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
-		printf("usage: troupe %s ACTION [OPTIONS]\n\n%s\n\nActions\n", command, about);
-		for (uint32_t i = 0; i < count; i++)
-			printf("  %-28s%s\n", actions[i].name, actions[i].help);
-		printf("\nOptions\n  -h, --help                  print this help; after an action, the action's\n");
+		print_help(command, about, actions, count);
 		return CLI_DONE;
 	}
 	for (uint32_t i = 0; word && i < count; i++)
 		if (!strcmp(word, actions[i].name))
-			return actions[i].run(argc - 1, argv + 1);
+			return act(&actions[i], settings, argc - 1, argv + 1);
 	for (uint32_t i = 0; i < count; i++)
 		text_add(&names, "%s%s", i ? i + 1 < count ? ", " : " or " : "", actions[i].name);
 	if (word)

@@ -21,6 +21,14 @@ struct gz_settings {
 			.help = "see and serve other hosts, through the interface with this IPv4 address (default: "   \
 				"GZ_IP, or this machine only)"                                                         \
 	}
+#define GZ_JSON_OPTION(settings, text)                                                                                 \
+	{                                                                                                              \
+		OPTION_FLAG, .name = "json", .offset = offsetof(settings, gz.json), .help = text                       \
+	}
+#define GZ_HELP_OPTION                                                                                                 \
+	{                                                                                                              \
+		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
+	}
 
 /* Makes the node. On failure prints the reason and returns the exit status; else CLI_DONE. linger_ms as in node.h. */
 int gz_open(const char *command, const struct gz_settings *settings, int linger_ms, struct node **ret_node);
@@ -42,18 +50,22 @@ const char *gz_full_type(const char *type);
 bool gz_make_bytes(
 	const char *command, const char *type, const char *text, bool json, bool raw, struct text *ret_bytes);
 
-/* Prints a name in each line once; JSON: an array. Returns the exit status: 1 if there is none. */
-int gz_print_names(const char *command, struct node *node, bool services, bool json);
-/* Prints the records of this name. Returns the exit status: 1 if there is none. */
-int gz_print_records(const char *command, struct node *node, bool services, const char *name, bool json);
+/* `list`: prints each name of the partition in a line of its own; JSON: an array. Returns the exit status: 1 if there
+ * is none. command: "topic list". */
+int gz_list(const char *command, const struct gz_settings *settings, bool services);
+/* `info`: prints the publishers of the topic, or the providers of the service. Returns the exit status: 1 if there is
+ * none. */
+int gz_info(const char *command, const struct gz_settings *settings, bool services, const char *name);
 
-/* Runs the action that the first argument names. */
 struct gz_action {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
+	const char *name, *help;
+	const struct options_command *command;
+	/* Returns the exit status. arena: for texts that live as long as the settings. */
+	int (*act)(void *settings, struct arena *arena);
 };
-int gz_dispatch(
-	const char *command, const char *about, const struct gz_action *actions, uint32_t count, int argc, char **argv);
+/* Runs the action that the first argument names, with the options of its command in *settings, which holds the defaults
+ * before the call. Returns the exit status. */
+int gz_dispatch(const char *command, const char *about, const struct gz_action *actions, uint32_t count, void *settings,
+	int argc, char **argv);
 
 #endif

@@ -28,20 +28,12 @@ struct settings {
 	{                                                                                                              \
 		OPTION_TEXT, 's', "service", "SERVICE", AT(service), .help = "the service, instead of the argument"    \
 	}
-#define JSON_OPTION(text)                                                                                              \
-	{                                                                                                              \
-		OPTION_FLAG, .name = "json", .offset = AT(gz.json), .help = text                                       \
-	}
-#define HELP_OPTION                                                                                                    \
-	{                                                                                                              \
-		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
-	}
 
 static const struct option_spec list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	JSON_OPTION("print a JSON array"),
+	GZ_JSON_OPTION(struct settings, "print a JSON array"),
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command list_command = {
@@ -55,9 +47,9 @@ static const struct options_command list_command = {
 
 static const struct option_spec info_specs[] = {
 	SERVICE_OPTIONS,
-	JSON_OPTION("print a JSON array"),
+	GZ_JSON_OPTION(struct settings, "print a JSON array"),
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command info_command = {
@@ -78,11 +70,11 @@ static const struct option_spec call_specs[] = {
 	{OPTION_TEXT, 'r', "req", "TEXT", AT(text), .help = "the request: 'pause: true' (default: empty)"},
 	{OPTION_WHOLE, .name = "timeout", .argument = "MS", .offset = AT(timeout_ms), .lo = 1, .hi = TIMEOUT_MAX_MS,
 		.help = "wait so many milliseconds for the service and its reply (default: 5000)"},
-	JSON_OPTION("the request is given, and the reply printed, as JSON"),
+	GZ_JSON_OPTION(struct settings, "the request is given, and the reply printed, as JSON"),
 	{OPTION_FLAG, .name = "raw", .offset = AT(raw),
 		.help = "the request is given, and the reply printed, as bytes in hexadecimal"},
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command call_command = {
@@ -95,36 +87,18 @@ static const struct options_command call_command = {
 	.spec_count = ARRAY_LEN(call_specs),
 };
 
-static void settle(struct node *node)
+static int list(void *settings, struct arena *arena)
 {
-	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);
-	struct node_event event;
-	while (gz_next(node, end_ns, &event))
-		node_event_fini(&event);
+	const struct settings *given = settings;
+	(void)arena;
+	return gz_list("service list", &given->gz, true);
 }
 
-static int list(const struct settings *settings)
+static int info(void *settings, struct arena *arena)
 {
-	struct node *node;
-	int status = gz_open("service list", &settings->gz, -1, &node);
-	if (status)
-		return status;
-	settle(node);
-	status = gz_print_names("service list", node, true, settings->gz.json);
-	node_destroy(node);
-	return status;
-}
-
-static int info(const struct settings *settings)
-{
-	struct node *node;
-	int status = gz_open("service info", &settings->gz, -1, &node);
-	if (status)
-		return status;
-	settle(node);
-	status = gz_print_records("service info", node, true, settings->service, settings->gz.json);
-	node_destroy(node);
-	return status;
+	const struct settings *given = settings;
+	(void)arena;
+	return gz_info("service info", &given->gz, true, given->service);
 }
 
 /* --- call --------------------------------------------------------------------------------------------------------- */
@@ -208,8 +182,9 @@ static int call_once(struct node *node, const struct settings *settings, uint64_
 	return status;
 }
 
-static int call(struct settings *settings, struct arena *arena)
+static int call(void *given, struct arena *arena)
 {
+	struct settings *settings = given;
 	struct node *node;
 	if (!settings->timeout_ms)
 		settings->timeout_ms = TIMEOUT_DEFAULT_MS;
@@ -224,48 +199,16 @@ static int call(struct settings *settings, struct arena *arena)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int run_list(int argc, char **argv)
-{
-	struct settings settings = {0};
-	struct arena arena = {0};
-	int status = CLI_DONE;
-	if (options_parse(&list_command, argc, argv, &settings, &arena, NULL, &status))
-		status = list(&settings);
-	arena_fini(&arena);
-	return status;
-}
-
-static int run_info(int argc, char **argv)
-{
-	struct settings settings = {0};
-	struct arena arena = {0};
-	int status = CLI_DONE;
-	if (options_parse(&info_command, argc, argv, &settings, &arena, NULL, &status))
-		status = info(&settings);
-	arena_fini(&arena);
-	return status;
-}
-
-static int run_call(int argc, char **argv)
-{
-	struct settings settings = {0};
-	struct arena arena = {0};
-	int status = CLI_DONE;
-	if (options_parse(&call_command, argc, argv, &settings, &arena, NULL, &status))
-		status = call(&settings, &arena);
-	arena_fini(&arena);
-	return status;
-}
-
 int cli_service(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", run_list, "list services"},
-		{"info", run_info, "print who offers a service"},
-		{"call", run_call, "call a service and print its reply"},
+		{"list", "list services", &list_command, list},
+		{"info", "print the providers of a service", &info_command, info},
+		{"call", "call a service and print its reply", &call_command, call},
 	};
+	struct settings settings = {.service = NULL};
 	return gz_dispatch("service",
 		"Services of gz-transport: those of a running troupe, of Gazebo, and of programs\n"
 		"that use its transport.",
-		actions, ARRAY_LEN(actions), argc, argv);
+		actions, ARRAY_LEN(actions), &settings, argc, argv);
 }

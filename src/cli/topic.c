@@ -31,30 +31,21 @@ struct settings {
 	{                                                                                                              \
 		OPTION_TEXT, 't', "topic", "TOPIC", AT(topic), .help = "the topic, instead of the argument"            \
 	}
-#define JSON_OPTION(text)                                                                                              \
-	{                                                                                                              \
-		OPTION_FLAG, .name = "json", .offset = AT(gz.json), .help = text                                       \
-	}
-#define HELP_OPTION                                                                                                    \
-	{                                                                                                              \
-		OPTION_HELP, 'h', "help", .help = "print this help"                                                    \
-	}
 
 /* --- list and info ------------------------------------------------------------------------------------------------ */
 
 static const struct option_spec list_specs[] = {
 	{OPTION_HEADING, .help = "Options"},
-	JSON_OPTION("print a JSON array"),
+	GZ_JSON_OPTION(struct settings, "print a JSON array"),
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command list_command = {
 	.name = "topic list",
 	.usage = "troupe topic list [OPTIONS]",
-	.about = "List the topics that are published in the partition, one in each line. Publishers repeat what they "
-		 "have "
-		 "once in a second, so it takes 1.3 s.",
+	.about = "List the topics that are published in the partition, one in each line. It takes 1.3 s, because "
+		 "publishers repeat once in a second what they have.",
 	.after = "Exit status\n  0 there are topics; 1 there are none, or no network; 2 wrong usage\n",
 	.specs = list_specs,
 	.spec_count = ARRAY_LEN(list_specs),
@@ -62,9 +53,9 @@ static const struct options_command list_command = {
 
 static const struct option_spec info_specs[] = {
 	TOPIC_OPTIONS,
-	JSON_OPTION("print a JSON array of publishers"),
+	GZ_JSON_OPTION(struct settings, "print a JSON array of publishers"),
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command info_command = {
@@ -76,37 +67,18 @@ static const struct options_command info_command = {
 	.spec_count = ARRAY_LEN(info_specs),
 };
 
-/* Until all peers have said what they have. */
-static void settle(struct node *node)
+static int list(void *settings, struct arena *arena)
 {
-	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);
-	struct node_event event;
-	while (gz_next(node, end_ns, &event))
-		node_event_fini(&event);
+	const struct settings *given = settings;
+	(void)arena;
+	return gz_list("topic list", &given->gz, false);
 }
 
-static int list(const struct settings *settings)
+static int info(void *settings, struct arena *arena)
 {
-	struct node *node;
-	int status = gz_open("topic list", &settings->gz, -1, &node);
-	if (status)
-		return status;
-	settle(node);
-	status = gz_print_names("topic list", node, false, settings->gz.json);
-	node_destroy(node);
-	return status;
-}
-
-static int info(const struct settings *settings)
-{
-	struct node *node;
-	int status = gz_open("topic info", &settings->gz, -1, &node);
-	if (status)
-		return status;
-	settle(node);
-	status = gz_print_records("topic info", node, false, settings->topic, settings->gz.json);
-	node_destroy(node);
-	return status;
+	const struct settings *given = settings;
+	(void)arena;
+	return gz_info("topic info", &given->gz, false, given->topic);
 }
 
 /* --- echo and hz -------------------------------------------------------------------------------------------------- */
@@ -132,18 +104,17 @@ static const struct option_spec echo_specs[] = {
 	COUNT_OPTION,
 	DURATION_OPTION,
 	SILENCE_OPTION,
-	JSON_OPTION("print each message as one line of JSON"),
+	GZ_JSON_OPTION(struct settings, "print each message as one line of JSON"),
 	{OPTION_FLAG, .name = "raw", .offset = AT(raw), .help = "print the bytes of each message in hexadecimal"},
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command echo_command = {
 	.name = "topic echo",
 	.usage = "troupe topic echo [OPTIONS] TOPIC",
-	.about = "Print the messages of a topic as they come, of publishers that are there or will come, each followed "
-		 "by "
-		 "an empty line. A message of a type that troupe does not know is printed in hexadecimal.",
+	.about = "Print the messages of a topic as they come, of publishers that are there or will come. An empty line "
+		 "follows each. A message of a type that troupe does not know is printed in hexadecimal.",
 	.after = "Exit status\n  0 a message has come (with -n: all of them); 1 too few have come, or no\n"
 		 "  network; 2 wrong usage\n",
 	.specs = echo_specs,
@@ -155,9 +126,9 @@ static const struct option_spec hz_specs[] = {
 	COUNT_OPTION,
 	DURATION_OPTION,
 	SILENCE_OPTION,
-	JSON_OPTION("print each line as JSON"),
+	GZ_JSON_OPTION(struct settings, "print each line as JSON"),
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command hz_command = {
@@ -281,14 +252,16 @@ static int receive(const char *command, const struct settings *settings, struct 
 	return count < least ? CLI_BAD_INPUT : CLI_DONE;
 }
 
-static int echo(const struct settings *settings)
+static int echo(void *settings, struct arena *arena)
 {
+	(void)arena;
 	return receive("topic echo", settings, NULL);
 }
 
-static int hz(const struct settings *settings)
+static int hz(void *settings, struct arena *arena)
 {
 	struct pace pace = {0};
+	(void)arena;
 	return receive("topic hz", settings, &pace);
 }
 
@@ -304,11 +277,11 @@ static const struct option_spec pub_specs[] = {
 		.help = "so many in a second (default: 1)"},
 	{OPTION_REAL, .name = "timeout", .argument = "S", .offset = AT(timeout_s), .lo = 0, .hi = SECONDS_MAX,
 		.help = "wait so long for a subscriber (default: 5)"},
-	JSON_OPTION("the message is given as JSON"),
+	GZ_JSON_OPTION(struct settings, "the message is given as JSON"),
 	{OPTION_FLAG, .name = "raw", .offset = AT(raw),
 		.help = "the message is given as bytes in hexadecimal, of a type of any name"},
 	GZ_OPTIONS(struct settings),
-	HELP_OPTION,
+	GZ_HELP_OPTION,
 };
 
 static const struct options_command pub_command = {
@@ -368,9 +341,11 @@ static int publish(struct node *node, const struct settings *settings, const str
 	return publish_all(node, publisher, settings, bytes) ? CLI_DONE : CLI_BAD_INPUT;
 }
 
-static int pub(const struct settings *settings)
+static int pub(void *given, struct arena *arena)
 {
+	const struct settings *settings = given;
 	struct text bytes = {0};
+	(void)arena;
 	struct node *node;
 	int status;
 	if (!settings->type || !settings->text) {
@@ -394,54 +369,18 @@ static int pub(const struct settings *settings)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int run(
-	const struct options_command *command, int (*act)(const struct settings *settings), int argc, char **argv)
-{
-	struct settings settings = {0};
-	struct arena arena = {0};
-	int status = CLI_DONE;
-	if (options_parse(command, argc, argv, &settings, &arena, NULL, &status))
-		status = act(&settings);
-	arena_fini(&arena);
-	return status;
-}
-
-static int run_list(int argc, char **argv)
-{
-	return run(&list_command, list, argc, argv);
-}
-
-static int run_info(int argc, char **argv)
-{
-	return run(&info_command, info, argc, argv);
-}
-
-static int run_echo(int argc, char **argv)
-{
-	return run(&echo_command, echo, argc, argv);
-}
-
-static int run_hz(int argc, char **argv)
-{
-	return run(&hz_command, hz, argc, argv);
-}
-
-static int run_pub(int argc, char **argv)
-{
-	return run(&pub_command, pub, argc, argv);
-}
-
 int cli_topic(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", run_list, "list topics"},
-		{"info", run_info, "print the publishers of a topic"},
-		{"echo", run_echo, "print the messages of a topic"},
-		{"hz", run_hz, "measure how often messages come"},
-		{"pub", run_pub, "publish a message"},
+		{"list", "list topics", &list_command, list},
+		{"info", "print the publishers of a topic", &info_command, info},
+		{"echo", "print the messages of a topic", &echo_command, echo},
+		{"hz", "measure how often messages come", &hz_command, hz},
+		{"pub", "publish a message", &pub_command, pub},
 	};
+	struct settings settings = {.topic = NULL};
 	return gz_dispatch("topic",
 		"Topics of gz-transport: those of a running troupe, of Gazebo, and of programs\n"
 		"that use its transport.",
-		actions, ARRAY_LEN(actions), argc, argv);
+		actions, ARRAY_LEN(actions), &settings, argc, argv);
 }
