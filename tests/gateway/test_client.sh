@@ -1,44 +1,8 @@
 #!/bin/sh
 # `troupe topic` and `troupe service`: against a node of ours, against the programs of gz-transport where they are
 # installed, and the completion for bash.
-#
-# Discovery has ports of its own, so that runs side by side, and simulators of this machine, are not heard.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-set -u
-source=$(cd "${SOURCE_DIR:-.}" && pwd)
-topic_tool=/usr/libexec/ignition/transport11/ign-transport-topic
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-peer=${BUILD_DIR:-build}/tests/gateway/gz_peer
-case $peer in /*) ;; *) peer=$PWD/$peer ;; esac
-cd "$scratch" || exit 1
-peers=
-end_all()
-{
-	# word splitting is meant
-	# shellcheck disable=SC2086
-	[ -z "$peers" ] || kill -KILL $peers 2>/dev/null
-	rm -rf "$scratch"
-}
-trap end_all EXIT
-trap 'exit 1' HUP INT TERM
-unset IGN_PARTITION IGN_IP GZ_IP IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT GZ_RELAY IGN_RELAY
-IGN_PARTITION=test$$
-IGN_DISCOVERY_MSG_PORT=$((20000 + $$ % 10000 * 2))
-IGN_DISCOVERY_SRV_PORT=$((IGN_DISCOVERY_MSG_PORT + 1))
-export IGN_PARTITION IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
 
-start_peer()
-{
-	: >said
-	"$peer" "$@" >said 2>&1 &
-	last=$!
-	peers="$peers $last"
-	for _ in $(seq 500); do
-		grep -q '^ready' said && return
-		sleep 0.02
-	done
-	echo "FAILED: the peer does not start: $(cat said)"
-}
 # client WHAT STATUS EXPECTED-OUTPUT ARGUMENTS...: the output is a pattern for the whole of it, with blanks for line ends
 client()
 {
@@ -123,7 +87,7 @@ wait $waiting
 [ $? = 0 ] && grep -q 'data: "at last"' out
 check "echoed when the publisher comes: $(cat out err)" $?
 
-if [ -x "$topic_tool" ]; then
+if have_tools; then
 	timeout 20 "$topic_tool" -e -t /chat -n 1 >heard 2>&1 &
 	waiting=$!
 	client 'a message for a program of gz-transport' 0 '' topic pub /chat -m StringMsg -p 'data: "hello"'
@@ -139,8 +103,6 @@ if [ -x "$topic_tool" ]; then
 	wait $waiting
 	grep -q 'data: "hi"' out
 	check "a program of gz-transport is heard: $(cat out err)" $?
-else
-	skip 'programs of gz-transport' 'ignition-transport-cli is not installed'
 fi
 
 # complete WORDS... EXPECTED: what bash offers for the last of the words

@@ -2,34 +2,11 @@
 # A running world and the programs of gz-transport 11, unchanged: they list and echo the topics of the run, call its
 # services, and drive a cart. What they do becomes commands that are bound to steps: a recording of the run repeats it,
 # and a run that nobody commands has the same bits with and without programs that look on.
-#
-# Discovery has ports of its own, so that runs side by side, and simulators of this machine, are not heard.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-set -u
-tools=/usr/libexec/ignition/transport11
-topic_tool=$tools/ign-transport-topic
-service_tool=$tools/ign-transport-service
-if [ ! -x "$topic_tool" ]; then
-	skip 'programs of gz-transport' 'ignition-transport-cli is not installed'
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
+have_tools || {
 	totals
 	exit
-fi
-cd "$scratch" || exit 1
-running=
-end_all()
-{
-	# word splitting is meant
-	# shellcheck disable=SC2086
-	[ -z "$running" ] || kill -KILL $running 2>/dev/null
-	rm -rf "$scratch"
 }
-trap end_all EXIT
-trap 'exit 1' HUP INT TERM
-unset IGN_IP GZ_IP GZ_PARTITION GZ_DISCOVERY_MSG_PORT GZ_DISCOVERY_SRV_PORT GZ_RELAY IGN_RELAY TROUPE_NO_GZ
-IGN_PARTITION=run$$
-IGN_DISCOVERY_MSG_PORT=$((20000 + $$ % 10000 * 2))
-IGN_DISCOVERY_SRV_PORT=$((IGN_DISCOVERY_MSG_PORT + 1))
-export IGN_PARTITION IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT
 
 cat >w.sdf <<'END'
 <sdf version="1.9"><world name="w">
@@ -57,22 +34,11 @@ start()
 	shift
 	"$troupe" run w.sdf -v 1 "$@" >"$name.out" 2>"$name.err" &
 	last=$!
-	running="$running $last"
+	started="$started $last"
 	for _ in $(seq 60); do
 		timeout 5 "$topic_tool" -l 2>/dev/null | grep -q '^/clock$' && return
 	done
 	echo "FAILED: no topics of the run: $(cat "$name.err")"
-}
-end()
-{
-	kill -TERM "$last" 2>/dev/null
-	wait "$last"
-}
-within()
-{
-	limit=$1
-	shift
-	timeout -k 1 "$limit" "$@" >out 2>err
 }
 # call SERVICE REQUEST-TYPE REPLY-TYPE REQUEST: the reply in `out`
 call()
@@ -166,7 +132,7 @@ check 'another partition sees nothing' $?
 # A subscriber that stops reading, and one that is killed, harm nobody.
 "$topic_tool" -e -t /clock >/dev/null 2>&1 &
 stopped=$!
-running="$running $stopped"
+started="$started $stopped"
 call /world/w/control WorldControl Boolean 'pause: false'
 sleep 0.5
 kill -STOP $stopped
@@ -176,12 +142,14 @@ sleep 0.5
 kill -KILL $killed 2>/dev/null
 echoes /clock '^sim \{'
 kill -KILL $stopped
-end
+end_last TERM
 check 'the run ends well' $?
 within 5 "$topic_tool" -l
 [ ! -s out ]
 check 'afterwards nothing is listed' $?
 
+grep -q '^state ' first.err && ! grep -q '^the same hash again' first.err
+check "a command line cannot repeat what programs commanded: $(cat first.err)" $?
 timeout 120 "$troupe" replay first.rec --secondaries 0 -v 0 >out 2>err
 check 'the recording of the live run has the same bits when it is replayed' $?
 
@@ -198,18 +166,20 @@ IGN_PARTITION=one$$
 within 10 "$topic_tool" -e -t /stats -n 1
 ! grep -q '^paused: true' out
 check 'the other one is not' $?
-end
+end_last TERM
 last=$one
-end
+end_last TERM
 
 # Looking on changes no bit.
 TROUPE_NO_GZ=1 timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 0 --hash-every 3000 -v 0 >alone
-timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 1 --hash-every 3000 -v 0 >watched &
+timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 1 --hash-every 3000 >watched 2>summary &
 watched=$!
 timeout 10 "$topic_tool" -e -t /world/w/pose/info -n 20 >/dev/null 2>&1
 wait $watched
 cmp -s alone watched
 check 'the same bits with somebody who looks on' $?
+grep -q '^the same hash again' summary
+check "a command line repeats a run that programs only looked at: $(cat summary)" $?
 
 "$troupe" run w.sdf --no-gz --iterations 2000 --rtf 1 -v 0 >/dev/null 2>&1 &
 quiet=$!

@@ -1,68 +1,17 @@
 #!/bin/sh
 # The programs of gz-transport 11, unchanged and with their default settings, against a node of ours: they list, echo,
 # publish and call; they come before, during and after it; and on a machine that has loopback only.
-#
-# Discovery has ports of its own, so that runs side by side, and simulators of this machine, are not heard.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-set -u
-source=$(cd "${SOURCE_DIR:-.}" && pwd)
-tools=/usr/libexec/ignition/transport11
-topic_tool=$tools/ign-transport-topic
-service_tool=$tools/ign-transport-service
-peer=${BUILD_DIR:-build}/tests/gateway/gz_peer
-case $peer in /*) ;; *) peer=$PWD/$peer ;; esac
-if [ ! -x "$topic_tool" ]; then
-	skip 'programs of gz-transport' 'ignition-transport-cli is not installed'
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
+have_tools || {
 	totals
 	exit
-fi
-cd "$scratch" || exit 1
-peers=
-end_all()
-{
-	# word splitting is meant
-	# shellcheck disable=SC2086
-	[ -z "$peers" ] || kill -KILL $peers 2>/dev/null
-	rm -rf "$scratch"
 }
-trap end_all EXIT
-trap 'exit 1' HUP INT TERM
-unset IGN_IP GZ_IP GZ_PARTITION GZ_DISCOVERY_MSG_PORT GZ_DISCOVERY_SRV_PORT GZ_RELAY IGN_RELAY
-IGN_PARTITION=test$$
-IGN_DISCOVERY_MSG_PORT=$((20000 + $$ % 10000 * 2))
-IGN_DISCOVERY_SRV_PORT=$((IGN_DISCOVERY_MSG_PORT + 1))
-export IGN_PARTITION IGN_DISCOVERY_MSG_PORT IGN_DISCOVERY_SRV_PORT
 
-# start_peer THINGS...: in the background; what it prints in `said`
-start_peer()
-{
-	: >said
-	"$peer" "$@" >said 2>&1 &
-	last=$!
-	peers="$peers $last"
-	for _ in $(seq 500); do
-		grep -q '^ready' said && return
-		sleep 0.02
-	done
-	echo "FAILED: the peer does not start: $(cat said)"
-}
-end_peer()
-{
-	kill "-$1" "$last" 2>/dev/null
-	wait "$last" 2>/dev/null
-}
 # report WHAT STATUS
 report()
 {
 	check "$1" "$2"
 	[ "$2" = 0 ] || sed 's/^/    /' out err said 2>/dev/null | head -n 40
-}
-# within SECONDS COMMAND...: output in `out`
-within()
-{
-	limit=$1
-	shift
-	timeout -k 1 "$limit" "$@" >out 2>err
 }
 
 clock=120408011005 # system { sec: 1 nsec: 5 }
@@ -110,7 +59,7 @@ everything()
 
 if [ "${1:-}" = --alone ]; then
 	everything 'without a network'
-	end_peer TERM
+	end_last TERM
 	totals
 	exit
 fi
@@ -118,7 +67,7 @@ everything 'with default settings'
 IGN_PARTITION=other within 10 "$topic_tool" -l
 [ ! -s out ]
 report 'another partition sees nothing' $?
-end_peer TERM
+end_last TERM
 within 10 "$topic_tool" -l
 [ ! -s out ]
 report 'after the end nothing is listed' $?
@@ -127,7 +76,7 @@ IGN_IP=127.0.0.1
 export IGN_IP
 everything 'with IGN_IP=127.0.0.1'
 unset IGN_IP
-end_peer TERM
+end_last TERM
 
 # One that comes first, stays while the node is killed, and hears the next.
 timeout -k 1 30 "$topic_tool" -e -t /clock -n 200 >echoed 2>&1 &
@@ -137,20 +86,20 @@ start_peer pub /clock gz.msgs.Clock $clock 50
 for _ in $(seq 500); do [ "$(grep -c nsec echoed)" -lt 5 ] || break; sleep 0.02; done
 [ "$(grep -c nsec echoed)" -ge 5 ]
 report 'a program that was there before hears' $?
-end_peer KILL
+end_last KILL
 start_peer pub /clock gz.msgs.Clock $clock 50
 wait $echo_tool
 status=$?
 [ $status = 0 ] && [ "$(grep -c nsec echoed)" -ge 200 ]
 report "a program hears the next node after one that was killed (status $status)" $?
-end_peer TERM
+end_last TERM
 
 start_peer pubs 1000 gz.msgs.Clock $clock 0
 within 10 "$topic_tool" -l
 count=$(wc -l <out)
 [ "$count" = 1000 ]
 report "of 1000 topics $count are listed" $?
-end_peer TERM
+end_last TERM
 
 # A machine without a network.
 alone='ip link set lo up && exec sh "$0" --alone'
