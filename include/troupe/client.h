@@ -118,6 +118,9 @@ TROUPE_API bool troupe_client_take(
 	struct troupe_client *client, uint64_t timeout_ns, struct troupe_message *ret_message);
 /* How many step boundaries this client has lost the messages of, because it was slow. Any thread. */
 TROUPE_API uint64_t troupe_client_lost(const struct troupe_client *client);
+/* How many commands this client has given: messages that it published, and requests that change something. Any thread.
+ */
+TROUPE_API uint64_t troupe_client_commands(const struct troupe_client *client);
 
 #ifdef __cplusplus
 }

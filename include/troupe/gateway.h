@@ -41,6 +41,7 @@ struct troupe_gz_counts {
 	uint64_t published;       /* messages that were sent */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
 	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
+	uint64_t commands;        /* of those taken: commands to the simulation */
 };
 /* Any thread. */
 TROUPE_API struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gz);

@@ -51,6 +51,11 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	return TROUPE_OK;
 }
 
+bool gateways_commanded(const struct gateways *gateways)
+{
+	return gateways && gateways->gz && troupe_gz_counts(gateways->gz).commands > 0;
+}
+
 void gateways_end(struct gateways *gateways)
 {
 	if (!gateways)

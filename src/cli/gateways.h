@@ -19,6 +19,8 @@ struct gateways;
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
+/* Whether a program has commanded the run through a gateway. NULL: no. */
+bool gateways_commanded(const struct gateways *gateways);
 /* Before the server is destroyed. NULL is fine. */
 void gateways_end(struct gateways *gateways);
 

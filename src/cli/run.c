@@ -828,8 +828,8 @@ static void add_again(const struct run *run, struct text *line)
 	text_add(line, " --rtf 0");
 }
 
-/* Whether the same command line would repeat the run. Not if it reads a pipe, breaks a rule of determinism, or had
- * clients. */
+/* Whether the same command line would repeat the run. Not if it reads a pipe, breaks a rule of determinism, had barrier
+ * clients, or was commanded by other programs. */
 static bool can_repeat(const struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -838,7 +838,8 @@ static bool can_repeat(const struct run *run)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
 			return false;
-	return !settings->break_rule && !run->entrance && troupe_server_progress(run->server).steps > run->begun_at;
+	return !settings->break_rule && !run->entrance && !gateways_commanded(run->gateways) &&
+	       troupe_server_progress(run->server).steps > run->begun_at;
 }
 
 static void summarize(struct run *run, const struct troupe_report *report)

@@ -352,3 +352,8 @@ uint64_t troupe_client_lost(const struct troupe_client *client)
 {
 	return topic_queue_lost(client->queue) + atomic_load_explicit(&client->dropped, memory_order_relaxed);
 }
+
+uint64_t troupe_client_commands(const struct troupe_client *client)
+{
+	return atomic_load_explicit(&client->commands, memory_order_relaxed);
+}

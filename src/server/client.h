@@ -55,6 +55,7 @@ struct troupe_client {
 	_Atomic(struct reply *) replies; /* newest first. Any thread adds; the client takes all. */
 	_Atomic uint32_t calls;          /* that wait for their replies to be taken */
 	_Atomic uint64_t dropped;        /* boundaries for which there was no frame. Writer: the step's thread. */
+	_Atomic uint64_t commands;       /* that the client gave. Writer: the owner. */
 	/* A client may be closed while another thread hands something to it. That thread first raises `serving`, and
 	 * then looks at `closed`; the owner sets `closed`, and then waits until `serving` is 0. So one of the two sees
 	 * the other, and on_ready is not called after the client is closed. */

@@ -26,6 +26,11 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 	return TROUPE_OK;
 }
 
+static void count_command(struct troupe_client *client)
+{
+	atomic_fetch_add_explicit(&client->commands, 1, memory_order_relaxed);
+}
+
 /* Keeps a message for the client's barrier. It is checked here, on the thread of the client. */
 static troupe_status collect(struct troupe_client *client, const struct troupe_when *when, const struct topic_row *row,
 	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
@@ -54,8 +59,10 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 		status = collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
 	else
 		status = troupe_command_bytes(client->server, when, topic, sent, bytes, count, ret_step, error);
-	if (!status)
+	if (!status) {
+		count_command(client);
 		server_wake(client->server);
+	}
 	topic_row_fini(&row);
 	return status;
 }
@@ -89,8 +96,10 @@ static troupe_status give_command(struct troupe_client *client, struct reply *re
 		barrier_collects(client)
 			? collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error)
 			: server_command(client->server, reply->row.name, type, bytes, count, &request->call, error);
-	if (!status)
+	if (!status) {
+		count_command(client);
 		return TROUPE_OK;
+	}
 	client_release(client);
 	free(request);
 	return status;

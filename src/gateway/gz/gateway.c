@@ -302,7 +302,8 @@ struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gateway)
 	return (struct troupe_gz_counts){.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
 		.boundaries_lost = troupe_client_lost(gateway->client),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
-		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed)};
+		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
+		.commands = troupe_client_commands(gateway->client)};
 }
 
 void troupe_gz_describe(const struct troupe_gz *gateway, char *ret_text, size_t bytes)
