@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "topic/convert.h"
+#include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
@@ -40,15 +41,6 @@ const struct command_service *command_services(uint32_t *ret_count)
 	return services;
 }
 
-/* The part of the topic after "/world/NAME/"; NULL: the topic is not this world's. */
-static const char *service_of(const char *world, const char *topic)
-{
-	size_t length = strlen(world);
-	if (strncmp(topic, "/world/", 7) != 0 || strncmp(topic + 7, world, length) != 0 || topic[7 + length] != '/')
-		return NULL;
-	return topic + 7 + length + 1;
-}
-
 static bool same_service(const char *asked, const char *name)
 {
 	size_t length = strlen(name);
@@ -58,7 +50,7 @@ static bool same_service(const char *asked, const char *name)
 /* Sets the kind of the command. The result is the type of its message; NULL: no service of the world. */
 static message_type find_service(const char *world, const char *topic, struct command *command)
 {
-	const char *asked = service_of(world, topic);
+	const char *asked = topic_in_world(topic, world);
 	for (size_t i = 0; asked && i < ARRAY_LEN(services); i++) {
 		if (!same_service(asked, services[i].name))
 			continue;
@@ -72,7 +64,7 @@ static troupe_status unknown_topic(
 	struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
 {
 	char known[256];
-	const char *asked = service_of(world, topic);
+	const char *asked = topic_in_world(topic, world);
 	if (asked) {
 		size_t used = 0;
 		for (size_t i = 0; i < ARRAY_LEN(services) && used < sizeof known; i++)
@@ -102,7 +94,7 @@ static troupe_status find_type(struct systems *systems, const char *world, const
 	message_type type = find_service(world, topic, command);
 	if (!type)
 		type = systems_topic_type(systems, topic);
-	if (!type && (!may_create || service_of(world, topic)))
+	if (!type && (!may_create || topic_in_world(topic, world)))
 		return unknown_topic(systems, world, topic, error);
 	*ret_type = type;
 	return TROUPE_OK;

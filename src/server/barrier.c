@@ -25,7 +25,7 @@ struct barriers {
 	VEC(struct member *) all;                /* by name; one reference each; under the lock */
 	_Atomic uint32_t count;                  /* of all */
 	_Atomic uint64_t epoch;                  /* grows when `all` changes; written under the lock */
-	struct eventcount joined;                /* opened when a client joins */
+	struct eventcount joined;                /* advanced when a client joins */
 	_Atomic int64_t step_ns[SDF_WORLDS_MAX]; /* 0: no whole number. Writer: the turn. */
 	double step_s[SDF_WORLDS_MAX];           /* the turn's: for which step_ns was found */
 	/* the turn's */

@@ -3,6 +3,7 @@
 #include "server/internal.h"
 
 #include "topic/convert.h"
+#include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
@@ -64,12 +65,9 @@ static troupe_status give(struct server_world *world, const struct given *given,
 /* The world that the topic names; NULL: none, so any world may be meant. */
 static struct server_world *world_of_topic(struct troupe_server *server, const char *topic)
 {
-	for (uint32_t i = 0; i < server->world_count; i++) {
-		const char *name = server->worlds[i].scene->name;
-		size_t length = strlen(name);
-		if (!strncmp(topic, "/world/", 7) && !strncmp(topic + 7, name, length) && topic[7 + length] == '/')
+	for (uint32_t i = 0; i < server->world_count; i++)
+		if (topic_in_world(topic, server->worlds[i].scene->name))
 			return &server->worlds[i];
-	}
 	return NULL;
 }
 

@@ -27,6 +27,11 @@ Gz__Msgs__Vector3d *encode_vec3(struct arena *arena, struct troupe_vec3 v);
 /* name: NULL for none. */
 Gz__Msgs__Pose *encode_pose(struct arena *arena, const struct troupe_pose *pose, const char *name, uint32_t id);
 
+/* Present poses of a snapshot that has models and links: of a model in the world, of a link in its model. A static
+ * model and its links have no state, and are where the scene has them. */
+const struct troupe_pose *encode_model_pose(const struct troupe_snapshot *snapshot, uint32_t model);
+struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint32_t link);
+
 struct Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint);
 
 /* A char * for a field of a message that is only read. */

@@ -56,7 +56,8 @@ static const struct troupe_odometry *odometry_of(
 	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
 {
 	uint32_t model = model_of(frame, row);
-	const struct troupe_odometry *o = model != TROUPE_NONE ? &frame->snapshot.odometry[model] : NULL;
+	bool moves = model != TROUPE_NONE && model < frame->snapshot.scene->mover_count;
+	const struct troupe_odometry *o = moves ? &frame->snapshot.odometry[model] : NULL;
 	if (!o || !o->given)
 		return NULL;
 	*ret_pose = (struct troupe_pose){.x = o->x, .y = o->y, .qw = math_cos(o->yaw / 2), .qz = math_sin(o->yaw / 2)};
@@ -96,27 +97,20 @@ static bool encode_tf(const struct frame *frame, const struct topic_row *row, st
 	return encode_end(&message.base, &arena, out);
 }
 
-static struct pose pose_of(const struct troupe_pose *pose)
-{
-	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
-}
-
 /* Part 0 is the model in the world; part i is its i-th link in the model. Names as Gazebo's: "robot::arm". */
 static Gz__Msgs__Pose *encode_part(struct arena *arena, const struct frame *frame, uint32_t model, uint32_t part)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	const struct troupe_scene_model *m = &snapshot->scene->models[model];
-	const struct troupe_pose *base = model < snapshot->model_count ? &snapshot->models[model].pose : &m->pose;
 	if (!part) {
-		Gz__Msgs__Pose *pose = encode_pose(arena, base, m->name, (uint32_t)m->id);
+		const struct troupe_pose *in_world = encode_model_pose(snapshot, model);
+		Gz__Msgs__Pose *pose = encode_pose(arena, in_world, m->name, (uint32_t)m->id);
 		pose->header = header_of(arena, frame, snapshot->world, m->name);
 		return pose;
 	}
 	uint32_t l = m->link_first + part - 1;
 	const struct troupe_scene_link *link = &snapshot->scene->links[l];
-	struct troupe_pose in_model = link->in_model;
-	if (l < snapshot->link_count)
-		in_model = view_pose(pose_mul(pose_inverse(pose_of(base)), pose_of(&snapshot->links[l].pose)));
+	struct troupe_pose in_model = encode_link_pose(snapshot, l);
 	const char *name = arena_printf(arena, "%s::%s", m->name, link->name);
 	Gz__Msgs__Pose *pose = encode_pose(arena, &in_model, name, encode_link_id(link));
 	pose->header = header_of(arena, frame, m->name, name);
@@ -181,7 +175,7 @@ static bool encode_joints(const struct frame *frame, const struct topic_row *row
 	message.header = encode_header(&arena, frame->time_ns);
 	message.name = encode_text(m->name);
 	message.id = (uint32_t)m->id;
-	message.pose = encode_pose(&arena, &snapshot->models[model].pose, NULL, 0);
+	message.pose = encode_pose(&arena, encode_model_pose(snapshot, model), NULL, 0);
 	message.joint = arena_array(&arena, Gz__Msgs__Joint *, m->joint_count);
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
 		const struct troupe_scene_joint *from = &snapshot->scene->joints[j];

@@ -3,7 +3,6 @@
 #include "server/publish.h"
 
 #include "server/encode.h"
-#include "server/view.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -45,24 +44,15 @@ static bool encode_stats(const struct frame *frame, const struct topic_row *row,
 /* --- poses -------------------------------------------------------------------------------------------------------- */
 
 /* Poses as Gazebo gives them: of models in the world, of links in their model. */
-static struct pose pose_of(const struct troupe_pose *pose)
-{
-	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
-}
-
 static void add_model_poses(
 	struct arena *arena, const struct troupe_snapshot *snapshot, uint32_t model, Gz__Msgs__PoseV *poses)
 {
 	const struct troupe_scene *scene = snapshot->scene;
 	const struct troupe_scene_model *m = &scene->models[model];
-	bool moves = model < snapshot->model_count;
-	const struct troupe_pose *pose = moves ? &snapshot->models[model].pose : &m->pose;
-	struct pose inverse = pose_inverse(pose_of(pose));
+	const struct troupe_pose *pose = encode_model_pose(snapshot, model);
 	poses->pose[poses->n_pose++] = encode_pose(arena, pose, m->name, (uint32_t)m->id);
 	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
-		struct troupe_pose in_model = scene->links[l].in_model;
-		if (l < snapshot->link_count)
-			in_model = view_pose(pose_mul(inverse, pose_of(&snapshot->links[l].pose)));
+		struct troupe_pose in_model = encode_link_pose(snapshot, l);
 		poses->pose[poses->n_pose++] =
 			encode_pose(arena, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
 	}
@@ -158,9 +148,19 @@ static void add_places(
 	}
 }
 
+/* The model's move to another secondary in this step; NULL: it did not move. */
+static const struct frame_move *move_of(const struct frame *frame, uint32_t model)
+{
+	for (uint32_t i = 0; i < frame->moves.count; i++)
+		if (frame->moves.at[i].model == model)
+			return &frame->moves.at[i];
+	return NULL;
+}
+
 static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, const struct frame *frame, uint32_t model)
 {
 	Troupe__Msgs__Levels__Performer *out = arena_new(arena, Troupe__Msgs__Levels__Performer);
+	const struct frame_move *move = move_of(frame, model);
 	troupe__msgs__levels__performer__init(out);
 	out->name = encode_text(frame->snapshot.models[model].name);
 	out->secondary = frame->snapshot.models[model].secondary;
@@ -169,18 +169,8 @@ static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, co
 	for (uint32_t i = 0; i < frame->ghosts.count; i++)
 		if (frame->ghosts.at[i].model == model)
 			out->ghost[out->n_ghost++] = frame->ghosts.at[i].secondary;
-	for (uint32_t i = 0; i < frame->moves.count; i++)
-		if (frame->moves.at[i].model == model)
-			out->moved_from = frame->moves.at[i].from;
+	out->moved_from = move ? move->from : 0;
 	return out;
-}
-
-static bool has_changed(const struct frame *frame, uint32_t model)
-{
-	for (uint32_t i = 0; i < frame->moves.count; i++)
-		if (frame->moves.at[i].model == model)
-			return true;
-	return false;
 }
 
 /* All levels, all declared performers, and the other models that moved to another secondary in this step. */
@@ -197,7 +187,7 @@ static bool encode_levels(const struct frame *frame, const struct topic_row *row
 		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);
 	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
-		if (snapshot->scene->models[i].performer || has_changed(frame, i))
+		if (snapshot->scene->models[i].performer || move_of(frame, i))
 			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
 	return encode_end(&levels.base, &arena, out);
 }
@@ -320,41 +310,58 @@ static const struct topic_row rows[] = {
 	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &ask_worlds),
 };
 
-static void add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
+/* A world whose name cannot be in a topic, even cleaned, has no rows. False: the row is left out. */
+static bool add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
 {
 	static const char of_world[] = "/world/*/";
+	const char *world_name = server->worlds[world].scene->name;
 	struct topic_row own = *row;
 	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
 	if (!named && world)
-		return;
+		return true;
 	char *name =
-		named ? mem_printf("/world/%s/%s", server->worlds[world].scene->name, row->name + sizeof of_world - 1)
-		      : mem_strdup(row->name);
+		named ? mem_printf("/world/%s/%s", world_name, row->name + sizeof of_world - 1) : mem_strdup(row->name);
+	topic_name_clean(name);
 	own.name = name;
 	own.world = world;
-	(void)topic_add(clients_table(server->clients), &own);
+	bool added = (!named || topic_in_world(name, world_name)) &&
+		     topic_add(clients_table(server->clients), &own) != TOPIC_NONE;
 	free(name);
+	return added;
 }
 
-/* Requests that are commands, each under two names. */
-static void add_services(struct troupe_server *server, uint32_t world)
+/* Requests that are commands, each under two names. Returns the number of rows that are left out. */
+static uint32_t add_services(struct troupe_server *server, uint32_t world)
 {
-	uint32_t count;
+	uint32_t count, left_out = 0;
 	const struct command_service *services = command_services(&count);
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		const struct command_service *service = &services[i / 2];
 		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
 		struct topic_row row = ASKED(name, command_sent_type(service)->name, "gz.msgs.Boolean", NULL);
-		add_row(server, &row, world);
+		left_out += !add_row(server, &row, world);
 		free(name);
 	}
+	return left_out;
+}
+
+static void warn_of_name(const struct troupe_server *server, uint32_t world, uint32_t left_out)
+{
+	struct troupe_error line;
+	(void)fail(&line, TROUPE_EWORLD,
+		"world '%.80s': its name cannot be part of a topic: %u topics and services are left out: expected a "
+		"name of letters, and names of topics of at most %d bytes",
+		server->worlds[world].scene->name, left_out, TOPIC_NAME_BYTES_MAX - 1);
+	server_warn(server, line.text);
 }
 
 void publish_add_rows(struct troupe_server *server)
 {
-	for (uint32_t w = 0; w < server->world_count; w++)
-		add_services(server, w);
-	for (uint32_t w = 0; w < server->world_count; w++)
+	for (uint32_t w = 0; w < server->world_count; w++) {
+		uint32_t left_out = add_services(server, w);
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-			add_row(server, &rows[i], w);
+			left_out += !add_row(server, &rows[i], w);
+		if (left_out)
+			warn_of_name(server, w, left_out);
+	}
 }

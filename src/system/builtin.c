@@ -5,6 +5,7 @@
 #include "system/builtin.h"
 
 #include "topic/convert.h"
+#include "topic/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -144,25 +145,10 @@ troupe_status builtin_find_link(const struct system *system, const struct sdf_el
 /* --- topics --------------------------------------------------------------------------------------------------------
  */
 
-/* Gazebo's rules for topics: blanks become '_'; characters that have a special meaning in a topic are removed. */
-static void clean_topic(char *topic)
-{
-	char *to = topic;
-	for (const char *from = topic; *from; from++) {
-		bool skip = *from == '@' || *from == '~' || (*from == '/' && to > topic && to[-1] == '/') ||
-			    (*from == ':' && from[1] == '=');
-		if (*from == ':' && skip)
-			from++;
-		else if (!skip)
-			*to++ = (unsigned char)*from <= ' ' ? '_' : *from;
-	}
-	*to = '\0';
-}
-
 /* Cleans the name, and checks its length. from: the element that error messages name. */
 static troupe_status check_topic(char *name, const struct sdf_element *from, struct troupe_error *error)
 {
-	clean_topic(name);
+	topic_name_clean(name);
 	if (!name[1] || strlen(name) > TOPIC_BYTES_MAX)
 		return fail(error, TROUPE_EWORLD, "%s:%u: topic '%.40s' has %zu bytes: expected 2 to %d", from->file,
 			from->line, name, strlen(name), TOPIC_BYTES_MAX);

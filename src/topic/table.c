@@ -89,6 +89,43 @@ bool topic_name_is_valid(const char *name)
 	return true;
 }
 
+void topic_name_clean(char *name)
+{
+	char *to = name;
+	for (const char *from = name; *from; from++) {
+		char last = to > name ? to[-1] : '\0';
+		if (*from == '=' && last == ':')
+			to--;
+		else if (*from != '@' && *from != '~' && !(*from == '/' && last == '/'))
+			*to++ = (unsigned char)*from <= ' ' || *from == 0x7f ? '_' : *from;
+	}
+	if (to > name + 1 && to[-1] == '/')
+		to--;
+	*to = '\0';
+}
+
+static const char *part_after(const char *name, const char *folder, size_t length)
+{
+	return !strncmp(name, folder, length) && name[length] == '/' ? name + length + 1 : NULL;
+}
+
+const char *topic_in_world(const char *name, const char *world)
+{
+	static const char root[] = "/world/";
+	size_t length = strlen(world), begin = sizeof root - 1;
+	char clean[TOPIC_NAME_BYTES_MAX];
+	if (strncmp(name, root, begin) != 0)
+		return NULL;
+	const char *part = part_after(name + begin, world, length);
+	if (part || begin + length >= sizeof clean)
+		return part;
+	memcpy(clean, root, begin);
+	memcpy(clean + begin, world, length + 1);
+	topic_name_clean(clean);
+	length = strlen(clean);
+	return length > begin ? part_after(name, clean, length) : NULL; /* else nothing is left of the world's name */
+}
+
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t new_place(struct topic_table *table)

@@ -46,6 +46,15 @@ void topic_table_destroy(struct topic_table *table);
  * '/' in a row, and does not end with '/' (gz-transport's rules). */
 bool topic_name_is_valid(const char *name);
 
+/* Makes a name valid as Gazebo does, in place: blanks and control characters become '_'; '@', '~', ":=", a '/' after
+ * another and a '/' at the end are removed. A name that does not begin with '/', has nothing after it or is too long
+ * stays invalid. */
+void topic_name_clean(char *name);
+
+/* The part of a name after "/world/NAME/", where NAME is the name of the world, as it is or cleaned; NULL: the topic or
+ * service is of no world, or of another one. */
+const char *topic_in_world(const char *name, const char *world);
+
 /* Adds a row; the texts are copied. Returns its id, which no other row has. TOPIC_NONE: the table is full, or the name
  * is not valid, or a service has the name already. */
 uint32_t topic_add(struct topic_table *table, const struct topic_row *row);

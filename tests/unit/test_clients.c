@@ -5,6 +5,8 @@
 
 #include "topic/message.h"
 #include "topic/motion.pb-c.h"
+#include "topic/scene.pb-c.h"
+#include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
@@ -52,6 +54,28 @@ static uint32_t count_messages(struct troupe_client *client, const char *topic)
 static int64_t ns_of(const Gz__Msgs__Time *time)
 {
 	return time ? time->sec * 1000000000 + time->nsec : 0;
+}
+
+static void request(struct troupe_client *client, const char *service, const char *type, const char *text, uint64_t tag)
+{
+	struct troupe_error error;
+	struct text bytes = {0};
+	ProtobufCMessage *message;
+	cr_assert_eq(message_of_text(type_find(type), text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
+		error.text);
+	message_add_bytes(&bytes, message);
+	message_free(message);
+	cr_assert_eq(troupe_client_call(client, service, type, bytes.at, bytes.count, tag, &error), TROUPE_OK, "%s",
+		error.text);
+	text_fini(&bytes);
+}
+
+static bool answer(struct troupe_client *client, uint64_t tag, struct troupe_message *ret_message)
+{
+	while (troupe_client_take(client, 0, ret_message))
+		if (ret_message->is_reply && ret_message->tag == tag)
+			return true;
+	return false;
 }
 
 Test(clients, each_step_has_its_clock)
@@ -134,29 +158,117 @@ Test(clients, poses_are_those_of_the_state)
 	troupe_server_destroy(server);
 }
 
+#define POST                                                                                                           \
+	"<model name='post'><static>true</static><pose>1 2 3 0 0 0</pose><link name='l'><pose>0 0 0.5 0 0 0</pose>"    \
+	"</link><plugin name='gz::sim::systems::JointStatePublisher' filename='x'/>"                                   \
+	"<plugin name='gz::sim::systems::PosePublisher' filename='x'><use_pose_vector_msg>true</use_pose_vector_msg>"  \
+	"<publish_model_pose>true</publish_model_pose></plugin></model>"
+
+/* A static model has no state of its own: what is published for it is what its file says, or its new place. */
+Test(clients, a_static_model_has_topics_too)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LIB_ALL POST)), 1);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	uint32_t states = 0, poses = 0;
+	subscribe(client, "/world/w/model/post/joint_state", 0);
+	subscribe(client, "/model/post/pose", 0);
+	lib_text(server, 1, "/world/w/set_pose", "name: 'post' position {x: 7 y: 2 z: 3}");
+	lib_step(server, 100);
+	while (troupe_client_take(client, 0, &message)) {
+		double x = message.step > 1 ? 7 : 1;
+		void *any = decode(&message);
+		if (!strcmp(message.type, "gz.msgs.Model")) {
+			Gz__Msgs__Model *model = any;
+			cr_assert_str_eq(model->name, "post");
+			cr_assert_eq(model->pose->position->x, x);
+			cr_assert_eq(model->n_joint, 0u);
+			states++;
+		} else {
+			Gz__Msgs__PoseV *both = any;
+			cr_assert_eq(both->n_pose, 2u);
+			cr_assert_eq(both->pose[0]->position->x, x);
+			cr_assert_eq(both->pose[1]->position->z, 0.5);
+			poses++;
+		}
+		message_free(any);
+	}
+	cr_assert_geq(states, 100u);
+	cr_assert_geq(poses, 100u);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+Test(clients, names_are_cleaned_as_in_gazebo)
+{
+	static const char *const cases[][2] = {{"/world/my big world/clock", "/world/my_big_world/clock"},
+		{"/a//b///c/", "/a/b/c"}, {"/a@b~c:=d", "/abcd"}, {"/a::==b", "/ab"}, {"/a:b=c", "/a:b=c"},
+		{"/\t\x7f", "/__"}, {"/", "/"}, {"//", "/"}, {"/ä", "/ä"}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char name[40];
+		(void)snprintf(name, sizeof name, "%s", cases[i][0]);
+		topic_name_clean(name);
+		cr_assert_str_eq(name, cases[i][1]);
+		cr_assert_eq(topic_name_is_valid(name), name[1] != '\0');
+	}
+	cr_assert_str_eq(topic_in_world("/world/my_world/a/b", "my world"), "a/b");
+	cr_assert_str_eq(topic_in_world("/world/my world/a", "my world"), "a");
+	cr_assert_null(topic_in_world("/world/my/a", "my world"));
+	cr_assert_null(topic_in_world("/world/my_worlds/a", "my world"));
+	cr_assert_null(topic_in_world("/world/a", "@"));
+	cr_assert_null(topic_in_world("/model/my_world/a", "my world"));
+}
+
+/* Its topics and services have the cleaned name; a command may have either. */
+Test(clients, a_world_with_blanks_in_its_name_has_topics)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("my big world~", LIB_ALL)), 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message message;
+	subscribe(client, "/world/my_big_world/clock", 0);
+	lib_step(server, 10);
+	cr_assert_eq(count_messages(client, "/world/my_big_world/clock"), 11u);
+	request(client, "/world/my_big_world/control", "gz.msgs.WorldControl", "pause: true", 1);
+	lib_step(server, 1);
+	cr_assert(answer(client, 1, &message));
+	cr_assert_eq(message.status, TROUPE_OK, "%s", message.text);
+	lib_text(server, 0, "/world/my big world~/control", "pause: false");
+	lib_text(server, 0, "/world/my_big_world/set_pose", "name: 'crate' position {x: 40}");
+	lib_step(server, 1);
+	cr_assert_float_eq(lib_at(server, lib_model(server, "crate")).pose.x, 40, 0.01);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+static void count_warnings(void *ctx, const char *text)
+{
+	uint32_t *count = ctx;
+	*count += strstr(text, "cannot be part of a topic") != NULL;
+}
+
+Test(clients, a_world_without_a_name_for_topics_is_told)
+{
+	static const char bad[] = LIB_SDF(LIB_WORLD("@", "")), good[] = LIB_SDF(LIB_WORLD("good one", ""));
+	static const char *const worlds[] = {bad, good};
+	for (uint32_t i = 0; i < ARRAY_LEN(worlds); i++) {
+		struct troupe_server_def def = lib_def(worlds[i], 0);
+		uint32_t count = 0;
+		def.on_warning = count_warnings;
+		def.ctx = &count;
+		struct troupe_server *server = lib_create(&def);
+		cr_assert_eq(count, i ? 0u : 1u);
+		lib_text(server, 0, i ? "/world/good_one/control" : "/world/@/control", "pause: true");
+		troupe_server_destroy(server);
+	}
+	struct troupe_server_def def = lib_def(LIB_SDF(LIB_WORLD("a b", "") LIB_WORLD("a_b", "")), 0);
+	struct troupe_server *server;
+	refused(TROUPE_EWORLD, troupe_server_create(&def, &server, &lib_error));
+	cr_assert(strstr(lib_error.text, "the same topics"));
+}
+
 /* --- requests ----------------------------------------------------------------------------------------------------- */
-
-static void request(struct troupe_client *client, const char *service, const char *type, const char *text, uint64_t tag)
-{
-	struct troupe_error error;
-	struct text bytes = {0};
-	ProtobufCMessage *message;
-	cr_assert_eq(message_of_text(type_find(type), text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
-		error.text);
-	message_add_bytes(&bytes, message);
-	message_free(message);
-	cr_assert_eq(troupe_client_call(client, service, type, bytes.at, bytes.count, tag, &error), TROUPE_OK, "%s",
-		error.text);
-	text_fini(&bytes);
-}
-
-static bool answer(struct troupe_client *client, uint64_t tag, struct troupe_message *ret_message)
-{
-	while (troupe_client_take(client, 0, ret_message))
-		if (ret_message->is_reply && ret_message->tag == tag)
-			return true;
-	return false;
-}
 
 Test(clients, a_reply_comes_when_the_effect_is_in_the_state)
 {
