@@ -15,9 +15,9 @@
 
 #define PERFORMER_SIZE 2.0 /* m: Gazebo's volume for a model that becomes a performer at run time */
 
-void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options)
+void edit_init(struct edit *edit, struct shared *shared, const struct edit_options *options)
 {
-	*edit = (struct edit){.shared = shared, .plan = plan, .options = *options, .step_s = shared->scene->step_s};
+	*edit = (struct edit){.shared = shared, .options = *options, .step_s = shared->scene->step_s};
 }
 
 void edit_fini(struct edit *edit)
@@ -28,6 +28,7 @@ void edit_fini(struct edit *edit)
 	vec_free(&edit->leaving);
 	vec_free(&edit->edited);
 	vec_free(&edit->log);
+	vec_free(&edit->effects);
 }
 
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...)
@@ -76,7 +77,7 @@ static void leave(struct edit *edit, uint32_t model)
 	scene_set_absent(scene, model, true);
 	systems_unsubscribe(edit->shared->systems, model);
 	edit_note(edit, EDIT_LEAVE, model);
-	plan_remove(edit->plan, model);
+	edit_effect(edit, EDIT_REMOVED, model);
 	if (scene->models[model].created)
 		vec_push(&edit->leaving, model);
 	else
@@ -242,7 +243,7 @@ static void place(struct edit *edit, uint32_t model, struct pose pose)
 		place_static(edit, model, pose);
 		indices_add(&edit->edited, model);
 	}
-	plan_placed(edit->plan, model);
+	edit_effect(edit, EDIT_PLACED, model);
 }
 
 troupe_status edit_set_pose(
@@ -303,10 +304,10 @@ troupe_status edit_set_physics(
 		scene->gravity = g;
 		edit->world_changed = true;
 		edit_note(edit, EDIT_GRAVITY, 0);
-		plan_wake_all(edit->plan);
+		edit_effect(edit, EDIT_WOKE_ALL, 0);
 	}
 	if (step_s != edit->step_s) /* how long a model has been still is counted in steps */
-		plan_wake_all(edit->plan);
+		edit_effect(edit, EDIT_WOKE_ALL, 0);
 	edit->step_s = step_s;
 	edit_say(note, "steps of %g s, gravity %g %g %g", step_s, g.x, g.y, g.z);
 	return TROUPE_OK;
@@ -370,7 +371,7 @@ troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerfo
 		model->pin = message->secondary;
 	indices_add(&edit->edited, index);
 	edit->epoch++;
-	plan_performer(edit->plan, index);
+	edit_effect(edit, EDIT_PERFORMER, index);
 	edit_say(note, remove ? "model '%.100s' is no performer any more" : "model '%.100s' is a performer",
 		model->name);
 	return TROUPE_OK;
@@ -408,9 +409,7 @@ static void restore(struct edit *edit, uint32_t index)
 	edit->epoch++;
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
-	plan_add(edit->plan, index);
-	if (edit->plan->loading.statics[index])
-		plan_placed(edit->plan, index);
+	edit_effect(edit, EDIT_RESTORED, index);
 }
 
 /* Whether a model of the file with this name was removed: no lookup finds it, but a reset of the world brings it
@@ -470,8 +469,8 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	bool same_role = has_role(model);
 	restore_role(model);
 	if (!same_role)
-		plan_performer(edit->plan, index);
-	plan_placed(edit->plan, index);
+		edit_effect(edit, EDIT_PERFORMER, index);
+	edit_effect(edit, EDIT_PLACED, index);
 	if (model->body_count || !model->created)
 		indices_remove(&edit->edited, index);
 	edit_say(note, "model '%.100s' reset", model->name);

@@ -6,6 +6,9 @@
  * gets. A removed model is gone from the state at once. Runners release it during the step, and its place is given up
  * at the start of the next step.
  *
+ * The plan is not known here: a command leaves its effects in a list, and the primary takes them into its plan before
+ * the next command. So the same module serves a replica, which makes the changes but has no plan.
+ *
  * Thread: the primary's, between steps, after plan_begin() and before plan_step(). Allocates. Errors: TROUPE_ECOMMAND
  * (no entity of that name, or the change is not possible for it), TROUPE_EWORLD (bad SDF, with file:line),
  * TROUPE_ELIMIT. */
@@ -13,7 +16,7 @@
 #define RUN_EDIT_H
 
 #include "base/pack.h"
-#include "run/plan.h"
+#include "run/step.h"
 #include "topic/convert.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -45,9 +48,24 @@ struct edit_op {
 	uint32_t model; /* of EDIT_LIGHT: the light */
 };
 
+/* What a command did, for the plan. */
+enum edit_effect_kind {
+	EDIT_ADDED,     /* a model was created */
+	EDIT_REMOVED,   /* a model became absent */
+	EDIT_RESTORED,  /* a model of the file is present, as the file has it */
+	EDIT_PLACED,    /* a model has another pose */
+	EDIT_PUSHED,    /* a model has another velocity */
+	EDIT_PERFORMER, /* a model has another role or volume */
+	EDIT_WOKE_ALL,  /* all models must be stepped */
+};
+
+struct edit_effect {
+	enum edit_effect_kind kind;
+	uint32_t model;
+};
+
 struct edit {
 	struct shared *shared;
-	struct plan *plan; /* NULL in a replica, which obeys no command */
 	struct edit_options options;
 	double step_s; /* simulated time of each step from now on */
 	bool world_changed;
@@ -55,7 +73,8 @@ struct edit {
 	indices edited;        /* models that differ from the file in what is not in the state words */
 	uint64_t created, removed;
 	uint64_t epoch; /* grows when models come, go or change their role, and when a static model is placed */
-	VEC(struct edit_op) log; /* what was done since the primary last emptied the log, in order */
+	VEC(struct edit_op) log;         /* what was done since the primary last emptied the log, in order */
+	VEC(struct edit_effect) effects; /* since the primary last emptied the list, in order; empty in a replica */
 
 	/* private */
 	struct edit_source **sources; /* [room] the sources of created models */
@@ -64,7 +83,7 @@ struct edit {
 	uint32_t places_max; /* limit on the numbers of places in it */
 };
 
-void edit_init(struct edit *edit, struct shared *shared, struct plan *plan, const struct edit_options *options);
+void edit_init(struct edit *edit, struct shared *shared, const struct edit_options *options);
 void edit_fini(struct edit *edit);
 
 /* Call it first in a step: gives up the places of created models that were removed in the step before. */
@@ -117,13 +136,12 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 troupe_status edit_set_joint(
 	struct edit *edit, const Troupe__Msgs__SetJoint *joint, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* Changes nothing. *ret_wrench: the wrench and the body that it acts on. TROUPE_ECOMMAND also
- * for a model that no secondary will simulate in the coming step. */
+/* Changes nothing. *ret_wrench: the wrench and the body that it acts on. */
 troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *wrench, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* Restores the models of the file as the file has them; created models are removed. The caller then resets state and
- * plan. Time step and gravity stay. */
+/* Restores the models of the file as the file has them; created models are removed. The caller then resets the state,
+ * and the plan after the effects. Time step and gravity stay. */
 void edit_reset(struct edit *edit);
 
 /* Packs the world as it is: places, changes, and the state of all models. Not between a removal and the next

@@ -376,7 +376,7 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 	if (status)
 		return status;
 	source->users++;
-	plan_add(edit->plan, model);
+	edit_effect(edit, EDIT_ADDED, model);
 	return TROUPE_OK;
 }
 

@@ -49,6 +49,11 @@ static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 
+static inline void edit_effect(struct edit *edit, enum edit_effect_kind kind, uint32_t model)
+{
+	vec_push(&edit->effects, (struct edit_effect){kind, model});
+}
+
 /* Packs a created model: its place, the places of its parts, and its source. */
 void edit_pack_created(const struct edit *edit, uint32_t model, struct text *out);
 /* The same in two parts, without a look at the world. The caller owns the source; in->bad: it is not complete. */

@@ -437,9 +437,9 @@ troupe_status edit_set_joint(struct edit *edit, const Troupe__Msgs__SetJoint *me
 	if (!status) {
 		state_wrote(work.state, model);
 		if (work.goals.at[0].places)
-			plan_placed(edit->plan, model);
+			edit_effect(edit, EDIT_PLACED, model);
 		else
-			plan_pushed(edit->plan, model);
+			edit_effect(edit, EDIT_PUSHED, model);
 		edit_say(note, "joint '%.100s' of model '%.100s' set", work.scene->joints[work.goals.at[0].joint].name,
 			work.scene->models[model].name);
 	}

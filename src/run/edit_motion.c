@@ -101,7 +101,7 @@ troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVeloci
 		bodies[i].w = twist.angular;
 	}
 	state_wrote(state, model);
-	plan_pushed(edit->plan, model);
+	edit_effect(edit, EDIT_PUSHED, model);
 	edit_say(note, "model '%.100s' set in motion", scene->models[model].name);
 	return TROUPE_OK;
 }
@@ -174,10 +174,6 @@ troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench 
 		status = edit_check_body(scene, scene->links[link].body, error);
 	if (status)
 		return status;
-	const struct scene_model *model = &scene->models[scene->links[link].model];
-	if (!plan_simulates(edit->plan, scene->links[link].model))
-		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
-			model->name);
 	struct due_wrench wrench = {scene->links[link].body, message_vec3(asked->force), message_vec3(asked->torque)};
 	struct vec3 arm =
 		quat_rotate(state_link_pose(edit->shared->state, link, false).q, message_vec3(asked->force_offset));

@@ -23,7 +23,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
-	edit_init(&primary->edit, shared, &primary->plan, &options->edit);
+	edit_init(&primary->edit, shared, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
 	primary->even_since_s = options->initial_time_s;
 	primary->plan.dispatch.measure = options->measure;
@@ -322,12 +322,47 @@ static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *
 		answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
 }
 
+/* Takes what a command did into the plan. */
+static void plan_effects(struct primary *primary)
+{
+	struct plan *plan = &primary->plan;
+	for (uint32_t i = 0; i < primary->edit.effects.count; i++) {
+		uint32_t model = primary->edit.effects.at[i].model;
+		switch (primary->edit.effects.at[i].kind) {
+		case EDIT_ADDED:
+			plan_add(plan, model);
+			break;
+		case EDIT_REMOVED:
+			plan_remove(plan, model);
+			break;
+		case EDIT_RESTORED:
+			plan_add(plan, model);
+			if (plan->loading.statics[model])
+				plan_placed(plan, model);
+			break;
+		case EDIT_PLACED:
+			plan_placed(plan, model);
+			break;
+		case EDIT_PUSHED:
+			plan_pushed(plan, model);
+			break;
+		case EDIT_PERFORMER:
+			plan_performer(plan, model);
+			break;
+		case EDIT_WOKE_ALL:
+			plan_wake_all(plan);
+		}
+	}
+	primary->edit.effects.count = 0;
+}
+
 static void control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
 	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
 	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
 	if (reset->all || reset->model_only) {
 		edit_reset(&primary->edit);
+		plan_effects(primary);
 		state_reset(primary->shared->state);
 		plan_reset(&primary->plan);
 		observed_clear(&primary->observed);
@@ -392,6 +427,9 @@ static troupe_status push(struct primary *primary, const Gz__Msgs__EntityWrench 
 {
 	struct due_wrench wrench;
 	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
+	if (!status && !plan_simulates(&primary->plan, model_of(primary, &wrench)))
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
+			primary->shared->scene->models[model_of(primary, &wrench)].name);
 	if (!status && primary->paused)
 		return fail(error, TROUPE_ECOMMAND,
 			"the world is paused: expected a running world, because a force acts in one step");
@@ -478,6 +516,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 			command_find_target(primary->shared->systems, primary->shared->scene, &command, &error);
 		if (!status)
 			status = obey(primary, &command, note, &error);
+		plan_effects(primary);
 		if (primary->options.on_reply && (status || *note))
 			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
 				status ? error.text : note, command.call);

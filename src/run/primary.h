@@ -7,6 +7,7 @@
 #define RUN_PRIMARY_H
 
 #include "run/edit.h"
+#include "run/plan.h"
 #include "run/lockstep.h"
 #include "run/observed.h"
 #include "run/schedule.h"

@@ -140,7 +140,7 @@ static troupe_status load(
 	replica->shared.physics.rule = rule;
 	replica->shared.physics.seed = replica->origin.seed;
 	replica->shared.physics.sleepless = replica->origin.sleepless;
-	edit_init(&replica->edit, &replica->shared, NULL, &options);
+	edit_init(&replica->edit, &replica->shared, &options);
 	replica->ready = true;
 	status = edit_unpack(&replica->edit, in, error);
 	if (!status && in->at != in->end)
