@@ -201,7 +201,7 @@ void preparer_give(struct preparer *preparer, struct command *command, bool soon
 	struct prepared *new = mem_alloc(sizeof *new);
 	*new = (struct prepared){.preparer = preparer,
 		.message = command->message,
-		.several = command->kind == COMMAND_CREATE_MULTIPLE,
+		.several = command->message->descriptor == &gz__msgs__entity_factory__v__descriptor,
 		.step = command->step};
 	command->prepared = new;
 	pthread_mutex_lock(&preparer->lock);

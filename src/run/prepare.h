@@ -32,7 +32,7 @@ void preparer_destroy(struct preparer *preparer);
 
 /* Call it before the command is posted, once: sets command->prepared. soon: see above. */
 void preparer_give(struct preparer *preparer, struct command *command, bool soon);
-/* The models of the command, by item (a COMMAND_CREATE is one item): see edit_prepare(). Waits until they are ready. */
+/* The models of the command, by item (an EntityFactory is one item): see edit_prepare(). Waits until they are ready. */
 struct edit_source *const *prepared_wait(struct prepared *prepared);
 /* Adds the files that the models were made from. Those of a command that is not ready are read now. */
 void prepared_collect(struct prepared *prepared, struct files *files);

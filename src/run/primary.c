@@ -3,10 +3,11 @@
  * State k+1 becomes the present state only when the acks of all worlds are good. If an ack reports a failure, or a
  * secondary gave the step up, nothing is merged: the world stays at the last good state. A step that was given up can
  * be taken again; the commands that were obeyed before it stay obeyed. */
-#include "run/primary.h"
+#include "run/primary_internal.h"
 
 #include "base/clock.h"
 #include "geom/pack.h"
+#include "run/services.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -39,8 +40,7 @@ static void free_taken(struct primary *primary)
 	primary->taken.count = 0;
 }
 
-/* Tells those that wait for steps to be taken. */
-static void answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text)
+void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text)
 {
 	for (uint32_t i = 0; i < primary->waiting_calls.count; i++) {
 		struct command_call *call = primary->waiting_calls.at[i];
@@ -61,7 +61,8 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->due);
 	vec_free(&primary->pushes);
 	vec_free(&primary->wrenches);
-	answer_waiting(primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
+	primary_answer_waiting(
+		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
 	observed_fini(&primary->observed);
 	free(primary->runners);
@@ -124,16 +125,15 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 	primary->runners[slowest].critical_ns += acks[slowest]->busy_ns;
 }
 
-static void pause_now(struct primary *primary)
+void primary_pause(struct primary *primary)
 {
 	primary->paused = true;
 	primary->multi_steps = 0;
 	primary->run_to_s = 0;
-	answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "paused");
+	primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "paused");
 }
 
-/* Whether the steps add up to this time, within a millionth of a step. */
-static bool has_reached(const struct primary *primary, double time_s)
+bool primary_has_reached(const struct primary *primary, double time_s)
 {
 	return primary_time_s(primary) >= time_s - primary->edit.step_s * 1e-6;
 }
@@ -191,8 +191,8 @@ static void advance(struct primary *primary, struct ack *const *acks)
 	primary->moving_steps++;
 	primary->even_steps++;
 	bool last = primary->multi_steps && !--primary->multi_steps;
-	if (last || (primary->run_to_s > 0 && has_reached(primary, primary->run_to_s)))
-		pause_now(primary);
+	if (last || (primary->run_to_s > 0 && primary_has_reached(primary, primary->run_to_s)))
+		primary_pause(primary);
 }
 
 static bool some_abandoned(const struct primary *primary, struct ack *const *acks)
@@ -269,61 +269,7 @@ void primary_take_back(struct primary *primary)
 
 /* --- commands --------------------------------------------------------------------------------------------------- */
 
-static void reset_time(struct primary *primary)
-{
-	primary->moving_steps = primary->even_steps = 0;
-	primary->even_since_s = primary->options.initial_time_s;
-	primary->pace_ns = 0;
-	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
-		primary->shared->state->models[m].changed_at = 0; /* steps are counted anew: see primary_sleeps() */
-}
-
-/* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
-static double asked_time_s(const struct primary *primary, const Gz__Msgs__WorldControl *message)
-{
-	const Gz__Msgs__Time *until = message->run_to_sim_time;
-	double time_s = until ? (double)until->sec + until->nsec * 1e-9 : 0;
-	return time_s > 0 && !has_reached(primary, time_s) ? time_s : 0;
-}
-
-/* How the world goes on after a message to /world/NAME/control. n: multi_step, or 1 for step. T: run_to_sim_time, when
- * it is still to come.
- *
- *   message              paused before             in n' steps before            running before
- *   pause: true          paused                    paused                        paused
- *   pause: true, n       n steps, then paused      n' + n steps, then paused     n steps, then paused
- *   pause: false         running                   running                       running
- *   pause: false, n      running: n counts for nothing
- *   n                    n steps, then paused      n' + n steps, then paused     unchanged
- *   T, or pause: false, T                          running until T, then paused
- *   n, T                 n steps or until T        n' + n steps or until T       running until T, then paused
- *   neither              unchanged
- *
- * As in Gazebo, with one difference: there a pause that is not given is pause: false, here a field that is not given
- * changes nothing. Clients of Gazebo cannot tell the two apart: in bytes from them a pause is always given, see
- * command_of_bytes(). A message that changes something ends what an earlier T asked for. */
-static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *message)
-{
-	bool given = message->pause_given_case;
-	bool pause = message->pause;
-	bool runs = given ? !pause : !primary->paused && !primary->multi_steps;
-	uint64_t steps = message->multi_step ? message->multi_step : message->step != 0;
-	double time_s = asked_time_s(primary, message);
-	if (!given && time_s <= 0 && (runs || !steps))
-		return;
-	if (pause && !steps) {
-		pause_now(primary);
-		return;
-	}
-	primary->paused = false;
-	primary->run_to_s = time_s;
-	primary->multi_steps = runs || !steps ? 0 : primary->multi_steps + steps;
-	if (!primary->multi_steps && time_s <= 0)
-		answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
-}
-
-/* Takes what a command did into the plan. */
-static void plan_effects(struct primary *primary)
+void primary_plan_effects(struct primary *primary)
 {
 	struct plan *plan = &primary->plan;
 	for (uint32_t i = 0; i < primary->edit.effects.count; i++) {
@@ -356,86 +302,9 @@ static void plan_effects(struct primary *primary)
 	primary->edit.effects.count = 0;
 }
 
-static void control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
-{
-	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
-	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
-	if (reset->all || reset->model_only) {
-		edit_reset(&primary->edit);
-		plan_effects(primary);
-		state_reset(primary->shared->state);
-		plan_reset(&primary->plan);
-		observed_clear(&primary->observed);
-		primary->step.state_changed = true;
-		primary->due.count = primary->wrenches.count = 0; /* earlier commands of this step are undone, too */
-	}
-	if (reset->all || reset->time_only)
-		reset_time(primary);
-	control_pace(primary, message);
-}
-
-/* Simulated time continues from its present value, with steps of another length. */
-static troupe_status set_physics(struct primary *primary, const Gz__Msgs__Physics *message, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error)
-{
-	double time_s = primary_time_s(primary), step_s = primary->edit.step_s;
-	troupe_status status = edit_set_physics(&primary->edit, message, note, error);
-	if (!status && primary->edit.step_s != step_s) {
-		primary->even_since_s = time_s;
-		primary->even_steps = 0;
-	}
-	if (!status && message->real_time_factor_given_case) {
-		primary->options.rtf = message->real_time_factor;
-		primary->options.rate_hz = 0;
-		primary->pace_ns = 0;
-	}
-	return status;
-}
-
-static uint32_t model_of(const struct primary *primary, const struct due_wrench *wrench)
+uint32_t primary_pushed_model(const struct primary *primary, const struct due_wrench *wrench)
 {
 	return primary->shared->scene->bodies[wrench->body].model;
-}
-
-static void forget_wrenches(struct primary *primary, uint32_t model)
-{
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < primary->wrenches.count; i++)
-		if (model_of(primary, &primary->wrenches.at[i]) != model)
-			primary->wrenches.at[kept++] = primary->wrenches.at[i];
-	primary->wrenches.count = kept;
-}
-
-/* Commands to the model that came earlier in this step are undone, too. */
-static troupe_status reset_model(
-	struct primary *primary, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
-{
-	uint32_t model, kept = 0;
-	troupe_status status = edit_reset_model(&primary->edit, entity, &model, note, error);
-	if (status)
-		return status;
-	for (uint32_t i = 0; i < primary->due.count; i++)
-		if (primary->due.at[i].to.model != model)
-			primary->due.at[kept++] = primary->due.at[i];
-	primary->due.count = kept;
-	forget_wrenches(primary, model);
-	return TROUPE_OK;
-}
-
-static troupe_status push(struct primary *primary, const Gz__Msgs__EntityWrench *message, char note[EDIT_NOTE_BYTES],
-	struct troupe_error *error)
-{
-	struct due_wrench wrench;
-	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
-	if (!status && !plan_simulates(&primary->plan, model_of(primary, &wrench)))
-		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
-			primary->shared->scene->models[model_of(primary, &wrench)].name);
-	if (!status && primary->paused)
-		return fail(error, TROUPE_ECOMMAND,
-			"the world is paused: expected a running world, because a force acts in one step");
-	if (!status)
-		vec_push(&primary->wrenches, wrench);
-	return status;
 }
 
 /* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
@@ -461,42 +330,10 @@ static troupe_status give(struct primary *primary, const struct command *command
 static troupe_status obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	struct edit *edit = &primary->edit;
-	const void *message = command->message; /* of the service's type */
-	troupe_status status = TROUPE_OK;
-	switch (command->kind) {
-	case COMMAND_CONTROL:
-		control_world(primary, message);
-		return TROUPE_OK;
-	case COMMAND_CREATE:
-		return edit_create(edit, message, *prepared_wait(command->prepared), note, error);
-	case COMMAND_CREATE_MULTIPLE:
-		return edit_create_multiple(edit, message, prepared_wait(command->prepared), note, error);
-	case COMMAND_REMOVE:
-		return edit_remove(edit, message, note, error);
-	case COMMAND_SET_POSE:
-		return edit_set_pose(edit, message, note, error);
-	case COMMAND_SET_POSE_VECTOR:
-		return edit_set_poses(edit, message, note, error);
-	case COMMAND_SET_PHYSICS:
-		return set_physics(primary, message, note, error);
-	case COMMAND_SET_PERFORMER:
-		return edit_set_performer(edit, message, note, error);
-	case COMMAND_RESET_MODEL:
-		return reset_model(primary, message, note, error);
-	case COMMAND_SET_VELOCITY:
-		return edit_set_velocity(edit, message, note, error);
-	case COMMAND_SET_JOINT:
-		return edit_set_joint(edit, message, note, error);
-	case COMMAND_WRENCH:
-		return push(primary, message, note, error);
-	case COMMAND_SYSTEM:
-	case COMMAND_TEXT:
-		status = command_parse_late(primary->shared->systems, command, error);
-		if (!status)
-			status = give(primary, command, error);
-	}
-	return status;
+	if (command->service)
+		return command->service->apply(primary, command, note, error);
+	troupe_status status = command_parse_late(primary->shared->systems, command, error);
+	return status ? status : give(primary, command, error);
 }
 
 static void take_commands(struct primary *primary, uint64_t k)
@@ -516,7 +353,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 			command_find_target(primary->shared->systems, primary->shared->scene, &command, &error);
 		if (!status)
 			status = obey(primary, &command, note, &error);
-		plan_effects(primary);
+		primary_plan_effects(primary);
 		if (primary->options.on_reply && (status || *note))
 			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
 				status ? error.text : note, command.call);
@@ -549,7 +386,7 @@ static void deal_wrenches(struct primary *primary)
 	struct plan *plan = &primary->plan;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < primary->wrenches.count; i++)
-		if (!primary->shared->scene->models[model_of(primary, &primary->wrenches.at[i])].absent)
+		if (!primary->shared->scene->models[primary_pushed_model(primary, &primary->wrenches.at[i])].absent)
 			primary->wrenches.at[kept++] = primary->wrenches.at[i];
 	primary->wrenches.count = kept;
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
@@ -562,7 +399,8 @@ static void deal_wrenches(struct primary *primary)
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
 		plan->dispatch.parts[s].wrenches = at;
 		for (uint32_t i = 0; i < kept; i++)
-			if (plan->dispatch.roster.now.model[model_of(primary, &primary->wrenches.at[i])] == s + 1)
+			if (plan->dispatch.roster.now.model[primary_pushed_model(primary, &primary->wrenches.at[i])] ==
+				s + 1)
 				*at++ = primary->wrenches.at[i];
 		plan->dispatch.parts[s].wrench_count = (uint32_t)(at - plan->dispatch.parts[s].wrenches);
 	}
@@ -610,7 +448,7 @@ static bool limit_reached(const struct primary *primary)
 	const struct primary_options *o = &primary->options;
 	if (o->iterations && primary->lockstep.number >= o->iterations)
 		return true;
-	return o->until_s > 0 && has_reached(primary, o->until_s);
+	return o->until_s > 0 && primary_has_reached(primary, o->until_s);
 }
 
 /* Real time that a step should take, in s; 0: as little as possible. */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/eventcount.h"
+#include "run/services.h"
 #include "topic/convert.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
@@ -20,44 +21,11 @@
 
 /* --- what a topic means ------------------------------------------------------------------------------------------- */
 
-static const struct command_service services[] = {
-	{"control", COMMAND_CONTROL, &gz__msgs__world_control__descriptor},
-	{"create", COMMAND_CREATE, &gz__msgs__entity_factory__descriptor},
-	{"create_multiple", COMMAND_CREATE_MULTIPLE, &gz__msgs__entity_factory__v__descriptor},
-	{"remove", COMMAND_REMOVE, &gz__msgs__entity__descriptor},
-	{"set_pose", COMMAND_SET_POSE, &gz__msgs__pose__descriptor},
-	{"set_pose_vector", COMMAND_SET_POSE_VECTOR, &gz__msgs__pose__v__descriptor},
-	{"set_physics", COMMAND_SET_PHYSICS, &gz__msgs__physics__descriptor},
-	{"level/set_performer", COMMAND_SET_PERFORMER, &troupe__msgs__set_performer__descriptor},
-	{"reset_model", COMMAND_RESET_MODEL, &gz__msgs__entity__descriptor},
-	{"set_velocity", COMMAND_SET_VELOCITY, &troupe__msgs__set_velocity__descriptor},
-	{"set_joint", COMMAND_SET_JOINT, &troupe__msgs__set_joint__descriptor},
-	{"wrench", COMMAND_WRENCH, &gz__msgs__entity_wrench__descriptor},
-};
-
-const struct command_service *command_services(uint32_t *ret_count)
-{
-	*ret_count = ARRAY_LEN(services);
-	return services;
-}
-
-static bool same_service(const char *asked, const char *name)
-{
-	size_t length = strlen(name);
-	return !strncmp(asked, name, length) && (!asked[length] || !strcmp(asked + length, "/blocking"));
-}
-
-/* Sets the kind of the command. The result is the type of its message; NULL: no service of the world. */
-static message_type find_service(const char *world, const char *topic, struct command *command)
+/* NULL: no service of the world. */
+static const struct command_service *find_service(const char *world, const char *topic)
 {
 	const char *asked = topic_in_world(topic, world);
-	for (size_t i = 0; asked && i < ARRAY_LEN(services); i++) {
-		if (!same_service(asked, services[i].name))
-			continue;
-		command->kind = services[i].kind;
-		return services[i].type;
-	}
-	return NULL;
+	return asked ? services_find(asked) : NULL;
 }
 
 static troupe_status unknown_topic(
@@ -67,7 +35,9 @@ static troupe_status unknown_topic(
 	const char *asked = topic_in_world(topic, world);
 	if (asked) {
 		size_t used = 0;
-		for (size_t i = 0; i < ARRAY_LEN(services) && used < sizeof known; i++)
+		uint32_t count;
+		const struct command_service *services = services_list(&count);
+		for (uint32_t i = 0; i < count && used < sizeof known; i++)
 			used += (size_t)snprintf(
 				known + used, sizeof known - used, "%s%s", i ? ", " : "", services[i].name);
 		return fail(error, TROUPE_ECOMMAND, "world '%s' has no service '%.80s': expected one of %s", world,
@@ -84,16 +54,15 @@ static troupe_status unknown_topic(
 
 static bool creates(const struct command *command)
 {
-	return command->kind == COMMAND_CREATE || command->kind == COMMAND_CREATE_MULTIPLE;
+	return command->service && command->service->creates;
 }
 
 /* The type that the topic carries. *ret_type is NULL when that is not known, and may become known. */
 static troupe_status find_type(struct systems *systems, const char *world, const char *topic, bool may_create,
 	struct command *command, message_type *ret_type, struct troupe_error *error)
 {
-	message_type type = find_service(world, topic, command);
-	if (!type)
-		type = systems_topic_type(systems, topic);
+	command->service = find_service(world, topic);
+	message_type type = command->service ? command->service->type : systems_topic_type(systems, topic);
 	if (!type && (!may_create || topic_in_world(topic, world)))
 		return unknown_topic(systems, world, topic, error);
 	*ret_type = type;
@@ -110,7 +79,7 @@ static void complete(struct command *command, const char *topic, _Atomic bool *m
 troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error)
 {
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	message_type type;
 	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &type, error);
 	if (status)
@@ -122,24 +91,11 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 			COMMAND_TEXT_BYTES_MAX);
 	if (status)
 		return status;
-	if (!type) {
-		command.kind = COMMAND_TEXT;
+	if (!type)
 		command.text = mem_strdup(text);
-	}
 	complete(&command, topic, may_create);
 	*ret_command = command;
 	return TROUPE_OK;
-}
-
-/* A SetPerformer is a StringMsg with more fields. */
-static message_type sent_type(message_type type)
-{
-	return type == &troupe__msgs__set_performer__descriptor ? &gz__msgs__string_msg__descriptor : type;
-}
-
-message_type command_sent_type(const struct command_service *service)
-{
-	return sent_type(service->type);
 }
 
 static troupe_status other_type(const char *sent, message_type type, struct troupe_error *error)
@@ -167,14 +123,15 @@ troupe_status command_of_bytes(struct systems *systems, const char *world, uint6
 	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error)
 {
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	message_type carried, sent = type_find(type);
 	troupe_status status = find_type(systems, world, topic, atomic_load(may_create), &command, &carried, error);
 	if (status)
 		return status;
 	if (!sent && !carried)
 		return fail(error, TROUPE_ECOMMAND, "type '%.100s' is not known: expected one of gz.msgs", type);
-	if (carried && (!sent || (sent != carried && sent != sent_type(carried))))
+	message_type other = command.service ? service_sent_type(command.service) : carried;
+	if (carried && (!sent || (sent != carried && sent != other)))
 		return other_type(type, carried, error);
 	status = message_of_bytes(
 		carried ? carried : sent, bytes, count, &message_limits_usual, &command.message, error);
@@ -191,16 +148,18 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	const struct system_listeners *topic = systems_find_listeners(systems, command->topic);
 	if (!topic)
 		return fail(error, TROUPE_ECOMMAND, "this topic has no listener");
-	if (command->kind == COMMAND_SYSTEM)
+	if (!command->text)
 		return topic->type == command->message->descriptor
 			       ? TROUPE_OK
 			       : fail(error, TROUPE_ECOMMAND, "this topic now carries %s: expected %s",
 					 command->message->descriptor->name, topic->type->name);
 	troupe_status status =
 		message_of_text(topic->type, command->text, &message_limits_usual, &command->message, error);
-	if (!status)
-		command->kind = COMMAND_SYSTEM;
-	return status;
+	if (status)
+		return status;
+	free(command->text);
+	command->text = NULL;
+	return TROUPE_OK;
 }
 
 struct broadcast *broadcast_create(uint32_t copies)
@@ -241,7 +200,7 @@ bool command_blocks(const struct command *command)
 {
 	static const char ending[] = "/blocking";
 	size_t length = command->topic ? strlen(command->topic) : 0;
-	return command->call && command->kind == COMMAND_CONTROL && length >= sizeof ending &&
+	return command->call && command->service && command->service->steps && length >= sizeof ending &&
 	       !strcmp(command->topic + length - (sizeof ending - 1), ending);
 }
 
@@ -260,7 +219,7 @@ void command_fini(struct command *command)
 troupe_status command_of_numbers(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const double *numbers, uint32_t count, struct command *ret_command, struct troupe_error *error)
 {
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	message_type type;
 	troupe_status status = find_type(systems, world, topic, false, &command, &type, error);
 	if (!status)
@@ -340,7 +299,7 @@ static void name_target(const struct scene *scene, struct command *command)
 	}
 	message_free(without);
 	command->topic = mem_printf("/world/%s/%s", scene->name, service);
-	(void)find_service(scene->name, command->topic, command);
+	command->service = services_find(service);
 }
 
 troupe_status command_find_target(
@@ -401,13 +360,13 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 	struct command *ret_command, struct troupe_error *error)
 {
 	char *topic = unpack_string(in), *name = unpack_string(in);
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	troupe_status status = TROUPE_OK;
-	message_type type = find_service(world, topic, &command);
+	command.service = find_service(world, topic);
+	message_type type = command.service ? command.service->type : NULL;
 	if (*name) {
 		command.message = unpack_message(in, type_find(name));
 	} else {
-		command.kind = COMMAND_TEXT;
 		command.text = unpack_string(in);
 		in->bad |= strlen(command.text) > COMMAND_TEXT_BYTES_MAX;
 	}
@@ -654,7 +613,7 @@ static void pack_target(const struct command *command, struct text *out)
 
 static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_command)
 {
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	command.target.kind = unpack_count(in, TARGET_WRENCH);
 	command.target.at = unpack_count(in, UINT32_MAX);
 	command.target.born = unpack_count(in, UINT32_MAX);

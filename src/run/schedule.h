@@ -26,24 +26,6 @@ enum {
 };
 #define SCHEDULE_BYTES_MAX (UINT64_C(1) << 30)
 
-enum command_kind {
-	COMMAND_SYSTEM, /* for the systems that listen to its topic */
-	COMMAND_TEXT,   /* the same, but no system listened when it was posted: not parsed yet */
-	/* for the world; the services are Gazebo's, each also as NAME/blocking */
-	COMMAND_CONTROL,
-	COMMAND_CREATE,
-	COMMAND_CREATE_MULTIPLE,
-	COMMAND_REMOVE,
-	COMMAND_SET_POSE,
-	COMMAND_SET_POSE_VECTOR,
-	COMMAND_SET_PHYSICS,
-	COMMAND_SET_PERFORMER,
-	COMMAND_RESET_MODEL,  /* not Gazebo's */
-	COMMAND_SET_VELOCITY, /* not Gazebo's */
-	COMMAND_SET_JOINT,    /* not Gazebo's */
-	COMMAND_WRENCH,
-};
-
 /* The target of a command that was given by handle; it is looked up when the step of the command comes. */
 enum command_target_kind {
 	TARGET_NONE,        /* none: the command has a topic */
@@ -77,12 +59,14 @@ struct command_call {
 	void (*done)(struct command_call *call, uint64_t step, troupe_status status, const char *text);
 };
 
+struct command_service;
+
 struct command {
-	uint64_t step; /* taken at the start of this step */
-	enum command_kind kind;
-	char *topic;               /* owned; NULL while the command has only a target */
-	ProtobufCMessage *message; /* owned; NULL for a COMMAND_TEXT */
-	char *text;                /* of a COMMAND_TEXT: the message as posted; owned */
+	uint64_t step;                         /* taken at the start of this step */
+	const struct command_service *service; /* run/services.h; NULL: for the systems that listen to its topic */
+	char *topic;                           /* owned; NULL while the command has only a target */
+	ProtobufCMessage *message;             /* owned; NULL while there is a text */
+	char *text; /* owned; the message as posted, while its type is not known; NULL: it was parsed */
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
@@ -116,15 +100,6 @@ struct schedule {                        /* zeroed is empty */
 	struct preparer *preparer; /* of commands that create models; NULL: they are not prepared. Set before a post. */
 };
 
-struct command_service {
-	const char *name; /* after "/world/NAME/" */
-	enum command_kind kind;
-	message_type type; /* of its request */
-};
-/* The services that change a world, each also as NAME/blocking. */
-const struct command_service *command_services(uint32_t *ret_count);
-/* The type that clients of Gazebo send to the service: its own type, or one whose fields are the first of that. */
-message_type command_sent_type(const struct command_service *service);
 /* Tells the command's caller, if it has one and it was not told before. */
 void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text);
 /* Whether the caller is to be told only when the steps that the command asks for are taken. */
@@ -134,13 +109,13 @@ bool command_blocks(const struct command *command);
  * topic or text. may_create: see struct schedule; read, and set by a command that creates models. */
 troupe_status command_parse(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
-/* The same with a message as bytes of the type with this name. A service also takes its command_sent_type(). A client
+/* The same with a message as bytes of the type with this name. A service also takes its service_sent_type(). A client
  * of Gazebo does not send a field that has its default, and means the default: so a WorldControl without pause is taken
  * as pause: false, and a component of gravity that is not sent as 0. */
 troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error);
-/* Parses a COMMAND_TEXT when its step has come; of other commands for systems, checks the type of the topic again. */
+/* Parses a text when its step has come; of other commands for systems, checks the type of the topic again. */
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 /* For `copies` copies; command_fini() of each copy releases it. */
 struct broadcast *broadcast_create(uint32_t copies);

@@ -2,6 +2,7 @@
  * looked up by the primary at the step of the command, because models come and go while other threads post. */
 #include "server/internal.h"
 
+#include "run/services.h"
 #include "topic/convert.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
@@ -259,7 +260,7 @@ static troupe_status give_to(struct troupe_server *server, const struct troupe_w
 	const struct command_target *target, ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct server_world *w = world_of(server, target->at + 1, world, error);
-	struct command command = {.kind = COMMAND_SYSTEM, .message = message, .target = *target};
+	struct command command = {.message = message, .target = *target};
 	if (w)
 		return post(w, &command, when, ret_step, error);
 	message_free(message);
@@ -268,13 +269,12 @@ static troupe_status give_to(struct troupe_server *server, const struct troupe_w
 
 /* Posts to a service that takes a model's id. Copies the message. */
 static troupe_status give_to_service(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
-	const char *service, enum command_kind kind, const ProtobufCMessage *message, uint64_t *ret_step,
-	struct troupe_error *error)
+	const char *service, const ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct server_world *world = world_of(server, model.at, model.world, error);
 	if (!world)
 		return TROUPE_ECOMMAND;
-	struct command command = {.kind = kind,
+	struct command command = {.service = services_find(service),
 		.topic = mem_printf("/world/%s/%s", world->scene->name, service),
 		.message = message_copy(message)};
 	return post(world, &command, when, ret_step, error);
@@ -360,7 +360,7 @@ troupe_status troupe_command_pose(struct troupe_server *server, const struct tro
 	troupe_status status = check_numbers(numbers, 7, error);
 	if (status)
 		return status;
-	return give_to_service(server, when, model, "set_pose", COMMAND_SET_POSE, &message.base, ret_step, error);
+	return give_to_service(server, when, model, "set_pose", &message.base, ret_step, error);
 }
 
 troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
@@ -375,6 +375,5 @@ troupe_status troupe_command_velocity(struct troupe_server *server, const struct
 	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
 	if (status)
 		return status;
-	return give_to_service(
-		server, when, model, "set_velocity", COMMAND_SET_VELOCITY, &message.base, ret_step, error);
+	return give_to_service(server, when, model, "set_velocity", &message.base, ret_step, error);
 }

@@ -2,6 +2,7 @@
  * so that a slow run publishes as many messages as a fast one. */
 #include "server/publish.h"
 
+#include "run/services.h"
 #include "server/encode.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
@@ -334,11 +335,11 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 static uint32_t add_services(struct troupe_server *server, uint32_t world)
 {
 	uint32_t count, left_out = 0;
-	const struct command_service *services = command_services(&count);
+	const struct command_service *services = services_list(&count);
 	for (uint32_t i = 0; i < 2 * count; i++) {
 		const struct command_service *service = &services[i / 2];
 		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
-		struct topic_row row = ASKED(name, command_sent_type(service)->name, "gz.msgs.Boolean", NULL);
+		struct topic_row row = ASKED(name, service_sent_type(service)->name, "gz.msgs.Boolean", NULL);
 		left_out += !add_row(server, &row, world);
 		free(name);
 	}

@@ -230,7 +230,7 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 		add_files(world, command);
 	if (!open_to_write(recorder))
 		return;
-	bool heard = command->kind == COMMAND_SYSTEM || command->kind == COMMAND_TEXT;
+	bool heard = !command->service;
 	recorder->body.count = 0;
 	pack_u64(&recorder->body, step);
 	pack_u64(&recorder->body, world->index);

@@ -91,7 +91,7 @@ static troupe_status give(
 	troupe_status status = command_unpack(in, world->scene->name, step, &schedule->may_create, &command, error);
 	if (status || in->bad)
 		return status;
-	bool heard = command.kind == COMMAND_SYSTEM || command.kind == COMMAND_TEXT;
+	bool heard = !command.service;
 	in->bad = heard != ((flags & RECORD_COMMAND_HEARD) != 0);
 	if (!in->bad && !(heard && (flags & RECORD_COMMAND_FAILED)))
 		return schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);

@@ -1,4 +1,5 @@
 #include "run/schedule.h"
+#include "run/services.h"
 #include "server/internal.h"
 #include "topic/convert.h"
 
@@ -13,7 +14,7 @@ TestSuite(schedule, .timeout = 60);
 
 static struct command numbered(uint64_t step, uint32_t number)
 {
-	struct command command = {.step = step, .kind = COMMAND_SYSTEM};
+	struct command command = {.step = step};
 	command.message = &message_of_double(number)->base;
 	return command;
 }
@@ -125,7 +126,7 @@ Test(schedule, too_much_memory_is_refused)
 	Gz__Msgs__StringMsg message = GZ__MSGS__STRING_MSG__INIT;
 	message.data = text;
 	while (!status) {
-		struct command command = {.kind = COMMAND_CREATE, .message = message_copy(&message.base)};
+		struct command command = {.service = services_find("create"), .message = message_copy(&message.base)};
 		status = schedule_post(&schedule, &command, SCHEDULE_LATE_NEXT, NULL, &error);
 		posted += !status;
 		cr_assert_leq(posted, SCHEDULE_BYTES_MAX / BYTES);

@@ -1,0 +1,221 @@
+/* What each service does when its step has come, and the table of all services.
+ *
+ * Most commands only change the scene and state k: these are edits (run/edit.h). The others also change what the
+ * primary keeps beside them: its time, its pace, the forces of the coming step, and the commands that it has just
+ * taken. One table with functions replaced a list of names, an enum and a switch, which had to agree. */
+#include "run/services.h"
+
+#include "run/primary_internal.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <string.h>
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+static void reset_time(struct primary *primary)
+{
+	primary->moving_steps = primary->even_steps = 0;
+	primary->even_since_s = primary->options.initial_time_s;
+	primary->pace_ns = 0;
+	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
+		primary->shared->state->models[m].changed_at = 0; /* steps are counted anew: see primary_sleeps() */
+}
+
+/* The run_to_sim_time of the message. 0: it has none, or one that is not in the future, which Gazebo ignores, too. */
+static double asked_time_s(const struct primary *primary, const Gz__Msgs__WorldControl *message)
+{
+	const Gz__Msgs__Time *until = message->run_to_sim_time;
+	double time_s = until ? (double)until->sec + until->nsec * 1e-9 : 0;
+	return time_s > 0 && !primary_has_reached(primary, time_s) ? time_s : 0;
+}
+
+/* How the world goes on after a message to /world/NAME/control. n: multi_step, or 1 for step. T: run_to_sim_time, when
+ * it is still to come.
+ *
+ *   message              paused before             in n' steps before            running before
+ *   pause: true          paused                    paused                        paused
+ *   pause: true, n       n steps, then paused      n' + n steps, then paused     n steps, then paused
+ *   pause: false         running                   running                       running
+ *   pause: false, n      running: n counts for nothing
+ *   n                    n steps, then paused      n' + n steps, then paused     unchanged
+ *   T, or pause: false, T                          running until T, then paused
+ *   n, T                 n steps or until T        n' + n steps or until T       running until T, then paused
+ *   neither              unchanged
+ *
+ * As in Gazebo, with one difference: there a pause that is not given is pause: false, here a field that is not given
+ * changes nothing. Clients of Gazebo cannot tell the two apart: in bytes from them a pause is always given, see
+ * command_of_bytes(). A message that changes something ends what an earlier T asked for. */
+static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *message)
+{
+	bool given = message->pause_given_case;
+	bool pause = message->pause;
+	bool runs = given ? !pause : !primary->paused && !primary->multi_steps;
+	uint64_t steps = message->multi_step ? message->multi_step : message->step != 0;
+	double time_s = asked_time_s(primary, message);
+	if (!given && time_s <= 0 && (runs || !steps))
+		return;
+	if (pause && !steps) {
+		primary_pause(primary);
+		return;
+	}
+	primary->paused = false;
+	primary->run_to_s = time_s;
+	primary->multi_steps = runs || !steps ? 0 : primary->multi_steps + steps;
+	if (!primary->multi_steps && time_s <= 0)
+		primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
+}
+
+static troupe_status control(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	(void)note, (void)error;
+	const Gz__Msgs__WorldControl *message = (const void *)command->message;
+	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
+	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
+	if (reset->all || reset->model_only) {
+		edit_reset(&primary->edit);
+		primary_plan_effects(primary);
+		state_reset(primary->shared->state);
+		plan_reset(&primary->plan);
+		observed_clear(&primary->observed);
+		primary->step.state_changed = true;
+		primary->due.count = primary->wrenches.count = 0; /* earlier commands of this step are undone, too */
+	}
+	if (reset->all || reset->time_only)
+		reset_time(primary);
+	control_pace(primary, message);
+	return TROUPE_OK;
+}
+
+/* Simulated time continues from its present value, with steps of another length. */
+static troupe_status set_physics(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__Physics *message = (const void *)command->message;
+	double time_s = primary_time_s(primary), step_s = primary->edit.step_s;
+	troupe_status status = edit_set_physics(&primary->edit, message, note, error);
+	if (!status && primary->edit.step_s != step_s) {
+		primary->even_since_s = time_s;
+		primary->even_steps = 0;
+	}
+	if (!status && message->real_time_factor_given_case) {
+		primary->options.rtf = message->real_time_factor;
+		primary->options.rate_hz = 0;
+		primary->pace_ns = 0;
+	}
+	return status;
+}
+
+/* --- models ------------------------------------------------------------------------------------------------------- */
+
+static void forget_wrenches(struct primary *primary, uint32_t model)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < primary->wrenches.count; i++)
+		if (primary_pushed_model(primary, &primary->wrenches.at[i]) != model)
+			primary->wrenches.at[kept++] = primary->wrenches.at[i];
+	primary->wrenches.count = kept;
+}
+
+/* Commands to the model that came earlier in this step are undone, too. */
+static troupe_status reset_model(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__Entity *entity = (const void *)command->message;
+	uint32_t model, kept = 0;
+	troupe_status status = edit_reset_model(&primary->edit, entity, &model, note, error);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < primary->due.count; i++)
+		if (primary->due.at[i].to.model != model)
+			primary->due.at[kept++] = primary->due.at[i];
+	primary->due.count = kept;
+	forget_wrenches(primary, model);
+	return TROUPE_OK;
+}
+
+static troupe_status push(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__EntityWrench *message = (const void *)command->message;
+	struct due_wrench wrench;
+	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
+	if (!status && !plan_simulates(&primary->plan, primary_pushed_model(primary, &wrench)))
+		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
+			primary->shared->scene->models[primary_pushed_model(primary, &wrench)].name);
+	if (!status && primary->paused)
+		return fail(error, TROUPE_ECOMMAND,
+			"the world is paused: expected a running world, because a force acts in one step");
+	if (!status)
+		vec_push(&primary->wrenches, wrench);
+	return status;
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+/* Services that are edits and nothing else. */
+#define EDITS(verb)                                                                                                    \
+	static troupe_status verb##_by_edit(struct primary *primary, struct command *command,                          \
+		char note[EDIT_NOTE_BYTES], struct troupe_error *error)                                                \
+	{                                                                                                              \
+		return edit_##verb(&primary->edit, (const void *)command->message, note, error);                       \
+	}
+
+EDITS(remove)
+EDITS(set_pose)
+EDITS(set_poses)
+EDITS(set_performer)
+EDITS(set_velocity)
+EDITS(set_joint)
+
+static troupe_status create(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct edit_source *const *sources = prepared_wait(command->prepared);
+	return edit_create(&primary->edit, (const void *)command->message, *sources, note, error);
+}
+
+static troupe_status create_multiple(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct edit_source *const *sources = prepared_wait(command->prepared);
+	return edit_create_multiple(&primary->edit, (const void *)command->message, sources, note, error);
+}
+
+/* A SetPerformer is a StringMsg with more fields. */
+static const struct command_service services[] = {
+	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
+	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .creates = true},
+	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .creates = true},
+	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit},
+	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit},
+	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit},
+	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
+	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
+		.apply = set_performer_by_edit},
+	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
+	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
+	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
+	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push},
+};
+
+const struct command_service *services_list(uint32_t *ret_count)
+{
+	*ret_count = ARRAY_LEN(services);
+	return services;
+}
+
+static bool is_called(const struct command_service *service, const char *asked)
+{
+	size_t length = strlen(service->name);
+	return !strncmp(asked, service->name, length) && (!asked[length] || !strcmp(asked + length, "/blocking"));
+}
+
+const struct command_service *services_find(const char *asked)
+{
+	for (size_t i = 0; i < ARRAY_LEN(services); i++)
+		if (is_called(&services[i], asked))
+			return &services[i];
+	return NULL;
+}
