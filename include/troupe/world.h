@@ -13,6 +13,7 @@
 #define TROUPE_WORLD_H
 
 #include <troupe/base.h>
+#include <troupe/look.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,6 +74,7 @@ struct troupe_scene_link {
 	double mass; /* of the rigid body that the link is a part of: links that fixed joints connect are one body;
 		      * static: 0 */
 	uint32_t shape_first, shape_count;
+	uint32_t light_first, light_count; /* in the scene's lights */
 };
 
 typedef enum troupe_joint_kind {
@@ -122,7 +124,13 @@ struct troupe_scene_shape {
 	troupe_shape_kind kind;
 	struct troupe_pose in_link;
 	struct troupe_vec3 size, normal;
-	float colour[4];        /* red, green, blue, alpha, 0 .. 1: the diffuse colour in the file, or 0.7 0.7 0.7 1 */
+	float colour[4]; /* red, green, blue, alpha, 0 .. 1: the diffuse colour in the file, or 0.7 0.7 0.7 1 */
+	/* of a <visual> */
+	const struct troupe_material *material; /* NULL: none given */
+	double transparency;                    /* 0: opaque .. 1 */
+	double laser_retro;
+	int32_t layer;
+	bool cast_shadows;
 	const char *uri, *path; /* as in the file, and the local file that it means; NULL: none */
 	const double *points;   /* [3 * point_count] in the shape's frame, scaled; NULL: not known */
 	uint32_t point_count;
@@ -130,11 +138,19 @@ struct troupe_scene_shape {
 	uint32_t triangle_count;
 };
 
-/* Immutable. A world gets a new scene when its models change; a later scene has a higher epoch. */
+struct troupe_scene_light {
+	const char *name;
+	uint32_t link; /* index in scene.links of the link that carries it; TROUPE_NONE: a light of the world */
+	uint32_t at;   /* of a light of the world: its place, which it keeps; other lights have no place: 0 */
+	struct troupe_pose pose; /* in the link, or in the world */
+	struct troupe_light shine;
+};
+
+/* Immutable. A world gets a new scene when its models or lights change; a later scene has a higher epoch. */
 struct troupe_scene {
 	const char *world;
 	uint64_t epoch;
-	uint32_t model_count, link_count, joint_count, shape_count;
+	uint32_t model_count, link_count, joint_count, shape_count, light_count;
 	/* Models that can move, and performers, come first (mover_count, moving_links), in file order; a created
 	 * model takes the lowest place that is free. Static models follow. */
 	uint32_t mover_count, moving_links;
@@ -142,6 +158,8 @@ struct troupe_scene {
 	const struct troupe_scene_link *links;
 	const struct troupe_scene_joint *joints; /* joints of models that can move, then joints of the world itself */
 	const struct troupe_scene_shape *shapes; /* for each link: collisions, then visuals */
+	const struct troupe_scene_light *lights; /* those of the world, then those of links */
+	struct troupe_surroundings surroundings;
 };
 
 /* --- how it is ---------------------------------------------------------------------------------------------------- */

@@ -72,7 +72,8 @@ struct edit {
 	VEC(uint32_t) leaving; /* created models that were removed in the step before */
 	indices edited;        /* models that differ from the file in what is not in the state words */
 	uint64_t created, removed;
-	uint64_t epoch; /* grows when models come, go or change their role, and when a static model is placed */
+	/* Grows when models or lights come or go, when models change their role, and when a static model is placed. */
+	uint64_t epoch;
 	VEC(struct edit_op) log;         /* what was done since the primary last emptied the log, in order */
 	VEC(struct edit_effect) effects; /* since the primary last emptied the list, in order; empty in a replica */
 

@@ -353,9 +353,12 @@ static void compile_fini(struct compile *c)
 static void add_lights(struct scene *scene, const struct sdf_world *world)
 {
 	scene->lights = mem_alloc(world->lights.count * sizeof *scene->lights);
-	for (uint32_t i = 0; i < world->lights.count; i++)
-		if (world->lights.at[i].link == SDF_NONE)
-			scene->lights[scene->light_count++] = (struct scene_light){.name = world->lights.at[i].name};
+	for (uint32_t i = 0; i < world->lights.count; i++) {
+		const struct sdf_light *light = &world->lights.at[i];
+		if (light->link == SDF_NONE)
+			scene->lights[scene->light_count++] = (struct scene_light){
+				.name = light->name, .in_world = light->in_world, .shine = light->shine};
+	}
 }
 
 /* Moves the arrays that grew during compilation to the scene, which owns them from now on. */

@@ -151,9 +151,11 @@ struct scene_level {
 	uint32_t model_count;
 };
 
-struct scene_light { /* a light of the world: no effect, but it can be removed */
+struct scene_light { /* a light of the world: it has no effect on motion */
 	const char *name;
 	bool absent;
+	struct pose in_world;
+	struct sdf_shine shine;
 };
 
 enum { SCENE_SURFACES_MAX = 64 };

@@ -96,6 +96,7 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 		.self_collide = owner->self_collide,
 		.collision_first = world->collisions.count,
 		.visual_first = world->visuals.count,
+		.light_first = world->lights.count,
 		.element = element};
 	link.scoped = arena_printf(&load->sdf->arena, "%s::%s", owner->scoped, link.name);
 	struct pose raw = load_pose(load, element, &relative_to);
@@ -118,4 +119,5 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 	load->owner = NULL;
 	world->links.at[index].collision_count = world->collisions.count - link.collision_first;
 	world->links.at[index].visual_count = world->visuals.count - link.visual_first;
+	world->links.at[index].light_count = world->lights.count - link.light_first;
 }

@@ -182,7 +182,8 @@ struct sdf_link {
 	struct sdf_inertial inertial;
 	bool gravity, self_collide, kinematic;  /* self_collide: that of the link or, if not given, of the model */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
-	uint32_t collision_first, collision_count, visual_first, visual_count; /* in struct sdf_world's arrays */
+	/* In struct sdf_world's arrays. */
+	uint32_t collision_first, collision_count, visual_first, visual_count, light_first, light_count;
 	const struct sdf_element *element;
 };
 

@@ -11,9 +11,19 @@
 
 #include <troupe/world.h>
 
+struct Gz__Msgs__Scene;
+
+#define ENCODE_LIGHT_ID (UINT32_C(1) << 28)
 #define ENCODE_LINK_ID (UINT32_C(1) << 29)
 #define ENCODE_JOINT_ID (UINT32_C(1) << 30)
 #define ENCODE_SHAPE_ID (UINT32_C(1) << 31)
+
+#define ENCODE_NEW(arena, Type, init)                                                                                  \
+	({                                                                                                             \
+		Type *new_ = arena_new(arena, Type);                                                                   \
+		init(new_);                                                                                            \
+		new_;                                                                                                  \
+	})
 
 /* Appends the message's bytes to the text, and frees the arena. Returns true. */
 bool encode_end(const ProtobufCMessage *message, struct arena *arena, struct text *out);
@@ -32,6 +42,11 @@ Gz__Msgs__Pose *encode_pose(struct arena *arena, const struct troupe_pose *pose,
 const struct troupe_pose *encode_model_pose(const struct troupe_snapshot *snapshot, uint32_t model);
 struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint32_t link);
 
+/* encode_look.c. NULL for NULL. */
+struct Gz__Msgs__Material *encode_material(struct arena *arena, const struct troupe_material *from);
+struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_scene *scene, uint32_t light);
+void encode_surroundings(struct arena *arena, const struct troupe_surroundings *from, struct Gz__Msgs__Scene *out);
+
 struct Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint);
 
 /* A char * for a field of a message that is only read. */
@@ -43,6 +58,12 @@ static inline char *encode_text(const char *text)
 static inline uint32_t encode_link_id(const struct troupe_scene_link *link)
 {
 	return ENCODE_LINK_ID | link->handle.at;
+}
+/* Of a light of the world: by its place. */
+static inline uint32_t encode_light_id(const struct troupe_scene *scene, uint32_t light)
+{
+	const struct troupe_scene_light *of = &scene->lights[light];
+	return of->link == TROUPE_NONE ? ENCODE_LIGHT_ID | of->at : ENCODE_LIGHT_ID | ENCODE_LINK_ID | light;
 }
 static inline uint32_t encode_joint_id(const struct troupe_scene_joint *joint)
 {

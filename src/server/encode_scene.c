@@ -1,6 +1,6 @@
-/* gz.msgs.Scene: the models with their links, visuals and joints, as a viewer needs them. Poses are relative to the
- * entity around, as in Gazebo. Moving models are at the poses that they had at first; a viewer takes the present ones
- * from pose/info. */
+/* gz.msgs.Scene: the models with their links, visuals, lights and joints, as a viewer needs them. Poses are relative to
+ * the entity around, as in Gazebo. Moving models are at the poses that they had at first; a viewer takes the present
+ * ones from pose/info. */
 #include "server/encode.h"
 #include "server/publish.h"
 #include "topic/message.h"
@@ -14,43 +14,36 @@ static Gz__Msgs__Geometry *new_geometry(struct arena *arena, Gz__Msgs__Geometry_
 	return out;
 }
 
-#define NEW(arena, Type, init)                                                                                         \
-	({                                                                                                             \
-		Type *new_ = arena_new(arena, Type);                                                                   \
-		init(new_);                                                                                            \
-		new_;                                                                                                  \
-	})
-
 static Gz__Msgs__Geometry *encode_round(struct arena *arena, const struct troupe_scene_shape *shape)
 {
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
 	case TROUPE_SHAPE_SPHERE:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__SPHERE);
-		out->sphere = NEW(arena, Gz__Msgs__SphereGeom, gz__msgs__sphere_geom__init);
+		out->sphere = ENCODE_NEW(arena, Gz__Msgs__SphereGeom, gz__msgs__sphere_geom__init);
 		out->sphere->radius = shape->size.x;
 		return out;
 	case TROUPE_SHAPE_CYLINDER:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CYLINDER);
-		out->cylinder = NEW(arena, Gz__Msgs__CylinderGeom, gz__msgs__cylinder_geom__init);
+		out->cylinder = ENCODE_NEW(arena, Gz__Msgs__CylinderGeom, gz__msgs__cylinder_geom__init);
 		out->cylinder->radius = shape->size.x;
 		out->cylinder->length = shape->size.z;
 		return out;
 	case TROUPE_SHAPE_CAPSULE:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CAPSULE);
-		out->capsule = NEW(arena, Gz__Msgs__CapsuleGeom, gz__msgs__capsule_geom__init);
+		out->capsule = ENCODE_NEW(arena, Gz__Msgs__CapsuleGeom, gz__msgs__capsule_geom__init);
 		out->capsule->radius = shape->size.x;
 		out->capsule->length = shape->size.z;
 		return out;
 	case TROUPE_SHAPE_CONE:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__CONE);
-		out->cone = NEW(arena, Gz__Msgs__ConeGeom, gz__msgs__cone_geom__init);
+		out->cone = ENCODE_NEW(arena, Gz__Msgs__ConeGeom, gz__msgs__cone_geom__init);
 		out->cone->radius = shape->size.x;
 		out->cone->length = shape->size.z;
 		return out;
 	default:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__ELLIPSOID);
-		out->ellipsoid = NEW(arena, Gz__Msgs__EllipsoidGeom, gz__msgs__ellipsoid_geom__init);
+		out->ellipsoid = ENCODE_NEW(arena, Gz__Msgs__EllipsoidGeom, gz__msgs__ellipsoid_geom__init);
 		out->ellipsoid->radii = encode_vec3(arena, shape->size);
 		return out;
 	}
@@ -59,9 +52,9 @@ static Gz__Msgs__Geometry *encode_round(struct arena *arena, const struct troupe
 static Gz__Msgs__Geometry *encode_plane(struct arena *arena, const struct troupe_scene_shape *shape)
 {
 	Gz__Msgs__Geometry *out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__PLANE);
-	out->plane = NEW(arena, Gz__Msgs__PlaneGeom, gz__msgs__plane_geom__init);
+	out->plane = ENCODE_NEW(arena, Gz__Msgs__PlaneGeom, gz__msgs__plane_geom__init);
 	out->plane->normal = encode_vec3(arena, shape->normal);
-	out->plane->size = NEW(arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+	out->plane->size = ENCODE_NEW(arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
 	out->plane->size->x = shape->size.x;
 	out->plane->size->y = shape->size.y;
 	return out;
@@ -73,13 +66,13 @@ static Gz__Msgs__Geometry *encode_file(struct arena *arena, const struct troupe_
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
 	if (shape->kind == TROUPE_SHAPE_HEIGHTMAP) {
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP);
-		out->heightmap = NEW(arena, Gz__Msgs__HeightmapGeom, gz__msgs__heightmap_geom__init);
+		out->heightmap = ENCODE_NEW(arena, Gz__Msgs__HeightmapGeom, gz__msgs__heightmap_geom__init);
 		out->heightmap->filename = encode_text(name);
 		out->heightmap->size = encode_vec3(arena, shape->size);
 		return out;
 	}
 	out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__MESH);
-	out->mesh = NEW(arena, Gz__Msgs__MeshGeom, gz__msgs__mesh_geom__init);
+	out->mesh = ENCODE_NEW(arena, Gz__Msgs__MeshGeom, gz__msgs__mesh_geom__init);
 	out->mesh->filename = encode_text(name);
 	out->mesh->scale = encode_vec3(arena, shape->size);
 	return out;
@@ -91,7 +84,7 @@ static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct tro
 	switch (shape->kind) {
 	case TROUPE_SHAPE_BOX:
 		out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__BOX);
-		out->box = NEW(arena, Gz__Msgs__BoxGeom, gz__msgs__box_geom__init);
+		out->box = ENCODE_NEW(arena, Gz__Msgs__BoxGeom, gz__msgs__box_geom__init);
 		out->box->size = encode_vec3(arena, shape->size);
 		return out;
 	case TROUPE_SHAPE_PLANE:
@@ -106,31 +99,24 @@ static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct tro
 	}
 }
 
-static Gz__Msgs__Color *encode_colour(struct arena *arena, const float colour[4])
-{
-	Gz__Msgs__Color *out = NEW(arena, Gz__Msgs__Color, gz__msgs__color__init);
-	out->r = colour[0];
-	out->g = colour[1];
-	out->b = colour[2];
-	out->a = colour[3];
-	return out;
-}
-
 static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
 {
 	const struct troupe_scene_shape *from = &scene->shapes[shape];
 	const struct troupe_scene_link *link = &scene->links[from->link];
-	Gz__Msgs__Visual *out = NEW(arena, Gz__Msgs__Visual, gz__msgs__visual__init);
+	Gz__Msgs__Visual *out = ENCODE_NEW(arena, Gz__Msgs__Visual, gz__msgs__visual__init);
 	out->id = ENCODE_SHAPE_ID | shape;
 	out->name = encode_text(from->name);
 	out->parent_name = encode_text(link->name);
 	out->parent_id = encode_link_id(link);
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
 	out->geometry = encode_geometry(arena, from);
-	out->material = NEW(arena, Gz__Msgs__Material, gz__msgs__material__init);
-	out->material->diffuse = out->material->ambient = encode_colour(arena, from->colour);
-	out->cast_shadows = out->visible = true;
-	out->transparency = 1 - (double)from->colour[3];
+	out->material = encode_material(arena, from->material);
+	out->cast_shadows = from->cast_shadows;
+	out->visible = true;
+	out->transparency = from->transparency;
+	out->laser_retro = from->laser_retro;
+	out->meta = ENCODE_NEW(arena, Gz__Msgs__Visual__Meta, gz__msgs__visual__meta__init);
+	out->meta->layer = from->layer;
 	out->type = GZ__MSGS__VISUAL__TYPE__VISUAL;
 	return out;
 }
@@ -138,7 +124,7 @@ static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_
 static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scene *scene, uint32_t link)
 {
 	const struct troupe_scene_link *from = &scene->links[link];
-	Gz__Msgs__Link *out = NEW(arena, Gz__Msgs__Link, gz__msgs__link__init);
+	Gz__Msgs__Link *out = ENCODE_NEW(arena, Gz__Msgs__Link, gz__msgs__link__init);
 	out->id = encode_link_id(from);
 	out->name = encode_text(from->name);
 	out->pose = encode_pose(arena, &from->in_model, NULL, 0);
@@ -146,6 +132,9 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	for (uint32_t s = from->shape_first; s < from->shape_first + from->shape_count; s++)
 		if (!scene->shapes[s].collision)
 			out->visual[out->n_visual++] = encode_visual(arena, scene, s);
+	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
+	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
+		out->light[out->n_light++] = encode_light(arena, scene, l);
 	return out;
 }
 
@@ -162,7 +151,7 @@ static const Gz__Msgs__Joint__Type joint_types[] = {
 
 static Gz__Msgs__Axis *encode_axis(struct arena *arena, const struct troupe_scene_axis *from)
 {
-	Gz__Msgs__Axis *out = NEW(arena, Gz__Msgs__Axis, gz__msgs__axis__init);
+	Gz__Msgs__Axis *out = ENCODE_NEW(arena, Gz__Msgs__Axis, gz__msgs__axis__init);
 	out->xyz = encode_vec3(arena, from->direction);
 	out->limit_lower = from->lower;
 	out->limit_upper = from->upper;
@@ -174,7 +163,7 @@ static Gz__Msgs__Axis *encode_axis(struct arena *arena, const struct troupe_scen
 Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *scene, uint32_t joint)
 {
 	const struct troupe_scene_joint *from = &scene->joints[joint];
-	Gz__Msgs__Joint *out = NEW(arena, Gz__Msgs__Joint, gz__msgs__joint__init);
+	Gz__Msgs__Joint *out = ENCODE_NEW(arena, Gz__Msgs__Joint, gz__msgs__joint__init);
 	out->id = encode_joint_id(from);
 	out->name = encode_text(from->name);
 	out->type = joint_types[from->kind];
@@ -192,7 +181,7 @@ Gz__Msgs__Joint *encode_joint(struct arena *arena, const struct troupe_scene *sc
 static Gz__Msgs__Model *encode_model(struct arena *arena, const struct troupe_scene *scene, uint32_t model)
 {
 	const struct troupe_scene_model *from = &scene->models[model];
-	Gz__Msgs__Model *out = NEW(arena, Gz__Msgs__Model, gz__msgs__model__init);
+	Gz__Msgs__Model *out = ENCODE_NEW(arena, Gz__Msgs__Model, gz__msgs__model__init);
 	out->id = (uint32_t)from->id;
 	out->name = encode_text(from->name);
 	out->is_static = from->is_static;
@@ -212,7 +201,10 @@ void encode_scene(const struct troupe_scene *scene, int64_t stamp_ns, struct tex
 	Gz__Msgs__Scene message = GZ__MSGS__SCENE__INIT;
 	message.header = encode_header(&arena, stamp_ns);
 	message.name = encode_text(scene->world);
-	message.shadows = message.grid = true;
+	encode_surroundings(&arena, &scene->surroundings, &message);
+	message.light = arena_array(&arena, Gz__Msgs__Light *, scene->light_count);
+	for (uint32_t i = 0; i < scene->light_count && scene->lights[i].link == TROUPE_NONE; i++)
+		message.light[message.n_light++] = encode_light(&arena, scene, i);
 	message.model = arena_array(&arena, Gz__Msgs__Model *, scene->model_count);
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		message.model[message.n_model++] = encode_model(&arena, scene, i);

@@ -2,6 +2,8 @@
  * and points, in one arena. The points of a mesh that several shapes share are copied once. */
 #include "server/view.h"
 
+#include "server/view_look.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ struct making {
 	struct troupe_scene_link *links;
 	struct troupe_scene_joint *joints;
 	struct troupe_scene_shape *shapes;
+	struct troupe_scene_light *lights;
 	VEC(struct copied_mesh) meshes;
 };
 
@@ -99,26 +102,26 @@ static const struct copied_mesh *copy_mesh(struct making *m, const struct mesh *
 	return &m->meshes.at[m->meshes.count - 1];
 }
 
-/* <material><diffuse>, else <ambient>: three numbers or four. */
-static void read_colour(const struct sdf_element *visual, float ret_colour[4])
+/* Also sets the colour: <diffuse>, else <ambient>. */
+static void add_look(struct making *m, const struct sdf_visual *visual, struct troupe_scene_shape *to)
 {
-	static const char *const names[] = {"diffuse", "ambient"};
-	const struct sdf_element *material = visual ? sdf_child(visual, "material", NULL) : NULL;
-	double numbers[4] = {0.7, 0.7, 0.7, 1};
-	for (size_t i = 0; material && i < ARRAY_LEN(names); i++) {
-		const char *text = sdf_child_text(material, names[i]);
-		double read[4] = {0, 0, 0, 1};
-		if (!text || text_doubles(text, read, 4) < 3)
-			continue;
-		memcpy(numbers, read, sizeof numbers);
-		break;
-	}
-	for (int i = 0; i < 4; i++)
-		ret_colour[i] = (float)(numbers[i] >= 0 ? MIN(numbers[i], 1.0) : 0);
+	static const float usual[4] = {0.7F, 0.7F, 0.7F, 1};
+	const struct sdf_material *material = visual ? visual->material : NULL;
+	memcpy(to->colour, usual, sizeof usual);
+	if (!visual)
+		return;
+	to->material = view_material(&m->view->arena, material);
+	to->transparency = visual->transparency;
+	to->laser_retro = visual->laser_retro;
+	to->layer = visual->layer;
+	to->cast_shadows = visual->cast_shadows;
+	if (material && (material->diffuse_given || material->ambient_given))
+		memcpy(to->colour, material->diffuse_given ? to->material->diffuse : to->material->ambient,
+			sizeof to->colour);
 }
 
 static void add_shape(struct making *m, uint32_t link, const char *name, const struct sdf_shape *shape,
-	struct pose in_link, const struct sdf_element *visual)
+	struct pose in_link, const struct sdf_visual *visual)
 {
 	struct troupe_scene *shown = &m->view->shown;
 	troupe_shape_kind kind;
@@ -134,7 +137,7 @@ static void add_shape(struct making *m, uint32_t link, const char *name, const s
 		.normal = view_vec3(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
 		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
 		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
-	read_colour(visual, to->colour);
+	add_look(m, visual, to);
 	if (!shape->mesh)
 		return;
 	const struct copied_mesh *mesh = copy_mesh(m, shape->mesh);
@@ -154,8 +157,40 @@ static void add_shapes(struct making *m, const struct sdf_world *from, const str
 			from->collisions.at[i].in_link, NULL);
 	for (uint32_t i = sdf->visual_first; i < sdf->visual_first + sdf->visual_count; i++)
 		add_shape(m, link, from->visuals.at[i].name, &from->visuals.at[i].shape, from->visuals.at[i].in_link,
-			from->visuals.at[i].element);
+			&from->visuals.at[i]);
 	to->shape_count = shown->shape_count - to->shape_first;
+}
+
+static void add_light(
+	struct making *m, const char *name, uint32_t link, uint32_t at, struct pose pose, const struct sdf_shine *shine)
+{
+	m->lights[m->view->shown.light_count++] =
+		(struct troupe_scene_light){.name = arena_strdup(&m->view->arena, name),
+			.link = link,
+			.at = at,
+			.pose = view_pose(pose),
+			.shine = view_light(shine)};
+}
+
+static void add_lights_of_link(
+	struct making *m, const struct sdf_world *from, const struct sdf_link *sdf, uint32_t link)
+{
+	struct troupe_scene_link *to = &m->links[link];
+	struct pose from_world = pose_inverse(sdf->in_world);
+	to->light_first = m->view->shown.light_count;
+	to->light_count = sdf->light_count;
+	for (uint32_t i = sdf->light_first; i < sdf->light_first + sdf->light_count; i++)
+		add_light(m, from->lights.at[i].name, link, 0, pose_mul(from_world, from->lights.at[i].in_world),
+			&from->lights.at[i].shine);
+}
+
+static void add_lights_of_world(struct making *m)
+{
+	for (uint32_t i = 0; i < m->scene->light_count; i++) {
+		const struct scene_light *light = &m->scene->lights[i];
+		if (!light->absent)
+			add_light(m, light->name, TROUPE_NONE, i, light->in_world, &light->shine);
+	}
 }
 
 /* A collision is one shape, but may be several geoms. */
@@ -216,14 +251,15 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
 			.name = name_in(m, model, link->scoped),
 			.model = shown_model,
-			.in_model = view_pose(pose_mul(
-				pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
+			.in_model = view_pose(
+				pose_mul(pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass};
-		if (from->sdf != SDF_NONE)
-			add_shapes(m, from->from,
-				&from->from->links
-					 .at[from->from->models.at[from->sdf].link_first + l - from->link_first],
-				at);
+		if (from->sdf == SDF_NONE)
+			continue;
+		const struct sdf_link *sdf =
+			&from->from->links.at[from->from->models.at[from->sdf].link_first + l - from->link_first];
+		add_shapes(m, from->from, sdf, at);
+		add_lights_of_link(m, from->from, sdf, at);
 	}
 	to->link_count = shown->link_count - to->link_first;
 }
@@ -319,14 +355,17 @@ static void make_room(struct making *m)
 {
 	struct view *view = m->view;
 	const struct scene *scene = m->scene;
-	uint32_t shapes = 0;
+	uint32_t shapes = 0, lights = scene->light_count;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct scene_model *model = &scene->models[i];
 		if (model->absent || !model->id || model->sdf == SDF_NONE)
 			continue;
 		const struct sdf_model *sdf = &model->from->models.at[model->sdf];
-		for (uint32_t l = sdf->link_first; l < sdf->link_first + sdf->link_count; l++)
-			shapes += model->from->links.at[l].collision_count + model->from->links.at[l].visual_count;
+		for (uint32_t l = sdf->link_first; l < sdf->link_first + sdf->link_count; l++) {
+			const struct sdf_link *link = &model->from->links.at[l];
+			shapes += link->collision_count + link->visual_count;
+			lights += link->light_count;
+		}
 	}
 	view->model_places = scene->model_count;
 	view->link_places = scene->link_count;
@@ -343,6 +382,7 @@ static void make_room(struct making *m)
 	m->links = arena_array(&view->arena, struct troupe_scene_link, scene->link_count);
 	m->joints = arena_array(&view->arena, struct troupe_scene_joint, scene->joint_count);
 	m->shapes = arena_array(&view->arena, struct troupe_scene_shape, shapes);
+	m->lights = arena_array(&view->arena, struct troupe_scene_light, lights);
 }
 
 const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch)
@@ -354,6 +394,8 @@ const struct troupe_scene *view_create(const struct scene *scene, uint32_t world
 	make_room(&m);
 	shown->world = arena_strdup(&view->arena, scene->name);
 	shown->epoch = epoch;
+	shown->surroundings = view_surroundings(&view->arena, &scene->sdf->surroundings.scene);
+	add_lights_of_world(&m);
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && view_moves(&scene->models[i]))
 			add_model(&m, i);
@@ -367,6 +409,7 @@ const struct troupe_scene *view_create(const struct scene *scene, uint32_t world
 	shown->links = m.links;
 	shown->joints = m.joints;
 	shown->shapes = m.shapes;
+	shown->lights = m.lights;
 	vec_free(&m.meshes);
 	return shown;
 }

@@ -407,6 +407,130 @@ Test(clients, what_is_not_there_is_refused)
 	troupe_server_destroy(server);
 }
 
+/* --- the scene ---------------------------------------------------------------------------------------------------- */
+
+#define LOOK                                                                                                           \
+	"<scene><ambient>0.1 0.2 0.3 1</ambient><background>0.5 0.6 0.7</background><shadows>false</shadows>"          \
+	"<sky><time>14</time></sky><fog><type>quadratic</type><density>0.25</density></fog></scene>"                   \
+	"<light name='sun' type='directional'><pose>0 0 10 0 0 0</pose><cast_shadows>true</cast_shadows>"              \
+	"<diffuse>0.8 0.7 0.6 1</diffuse><intensity>2</intensity><direction>-0.5 0.1 -0.9</direction></light>"         \
+	"<light name='bulb' "                                                                                          \
+	"type='point'><light_on>false</light_on><attenuation><range>20</range></attenuation></light>"
+
+#define LAMP                                                                                                           \
+	"<model name='lamp'><pose>1 2 3 0 0 0</pose><link name='post'/><link name='head'><pose>0 0 1 0 0 0</pose>"     \
+	"<light name='spot' type='spot'><pose>0.5 0 0 0 0 0</pose><spot><inner_angle>0.1</inner_angle>"                \
+	"<outer_angle>0.5</outer_angle><falloff>0.8</falloff></spot></light>"                                          \
+	"<visual name='v'><transparency>0.25</transparency><cast_shadows>false</cast_shadows>"                         \
+	"<laser_retro>3</laser_retro><meta><layer>4</layer></meta><geometry><sphere><radius>1</radius></sphere>"       \
+	"</geometry><material><ambient>0.1 0.2 0.3 0.4</ambient><diffuse>0.5 0.6 0.7 1</diffuse>"                      \
+	"<specular>1 0 0 1</specular><emissive>0 1 0 1</emissive><render_order>2</render_order>"                       \
+	"<lighting>false</lighting><double_sided>true</double_sided><script><uri>u</uri><name>n</name></script>"       \
+	"<pbr><metal><roughness>0.25</roughness><albedo_map>a.png</albedo_map></metal></pbr></material></visual>"      \
+	"<visual name='plain'><geometry><box><size>1 1 1</size></box></geometry></visual></link></model>"
+
+static void is_colour(const Gz__Msgs__Color *colour, double r, double g, double b, double a)
+{
+	cr_assert(colour);
+	cr_assert_float_eq(colour->r, r, 1e-6);
+	cr_assert_float_eq(colour->g, g, 1e-6);
+	cr_assert_float_eq(colour->b, b, 1e-6);
+	cr_assert_float_eq(colour->a, a, 1e-6);
+}
+
+static Gz__Msgs__Scene *scene_of(struct troupe_client *client)
+{
+	struct troupe_message message;
+	while (troupe_client_take(client, 0, &message))
+		if (!strcmp(message.topic, "/world/w/scene/info"))
+			return decode(&message);
+	return NULL;
+}
+
+static void look_at_lamp(const Gz__Msgs__Model *lamp)
+{
+	const Gz__Msgs__Link *head = lamp->link[1];
+	cr_assert_eq(lamp->link[0]->n_light + lamp->link[0]->n_visual, 0u);
+	cr_assert_eq(head->n_light, 1u);
+	const Gz__Msgs__Light *spot = head->light[0];
+	cr_assert_str_eq(spot->name, "spot");
+	cr_assert_eq(spot->type, GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT);
+	cr_assert_eq(spot->parent_id, head->id);
+	cr_assert_float_eq(spot->pose->position->x, 0.5, 1e-12);
+	cr_assert_float_eq(spot->pose->position->z, 0, 1e-12);
+	cr_assert_float_eq(spot->spot_outer_angle, 0.5, 1e-6);
+	const Gz__Msgs__Visual *visual = head->visual[0];
+	cr_assert_eq(visual->transparency, 0.25);
+	cr_assert(!visual->cast_shadows);
+	cr_assert_eq(visual->laser_retro, 3);
+	cr_assert_eq(visual->meta->layer, 4);
+	const Gz__Msgs__Material *material = visual->material;
+	is_colour(material->ambient, 0.1, 0.2, 0.3, 0.4);
+	is_colour(material->diffuse, 0.5, 0.6, 0.7, 1);
+	is_colour(material->specular, 1, 0, 0, 1);
+	is_colour(material->emissive, 0, 1, 0, 1);
+	cr_assert(!material->lighting && material->double_sided);
+	cr_assert_eq(material->render_order, 2);
+	cr_assert_str_eq(material->script->name, "n");
+	cr_assert_str_eq(material->script->uri[0], "u");
+	cr_assert_eq(material->pbr->type, GZ__MSGS__MATERIAL__PBR__WORKFLOW_TYPE__METAL);
+	cr_assert_eq(material->pbr->roughness, 0.25);
+	cr_assert_str_eq(material->pbr->albedo_map, "a.png");
+	cr_assert_null(head->visual[1]->material);
+	cr_assert(head->visual[1]->cast_shadows);
+}
+
+/* A light that is removed changes the scene, and so does the reset that brings it back. */
+Test(clients, the_scene_has_lights_and_materials)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LOOK LAMP)), 1);
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/world/w/scene/info", 0);
+	lib_step(server, 1);
+	Gz__Msgs__Scene *scene = scene_of(client);
+	cr_assert(scene);
+	is_colour(scene->ambient, 0.1, 0.2, 0.3, 1);
+	is_colour(scene->background, 0.5, 0.6, 0.7, 1);
+	cr_assert(!scene->shadows && scene->grid);
+	cr_assert_eq(scene->sky->time, 14);
+	cr_assert_eq(scene->fog->type, GZ__MSGS__FOG__FOG_TYPE__EXPONENTIAL2);
+	cr_assert_eq(scene->fog->density, 0.25F);
+	cr_assert_eq(scene->n_light, 2u);
+	const Gz__Msgs__Light *sun = scene->light[0], *bulb = scene->light[1];
+	cr_assert_str_eq(sun->name, "sun");
+	cr_assert_eq(sun->type, GZ__MSGS__LIGHT__LIGHT_TYPE__DIRECTIONAL);
+	cr_assert_eq(sun->pose->position->z, 10);
+	is_colour(sun->diffuse, 0.8, 0.7, 0.6, 1);
+	cr_assert(sun->cast_shadows && !sun->is_light_off && bulb->is_light_off);
+	cr_assert_eq(sun->intensity, 2.0F);
+	cr_assert_eq(sun->direction->x, -0.5);
+	cr_assert_eq(bulb->range, 20.0F);
+	cr_assert_neq(sun->id, bulb->id);
+	uint32_t id = bulb->id, lamps = 0;
+	for (size_t i = 0; i < scene->n_model; i++)
+		if (!strcmp(scene->model[i]->name, "lamp") && ++lamps)
+			look_at_lamp(scene->model[i]);
+	cr_assert_eq(lamps, 1u);
+	message_free(&scene->base);
+	lib_step(server, 5);
+	cr_assert_null(scene_of(client));
+	lib_text(server, 0, "/world/w/remove", "name: 'sun' type: LIGHT");
+	lib_step(server, 2);
+	scene = scene_of(client);
+	cr_assert(scene);
+	cr_assert_eq(scene->n_light, 1u);
+	cr_assert_eq(scene->light[0]->id, id);
+	message_free(&scene->base);
+	lib_text(server, 0, "/world/w/control", "reset {all: true}");
+	lib_step(server, 2);
+	scene = scene_of(client);
+	cr_assert(scene);
+	cr_assert_eq(scene->n_light, 2u);
+	message_free(&scene->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 /* --- slow clients, clients that come and go ----------------------------------------------------------------------- */
 
 Test(clients, a_slow_client_loses_its_oldest_messages)

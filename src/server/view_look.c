@@ -1,0 +1,126 @@
+/* The structs of sdf/look.h again, with copies of their texts: programs keep a scene longer than the model of a
+ * material exists, and public structs must not depend on those of the loader. */
+#include "server/view_look.h"
+
+static const char *copy(struct arena *arena, const char *text)
+{
+	return text && *text ? arena_strdup(arena, text) : NULL;
+}
+
+static void set_colour(float ret_colour[4], const struct sdf_colour *colour)
+{
+	ret_colour[0] = (float)colour->r;
+	ret_colour[1] = (float)colour->g;
+	ret_colour[2] = (float)colour->b;
+	ret_colour[3] = (float)colour->a;
+}
+
+static const struct troupe_pbr *copy_pbr(struct arena *arena, const struct sdf_pbr *pbr)
+{
+	if (!pbr)
+		return NULL;
+	struct troupe_pbr *to = arena_new(arena, struct troupe_pbr);
+	*to = (struct troupe_pbr){.specular = pbr->specular,
+		.roughness = pbr->roughness,
+		.metalness = pbr->metalness,
+		.glossiness = pbr->glossiness,
+		.albedo_map = copy(arena, pbr->albedo_map),
+		.roughness_map = copy(arena, pbr->roughness_map),
+		.metalness_map = copy(arena, pbr->metalness_map),
+		.environment_map = copy(arena, pbr->environment_map),
+		.ambient_occlusion_map = copy(arena, pbr->ambient_occlusion_map),
+		.normal_map = copy(arena, pbr->normal_map),
+		.emissive_map = copy(arena, pbr->emissive_map),
+		.light_map = copy(arena, pbr->light_map),
+		.specular_map = copy(arena, pbr->specular_map),
+		.glossiness_map = copy(arena, pbr->glossiness_map)};
+	return to;
+}
+
+const struct troupe_material *view_material(struct arena *arena, const struct sdf_material *material)
+{
+	if (!material)
+		return NULL;
+	struct troupe_material *to = arena_new(arena, struct troupe_material);
+	*to = (struct troupe_material){.shininess = material->shininess,
+		.render_order = material->render_order,
+		.lighting = material->lighting,
+		.double_sided = material->double_sided,
+		.script_uri = copy(arena, material->script_uri),
+		.script_name = copy(arena, material->script_name),
+		.shader = copy(arena, material->shader),
+		.normal_map = copy(arena, material->normal_map),
+		.pbr = copy_pbr(arena, material->pbr)};
+	set_colour(to->ambient, &material->ambient);
+	set_colour(to->diffuse, &material->diffuse);
+	set_colour(to->specular, &material->specular);
+	set_colour(to->emissive, &material->emissive);
+	return to;
+}
+
+struct troupe_light view_light(const struct sdf_shine *shine)
+{
+	static const troupe_light_kind kinds[] = {[SDF_POINT_LIGHT] = TROUPE_LIGHT_POINT,
+		[SDF_DIRECTIONAL_LIGHT] = TROUPE_LIGHT_DIRECTIONAL,
+		[SDF_SPOT_LIGHT] = TROUPE_LIGHT_SPOT};
+	struct troupe_light to = {.kind = kinds[shine->kind],
+		.on = shine->on,
+		.cast_shadows = shine->cast_shadows,
+		.visualize = shine->visualize,
+		.intensity = shine->intensity,
+		.range_m = shine->range_m,
+		.constant = shine->constant,
+		.linear = shine->linear,
+		.quadratic = shine->quadratic,
+		.direction = {shine->direction.x, shine->direction.y, shine->direction.z},
+		.inner_rad = shine->inner_rad,
+		.outer_rad = shine->outer_rad,
+		.falloff = shine->falloff};
+	set_colour(to.diffuse, &shine->diffuse);
+	set_colour(to.specular, &shine->specular);
+	return to;
+}
+
+static const struct troupe_sky *copy_sky(struct arena *arena, const struct sdf_sky *sky)
+{
+	if (!sky)
+		return NULL;
+	struct troupe_sky *to = arena_new(arena, struct troupe_sky);
+	*to = (struct troupe_sky){.time_h = sky->time_h,
+		.sunrise_h = sky->sunrise_h,
+		.sunset_h = sky->sunset_h,
+		.cloud_speed = sky->cloud_speed,
+		.cloud_direction_rad = sky->cloud_direction_rad,
+		.cloud_humidity = sky->cloud_humidity,
+		.cloud_size = sky->cloud_size,
+		.cubemap_uri = copy(arena, sky->cubemap_uri)};
+	set_colour(to->cloud_ambient, &sky->cloud_ambient);
+	return to;
+}
+
+static const struct troupe_fog *copy_fog(struct arena *arena, const struct sdf_fog *fog)
+{
+	static const troupe_fog_kind kinds[] = {[SDF_FOG_NONE] = TROUPE_FOG_NONE,
+		[SDF_FOG_CONSTANT] = TROUPE_FOG_CONSTANT,
+		[SDF_FOG_LINEAR] = TROUPE_FOG_LINEAR,
+		[SDF_FOG_QUADRATIC] = TROUPE_FOG_QUADRATIC};
+	if (!fog)
+		return NULL;
+	struct troupe_fog *to = arena_new(arena, struct troupe_fog);
+	*to = (struct troupe_fog){
+		.kind = kinds[fog->kind], .start_m = fog->start_m, .end_m = fog->end_m, .density = fog->density};
+	set_colour(to->colour, &fog->colour);
+	return to;
+}
+
+struct troupe_surroundings view_surroundings(struct arena *arena, const struct sdf_scene *scene)
+{
+	struct troupe_surroundings to = {.shadows = scene->shadows,
+		.grid = scene->grid,
+		.origin_visual = scene->origin_visual,
+		.sky = copy_sky(arena, scene->sky),
+		.fog = copy_fog(arena, scene->fog)};
+	set_colour(to.ambient, &scene->ambient);
+	set_colour(to.background, &scene->background);
+	return to;
+}

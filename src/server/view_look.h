@@ -1,0 +1,16 @@
+/* What can be seen, as programs see it (troupe/look.h), made from the description of the file. The results and all
+ * texts that they name are copied into the arena. Pure. */
+#ifndef SERVER_VIEW_LOOK_H
+#define SERVER_VIEW_LOOK_H
+
+#include "base/arena.h"
+#include "sdf/look.h"
+
+#include <troupe/look.h>
+
+/* NULL for NULL. */
+const struct troupe_material *view_material(struct arena *arena, const struct sdf_material *material);
+struct troupe_light view_light(const struct sdf_shine *shine);
+struct troupe_surroundings view_surroundings(struct arena *arena, const struct sdf_scene *scene);
+
+#endif
