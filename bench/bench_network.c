@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "net/key.h"
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 
 #include <troupe/network.h>
 #include <troupe/report.h>
@@ -93,7 +93,7 @@ static struct remote start(const char *world, enum way way, int secondaries, int
 		.secondaries = (uint32_t)secondaries, .stale_ms = STALE_MS, .listen = where, .key_file = key};
 	for (int i = 0; i < secondaries && way == TCP; i++) {
 		char number[16];
-		if (pair_create(ends, &error))
+		if (socket_pair_create(ends, &error))
 			die(error.text);
 		(void)snprintf(number, sizeof number, "%d", ends[1]);
 		remote.processes[i] = execute(ends[1], number, threads, "");
@@ -138,7 +138,7 @@ static struct exchange begin_exchange(size_t there, size_t back)
 	struct troupe_error error;
 	char bytes[256] = {0};
 	int ends[2];
-	if (pair_create(ends, &error))
+	if (socket_pair_create(ends, &error))
 		die(error.text);
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);

@@ -44,7 +44,7 @@ TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const
 
 /* The same with the message as bytes, in protobuf's encoding, and the name of its type: gz.msgs.Twist, which is also
  * ignition.msgs.Twist. A client of Gazebo leaves out the fields that have their default, and means the default: so a
- * WorldControl without pause lets the world run, and a component of gravity that is not sent is 0. */
+ * WorldControl without pause lets the world run, and a coordinate of gravity that is not sent is 0. */
 TROUPE_API troupe_status troupe_command_bytes(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
 	struct troupe_error *error);

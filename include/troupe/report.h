@@ -52,7 +52,7 @@ struct troupe_report_world {
 	struct troupe_report_tuning tuning;
 	struct troupe_report_network network;
 	const struct troupe_scene *scene;
-	const struct troupe_model_state *models; /* of scene->models[i], i < scene->mover_count */
+	const struct troupe_model_state *models; /* of scene->models[i], i < scene->mobile_count */
 	const struct troupe_odometry *odometry;  /* likewise */
 	const struct troupe_joint_state *joints; /* of scene->joints[i] */
 	uint32_t secondary_count;

@@ -151,9 +151,9 @@ struct troupe_scene {
 	const char *world;
 	uint64_t epoch;
 	uint32_t model_count, link_count, joint_count, shape_count, light_count;
-	/* Models that can move, and performers, come first (mover_count, moving_links), in file order; a created
+	/* Models that can move, and performers, come first (mobile_count, moving_links), in file order; a created
 	 * model takes the lowest place that is free. Static models follow. */
-	uint32_t mover_count, moving_links;
+	uint32_t mobile_count, moving_links;
 	const struct troupe_scene_model *models;
 	const struct troupe_scene_link *links;
 	const struct troupe_scene_joint *joints; /* joints of models that can move, then joints of the world itself */
@@ -209,7 +209,7 @@ struct troupe_snapshot {
 	double time_s;
 	bool paused;
 	const struct troupe_scene *scene;
-	uint32_t model_count, link_count, joint_count; /* scene->mover_count, moving_links, joint_count */
+	uint32_t model_count, link_count, joint_count; /* scene->mobile_count, moving_links, joint_count */
 	const struct troupe_model_state *models;       /* of scene->models[i] */
 	const struct troupe_odometry *odometry;        /* of scene->models[i]; most models have none */
 	const struct troupe_link_state *links;         /* of scene->links[i] */

@@ -152,7 +152,7 @@ static void choose_model(struct log *log, struct log_world *world, const struct 
 static void choose_world_joints(struct log *log, struct log_world *world, const struct troupe_scene *scene)
 {
 	uint32_t first = 0;
-	for (uint32_t m = 0; m < scene->mover_count; m++)
+	for (uint32_t m = 0; m < scene->mobile_count; m++)
 		first = MAX(first, scene->models[m].joint_first + scene->models[m].joint_count);
 	for (uint32_t j = first; j < scene->joint_count; j++)
 		choose_joint(log, world, scene, j, "");
@@ -202,7 +202,7 @@ static void choose(struct log *log, struct log_world *world, const struct troupe
 		return;
 	forget(world);
 	world->epoch = scene->epoch;
-	for (uint32_t m = 0; m < scene->mover_count; m++)
+	for (uint32_t m = 0; m < scene->mobile_count; m++)
 		choose_model(log, world, scene, m);
 	choose_world_joints(log, world, scene);
 	choose_shapes(log, world, scene);

@@ -34,7 +34,7 @@ static void add_name(struct text *out, const char *name)
 static void add_fallen(const struct troupe_report_world *world, struct text *out)
 {
 	uint32_t fallen = 0;
-	for (uint32_t i = 0; i < world->scene->mover_count; i++) {
+	for (uint32_t i = 0; i < world->scene->mobile_count; i++) {
 		const struct troupe_odometry *odometry = &world->odometry[i];
 		if (!odometry->given || odometry->tilt_rad <= UPRIGHT_RAD)
 			continue;
@@ -53,7 +53,7 @@ static void add_fallen(const struct troupe_report_world *world, struct text *out
 static void add_robots(const struct troupe_report_world *world, struct text *out)
 {
 	uint32_t robots = 0, good = 0, worst = TROUPE_NONE;
-	for (uint32_t i = 0; i < world->scene->mover_count; i++) {
+	for (uint32_t i = 0; i < world->scene->mobile_count; i++) {
 		const struct troupe_odometry *odometry = &world->odometry[i];
 		if (!odometry->given)
 			continue;

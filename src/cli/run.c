@@ -853,7 +853,7 @@ static void summarize(struct run *run, const struct troupe_report *report)
 			troupe_server_progress(run->server).steps);
 		text_add(&tcp, "%s --transport tcp --secondaries 3 --chaos 7", base.at);
 		text_add(&trace, "%s --secondaries 3 --trace", base.at);
-		bool shared = report->world_count == 1 && report->worlds[0].scene->mover_count > 1;
+		bool shared = report->world_count == 1 && report->worlds[0].scene->mobile_count > 1;
 		next.again = again.at;
 		next.tries[0] = shared && run->mode == NETWORK_NONE ? tcp.at : NULL;
 		next.tries[1] = shared && !settings->trace ? trace.at : NULL;

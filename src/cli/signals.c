@@ -29,8 +29,8 @@ static struct target {
 	void (*stop)(void *ctx);
 	void *ctx;
 } target;
-static _Atomic(struct target *) told; /* &target or NULL */
-static atomic_int telling;            /* handlers that use the target */
+static _Atomic(struct target *) stop_target; /* &target or NULL */
+static atomic_int stopping;                  /* handlers that use the target */
 
 static struct watch { /* the first three are written while the state is OFF */
 	uint32_t grace_ms;
@@ -76,11 +76,11 @@ static void on_timer(int number)
 
 static void tell(void)
 {
-	atomic_fetch_add(&telling, 1);
-	struct target *to = atomic_load(&told);
+	atomic_fetch_add(&stopping, 1);
+	struct target *to = atomic_load(&stop_target);
 	if (to)
 		to->stop(to->ctx);
-	atomic_fetch_sub(&telling, 1);
+	atomic_fetch_sub(&stopping, 1);
 }
 
 /* The first signal asks for the end; the second one kills. */
@@ -134,13 +134,13 @@ bool signals_asked(void)
 
 void signals_tell(void (*stop)(void *ctx), void *ctx)
 {
-	atomic_store(&told, NULL);
-	while (atomic_load(&telling)) /* a handler on another thread may still use the last one */
+	atomic_store(&stop_target, NULL);
+	while (atomic_load(&stopping)) /* a handler on another thread may still use the last one */
 		clock_sleep_until_ns(clock_now_ns() + LOOK_NS);
 	if (!stop)
 		return;
 	target = (struct target){stop, ctx};
-	atomic_store(&told, &target);
+	atomic_store(&stop_target, &target);
 	if (signals_asked()) /* the signal came before the callback was set */
 		stop(ctx);
 }

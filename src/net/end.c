@@ -54,7 +54,7 @@ struct transport {
 	uint64_t sent_ns;    /* time of publishing the step */
 	uint64_t longest_ns; /* longest time of a step so far */
 	bool loads;          /* the published step may load something */
-	bool told;           /* this side ended the run: later events are no loss */
+	bool ended;          /* this side ended the run: later events are no loss */
 	bool alarmed;
 	struct troupe_error why; /* the reason, when lost */
 	_Atomic bool lost, done, closed;
@@ -94,7 +94,7 @@ static bool is_primary(const struct transport *transport)
 
 static void end(struct transport *transport)
 {
-	if (transport->told)
+	if (transport->ended)
 		return;
 	bool lost = peers_end_status(transport->peers, &transport->why) != TROUPE_OK;
 	atomic_store(lost ? &transport->lost : &transport->done, true);
@@ -519,7 +519,7 @@ void end_stop(struct transport *transport, enum stop_kind kind, const char *why)
 {
 	hold(transport);
 	if (!is_over(transport)) {
-		transport->told = true;
+		transport->ended = true;
 		atomic_store(&transport->done, kind == STOP_DONE);
 	}
 	peers_stop(transport->peers, kind, why);

@@ -7,7 +7,8 @@
  * A step is published to all secondaries at once, and each secondary acknowledges it. When all have, the transport
  * calls the primary back, once a step, on a thread that the transport chooses: in one process the thread of the last
  * secondary (there is a core for each secondary and none to spare for a primary that mostly waits), over a network a
- * receiving thread. The primary then reads the acks, in runner order, and publishes the next step, or closes.
+ * receiving thread. The primary then reads the acks, in the order of secondaries, and publishes the next step, or
+ * closes.
  *
  *               publish  wait   ack   ack_of  close     One primary, `secondaries` secondaries, numbered from 0 here.
  *   publish        X      -      -      X       -       X  never at the same time

@@ -3,10 +3,10 @@
  *
  * ODE's rows connect two bodies, but a coupling may connect four: no row between two bodies can connect opposite
  * fingers on one palm. So a coupling is an impulse along its direction, applied to all its bodies before the step,
- * and the impulse is found by trials: ODE steps the same state k several times, and the error of the rate after each
- * trial tells how to go on. The error is a piecewise linear function of the impulses, with a symmetric slope, since
+ * and the impulse is found by trying: ODE steps the same state k several times, and the error of the rate after each
+ * try tells how to go on. The error is a piecewise linear function of the impulses, with a symmetric slope, since
  * ODE's step is itself the solution of such a problem. So conjugate gradients find the impulses of an island in as
- * many directions as it has couplings, and one coupling takes three trials. The impulses of a coupling on its bodies
+ * many directions as it has couplings, and one coupling takes three tries. The impulses of a coupling on its bodies
  * balance, so motors, loads, contacts and stops act through it as through a real linkage.
  *
  * The search begins at the force of the previous step, which is a word of the state. Where an impulse changes nothing
@@ -29,7 +29,7 @@
 enum {
 	ROUNDS_MAX = 3,     /* searches of an island in one step */
 	DIRECTIONS_MAX = 8, /* of one search */
-	NARROWED_MAX = 5,   /* trials to narrow a zero down */
+	NARROWED_MAX = 5,   /* tries to narrow a zero down */
 };
 #define LEFT_MAX 1e-9      /* rad/s or m/s: a smaller error counts as none */
 #define REACH_FACTOR 10.0  /* when an impulse has no effect, the next is this many times as large */
@@ -211,7 +211,7 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 	return twist(turn[0], turn[1], joint->axis[axis].xyz_world);
 }
 
-/* --- trials --------------------------------------------------------------------------------------------------------
+/* --- tries --------------------------------------------------------------------------------------------------------
  */
 
 void couple_apply(struct worker *worker, double dt)
@@ -229,7 +229,7 @@ void couple_apply(struct worker *worker, double dt)
 	}
 }
 
-/* The error of the rate after a trial, by the directions of state k. */
+/* The error of the rate after a try, by the directions of state k. */
 static double left_of(const struct worker *worker, const struct coupling *coupling)
 {
 	double rate = -coupling->target;
@@ -243,10 +243,10 @@ static double left_of(const struct worker *worker, const struct coupling *coupli
 }
 
 enum search_phase {
-	SEARCH_BEGUN, /* the trial was at `at` */
-	SEARCH_TRIED, /* the trial was at `at` + reach along the direction */
-	SEARCH_FOUND, /* the trial was at `at`, where the search ended */
-	SEARCH_LAST,  /* the trial was the one to keep */
+	SEARCH_BEGUN, /* the try was at `at` */
+	SEARCH_TRIED, /* the try was at `at` + reach along the direction */
+	SEARCH_FOUND, /* the try was at `at`, where the search ended */
+	SEARCH_LAST,  /* the try was the one to keep */
 	SEARCH_DONE,
 };
 
@@ -364,7 +364,7 @@ static void next_direction(const struct search *search)
 		try_at(search, SEARCH_FOUND);
 }
 
-/* Moves to a point `part` of the way to the trial; the error there is computed, not tried. */
+/* Moves to a point `part` of the way to the try; the error there is computed, not tried. */
 static void go_along(const struct search *search, double part)
 {
 	FOR_EACH(c, search)

@@ -113,7 +113,7 @@ static uint64_t arithmetic(uint64_t hash)
 
 /* --- ODE ---------------------------------------------------------------------------------------------------------- */
 
-struct trial {
+struct probe {
 	dWorldID world;
 	dThreadingImplementationID threading;
 	dJointGroupID contacts;
@@ -122,40 +122,40 @@ struct trial {
 };
 
 /* A box, a cylinder, a capsule and a ball fall, tilted, onto a floor and one another; a hinge ties the first two. */
-static void set_up(struct trial *trial)
+static void set_up(struct probe *probe)
 {
-	trial->world = dWorldCreate();
-	trial->threading = dThreadingAllocateSelfThreadedImplementation();
+	probe->world = dWorldCreate();
+	probe->threading = dThreadingAllocateSelfThreadedImplementation();
 	dWorldSetStepThreadingImplementation(
-		trial->world, dThreadingImplementationGetFunctions(trial->threading), trial->threading);
-	trial->contacts = dJointGroupCreate(0);
-	dWorldSetGravity(trial->world, 0.1, -0.2, -9.8);
-	dWorldSetQuickStepNumIterations(trial->world, 10);
+		probe->world, dThreadingImplementationGetFunctions(probe->threading), probe->threading);
+	probe->contacts = dJointGroupCreate(0);
+	dWorldSetGravity(probe->world, 0.1, -0.2, -9.8);
+	dWorldSetQuickStepNumIterations(probe->world, 10);
 	dGeomID geoms[BODIES] = {dCreateBox(0, 0.5, 0.4, 0.3), dCreateCylinder(0, 0.2, 0.5),
 		dCreateCapsule(0, 0.15, 0.3), dCreateSphere(0, 0.2)};
 	for (uint32_t i = 0; i < BODIES; i++) {
 		dMass mass;
 		dMassSetBoxTotal(&mass, 1 + 0.3 * i, 0.5, 0.4, 0.3 + 0.1 * i);
-		dBodyID body = trial->bodies[i] = dBodyCreate(trial->world);
+		dBodyID body = probe->bodies[i] = dBodyCreate(probe->world);
 		const dQuaternion tilt = {0.9, 0.1 + 0.2 * i, -0.3, 0.2};
 		dBodySetMass(body, &mass);
 		dBodySetPosition(body, 0.3 * i, 0.07 * i, 0.4 + 0.15 * i);
 		dBodySetQuaternion(body, tilt);
 		dBodySetAngularVel(body, 0.3, -2, 1.1 * i);
 		dGeomSetBody(geoms[i], body);
-		trial->geoms[i] = geoms[i];
+		probe->geoms[i] = geoms[i];
 	}
-	trial->geoms[BODIES] = dCreateBox(0, 9, 9, 1);
-	dGeomSetPosition(trial->geoms[BODIES], 0, 0, -0.5);
-	dJointID hinge = dJointCreateHinge(trial->world, 0);
-	dJointAttach(hinge, trial->bodies[0], trial->bodies[1]);
+	probe->geoms[BODIES] = dCreateBox(0, 9, 9, 1);
+	dGeomSetPosition(probe->geoms[BODIES], 0, 0, -0.5);
+	dJointID hinge = dJointCreateHinge(probe->world, 0);
+	dJointAttach(hinge, probe->bodies[0], probe->bodies[1]);
 	dJointSetHingeAnchor(hinge, 0.15, 0, 0.5);
 	dJointSetHingeAxis(hinge, 0.6, 0, 0.8);
 	dJointSetHingeParam(hinge, dParamVel, 1.5);
 	dJointSetHingeParam(hinge, dParamFMax, 0.2);
 }
 
-static void collide_all(struct trial *trial)
+static void collide_all(struct probe *probe)
 {
 	dContact contact = {.surface = {.mode = dContactApprox1 | dContactSoftERP | dContactSoftCFM,
 				    .mu = 0.7,
@@ -164,20 +164,20 @@ static void collide_all(struct trial *trial)
 	dContactGeom found[CONTACTS_MAX];
 	for (uint32_t a = 0; a < BODIES; a++)
 		for (uint32_t b = a + 1; b <= BODIES; b++) {
-			int count = dCollide(trial->geoms[a], trial->geoms[b], CONTACTS_MAX, found, sizeof found[0]);
+			int count = dCollide(probe->geoms[a], probe->geoms[b], CONTACTS_MAX, found, sizeof found[0]);
 			for (int i = 0; i < count; i++) {
 				contact.geom = found[i];
-				dJointID joint = dJointCreateContact(trial->world, trial->contacts, &contact);
-				dJointAttach(joint, trial->bodies[a], b < BODIES ? trial->bodies[b] : 0);
+				dJointID joint = dJointCreateContact(probe->world, probe->contacts, &contact);
+				dJointAttach(joint, probe->bodies[a], b < BODIES ? probe->bodies[b] : 0);
 			}
 		}
 }
 
-static uint64_t add_bodies(uint64_t hash, const struct trial *trial)
+static uint64_t add_bodies(uint64_t hash, const struct probe *probe)
 {
 	for (uint32_t b = 0; b < BODIES; b++) {
-		const dReal *at = dBodyGetPosition(trial->bodies[b]), *turn = dBodyGetQuaternion(trial->bodies[b]);
-		const dReal *speed = dBodyGetLinearVel(trial->bodies[b]), *spin = dBodyGetAngularVel(trial->bodies[b]);
+		const dReal *at = dBodyGetPosition(probe->bodies[b]), *turn = dBodyGetQuaternion(probe->bodies[b]);
+		const dReal *speed = dBodyGetLinearVel(probe->bodies[b]), *spin = dBodyGetAngularVel(probe->bodies[b]);
 		for (uint32_t i = 0; i < 3; i++)
 			hash = add(add(add(hash, at[i]), speed[i]), spin[i]);
 		for (uint32_t i = 0; i < 4; i++)
@@ -188,22 +188,22 @@ static uint64_t add_bodies(uint64_t hash, const struct trial *trial)
 
 static uint64_t simulate(uint64_t hash)
 {
-	struct trial trial;
-	set_up(&trial);
+	struct probe probe;
+	set_up(&probe);
 	for (uint32_t step = 0; step < STEPS; step++) {
-		collide_all(&trial);
+		collide_all(&probe);
 		if (step < STEPS / 2)
-			dWorldStep(trial.world, 0.01);
+			dWorldStep(probe.world, 0.01);
 		else
-			dWorldQuickStep(trial.world, 0.01);
-		dJointGroupEmpty(trial.contacts);
-		hash = add_bodies(hash, &trial);
+			dWorldQuickStep(probe.world, 0.01);
+		dJointGroupEmpty(probe.contacts);
+		hash = add_bodies(hash, &probe);
 	}
 	for (uint32_t i = 0; i <= BODIES; i++)
-		dGeomDestroy(trial.geoms[i]);
-	dJointGroupDestroy(trial.contacts);
-	dWorldDestroy(trial.world);
-	dThreadingFreeImplementation(trial.threading);
+		dGeomDestroy(probe.geoms[i]);
+	dJointGroupDestroy(probe.contacts);
+	dWorldDestroy(probe.world);
+	dThreadingFreeImplementation(probe.threading);
 	return hash;
 }
 

@@ -249,7 +249,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 			place_body(body, &now[i]);
 		dBodySetLinearVel(body, now[i].v.x, now[i].v.y, now[i].v.z);
 		dBodySetAngularVel(body, now[i].w.x, now[i].w.y, now[i].w.z);
-		dBodySetForce(body, 0, 0, 0); /* left from an earlier trial of the step */
+		dBodySetForce(body, 0, 0, 0); /* left from an earlier try of the step */
 		dBodySetTorque(body, 0, 0, 0);
 		if (!asked)
 			continue;

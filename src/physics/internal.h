@@ -64,13 +64,13 @@ struct coupling {
 	struct vec3 linear[COUPLING_BODIES_MAX], angular[COUPLING_BODIES_MAX];
 	double target;   /* rad/s or m/s */
 	double mobility; /* velocity per unit of impulse if its bodies were free */
-	double impulse;  /* of the trial, against the function: N s or N m s */
+	double impulse;  /* of the try, against the function: N s or N m s */
 
 	/* the search */
-	double tried;     /* error of the rate after the trial */
+	double tried;     /* error of the rate after the try */
 	double at, left;  /* the point reached, and the error there */
 	double best;      /* the point with the least error */
-	double direction; /* direction of the trials from `at` */
+	double direction; /* direction of the tries from `at` */
 	uint32_t root;    /* its island */
 	bool leads;       /* the first of its island; only it uses the fields below */
 	int phase;
@@ -260,7 +260,7 @@ struct worker {
 	uint32_t *island_rows;          /* [room.bodies] at roots */
 	bool *island_lost;              /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct coupling) couplings; /* of the ODE world at hand */
-	bool collects;                  /* couplings are being listed: the first trial of a step */
+	bool collects;                  /* couplings are being listed: the first try of a step */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
@@ -406,9 +406,9 @@ void sleep_end_step(struct physics *physics);
 /* couple.c */
 /* Lists the couplings of the joint for this step; bodies hold state k. */
 void couple_collect(struct worker *worker, uint32_t joint, dJointID id, double dt);
-/* Adds the forces of the trial to the bodies. */
+/* Adds the forces of the try to the bodies. */
 void couple_apply(struct worker *worker, double dt);
-/* couple_begin() is called after the first trial, couple_search() after each trial until it returns true: that trial
+/* couple_begin() is called after the first try, couple_search() after each try until it returns true: that try
  * is the one to keep. In a pass for one island only the couplings of that island are searched. */
 void couple_begin(struct worker *worker);
 bool couple_search(struct worker *worker);

@@ -10,7 +10,7 @@
  *   screw    its motor and stops act on the slide, so the force along the axis, by what it slides for each radian. The
  *            coupling of its thread does no work on the axis, and so does not count
  *
- * A step may be tried several times from state k (couplings, a solver that failed). Each trial makes the same contacts.
+ * A step may be tried several times from state k (couplings, a solver that failed). Each try makes the same contacts.
  * What was noted of the ODE world before is dropped whenever its step is begun again, and efforts are taken once, when
  * the step is stored. */
 #include "physics/internal.h"

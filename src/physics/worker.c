@@ -149,7 +149,7 @@ static void begin_couplings(struct worker *worker, double dt, struct solver_pass
 }
 
 /* Steps the ODE world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
- * until the forces of the couplings are found. False: the exact solver failed in one of these trials, so the result
+ * until the forces of the couplings are found. False: the exact solver failed in one of these tries, so the result
  * must not be used. */
 static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 {

@@ -18,7 +18,7 @@ enum { CHAOS_STEPS = 16 }; /* steps between changes of the number of secondaries
 #define WATCH_NS 100000000u
 #define NAP_NS 20000000u /* an idle crew looks for commands this often */
 
-struct worker {
+struct member {
 	struct crew *crew;
 	struct team *team;
 	uint32_t index;
@@ -31,10 +31,10 @@ struct team { /* of one world */
 	struct crew *crew;
 	struct transport *transport;
 	uint32_t active; /* secondaries that take part in the step that is out */
-	uint32_t first;  /* first worker with a thread; the workers before it run on the thread of crew_run() */
-	uint32_t count;  /* workers that run here */
-	struct worker *workers;
-	struct secondary **mates; /* [count] the workers' secondaries, by number */
+	uint32_t first;  /* first member with a thread; the members before it run on the thread of crew_run() */
+	uint32_t count;  /* members that run here */
+	struct member *members;
+	struct secondary **mates; /* [count] the members' secondaries, by number */
 	uint32_t spins;
 	struct ack **acks;
 	bool out; /* a step is out; written between steps */
@@ -49,7 +49,7 @@ struct crew {
 	struct eventcount woken; /* advanced by crew_wake() */
 	bool tuned;              /* there is one world, and tune decides how many secondaries work */
 	struct tune tune;
-	struct eventcount ready;      /* advanced by each worker once it can step */
+	struct eventcount ready;      /* advanced by each member once it can step */
 	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
 	uint64_t decided_ns;          /* when the decision of the step that is out began; only if tuned */
 	uint64_t watched_ns;          /* last call of on_watch */
@@ -242,47 +242,47 @@ static void on_gave_up(void *ctx)
 	end_run(team->crew);
 }
 
-static void enlist(struct worker *worker)
+static void enlist(struct member *member)
 {
-	struct team *team = worker->team;
-	worker->secondary = secondary_create(worker->index + 1, team->world.shared);
-	team->mates[worker->index] = worker->secondary;
+	struct team *team = member->team;
+	member->secondary = secondary_create(member->index + 1, team->world.shared);
+	team->mates[member->index] = member->secondary;
 	if (team->world.threads > 1)
-		secondary_join(worker->secondary, team->mates, team->spins);
+		secondary_join(member->secondary, team->mates, team->spins);
 }
 
-static void step_and_ack(struct worker *worker, struct transport_message message)
+static void step_and_ack(struct member *member, struct transport_message message)
 {
-	struct ack *ack = secondary_step(worker->secondary, message.payload);
-	worker->crew->ops->ack(worker->team->transport, worker->index, (struct transport_message){message.number, ack});
+	struct ack *ack = secondary_step(member->secondary, message.payload);
+	member->crew->ops->ack(member->team->transport, member->index, (struct transport_message){message.number, ack});
 }
 
 static void *work(void *arg)
 {
-	struct worker *worker = arg;
-	struct crew *crew = worker->crew;
+	struct member *member = arg;
+	struct crew *crew = member->crew;
 	struct transport_message message;
-	enlist(worker);
+	enlist(member);
 	eventcount_advance(&crew->ready);
-	while (crew->ops->wait(worker->team->transport, worker->index, &message) == TROUPE_OK)
-		step_and_ack(worker, message);
-	secondary_destroy(worker->secondary);
+	while (crew->ops->wait(member->team->transport, member->index, &message) == TROUPE_OK)
+		step_and_ack(member, message);
+	secondary_destroy(member->secondary);
 	return NULL;
 }
 
-/* The first worker of the first team steps on the thread that calls crew_run(), which would only wait. So a single
+/* The first member of the first team steps on the thread that calls crew_run(), which would only wait. So a single
  * secondary needs no hand-over, and several secondaries need one thread less. */
 static troupe_status start_threads(struct team *team, struct troupe_error *error)
 {
 	team->first = team->crew->ops->wait_for && team == team->crew->teams;
 	for (uint32_t i = 0; i < team->world.threads; i++) {
-		team->workers[i] = (struct worker){.crew = team->crew, .team = team, .index = i};
+		team->members[i] = (struct member){.crew = team->crew, .team = team, .index = i};
 		if (i < team->first) {
-			enlist(&team->workers[i]);
+			enlist(&team->members[i]);
 			team->count++;
 			continue;
 		}
-		int failed = pthread_create(&team->workers[i].thread, NULL, work, &team->workers[i]);
+		int failed = pthread_create(&team->members[i].thread, NULL, work, &team->members[i]);
 		mem_check_thread(failed);
 		if (failed)
 			return fail(error, TROUPE_ELIMIT, "cannot start thread %u of the secondaries: %s", i + 1,
@@ -306,12 +306,12 @@ static void wait_until_ready(struct crew *crew)
 static troupe_status start_team(struct team *team, uint32_t all_threads, struct troupe_error *error)
 {
 	uint32_t room = MAX(team->world.threads, 1u);
-	team->workers = mem_alloc(room * sizeof *team->workers);
+	team->members = mem_alloc(room * sizeof *team->members);
 	team->acks = mem_alloc(room * sizeof *team->acks);
 	team->mates = mem_alloc(room * sizeof *team->mates);
 	team->spins = eventcount_spins(all_threads);
 	if (!team->world.threads) {
-		team->workers[0].secondary = secondary_create(1, team->world.shared);
+		team->members[0].secondary = secondary_create(1, team->world.shared);
 		return TROUPE_OK;
 	}
 	struct transport_options options = {
@@ -380,7 +380,7 @@ static void run_alone(struct crew *crew)
 	while (decide(crew, steps)) {
 		for (uint32_t i = 0; i < crew->team_count; i++)
 			if (steps[i])
-				crew->teams[i].acks[0] = secondary_step(crew->teams[i].workers[0].secondary, steps[i]);
+				crew->teams[i].acks[0] = secondary_step(crew->teams[i].members[0].secondary, steps[i]);
 		if (crew->watch.on_step)
 			crew->watch.on_step(crew->watch.ctx);
 		merge(crew);
@@ -397,19 +397,19 @@ static void run_together(struct crew *crew)
 			crew->watch.on_watch(crew->watch.ctx);
 }
 
-/* Like run_together(), but this thread is also the first worker. */
-static void run_as_worker(struct crew *crew)
+/* Like run_together(), but this thread is also the first member. */
+static void run_as_member(struct crew *crew)
 {
-	struct worker *worker = &crew->teams[0].workers[0];
+	struct member *member = &crew->teams[0].members[0];
 	uint32_t seen = eventcount_read(&crew->idle);
 	struct transport_message message;
 	physics_thread_begin();
 	decide_and_send(crew);
 	while (eventcount_read(&crew->idle) == seen &&
-		crew->ops->wait_for(worker->team->transport, 0, WATCH_NS, &message) == TROUPE_OK) {
+		crew->ops->wait_for(member->team->transport, 0, WATCH_NS, &message) == TROUPE_OK) {
 		if (message.payload)
-			step_and_ack(worker, message);
-		watch(crew, message.payload ? secondary_ended_ns(worker->secondary) : clock_now_ns());
+			step_and_ack(member, message);
+		watch(crew, message.payload ? secondary_ended_ns(member->secondary) : clock_now_ns());
 	}
 }
 
@@ -429,7 +429,7 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 	if (!crew->teams[0].world.threads)
 		run_alone(crew);
 	else if (crew->teams[0].first)
-		run_as_worker(crew);
+		run_as_member(crew);
 	else
 		run_together(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
@@ -455,18 +455,18 @@ static void stop_threads(struct team *team)
 		return;
 	team->crew->ops->close(team->transport);
 	for (uint32_t i = team->first; i < team->count; i++)
-		pthread_join(team->workers[i].thread, NULL);
+		pthread_join(team->members[i].thread, NULL);
 	for (uint32_t i = 0; i < MIN(team->first, team->count); i++)
-		secondary_destroy(team->workers[i].secondary);
+		secondary_destroy(team->members[i].secondary);
 }
 
 static void dismiss(struct team *team)
 {
 	if (team->transport)
 		team->crew->ops->destroy(team->transport);
-	else if (team->workers)
-		secondary_destroy(team->workers[0].secondary);
-	free(team->workers);
+	else if (team->members)
+		secondary_destroy(team->members[0].secondary);
+	free(team->members);
 	free(team->mates);
 	free(team->acks);
 }
@@ -519,5 +519,5 @@ uint64_t crew_serial_ns(const struct crew *crew)
 
 struct physics_stats crew_physics_stats(const struct crew *crew, uint32_t world, uint32_t secondary)
 {
-	return secondary_physics_stats(crew->teams[world].workers[secondary].secondary);
+	return secondary_physics_stats(crew->teams[world].members[secondary].secondary);
 }

@@ -125,9 +125,9 @@ void dispatch_forget(struct dispatch *dispatch, uint32_t model)
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static void change(struct dispatch *dispatch, enum change_kind kind, uint32_t runner, uint32_t id)
+static void change(struct dispatch *dispatch, enum change_kind kind, uint32_t secondary, uint32_t id)
 {
-	vec_push(&dispatch->changes, (struct change){kind, runner, id});
+	vec_push(&dispatch->changes, (struct change){kind, secondary, id});
 }
 
 static void event(struct dispatch *dispatch, enum dispatch_event_kind kind, uint32_t id, uint32_t from, uint32_t to)

@@ -1,5 +1,6 @@
-/* Acks are accepted in runner order only, so the counter `next` says which acks are owed: those of the secondaries
- * from `next` on. Every ack that does not fit is an error that says what is wrong with it (DESIGN 2, law 2). */
+/* Acks are accepted in the order of secondaries only, so the counter `next` says which acks are owed: those of the
+ * secondaries from `next` on. Every ack that does not fit is an error that says what is wrong with it (DESIGN 2, law
+ * 2). */
 #include "run/lockstep.h"
 
 #include <inttypes.h>
@@ -18,27 +19,27 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struc
 	return TROUPE_OK;
 }
 
-troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t runner, uint64_t number, struct troupe_error *error)
+troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64_t number, struct troupe_error *error)
 {
-	if (!runner || runner > lockstep->secondaries)
-		return fail(error, TROUPE_EPROTOCOL, "ack from secondary %u: there are secondaries 1 to %u", runner,
+	if (!secondary || secondary > lockstep->secondaries)
+		return fail(error, TROUPE_EPROTOCOL, "ack from secondary %u: there are secondaries 1 to %u", secondary,
 			lockstep->secondaries);
 	if (!lockstep->out)
 		return fail(error, TROUPE_EPROTOCOL, "ack of step %" PRIu64 " from secondary %u: no step is out",
-			number, runner);
+			number, secondary);
 	if (number != lockstep->number)
 		return fail(error, TROUPE_EPROTOCOL,
 			"%s ack from secondary %u: of step %" PRIu64 ", expected step %" PRIu64,
-			number < lockstep->number ? "late" : "early", runner, number, lockstep->number);
-	if (runner < lockstep->next)
-		return fail(
-			error, TROUPE_EPROTOCOL, "repeated ack of step %" PRIu64 " from secondary %u", number, runner);
-	if (runner > lockstep->next)
+			number < lockstep->number ? "late" : "early", secondary, number, lockstep->number);
+	if (secondary < lockstep->next)
+		return fail(error, TROUPE_EPROTOCOL, "repeated ack of step %" PRIu64 " from secondary %u", number,
+			secondary);
+	if (secondary > lockstep->next)
 		return fail(error, TROUPE_EPROTOCOL,
-			"ack of step %" PRIu64 " from secondary %u: secondary %u's is missing", number, runner,
+			"ack of step %" PRIu64 " from secondary %u: secondary %u's is missing", number, secondary,
 			lockstep->next);
 	lockstep->next++;
-	if (runner == lockstep->secondaries) {
+	if (secondary == lockstep->secondaries) {
 		lockstep->out = false;
 		lockstep->number++;
 	}

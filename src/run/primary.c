@@ -22,7 +22,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 {
 	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
-	primary->runners = mem_alloc(options->secondaries * sizeof *primary->runners);
+	primary->stats = mem_alloc(options->secondaries * sizeof *primary->stats);
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
@@ -65,7 +65,7 @@ void primary_fini(struct primary *primary)
 		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
 	observed_fini(&primary->observed);
-	free(primary->runners);
+	free(primary->stats);
 }
 
 void primary_go_remote(struct primary *primary, const struct primary_remote *remote)
@@ -115,14 +115,14 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 {
 	uint32_t slowest = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
-		struct runner_stats *runner = &primary->runners[i];
-		runner->steps++;
-		runner->busy_ns += acks[i]->busy_ns;
-		runner->waited_ns += acks[i]->waited_ns;
+		struct secondary_stats *stats = &primary->stats[i];
+		stats->steps++;
+		stats->busy_ns += acks[i]->busy_ns;
+		stats->waited_ns += acks[i]->waited_ns;
 		if (acks[i]->busy_ns > acks[slowest]->busy_ns)
 			slowest = i;
 	}
-	primary->runners[slowest].critical_ns += acks[slowest]->busy_ns;
+	primary->stats[slowest].critical_ns += acks[slowest]->busy_ns;
 }
 
 void primary_pause(struct primary *primary)
@@ -144,7 +144,7 @@ static void take_costs(struct primary *primary, const struct ack *ack)
 	struct shared *shared = primary->shared;
 	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
 	for (uint32_t m = 0; m < shared->scene->model_count; m++)
-		if (owner[m] == ack->runner && shared->scene->models[m].body_count)
+		if (owner[m] == ack->secondary && shared->scene->models[m].body_count)
 			cost_set(&shared->costs, m, 0);
 	for (uint32_t i = 0; i < ack->changed.count; i++)
 		cost_set(&shared->costs, ack->changed.at[i], ack->costs.at[i]);
@@ -219,7 +219,7 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		troupe_status status =
-			lockstep_ack(&primary->lockstep, acks[i]->runner, acks[i]->number, &primary->error);
+			lockstep_ack(&primary->lockstep, acks[i]->secondary, acks[i]->number, &primary->error);
 		if (status)
 			return status;
 	}

@@ -50,7 +50,7 @@ struct primary_remote {
 	void *ctx;
 };
 
-struct runner_stats { /* of one secondary */
+struct secondary_stats { /* of one secondary */
 	uint64_t steps, busy_ns, waited_ns;
 	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
 };
@@ -92,11 +92,11 @@ struct primary {
 	bool ended; /* no further step */
 	troupe_status status;
 	struct troupe_error error;
-	uint32_t changed;             /* models, in the last step */
-	uint64_t refused;             /* commands that failed */
-	struct runner_stats *runners; /* [secondaries] */
-	uint64_t begin_ns, end_ns;    /* first step out; last merged */
-	uint64_t pace_ns;             /* when the step of pace_at was due */
+	uint32_t changed;              /* models, in the last step */
+	uint64_t refused;              /* commands that failed */
+	struct secondary_stats *stats; /* [secondaries] */
+	uint64_t begin_ns, end_ns;     /* first step out; last merged */
+	uint64_t pace_ns;              /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */

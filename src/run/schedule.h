@@ -111,7 +111,7 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 	const char *text, _Atomic bool *may_create, struct command *ret_command, struct troupe_error *error);
 /* The same with a message as bytes of the type with this name. A service also takes its service_sent_type(). A client
  * of Gazebo does not send a field that has its default, and means the default: so a WorldControl without pause is taken
- * as pause: false, and a component of gravity that is not sent as 0. */
+ * as pause: false, and a coordinate of gravity that is not sent as 0. */
 troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error);

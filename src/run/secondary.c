@@ -30,7 +30,7 @@ struct secondary {
 	struct shared *shared;
 	struct physics *physics;
 	struct worker *worker; /* of its thread */
-	indices minded;        /* taken models that have systems or a script */
+	indices with_systems;  /* taken models that have systems or a script */
 	struct ack ack;
 	uint64_t idle_since_ns;
 	uint64_t idle_ns; /* in this step, without work */
@@ -58,7 +58,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	secondary->shared = shared;
 	secondary->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
 	secondary->worker = worker_create(shared->scene, secondary->physics);
-	secondary->ack.runner = number;
+	secondary->ack.secondary = number;
 	secondary->idle_since_ns = clock_now_ns();
 	return secondary;
 }
@@ -81,7 +81,7 @@ void secondary_destroy(struct secondary *secondary)
 	notes_fini(&secondary->notes_scratch);
 	physics_destroy(secondary->physics);
 	worker_destroy(secondary->worker);
-	vec_free(&secondary->minded);
+	vec_free(&secondary->with_systems);
 	vec_free(&secondary->ack.changed);
 	vec_free(&secondary->ack.leavers);
 	free(secondary);
@@ -115,13 +115,13 @@ static void take(struct secondary *secondary, uint32_t model)
 	const struct scene_model *m = &secondary->shared->scene->models[model];
 	physics_take(secondary->physics, model);
 	if (m->actor || (systems_count(secondary->shared->systems, model) && m->body_count))
-		indices_add(&secondary->minded, model);
+		indices_add(&secondary->with_systems, model);
 }
 
 static void release(struct secondary *secondary, uint32_t model)
 {
 	physics_release(secondary->physics, model);
-	indices_remove(&secondary->minded, model);
+	indices_remove(&secondary->with_systems, model);
 }
 
 /* LOAD, UNLOAD and GHOST need no work here. To load a level, its static models become present (to all secondaries)
@@ -134,7 +134,7 @@ static void apply_changes(struct secondary *secondary, const struct step *step)
 		physics_world_changed(secondary->physics);
 	for (uint32_t i = 0; i < step->change_count; i++) {
 		const struct change *change = &step->changes[i];
-		if (change->runner != secondary->number)
+		if (change->secondary != secondary->number)
 			continue;
 		if (change->kind == CHANGE_RELEASE)
 			release(secondary, change->id);
@@ -356,8 +356,8 @@ static void poison_next(const struct secondary *secondary)
 static void pre_update(struct secondary *secondary, const struct system_step *step)
 {
 	const struct shared *shared = secondary->shared;
-	for (uint32_t i = 0; i < secondary->minded.count; i++) {
-		uint32_t model = secondary->minded.at[i];
+	for (uint32_t i = 0; i < secondary->with_systems.count; i++) {
+		uint32_t model = secondary->with_systems.at[i];
 		control_clear(&shared->control, shared->scene, model);
 		if (shared->scene->models[model].actor)
 			actor_drive(step->state, step->control, model, step->time_s, step->dt);
@@ -419,8 +419,8 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 	const indices *awake = physics_awake(secondary->physics);
 	append(ack, awake->at, awake->count);
 	ack->stepped = awake->count;
-	for (uint32_t i = 0; i < secondary->minded.count; i++) {
-		uint32_t model = secondary->minded.at[i];
+	for (uint32_t i = 0; i < secondary->with_systems.count; i++) {
+		uint32_t model = secondary->with_systems.at[i];
 		bool stepped =
 			!physics_sleeps(secondary->physics, model) || physics_fell_asleep(secondary->physics, model);
 		if (stepped)

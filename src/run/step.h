@@ -19,8 +19,8 @@ enum change_kind {
 
 struct change {
 	enum change_kind kind;
-	uint32_t runner; /* the secondary that must make the change, from 1 */
-	uint32_t id;     /* model, or level */
+	uint32_t secondary; /* that must make the change, from 1 */
+	uint32_t id;        /* model, or level */
 };
 
 struct due_command { /* for a model's system */
@@ -28,14 +28,14 @@ struct due_command { /* for a model's system */
 	const ProtobufCMessage *message; /* owned by the command: alive until the step is over */
 };
 
-#define DUE_WRENCH_MAX 1e9 /* N or N m: each component */
+#define DUE_WRENCH_MAX 1e9 /* N or N m: each coordinate */
 
 struct due_wrench { /* acts on a body during the step, in the world's axes */
 	uint32_t body;
 	struct vec3 force, torque; /* N at its centre of mass, N m */
 };
 
-/* Checks a wrench that came from outside: its body exists, and its components are within bounds. */
+/* Checks a wrench that came from outside: its body exists, and its coordinates are within bounds. */
 static inline bool due_wrench_sane(const struct scene *scene, const struct due_wrench *wrench)
 {
 	if (wrench->body >= scene->body_count || scene->bodies[wrench->body].model >= scene->model_count)
@@ -82,7 +82,7 @@ struct step {
 /* Written by its secondary during the step, read by the primary once all secondaries have acknowledged. The fields
  * that are read of every ack come first. */
 struct ack {
-	_Alignas(64) uint32_t runner; /* secondary, from 1 */
+	_Alignas(64) uint32_t secondary; /* from 1 */
 	troupe_status status;
 	bool abandoned; /* the step was given up because the primary is to stop: nothing moved */
 	uint64_t number;

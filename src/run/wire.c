@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct peer {
+struct wire_peer {
 	/* what it has */
 	VEC(struct physics_pair) pairs;
 	double dt;
@@ -32,7 +32,7 @@ struct peer {
 
 struct wire {
 	struct primary *primary;
-	struct peer *peers; /* [secondaries] */
+	struct wire_peer *peers; /* [secondaries] */
 	/* what all have */
 	uint32_t *statics; /* [room] */
 	uint32_t *ghosts;  /* [room] where the words of a ghost are in ghost_words, plus 1; 0: it was no ghost */
@@ -84,7 +84,7 @@ static void keep_ghosts(struct wire *wire)
 	}
 }
 
-static void keep_of(struct wire *wire, struct peer *peer, const struct step *step, const struct step_part *part)
+static void keep_of(struct wire *wire, struct wire_peer *peer, const struct step *step, const struct step_part *part)
 {
 	peer->dt = step->dt;
 	peer->pairs.count = peer->changed_before.count = 0;
@@ -127,7 +127,7 @@ void wire_destroy(struct wire *wire)
 	if (!wire)
 		return;
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++) {
-		struct peer *peer = &wire->peers[i];
+		struct wire_peer *peer = &wire->peers[i];
 		vec_free(&peer->pairs);
 		vec_free(&peer->changed_before);
 		vec_free(&peer->ack.changed);
@@ -189,7 +189,8 @@ static bool is_again(const struct step *step, uint32_t at)
 {
 	const struct change *take = &step->changes[at];
 	const struct change *before = at ? &step->changes[at - 1] : NULL;
-	return before && before->kind == CHANGE_RELEASE && before->runner == take->runner && before->id == take->id;
+	return before && before->kind == CHANGE_RELEASE && before->secondary == take->secondary &&
+	       before->id == take->id;
 }
 
 static void encode_change(struct wire *wire, const struct step *step, uint32_t at, struct text *out)
@@ -216,12 +217,12 @@ static uint32_t encode_changes(struct wire *wire, uint32_t secondary, const stru
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < step->change_count; i++)
-		count += step->changes[i].runner == secondary + 1;
+		count += step->changes[i].secondary == secondary + 1;
 	if (!count)
 		return 0;
 	pack_var(out, count);
 	for (uint32_t i = 0; i < step->change_count; i++)
-		if (step->changes[i].runner == secondary + 1)
+		if (step->changes[i].secondary == secondary + 1)
 			encode_change(wire, step, i, out);
 	return WIRE_CHANGES;
 }
@@ -271,7 +272,7 @@ static void encode_difference(const struct physics_pair *has, uint32_t has_count
 	pack_var(out, 0);
 }
 
-static uint32_t encode_pairs(const struct peer *peer, const struct step_part *part, struct text *out)
+static uint32_t encode_pairs(const struct wire_peer *peer, const struct step_part *part, struct text *out)
 {
 	size_t bytes = part->pair_count * sizeof *part->pairs;
 	if (part->pair_count == peer->pairs.count && (!bytes || !memcmp(part->pairs, peer->pairs.at, bytes)))
@@ -350,7 +351,7 @@ static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 	return WIRE_WRENCHES;
 }
 
-static uint32_t plain_flags(const struct wire *wire, const struct peer *peer, const struct step *step)
+static uint32_t plain_flags(const struct wire *wire, const struct wire_peer *peer, const struct step *step)
 {
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
 	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
@@ -362,7 +363,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 {
 	struct wire *wire = ctx;
 	const struct step *step = payload;
-	struct peer *peer = &wire->peers[secondary];
+	struct wire_peer *peer = &wire->peers[secondary];
 	fit(wire);
 	wire->calls++;
 	size_t begin = out->count;
@@ -390,7 +391,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-static void decode_stats(struct peer *peer, struct unpack *in)
+static void decode_stats(struct wire_peer *peer, struct unpack *in)
 {
 	peer->ack.busy_ns = unpack_var(in);
 	peer->ack.waited_ns = unpack_var(in);
@@ -402,7 +403,8 @@ static void decode_stats(struct peer *peer, struct unpack *in)
 	peer->stats_next.groups = unpack_var_count(in, UINT32_MAX);
 }
 
-static troupe_status decode_list(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
+static troupe_status decode_list(
+	struct wire *wire, struct wire_peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	uint64_t code = unpack_var(in);
 	uint32_t models = wire->primary->shared->scene->model_count, last = 0;
@@ -438,7 +440,8 @@ static troupe_status decode_model(
 }
 
 /* ack->changed is filled already. A step in which nothing moves has no notes. */
-static troupe_status decode_notes(struct wire *wire, struct peer *peer, struct unpack *in, struct troupe_error *error)
+static troupe_status decode_notes(
+	struct wire *wire, struct wire_peer *peer, struct unpack *in, struct troupe_error *error)
 {
 	const struct step *step = &wire->primary->step;
 	const struct wire_changed changed = {wire->primary->shared->scene, wire->met, wire->calls};
@@ -469,11 +472,11 @@ static troupe_status decode_failure(struct ack *ack, uint32_t models, struct unp
 
 static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
 {
-	struct peer *peer = &wire->peers[secondary];
+	struct wire_peer *peer = &wire->peers[secondary];
 	struct ack *ack = &peer->ack;
 	troupe_status status = TROUPE_OK;
 	wire->calls++;
-	ack->runner = secondary + 1;
+	ack->secondary = secondary + 1;
 	ack->changed.count = ack->leavers.count = ack->costs.count = ack->stepped = 0;
 	ack->diverged = SCENE_NONE;
 	ack->notes = NULL;

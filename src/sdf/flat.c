@@ -26,7 +26,7 @@ static void add_vec3(struct text *out, struct vec3 v)
 	add_number(out, v.z);
 }
 
-/* Chooses the sign of q: the first component that does not print as zero is positive. */
+/* Chooses the sign of q: the first coordinate that does not print as zero is positive. */
 static struct quat canonical(struct quat q)
 {
 	double parts[4] = {q.w, q.x, q.y, q.z};

@@ -18,7 +18,7 @@
 struct frame_pool {
 	_Atomic(struct frame *) given_back; /* writers: any thread adds, the pool's thread takes all */
 	struct frame *unused;
-	_Atomic uint64_t bytes_out;        /* of the frames in use */
+	_Atomic uint64_t bytes_out; /* of the frames in use */
 	/* when the real-time factor was computed last, and what it was */
 	int64_t rtf_time_ns, rtf_real_ns;
 	double rtf;
@@ -149,20 +149,20 @@ static void fill_time(struct frame *frame, const struct server_world *world)
 		.secondaries = world->secondaries};
 }
 
-static void fill_movers(struct frame *frame, const struct server_world *world)
+static void fill_mobile(struct frame *frame, const struct server_world *world)
 {
 	const struct troupe_scene *view = frame->snapshot.scene;
 	struct observe_arrays *a = &frame->arrays;
 	if (frame->parts & FRAME_MODELS) {
-		a->models = fit(frame, a->models, &frame->model_room, view->mover_count, sizeof *a->models);
-		for (uint32_t i = 0; i < view->mover_count; i++)
+		a->models = fit(frame, a->models, &frame->model_room, view->mobile_count, sizeof *a->models);
+		for (uint32_t i = 0; i < view->mobile_count; i++)
 			read_model(world, view_model_at(view, i), view->models[i].name, &a->models[i]);
 		frame->snapshot.models = a->models;
-		frame->snapshot.model_count = view->mover_count;
+		frame->snapshot.model_count = view->mobile_count;
 	}
 	if (frame->parts & FRAME_ODOMETRY) {
-		a->odometry = fit(frame, a->odometry, &frame->odometry_room, view->mover_count, sizeof *a->odometry);
-		for (uint32_t i = 0; i < view->mover_count; i++)
+		a->odometry = fit(frame, a->odometry, &frame->odometry_room, view->mobile_count, sizeof *a->odometry);
+		for (uint32_t i = 0; i < view->mobile_count; i++)
 			a->odometry[i] = read_odometry(world, view_model_at(view, i));
 		frame->snapshot.odometry = a->odometry;
 	}
@@ -257,7 +257,7 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 	if (parts & ~(uint32_t)FRAME_HASH)
 		frame->snapshot.scene = view_hold(world_view(world));
 	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
-		fill_movers(frame, world);
+		fill_mobile(frame, world);
 	if (parts & FRAME_LINKS)
 		fill_links(frame, world);
 	if (parts & FRAME_JOINTS)

@@ -116,7 +116,7 @@ troupe_status world_init(
 void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule);
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
-uint32_t world_movers(const struct server_world *world);
+uint32_t world_mobile_count(const struct server_world *world);
 /* Publishes a snapshot of the state after the last merged step. Call it between steps, before the next turn. */
 void world_publish(struct server_world *world, bool running);
 /* Makes the same snapshot without publishing it. It is valid until the next call. */

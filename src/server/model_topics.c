@@ -56,7 +56,7 @@ static const struct troupe_odometry *odometry_of(
 	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
 {
 	uint32_t model = model_of(frame, row);
-	bool moves = model != TROUPE_NONE && model < frame->snapshot.scene->mover_count;
+	bool moves = model != TROUPE_NONE && model < frame->snapshot.scene->mobile_count;
 	const struct troupe_odometry *o = moves ? &frame->snapshot.odometry[model] : NULL;
 	if (!o || !o->given)
 		return NULL;

@@ -92,8 +92,8 @@ static void *fit(void *at, uint32_t *room, uint32_t count, size_t bytes)
 static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uint32_t contacts)
 {
 	struct observe_arrays *a = &frame->arrays;
-	a->models = fit(a->models, &frame->model_room, scene->mover_count, sizeof *a->models);
-	a->odometry = fit(a->odometry, &frame->odometry_room, scene->mover_count, sizeof *a->odometry);
+	a->models = fit(a->models, &frame->model_room, scene->mobile_count, sizeof *a->models);
+	a->odometry = fit(a->odometry, &frame->odometry_room, scene->mobile_count, sizeof *a->odometry);
 	a->links = fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
 	a->joints = fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
 	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
@@ -106,7 +106,7 @@ static struct troupe_snapshot *begin_frame(
 	*ret_arrays = frame->arrays;
 	troupe_scene_release(frame->snapshot.scene);
 	frame->snapshot = (struct troupe_snapshot){.scene = view_hold(scene),
-		.model_count = scene->mover_count,
+		.model_count = scene->mobile_count,
 		.link_count = scene->moving_links,
 		.joint_count = scene->joint_count,
 		.models = frame->arrays.models,

@@ -80,7 +80,7 @@ static bool encode_pose_info(const struct frame *frame, const struct topic_row *
 static bool encode_dynamic_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	return encode_poses(frame, frame->snapshot.scene->mover_count, out);
+	return encode_poses(frame, frame->snapshot.scene->mobile_count, out);
 }
 
 /* --- the scene ---------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static const char *const *names_of(
 static void fill_secondary(const struct server_world *world, uint32_t index, uint64_t critical_ns, struct arena *arena,
 	struct troupe_report_secondary *to)
 {
-	const struct runner_stats *runner = &world->primary.runners[index];
+	const struct secondary_stats *stats = &world->primary.stats[index];
 	const struct troupe_server *server = world->server;
 	struct physics_stats physics = {0};
 	if (server->network)
@@ -48,10 +48,10 @@ static void fill_secondary(const struct server_world *world, uint32_t index, uin
 	else if (server->crew)
 		physics = crew_physics_stats(server->crew, world->index, index);
 	*to = (struct troupe_report_secondary){.number = world_number(world, index + 1),
-		.steps = runner->steps,
-		.busy_s = (double)runner->busy_ns * 1e-9,
-		.waiting_s = (double)runner->waited_ns * 1e-9,
-		.critical_share = critical_ns ? (double)runner->critical_ns / (double)critical_ns : 0,
+		.steps = stats->steps,
+		.busy_s = (double)stats->busy_ns * 1e-9,
+		.waiting_s = (double)stats->waited_ns * 1e-9,
+		.critical_share = critical_ns ? (double)stats->critical_ns / (double)critical_ns : 0,
 		.contacts = physics.contacts,
 		.groups = physics.groups,
 		.regroups = physics.regroups,
@@ -65,7 +65,7 @@ static void fill_secondaries(const struct server_world *world, struct arena *are
 	struct troupe_report_secondary *all = arena_array(arena, struct troupe_report_secondary, world->secondaries);
 	uint64_t critical_ns = 0;
 	for (uint32_t i = 0; i < world->secondaries; i++)
-		critical_ns += world->primary.runners[i].critical_ns;
+		critical_ns += world->primary.stats[i].critical_ns;
 	for (uint32_t i = 0; i < world->secondaries; i++)
 		fill_secondary(world, i, critical_ns, arena, &all[i]);
 	to->secondary_count = world->secondaries;
@@ -91,10 +91,10 @@ static void fill_tuning(const struct server_world *world, struct troupe_report_t
 static void fill_parts(struct server_world *world, struct arena *arena, struct troupe_report_world *to)
 {
 	const struct troupe_scene *view = world_view(world);
-	struct troupe_model_state *models = arena_array(arena, struct troupe_model_state, view->mover_count);
-	struct troupe_odometry *odometry = arena_array(arena, struct troupe_odometry, view->mover_count);
+	struct troupe_model_state *models = arena_array(arena, struct troupe_model_state, view->mobile_count);
+	struct troupe_odometry *odometry = arena_array(arena, struct troupe_odometry, view->mobile_count);
 	struct troupe_joint_state *joints = arena_array(arena, struct troupe_joint_state, view->joint_count);
-	for (uint32_t i = 0; i < view->mover_count; i++) {
+	for (uint32_t i = 0; i < view->mobile_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &models[i]);
 		odometry[i] = read_odometry(world, view_model_at(view, i));
 	}
@@ -271,7 +271,7 @@ static void add_models(const struct troupe_report_world *world, bool efforts, st
 {
 	bool first = true;
 	text_add(out, "  \"models\": [");
-	for (uint32_t m = 0; m < world->scene->mover_count; m++) {
+	for (uint32_t m = 0; m < world->scene->mobile_count; m++) {
 		if (world->scene->models[m].is_static)
 			continue;
 		text_add(out, first ? "\n" : ",\n");

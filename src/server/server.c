@@ -193,14 +193,14 @@ static troupe_status check_names(const struct sdf *sdf, struct troupe_error *err
 static uint32_t threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
-	uint32_t movers = world_movers(world), share = MAX(eventcount_cores() / server->world_count, 1u);
+	uint32_t mobile = world_mobile_count(world), share = MAX(eventcount_cores() / server->world_count, 1u);
 	if (server->network)
 		return network_secondaries(server->network);
 	if (server->def.secondaries >= 0)
 		return (uint32_t)server->def.secondaries;
 	if (world->scene->secondaries != SCENE_NONE)
 		return MIN(world->scene->secondaries, (uint32_t)TROUPE_SECONDARIES_MAX);
-	return movers > 1 ? MIN(MIN(share, movers), (uint32_t)TROUPE_SECONDARIES_MAX) : 0;
+	return mobile > 1 ? MIN(MIN(share, mobile), (uint32_t)TROUPE_SECONDARIES_MAX) : 0;
 }
 
 /* The number of secondaries that work at first, when the user did not give a number and it may be changed during the

@@ -334,7 +334,7 @@ static void add_joint(struct making *m, uint32_t joint)
 
 static void add_joints(struct making *m)
 {
-	for (uint32_t i = 0; i < m->view->shown.mover_count; i++) {
+	for (uint32_t i = 0; i < m->view->shown.mobile_count; i++) {
 		const struct scene_model *from = &m->scene->models[m->view->models[i]];
 		m->models[i].joint_first = m->view->shown.joint_count;
 		for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
@@ -399,7 +399,7 @@ const struct troupe_scene *view_create(const struct scene *scene, uint32_t world
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && view_moves(&scene->models[i]))
 			add_model(&m, i);
-	shown->mover_count = shown->model_count;
+	shown->mobile_count = shown->model_count;
 	shown->moving_links = shown->link_count;
 	for (uint32_t i = 0; i < scene->model_count; i++)
 		if (scene->models[i].id && !scene->models[i].absent && !view_moves(&scene->models[i]))

@@ -33,7 +33,7 @@ static troupe_status compile(struct server_world *world, const struct sdf_world 
 	return TROUPE_OK;
 }
 
-uint32_t world_movers(const struct server_world *world)
+uint32_t world_mobile_count(const struct server_world *world)
 {
 	uint32_t movers = 0;
 	for (uint32_t m = 0; m < world->scene->model_count; m++)
@@ -184,7 +184,7 @@ const struct troupe_scene *world_view(struct server_world *world)
 
 static void fill_parts(const struct server_world *world, const struct troupe_scene *view, struct observe_arrays *arrays)
 {
-	for (uint32_t i = 0; i < view->mover_count; i++) {
+	for (uint32_t i = 0; i < view->mobile_count; i++) {
 		read_model(world, view_model_at(view, i), view->models[i].name, &arrays->models[i]);
 		arrays->odometry[i] = read_odometry(world, view_model_at(view, i));
 	}
@@ -201,7 +201,7 @@ static void fill_busy(struct server_world *world, double *busy)
 	double passed = counts->at_ns ? (double)(now - counts->at_ns) : 0;
 	counts->at_ns = now;
 	for (uint32_t i = 0; i < world->secondaries; i++) {
-		uint64_t total = world->primary.runners[i].busy_ns;
+		uint64_t total = world->primary.stats[i].busy_ns;
 		busy[i] = passed > 0 ? (double)(total - counts->busy_ns[i]) / passed : 0;
 		counts->busy_ns[i] = total;
 	}

@@ -3,7 +3,7 @@
 #include "transport_suite.h"
 
 #include "base/clock.h"
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 #include "net/tcp/tcp.h"
 
 #include <criterion/criterion.h>
@@ -51,7 +51,7 @@ static void connect_all(struct stage *stage, uint32_t secondaries)
 	wires->secondaries = secondaries;
 	for (uint32_t i = 0; i < secondaries; i++) {
 		int files[2];
-		cr_assert_eq(pair_create(files, NULL), TROUPE_OK);
+		cr_assert_eq(socket_pair_create(files, NULL), TROUPE_OK);
 		for (uint32_t k = 0; k < 2; k++) {
 			struct channel_options options = {
 				.role = k ? CHANNEL_CLIENT : CHANNEL_SERVER, .key = wires->with_key ? &key : NULL};

@@ -46,7 +46,7 @@ static void show(void *ctx, const struct troupe_snapshot *snapshot)
 	const struct troupe_scene *scene = snapshot->scene;
 	if (watcher->epoch != scene->epoch)
 		printf("world %s: %u models, %u of them can move\n", snapshot->world, scene->model_count,
-			scene->mover_count);
+			scene->mobile_count);
 	watcher->epoch = scene->epoch;
 	printf("%.3f s, %u contacts\n", snapshot->time_s, snapshot->contact_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++) {

@@ -8,7 +8,7 @@
 #include "net/tcp/discovery.h"
 #include "net/tcp/listener.h"
 #include "net/tcp/tls.h"
-#include "net/tcp/told.h"
+#include "net/tcp/log_limit.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -693,17 +693,19 @@ static void test_mac(void)
 }
 
 /* An attack of strangers is reported once, and a flood of attacks at a limited rate. */
-static void test_told(void)
+static void test_log_limit(void)
 {
-	struct told told = {0};
+	struct log_limit limit = {0};
 	uint64_t now = 1000000 * MS;
 	int count = 0;
-	check(told_take(&told, "a", 1, "x", now) && !told_take(&told, "a", 1, "x", now), "it is told twice");
-	check(told_take(&told, "a", 1, "y", now) && told_take(&told, "b", 1, "x", now), "another thing is not told");
-	check(!told_take(&told, "a", 1, "x", now + 1000000 * MS), "it is told again later");
+	check(log_limit_take(&limit, "a", 1, "x", now) && !log_limit_take(&limit, "a", 1, "x", now),
+		"it is shown twice");
+	check(log_limit_take(&limit, "a", 1, "y", now) && log_limit_take(&limit, "b", 1, "x", now),
+		"another thing is not shown");
+	check(!log_limit_take(&limit, "a", 1, "x", now + 1000000 * MS), "it is shown again later");
 	for (int i = 0; i < 10000; i++, now += 10 * MS) /* 100 s */
-		count += told_take(&told, &i, sizeof i, "z", now);
-	check(count >= 10 && count <= TOLD_BURST + 10, "of 10000 in 100 s %d are told", count);
+		count += log_limit_take(&limit, &i, sizeof i, "z", now);
+	check(count >= 10 && count <= LOG_LIMIT_BURST + 10, "of 10000 in 100 s %d are shown", count);
 }
 
 int main(void)
@@ -718,7 +720,7 @@ int main(void)
 	}
 	test_not_reading(NULL);
 	if (key) {
-		test_told();
+		test_log_limit();
 		test_mac();
 		test_keys();
 		test_last_words();

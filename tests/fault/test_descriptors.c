@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "net/tcp/discovery.h"
 #include "net/tcp/listener.h"
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 #include "net/tcp/session.h"
 
 #include <errno.h>
@@ -513,7 +513,7 @@ static void test_nothing_to_be_had(void)
 			"a listener without a file");
 		check(!discovery_create(&discovery_options, &discovery, &error) != none || *error.text,
 			"a discovery without a file");
-		if (!pair_create(pair, &error)) {
+		if (!socket_pair_create(pair, &error)) {
 			close(pair[0]);
 			close(pair[1]);
 		}

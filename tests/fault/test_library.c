@@ -46,7 +46,7 @@ static void must(troupe_status status, const struct troupe_error *error)
 
 static bool scene_is_whole(const struct troupe_scene *scene)
 {
-	bool good = scene->mover_count <= scene->model_count && scene->moving_links <= scene->link_count;
+	bool good = scene->mobile_count <= scene->model_count && scene->moving_links <= scene->link_count;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct troupe_scene_model *model = &scene->models[i];
 		good &= strlen(model->name) > 0 && model->link_first + model->link_count <= scene->link_count &&
@@ -70,7 +70,7 @@ struct watcher {
 static bool snapshot_is_whole(const struct troupe_snapshot *s)
 {
 	const struct troupe_scene *scene = s->scene;
-	bool good = scene_is_whole(scene) && s->model_count == scene->mover_count &&
+	bool good = scene_is_whole(scene) && s->model_count == scene->mobile_count &&
 		    s->link_count == scene->moving_links && s->joint_count == scene->joint_count;
 	for (uint32_t i = 0; good && i < s->model_count; i++)
 		good = isfinite(s->models[i].pose.z) && isfinite(s->models[i].twist.linear.x) &&
@@ -134,7 +134,7 @@ static troupe_status post(struct shared *shared, const struct troupe_scene *scen
 	const struct troupe_wrench wrench = {{rand_r(seed) % 9, 0, 0}, {0, 0, 1}};
 	const struct troupe_when when = {troupe_server_progress(shared->server).steps + (uint64_t)(rand_r(seed) % 5),
 		rand_r(seed) % 2 ? TROUPE_LATE_REFUSE : TROUPE_LATE_NEXT};
-	const struct troupe_scene_model *model = &scene->models[(uint32_t)rand_r(seed) % scene->mover_count];
+	const struct troupe_scene_model *model = &scene->models[(uint32_t)rand_r(seed) % scene->mobile_count];
 	const struct troupe_scene_link *link = &scene->links[model->link_first];
 	uint64_t step = UINT64_MAX;
 	struct troupe_error error;

@@ -393,29 +393,29 @@ void world_check_changes(struct world *world)
 	memcpy(before, world->owner, sizeof before);
 	for (uint32_t i = 0; i < world->dispatch->changes.count; i++) {
 		struct change change = world->dispatch->changes.at[i];
-		cr_assert(change.runner >= 1 && change.runner <= world->most);
+		cr_assert(change.secondary >= 1 && change.secondary <= world->most);
 		uint32_t *models = &world->owner[change.id % MODELS], *levels = &world->level_owner[change.id % LEVELS];
 		switch (change.kind) {
 		case CHANGE_RELEASE:
-			cr_assert_eq(*models, change.runner, "step %d: model %u", (int)world->k, change.id);
+			cr_assert_eq(*models, change.secondary, "step %d: model %u", (int)world->k, change.id);
 			*models = ASSIGN_NONE;
 			break;
 		case CHANGE_TAKE:
 			cr_assert_eq(*models, ASSIGN_NONE, "step %d: model %u", (int)world->k, change.id);
-			*models = change.runner;
+			*models = change.secondary;
 			break;
 		case CHANGE_UNLOAD:
-			cr_assert_eq(*levels, change.runner, "step %d: level %u", (int)world->k, change.id);
+			cr_assert_eq(*levels, change.secondary, "step %d: level %u", (int)world->k, change.id);
 			*levels = ASSIGN_NONE;
 			break;
 		case CHANGE_LOAD:
 			cr_assert_eq(*levels, ASSIGN_NONE, "step %d: level %u", (int)world->k, change.id);
-			*levels = change.runner;
+			*levels = change.secondary;
 			break;
 		case CHANGE_GHOST_ON:
 		case CHANGE_GHOST_OFF:
-			cr_assert_neq(world->ghost[change.id][change.runner], change.kind == CHANGE_GHOST_ON);
-			world->ghost[change.id][change.runner] = change.kind == CHANGE_GHOST_ON;
+			cr_assert_neq(world->ghost[change.id][change.secondary], change.kind == CHANGE_GHOST_ON);
+			world->ghost[change.id][change.secondary] = change.kind == CHANGE_GHOST_ON;
 		}
 	}
 	for (uint32_t m = 0; m < MODELS; m++) {

@@ -465,12 +465,12 @@ static const struct troupe_scene_shape *shape_in(
 static void assert_whole(const struct troupe_scene *scene)
 {
 	uint32_t links = 0, joints = 0, shapes = 0;
-	cr_assert_leq(scene->mover_count, scene->model_count);
+	cr_assert_leq(scene->mobile_count, scene->model_count);
 	cr_assert_leq(scene->moving_links, scene->link_count);
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct troupe_scene_model *model = &scene->models[i];
 		cr_assert(lib_given(&model->handle) && *model->name);
-		cr_assert_eq(model->is_static && !model->performer, i >= scene->mover_count, "%s", model->name);
+		cr_assert_eq(model->is_static && !model->performer, i >= scene->mobile_count, "%s", model->name);
 		cr_assert_eq(model->link_first, links, "%s", model->name);
 		links += model->link_count;
 		joints += model->joint_count;
@@ -478,7 +478,7 @@ static void assert_whole(const struct troupe_scene *scene)
 			cr_assert_eq(scene->links[l].model, i, "%s", scene->links[l].name);
 			cr_assert_eq(scene->links[l].mass == 0, model->is_static, "%s", scene->links[l].name);
 		}
-		if (i + 1 == scene->mover_count)
+		if (i + 1 == scene->mobile_count)
 			cr_assert_eq(links, scene->moving_links);
 		for (uint32_t j = 0; j < model->joint_count; j++)
 			cr_assert_eq(scene->joints[model->joint_first + j].model, i);
@@ -522,7 +522,7 @@ Test(library_scene, has_what_the_file_has)
 	const struct troupe_scene *scene = scene_of(server);
 	cr_assert_str_eq(scene->world, "w");
 	cr_assert_eq(scene->model_count, 7);
-	cr_assert_eq(scene->mover_count, 6);
+	cr_assert_eq(scene->mobile_count, 6);
 	cr_assert_str_eq(scene->models[0].name, "cart");
 	cr_assert_str_eq(scene->models[1].name, "arm");
 	cr_assert_str_eq(scene->models[6].name, "ground");
@@ -708,14 +708,14 @@ Test(library_scene, has_an_epoch_that_grows_when_models_change)
 	const struct troupe_scene_model *made = model_in(scene, "guest");
 	cr_assert_not_null(made);
 	cr_assert_str_eq(scene->models[6].name, "guest"); /* the lowest place that is free */
-	cr_assert_eq(scene->mover_count, 7);
+	cr_assert_eq(scene->mobile_count, 7);
 	cr_assert_not(made->performer);
 	scene = changed(server, scene, "/world/w/set_pose", "name: 'guest' position {x: 30 z: 0.25}", false);
 	scene = changed(server, scene, "/world/w/level/set_performer", "data: 'guest' size {x: 1 y: 1 z: 1}", true);
 	cr_assert(model_in(scene, "guest")->performer);
 	scene = changed(server, scene, "/world/w/remove", "name: 'crate' type: MODEL", true);
 	cr_assert_null(model_in(scene, "crate"));
-	cr_assert_eq(scene->mover_count, 6);
+	cr_assert_eq(scene->mobile_count, 6);
 	scene = changed(server, scene, "/world/w/remove", "name: 'crate' type: MODEL", false);
 	scene = changed(server, scene, "/world/w/control", "reset: {all: true}", true);
 	cr_assert_not_null(model_in(scene, "crate"));
@@ -811,7 +811,7 @@ static void see_all(void *ctx, const struct troupe_snapshot *snapshot)
 	struct seen *seen = ctx;
 	const struct troupe_scene *scene = snapshot->scene;
 	assert_whole(scene);
-	cr_assert_eq(snapshot->model_count, scene->mover_count);
+	cr_assert_eq(snapshot->model_count, scene->mobile_count);
 	cr_assert_eq(snapshot->link_count, scene->moving_links);
 	cr_assert_eq(snapshot->joint_count, scene->joint_count);
 	cr_assert_str_eq(snapshot->world, scene->world);
@@ -1244,7 +1244,7 @@ static void compare_with_report(void *ctx, const struct troupe_snapshot *snapsho
 	cr_assert_eq(world->steps, snapshot->step);
 	cr_assert_eq(world->simulated_s, snapshot->time_s);
 	cr_assert_eq(world->scene->epoch, snapshot->scene->epoch);
-	cr_assert_eq(world->scene->mover_count, snapshot->model_count);
+	cr_assert_eq(world->scene->mobile_count, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++) {
 		cr_assert_str_eq(world->models[i].name, snapshot->models[i].name);
 		cr_assert(!memcmp(&world->models[i].pose, &snapshot->models[i].pose, sizeof world->models[i].pose));
@@ -1289,7 +1289,7 @@ Test(library_report, is_the_snapshot_and_the_hash)
 			cr_assert_eq(world->secondaries[i].number, secondaries ? i + 1 : 0);
 			performers += world->secondaries[i].performer_count;
 		}
-		cr_assert_eq(performers, world->scene->mover_count);
+		cr_assert_eq(performers, world->scene->mobile_count);
 		struct compared compared = {.world = report->worlds};
 		see(server, compare_with_report, &compared);
 		cr_assert_eq(compared.calls, 1);
@@ -1332,7 +1332,7 @@ Test(library_report, is_what_the_json_says)
 	cr_assert_eq((uint64_t)member(json, "moves"), world->moves);
 	(void)snprintf(hash, sizeof hash, "\"%016llx\"", (unsigned long long)world->hash);
 	cr_assert_not_null(strstr(json, hash), "%s in %s", hash, json);
-	for (uint32_t i = 0; i < world->scene->mover_count; i++) {
+	for (uint32_t i = 0; i < world->scene->mobile_count; i++) {
 		char name[64];
 		(void)snprintf(name, sizeof name, "\"%s\"", world->models[i].name);
 		cr_assert_not_null(strstr(json, name), "%s", name);

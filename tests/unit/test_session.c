@@ -2,7 +2,7 @@
 #include "net/tcp/session.h"
 
 #include "base/clock.h"
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 
 #include <troupe/record.h>
 #include <troupe/server.h>
@@ -36,7 +36,7 @@ static struct hello hello_of(enum hello_role role)
 static void connect_both(bool with_key, struct channel *channels[2])
 {
 	int files[2];
-	cr_assert_eq(pair_create(files, NULL), TROUPE_OK);
+	cr_assert_eq(socket_pair_create(files, NULL), TROUPE_OK);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct channel_options options = {
 			.role = i ? CHANNEL_CLIENT : CHANNEL_SERVER, .key = with_key ? &key : NULL};

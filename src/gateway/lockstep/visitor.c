@@ -30,7 +30,7 @@ struct visitor {
 	pthread_mutex_t joining;
 	void (*on_over)(void *ctx);
 	void *ctx;
-	bool told; /* of the end */
+	bool end_sent;
 	_Atomic bool over;
 };
 
@@ -109,9 +109,9 @@ static void await_file(const struct visitor *visitor, uint64_t wait_ns)
 
 static void say_end(struct visitor *visitor, bool failed, const char *why)
 {
-	if (visitor->told)
+	if (visitor->end_sent)
 		return;
-	visitor->told = true;
+	visitor->end_sent = true;
 	packet_add_ended(&visitor->out, failed, why);
 	(void)flush(visitor);
 }
@@ -262,7 +262,7 @@ static troupe_status join(struct visitor *visitor, const Troupe__Msgs__LockstepJ
 
 static enum visitor_state refuse(struct visitor *visitor, const char *why)
 {
-	visitor->told = true;
+	visitor->end_sent = true;
 	packet_add_refused(&visitor->out, why);
 	(void)flush(visitor);
 	return VISITOR_GONE;

@@ -28,7 +28,7 @@ struct sending {
 	struct glue_message message;
 };
 
-struct line {
+struct rank_line {
 	int rank;
 	VEC(struct sending) sends; /* the oldest first; those without a message are free, and stand last */
 	uint32_t sends_out;
@@ -43,7 +43,7 @@ struct line {
 
 struct carrier {
 	const struct glue *glue;
-	struct line *lines;
+	struct rank_line *lines;
 	uint32_t count;
 	int woken; /* event file */
 };
@@ -58,12 +58,12 @@ troupe_status mpi_carrier_create(
 	*carrier = (struct carrier){.glue = glue, .count = count, .woken = woken};
 	carrier->lines = mem_alloc(count * sizeof *carrier->lines);
 	for (uint32_t i = 0; i < count; i++)
-		carrier->lines[i] = (struct line){.rank = first + (int)i};
+		carrier->lines[i] = (struct rank_line){.rank = first + (int)i};
 	*ret_carrier = carrier;
 	return TROUPE_OK;
 }
 
-static troupe_status break_line(struct line *line, const char *why, struct troupe_error *error)
+static troupe_status break_line(struct rank_line *line, const char *why, struct troupe_error *error)
 {
 	if (!line->broken)
 		(void)fail(&line->why, TROUPE_EPEER, "%s", why);
@@ -74,7 +74,7 @@ static troupe_status break_line(struct line *line, const char *why, struct troup
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
 /* Takes sends that are done to the end of the list, where they are free. */
-static bool reap(struct carrier *carrier, struct line *line, char *why)
+static bool reap(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < line->sends_out; i++) {
@@ -97,7 +97,7 @@ static bool reap(struct carrier *carrier, struct line *line, char *why)
 static struct text *mpi_begin(struct carrier *carrier, uint32_t at)
 {
 	static const char header[FRAME_HEADER_BYTES];
-	struct line *line = &carrier->lines[at];
+	struct rank_line *line = &carrier->lines[at];
 	if (line->sends_out == line->sends.count)
 		vec_push(&line->sends, (struct sending){0});
 	struct text *bytes = &line->sends.at[line->sends_out].bytes;
@@ -108,7 +108,7 @@ static struct text *mpi_begin(struct carrier *carrier, uint32_t at)
 
 static troupe_status mpi_end(struct carrier *carrier, uint32_t at, enum frame_type type, struct troupe_error *error)
 {
-	struct line *line = &carrier->lines[at];
+	struct rank_line *line = &carrier->lines[at];
 	struct sending *sending = &line->sends.at[line->sends_out];
 	size_t count = sending->bytes.count, payload = count - FRAME_HEADER_BYTES;
 	char why[GLUE_WHY_BYTES];
@@ -136,7 +136,7 @@ static size_t mpi_pending(const struct carrier *carrier, uint32_t at)
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
 /* Begins to receive the next message if there is one, or goes on with the one that comes. */
-static bool take(struct carrier *carrier, struct line *line, char *why)
+static bool take(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	bool there = line->coming.out, done;
 	size_t count;
@@ -165,7 +165,7 @@ static bool take(struct carrier *carrier, struct line *line, char *why)
 
 static troupe_status mpi_work(struct carrier *carrier, uint32_t at, struct troupe_error *error)
 {
-	struct line *line = &carrier->lines[at];
+	struct rank_line *line = &carrier->lines[at];
 	char why[GLUE_WHY_BYTES];
 	if (line->broken)
 		return fail(error, TROUPE_EPEER, "%s", line->why.text);
@@ -182,7 +182,7 @@ static uint64_t mpi_received(const struct carrier *carrier, uint32_t at)
 static bool mpi_receive(struct carrier *carrier, uint32_t at, enum frame_type *ret_type, const char **ret_bytes,
 	size_t *ret_count, troupe_status *ret_status, struct troupe_error *error)
 {
-	struct line *line = &carrier->lines[at];
+	struct rank_line *line = &carrier->lines[at];
 	uint32_t payload;
 	char why[GLUE_WHY_BYTES];
 	if (!line->whole && (line->broken || !take(carrier, line, why) || !line->whole))
@@ -238,7 +238,7 @@ static void mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
 	do {
 		left = 0;
 		for (uint32_t i = 0; i < carrier->count; i++) {
-			struct line *line = &carrier->lines[i];
+			struct rank_line *line = &carrier->lines[i];
 			if (!line->broken && reap(carrier, line, why))
 				left += line->pending;
 		}
@@ -262,7 +262,7 @@ static bool mpi_is_warned(const struct carrier *carrier)
 	return carrier->glue->continued();
 }
 
-static void destroy_line(struct line *line)
+static void destroy_line(struct rank_line *line)
 {
 	for (uint32_t i = line->sends_out; i < line->sends.count; i++)
 		text_fini(&line->sends.at[i].bytes);

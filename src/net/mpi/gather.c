@@ -140,7 +140,7 @@ static troupe_status outcome(struct meeting *meeting, struct troupe_error *error
 	if (meeting->started && !meeting->ended)
 		return TROUPE_OK;
 	mpi_carrier_ops.finish(meeting->job->carrier, FLUSH_MS);
-	meeting->job->told = true;
+	meeting->job->ended = true;
 	troupe_status status = peers_end_status(meeting->peers, error);
 	return status ? status : fail(error, TROUPE_EPEER, "the run is over before it began");
 }
@@ -165,7 +165,7 @@ static void part(struct meeting *meeting)
 	if (meeting->link.carrier)
 		meeting->job->carrier = meeting->link.carrier;
 	else if (meeting->link.ops)
-		meeting->job->told = true;
+		meeting->job->ended = true;
 	peers_destroy(meeting->peers);
 }
 
@@ -343,7 +343,7 @@ static void gathering_stop(struct gathering *gathering, enum stop_kind kind, con
 	meeting->link.carrier = NULL;
 	peers_stop(meeting->peers, kind, why);
 	act(meeting);
-	meeting->job->told = true;
+	meeting->job->ended = true;
 	if (meeting->job->carrier)
 		mpi_carrier_ops.finish(meeting->job->carrier, FLUSH_MS);
 }
@@ -364,7 +364,7 @@ struct joining {
 	struct meeting meeting;
 	struct bundle described;
 	struct text world;
-	bool wanted, given, told_ready;
+	bool wanted, given, ready_sent;
 	const char *name; /* of the primary */
 };
 
@@ -428,12 +428,12 @@ static void tell_ready(struct joining *joining)
 	struct troupe_error why;
 	uint64_t hash;
 	bool loaded = false;
-	if (!joining->given || joining->told_ready)
+	if (!joining->given || joining->ready_sent)
 		return;
 	troupe_status status = host->loaded(host->ctx, &loaded, &hash, &why);
 	if (!status && !loaded)
 		return;
-	joining->told_ready = true;
+	joining->ready_sent = true;
 	if (status)
 		peers_stop(joining->meeting.peers, STOP_FAILED, why.text);
 	else

@@ -116,7 +116,7 @@ static void tell_secondaries(struct mpi_job *job)
 void mpi_job_leave(struct troupe_job *left, bool well)
 {
 	struct mpi_job *job = (struct mpi_job *)left;
-	if (!well && !job->place.rank && !job->told && job->carrier)
+	if (!well && !job->place.rank && !job->ended && job->carrier)
 		tell_secondaries(job);
 	if (!well && job->place.rank)
 		clock_sleep_until_ns(clock_now_ns() + LINGER_S * UINT64_C(1000000000));

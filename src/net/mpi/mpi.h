@@ -17,7 +17,7 @@ struct mpi_job {
 	const struct glue *glue;
 	struct glue_place place;
 	struct carrier *carrier; /* until the link takes it */
-	bool told;               /* the other ranks know that the run is over, or have ended it */
+	bool ended;              /* the other ranks know that the run is over, or have ended it */
 };
 
 extern const struct carrier_ops mpi_carrier_ops;

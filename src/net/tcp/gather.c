@@ -4,13 +4,13 @@
  *
  * After the start, the connections belong to the transport. The listener stays open on a thread of its own, which
  * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited
- * in rate (told.h), because anybody can connect at any rate. */
+ * in rate (log_limit.h), because anybody can connect at any rate. */
 #include "base/clock.h"
 #include "net/bundle.h"
 #include "net/tcp/join.h"
 #include "net/tcp/session.h"
 #include "net/tcp/tcp.h"
-#include "net/tcp/told.h"
+#include "net/tcp/log_limit.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -33,8 +33,10 @@ struct gathering {
 	struct troupe_error unheard; /* why there is no multicast discovery */
 	bool keyed;
 	_Atomic uint32_t awaited;
-	struct told told, told_members, told_foreign; /* messages about connections; admissions; multicast senders */
-	bool *met, *told_of; /* [secondaries + 1] by number: one has joined; its last join was shown */
+	struct log_limit log_limit;         /* of messages about connections */
+	struct log_limit log_limit_members; /* about admissions */
+	struct log_limit log_limit_foreign; /* about senders of announcements */
+	bool *met, *join_shown;             /* [secondaries + 1] by number: one has joined; its last join was shown */
 	/* the world that is sent */
 	const struct gather_world *world;
 	struct bundle described;
@@ -104,7 +106,7 @@ static void note_refusals(struct gathering *gathering)
 		address_text(&address, where);
 		address_host_text(&address, host);
 		const char *reason = strstr(why.text, where) == why.text ? why.text + strlen(where) : why.text;
-		if (told_take(&gathering->told, host, strlen(host), reason, clock_now_ns()))
+		if (log_limit_take(&gathering->log_limit, host, strlen(host), reason, clock_now_ns()))
 			note(gathering, "turned away %s", why.text);
 	}
 }
@@ -124,7 +126,7 @@ static void hear_announcements(struct gathering *gathering)
 	if (!discovery || !discovery_take_useless(discovery, &announcement, &address, &why))
 		return;
 	address_host_text(&address, host);
-	if (told_take(&gathering->told_foreign, host, strlen(host), why, now))
+	if (log_limit_take(&gathering->log_limit_foreign, host, strlen(host), why, now))
 		note(gathering, "a secondary at %s cannot join: it %s", host, why);
 }
 
@@ -134,10 +136,10 @@ static void note_joined(struct gathering *gathering, const struct peers_action *
 {
 	const struct channel *channel = gathering->session.channels.at[action->id];
 	uint32_t number = action->secondary;
-	gathering->told_of[number] =
-		!gathering->met[number] || told_take_again(&gathering->told_members, clock_now_ns());
+	gathering->join_shown[number] =
+		!gathering->met[number] || log_limit_again(&gathering->log_limit_members, clock_now_ns());
 	gathering->met[number] = true;
-	if (gathering->told_of[number])
+	if (gathering->join_shown[number])
 		note(gathering, "secondary %u of %u joined from %s", number, gathering->secondaries,
 			channel ? channel_peer(channel) : peers_name(gathering->session.peers, action->id));
 }
@@ -145,7 +147,7 @@ static void note_joined(struct gathering *gathering, const struct peers_action *
 /* Shown only if the join was shown. */
 static void note_lost(const struct gathering *gathering, const struct peers_action *action)
 {
-	if (gathering->told_of[action->secondary])
+	if (gathering->join_shown[action->secondary])
 		note(gathering, "%s; %u of %u present", action->bytes, peers_present(gathering->session.peers),
 			gathering->secondaries);
 }
@@ -202,7 +204,8 @@ static void on_action(void *ctx, const struct peers_action *action)
 		send_world(gathering, action->id);
 	} else if (action->kind == PEERS_LOST) {
 		note_lost(gathering, action);
-	} else if (action->kind == PEERS_TURNED_AWAY && told_take(&gathering->told, "", 0, action->bytes, now)) {
+	} else if (action->kind == PEERS_TURNED_AWAY &&
+		   log_limit_take(&gathering->log_limit, "", 0, action->bytes, now)) {
 		note(gathering, "turned away %s", action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gathering->started = true;
@@ -328,7 +331,7 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	gathering->secondaries = def->secondaries;
 	gathering->awaited = def->secondaries;
 	gathering->met = mem_alloc((def->secondaries + 1) * sizeof *gathering->met);
-	gathering->told_of = mem_alloc((def->secondaries + 1) * sizeof *gathering->told_of);
+	gathering->join_shown = mem_alloc((def->secondaries + 1) * sizeof *gathering->join_shown);
 	gathering->names = mem_alloc(def->secondaries * sizeof *gathering->names);
 	gathering->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
 	gathering->wait_ns = (uint64_t)(def->wait_s * 1e9);
@@ -375,7 +378,7 @@ static void gathering_destroy(struct gathering *gathering)
 	free(gathering->channels);
 	free(gathering->names);
 	free(gathering->met);
-	free(gathering->told_of);
+	free(gathering->join_shown);
 	vec_free(&gathering->sent);
 	free(gathering);
 }
@@ -403,7 +406,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 	gathering->session.on_world = on_world;
 	gathering->session.on_action = on_action;
 	gathering->session.ctx = gathering;
-	gathering->session.hears = true;
+	gathering->session.discovers = true;
 	gathering->session.peers = peers_create(&options, clock_now_ns());
 	for (uint32_t i = 0; gathering->channels && i < gathering->secondaries; i++) {
 		session_join(&gathering->session, gathering->channels[i]);
@@ -453,7 +456,7 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 	static const char what[] = "came too late";
 	const char *peer = channel_peer(channel), *port = strrchr(peer, ':');
 	size_t host = port ? (size_t)(port - peer) : strlen(peer);
-	if (told_take(&gathering->told, peer, host, what, clock_now_ns()))
+	if (log_limit_take(&gathering->log_limit, peer, host, what, clock_now_ns()))
 		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 

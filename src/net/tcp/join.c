@@ -8,7 +8,7 @@
 #include "net/tcp/candidates.h"
 #include "net/tcp/session.h"
 #include "net/tcp/tcp.h"
-#include "net/tcp/told.h"
+#include "net/tcp/log_limit.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -33,10 +33,10 @@ struct joining {
 	bool addressed; /* the one candidate is a given address */
 	bool seeks;     /* other primaries may still be found */
 	struct attempt attempts[ATTEMPTS_MAX];
-	uint64_t attempt_ns;            /* start of the last attempt */
-	struct candidate joined;        /* the candidate of the session's present or last connection */
-	struct text sought;             /* where it searches, for messages */
-	struct told told, told_foreign; /* messages about own failures; about announcements */
+	uint64_t attempt_ns;                           /* start of the last attempt */
+	struct candidate joined;                       /* the candidate of the session's present or last connection */
+	struct text sought;                            /* where it searches, for messages */
+	struct log_limit log_limit, log_limit_foreign; /* messages about own failures; about announcements */
 	struct session session;
 	struct troupe_error last; /* the last error of an attempt */
 	int woken;                /* event file */
@@ -45,7 +45,7 @@ struct joining {
 	struct text world;
 	bool wanted, given; /* asked for; passed to the owner */
 	uint64_t hash;      /* of the state that the owner rebuilt */
-	bool admitted, told_ready, started, ended;
+	bool admitted, ready_sent, started, ended;
 	uint32_t number;
 	/* the run */
 	struct transport_link link;
@@ -56,7 +56,7 @@ struct joining {
 static void note_failure(struct joining *s, const char *why)
 {
 	(void)fail(&s->last, TROUPE_EPEER, "%s", why);
-	if (told_take(&s->told, "", 0, why, clock_now_ns()))
+	if (log_limit_take(&s->log_limit, "", 0, why, clock_now_ns()))
 		gather_note(s->host, "%s", why);
 }
 
@@ -136,7 +136,7 @@ static void announce(struct joining *s)
 	struct announcement announcement = {.kind = ANNOUNCE_HERE};
 	struct discovery *discovery = s->session.discovery;
 	uint64_t now = clock_now_ns();
-	s->session.hears = !s->admitted;
+	s->session.discovers = !s->admitted;
 	if (!discovery || s->admitted || now < discovery_send_at_ns(discovery))
 		return;
 	memcpy(announcement.id, s->hello.id, sizeof announcement.id);
@@ -155,7 +155,7 @@ static void note_useless(struct joining *s)
 		!discovery_take_useless(s->session.discovery, &announcement, &address, &why))
 		return;
 	address_host_text(&address, host); /* the port is only what the announcement says */
-	if (!told_take(&s->told_foreign, host, strlen(host), why, clock_now_ns()))
+	if (!log_limit_take(&s->log_limit_foreign, host, strlen(host), why, clock_now_ns()))
 		return;
 	address_text(&address, where);
 	gather_note(s->host, "there is a primary at %s, but it %s", where, why);
@@ -260,12 +260,12 @@ static void tell_ready(struct joining *s)
 {
 	struct troupe_error why;
 	bool loaded = false;
-	if (!s->given || s->told_ready)
+	if (!s->given || s->ready_sent)
 		return;
 	troupe_status status = s->host->loaded(s->host->ctx, &loaded, &s->hash, &why);
 	if (!status && !loaded)
 		return;
-	s->told_ready = true;
+	s->ready_sent = true;
 	if (status)
 		peers_stop(s->session.peers, STOP_FAILED, why.text);
 	else

@@ -6,7 +6,7 @@
 #include "net/tcp/session.h"
 
 #include "base/clock.h"
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -195,7 +195,7 @@ static void wait_for_any(const struct session *session, int timeout_ms, struct p
 		count = listener_poll(session->listener, now, fds);
 		timeout_ms = limit_timeout(timeout_ms, listener_deadline_ns(session->listener, now), now);
 	}
-	if (session->discovery && session->hears) {
+	if (session->discovery && session->discovers) {
 		uint64_t poll_at_ns = discovery_poll_at_ns(session->discovery, now);
 		timeout_ms = limit_timeout(timeout_ms, discovery_send_at_ns(session->discovery), now);
 		if (poll_at_ns)
@@ -274,5 +274,5 @@ troupe_status session_key(
 
 troupe_status troupe_network_pair(int ret_sockets[2], struct troupe_error *error)
 {
-	return pair_create(ret_sockets, error);
+	return socket_pair_create(ret_sockets, error);
 }

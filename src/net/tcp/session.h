@@ -32,7 +32,7 @@ struct session {
 	uint64_t looked_ns;              /* when time was last checked; 0: never */
 	struct listener *listener;       /* NULL: for a secondary, or when the sockets were given */
 	struct discovery *discovery;     /* NULL: none */
-	bool hears;                      /* also wait for discovery: to receive and to send */
+	bool discovers;                  /* also wait for discovery: to receive and to send */
 	/* A frame of the world has arrived. False: the connection is closed; error has the reason. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);

@@ -1,7 +1,7 @@
 /* A TCP connection between two sockets of one process needs a port that listens for a moment, and any program of this
  * machine can connect to that port. So an accepted connection is kept only if its peer has the address and port of our
  * own connecting socket; any other connection is closed. */
-#include "net/tcp/pair.h"
+#include "net/tcp/socket_pair.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -58,7 +58,7 @@ static bool connect_to(int listener, const struct sockaddr_in *at, int ret_files
 	return false;
 }
 
-troupe_status pair_create(int ret_files[2], struct troupe_error *error)
+troupe_status socket_pair_create(int ret_files[2], struct troupe_error *error)
 {
 	struct sockaddr_in at;
 	int listener = listen_anywhere(&at), files[2];
