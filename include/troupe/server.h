@@ -59,6 +59,21 @@ struct troupe_reply {
 	bool called;      /* a client called the service (client.h), and is told, too */
 };
 
+/* A command that was taken at its step, from wherever it came. Commands that are given again with these steps, topics
+ * and texts, in the order of the calls of each world, and without those that were refused, give the same bits. Names
+ * and texts are valid during the call. */
+struct troupe_taken {
+	uint32_t world;
+	uint64_t step;
+	const char *topic;
+	const char *text; /* the message in text form, in one line */
+	bool refused;     /* it has changed nothing */
+	bool saved;       /* it waited in the state that the server was resumed from */
+	/* Of a command that was given to all worlds: the same number in each world, and in no other command of the
+	 * step. 0: it was given to this world alone. */
+	uint64_t copy;
+};
+
 typedef enum troupe_pace {
 	TROUPE_PACE_WORLD,  /* the world's real_time_factor */
 	TROUPE_PACE_FACTOR, /* def.rtf; 0: as fast as possible */
@@ -120,6 +135,8 @@ struct troupe_server_def {
 	 * which the next step takes. The simulation waits for it. */
 	void (*on_step)(void *ctx, struct troupe_server *server, uint64_t step);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply); /* like on_event */
+	/* Like on_event. In each step all commands of one world, in their order, before those of the next world. */
+	void (*on_taken)(void *ctx, const struct troupe_taken *taken);
 	void (*on_watch)(void *ctx);
 	void (*on_warning)(void *ctx, const char *text); /* "file:line: ...", during the creation; later one call
 							  * like on_event: why recording ended */

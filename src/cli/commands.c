@@ -43,20 +43,24 @@ static bool unquote(char **text)
 	return true;
 }
 
-static troupe_status parse_line(
-	char *at, const char *path, uint32_t number, struct command_line *ret_line, struct troupe_error *error)
+/* has_step: false if the line begins with its topic. */
+static troupe_status parse_line(char *at, const char *path, uint32_t number, bool has_step,
+	struct command_line *ret_line, struct troupe_error *error)
 {
 	struct command_line line = {.line = number};
-	char *rest, *step = cut_word(at, &rest);
-	if (!all_digits(step) || !text_uint64(step, &line.step))
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%s': expected a whole number of 0 or more", path,
-			number, step);
+	char *rest = at;
+	if (has_step) {
+		char *step = cut_word(at, &rest);
+		if (!all_digits(step) || !text_uint64(step, &line.step))
+			return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%.80s': expected a whole number of 0 or more",
+				path, number, step);
+	}
 	char *topic = cut_word(rest, &rest);
 	if (!*topic)
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: expected STEP TOPIC TEXT", path, number);
 	if (*topic != '/')
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%s': expected a topic that begins with '/'", path,
-			number, topic);
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%.150s': expected a topic that begins with '/'",
+			path, number, topic);
 	if (!unquote(&rest))
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: %.80s: expected the text in a pair of single quotes", path,
 			number, rest);
@@ -108,12 +112,13 @@ static char *text_end(char *at, char *end)
 	return at;
 }
 
-static char *statement_end(char *at, char *end)
+/* words: before the text. */
+static char *statement_end(char *at, char *end, int words)
 {
 	at = skip_blanks(at);
 	if (*at == '#')
 		return line_end(at, end);
-	for (int words = 0; words < 2; words++)
+	while (words--)
 		at = skip_blanks(at + strcspn(at, " \t\n"));
 	return text_end(at, end);
 }
@@ -130,30 +135,44 @@ static uint32_t count_lines(const char *at, const char *end)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* number: the line on which the statement begins. */
+/* The statement at `at`, without blanks around it; *ret_line NULL: it is empty or a comment. number: the line on which
+ * it begins. */
+static troupe_status cut_statement(
+	const char *path, uint32_t number, char *at, size_t count, char **ret_line, struct troupe_error *error)
+{
+	if (count > COMMANDS_STATEMENT_BYTES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%s:%u: a command of %zu bytes: expected at most %d", path, number,
+			count, COMMANDS_STATEMENT_BYTES_MAX);
+	if (memchr(at, '\0', count))
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", path, number);
+	at[count] = '\0';
+	cut_trailing_blanks(at, count);
+	char *line = skip_blanks(at);
+	*ret_line = *line && *line != '#' ? line : NULL;
+	return TROUPE_OK;
+}
+
+static troupe_status fail_open(const char *path, uint32_t number, struct troupe_error *error)
+{
+	return fail(error, TROUPE_ECOMMAND, "%s:%u: a quote in the text is not closed: expected its end", path, number);
+}
+
 static troupe_status parse_statement(struct command_lines *commands, char *at, size_t count, uint32_t number,
 	bool is_open, struct troupe_error *error)
 {
 	struct command_line command;
-	if (count > COMMANDS_STATEMENT_BYTES_MAX)
-		return fail(error, TROUPE_ELIMIT, "%s:%u: a command of %zu bytes: expected at most %d", commands->path,
-			number, count, COMMANDS_STATEMENT_BYTES_MAX);
-	if (memchr(at, '\0', count))
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: a zero byte: expected text", commands->path, number);
-	at[count] = '\0';
-	cut_trailing_blanks(at, count);
-	char *line = skip_blanks(at);
-	if (!*line || *line == '#')
-		return TROUPE_OK;
+	char *line;
+	troupe_status status = cut_statement(commands->path, number, at, count, &line, error);
+	if (status || !line)
+		return status;
 	if (commands->all.count == COMMANDS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d", commands->path,
 			number, COMMANDS_MAX);
-	troupe_status status = parse_line(line, commands->path, number, &command, error);
+	status = parse_line(line, commands->path, number, true, &command, error);
 	if (status)
 		return status;
 	if (is_open)
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: a quote in the text is not closed: expected its end",
-			commands->path, number);
+		return fail_open(commands->path, number, error);
 	vec_push(&commands->all, command);
 	return TROUPE_OK;
 }
@@ -165,7 +184,7 @@ troupe_status commands_parse(
 	commands->bytes = bytes;
 	uint32_t number = 1;
 	for (char *at = bytes, *end = bytes + count; at < end;) {
-		char *stop = statement_end(at, end);
+		char *stop = statement_end(at, end, 2);
 		bool is_open = !stop;
 		if (is_open)
 			stop = line_end(at, end); /* the rest of the line may have a more important error */
@@ -177,6 +196,23 @@ troupe_status commands_parse(
 		number += lines;
 	}
 	return TROUPE_OK;
+}
+
+troupe_status commands_parse_line(const char *name, uint32_t number, char *at, size_t count,
+	struct command_line *ret_line, bool *ret_has_step, struct troupe_error *error)
+{
+	at[count] = '\0';
+	bool has_step = *skip_blanks(at) != '/', is_open = !statement_end(at, at + count, has_step ? 2 : 1);
+	char *line;
+	troupe_status status = cut_statement(name, number, at, count, &line, error);
+	*ret_line = (struct command_line){.line = number};
+	*ret_has_step = has_step;
+	if (status || !line)
+		return status;
+	status = parse_line(line, name, number, has_step, ret_line, error);
+	if (!status && is_open)
+		status = fail_open(name, number, error);
+	return status;
 }
 
 troupe_status commands_read(const char *path, struct command_lines *commands, struct troupe_error *error)

@@ -6,6 +6,8 @@
  * written does not end the run: the other outputs are still written, and the exit status tells of the failure. */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/commands_in.h"
+#include "cli/commands_out.h"
 #include "cli/gateways.h"
 #include "cli/lockstep.h"
 #include "cli/log.h"
@@ -32,8 +34,8 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *report, *config, *break_rule, *record, *costs, *log,
-		*log_what;
+	const char *world, *resume, *distribution, *commands, *commands_out, *report, *config, *break_rule, *record,
+		*costs, *log, *log_what;
 	struct option_list resource_paths, pins, save_at, save_every;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
 		log_every;
@@ -68,7 +70,9 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
-		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT"},
+		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT. \"-\": read "
+			"lines "
+			"from standard input while the world runs; without STEP, or if it is past: at the next step"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
 		.help = "seed of the order in which the iterative solver visits contacts and joints (default: 0)"},
 	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
@@ -144,6 +148,9 @@ static const struct option_spec specs[] = {
 			"to compare with"},
 	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --record: record a state every N steps (default: 1000)"},
+	{OPTION_TEXT, .name = "commands-out", .argument = "FILE", .offset = AT(commands_out),
+		.help = "write all commands that are taken, also those of other programs, with their steps; --commands "
+			"FILE then repeats the run"},
 	{OPTION_HEADING, .help = "Tables"},
 	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
 		.help = "write the states of models, joints and other entities as a table: one row for each entity "
@@ -346,6 +353,8 @@ struct run {
 	enum option_source sources[OPTIONS_MAX];
 	struct arena arena;
 	struct command_lines commands;
+	struct commands_in *commands_in;
+	struct commands_out commands_out;
 	struct troupe_server *server;
 	struct output output;
 	struct status_line status;
@@ -355,9 +364,10 @@ struct run {
 	struct children children;
 	struct gateways *gateways;
 	struct entrance *entrance;
-	uint64_t begun_at; /* step */
-	uint32_t warnings, refusals, unsaved;
+	uint64_t begun_at;                               /* step */
+	uint32_t warnings, refusals, unsaved, bad_lines; /* bad_lines: of standard input; writer: its reader */
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
+	char bad_line[TROUPE_ERROR_TEXT_BYTES];                                  /* the first */
 	struct troupe_error unsaved_why;                                         /* the first */
 };
 
@@ -418,6 +428,22 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	if (run->settings.verbosity >= 2 || (run->settings.verbosity == 1 && run->refusals < REFUSALS_SHOWN_MAX))
 		cli_complain("run", "step %" PRIu64 ": %s: %s", reply->step, reply->topic, reply->text);
 	run->refusals++;
+}
+
+static void on_taken(void *ctx, const struct troupe_taken *taken)
+{
+	struct run *run = ctx;
+	commands_out_take(&run->commands_out, taken);
+}
+
+static void on_bad_line(void *ctx, const char *text)
+{
+	struct run *run = ctx;
+	int64_t verbosity = run->settings.verbosity;
+	if (verbosity >= 2 || (verbosity == 1 && run->bad_lines < REFUSALS_SHOWN_MAX))
+		cli_complain("run", "%s", text);
+	if (!run->bad_lines++)
+		(void)snprintf(run->bad_line, sizeof run->bad_line, "%s", text);
 }
 
 static void on_warning(void *ctx, const char *text)
@@ -635,6 +661,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.on_hash = settings->hash_every ? on_hash : NULL;
 	def.on_step = settings->log ? on_step : NULL;
 	def.on_reply = on_reply;
+	def.on_taken = settings->commands_out ? on_taken : NULL;
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
 	def.on_note = on_note;
@@ -688,6 +715,12 @@ static troupe_status check_warnings(const struct run *run, struct troupe_error *
 	return fail(error, TROUPE_EWORLD, "--strict: %u %s: see above", run->warnings, warnings);
 }
 
+/* Whether commands are read from standard input while the world runs. */
+static bool from_input(const struct settings *settings)
+{
+	return settings->commands && !strcmp(settings->commands, "-");
+}
+
 /* A file of commands may be in the folders of worlds. The result lives as long as the run. */
 static const char *find_commands(struct run *run)
 {
@@ -705,12 +738,13 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 	const struct settings *settings = &run->settings;
 	struct outputs outputs = {0};
 	outputs_add(&outputs, OUTPUT_INPUT, "the world", settings->world);
-	outputs_add(&outputs, OUTPUT_INPUT, "--commands", settings->commands);
+	outputs_add(&outputs, OUTPUT_INPUT, "--commands", from_input(settings) ? NULL : settings->commands);
 	outputs_add(&outputs, OUTPUT_INPUT, "--config", settings->config);
 	outputs_add(&outputs, OUTPUT_STATE_READ, "--resume", settings->resume);
 	outputs_add(&outputs, OUTPUT_OWN, "--report",
 		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
 	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
+	outputs_add(&outputs, OUTPUT_STREAM, "--commands-out", settings->commands_out);
 	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
 	outputs_add(&outputs, OUTPUT_STREAM, "--log", settings->log);
 	for (uint32_t i = 0; i < run->savings.count; i++)
@@ -750,7 +784,7 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 {
 	const struct settings *settings = &run->settings;
 	troupe_status status = TROUPE_OK;
-	if (settings->commands)
+	if (settings->commands && !from_input(settings))
 		status = commands_read(find_commands(run), &run->commands, error);
 	if (!status)
 		status = read_savings(run, error);
@@ -813,7 +847,9 @@ static void add_again(const struct run *run, struct text *line)
 	const struct settings *settings = &run->settings;
 	text_add(line, "%s run", program_invocation_name);
 	add_word(line, settings->resume ? "--resume" : NULL, settings->resume ? settings->resume : settings->world);
-	if (settings->commands)
+	if (settings->commands_out)
+		add_word(line, "--commands", settings->commands_out);
+	else if (settings->commands)
 		add_word(line, "--commands", settings->commands);
 	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
 		add_word(line, "--resource-path", settings->resource_paths.at[i]);
@@ -828,18 +864,26 @@ static void add_again(const struct run *run, struct text *line)
 	text_add(line, " --rtf 0");
 }
 
-/* Whether the same command line would repeat the run. Not if it reads a pipe, breaks a rule of determinism, had barrier
- * clients, or was commanded by other programs. */
+/* Whether commands came that are in no file: of standard input, barrier clients or other programs. */
+static bool was_commanded(const struct run *run)
+{
+	return run->entrance || gateways_commanded(run->gateways) || commands_in_given(run->commands_in);
+}
+
+/* Whether a command line repeats the run. Not if it would read a pipe, if a rule of determinism was broken, or if
+ * commands came that no file has. */
 static bool can_repeat(const struct run *run)
 {
 	const struct settings *settings = &run->settings;
-	const char *const files[] = {settings->resume ? settings->resume : settings->world, settings->commands};
+	const char *const files[] = {settings->resume ? settings->resume : settings->world,
+		settings->commands_out ? settings->commands_out : settings->commands};
 	struct stat info;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
 			return false;
-	return !settings->break_rule && !run->entrance && !gateways_commanded(run->gateways) &&
-	       troupe_server_progress(run->server).steps > run->begun_at;
+	if (settings->commands_out ? run->commands_out.why.status : was_commanded(run) || from_input(settings))
+		return false;
+	return !settings->break_rule && troupe_server_progress(run->server).steps > run->begun_at;
 }
 
 static void summarize(struct run *run, const struct troupe_report *report)
@@ -927,6 +971,16 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 	return status;
 }
 
+static troupe_status bad_lines_counted(const struct run *run, struct troupe_error *error)
+{
+	const char *lines = run->bad_lines == 1 ? "line" : "lines";
+	if (run->settings.verbosity < 1)
+		return fail(error, TROUPE_ECOMMAND, "%u %s of standard input could not be obeyed, the first: %s",
+			run->bad_lines, lines, run->bad_line);
+	return fail(error, TROUPE_ECOMMAND, "%u %s of standard input could not be obeyed: see above%s", run->bad_lines,
+		lines, run->settings.verbosity < 2 && run->bad_lines > REFUSALS_SHOWN_MAX ? " (-v 2 shows all)" : "");
+}
+
 static troupe_status unsaved_counted(const struct run *run, struct troupe_error *error)
 {
 	return fail(error, run->unsaved_why.status, "%u %s could not be saved, the first: %s", run->unsaved,
@@ -939,9 +993,11 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	run->begun_at = troupe_server_progress(run->server).steps;
 	signals_tell(stop_server, run->server);
 	log_begin(&run->log, run->server, signals_haste);
+	commands_out_begin(&run->commands_out, signals_haste);
 	troupe_status status = lockstep_await(&run->settings.lockstep, run->server, error);
 	if (!status)
 		status = run_and_save(run, error);
+	commands_in_end(run->commands_in);
 	*ret_stopped = signals_asked();
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
@@ -973,6 +1029,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	status = status ? status : next;
 	next = troupe_server_end_recording(run->server, status ? &later : error);
 	status = status ? status : next;
+	next = commands_out_end(&run->commands_out, status ? &later : error);
+	status = status ? status : next;
 	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
 	int why = output_failed(&run->output);
@@ -982,6 +1040,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 		next = unsaved_counted(run, error);
 	if (!status && !next && run->refusals)
 		next = refusals_counted(run, error);
+	if (!status && !next && run->bad_lines)
+		next = bad_lines_counted(run, error);
 	return status ? status : next;
 }
 
@@ -997,12 +1057,16 @@ static int run_world(struct run *run)
 {
 	struct troupe_error error;
 	output_init(&run->output, STDOUT_FILENO, signals_haste);
+	run->commands_out = (struct commands_out){.path = run->settings.commands_out, .warn = on_warning, .ctx = run};
 	troupe_status status = prepare(run, &error);
 	signals_unwatch();
 	if (!status)
 		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
 	if (!status)
 		status = lockstep_start(&run->settings.lockstep, run->server, on_note, run, &run->entrance, &error);
+	if (!status && from_input(&run->settings))
+		status = commands_in_create(
+			run->server, STDIN_FILENO, "standard input", on_bad_line, run, &run->commands_in, &error);
 	if (!status) {
 		announce(run);
 		status = go(run, &error);
@@ -1010,12 +1074,14 @@ static int run_world(struct run *run)
 	if (status)
 		cli_complain("run", "%s", error.text);
 	signals_release();
+	commands_in_destroy(run->commands_in);
 	gateways_end(run->gateways);
 	lockstep_end(run->entrance, status, &error);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	output_fini(&run->output);
 	commands_fini(&run->commands);
+	commands_out_fini(&run->commands_out);
 	vec_free(&run->savings);
 	log_fini(&run->log);
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);

@@ -49,6 +49,7 @@ struct troupe_server {
 	/* of all worlds; NULL before it is made. Writer: the thread that uses the server. */
 	_Atomic(struct crew *) crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
+	struct taken *taken;       /* taken.h; NULL: nobody is told of commands that are taken */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */

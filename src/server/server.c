@@ -18,6 +18,7 @@
 #include "server/network.h"
 #include "server/publish.h"
 #include "server/record.h"
+#include "server/taken.h"
 #include "server/view.h"
 #include "system/ignored.h"
 #include "topic/table.h"
@@ -408,6 +409,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	publish_add_rows(server);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
+	taken_create(server);
 	if (!status)
 		status = costs_create(server, error);
 	return status ? status : record_create(server, error);
@@ -476,6 +478,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	clients_destroy(server->clients);
 	network_destroy(server->network);
 	record_destroy(server->recorder);
+	taken_destroy(server->taken);
 	costs_destroy(server->costs);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);

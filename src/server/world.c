@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "server/read.h"
 #include "server/record.h"
+#include "server/taken.h"
 #include "server/view.h"
 
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status 
 static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
 {
 	record_taken(ctx, step, command, status);
+	taken_tell(ctx, step, command, status);
 }
 
 static void set_up_primary(struct server_world *world)
@@ -123,7 +125,7 @@ static void set_up_primary(struct server_world *world)
 		.chaos_moves = def->chaos_moves,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = def->on_reply ? on_reply : NULL,
-		.on_taken = def->record_path ? on_taken : NULL,
+		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
 			world->server->importer},
 		.ctx = world,

@@ -40,7 +40,7 @@ for i in $(seq "$(amount 3 10 100)"); do
 	fi
 	follow "run$i" $((i * 37 % 700 + 1)) &
 	client=$!
-	run "run$i" --wait-for follow --secondaries $((i % 3)) --record "$scratch/record"
+	run "run$i" --wait-for follow --secondaries $((i % 3)) --record "$scratch/record" --commands-out "$scratch/commands"
 	check "run $i: $(cat "$scratch/run$i.err")" $?
 	wait $client
 	check "run $i: the client's status: $(cat "$scratch/run$i.said")" $?
@@ -57,6 +57,13 @@ done
 check "the cart does not reach two corners: $(cat "$scratch/run1.path")" $?
 timeout $run_limit_s "$troupe" replay "$scratch/record" >"$scratch/replay" 2>&1
 check "the replay: $(cat "$scratch/replay")" $?
+for secondaries in 0 1 2; do
+	timeout $run_limit_s "$troupe" run "$scratch/floor.sdf" --resource-path "$worlds" --rtf 0 -v 0 --iterations $limit \
+		--hash-every 6000 --commands "$scratch/commands" --secondaries $secondaries >"$scratch/again"
+	check "the written commands with $secondaries secondaries" $?
+	cmp -s "$scratch/again" "$scratch/run1.out"
+	check "the written commands give '$(cat "$scratch/again")' with $secondaries secondaries, expected '$want'" $?
+done
 
 # killed in the middle: `follow` joins so that its failure ends the run
 limit=100000000

@@ -168,6 +168,50 @@ static unsigned check_examples(const char *block, size_t count)
 	return seen;
 }
 
+static const struct {
+	const char *line;
+	bool has_step;
+	uint64_t step;
+	const char *topic, *text, *error; /* topic NULL: nothing; error NULL: none */
+} lines[] = {
+	{"7 /t a: 1", true, 7, "/t", "a: 1", NULL},
+	{" \t/t a: 1 # c\r", false, 0, "/t", "a: 1 # c", NULL},
+	{"/t", false, 0, "/t", "", NULL},
+	{"/t 'a: \"x\"'", false, 0, "/t", "a: \"x\"", NULL},
+	{"", true, 0, NULL, NULL, NULL},
+	{"  # 7 /t", true, 0, NULL, NULL, NULL},
+	{"7", true, 0, NULL, NULL, "in:3: no topic: expected"},
+	{"x /t", true, 0, NULL, NULL, "in:3: step 'x': expected"},
+	{"7 t", true, 0, NULL, NULL, "in:3: topic 't': expected"},
+	/* a quote does not go on to the next line */
+	{"7 /t a: \"x", true, 0, NULL, NULL, "in:3: a quote in the text is not closed"},
+	{"/t a: 'x", false, 0, NULL, NULL, "in:3: a quote in the text is not closed"},
+	{"/t 'a: 1", false, 0, NULL, NULL, "in:3: 'a: 1: expected the text in a pair of single quotes"},
+};
+
+Test(commands, a_line_stands_alone)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		struct troupe_error error = {0};
+		struct command_line line;
+		bool has_step;
+		char *bytes = strdup(lines[i].line);
+		troupe_status status = commands_parse_line("in", 3, bytes, strlen(bytes), &line, &has_step, &error);
+		cr_assert_eq(status != TROUPE_OK, lines[i].error != NULL, "%s: %s", lines[i].line, error.text);
+		cr_assert_eq(has_step, lines[i].has_step, "%s", lines[i].line);
+		if (status)
+			cr_assert(!strncmp(error.text, lines[i].error, strlen(lines[i].error)), "%s: %s", lines[i].line,
+				error.text);
+		else if (!lines[i].topic)
+			cr_assert_null(line.topic, "%s", lines[i].line);
+		else
+			cr_assert(line.step == lines[i].step && line.line == 3 && !strcmp(line.topic, lines[i].topic) &&
+					  !strcmp(line.text, lines[i].text),
+				"%s: %s %s", lines[i].line, line.topic, line.text);
+		free(bytes);
+	}
+}
+
 /* What the manual page shows is what is read, and it shows one of each. */
 Test(commands, examples_of_the_manual_are_read)
 {
