@@ -6,11 +6,10 @@
  *
  * The same arguments damage the same bytes. What is taken is sound: its numbers are finite, its indices and parts are
  * inside, and its own bytes are taken again. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "mesh/answer.h"
 #include "mesh/trimesh.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 static void must(bool good, const char *what)
 {
@@ -142,23 +141,15 @@ static struct text sound_one(int kind)
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 static void damage(struct text *text)
 {
 	static const uint64_t numbers[] = {0, 1, 2, 3, 4, 5, 12, 24, 96, 1025, 4096, 4097, UINT32_MAX, UINT64_MAX,
 		UINT64_C(1) << 32, UINT64_C(0x7ff0000000000000), UINT64_C(0x7ff8000000000000),
 		UINT64_C(0x41cdcd6500000001)};
-	size_t at = below(text->count), some = below(40), kind = below(5);
-	uint64_t number = numbers[below(ARRAY_LEN(numbers))];
+	size_t at = rounds_below(text->count), some = rounds_below(40), kind = rounds_below(5);
+	uint64_t number = numbers[rounds_below(ARRAY_LEN(numbers))];
 	if (kind == 0) {
-		text->at[at] = (char)(text->at[at] ^ 1 << below(8));
+		text->at[at] = (char)(text->at[at] ^ 1 << rounds_below(8));
 	} else if (kind == 1) {
 		memcpy(text->at + at, &number, MIN(sizeof number, text->count - at));
 	} else if (kind == 2) {
@@ -169,7 +160,7 @@ static void damage(struct text *text)
 		text_add_bytes(text, copy.at ? copy.at : "", copy.count);
 		text_fini(&copy);
 	} else { /* a count that fits what follows, and one more */
-		text->at[1 + below(8)] = (char)(24 * below(10));
+		text->at[1 + rounds_below(8)] = (char)(24 * rounds_below(10));
 	}
 }
 
@@ -184,12 +175,12 @@ int main(int argc, char **argv)
 		if (seeds)
 			seeds_write(seeds, "answer", (unsigned)i, sound[i].at, sound[i].count);
 	}
-	state = argc == 3 ? strtoull(argv[1], NULL, 10) : 1;
+	rounds_state = argc == 3 ? strtoull(argv[1], NULL, 10) : 1;
 	for (uint64_t i = 0; i < rounds && !seeds; i++) {
-		const struct text *from = &sound[below(SOUND)];
+		const struct text *from = &sound[rounds_below(SOUND)];
 		struct text copy = {0};
 		text_add_bytes(&copy, from->at, from->count);
-		for (size_t n = 1 + below(3); n; n--)
+		for (size_t n = 1 + rounds_below(3); n; n--)
 			damage(&copy);
 		taken += take(copy.at, copy.count);
 		text_fini(&copy);

@@ -4,13 +4,12 @@
  * same arguments damage the same bytes. Whatever comes in, the readers must return, either with what is sane, and is
  * read again from its own print, or with one line that says where. Build with --enable-sanitize=address to see more.
  * With WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "topic/convert.h"
 #include "topic/world.pb-c.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,55 +169,35 @@ static const char *const nasty[] = {"nan", "-inf", "1e308", "-1e9", "1e-320", "0
 	"header", "header {a: [{}]}", "pose", "data", "data: ", "name: 'n'", "type: WORLD", "\xc3", "\xc3\xa9",
 	"\xed\xa0\x80", "\n1 /t ", "'\n2 /u '", "{{{{{{{{{{{{{{{{{{{{", "[[[[[[[[[[[[[[[[[[[[", "a{a{a{a{a{a{a{a{a{a{"};
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
-static void replace(struct text *text, size_t at, size_t cut, const char *with, size_t count)
-{
-	struct text out = {0};
-	at = MIN(at, text->count);
-	cut = MIN(cut, text->count - at);
-	text_add_bytes(&out, text->at, at);
-	text_add_bytes(&out, with, count);
-	text_add_bytes(&out, text->at + at + cut, text->count - at - cut);
-	text_fini(text);
-	*text = out;
-}
-
 static void repeat(struct text *text, size_t at)
 {
 	char copy[64];
-	size_t length = below(sizeof copy);
+	size_t length = rounds_below(sizeof copy);
 	length = MIN(length, text->count - at); /* MIN looks at its arguments twice */
 	memcpy(copy, text->at + at, length);
-	for (size_t n = 1 + below(3) * below(20); n > 0; n--)
-		replace(text, below(text->count), 0, copy, length);
+	for (size_t n = 1 + rounds_below(3) * rounds_below(20); n > 0; n--)
+		rounds_replace(text, rounds_below(text->count), 0, copy, length);
 }
 
 static void damage(struct text *text)
 {
-	size_t at = below(text->count), length = strcspn(text->at + at, " \n{}:'\"");
-	const char *word = nasty[below(ARRAY_LEN(nasty))];
-	switch (below(6)) {
+	size_t at = rounds_below(text->count), length = strcspn(text->at + at, " \n{}:'\"");
+	const char *word = nasty[rounds_below(ARRAY_LEN(nasty))];
+	switch (rounds_below(6)) {
 	case 0:
-		text->at[at] = (char)(text->at[at] ^ (1 << below(8)));
+		text->at[at] = (char)(text->at[at] ^ (1 << rounds_below(8)));
 		break;
 	case 1:
-		replace(text, at, below(20), "", 0);
+		rounds_replace(text, at, rounds_below(20), "", 0);
 		break;
 	case 2:
 		repeat(text, at);
 		break;
 	case 3:
-		replace(text, at, length, word, strlen(word));
+		rounds_replace(text, at, length, word, strlen(word));
 		break;
 	default:
-		replace(text, at, 0, word, strlen(word));
+		rounds_replace(text, at, 0, word, strlen(word));
 	}
 }
 
@@ -228,7 +207,7 @@ static unsigned run(const char *bytes, size_t count, size_t rounds)
 	for (size_t i = 0; i < rounds; i++) {
 		struct text copy = {0};
 		text_add_bytes(&copy, bytes, count);
-		for (size_t n = 1 + below(3); n > 0 && copy.count; n--)
+		for (size_t n = 1 + rounds_below(3); n > 0 && copy.count; n--)
 			damage(&copy);
 		read += one_file(copy.at, copy.count);
 		if (i % 4 == 0)
@@ -247,7 +226,7 @@ int main(int argc, char **argv)
 	if (seeds)
 		return 0;
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
-	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	rounds_state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	for (size_t i = 0; argc <= 3 && i < ARRAY_LEN(corpus); i++) {
 		whole += one_file(corpus[i], strlen(corpus[i]));
 		read += run(corpus[i], strlen(corpus[i]), rounds);

@@ -6,11 +6,10 @@
  * Whatever comes in, the reader ends; each row has as many cells as there are names; an error names the file and a line
  * that there is; and a chart holds no character that XML cannot hold. With WITHOUT_MAIN it is a target for
  * tests/fuzz/run. */
-#include "base/hash.h"
 #include "cli/chart.h"
 #include "cli/choice.h"
 #include "cli/csv.h"
-#include "seeds.h"
+#include "rounds.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -135,22 +134,14 @@ static const char *const corpus[] = {
 static const char *const nasty[] = {"\"", "\"\"", ",", "\n", "\r\n", "\r", "\0", ",,,,,,,,", "1e400", "-0", "nan",
 	"\xff", "\xed\xa0\x80", "<", "&", "]]>", ":", "::", "*", "?", "*?*?*?*?", "/"};
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 static void damage(struct text *text)
 {
-	size_t at = below(text->count + 1), cut = below(3) ? 0 : below(12);
-	const char *word = nasty[below(ARRAY_LEN(nasty))];
+	size_t at = rounds_below(text->count + 1), cut = rounds_below(3) ? 0 : rounds_below(12);
+	const char *word = nasty[rounds_below(ARRAY_LEN(nasty))];
 	struct text out = {0};
 	cut = MIN(cut, text->count - at);
 	text_add_bytes(&out, text->at, at);
-	if (below(8) == 0)
+	if (rounds_below(8) == 0)
 		text_add_bytes(&out, text->at + at, MIN((size_t)20, text->count - at));
 	else
 		text_add_bytes(&out, word, *word ? strlen(word) : 1);
@@ -165,7 +156,7 @@ static unsigned run(const char *bytes, size_t count, size_t rounds)
 	for (size_t i = 0; i < rounds; i++) {
 		struct text copy = {0};
 		text_add_bytes(&copy, bytes, count);
-		for (size_t n = 1 + below(4); n > 0; n--)
+		for (size_t n = 1 + rounds_below(4); n > 0; n--)
 			damage(&copy);
 		rows += one_table(copy.at, copy.count);
 		LLVMFuzzerTestOneInput((const uint8_t *)copy.at, copy.count);
@@ -183,7 +174,7 @@ int main(int argc, char **argv)
 	if (seeds)
 		return 0;
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
-	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	rounds_state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	for (size_t i = 0; argc <= 3 && i < ARRAY_LEN(corpus); i++)
 		rows += run(corpus[i], strlen(corpus[i]), rounds);
 	for (int i = 3; i < argc; i++) {

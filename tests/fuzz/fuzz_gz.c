@@ -3,12 +3,11 @@
  * over what is valid, which is read undamaged, too. Whatever comes in, a decoder returns; what it accepts is within its
  * limits, is safe to print, names no file and no host to be resolved, and is decoded again from its own encoding. With
  * WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "gateway/gz/audience.h"
 #include "gateway/gz/directory.h"
 #include "gateway/gz/parts.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -261,25 +260,6 @@ static void make_corpus(void)
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
-static void replace(struct text *text, size_t at, size_t cut, const void *with, size_t count)
-{
-	struct text out = {0};
-	cut = MIN(cut, text->count - at);
-	text_add_bytes(&out, text->at, at);
-	text_add_bytes(&out, with, count);
-	text_add_bytes(&out, text->at + at + cut, text->count - at - cut);
-	text_fini(text);
-	*text = out;
-}
-
 /* A datagram with a length that is right is looked at further. */
 static void mend(struct text *text)
 {
@@ -291,59 +271,33 @@ static void mend(struct text *text)
 static void damage(struct text *text)
 {
 	static const char nasty[] = "\0\1\2\x7f\x80\xff@/ \033";
-	const struct text *other = &corpus[below(corpus_count)];
-	size_t at = below(text->count + 1), from = below(other->count);
-	switch (below(6)) {
+	const struct text *other = &corpus[rounds_below(corpus_count)];
+	size_t at = rounds_below(text->count + 1), from = rounds_below(other->count);
+	switch (rounds_below(6)) {
 	case 0:
-		replace(text, at, below(20), "", 0);
+		rounds_replace(text, at, rounds_below(20), "", 0);
 		break;
 	case 1:
-		replace(text, at, below(3), &nasty[below(sizeof nasty - 1)], 1);
+		rounds_replace(text, at, rounds_below(3), &nasty[rounds_below(sizeof nasty - 1)], 1);
 		break;
 	case 2: /* a part of another */
-		replace(text, at, 0, other->at + from, below(other->count - from + 1));
+		rounds_replace(text, at, 0, other->at + from, rounds_below(other->count - from + 1));
 		break;
 	case 3:
-		replace(text, at, text->count, "", 0);
+		rounds_replace(text, at, text->count, "", 0);
 		break;
 	default:
 		if (at < text->count)
-			text->at[at] = (char)(text->at[at] ^ (1 << below(8)));
+			text->at[at] = (char)(text->at[at] ^ (1 << rounds_below(8)));
 	}
-	if (below(4))
+	if (rounds_below(4))
 		mend(text);
-}
-
-static void run(const char *bytes, size_t count, size_t rounds)
-{
-	LLVMFuzzerTestOneInput((const uint8_t *)bytes, count);
-	for (size_t i = 0; i < rounds; i++) {
-		struct text copy = {0};
-		text_add_bytes(&copy, bytes, count);
-		for (size_t n = 1 + below(3); n > 0; n--)
-			damage(&copy);
-		LLVMFuzzerTestOneInput((const uint8_t *)copy.at, copy.count);
-		text_fini(&copy);
-	}
-}
-
-static void run_file(const char *path, size_t rounds)
-{
-	char *text;
-	size_t count;
-	struct troupe_error error;
-	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
-		fprintf(stderr, "fuzz_gz: %s\n", error.text);
-		exit(1);
-	}
-	run(text, count, rounds);
-	free(text);
 }
 
 int main(int argc, char **argv)
 {
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
-	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	rounds_state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	make_corpus();
 	const char *seeds = seeds_wanted(argc, argv);
 	for (uint32_t i = 0; seeds && i < corpus_count; i++)
@@ -355,9 +309,9 @@ int main(int argc, char **argv)
 	unsigned whole = decoded;
 	must(argc > 3 || whole >= 20, "what is valid is refused", "", 0);
 	for (uint32_t i = 0; argc <= 3 && i < corpus_count; i++)
-		run(corpus[i].at, corpus[i].count, rounds);
+		rounds_run(corpus[i].at, corpus[i].count, rounds, damage);
 	for (int i = 3; i < argc; i++)
-		run_file(argv[i], rounds);
+		rounds_run_file(argv[i], rounds, damage);
 	printf("decoded: %u undamaged, %u damaged\n", whole, decoded - whole);
 	for (uint32_t i = 0; i < corpus_count; i++)
 		text_fini(&corpus[i]);

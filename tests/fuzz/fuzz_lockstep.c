@@ -7,7 +7,7 @@
 #include "gateway/lockstep/packet.h"
 #include "topic/message.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 static void must(bool good, const char *what, const void *bytes, size_t count)
 {
@@ -125,24 +125,16 @@ static void make_corpus(void)
 	text_add_bytes(&corpus[3], "\xff\xff\xff\xff", 4);
 }
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 static void damage(struct text *stream)
 {
-	for (size_t i = below(4); i-- > 0 && stream->count;) {
-		size_t at = below(stream->count), count = below(MIN(stream->count - at, (size_t)16)) + 1;
-		switch (below(4)) {
+	for (size_t i = rounds_below(4); i-- > 0 && stream->count;) {
+		size_t at = rounds_below(stream->count), count = rounds_below(MIN(stream->count - at, (size_t)16)) + 1;
+		switch (rounds_below(4)) {
 		case 0:
-			stream->at[at] ^= (char)(1 << below(8));
+			stream->at[at] ^= (char)(1 << rounds_below(8));
 			break;
 		case 1:
-			stream->at[at] = (char)(below(2) ? 0xff : 0);
+			stream->at[at] = (char)(rounds_below(2) ? 0xff : 0);
 			break;
 		case 2: /* cut out */
 			memmove(stream->at + at, stream->at + at + count, stream->count - at - count);
@@ -171,9 +163,9 @@ int main(int argc, char **argv)
 	uint64_t read = 0, bad = 0;
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct text stream = {0};
-		state = hash_mix(seed, round);
-		for (size_t i = below(3) + 1; i-- > 0;) {
-			const struct text *part = &corpus[below(STREAMS - 1)];
+		rounds_state = hash_mix(seed, round);
+		for (size_t i = rounds_below(3) + 1; i-- > 0;) {
+			const struct text *part = &corpus[rounds_below(STREAMS - 1)];
 			text_add_bytes(&stream, part->at, part->count);
 		}
 		damage(&stream);

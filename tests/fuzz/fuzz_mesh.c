@@ -10,7 +10,6 @@
  * As a target for libFuzzer (WITHOUT_MAIN, tests/fuzz/run) the readers run in the process itself, where coverage can be
  * seen. They crash there: their errors are those of libraries, and the importer is there because of them. The files
  * that crash them are then replayed as above. */
-#include "base/hash.h"
 #include "base/text.h"
 #include "mesh/answer.h"
 #include "mesh/hull.h"
@@ -18,7 +17,7 @@
 #include "mesh/importer.h"
 #include "mesh/trimesh.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -233,24 +232,16 @@ static bool try(const char *bytes, size_t count, const char *file, const char *s
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 static size_t damage(char *bytes, size_t count)
 {
 	static const char *const nasty[] = {
 		"nan", "1e308", "-1", "4294967295", "99999999999", "0", "/", "<", "v v", "\n"};
-	for (size_t times = 1 + below(4); times && count > 1; times--) {
-		size_t at = below(count), from = at + below(count - at), some = below(8);
-		const char *word = nasty[below(ARRAY_LEN(nasty))];
-		switch (below(5)) {
+	for (size_t times = 1 + rounds_below(4); times && count > 1; times--) {
+		size_t at = rounds_below(count), from = at + rounds_below(count - at), some = rounds_below(8);
+		const char *word = nasty[rounds_below(ARRAY_LEN(nasty))];
+		switch (rounds_below(5)) {
 		case 0:
-			bytes[at] = (char)(bytes[at] ^ 1 << below(8));
+			bytes[at] = (char)(bytes[at] ^ 1 << rounds_below(8));
 			break;
 		case 1:
 			count = at + 1;
@@ -262,7 +253,7 @@ static size_t damage(char *bytes, size_t count)
 			memmove(bytes + at, bytes + from, MIN(some, count - from));
 			break;
 		default:
-			memset(bytes + at, (int)below(256), MIN(some, count - at));
+			memset(bytes + at, (int)rounds_below(256), MIN(some, count - at));
 		}
 	}
 	return count;
@@ -322,7 +313,7 @@ int main(int argc, char **argv)
 {
 	bool replay = argc > 2 && !strcmp(argv[1], "--replay");
 	uint32_t rounds = argc > 2 && !replay ? (uint32_t)atoi(argv[2]) : getenv("TROUPE_TEST_QUICK") ? 20 : 60;
-	state = argc > 1 && !replay ? (uint64_t)atoi(argv[1]) : 1;
+	rounds_state = argc > 1 && !replay ? (uint64_t)atoi(argv[1]) : 1;
 	for (int i = replay ? 2 : 3; i < argc; i++)
 		fuzz(argv[i], replay ? 0 : rounds);
 	if (argc <= 2)

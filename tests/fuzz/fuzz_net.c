@@ -4,11 +4,10 @@
  * returns, with what is within its limits and is its own encoding, or with one line; and a peer that sends it is
  * dropped or not, but nothing else happens. Build with --enable-sanitize=address to see more. With WITHOUT_MAIN it is
  * a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "net/hello.h"
 #include "net/peers.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,87 +316,42 @@ static void make_corpus(void)
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 static const uint64_t nasty[] = {0, 1, 2, 3, 127, 128, 255, 1024, 1025, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX,
 	UINT64_MAX - 7, UINT64_C(1) << 63};
 
-static void replace(struct text *text, size_t at, size_t cut, const void *with, size_t count)
-{
-	struct text out = {0};
-	cut = MIN(cut, text->count - at);
-	text_add_bytes(&out, "", 0);
-	text_add_bytes(&out, text->at, at);
-	text_add_bytes(&out, with, count);
-	text_add_bytes(&out, text->at + at + cut, text->count - at - cut);
-	text_fini(text);
-	*text = out;
-}
-
 static void damage(struct text *text)
 {
-	const struct text *other = &corpus[below(corpus_count)];
-	size_t at = below(text->count + 1), from = below(other->count);
-	switch (below(7)) {
+	const struct text *other = &corpus[rounds_below(corpus_count)];
+	size_t at = rounds_below(text->count + 1), from = rounds_below(other->count);
+	switch (rounds_below(7)) {
 	case 0:
-		replace(text, at, below(20), "", 0);
+		rounds_replace(text, at, rounds_below(20), "", 0);
 		break;
 	case 1: /* a number, where numbers stand */
 		at -= at % 8;
-		replace(text, at, 8, &nasty[below(ARRAY_LEN(nasty))], 8);
+		rounds_replace(text, at, 8, &nasty[rounds_below(ARRAY_LEN(nasty))], 8);
 		break;
 	case 2: /* a part of another */
-		replace(text, at, 0, other->count ? other->at + from : "", below(other->count - from + 1));
+		rounds_replace(
+			text, at, 0, other->count ? other->at + from : "", rounds_below(other->count - from + 1));
 		break;
 	case 3:
-		replace(text, at, text->count, "", 0);
+		rounds_replace(text, at, text->count, "", 0);
 		break;
 	case 4:
 		if (at < text->count)
-			text->at[at] = (char)below(FRAME_TYPES + 1);
+			text->at[at] = (char)rounds_below(FRAME_TYPES + 1);
 		break;
 	default:
 		if (at < text->count)
-			text->at[at] = (char)(text->at[at] ^ (1 << below(8)));
+			text->at[at] = (char)(text->at[at] ^ (1 << rounds_below(8)));
 	}
-}
-
-static void run(const char *bytes, size_t count, size_t rounds)
-{
-	LLVMFuzzerTestOneInput((const uint8_t *)bytes, count);
-	for (size_t i = 0; i < rounds; i++) {
-		struct text copy = {0};
-		text_add_bytes(&copy, bytes, count);
-		for (size_t n = 1 + below(3); n > 0; n--)
-			damage(&copy);
-		LLVMFuzzerTestOneInput((const uint8_t *)copy.at, copy.count);
-		text_fini(&copy);
-	}
-}
-
-static void run_file(const char *path, size_t rounds)
-{
-	char *text;
-	size_t count;
-	struct troupe_error error;
-	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
-		fprintf(stderr, "fuzz_net: %s\n", error.text);
-		exit(1);
-	}
-	run(text, count, rounds);
-	free(text);
 }
 
 int main(int argc, char **argv)
 {
 	size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 3000;
-	state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+	rounds_state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	make_corpus();
 	const char *seeds = seeds_wanted(argc, argv);
 	for (uint32_t i = 0; seeds && i < corpus_count; i++)
@@ -409,9 +363,9 @@ int main(int argc, char **argv)
 	unsigned whole = decoded;
 	must(argc > 3 || whole >= 7, "what is valid is refused", "", 0);
 	for (uint32_t i = 0; argc <= 3 && i < corpus_count; i++)
-		run(corpus[i].at ? corpus[i].at : "", corpus[i].count, rounds);
+		rounds_run(corpus[i].at ? corpus[i].at : "", corpus[i].count, rounds, damage);
 	for (int i = 3; i < argc; i++)
-		run_file(argv[i], rounds);
+		rounds_run_file(argv[i], rounds, damage);
 	printf("decoded: %u undamaged, %u damaged\n", whole, decoded - whole);
 	for (uint32_t i = 0; i < corpus_count; i++)
 		text_fini(&corpus[i]);

@@ -8,10 +8,9 @@
  * their checksums are set right again: else a replay would end at the first. Whatever comes in, the replay returns,
  * with an end of its own or with one line that names the file. With FUZZ_RECORD_LAST=FILE each recording is written
  * there first and kept. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "base/hash.h"
 #include "server/record.h"
 
-#include "seeds.h"
+#include "rounds.h"
 
 #include <troupe/record.h>
 
@@ -212,14 +211,6 @@ static struct text record(void)
 
 /* --- damage ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(state % limit) : 0;
-}
-
 struct span {
 	size_t at, count;
 };
@@ -236,7 +227,7 @@ static struct span pick(const struct text *text)
 		all[count++] = (struct span){at, RECORD_CHUNK_BYTES + (size_t)size};
 		at += RECORD_CHUNK_BYTES + (size_t)size;
 	}
-	return count ? all[below(count)] : (struct span){text->count, 0};
+	return count ? all[rounds_below(count)] : (struct span){text->count, 0};
 }
 
 static void replace(struct text *text, struct span cut, const char *with, size_t count)
@@ -253,14 +244,14 @@ static void damage_body(struct text *text, struct span chunk)
 {
 	static const uint64_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 30, 100, 1000, UINT32_MAX, UINT64_MAX,
 		UINT64_C(1) << 24, UINT64_C(1) << 32, UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000)};
-	size_t room = chunk.count - RECORD_CHUNK_BYTES, at = below(room), some = below(20);
+	size_t room = chunk.count - RECORD_CHUNK_BYTES, at = rounds_below(room), some = rounds_below(20);
 	char *body = text->at + chunk.at + RECORD_CHUNK_BYTES;
-	uint64_t number = numbers[below(ARRAY_LEN(numbers))];
+	uint64_t number = numbers[rounds_below(ARRAY_LEN(numbers))];
 	if (!room)
 		return;
-	switch (below(4)) {
+	switch (rounds_below(4)) {
 	case 0:
-		body[at] = (char)(body[at] ^ 1 << below(8));
+		body[at] = (char)(body[at] ^ 1 << rounds_below(8));
 		break;
 	case 1: /* a number, where numbers stand */
 		at -= at % 8;
@@ -284,7 +275,7 @@ static void damage(struct text *text)
 	if (!chunk.count)
 		return;
 	text_add_bytes(&copy, text->at + other.at, other.count);
-	switch (below(8)) {
+	switch (rounds_below(8)) {
 	case 0:
 		replace(text, chunk, "", 0);
 		break;
@@ -292,10 +283,10 @@ static void damage(struct text *text)
 		replace(text, (struct span){chunk.at, 0}, copy.at, copy.count);
 		break;
 	case 2:
-		text->count = chunk.at + below(chunk.count);
+		text->count = chunk.at + rounds_below(chunk.count);
 		break;
 	case 3:
-		put_number(text->at + chunk.at, below(8));
+		put_number(text->at + chunk.at, rounds_below(8));
 		break;
 	default:
 		damage_body(text, chunk);
@@ -346,11 +337,11 @@ int main(int argc, char **argv)
 	check_far(&sound);
 	if (seeds)
 		seeds_write(seeds, "record", 0, sound.at, sound.count);
-	state = argc == 3 && !seeds ? strtoul(argv[1], NULL, 10) : 1;
+	rounds_state = argc == 3 && !seeds ? strtoul(argv[1], NULL, 10) : 1;
 	for (size_t i = 0; i < rounds && !given && !seeds; i++) {
 		struct text copy = {0};
 		text_add_bytes(&copy, sound.at, sound.count);
-		for (size_t n = 1 + below(3); n; n--)
+		for (size_t n = 1 + rounds_below(3); n; n--)
 			damage(&copy);
 		mend(copy.at, copy.count);
 		int end = feed(copy.at, copy.count);
