@@ -185,6 +185,12 @@ static inline struct aabb aabb_around(struct vec3 centre, struct vec3 size)
 	return (struct aabb){vec3_sub(centre, half), vec3_add(centre, half)};
 }
 
+/* Whether it is AABB_NONE, the join of no boxes. */
+static inline bool aabb_is_empty(const struct aabb *box)
+{
+	return box->lo.x > box->hi.x;
+}
+
 static inline bool aabb_overlap(const struct aabb *a, const struct aabb *b)
 {
 	return a->lo.x <= b->hi.x && b->lo.x <= a->hi.x && a->lo.y <= b->hi.y && b->lo.y <= a->hi.y &&

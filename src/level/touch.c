@@ -120,14 +120,15 @@ static void find_neighbours(struct touch *touch, uint32_t model)
 	mark(touch, model);
 }
 
-/* All of an arrival but the insertion into the tree; false when the model has no geoms. */
+/* All of an arrival but the insertion into the tree; false when the model has no geoms that are on. */
 static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
 	self->here = true;
 	touch->dirty |= touch->joined.count > 0;
 	self->stay = AABB_ALL;
-	if (!touch->scene->models[model].geom_count)
+	self->solid = scene_is_solid(touch->scene, model);
+	if (!self->solid)
 		return false; /* joints may still connect it */
 	self->stay = aabb_grow(*box, TOUCH_MARGIN);
 	self->fat = aabb_grow(self->stay, TOUCH_PAD);
@@ -156,7 +157,7 @@ void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, 
 	bvh_build(&touch->tree, items, solid);
 	free(items);
 	for (uint32_t i = 0; i < count; i++)
-		if (touch->scene->models[models[i]].geom_count)
+		if (touch->models[models[i]].solid)
 			find_neighbours(touch, models[i]);
 }
 
@@ -164,7 +165,7 @@ void touch_remove(struct touch *touch, uint32_t model)
 {
 	touch->models[model].here = false;
 	touch->dirty |= touch->joined.count > 0;
-	if (!touch->scene->models[model].geom_count)
+	if (!touch->models[model].solid)
 		return;
 	part_neighbours(touch, model);
 	bvh_remove(&touch->tree, touch->models[model].leaf);
@@ -173,11 +174,17 @@ void touch_remove(struct touch *touch, uint32_t model)
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
+	bool was_solid = self->solid, solid;
 	part_neighbours(touch, model);
-	if (!arrive(touch, model, box))
-		return;
-	bvh_move(&touch->tree, self->leaf, self->fat);
-	meet_neighbours(touch, model);
+	solid = arrive(touch, model, box);
+	if (was_solid && solid)
+		bvh_move(&touch->tree, self->leaf, self->fat);
+	else if (was_solid)
+		bvh_remove(&touch->tree, self->leaf);
+	else if (solid)
+		self->leaf = bvh_insert(&touch->tree, self->fat, model);
+	if (solid)
+		meet_neighbours(touch, model);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@ struct touch_pair {
 
 struct touch_model {
 	bool here;
+	bool solid; /* it had geoms that are not off when it was added or moved: it is in the tree */
 	bool dirty; /* its box, or that of a neighbour, moved since the last touch_find() */
 	uint32_t leaf;
 	struct aabb stay;      /* while the box is within this one, its neighbours are known */
@@ -42,12 +43,12 @@ void touch_init(struct touch *touch, const struct scene *scene);
 void touch_fit(struct touch *touch);
 void touch_fini(struct touch *touch);
 
-/* A model without geoms touches nothing, but joints of the world may connect it. */
+/* A model without geoms, or with all geoms off, touches nothing, but joints of the world may connect it. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
 /* touch_add() for each of these models, given in ascending order, while no model has been added. */
 void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes);
 void touch_remove(struct touch *touch, uint32_t model);
-/* For a model whose box has left touch_model.stay. */
+/* For a model whose box has left touch_model.stay, or whose geoms were switched on or off. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);
 
 /* Private: the part of touch_moved() for models that have neighbours. */

@@ -365,7 +365,7 @@ void instance_measure(struct physics *physics, struct instance *instance, bool n
 			instance->boxes[i] = scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		all = aabb_join(all, instance->boxes[i]);
 	}
-	if (!m->geom_count) {
+	if (aabb_is_empty(&all)) {
 		struct vec3 origin = state_model_pose(physics->state, instance->model, next).p;
 		all = (struct aabb){origin, origin};
 	}

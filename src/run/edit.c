@@ -405,6 +405,7 @@ static void restore(struct edit *edit, uint32_t index)
 	}
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
+	(void)edit_enable_all_collisions(edit, index);
 	restore_role(model);
 	edit->epoch++;
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
@@ -466,6 +467,8 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
+	if (edit_enable_all_collisions(edit, index))
+		edit_effect(edit, EDIT_RESHAPED, index);
 	bool same_role = has_role(model);
 	restore_role(model);
 	if (!same_role)
@@ -502,7 +505,7 @@ static uint64_t hash_number(uint64_t hash, double value)
 	return hash_mix(hash, bits);
 }
 
-static uint64_t hash_model(const struct scene_model *m)
+static uint64_t hash_model(const struct scene *scene, const struct scene_model *m)
 {
 	uint64_t hash = hash_mix(UINT64_C(0x656469746564), m->id); /* "edited" */
 	hash = hash_mix(hash, (uint64_t)m->absent | (uint64_t)m->performer << 1);
@@ -510,6 +513,9 @@ static uint64_t hash_model(const struct scene_model *m)
 		m->in_body.q.w, m->in_body.q.x, m->in_body.q.y, m->in_body.q.z};
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		hash = hash_number(hash, numbers[i]);
+	for (uint32_t g = 0; g < m->geom_count; g++)
+		if (scene->geoms[m->geom_first + g].off)
+			hash = hash_mix(hash, g + 1);
 	return hash;
 }
 
@@ -519,7 +525,7 @@ uint64_t edit_hash(const struct edit *edit)
 	const struct vec3 file = scene->sdf->gravity, now = scene->gravity;
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < edit->edited.count; i++)
-		sum += hash_model(&scene->models[edit->edited.at[i]]);
+		sum += hash_model(scene, &scene->models[edit->edited.at[i]]);
 	for (uint32_t i = 0; i < scene->light_count; i++)
 		if (scene->lights[i].absent)
 			sum += hash_mix(UINT64_C(0x6c69676874), i + 1); /* "light" */

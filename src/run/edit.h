@@ -39,13 +39,14 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model has a new pose */
 	EDIT_GRAVITY,
-	EDIT_LIGHT, /* a light of the world became absent, or present again */
+	EDIT_LIGHT,     /* a light of the world became absent, or present again */
+	EDIT_COLLISION, /* a collision was switched on or off */
 	EDIT_OPS,
 };
 
 struct edit_op {
 	enum edit_op_kind kind;
-	uint32_t model; /* of EDIT_LIGHT: the light */
+	uint32_t model; /* of EDIT_LIGHT: the light; of EDIT_COLLISION: the geom */
 };
 
 /* What a command did, for the plan. */
@@ -54,6 +55,7 @@ enum edit_effect_kind {
 	EDIT_REMOVED,   /* a model became absent */
 	EDIT_RESTORED,  /* a model of the file is present, as the file has it */
 	EDIT_PLACED,    /* a model has another pose */
+	EDIT_RESHAPED,  /* collisions of a model were switched on or off */
 	EDIT_PUSHED,    /* a model has another velocity */
 	EDIT_PERFORMER, /* a model has another role or volume */
 	EDIT_WOKE_ALL,  /* all models must be stepped */
@@ -129,6 +131,13 @@ troupe_status edit_set_physics(
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
+/* The collisions of a model, of a link (model::link) or one collision (model::link::collision) meet nothing until they
+ * are enabled again. Collisions that are so already are no error. */
+troupe_status edit_disable_collision(
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+troupe_status edit_enable_collision(
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
 /* Restores one model as its file or its creation had it, as a reset of the world would restore it;
  * other models stay as they are. *ret_model: the model; the caller drops the commands to it from this step. */
 troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
@@ -157,7 +166,7 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 /* A change of the scene as it was received. */
 struct edit_change {
 	enum edit_op_kind kind;
-	uint32_t model; /* of EDIT_LIGHT: the light */
+	uint32_t model; /* of EDIT_LIGHT: the light; of EDIT_COLLISION: the geom */
 	/* EDIT_CREATE: id and places; the source; bytes that the change was packed in */
 	struct scene_places at;
 	struct edit_source *source;
@@ -165,6 +174,7 @@ struct edit_change {
 	struct pose pose;    /* EDIT_PLACE */
 	struct vec3 gravity; /* EDIT_GRAVITY */
 	bool absent;         /* EDIT_LIGHT */
+	bool off;            /* EDIT_COLLISION */
 };
 
 typedef VEC(struct edit_change) edit_changes;

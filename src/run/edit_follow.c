@@ -19,6 +19,8 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 			edit_pack_pose(out, &scene->models[op->model].in_body);
 		} else if (op->kind == EDIT_LIGHT) {
 			pack_u64(out, scene->lights[op->model].absent);
+		} else if (op->kind == EDIT_COLLISION) {
+			pack_u64(out, scene->geoms[op->model].off);
 		} else if (op->kind == EDIT_GRAVITY) {
 			pack_vec3(out, scene->gravity);
 		}
@@ -46,7 +48,7 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 	uint64_t count = unpack_u64(in);
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
 		struct edit_change change = {.kind = (enum edit_op_kind)unpack_count(in, EDIT_OPS - 1)};
-		change.model = unpack_count(in, SDF_MODELS_MAX);
+		change.model = unpack_count(in, change.kind == EDIT_COLLISION ? UINT32_MAX : SDF_MODELS_MAX);
 		if (in->bad)
 			break;
 		if (change.kind == EDIT_CREATE)
@@ -55,6 +57,8 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 			change.pose = edit_unpack_pose(in);
 		else if (change.kind == EDIT_LIGHT)
 			change.absent = unpack_count(in, 1);
+		else if (change.kind == EDIT_COLLISION)
+			change.off = unpack_count(in, 1);
 		else if (change.kind == EDIT_GRAVITY)
 			change.gravity = unpack_vec3(in);
 		vec_push(changes, change);
@@ -110,6 +114,18 @@ static troupe_status set_light(struct edit *edit, uint32_t light, bool absent, s
 	return TROUPE_OK;
 }
 
+static troupe_status switch_collision(struct edit *edit, uint32_t geom, bool off, struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	if (!scene_has_geom(scene, geom))
+		return bad(error, "there is no such collision");
+	scene_switch_geom(scene, geom, !off);
+	uint32_t model = scene->geoms[geom].model;
+	if (!scene->models[model].body_count)
+		edit->shared->boxes[model].box = state_model_box(edit->shared->state, model, false);
+	return TROUPE_OK;
+}
+
 static void set_absent(struct edit *edit, uint32_t model, bool absent)
 {
 	scene_set_absent(edit->shared->scene, model, absent);
@@ -137,6 +153,8 @@ static troupe_status follow(struct edit *edit, struct edit_change *change, struc
 		return set_gravity(edit, change->gravity, error);
 	if (change->kind == EDIT_LIGHT)
 		return set_light(edit, change->model, change->absent, error);
+	if (change->kind == EDIT_COLLISION)
+		return switch_collision(edit, change->model, change->off, error);
 	if (change->model >= scene->model_count || !scene->models[change->model].id)
 		return bad(error, "there is no such model");
 	if (!fits(scene, change))

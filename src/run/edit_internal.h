@@ -45,7 +45,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 void edit_give_up(struct edit *edit, uint32_t model);
 static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
 {
-	edit->epoch += kind != EDIT_GRAVITY;
+	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_COLLISION;
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 
@@ -71,6 +71,8 @@ troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret
 /* Finds a model by its id if id > 0, else by its name. */
 troupe_status edit_find_by_id(
 	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
+/* True: some were off. The caller tells the plan. */
+bool edit_enable_all_collisions(struct edit *edit, uint32_t model);
 /* Refuses a model that cannot move. done: a participle for the message, as in "pushed". */
 troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error);
 /* Refuses a body that forces do not move. */

@@ -69,6 +69,18 @@ void edit_pack_created(const struct edit *edit, uint32_t index, struct text *out
 	pack_source(out, edit->sources[index]);
 }
 
+/* The collisions that are off, counted from the model's first. */
+static void pack_switches(const struct scene *scene, const struct scene_model *m, struct text *out)
+{
+	uint32_t count = 0;
+	for (uint32_t g = 0; g < m->geom_count; g++)
+		count += scene->geoms[m->geom_first + g].off;
+	pack_u64(out, count);
+	for (uint32_t g = 0; g < m->geom_count; g++)
+		if (scene->geoms[m->geom_first + g].off)
+			pack_u64(out, g);
+}
+
 static void pack_model(const struct edit *edit, uint32_t index, struct text *out)
 {
 	const struct scene_model *m = &edit->shared->scene->models[index];
@@ -84,6 +96,7 @@ static void pack_model(const struct edit *edit, uint32_t index, struct text *out
 		edit_pack_created(edit, index, out);
 	if (!m->body_count)
 		edit_pack_pose(out, &m->in_body);
+	pack_switches(edit->shared->scene, m, out);
 	uint32_t words = m->absent ? 0 : state->models[index].words;
 	pack_u64(out, words);
 	for (uint32_t i = 0; i < words; i++)
@@ -216,6 +229,18 @@ static bool unpack_place(struct scene *scene, uint32_t index, struct unpack *in)
 	return true;
 }
 
+static bool unpack_switches(struct scene *scene, uint32_t index, struct unpack *in)
+{
+	const struct scene_model *m = &scene->models[index];
+	uint32_t count = unpack_count(in, m->geom_count);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		uint32_t g = unpack_count(in, m->geom_count - 1);
+		if (!in->bad)
+			scene_switch_geom(scene, m->geom_first + g, false);
+	}
+	return !in->bad;
+}
+
 static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
@@ -238,6 +263,8 @@ static troupe_status unpack_model(struct edit *edit, uint32_t index, struct unpa
 		return bad_save(error, "an id");
 	if (in->bad || !sane_volume(volume) || !unpack_place(scene, index, in))
 		return bad_save(error, "where a model is, or its volume");
+	if (!unpack_switches(scene, index, in))
+		return bad_save(error, "which collisions of a model are off");
 	if (flags & ABSENT) {
 		scene_set_absent(scene, index, true);
 		systems_unsubscribe(edit->shared->systems, index);

@@ -114,6 +114,13 @@ void pairs_leaver(struct pairs *pairs, uint32_t model)
 		touch_move(touch, model, box);
 }
 
+void pairs_reshaped(struct pairs *pairs, uint32_t model)
+{
+	struct touch *touch = &pairs->shared->touch;
+	if (touch->models[model].here)
+		touch_move(touch, model, &pairs->shared->boxes[model].box);
+}
+
 /* --- pairs of a step ---------------------------------------------------------------------------------------------- */
 
 static int compare(uint32_t a, uint32_t b, uint32_t c, uint32_t d)

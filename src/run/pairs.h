@@ -56,6 +56,8 @@ void pairs_forget(struct pairs *pairs, uint32_t model);
 void pairs_reset(struct pairs *pairs);
 /* Looks whether the model has left the box in which its neighbours are known. */
 void pairs_leaver(struct pairs *pairs, uint32_t model);
+/* Geoms of the model were switched on or off; its box is known. */
+void pairs_reshaped(struct pairs *pairs, uint32_t model);
 
 void pairs_wake(struct pairs *pairs, uint32_t model);
 /* Wakes the models that reach into this box: what they rested on came, went or was moved. */

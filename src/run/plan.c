@@ -168,6 +168,12 @@ void plan_placed(struct plan *plan, uint32_t model)
 	plan_leaver(plan, model);
 }
 
+void plan_reshaped(struct plan *plan, uint32_t model)
+{
+	plan_placed(plan, model);
+	pairs_reshaped(&plan->pairs, model);
+}
+
 void plan_pushed(struct plan *plan, uint32_t model)
 {
 	pairs_wake(&plan->pairs, model);

@@ -289,6 +289,9 @@ void primary_plan_effects(struct primary *primary)
 		case EDIT_PLACED:
 			plan_placed(plan, model);
 			break;
+		case EDIT_RESHAPED:
+			plan_reshaped(plan, model);
+			break;
 		case EDIT_PUSHED:
 			plan_pushed(plan, model);
 			break;

@@ -31,7 +31,7 @@ static const struct command_service *find_service(const char *world, const char 
 static troupe_status unknown_topic(
 	struct systems *systems, const char *world, const char *topic, struct troupe_error *error)
 {
-	char known[256];
+	char known[TROUPE_ERROR_TEXT_BYTES];
 	const char *asked = topic_in_world(topic, world);
 	if (asked) {
 		size_t used = 0;

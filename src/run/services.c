@@ -168,6 +168,8 @@ EDITS(set_poses)
 EDITS(set_performer)
 EDITS(set_velocity)
 EDITS(set_joint)
+EDITS(enable_collision)
+EDITS(disable_collision)
 
 static troupe_status create(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
@@ -194,6 +196,8 @@ static const struct command_service services[] = {
 	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
 	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
 		.apply = set_performer_by_edit},
+	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit},
+	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */

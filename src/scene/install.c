@@ -224,7 +224,7 @@ void scene_free(struct scene *scene, uint32_t model)
 {
 	struct scene_model *m = &scene->models[model];
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++)
-		if (scene->geoms[g].body == SCENE_NONE)
+		if (scene->geoms[g].body == SCENE_NONE && !scene->geoms[g].off)
 			bvh_remove(&scene->static_tree, scene->geoms[g].leaf);
 	ranges_give(&scene->body_ranges, m->body_first, m->body_count);
 	ranges_give(&scene->geom_ranges, m->geom_first, m->geom_count);
@@ -249,9 +249,26 @@ void scene_place_static(struct scene *scene, uint32_t model, struct pose pose)
 	}
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
 		struct scene_geom *geom = &scene->geoms[g];
-		bvh_remove(&scene->static_tree, geom->leaf);
+		if (!geom->off)
+			bvh_remove(&scene->static_tree, geom->leaf);
 		geom->in_body = home ? geom->reference : pose_mul(pose, pose_mul(back, geom->reference));
 		geom->box = scene_geom_box(geom, POSE_IDENTITY);
-		geom->leaf = bvh_insert(&scene->static_tree, geom->box, g);
+		if (!geom->off)
+			geom->leaf = bvh_insert(&scene->static_tree, geom->box, g);
 	}
+}
+
+void scene_switch_geom(struct scene *scene, uint32_t index, bool on)
+{
+	struct scene_geom *geom = &scene->geoms[index];
+	if (geom->off != on)
+		return;
+	geom->off = !on;
+	if (geom->body != SCENE_NONE)
+		return;
+	geom->box = scene_geom_box(geom, POSE_IDENTITY);
+	if (on)
+		geom->leaf = bvh_insert(&scene->static_tree, geom->box, index);
+	else
+		bvh_remove(&scene->static_tree, geom->leaf);
 }

@@ -48,14 +48,15 @@ struct scene_geom { /* members that every step reads come first */
 	const struct sdf_surface *surface;
 	uint32_t kind_of_surface;      /* index in scene.surfaces; SCENE_NONE: not in that array */
 	uint32_t max_contacts;         /* per pair of geoms, whose smaller limit counts */
-	uint32_t leaf;                 /* of a static geom: in scene.static_tree */
+	uint32_t leaf;                 /* of a static geom that is not off: in scene.static_tree */
+	bool off;                      /* switched off: its box is AABB_NONE, so nothing meets it */
 	const struct hull *hull;       /* of a convex geom */
 	const struct trimesh *trimesh; /* of a mesh or heightmap */
 	struct aabb box;               /* of a static geom: in the world; of a plane: box of its half space, often all
 					* space */
 	struct pose in_body;           /* of a static geom: in the world */
 	struct pose reference;         /* in_body as it was at first */
-	const char *name;              /* "model::link::collision" */
+	const char *name;              /* of its collision, in the link; a mesh of several parts has a geom for each */
 };
 
 struct scene_body {
@@ -237,14 +238,35 @@ troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct s
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);
 /* Frees the places of a created model that is absent. */
 void scene_free(struct scene *scene, uint32_t model);
+/* Switches a geom on or off, if it is not so already. It keeps its place and its pose. */
+void scene_switch_geom(struct scene *scene, uint32_t geom, bool on);
 /* Moves a static model to another pose. */
 void scene_place_static(struct scene *scene, uint32_t model, struct pose pose);
 
 /* The box of a geom whose body is at `body`. It is exact for the shape (for a mesh or heightmap: it encloses the
- * turned box of the shape's own frame), without padding. A pure function. */
+ * turned box of the shape's own frame), without padding; AABB_NONE if the geom is off. A pure function. */
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
 /* The same for a geom that is at `pose` itself. */
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
+
+/* Whether the place of the geom belongs to a model. */
+static inline bool scene_has_geom(const struct scene *scene, uint32_t geom)
+{
+	if (geom >= scene->geom_count || scene->geoms[geom].model >= scene->model_count)
+		return false;
+	const struct scene_model *m = &scene->models[scene->geoms[geom].model];
+	return m->id && geom >= m->geom_first && geom - m->geom_first < m->geom_count;
+}
+
+/* Whether the model has a geom that is not off. */
+static inline bool scene_is_solid(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	bool solid = false;
+	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count && !solid; g++)
+		solid = !scene->geoms[g].off;
+	return solid;
+}
 
 /* Whether this is the name of the world plug-in that declares performers and levels, which is read here. */
 bool scene_knows_plugin(const char *name);

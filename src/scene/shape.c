@@ -109,6 +109,8 @@ struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
 {
 	struct vec3 reach = {0, 0, 0};
+	if (geom->off)
+		return AABB_NONE;
 	switch (geom->kind) {
 	case SCENE_BOX:
 		reach = reach_of_box(pose.q, geom->size);

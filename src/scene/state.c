@@ -242,7 +242,7 @@ struct aabb state_model_box(const struct state *state, uint32_t model, bool next
 					  : scene_geom_box(geom, body_pose(&bodies[geom->body - m->body_first]));
 		box = aabb_join(box, one);
 	}
-	if (!m->geom_count) {
+	if (aabb_is_empty(&box)) {
 		struct vec3 origin = state_model_pose(state, model, next).p;
 		box = (struct aabb){origin, origin};
 	}

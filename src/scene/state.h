@@ -177,7 +177,7 @@ uint64_t state_hash(struct state *state);
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next);
 /* The same in the initial state, which a reset restores. */
 struct pose state_model_home(const struct state *state, uint32_t model);
-/* The box of all geoms of the model; its origin, if it has no geoms. */
+/* The box of all geoms of the model that are not off; its origin, if there are none. */
 struct aabb state_model_box(const struct state *state, uint32_t model, bool next);
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next);
 

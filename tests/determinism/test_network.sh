@@ -54,7 +54,10 @@ cat >"$scratch/commands" <<-EOF2
 	282 /world/asleep/level/set_performer data: "slab" size {x: 9 y: 3 z: 1}
 	284 /world/asleep/remove name: "sun" type: LIGHT
 	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
+	288 /world/asleep/disable_collision name: "slab"
+	289 /world/asleep/disable_collision name: "crate_0_1_2"
 	290 /world/asleep/level/set_performer data: "cart_2" remove: true
+	335 /world/asleep/enable_collision name: "crate_0_1_2"
 	320 /world/asleep/level/set_performer data: "ground" secondary: 2
 	300 /world/asleep/remove name: "slab"
 	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}

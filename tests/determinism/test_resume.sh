@@ -52,6 +52,8 @@ cat >"$scratch/edits" <<-EOF2
 300 /world/asleep/remove name: "late"
 350 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
 400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
+420 /world/asleep/disable_collision name: "crate_0_1_2"
+440 /world/asleep/disable_collision name: "slab"
 450 /world/asleep/set_pose name: "ground" position {z: -0.1}
 500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 510 /world/asleep/level/set_performer data: "slab" size {x: 2 y: 1 z: 0}
@@ -59,6 +61,7 @@ cat >"$scratch/edits" <<-EOF2
 530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
+660 /world/asleep/enable_collision name: "crate_0_1_2"
 700 /world/asleep/reset_model name: "cart_2"
 720 /world/asleep/reset_model name: "late"
 740 /world/asleep/reset_model name: "slab"
@@ -258,8 +261,8 @@ for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
-{ head -c 16 "$state"; printf '\005'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: version 5: expected 4'
+{ head -c 16 "$state"; printf '\006'; tail -c +18 "$state"; } >"$scratch/newer"
+refused "$scratch/newer" 'newer: version 6: expected 5'
 refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"

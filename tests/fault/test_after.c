@@ -908,6 +908,7 @@ static void hashes(void)
 		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 x: 0.6}"},
 		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 y: 0.6}"},
 		{TO_W "set_pose", "name: 'floor' position {z: -0.5} orientation {w: 0.8 z: 0.6}"},
+		{TO_W "disable_collision", "name: 'floor'"}, {TO_W "disable_collision", "name: 'b'"},
 		{TO_W "remove", "name: 'floor'"}, {TO_W "remove", "name: 'c'"},
 		{TO_W "remove", "name: 'sun' type: LIGHT"}, {TO_W "set_physics", "max_step_size: 0.002"},
 		{TO_W "set_physics", "max_step_size: 0.003"}, {TO_W "set_physics", "gravity {x: 1}"},

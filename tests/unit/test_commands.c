@@ -139,6 +139,8 @@ static const struct {
 	{"/reset_model", "Entity"},
 	{"/set_velocity", "troupe.msgs.SetVelocity"},
 	{"/set_joint", "troupe.msgs.SetJoint"},
+	{"/enable_collision", "Entity"},
+	{"/disable_collision", "Entity"},
 	{"/wrench", "EntityWrench"},
 	{"/actuators", "Actuators"},
 };

@@ -320,6 +320,141 @@ Test(services, worlds_are_told_apart_by_their_whole_names)
 	}
 }
 
+/* --- collisions --------------------------------------------------------------------------------------------------- */
+
+/* A cube with a plinth under it. */
+#define ON_PLINTH(name, pose)                                                                                          \
+	LIB_MODEL(name, pose,                                                                                          \
+		"<link "                                                                                               \
+		"name='l'><inertial><mass>1</mass><inertia><ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia>"    \
+		"</inertial><collision name='cube'><geometry><box><size>0.5 0.5 "                                      \
+		"0.5</size></box></geometry></collision>"                                                              \
+		"<collision name='plinth'><pose>0 0 -0.35 0 0 0</pose><geometry><box><size>0.5 0.5 0.2</size></box>"   \
+		"</geometry></collision></link>")
+
+static double height(const struct troupe_server *server, const char *model)
+{
+	return lib_at(server, lib_model(server, model)).pose.z;
+}
+
+#define AT_HEIGHT(server, model, expected)                                                                             \
+	do {                                                                                                           \
+		double height_ = height(server, model);                                                                \
+		cr_assert(fabs(height_ - (expected)) < 2e-3, "%s is at %.9g, not %g", model, height_,                  \
+			(double)(expected));                                                                           \
+	} while (0)
+
+/* A collision, a link and a model: what is off holds nothing up, what is on again does. */
+Test(services, collisions_are_switched_off_and_on)
+{
+	struct troupe_server *server = begin(LIB_SDF(LIB_WORLD("w", ON_PLINTH("m", "0 0 0.45 0 0 0"))));
+	lib_run(server, 1500); /* it sleeps */
+	AT_HEIGHT(server, "m", 0.45);
+	does(server, "/world/w/disable_collision", "name: 'm::l::plinth'");
+	lib_run(server, 3000);
+	AT_HEIGHT(server, "m", 0.25);
+	does(server, "/world/w/enable_collision", "name: 'm::l::plinth' type: COLLISION");
+	does(server, "/world/w/set_pose", "name: 'm' position {z: 0.6}"); /* out of the floor */
+	lib_run(server, 4500);
+	AT_HEIGHT(server, "m", 0.45);
+	does(server, "/world/w/disable_collision", "name: 'm::l' type: LINK");
+	lib_run(server, 4501 + 50);
+	AT_HEIGHT(server, "m", 0.45 - 9.8 * 0.051 * 0.051 / 2);
+	does(server, "/world/w/enable_collision/blocking", "name: 'm::l'");
+	does(server, "/world/w/set_pose", "name: 'm' position {z: 0.6}");
+	does(server, "/world/w/set_velocity", "name: 'm' linear {}");
+	lib_run(server, 6000);
+	AT_HEIGHT(server, "m", 0.45);
+	does(server, "/world/w/disable_collision", "id: 2 type: MODEL");
+	does(server, "/world/w/disable_collision", "name: 'm'"); /* again: no error */
+	lib_run(server, 7000);
+	cr_assert(height(server, "m") < -3);
+	troupe_server_destroy(server);
+}
+
+/* A sleeper wakes when its floor goes. Of two models on each other the upper one falls through the lower one, which
+ * is off, onto the floor, and the lower one stays where it falls no more. */
+Test(services, a_model_without_collisions_meets_nothing)
+{
+	struct troupe_server *server = begin(
+		LIB_SDF(LIB_WORLD("w", LIB_MODEL("low", "0 0 0.25 0 0 0", LIB_BOX) LIB_MODEL("top", "0 0 0.75 0 0 0",
+					       LIB_BOX) LIB_MODEL("still", "5 0 0.25 0 0 0", LIB_BOX))));
+	lib_run(server, 1500);
+	cr_assert(lib_at(server, lib_model(server, "top")).asleep && lib_at(server, lib_model(server, "still")).asleep);
+	does(server, "/world/w/disable_collision", "name: 'low'");
+	lib_run(server, 3000);
+	AT_HEIGHT(server, "top", 0.25);
+	AT_HEIGHT(server, "still", 0.25);
+	cr_assert(height(server, "low") < -9);
+	does(server, "/world/w/disable_collision", "name: 'ground'");
+	lib_run(server, 3100);
+	AT_HEIGHT(server, "top", 0.25 - 9.8 * 0.1 * 0.1 / 2);
+	AT_HEIGHT(server, "still", 0.25 - 9.8 * 0.1 * 0.1 / 2);
+	does(server, "/world/w/set_pose", "name: 'ground' position {x: 1}"); /* while it is off */
+	does(server, "/world/w/enable_collision", "name: 'ground'");
+	does(server, "/world/w/set_pose", "name: 'top' position {z: 0.6}");
+	lib_run(server, 5000);
+	AT_HEIGHT(server, "top", 0.25);
+	troupe_server_destroy(server);
+}
+
+/* A reset of the world, or of the model, switches on again; a model that takes the place of a removed one is on. */
+Test(services, a_reset_enables_collisions)
+{
+	struct troupe_server *server = begin(LIB_SDF(LIB_WORLD("w", LIB_MODEL("m", "0 0 0.25 0 0 0", LIB_BOX))));
+	uint64_t first = troupe_server_hash(server);
+	does(server, "/world/w/disable_collision", "name: 'ground'");
+	does(server, "/world/w/disable_collision", "name: 'm'");
+	does(server, "/world/w/reset_model", "name: 'm'");
+	does(server, "/world/w/reset_model", "name: 'ground'");
+	lib_step(server, 100);
+	AT_HEIGHT(server, "m", 0.25);
+	does(server, "/world/w/disable_collision", "name: 'm'");
+	lib_step(server, 100);
+	lib_text(server, 0, "/world/w/control", "reset {all: true} pause: true");
+	lib_step(server, 1);
+	cr_assert_eq(troupe_server_hash(server), first);
+	lib_text(server, 0, "/world/w/control", "pause: false");
+	lib_step(server, 100);
+	AT_HEIGHT(server, "m", 0.25);
+	lib_text(server, 0, "/world/w/create",
+		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'>"
+		"<model name='x'>" LIB_BOX "</model></sdf>\"");
+	lib_step(server, 1);
+	does(server, "/world/w/disable_collision", "name: 'n'");
+	does(server, "/world/w/remove", "name: 'n'");
+	lib_text(server, 0, "/world/w/create",
+		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'>"
+		"<model name='x'>" LIB_BOX "</model></sdf>\"");
+	lib_step(server, 200);
+	AT_HEIGHT(server, "n", 0.25);
+	troupe_server_destroy(server);
+}
+
+Test(services, collisions_that_are_not_there)
+{
+	struct troupe_server *server = begin(LIB_SDF(LIB_WORLD(
+		"w", LIB_MODEL("m", "0 0 0.25 0 0 0", LIB_BOX) LIB_MODEL("bare", "5 0 9 0 0 0", "<link name='l'/>"))));
+	const struct {
+		const char *text, *words;
+	} cases[] = {{"name: 'nobody'", "the world has no model 'nobody'"},
+		{"name: 'nobody::l'", "the world has no model 'nobody'"},
+		{"type: MODEL", "neither a name nor an id: expected the name or the id of a model"},
+		{"id: 77", "the world has no model with the id 77"},
+		{"name: 'm::x'", "model 'm' has no link or collision 'x'"},
+		{"name: 'm::l::x' type: COLLISION", "model 'm' has no collision 'l::x'"},
+		{"name: 'm::l::c' type: LINK", "model 'm' has no link 'l::c'"},
+		{"name: 'm' type: COLLISION", "'m': expected a scoped name, model::link or model::link::collision"},
+		{"id: 2 type: LINK", "links and collisions have no ids"}, {"name: 'bare'", "'bare' has no collisions"},
+		{"name: 'bare::l'", "'bare::l' has no collisions"},
+		{"name: 'm' type: LIGHT", "type 1: it has no collisions: expected MODEL, LINK or COLLISION"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		refuses(server, "/world/w/disable_collision", cases[i].text, cases[i].words);
+		refuses(server, "/world/w/enable_collision", cases[i].text, cases[i].words);
+	}
+	troupe_server_destroy(server);
+}
+
 /* --- crowds ------------------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 60, CROWD_LEAST = 24 };
