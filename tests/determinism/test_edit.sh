@@ -127,9 +127,9 @@ done <"$scratch/bad"
 
 # whatever is shown, one that could not be obeyed is named, once, and the exit status says so
 printf '10 /world/asleep/remove name: "nobody"\n20 /world/asleep/remove name: "crate_1_0_1"\n900 %s\n' \
-	'/world/asleep/remove name: "cart_0"' >"$commands"
+	'/world/asleep/remove name: "cart_0"' >"$scratch/commands"
 for verbosity in 0 1 2 3; do
-	"$troupe" run "$world" --rtf 0 --iterations 50 --commands "$commands" -v $verbosity --secondaries 1 2>"$scratch/err"
+	"$troupe" run "$world" --rtf 0 --iterations 50 --commands "$scratch/commands" -v $verbosity --secondaries 1 2>"$scratch/err"
 	[ $? = 1 ]
 	check "-v $verbosity: exit status 1" $?
 	[ "$(grep -c "the world has no model 'nobody'" "$scratch/err")" = 1 ]
