@@ -17,6 +17,7 @@
 
 #include "base/pack.h"
 #include "run/step.h"
+#include "run/wrenches.h"
 #include "topic/convert.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -149,6 +150,12 @@ troupe_status edit_set_joint(
 /* Changes nothing. *ret_wrench: the wrench and the body that it acts on. */
 troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *wrench, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* The same for a wrench that lasts. */
+troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *wrench,
+	struct lasting_wrench *ret_wrench, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* What an Entity means for a wrench: a link, or a model (*ret_link: SCENE_NONE). */
+troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
+	uint32_t *ret_link, struct troupe_error *error);
 
 /* Restores the models of the file as the file has them; created models are removed. The caller then resets the state,
  * and the plan after the effects. Time step and gravity stay. */

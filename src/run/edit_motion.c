@@ -117,8 +117,8 @@ static uint32_t canonical_link(const struct scene *scene, uint32_t model)
 }
 
 /* Finds "model::link" or "model::nested::link". The names of models have no colons. */
-static troupe_status find_link(
-	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_link, struct troupe_error *error)
+static troupe_status find_link(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
+	uint32_t *ret_link, struct troupe_error *error)
 {
 	const char *scoped = entity->name, *rest = strstr(scoped, "::");
 	uint32_t model;
@@ -138,40 +138,79 @@ static troupe_status find_link(
 	if (*ret_link == SCENE_NONE)
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' has no link '%.100s'",
 			edit->shared->scene->models[model].name, rest + 2);
+	*ret_model = model;
 	return TROUPE_OK;
 }
 
 /* Without a type, colons in the name mean a link. */
-static troupe_status find_target(
-	const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_link, struct troupe_error *error)
+troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
+	uint32_t *ret_link, struct troupe_error *error)
 {
 	Gz__Msgs__Entity__Type type = entity->type;
-	uint32_t model;
 	if (type == GZ__MSGS__ENTITY__TYPE__LINK ||
 		(type == GZ__MSGS__ENTITY__TYPE__NONE && strstr(entity->name, "::")))
-		return find_link(edit, entity, ret_link, error);
+		return find_link(edit, entity, ret_model, ret_link, error);
 	if (type != GZ__MSGS__ENTITY__TYPE__NONE && type != GZ__MSGS__ENTITY__TYPE__MODEL)
 		return fail(
 			error, TROUPE_ECOMMAND, "type %d: a force acts on links: expected MODEL or LINK", (int)type);
-	troupe_status status = edit_find_by_id(edit, entity->id, entity->name, &model, error);
+	troupe_status status = edit_find_by_id(edit, entity->id, entity->name, ret_model, error);
 	if (!status)
-		status = edit_check_moves(edit, model, "pushed", error);
-	if (!status)
-		*ret_link = canonical_link(edit->shared->scene, model);
+		status = edit_check_moves(edit, *ret_model, "pushed", error);
+	*ret_link = SCENE_NONE;
 	return status;
+}
+
+/* The link that a force is for: of a model its canonical link. */
+static troupe_status find_target(
+	const struct edit *edit, const Gz__Msgs__EntityWrench *message, uint32_t *ret_link, struct troupe_error *error)
+{
+	static const Gz__Msgs__Entity no_entity = GZ__MSGS__ENTITY__INIT;
+	const struct scene *scene = edit->shared->scene;
+	uint32_t model;
+	troupe_status status =
+		edit_find_pushed(edit, message->entity ? message->entity : &no_entity, &model, ret_link, error);
+	if (status)
+		return status;
+	if (*ret_link == SCENE_NONE)
+		*ret_link = canonical_link(scene, model);
+	return edit_check_body(scene, scene->links[*ret_link].body, error);
+}
+
+static troupe_status too_large(double torque, struct troupe_error *error)
+{
+	return fail(error, TROUPE_ECOMMAND,
+		"a torque of %g N m, with that of the force at its offset: expected at most %g", torque,
+		DUE_WRENCH_MAX);
+}
+
+static const Gz__Msgs__Wrench no_wrench = GZ__MSGS__WRENCH__INIT;
+
+troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *message,
+	struct lasting_wrench *ret_wrench, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &no_wrench;
+	const struct scene *scene = edit->shared->scene;
+	struct lasting_wrench wrench = {.force = message_vec3(asked->force),
+		.torque = message_vec3(asked->torque),
+		.offset = message_vec3(asked->force_offset)};
+	troupe_status status = find_target(edit, message, &wrench.link, error);
+	if (status)
+		return status;
+	if (!wrenches_lasting_sane(scene, &wrench))
+		return too_large(
+			vec3_length(wrench.torque) + vec3_length(wrench.offset) * vec3_length(wrench.force), error);
+	*ret_wrench = wrench;
+	edit_say(note, "link '%.100s' pushed until cleared", scene->links[wrench.link].scoped);
+	return TROUPE_OK;
 }
 
 troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *message, struct due_wrench *ret_wrench,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	static const Gz__Msgs__Entity no_entity = GZ__MSGS__ENTITY__INIT;
-	static const Gz__Msgs__Wrench no_wrench = GZ__MSGS__WRENCH__INIT;
 	const Gz__Msgs__Wrench *asked = message->wrench ? message->wrench : &no_wrench;
 	const struct scene *scene = edit->shared->scene;
 	uint32_t link;
-	troupe_status status = find_target(edit, message->entity ? message->entity : &no_entity, &link, error);
-	if (!status)
-		status = edit_check_body(scene, scene->links[link].body, error);
+	troupe_status status = find_target(edit, message, &link, error);
 	if (status)
 		return status;
 	struct due_wrench wrench = {scene->links[link].body, message_vec3(asked->force), message_vec3(asked->torque)};
@@ -179,9 +218,7 @@ troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench 
 		quat_rotate(state_link_pose(edit->shared->state, link, false).q, message_vec3(asked->force_offset));
 	wrench.torque = vec3_add(wrench.torque, vec3_cross(arm, wrench.force));
 	if (!vec3_within(wrench.torque, DUE_WRENCH_MAX))
-		return fail(error, TROUPE_ECOMMAND,
-			"a torque of %g N m, with that of the force at its offset: expected at most %g",
-			vec3_length(wrench.torque), DUE_WRENCH_MAX);
+		return too_large(vec3_length(wrench.torque), error);
 	*ret_wrench = wrench;
 	edit_say(note, "link '%.100s' pushed", scene->links[link].scoped);
 	return TROUPE_OK;

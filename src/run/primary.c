@@ -59,8 +59,7 @@ void primary_fini(struct primary *primary)
 	preparer_destroy(primary->schedule.preparer);
 	vec_free(&primary->commands);
 	vec_free(&primary->due);
-	vec_free(&primary->pushes);
-	vec_free(&primary->wrenches);
+	wrenches_fini(&primary->wrenches);
 	primary_answer_waiting(
 		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
@@ -98,9 +97,14 @@ double primary_time_s(const struct primary *primary)
 	return primary->even_since_s + (double)primary->even_steps * primary->edit.step_s;
 }
 
+uint64_t primary_changes_hash(const struct primary *primary)
+{
+	return edit_hash(&primary->edit) + wrenches_hash(&primary->wrenches, primary->shared->scene);
+}
+
 uint64_t primary_hash(const struct primary *primary)
 {
-	return state_hash(primary->shared->state) + plan_hash(&primary->plan) + edit_hash(&primary->edit);
+	return state_hash(primary->shared->state) + plan_hash(&primary->plan) + primary_changes_hash(primary);
 }
 
 static void end(struct primary *primary, troupe_status status)
@@ -187,7 +191,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 			touch_moved(&shared->touch, acks[i]->changed.at[m]);
 		}
 	}
-	primary->wrenches.count = 0;
+	wrenches_taken(&primary->wrenches);
 	primary->moving_steps++;
 	primary->even_steps++;
 	bool last = primary->multi_steps && !--primary->multi_steps;
@@ -305,11 +309,6 @@ void primary_plan_effects(struct primary *primary)
 	primary->edit.effects.count = 0;
 }
 
-uint32_t primary_pushed_model(const struct primary *primary, const struct due_wrench *wrench)
-{
-	return primary->shared->scene->bodies[wrench->body].model;
-}
-
 /* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
  * no listener takes it. */
 static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
@@ -380,33 +379,6 @@ static void drop_for_absent(struct primary *primary)
 		if (!primary->shared->scene->models[primary->due.at[i].to.model].absent)
 			primary->due.at[kept++] = primary->due.at[i];
 	primary->due.count = kept;
-}
-
-/* Deals the wrenches out to secondaries. Wrenches on removed models are dropped. In a paused step no secondary gets
- * any. */
-static void deal_wrenches(struct primary *primary)
-{
-	struct plan *plan = &primary->plan;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < primary->wrenches.count; i++)
-		if (!primary->shared->scene->models[primary_pushed_model(primary, &primary->wrenches.at[i])].absent)
-			primary->wrenches.at[kept++] = primary->wrenches.at[i];
-	primary->wrenches.count = kept;
-	for (uint32_t s = 0; s < primary->options.secondaries; s++)
-		plan->dispatch.parts[s].wrench_count = 0;
-	if (!kept || primary->paused)
-		return;
-	primary->pushes.count = 0;
-	(void)vec_append(&primary->pushes, kept);
-	struct due_wrench *at = primary->pushes.at;
-	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
-		plan->dispatch.parts[s].wrenches = at;
-		for (uint32_t i = 0; i < kept; i++)
-			if (plan->dispatch.roster.now.model[primary_pushed_model(primary, &primary->wrenches.at[i])] ==
-				s + 1)
-				*at++ = primary->wrenches.at[i];
-		plan->dispatch.parts[s].wrench_count = (uint32_t)(at - plan->dispatch.parts[s].wrenches);
-	}
 }
 
 /* Obeys commands on the primary's own state: those to models that no secondary simulates. If the secondaries are in
@@ -566,7 +538,8 @@ static const struct step *decide(struct primary *primary)
 	plan_step(&primary->plan, k);
 	deal_commands(primary);
 	obey_due(primary);
-	deal_wrenches(primary);
+	wrenches_deal(&primary->wrenches, primary->shared->state, primary->paused,
+		primary->plan.dispatch.roster.now.model, primary->plan.dispatch.parts, primary->options.secondaries);
 	observe(primary);
 	tell(primary, k, first);
 	step->number = k;
@@ -651,29 +624,6 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	}
 }
 
-static void pack_wrenches(const struct primary *primary, struct text *out)
-{
-	pack_u64(out, primary->wrenches.count);
-	for (uint32_t i = 0; i < primary->wrenches.count; i++) {
-		pack_u64(out, primary->wrenches.at[i].body);
-		pack_vec3(out, primary->wrenches.at[i].force);
-		pack_vec3(out, primary->wrenches.at[i].torque);
-	}
-}
-
-static void unpack_wrenches(struct primary *primary, struct unpack *in)
-{
-	uint64_t count = unpack_u64(in);
-	for (uint64_t i = 0; i < count && !in->bad; i++) {
-		struct due_wrench wrench = {.body = unpack_count(in, UINT32_MAX)};
-		wrench.force = unpack_vec3(in);
-		wrench.torque = unpack_vec3(in);
-		in->bad = in->bad || !due_wrench_sane(primary->shared->scene, &wrench);
-		if (!in->bad)
-			vec_push(&primary->wrenches, wrench);
-	}
-}
-
 void primary_pack(struct primary *primary, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with this call */
@@ -693,7 +643,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	plan_pack(&primary->plan, out);
 	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
-	pack_wrenches(primary, out);
+	wrenches_pack(&primary->wrenches, out);
 	plan_pack_pins(&primary->plan, out);
 	if (primary->step.observe)
 		observed_pack(&primary->observed, primary->step.observe, out);
@@ -745,9 +695,9 @@ troupe_status primary_unpack(
 	unpack_rest(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
-	unpack_wrenches(primary, in);
+	wrenches_unpack(&primary->wrenches, primary->shared->scene, in);
 	if (in->bad)
-		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming step");
+		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
 	if (!plan_unpack_pins(&primary->plan, in))
 		return fail(error, TROUPE_EWORLD, "damaged: the pins");
 	/* a run in which nothing was observed saved no notes */

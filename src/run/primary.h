@@ -11,6 +11,7 @@
 #include "run/lockstep.h"
 #include "run/observed.h"
 #include "run/schedule.h"
+#include "run/wrenches.h"
 
 #include <stdatomic.h>
 
@@ -67,7 +68,6 @@ struct primary {
 	struct step step;                 /* the step that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
-	VEC(struct due_wrench) pushes;    /* by secondary */
 	VEC(struct command) taken;        /* commands of this step; they own what `due` points to */
 
 	/* state */
@@ -78,9 +78,7 @@ struct primary {
 	bool paused;
 	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
-	/* Wrenches for the next step that is not paused, in the order given. The wrenches of a step that was given up
-	 * act when the step is taken again. */
-	VEC(struct due_wrench) wrenches;
+	struct wrenches wrenches;
 
 	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
 	VEC(struct command_call *) waiting_calls;
@@ -148,6 +146,8 @@ troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
+/* The state hash, and its part for what commands changed beside the states and the loaded levels. */
 uint64_t primary_hash(const struct primary *primary);
+uint64_t primary_changes_hash(const struct primary *primary);
 
 #endif

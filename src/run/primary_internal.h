@@ -13,7 +13,4 @@ bool primary_has_reached(const struct primary *primary, double time_s);
 /* Takes what a command did so far into the plan. Called after each command; by the command, if it needs the plan before
  * its end. */
 void primary_plan_effects(struct primary *primary);
-/* The model of the body that the wrench acts on. */
-uint32_t primary_pushed_model(const struct primary *primary, const struct due_wrench *wrench);
-
 #endif

@@ -9,6 +9,7 @@
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -80,7 +81,8 @@ static troupe_status control(
 		plan_reset(&primary->plan);
 		observed_clear(&primary->observed);
 		primary->step.state_changed = true;
-		primary->due.count = primary->wrenches.count = 0; /* earlier commands of this step are undone, too */
+		primary->due.count = 0; /* earlier commands of this step are undone, too */
+		wrenches_reset(&primary->wrenches);
 	}
 	if (reset->all || reset->time_only)
 		reset_time(primary);
@@ -109,15 +111,6 @@ static troupe_status set_physics(
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-static void forget_wrenches(struct primary *primary, uint32_t model)
-{
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < primary->wrenches.count; i++)
-		if (primary_pushed_model(primary, &primary->wrenches.at[i]) != model)
-			primary->wrenches.at[kept++] = primary->wrenches.at[i];
-	primary->wrenches.count = kept;
-}
-
 /* Commands to the model that came earlier in this step are undone, too. */
 static troupe_status reset_model(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
@@ -131,25 +124,54 @@ static troupe_status reset_model(
 		if (primary->due.at[i].to.model != model)
 			primary->due.at[kept++] = primary->due.at[i];
 	primary->due.count = kept;
-	forget_wrenches(primary, model);
+	wrenches_forget(&primary->wrenches, primary->shared->scene, model);
 	return TROUPE_OK;
 }
 
-static troupe_status push(
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status push_once(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	const Gz__Msgs__EntityWrench *message = (const void *)command->message;
+	const struct scene *scene = primary->shared->scene;
 	struct due_wrench wrench;
 	troupe_status status = edit_wrench(&primary->edit, message, &wrench, note, error);
-	if (!status && !plan_simulates(&primary->plan, primary_pushed_model(primary, &wrench)))
+	if (status)
+		return status;
+	uint32_t model = scene->bodies[wrench.body].model;
+	if (!plan_simulates(&primary->plan, model))
 		return fail(error, TROUPE_ECOMMAND, "model '%.100s' is not simulated: its level is not loaded",
-			primary->shared->scene->models[primary_pushed_model(primary, &wrench)].name);
-	if (!status && primary->paused)
+			scene->models[model].name);
+	if (primary->paused)
 		return fail(error, TROUPE_ECOMMAND,
 			"the world is paused: expected a running world, because a force acts in one step");
-	if (!status)
-		vec_push(&primary->wrenches, wrench);
-	return status;
+	wrenches_add_once(&primary->wrenches, &wrench);
+	return TROUPE_OK;
+}
+
+static troupe_status push_on(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__EntityWrench *message = (const void *)command->message;
+	struct lasting_wrench wrench;
+	troupe_status status = edit_lasting_wrench(&primary->edit, message, &wrench, note, error);
+	return status ? status : wrenches_add_lasting(&primary->wrenches, &wrench, error);
+}
+
+static troupe_status clear_wrenches(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Gz__Msgs__Entity *entity = (const void *)command->message;
+	const struct scene *scene = primary->shared->scene;
+	uint32_t model, link;
+	troupe_status status = edit_find_pushed(&primary->edit, entity, &model, &link, error);
+	if (status)
+		return status;
+	uint32_t cleared = wrenches_clear(&primary->wrenches, scene, model, link);
+	(void)snprintf(note, EDIT_NOTE_BYTES, "wrenches on '%.100s' cleared: %u",
+		link == SCENE_NONE ? scene->models[model].name : scene->links[link].scoped, cleared);
+	return TROUPE_OK;
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -201,7 +223,9 @@ static const struct command_service services[] = {
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
-	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push},
+	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once},
+	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on},
+	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches},
 };
 
 const struct command_service *services_list(uint32_t *ret_count)

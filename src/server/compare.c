@@ -190,11 +190,11 @@ static bool compare_rest(const struct record_world *recorded, const struct serve
 	else if (recorded->levels != plan_hash(&primary->plan))
 		text_add(out, "which levels are loaded: recorded %016" PRIx64 ", found %016" PRIx64, recorded->levels,
 			plan_hash(&primary->plan));
-	else if (recorded->edits != edit_hash(&primary->edit))
+	else if (recorded->edits != primary_changes_hash(primary))
 		text_add(out,
-			"what was removed, placed or made a performer, time step or gravity: recorded %016" PRIx64
-			", found %016" PRIx64,
-			recorded->edits, edit_hash(&primary->edit));
+			"what was removed, placed, disabled or made a performer, wrenches, time step or gravity: "
+			"recorded %016" PRIx64 ", found %016" PRIx64,
+			recorded->edits, primary_changes_hash(primary));
 	else
 		return false;
 	return true;

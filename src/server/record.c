@@ -111,7 +111,7 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 	const struct state *state = world->shared.state;
 	pack_u64(out, world->primary.lockstep.number);
 	pack_u64(out, plan_hash(&world->primary.plan));
-	pack_u64(out, edit_hash(&world->primary.edit));
+	pack_u64(out, primary_changes_hash(&world->primary));
 	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
 	(void)vec_append(&seen->models, more);
 	for (uint32_t m = 0; m < seen->models.count; m++) {

@@ -11,7 +11,7 @@
  *                   which the run begins, as a file of troupe_server_save()
  *   RECORD_FILES    files that a command named while the world ran: files_pack()
  *   RECORD_COMMAND  step, world, RECORD_COMMAND_..., command_pack(): in the order in which commands were taken
- *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its edits, and for
+ *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its changes, and for
  *                   each model that was removed, or whose words have changed, since the last RECORD_HASH: place + 1,
  *                   id (0: removed), name, number of words, words; then 0
  *   RECORD_END      last: step, and whether the run failed in that step; absent if the run did not end */

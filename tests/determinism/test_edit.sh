@@ -20,6 +20,8 @@ cat >"$commands" <<-EOF2
 1301 /model/late/cmd_vel linear: {x: 0.9}
 1800 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
 1801 /model/late_0/cmd_vel linear: {x: 0.9}
+1850 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
+1860 /world/asleep/wrench/persistent entity {name: "restless::link" type: LINK} wrench {torque {z: 0.2}}
 1900 /world/asleep/disable_collision name: "crate_0_1_2"
 2300 /world/asleep/enable_collision name: "crate_0_1_2" type: MODEL
 2590 /world/asleep/enable_collision name: "slab::l"
@@ -33,6 +35,7 @@ cat >"$commands" <<-EOF2
 2910 /world/asleep/level/set_performer data: "ground" remove: true
 2950 /world/asleep/reset_model name: "cart_2"
 2950 /world/asleep/reset_model name: "a" type: MODEL
+2955 /world/asleep/wrench/clear name: "late"
 2960 /world/asleep/reset_model name: "slab"
 2970 /world/asleep/set_pose name: "late_0" position {x: -4 y: 14 z: 1}
 2980 /model/late_0/cmd_vel linear: {x: -0.9}
@@ -91,8 +94,8 @@ same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
 	check 'the commands are obeyed' $?
-	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 31 ]
-	check "31 replies: $(grep -c '^reply' "$scratch/reference")" $?
+	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 34 ]
+	check "34 replies: $(grep -c '^reply' "$scratch/reference")" $?
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
 		case $full,$options in ,[12] | ',3 --chaos 2') continue ;; esac

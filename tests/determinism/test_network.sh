@@ -48,6 +48,8 @@ cat >"$scratch/commands" <<-EOF2
 	131 /model/late/cmd_vel linear: {x: 0.9}
 	180 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
 	181 /model/late_0/cmd_vel linear: {x: 0.9}
+	250 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
+	251 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
 	260 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}
 	270 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 	280 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
@@ -62,6 +64,7 @@ cat >"$scratch/commands" <<-EOF2
 	300 /world/asleep/remove name: "slab"
 	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 	340 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
+	342 /world/asleep/wrench/clear name: "restless"
 	345 /world/asleep/control pause: true
 	346 /model/late_0/cmd_vel linear: {x: 0.3}
 	350 /world/asleep/control pause: false

@@ -48,6 +48,8 @@ cat >"$scratch/edits" <<-EOF2
 101 /model/late/cmd_vel linear: {x: 0.9}
 150 /world/asleep/remove name: "crate_1_0_1"
 200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+240 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
+245 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
 250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
 300 /world/asleep/remove name: "late"
 350 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
@@ -61,6 +63,7 @@ cat >"$scratch/edits" <<-EOF2
 530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
+655 /world/asleep/wrench/clear name: "restless"
 660 /world/asleep/enable_collision name: "crate_0_1_2"
 700 /world/asleep/reset_model name: "cart_2"
 720 /world/asleep/reset_model name: "late"

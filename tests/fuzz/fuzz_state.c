@@ -248,17 +248,19 @@ static void read_files(struct tokens *tokens)
 	}
 }
 
-/* Whether the pose of a model without bodies comes next, and not a count of words. */
+/* Whether the pose of a model without bodies comes next, and not a count of collisions that are off and a count of
+ * words. */
 static bool pose_next(const struct tokens *tokens)
 {
 	struct unpack in = tokens->in;
 	double v[7];
-	uint64_t first = unpack_u64(&in);
+	uint64_t first = unpack_u64(&in), second = unpack_u64(&in);
 	in = tokens->in;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		v[i] = unpack_double(&in);
 	double norm = v[3] * v[3] + v[4] * v[4] + v[5] * v[5] + v[6] * v[6];
-	return !in.bad && (!first || first > UINT32_MAX) && norm > 0.9 && norm < 1.1;
+	bool reals = (!first || first > UINT32_MAX) && (!second || second > UINT32_MAX);
+	return !in.bad && reals && norm > 0.9 && norm < 1.1;
 }
 
 static void read_model(struct tokens *tokens)
@@ -280,6 +282,8 @@ static void read_model(struct tokens *tokens)
 	}
 	if (pose_next(tokens))
 		numbers(tokens, REAL, 7);
+	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* collisions that are off */
+	mark(tokens);
 	numbers(tokens, REAL, number(tokens, NUMBER));
 }
 
@@ -321,6 +325,12 @@ static void read_world(struct tokens *tokens)
 	for (uint64_t i = 0; i < wrenches && !tokens->in.bad; i++) {
 		number(tokens, NUMBER);
 		numbers(tokens, REAL, 6);
+	}
+	mark(tokens);
+	wrenches = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < wrenches && !tokens->in.bad; i++) {
+		number(tokens, NUMBER);
+		numbers(tokens, REAL, 9);
 	}
 	mark(tokens);
 	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* who is pinned to whom */
@@ -692,8 +702,10 @@ static const struct own owns[] = {
 			{"/world/asleep/level/set_performer", "data: 'cart_2' secondary: 2"},
 			{"/world/asleep/control", "run_to_sim_time {sec: 1}"},
 			{"/world/asleep/wrench", "entity {name: 'cart_0'} wrench {force {z: 90}}"},
+			{"/world/asleep/wrench/persistent", "entity {name: 'cart_1'} wrench {force {x: 9}}"},
+			{"/world/asleep/disable_collision", "name: 'crate_0_0_2'"},
 			{"/world/asleep/control", "pause: true"}},
-		{5, 6, 6, 7, 18, 18}, {1, 20, 0}},
+		{5, 6, 6, 7, 18, 17, 17, 18}, {1, 20, 0}},
 };
 
 static void give(struct troupe_server *server, const struct own *own)

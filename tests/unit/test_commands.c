@@ -142,6 +142,8 @@ static const struct {
 	{"/enable_collision", "Entity"},
 	{"/disable_collision", "Entity"},
 	{"/wrench", "EntityWrench"},
+	{"/persistent", "EntityWrench"},
+	{"/clear", "Entity"},
 	{"/actuators", "Actuators"},
 };
 

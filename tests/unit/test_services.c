@@ -455,6 +455,131 @@ Test(services, collisions_that_are_not_there)
 	troupe_server_destroy(server);
 }
 
+/* --- wrenches that last ------------------------------------------------------------------------------------------- */
+
+#define SPEED(server, model, link, axis) (link_at(server, model, link).twist.linear.axis)
+
+/* It acts in each step until it is cleared, also after a pause and on a model that sleeps; those on one link add up. */
+Test(services, a_persistent_wrench_lasts)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))
+			LIB_MODEL("other", "9 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
+	lib_run(server, 1000);
+	does(server, "/world/w/wrench/persistent", "entity {name: 'm::l' type: LINK} wrench {force {x: 10}}");
+	lib_step(server, 99);
+	NEAR(SPEED(server, "m", "l", x), 10.0 / 2 * 100 * DT);
+	does(server, "/world/w/wrench/persistent/blocking", "entity {id: 1} wrench {force {x: 4 y: 2}}");
+	lib_step(server, 99);
+	NEAR(SPEED(server, "m", "l", x), 10.0 / 2 * 200 * DT + 4.0 / 2 * 100 * DT);
+	does(server, "/world/w/wrench", "entity {name: 'm'} wrench {force {x: 1000}}"); /* once, beside them */
+	NEAR(SPEED(server, "m", "l", x), 14.0 / 2 * 201 * DT - 4.0 / 2 * 100 * DT + 1000.0 / 2 * DT);
+	double x = SPEED(server, "m", "l", x), y = SPEED(server, "m", "l", y);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	lib_step(server, 20);
+	NEAR(SPEED(server, "m", "l", x), x);
+	lib_text(server, 0, "/world/w/control", "pause: false");
+	lib_step(server, 10);
+	NEAR(SPEED(server, "m", "l", x), x + 14.0 / 2 * 10 * DT);
+	NEAR(SPEED(server, "m", "l", y), y + 2.0 / 2 * 10 * DT);
+	does(server, "/world/w/wrench/clear", "name: 'other'");
+	lib_step(server, 9);
+	NEAR(SPEED(server, "m", "l", x), x + 14.0 / 2 * 20 * DT);
+	does(server, "/world/w/wrench/clear", "name: 'm::l' type: LINK");
+	lib_step(server, 50);
+	NEAR(SPEED(server, "m", "l", x), x + 14.0 / 2 * 20 * DT);
+	NEAR(SPEED(server, "other", "l", x), 0);
+	troupe_server_destroy(server);
+}
+
+/* A force beside the centre of mass keeps its direction in the world, and its point on the link: the link swings like
+ * a pendulum whose angular acceleration is -F r cos(angle) / I. */
+Test(services, the_point_of_a_persistent_wrench_turns_with_its_link)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
+	const double slice = DT / 100;
+	double angle = 0, spin = 0;
+	does(server, "/world/w/wrench/persistent", "entity {name: 'm'} wrench {force {x: 1} force_offset {y: 1}}");
+	lib_step(server, 699);
+	for (int i = 0; i < 70000; i++) {
+		spin -= 1 / 0.1 * cos(angle) * slice;
+		angle += spin * slice;
+	}
+	cr_assert(fabs(angle) > 2, "%g", angle);
+	double found = link_at(server, "m", "l").twist.angular.z;
+	cr_assert(fabs(found - spin) < 0.02, "%g rad/s: expected %g", found, spin);
+	troupe_server_destroy(server);
+}
+
+/* A wrench goes with its model, and a reset ends it. */
+Test(services, persistent_wrenches_end)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))
+			LIB_MODEL("n", "9 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
+	const char *const point =
+		"name: 'made' pose {position {y: 9}} sdf: \"<sdf version='1.11'><model name='x'>" POINT(
+			"l", "0 0 0 0 0 0") "</model></sdf>\"";
+	uint64_t first = troupe_server_hash(server);
+	lib_text(server, 0, "/world/w/create", point);
+	lib_step(server, 1);
+	uint64_t without = troupe_server_hash(server);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	does(server, "/world/w/wrench/persistent", "entity {name: 'm'} wrench {force {x: 10}}");
+	uint64_t with = troupe_server_hash(server);
+	cr_assert_neq(with, without, "a wrench that is to come is state");
+	does(server, "/world/w/wrench/persistent", "entity {name: 'n'} wrench {force {x: 10}}");
+	does(server, "/world/w/wrench/persistent", "entity {name: 'made'} wrench {force {x: 10}}");
+	cr_assert_neq(with, troupe_server_hash(server));
+	does(server, "/world/w/reset_model", "name: 'm'");
+	does(server, "/world/w/remove", "name: 'made'");
+	lib_text(server, 0, "/world/w/create", point); /* another model, in the place of the first */
+	lib_step(server, 2);
+	lib_text(server, 0, "/world/w/control", "pause: false");
+	lib_step(server, 100);
+	NEAR(SPEED(server, "m", "l", x), 0);
+	NEAR(SPEED(server, "made", "l", x), 0);
+	cr_assert(SPEED(server, "n", "l", x) > 0.4);
+	lib_text(server, 0, "/world/w/control", "pause: true reset {all: true}");
+	lib_step(server, 1);
+	cr_assert_eq(troupe_server_hash(server), first);
+	lib_text(server, 0, "/world/w/control", "pause: false");
+	lib_step(server, 100);
+	NEAR(SPEED(server, "n", "l", x), 0);
+	troupe_server_destroy(server);
+}
+
+Test(services, persistent_wrenches_that_are_refused)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("l", "0 0 0 0 0 0")) "<model name='still'><static>true</static><link name='l'/></model>"));
+	const struct {
+		const char *service, *text, *words;
+	} cases[] = {{"persistent", "entity {name: 'nobody'} wrench {force {x: 1}}", "the world has no model 'nobody'"},
+		{"persistent", "wrench {force {x: 1}}", "neither a name nor an id"},
+		{"persistent", "entity {name: 'm::x'} wrench {force {x: 1}}", "model 'm' has no link 'x'"},
+		{"persistent", "entity {name: 'still'} wrench {force {x: 1}}",
+			"model 'still' is static: expected one that can be pushed"},
+		{"persistent", "entity {name: 'm' type: JOINT} wrench {force {x: 1}}", "expected MODEL or LINK"},
+		{"persistent", "entity {name: 'm'} wrench {force {x: 1e9} force_offset {x: 2}}",
+			"a torque of 2e+09 N m, with that of the force at its offset: expected at most 1e+09"},
+		{"clear", "name: 'nobody'", "the world has no model 'nobody'"},
+		{"clear", "type: MODEL", "neither a name nor an id"},
+		{"clear", "name: 'm' type: LINK", "m: expected the scoped name of a link, model::link"}};
+	char service[64];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		(void)snprintf(service, sizeof service, "/world/w/wrench/%s", cases[i].service);
+		refuses(server, service, cases[i].text, cases[i].words);
+	}
+	for (int i = 0; i < 1 << 16; i++)
+		lib_text(server, 0, "/world/w/wrench/persistent", "entity {id: 1} wrench {force {x: 1e-9}}");
+	lib_step(server, 1);
+	cr_assert_str_empty(reply, "%s", reply);
+	refuses(server, "/world/w/wrench/persistent", "entity {id: 1} wrench {force {x: 1}}",
+		"65536 wrenches last already: expected no more");
+	does(server, "/world/w/wrench/clear", "id: 1");
+	does(server, "/world/w/wrench/persistent", "entity {id: 1} wrench {force {x: 1}}");
+	troupe_server_destroy(server);
+}
+
 /* --- crowds ------------------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 60, CROWD_LEAST = 24 };

@@ -212,6 +212,27 @@ static void wrench(struct maker *maker, uint64_t step, const struct made *made)
 		dice_between(dice, -5, 5));
 }
 
+/* Weak enough that nothing leaves the world in the rest of the run. */
+static void lasting_wrench(struct maker *maker, uint64_t step, const struct made *made)
+{
+	struct dice *dice = &maker->dice;
+	if (dice_chance(dice, 40))
+		make_command(
+			maker, step, COMMAND_EDIT, 0, "/world/w%u/wrench/clear name: \"%s\"", maker->world, made->name);
+	else
+		make_command(maker, step, COMMAND_EDIT, 0,
+			"/world/w%u/wrench/persistent entity {name: \"%s\"} "
+			"wrench {force {x: %.3g y: %.3g} force_offset {x: %.3g} torque {z: %.3g}}",
+			maker->world, made->name, dice_between(dice, -1, 1), dice_between(dice, -1, 1),
+			dice_between(dice, -0.5, 0.5), dice_between(dice, -0.1, 0.1));
+}
+
+static void switch_collisions(struct maker *maker, uint64_t step, const struct made *made)
+{
+	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/%s_collision name: \"%s\"", maker->world,
+		dice_chance(&maker->dice, 40) ? "enable" : "disable", made->name);
+}
+
 static void set_physics(struct maker *maker, uint64_t step)
 {
 	struct dice *dice = &maker->dice;
@@ -312,15 +333,17 @@ enum deed { /* in the order of struct odds */
 	DEED_SET_VELOCITY,
 	DEED_SET_JOINT,
 	DEED_WRENCH,
+	DEED_LASTING_WRENCH,
+	DEED_SWITCH,
 	DEED_END,
 };
 
-static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5};
+static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5, 6, 6};
 /* What has the same effect when it is given again after a reset. */
-static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5};
-static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2};
+static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5};
+static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2, 2, 2};
 /* No new step size or gravity: a reset does not take them back. */
-static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5};
+static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5, 5, 5};
 
 static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 {
@@ -382,6 +405,12 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 		break;
 	case DEED_WRENCH:
 		wrench(maker, step, made);
+		break;
+	case DEED_LASTING_WRENCH:
+		lasting_wrench(maker, step, made);
+		break;
+	case DEED_SWITCH:
+		switch_collisions(maker, step, made);
 		break;
 	case DEED_END:
 		break;
