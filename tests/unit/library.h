@@ -117,7 +117,7 @@ static struct troupe_error lib_error __attribute__((unused));
 		cr_assert_eq(status_, TROUPE_OK, "%s: %s: %s", #call, troupe_status_text(status_), lib_error.text);    \
 	} while (0)
 
-/* The call fails so, with one line of words. */
+/* The call fails with this status, and its error has one line of text. */
 #define refused(expected, call)                                                                                        \
 	do {                                                                                                           \
 		lib_error.text[0] = '\0';                                                                              \
@@ -166,7 +166,7 @@ static inline uint64_t lib_steps(const struct troupe_server *server)
 	return troupe_server_progress(server).steps;
 }
 
-/* At a step; of the next when it is past. */
+/* Gives a command for this step, or for the next step if this one is past. */
 static inline void lib_text(struct troupe_server *server, uint64_t step, const char *topic, const char *text)
 {
 	const struct troupe_when when = {.step = step};

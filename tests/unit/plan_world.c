@@ -1,4 +1,4 @@
-/* The definitions, written down without regard to cost: each function looks at the whole world in every step. */
+/* The definitions, without regard to cost: each function looks at the whole world in every step. */
 #include "plan_world.h"
 
 #include "base/hash.h"
@@ -47,7 +47,8 @@ static void write_world(struct text *out, struct world *world)
 		text_add(out,
 			"<level name='l%u'><pose>%d 0 0 0 0 0</pose><geometry><box><size>6 6 6</size></box></geometry>"
 			"<buffer>1</buffer><ref>f0</ref>",
-			l, l == 3 ? 19 : 8 * (int)l); /* the last two overlap; all name f0, so it belongs to none */
+			l, l == 3 ? 19 : 8 * (int)l); /* the last two levels overlap; f0 belongs to none, as all levels
+							 name it */
 		for (uint32_t c = l; c < CARGO; c += LEVELS)
 			text_add(out, "<ref>c%u</ref>", c);
 		text_add(out, l < STATICS ? "<ref>s%u</ref></level>" : "</level>", l);
@@ -101,8 +102,8 @@ void world_make(struct world *world, uint64_t seed)
 	cr_assert_eq(scene_create(&world->sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(scene->model_count, MODELS);
 	cr_assert_eq(scene->world_joints.count, 4);
-	cr_assert_eq(scene->models[FREE_FIRST].level, SCENE_NONE, "what several levels name is no level's");
-	cr_assert_eq(scene->models[STATIC_FIRST].level, SCENE_NONE, "nor is a static model");
+	cr_assert_eq(scene->models[FREE_FIRST].level, SCENE_NONE, "a model that several levels name belongs to none");
+	cr_assert_eq(scene->models[STATIC_FIRST].level, SCENE_NONE, "a static model belongs to no level");
 	uint32_t *none = mem_alloc(scene->room.models * sizeof *none);
 	struct state *state = state_create(scene, none);
 	free(none);
@@ -131,7 +132,7 @@ struct scene_model *world_model(const struct world *world, uint32_t m)
 	return &world->shared.scene->models[m];
 }
 
-/* A static model has no such word. */
+/* A static model has no word that counts still steps. */
 uint64_t world_still(const struct world *world, uint32_t m)
 {
 	return world_model(world, m)->body_count ? *state_still(world->shared.state, m, false) : 0;
@@ -250,7 +251,7 @@ void world_must_be_loaded(struct world *world)
 	}
 }
 
-/* Of a level that is not loaded. */
+/* Whether a model must stay near which is in a level that is not loaded. */
 static bool must_stay(const struct world *world, uint32_t m)
 {
 	struct aabb box = world_box(world, m);
@@ -338,7 +339,7 @@ void world_check_loading(const struct world *world)
 	}
 }
 
-/* The hash is another for other loaded levels and strays, and only then. */
+/* The hash differs when loaded levels or strays differ, and only then. */
 void world_check_hash(const struct world *world, uint64_t hash)
 {
 	static uint64_t keys[4096], hashes[4096];
@@ -438,7 +439,7 @@ void world_check_changes(struct world *world)
 	cr_assert_eq(moves, 0, "step %d: each is told of", (int)world->k);
 }
 
-/* Independent of assign/components, which the plan uses. */
+/* Independent of assign/components, which is the plan's way to find components. */
 static uint32_t root_of(uint32_t *parent, uint32_t node)
 {
 	while (parent[node] != node)
@@ -490,7 +491,7 @@ void world_check_components(struct world *world)
 		cr_assert_eq(owner, whole, "step %d: node %u is with %u", (int)world->k, i, root);
 		world->components += root != i;
 		if (!pin[root])
-			pin[root] = pin_of(world, i); /* of the lowest node that has one */
+			pin[root] = pin_of(world, i); /* of the lowest node that has a pin */
 	}
 	for (uint32_t i = 0; i < MODELS && !world->chaos; i++)
 		if (world->active[i] && pin[root_of(parent, i)]) {

@@ -9,7 +9,7 @@
 /* Models in the order of the file. */
 enum {
 	LEVELS = 4,
-	PERFORMERS = 5, /* the last of them is static */
+	PERFORMERS = 5, /* the last performer is static */
 	FREE = 6,
 	CARGO = 9,
 	STATICS = 3,
@@ -29,15 +29,15 @@ struct world {
 	const struct assign_policy *policy;
 	bool chaos;
 
-	/* the parts that are compared; the test's */
+	/* the parts of the plan that are compared; they belong to the test */
 	struct loading *loading;
 	struct pairs *pairs;
 	struct dispatch *dispatch;
 
-	/* what must be, by the definitions */
+	/* the expected answers, by the definitions */
 	bool active[MODELS], loaded[LEVELS];
 	bool in[MODELS][LEVELS], near[MODELS][LEVELS];
-	bool touching[MODELS][MODELS];  /* a < b, as the next */
+	bool touching[MODELS][MODELS];  /* index a < b; also in the next table */
 	uint64_t until[MODELS][MODELS]; /* 0: the pair does not count */
 	uint64_t still[MODELS];
 	uint32_t owner[MODELS], level_owner[LEVELS], first[MODELS];
@@ -45,16 +45,16 @@ struct world {
 	bool gone[MODELS];
 	bool woken;
 	uint64_t moves, loads, meetings;
-	uint64_t key; /* names the loaded levels and the models that outlived their level */
+	uint64_t key; /* differs for other loaded levels and for other models that outlived their level */
 
-	/* that something came about at all */
+	/* how often each event took place: a run without any would prove nothing */
 	uint32_t pairs_ended, strays, wakes, components, pinned;
 };
 
-/* Movers are active; no model counts as still; nothing is loaded, paired or assigned. */
+/* At first movers are active; no model counts as still; nothing is loaded, paired or assigned. */
 void world_make(struct world *world, uint64_t seed);
 void world_destroy(struct world *world);
-/* The part of struct shared that a plan needs. */
+/* Makes the part of struct shared that a plan needs. */
 void world_share(struct shared *shared, struct scene *scene, struct state *state);
 void world_unshare(struct shared *shared);
 
@@ -68,27 +68,27 @@ bool world_moves_freely(const struct world *world, uint32_t m);
 struct aabb world_box(const struct world *world, uint32_t m);
 bool world_reaches(struct aabb a, struct aabb b);
 bool world_joined(const struct world *world, uint32_t a, uint32_t b);
-/* Writes the pose; shared.boxes stays. */
+/* Writes the pose; shared.boxes stays as it is. */
 void world_put(struct world *world, uint32_t m, struct vec3 p);
 
-/* Effects of a change. */
+/* The effects that a change must have. */
 void world_must_wake(struct world *world, uint32_t m);
 void world_must_wake_in(struct world *world, struct aabb box);
 void world_must_leave(struct world *world, uint32_t m);
 void world_forget_pairs(struct world *world, uint32_t m);
 
-/* What must be in step k; in this order. */
+/* The expected answers in step k. The calls come in this order. */
 void world_must_be_near(struct world *world);
 void world_must_be_loaded(struct world *world);
 void world_must_outlive(struct world *world);
 void world_must_touch(struct world *world);
 
-/* Comparisons with the parts. */
+/* Compare the answers of the parts with the expected ones. */
 void world_check_loading(const struct world *world);
 void world_check_hash(const struct world *world, uint64_t hash);
 void world_check_still(struct world *world);
 void world_check_pairs(const struct world *world);
-/* Also takes the changes one by one, as secondaries do: the others need it. */
+/* Also applies the changes one by one, as secondaries do: the other comparisons need the result. */
 void world_check_changes(struct world *world);
 void world_check_components(struct world *world);
 void world_check_ghosts(const struct world *world);

@@ -26,13 +26,13 @@
 
 TestSuite(assign, .timeout = 60);
 
-enum { MODELS = 40, CARGO = 20, LEVELS = 12 }; /* model indices from CARGO on are c1, c2, ... */
+enum { MODELS = 40, CARGO = 20, LEVELS = 12 }; /* models from index CARGO on are c1, c2, ... */
 
 struct world {
 	uint32_t secondaries;
 	bool pairs[MODELS][MODELS];
 	bool loaded[MODELS], is_mover[MODELS], entered[MODELS], in[MODELS][LEVELS], near[MODELS][LEVELS];
-	uint32_t cargo_of[MODELS]; /* level, from 1; 0: none */
+	uint32_t cargo_of[MODELS]; /* the level of this cargo, from 1; 0: none */
 	uint32_t model_pin[MODELS], level_pin[LEVELS];
 	bool level_loaded[LEVELS], level_held[LEVELS];
 	uint32_t level_near[LEVELS];
@@ -74,7 +74,7 @@ static void load_levels(struct world *world)
 			world->loaded[m] = world->level_loaded[world->cargo_of[m] - 1];
 }
 
-/* Pairs and memberships of absent nodes are left out. */
+/* Pairs and memberships of models that are not there are left out. */
 static uint32_t join(struct world *world)
 {
 	joined_begin(&world->components, MODELS, LEVELS);
@@ -110,7 +110,7 @@ static void step(struct world *world)
 	assign_round_robin(&input, &world->now, &world->scratch);
 }
 
-/* "P3" -> 2, "c2" -> CARGO + 1, "L4" -> 3 with *ret_level; moves *at behind it */
+/* "P3" -> 2, "c2" -> CARGO + 1, "L4" -> 3 with *ret_level; *at is then behind the text */
 static uint32_t parse_node(const char **at, bool *ret_level)
 {
 	char kind = *(*at)++;
@@ -243,7 +243,7 @@ static void play_step(struct world *world, struct text *outcome, char *words)
 		tell_places(outcome, world);
 }
 
-/* Free with text_fini(). */
+/* The caller frees the text with text_fini(). */
 static struct text play(const char *line)
 {
 	struct world world;
@@ -283,11 +283,11 @@ static void check_tales(const struct tale *tales, size_t count)
 
 Test(assign, the_specifications_five_examples)
 {
-	CHECK_TALES({"S=3 L1:P1 L2:P2,P3 ?", "P1@1 P2@2 P3@2 L1@1 L2@2"}, /* the start of all of these cases */
+	CHECK_TALES({"S=3 L1:P1 L2:P2,P3 ?", "P1@1 P2@2 P3@2 L1@1 L2@2"}, /* all cases below begin like this one */
 		{"S=3 L1:P1 L2:P2,P3 | P1>L3", ""}, {"S=3 L1:P1 L2:P2,P3 | P1>L2", "P1:1>2"},
 		{"S=3 L1:P1 L2:P2,P3 | P2>L1 P3>L1", "P1:1>2"}, {"S=3 L1:P1 L2:P2,P3 | P3>L3", "P3:2>3"},
 		{"S=3 L1:P1 L2:P2,P3 | P2>L1", "P2:2>1"},
-		/* the same, with levels that stay loaded because those that left are still near */
+		/* the same, but levels stay loaded, because performers that left are still near */
 		{"S=3 L1:P1 L2:P2,P3 | P1>L3 L1~P1 ?", "P1@1 P2@2 P3@2 L1@1 L2@2 L3@1"},
 		{"S=3 L1:P1 L2:P2,P3 | P2>L1 P3>L1 L2~P2 ?", "P1:1>2 P1@2 P2@2 P3@2 L1@2 L2@2"},
 		{"S=3 L1:P1 L2:P2,P3 L3~P1 | P3>L3 ?", "P3:2>3 P1@1 P2@2 P3@3 L1@1 L2@2 L3@3"});
@@ -297,15 +297,15 @@ Test(assign, first_distribution)
 {
 	CHECK_TALES({"S=2 L1:P1 L2:P2 L3:P3 ?", "P1@1 P2@2 P3@1 L1@1 L2@2 L3@1"},
 		{"S=4 L1:P1 L2:P2 ?", "P1@1 P2@2 L1@1 L2@2"},
-		/* file order of levels, not of performers */
+		/* levels are assigned in the order of the file, whatever the order of their performers */
 		{"S=2 L1:P2 L2:P1 ?", "P1@2 P2@1 L1@1 L2@2"},
-		/* levels before those without, the turn goes on */
+		/* levels come before performers without level; round-robin goes on from there */
 		{"S=3 P1 P2 L1:P3 L2:P4 ?", "P1@3 P2@1 P3@1 P4@2 L1@1 L2@2"}, {"S=2 P1 P2 P3 ?", "P1@1 P2@2 P3@1"},
-		/* levels that share a performer are together */
+		/* levels that share a performer are on one secondary */
 		{"S=3 L1:P1 L2:P2 L3:P1 L4:P3 ?", "P1@1 P2@2 P3@3 L1@1 L2@2 L3@1 L4@3"},
 		{"S=2 P1 P2 P1~P2 P3 ?", "P1@1 P2@1 P3@2"},
-		/* an empty level goes with the nearest performer of the lowest number; a level without a near
-		 * performer does not exist */
+		/* an empty level is with the nearest performer, of several with the one of the lowest number; a level
+		 * without a near performer does not exist */
 		{"S=2 L1:P1 L2:P2 L3~P2 ?", "P1@1 P2@2 L1@1 L2@2 L3@2"},
 		{"S=2 L1:P1 L2:P2,c1 L3:c2 L3~P2 L3~P1 ?", "P1@1 P2@2 c1@2 c2@1 L1@1 L2@2 L3@1"},
 		{"S=1 L1:P1 L2:P2 ?", "P1@1 P2@1 L1@1 L2@1"}, {"S=3 ?", ""});
@@ -314,83 +314,85 @@ Test(assign, first_distribution)
 Test(assign, merge_moves_the_least_and_ties_favour_those_there)
 {
 	CHECK_TALES(
-		/* one against one: the performer that was in the level stays */
+		/* one performer meets one performer: the performer that was in the level stays */
 		{"S=2 L1:P1 L2:P2 | P1>L2", "P1:1>2"}, {"S=2 L1:P1 L2:P2 | P2>L1", "P2:2>1"},
-		/* both enter a third: equal in all but number */
+		/* both performers enter a third level: the sides differ in their numbers only */
 		{"S=2 L1:P1 L2:P2 | P1>L3 P2>L3", "P2:2>1"},
-		/* contact of one in a level with one in none: the level's side has more */
+		/* a performer in a level touches a performer in none: the side with the level has more nodes */
 		{"S=2 P1 L1:P2 | P1~P2", "P1:2>1"},
-		/* cargo decides when movers and levels do not */
+		/* cargo decides when both sides have equally many movers and levels */
 		{"S=2 L1:P1 L2:P2,c1 | P1~P2", "P1:1>2"}, {"S=2 L1:P1,c2 L2:P2,c1 | P1~P2", "P2:2>1 c1:2>1"},
-		/* cargo of a level goes with it, and does not outvote movers */
+		/* cargo goes with its level, and counts for less than movers */
 		{"S=2 L1:P1,c1,c2,c3 L2:P2,P3 | P1~P2", "P1:1>2 c1:1>2 c2:1>2 c3:1>2"},
-		/* two against two, of whom one entered */
+		/* two performers meet two, one of which entered */
 		{"S=2 L1:P1,P2 L2:P3,P4 P3~P4 | P3+L1", "P3:2>1 P4:2>1"},
 		/* a performer in two levels joins them */
 		{"S=3 L1:P1 L2:P2 L3:P3 | P2+L1 ?", "P2:2>1 P1@1 P2@1 P3@3 L1@1 L2@1 L3@3"},
-		/* one that appears in a level is where the level is */
+		/* a performer that appears in a level is where the level is */
 		{"S=3 L1:P1 L2:P2 | L2:P3 ?", "P1@1 P2@2 P3@2 L1@1 L2@2"});
 }
 
 Test(assign, parts_go_to_the_idle)
 {
 	CHECK_TALES(
-		/* the part that entered, even if it is the greater one */
+		/* the part that entered moves, even if it is the larger part */
 		{"S=2 L1:P1,P2,P3 | P1>L2 P2>L2", "P1:1>2 P2:1>2"},
-		/* none entered: the smaller part moves */
+		/* no part entered: the smaller part moves */
 		{"S=2 L1:P1,P2,P3 | P1>-", "P1:1>2"}, {"S=2 L1:P1,P2,P3 | P2>- P3>-", "P3:1>2"},
-		/* the one that parted rather than a smaller one that was apart before; L3's end makes 2 idle */
+		/* the component that parted moves, rather than a smaller one that was apart before; secondary 2 is idle
+		 * when L3 ends */
 		{"S=2 L1:P1,P2 P3 P4 P1~P3 P1~P4 L3:P5 | P1!P4 P1!P3 P5x", "P4:1>2"},
-		/* none idle: no performer moves */
+		/* no secondary is idle: no performer moves */
 		{"S=2 L1:P1,P2 L2:P3 | P1>L3", ""}, {"S=1 L1:P1,P2 | P1>L2", ""},
-		/* one became idle; the fullest gives its smallest, the highest of equals */
+		/* a secondary became idle: the fullest secondary gives its smallest component; of equal ones the one
+		 * with the highest number */
 		{"S=3 P1 P2 P3 P4 P5 | P3x", "P4:1>3"}, {"S=3 P1 P2 P3 P4 P5 P7 P7~P5 | P3x", "P2:2>3"},
 		{"S=2 P1 P2 P3 | P2x", "P3:1>2"},
-		/* two idle, three apart */
+		/* two secondaries are idle, three components are apart */
 		{"S=3 L1:P1,P2,P3 | P2>L2 P3>L3", "P2:1>3 P3:1>2"},
-		/* merged and parted in one step: the part that was not where most of them were goes to the idle
+		/* merged and parted in one step: the part that was not where most performers were goes to the idle
 		 * secondary */
 		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2", "P2:2>1"},
 
-		/* of two idle ones too, whichever is lower */
+		/* the same with two idle secondaries, whichever of them has the lower number */
 		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P1>L2 P3x", "P2:2>1"},
 		{"S=3 L1:P1 L2:P2 L3:P3 P4 P4~P2 | P4!P2 P3>L2 P1x", "P2:2>3"},
-		/* else home before the lowest */
+		/* otherwise to the home of a performer, before the lowest secondary */
 		{"S=3 P1 P2 P3 | P2~P3 | P2!P3 P1x", "P3:3>2 | P3:2>3"},
-		/* parted just now goes before a smaller one that was apart */
+		/* a component that parted just now goes before a smaller one that was apart */
 		{"S=2 L1:P1,P2,P3,P4 P3~P4 P5 P6 | P3>- P4>- P5x", "P3:1>2 P4:1>2"},
-		/* but only parted from what is still there */
+		/* but only a component that parted from one that still exists */
 		{"S=3 L1:P1,P2,P3 L2:P4,P5 L3:P7 P6 | P3>L2 P7x", "P3:1>2 P6:1>3"},
-		/* more components are fuller than more movers */
+		/* a secondary with more components is fuller than one with more movers */
 		{"S=3 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11 P1~P9 P4~P10 P4~P11 | P3x P6x P7x", "P8:2>3"});
 }
 
 Test(assign, fetched_for_contact_returns_home)
 {
 	CHECK_TALES(
-		/* 2 has P2 and P4; P2 is fetched to 1, apart again, and back */
+		/* 2 has P2 and P4; P2 is fetched to 1, is apart again, and goes back */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | | P1!P2", "P2:2>1 |  | P2:1>2"},
-		/* two that came together return when they are among themselves, not before */
+		/* two performers that came together return when no other performer is with them, not before */
 		{"S=2 L1:P1,P5,P6 L2:P2,P3 L3:P7 L4:P4 | P1~P2 | P7x | P1!P2", "P2:2>1 P3:2>1 |  | P2:1>2 P3:1>2"},
-		/* a performer that entered a level has its home there */
+		/* a performer that entered a level has its home where the level is */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | P2+L1 | P1!P2", "P2:2>1 |  | "},
-		/* fetched because one entered the level: not mere contact */
+		/* P1 was fetched because a performer entered the level, not only by a contact: no return */
 		{"S=2 L1:P1 L2:P2,P3 P4 P5 | P2>L1 P3>L1 | P1>-", "P1:1>2 | "},
-		/* home is idle: parting fills it, and the return is one move */
+		/* the home is idle: the component that parted fills it, and this return is the only move */
 		{"S=2 P1 P2 | P1~P2 | P1!P2", "P2:2>1 | P2:1>2"}, {"S=3 P1 P2 P3 | P2~P3 | P2!P3", "P3:3>2 | P3:2>3"},
-		/* never so that one becomes idle */
+		/* no return leaves a secondary idle */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | P1!P2 P1x P3x | | P5", "P2:2>1 |  |  | P2:1>2"},
 		/* the first home counts */
 		{"S=3 P1 P2 P3 P4 P5 P6 | P2~P3 | P2!P3 P3~P1 | P3!P1", "P3:3>2 | P3:2>1 | P3:1>3"},
-		/* back at home by another's contact: nothing to remember */
+		/* another performer's contact brought P2 home: no home is remembered any more */
 		{"S=3 P1 P2 P3 P4 P5 P6 | P1~P2 | P1!P2 P2~P5 | P2!P5 P2~P1 | P2!P1 P2=1 | P2=0",
 			"P2:2>1 | P2:1>2 | P2:2>1 |  | "},
 
-		/* at home again one is no guest */
+		/* a performer that came home is not away from home any more */
 		{"S=3 P1 P2 P3 P4 P5 P6 | P1~P2 | P1!P2 P2~P5 | P5x | P2~P3", "P2:2>1 | P2:1>2 |  | P3:3>2"},
-		/* one's return lets another go */
+		/* the return of one component lets another one return */
 		{"S=2 P1 P2 P3 P4 P5 P6 P4~P6 | P1~P2 P3~P4 | P1x P5x P3!P4", "P2:2>1 P3:1>2 | P2:1>2 P3:2>1"},
-		/* gone and there again: no home */
+		/* a performer that was removed and came again has no home */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | P1!P2 P2x | P2 ?", "P2:2>1 |  | P1@1 P2@1 P3@1 P4@2"});
 }
 
@@ -398,35 +400,37 @@ Test(assign, pins_hold)
 {
 	CHECK_TALES({"S=3 L1:P1 L2:P2 P2=1 ?", "P1@2 P2@1 L1@2 L2@1"},
 		{"S=3 L1:P1 L2:P2 L2=3 ?", "P1@1 P2@3 L1@1 L2@3"},
-		/* no pin of that number */
+		/* no secondary has the number of the pin */
 		{"S=2 L1:P1 P1=3 ?", "P1@1 L1@1"},
-		/* several: the lowest node; models before levels */
+		/* of several pins that of the lowest node counts; models come before levels */
 		{"S=3 L1:P1,P2 P1=2 P2=3 L1=1 ?", "P1@2 P2@2 L1@2"}, {"S=3 L1:P1,P2 P2=3 L1=1 ?", "P1@3 P2@3 L1@3"},
 		{"S=3 L1:P1,c1 c1=2 L1=1 ?", "P1@2 c1@2 L1@2"},
-		/* it outweighs the majority, comes and goes */
+		/* a pin counts more than a majority; it comes and goes */
 		{"S=2 L1:P1 L2:P2,P3 | P1>L2 L2=1 | L2=0", "P2:2>1 P3:2>1 | "},
 		{"S=2 P1 P2 | P1=2 | P1=0", "P1:1>2 P2:2>1 | "},
-		/* a pinned one is not given away, the other is; two pinned ones leave the other idle */
+		/* a pinned component is not given away, the other one is; two pinned components leave the other
+		 * secondary idle */
 		{"S=2 P1 P2 P1=1 P2=1 ?", "P1@1 P2@1"}, {"S=2 P1 P2 P2=1 P1=1 | P1=0", "P1:1>2"},
-		/* what a pin has moved has no home elsewhere */
+		/* a performer that a pin has moved has no home elsewhere */
 		{"S=2 P1 P2 P3 P4 | P1~P2 | P2=1 | P1!P2 P2=0", "P2:2>1 |  | "});
 }
 
 Test(assign, levels_without_performers)
 {
 	CHECK_TALES(
-		/* they stay with their owner, cargo too, when the last performer left but is near */
+		/* empty levels stay on their secondary, with their cargo, while a performer is near */
 		{"S=2 L1:P1,c1 L2:P2 | P1>L2 L1~P1 ?", "P1:1>2 P1@2 P2@2 c1@1 L1@1 L2@2"},
-		/* a near one that is loaded goes to the lowest near model's; when someone else enters, to that one's */
+		/* a level that is loaded because a performer is near goes to the secondary of the lowest near model;
+		 * when another performer enters, to that performer's secondary */
 		{"S=2 L1:P1 L2:P2 | L3:c1 L3~P2 ? | P1>L3 L3!P2 ?",
 			"P1@1 P2@2 c1@2 L1@1 L2@2 L3@2 | c1:2>1 P1@1 P2@2 c1@1 L2@2 L3@1"},
-		/* it is gone when no performer is near, and forgotten */
+		/* a level near which no performer is left does not exist, and its secondary is not remembered */
 		{"S=2 L1:P1 L2:P2 L3:c1 L3~P2 | L3!P2 ? | L3~P1 ?",
 			"P1@1 P2@2 L1@1 L2@2 | P1@1 P2@2 c1@1 L1@1 L2@2 L3@1"},
-		/* an owner with cargo is not idle */
+		/* a secondary with cargo is not idle */
 		{"S=2 L1:P1,c1 L2:P2,P3 | P1>L2 L1~P1 | P3>L3", "P1:1>2 | "},
 
-		/* two of them that cargo ties together follow the lowest model near either */
+		/* two empty levels that cargo ties together are with the lowest model near either level */
 		{"S=3 L1:P1 P2 P3 L2:c1 L3:c2 c1~c2 L2~P1 L3~P3 ?", "P1@1 P2@2 P3@3 c1@1 c2@1 L1@1 L2@1 L3@1"});
 }
 
@@ -437,11 +441,11 @@ Test(assign, what_is_new_goes_to_the_idle_then_in_turn)
 		{"S=2 L1:P1 L2:P2 | P3 L3:P4 ?", "P1@1 P2@2 P3@2 P4@1 L1@1 L2@2 L3@1"},
 		{"S=3 P1 P2 P3 | P2x | P4 ?", " | P1@1 P3@3 P4@2"},
 
-		/* the turn goes on from there */
+		/* round-robin goes on from there */
 		{"S=3 P1 P2 P3 | P2x | P4 | P5 ?", " |  | P1@1 P3@3 P4@2 P5@3"});
 }
 
-/* Below: the same world, driven at random. */
+/* Below: the same kind of world, changed at random. */
 
 static uint32_t draw(uint64_t *state, uint32_t bound)
 {
@@ -518,7 +522,7 @@ static bool is_pinned(const struct world *world, uint32_t component)
 	return pinned;
 }
 
-/* No secondary is idle while another has two components with movers of which one may move. */
+/* No secondary is idle while another one has two components with movers, one of which may move. */
 static void check_idle_minimal(const struct world *world, const char *where)
 {
 	uint32_t models[16] = {0}, components[16] = {0}, movable[16] = {0}, idle = 0;
@@ -586,7 +590,7 @@ static void live(uint64_t seed, bool with_pins)
 		check_placed(&world, where);
 		check_idle_minimal(&world, where);
 		check_same(&before, &world, where);
-		if (k % 3 == 0) /* not always: it would hide what takes two steps */
+		if (k % 3 == 0) /* not in each step: that would hide errors that need two steps */
 			check_still(&world, where);
 	}
 	world_fini(&world);
@@ -600,7 +604,7 @@ Test(assign, properties_of_random_worlds)
 	}
 }
 
-/* What the table counts for each secondary is what is placed there, however often components are placed anew. */
+/* The table's counts for each secondary agree with the assignment, however often components are placed again. */
 Test(assign, the_table_counts_what_is_placed)
 {
 	enum { NODES = 40, GROUPS = 12, SECONDARIES = 5 };
@@ -752,7 +756,8 @@ static void crowd_destroy(struct crowd *crowd)
 		free(all[i]);
 }
 
-/* Half of the steps: all in one chain of contacts; the other half: apart, and some in another level. */
+/* In half of the steps one chain of contacts ties all performers; in the other half they are apart, and some are in
+ * another level. */
 static uint32_t crowd_join(struct crowd *crowd, struct joined *components, uint32_t k, uint64_t *state)
 {
 	joined_begin(components, MANY_MODELS, MANY_LEVELS);

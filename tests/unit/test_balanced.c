@@ -19,7 +19,7 @@ struct world {
 	uint32_t model[MODELS_MAX], home[MODELS_MAX], component_of[MODELS_MAX];
 };
 
-/* Each model a component of its own. */
+/* Each model is a component of its own. */
 static struct world *world_of(uint32_t secondaries, uint32_t models)
 {
 	struct world *world = mem_alloc(sizeof *world);
@@ -72,7 +72,7 @@ static uint64_t makespan(const struct world *world)
 	return most;
 }
 
-/* By the formula of assign.h; components are numbered below MODELS_MAX. */
+/* The bound by the formula of assign.h; components are numbered below MODELS_MAX. */
 static uint64_t bound(const struct world *world)
 {
 	static uint64_t of_component[MODELS_MAX];
@@ -104,7 +104,7 @@ Test(balanced, the_greatest_first_each_to_who_has_least)
 	struct world *world = world_of(2, 5);
 	memcpy(world->cost, (uint32_t[]){100, 100, 150, 150, 200}, 5 * sizeof(uint32_t));
 	assign(world);
-	/* 200 | 150, then 150 beside it, 100 to the 200, 100 to either */
+	/* 200 | 150, then 150 goes beside 150, 100 beside 200, and the last 100 to either side */
 	cr_expect_eq(makespan(world), 400, "%llu", (unsigned long long)makespan(world));
 	cr_expect_eq(moves_of(world), 0);
 	destroy(world);
@@ -115,7 +115,8 @@ Test(balanced, moves_what_evens_out)
 	struct world *world = world_of(2, 8);
 	assign(world);
 	cr_expect_eq(makespan(world), 4000);
-	/* those of secondary 1 become three times as dear: two of the four of secondary 2 cost what one of them does */
+	/* the models of secondary 1 become three times as dear: two of the four models of secondary 2 cost as much as
+	 * one of them */
 	for (uint32_t m = 0; m < 8; m++)
 		world->cost[m] = world->model[m] == 1 ? 3000 : 1000;
 	uint32_t moves = moves_of(world);
@@ -131,7 +132,7 @@ Test(balanced, only_if_it_pays)
 	assign(world);
 	for (uint32_t m = 0; m < 4; m++)
 		world->cost[m] = world->model[m] == 1 ? 3000 : 1000;
-	/* 6000 | 2000: moving one gives 5000 | 3000 at the least, or 4000 | 4000 by moving one and two */
+	/* 6000 | 2000: one move gives 5000 | 3000 at the least; 4000 | 4000 takes three moves */
 	world->input.move_cost = 1000 * world->input.horizon + 1;
 	cr_expect_eq(moves_of(world), 0, "three moves gain 2000 a step, one at most 1000");
 	world->input.move_cost = 10;
@@ -149,7 +150,7 @@ Test(balanced, noise_moves_nothing)
 			world->cost[m] = 950 + (uint32_t)(hash_mix(step, m) % 100);
 		moves += moves_of(world);
 	}
-	cr_expect_eq(moves, 0, "%u moves for costs that vary by a twentieth", moves);
+	cr_expect_eq(moves, 0, "%u moves, though costs vary only by a twentieth", moves);
 	destroy(world);
 }
 
@@ -172,7 +173,7 @@ Test(balanced, asleep_costs_nothing_and_stays)
 	memset(world->cost, 0, 100 * sizeof *world->cost);
 	cr_expect_eq(moves_of(world), 0);
 	world->cost[0] = 5000;
-	cr_expect_eq(moves_of(world), 0, "nobody else does anything");
+	cr_expect_eq(moves_of(world), 0, "another secondary has work");
 	destroy(world);
 }
 
@@ -186,7 +187,7 @@ static void shuffle(struct world *world, uint64_t seed, uint32_t components)
 					? 0
 					: (uint32_t)(hash_mix(seed + 3, m) % world->input.secondaries) + 1;
 	}
-	/* one pin for a component: the lowest */
+	/* a component has one pin, its lowest */
 	for (uint32_t m = components; m < world->input.model_count; m++)
 		world->pin[m] = world->pin[world->component[m]];
 	world->input.component_count = components;
@@ -199,9 +200,10 @@ static void check(const struct world *world, uint64_t seed)
 		uint32_t *of = &place[world->component[m]];
 		cr_assert(world->model[m] >= 1 && world->model[m] <= world->input.secondaries, "seed %llu",
 			(unsigned long long)seed);
-		cr_assert(!*of || *of == world->model[m], "a component is split, seed %llu", (unsigned long long)seed);
+		cr_assert(!*of || *of == world->model[m], "seed %llu: a component is split", (unsigned long long)seed);
 		*of = world->model[m];
-		cr_assert(!world->pin[m] || world->pin[m] == *of, "a pin, seed %llu", (unsigned long long)seed);
+		cr_assert(!world->pin[m] || world->pin[m] == *of, "seed %llu: a component is not where its pin is",
+			(unsigned long long)seed);
 	}
 }
 
@@ -218,18 +220,20 @@ Test(balanced, properties_of_random_worlds)
 			world->input.move_cost = 0;
 			assign(world);
 			check(world, seed);
-			/* greatest first, each to the least loaded: within 4/3 of the best, which is not below the
-			 * bound; and never farther from it than one component */
+			/* greatest first, each to the least loaded, gives at most 4/3 of the best, and the best is not
+			 * below the bound; and it is never farther from the bound than by one component */
 			double over = (double)makespan(world) / (double)bound(world);
 			if (over > worst)
 				worst = over;
 			if (components > 10 * secondaries)
-				cr_assert_leq(over, 1.10, "%g of the bound, seed %llu", over, (unsigned long long)seed);
-			cr_assert_leq(over, 1.5, "%g of the bound, seed %llu", over, (unsigned long long)seed);
+				cr_assert_leq(
+					over, 1.10, "%g times the bound, seed %llu", over, (unsigned long long)seed);
+			cr_assert_leq(over, 1.5, "%g times the bound, seed %llu", over, (unsigned long long)seed);
 		}
 		world->input.move_cost = 10;
 		(void)moves_of(world);
-		cr_assert_eq(moves_of(world), 0, "seed %llu goes on moving", (unsigned long long)seed);
+		cr_assert_eq(
+			moves_of(world), 0, "seed %llu: models move again without a change", (unsigned long long)seed);
 		destroy(world);
 	}
 	cr_expect_gt(worst, 1.0);

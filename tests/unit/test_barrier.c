@@ -1,5 +1,5 @@
-/* Barrier clients as threads of a program: the bits do not depend on how long they think, on how many secondaries there
- * are, or on which of them answers first; and each way to fail has its one outcome. */
+/* Barrier clients as threads of a program: the bits do not depend on the time that clients take, on the number of
+ * secondaries, or on which client answers first; and each kind of failure has one outcome. */
 #include "library.h"
 
 #include "base/clock.h"
@@ -50,11 +50,11 @@ static void drive(struct troupe_client *client, double forward, double turn)
 
 struct controller {
 	struct troupe_client *client;
-	uint64_t seed; /* of its delays; 0: none */
+	uint64_t seed; /* of its delays; 0: no delays */
 	double sign;
 	_Atomic bool over;
 	uint64_t barriers, first_step, last_step, messages;
-	troupe_status status; /* with which it ended */
+	troupe_status status; /* with which the client ended */
 	struct troupe_error error;
 	pthread_t thread;
 };
@@ -72,7 +72,7 @@ static double where(const struct troupe_message *message)
 	return x;
 }
 
-/* Turns the cart by where it is: what it commands depends on the bits of what it was told. */
+/* Turns the cart by its position: so the commands depend on the bits of the messages. */
 static void *control(void *arg)
 {
 	struct controller *controller = arg;
@@ -116,8 +116,8 @@ static void finish(struct controller *controller)
 	troupe_client_destroy(controller->client);
 }
 
-/* The hash at the end of a run with two controllers of one cart. seed: of the delays; an odd one changes the order of
- * joining. */
+/* The hash at the end of a run with two controllers of one cart. seed: of the delays; with an odd seed the controllers
+ * join in the other order. */
 static uint64_t run_two(int secondaries, uint64_t seed, const char *record)
 {
 	struct troupe_server_def def = lib_def(lib_all, secondaries);
@@ -171,8 +171,8 @@ Test(barrier, a_recording_repeats_the_run_without_the_clients)
 struct scripted {
 	struct troupe_client *client;
 	double speed;
-	int slow;             /* so many looks before it answers; -1: never */
-	troupe_answer answer; /* at last */
+	int slow;             /* the client answers after so many looks; -1: never */
+	troupe_answer answer; /* its answer in the end */
 	bool stops;           /* the first look stops the run */
 	struct troupe_server *server;
 	int begun, looks, outs;
@@ -227,7 +227,8 @@ static void join_scripted(struct scripted *scripted, struct troupe_server *serve
 	must(troupe_client_join(scripted->client, &join, &lib_error));
 }
 
-/* Both command the cart in each step; the last in the order of names has its way, whichever answers first. */
+/* Both clients command the cart in each step. The last command in the order of names holds, whichever client answers
+ * first. */
 static double speed_of_two(const char *slow_name, const char *quick_name)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);
@@ -339,7 +340,7 @@ Test(barrier, a_stop_leaves_the_barrier_open)
 	troupe_server_destroy(server);
 }
 
-/* Paused steps have one barrier among them; after a reset of time the multiples count anew. */
+/* Paused steps have one barrier together; after a reset of time the multiples are counted from 0 again. */
 Test(barrier, pauses_and_resets)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);
@@ -416,7 +417,7 @@ Test(barrier, an_answer_is_for_its_own_step)
 		must(troupe_client_next(client, 20 * S, &barrier, &lib_error));
 		cr_assert_eq(barrier.step, k);
 		refused(TROUPE_EINVAL, troupe_client_done(client, k + 1, &lib_error));
-		must(troupe_client_next(client, 0, &barrier, &lib_error)); /* it goes on */
+		must(troupe_client_next(client, 0, &barrier, &lib_error)); /* the client goes on */
 		cr_assert_eq(barrier.step, k);
 		if (k == 9)
 			troupe_client_destroy(client); /* in the middle of a barrier */
@@ -435,7 +436,7 @@ Test(barrier, a_thread_that_is_late_is_told)
 	struct troupe_join def = {.name = "late", .deadline_ns = 1000000};
 	struct troupe_barrier barrier;
 	must(troupe_client_join(client, &def, &lib_error));
-	drive(client, 1, 0); /* waits for a barrier that it does not answer */
+	drive(client, 1, 0); /* waits for a barrier that the client does not answer */
 	lib_run(server, 5);
 	cr_assert(warned == 1 && strstr(warning, "'late'"));
 	refused(TROUPE_EPEER, troupe_client_next(client, 0, &barrier, &lib_error));

@@ -52,13 +52,14 @@ Test(base, map_finds_what_was_added_once)
 	arena_fini(&arena);
 }
 
-/* Against a plain table, at every fullness: adding prevails at first, then removing. */
+/* Compared with a plain table, with any number of names: at first more are added than removed, then the other way
+ * round. */
 Test(base, map_forgets_what_was_removed_and_nothing_else)
 {
 	enum { NAMES = 300 };
 	struct map map = {0};
 	char names[NAMES][8];
-	uint32_t there[NAMES] = {0}, count = 0; /* value, 0: not there */
+	uint32_t there[NAMES] = {0}, count = 0; /* the name's value; 0: the name is not there */
 	for (uint32_t i = 0; i < NAMES; i++)
 		snprintf(names[i], sizeof names[i], "n%u", i);
 	cr_assert(!map_remove(&map, "n0"));
@@ -79,7 +80,7 @@ Test(base, map_forgets_what_was_removed_and_nothing_else)
 	map_fini(&map);
 }
 
-/* Names that come and go for ever cost neither room nor time: nothing of them stays. */
+/* Names that come and go for ever cost neither room nor time: no part of a removed name stays. */
 Test(base, map_stays_small_while_names_come_and_go)
 {
 	enum { KEPT = 10 };
@@ -139,7 +140,8 @@ Test(base, doubles_print_shortest_and_read_back)
 	text_fini(&text);
 }
 
-/* The least of 15, 16 and 17 digits that reads back, as the C library prints them. */
+/* The number has the fewest of 15, 16 and 17 digits that are read back as the same number, in the form that the C
+ * library prints. */
 static void expect_as_libc(double value)
 {
 	struct text text = {0};
@@ -157,7 +159,8 @@ static void expect_as_libc(double value)
 Test(base, doubles_print_as_libc_does)
 {
 	uint64_t state = 1;
-	for (int power = -20; power <= 20; power++) /* neighbours of powers of ten and two, and of what is short */
+	for (int power = -20; power <= 20;
+		power++) /* neighbours of powers of ten, of powers of two, and of numbers with few digits */
 		for (int by = 1; by <= 9; by++) {
 			double value = by * pow(10, power), two = ldexp(by, power * 3);
 			for (int i = 0; i < 20; i++) {
@@ -242,7 +245,7 @@ static void check_ranges(const struct ranges *ranges, const bool *taken)
 	cr_assert_eq(ranges->end, end);
 	for (uint32_t i = 0; i < ranges->free.count; i++) {
 		struct range free = ranges->free.at[i];
-		cr_assert(free.count && (!i || free.first > at), "in order, apart, not empty");
+		cr_assert(free.count && (!i || free.first > at), "free ranges are in order, apart, and not empty");
 		for (; at < free.first; at++)
 			cr_assert(taken[at]);
 		for (; at < free.first + free.count; at++)
@@ -252,7 +255,7 @@ static void check_ranges(const struct ranges *ranges, const bool *taken)
 		cr_assert(taken[at]);
 }
 
-/* Against a plain table; stretches are taken anywhere, claimed where they are free and where they are not, and given
+/* Compared with a plain table; ranges are taken anywhere, claimed where they are free and where they are not, and given
  * back in any order. */
 Test(base, ranges_are_those_of_a_table)
 {
@@ -264,7 +267,7 @@ Test(base, ranges_are_those_of_a_table)
 		uint32_t size = 1 + (uint32_t)(hash_mix(round, 1) % 9), first = (uint32_t)(hash_mix(round, 2) % PLACES);
 		uint32_t what = (uint32_t)(hash_mix(round, 3) % 4),
 			 i = count ? (uint32_t)(hash_mix(round, 4) % count) : 0;
-		if (round / 1000 % 2) /* emptier, in turn */
+		if (round / 1000 % 2) /* by turns the ranges are mostly free */
 			what = MAX(what, (uint32_t)(hash_mix(round, 5) % 4));
 		if (what == 0 && first + size <= PLACES) {
 			bool good = true;
@@ -316,14 +319,14 @@ Test(base, ranges_refuse_what_no_number_reaches)
 	ranges_fini(&ranges);
 }
 
-/* Old bytes stay, new ones are zero, and nothing ever shrinks. */
+/* Old bytes stay, new bytes are zero, and memory never shrinks. */
 Test(base, memory_that_grows_keeps_and_is_clear)
 {
 	void *(*const grow[])(void *old, size_t old_bytes, size_t bytes) = {mem_grow, mem_grow_lines};
 	for (size_t which = 0; which < ARRAY_LEN(grow); which++) {
 		unsigned char *at = grow[which](NULL, 0, 0);
 		size_t bytes = 0;
-		cr_assert(at, "even of nothing");
+		cr_assert(at, "memory of no bytes has an address, too");
 		for (uint64_t round = 0; round < 300; round++) {
 			size_t more = bytes + (size_t)(hash_mix(round, which) % 100);
 			at = grow[which](at, bytes, more);
@@ -333,7 +336,8 @@ Test(base, memory_that_grows_keeps_and_is_clear)
 			}
 			cr_assert(!which || (uintptr_t)at % 64 == 0);
 			bytes = more;
-			cr_assert_eq(grow[which](at, bytes, bytes / 2), at, "what is there already is enough");
+			cr_assert_eq(
+				grow[which](at, bytes, bytes / 2), at, "memory that is large enough stays where it is");
 		}
 		free(at);
 	}
@@ -358,15 +362,15 @@ Test(base, data_lie_where_the_program_was_moved_to)
 	assert_moved("/opt/t/sbin", bin, data, NULL);
 	assert_moved("/opt/t/build", bin, data, NULL);
 	assert_moved("", bin, data, NULL);
-	/* nothing in common: only as under DESTDIR */
+	/* no folder in common: only the prefix of DESTDIR is added */
 	assert_moved("/root/a/bin", "/a/bin", "/b/share", "/root/b/share");
 	assert_moved("/root/c/bin", "/a/bin", "/b/share", NULL);
-	/* names that only begin alike are other folders */
+	/* folders whose names only begin alike are other folders */
 	assert_moved("/x/usr/bin", "/usr/bin", "/usr/binary", "/x/usr/binary");
 	assert_moved("/x/bin", "bin", "share", NULL);
 }
 
-/* ? is a character, of however many bytes; * is any number of them. */
+/* In a pattern ? is one character, of however many bytes; * is any number of characters. */
 Test(base, patterns)
 {
 	static const struct {

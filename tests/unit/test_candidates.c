@@ -1,5 +1,6 @@
-/* The addresses that a secondary tries, in virtual time: only primaries that await it, in turn; addresses that
- * failed less and less often; and a flood of false primaries delays a genuine one by less than two seconds. */
+/* The addresses that a secondary tries, in virtual time: only of primaries that wait for a secondary, in turn; an
+ * address that failed is tried less and less often; and a flood of false primaries delays a genuine primary by less
+ * than two seconds. */
 #include "net/tcp/candidates.h"
 
 #include "base/hash.h"
@@ -38,7 +39,7 @@ static void hear(struct candidates *candidates, uint64_t process, const char *te
 	candidates_hear(candidates, &announcement, &address, now);
 }
 
-/* "": none. */
+/* The next address to try; "": none. */
 static const char *next(struct candidates *candidates, uint64_t now, struct candidate *ret)
 {
 	static char text[ADDRESS_TEXT_BYTES];
@@ -59,12 +60,13 @@ Test(candidates, one_that_is_given_is_tried_at_once_and_again)
 	candidates_give(&candidates, &address);
 	for (int i = 0; i < 10; i++) {
 		cr_assert_str_eq(next(&candidates, now, &candidate), "10.0.0.1:5");
-		cr_assert_str_eq(next(&candidates, now + CANDIDATES_AGAIN_NS - 1, &candidate), "", "it is being tried");
+		cr_assert_str_eq(next(&candidates, now + CANDIDATES_AGAIN_NS - 1, &candidate), "",
+			"an address is tried a second time while the first attempt runs");
 		candidates_settle(&candidates, &candidate, CANDIDATE_FAILED, now);
 		uint64_t failed = now;
 		while (!candidates.all[0].tried && candidates.all[0].due_ns > now)
 			now += MS;
-		cr_assert_geq(now - failed, pause, "failures make it wait shorter");
+		cr_assert_geq(now - failed, pause, "the pause after a failure is shorter than the one before it");
 		pause = now - failed;
 		cr_assert_geq(pause, CANDIDATES_RETRY_NS);
 		cr_assert_leq(pause, CANDIDATES_RETRY_MAX_NS);
@@ -88,14 +90,15 @@ Test(candidates, nobody_goes_where_nobody_is_awaited)
 	candidates_hear(&candidates, &full, &address, BEGIN_NS);
 	candidates_hear(&candidates, &leaving, &address, BEGIN_NS);
 	cr_assert_str_eq(next(&candidates, BEGIN_NS + 1000 * MS, &candidate), "");
-	/* a waiting one is found beside them, until it runs itself */
+	/* a primary that waits for secondaries is found beside the others, until it runs itself */
 	hear(&candidates, 9, "10.0.0.2:5", 1, BEGIN_NS);
 	cr_assert_str_eq(next(&candidates, BEGIN_NS + 1000 * MS, &candidate), "10.0.0.2:5");
 	candidates_settle(&candidates, &candidate, CANDIDATE_LEFT, BEGIN_NS + 1000 * MS);
 	hear(&candidates, 9, "10.0.0.2:5", 0, BEGIN_NS + 1100 * MS);
 	cr_assert_str_eq(next(&candidates, BEGIN_NS + 1200 * MS, &candidate), "");
 	hear(&candidates, 9, "10.0.0.2:5", 2, BEGIN_NS + 1300 * MS);
-	cr_assert_str_eq(next(&candidates, BEGIN_NS + 1300 * MS, &candidate), "10.0.0.2:5", "one has gone again");
+	cr_assert_str_eq(next(&candidates, BEGIN_NS + 1300 * MS, &candidate), "10.0.0.2:5",
+		"a primary that lost a secondary is not tried");
 }
 
 Test(candidates, one_that_is_not_heard_any_more_is_none)
@@ -104,7 +107,8 @@ Test(candidates, one_that_is_not_heard_any_more_is_none)
 	struct candidate candidate;
 	candidates_init(&candidates, 1);
 	hear(&candidates, 9, "10.0.0.2:5", 1, BEGIN_NS);
-	cr_assert_str_eq(next(&candidates, BEGIN_NS, &candidate), "", "others are waited for at first");
+	cr_assert_str_eq(next(&candidates, BEGIN_NS, &candidate), "",
+		"an address is tried before other primaries had time to announce themselves");
 	cr_assert_str_eq(next(&candidates, BEGIN_NS + CANDIDATES_LIFE_NS, &candidate), "");
 	hear(&candidates, 9, "10.0.0.2:5", 1, BEGIN_NS);
 	cr_assert_str_eq(next(&candidates, BEGIN_NS + CANDIDATES_LIFE_NS - 1, &candidate), "10.0.0.2:5");
@@ -125,7 +129,7 @@ Test(candidates, one_that_does_not_answer_is_tried_once_more_meanwhile)
 	cr_assert_eq(candidates.all[0].failures, 0);
 }
 
-/* Several secondaries, in whatever order they hear of primaries, fill one first. */
+/* Several secondaries choose the same primary, whatever the order in which they learn of primaries. */
 Test(candidates, all_agree_on_who_is_filled_first)
 {
 	static const char *const addresses[] = {"10.0.0.1:5", "10.0.0.2:5", "10.0.0.3:5"};
@@ -140,11 +144,13 @@ Test(candidates, all_agree_on_who_is_filled_first)
 		cr_assert_str_eq(next(&candidates, BEGIN_NS + 300 * MS, &candidate), addresses[0]);
 		candidates_settle(&candidates, &candidate, CANDIDATE_LEFT, BEGIN_NS + 300 * MS);
 		hear(&candidates, 9, addresses[2], 1, BEGIN_NS + 400 * MS);
-		cr_assert_str_eq(next(&candidates, BEGIN_NS + 400 * MS, &candidate), addresses[2], "it misses fewer");
+		cr_assert_str_eq(next(&candidates, BEGIN_NS + 400 * MS, &candidate), addresses[2],
+			"the primary that misses the fewest secondaries is not the first");
 	}
 }
 
-/* One that refuses us does so again: it is left alone for longer, and others have their turn. */
+/* A primary that refused this secondary would refuse it again: it is tried less often, and other primaries are tried in
+ * between. */
 Test(candidates, one_that_refuses_us_is_left_alone)
 {
 	static struct candidates candidates;
@@ -167,8 +173,9 @@ Test(candidates, one_that_refuses_us_is_left_alone)
 
 /* --- floods ------------------------------------------------------------------------------------------------------- */
 
-/* How long a genuine primary at that address waits for the secondary, in ms, while others name primaries that are none,
- * 150 000 in a second, at ever other ports of so many hosts. Each attempt there takes so long, four go on at once. */
+/* How long the genuine primary at this address waits for the secondary, in ms, while forged announcements name
+ * primaries that do not exist: 150 000 in a second, with ever other ports of so many hosts. An attempt to reach one of
+ * these takes attempt_ms; four attempts run at once. */
 static uint64_t wait_ms(const char *genuine, uint32_t hosts, uint64_t attempt_ms)
 {
 	static struct candidates candidates;
@@ -209,14 +216,15 @@ static uint64_t wait_ms(const char *genuine, uint32_t hosts, uint64_t attempt_ms
 
 Test(candidates, a_flood_of_forged_ones_delays_no_genuine_one)
 {
-	uint64_t begin = 250; /* it announces itself then */
-	cr_assert_leq(wait_ms("10.0.0.1:5", 1, 0), begin + 2000, "one host, refused at once");
+	uint64_t begin = 250; /* the genuine primary announces itself at this time */
+	cr_assert_leq(wait_ms("10.0.0.1:5", 1, 0), begin + 2000, "one host, which refuses at once");
 	cr_assert_leq(
-		wait_ms("10.0.0.1:5", 1, CANDIDATES_ATTEMPT_NS / MS), begin + 2000, "one host, that does not answer");
-	cr_assert_leq(wait_ms("10.0.0.1:5", 200, 0), begin + 2000, "many hosts, refused at once");
-	cr_assert_leq(
-		wait_ms("10.0.0.1:5", 200, CANDIDATES_ATTEMPT_NS / MS), begin + 2000, "many hosts, that do not answer");
-	cr_assert_leq(wait_ms("10.9.0.200:5", 8, 0), begin + 2000, "some hosts of its network, refused at once");
+		wait_ms("10.0.0.1:5", 1, CANDIDATES_ATTEMPT_NS / MS), begin + 2000, "one host, which does not answer");
+	cr_assert_leq(wait_ms("10.0.0.1:5", 200, 0), begin + 2000, "many hosts, which refuse at once");
+	cr_assert_leq(wait_ms("10.0.0.1:5", 200, CANDIDATES_ATTEMPT_NS / MS), begin + 2000,
+		"many hosts, which do not answer");
+	cr_assert_leq(wait_ms("10.9.0.200:5", 8, 0), begin + 2000,
+		"some hosts of the primary's network, which refuse at once");
 	cr_assert_leq(wait_ms("10.9.0.200:5", 4, CANDIDATES_ATTEMPT_NS / MS), begin + 2000,
-		"four hosts of its network, that do not answer");
+		"four hosts of the primary's network, which do not answer");
 }

@@ -1,6 +1,6 @@
-/* Clients of a server as a gateway sees them: what is published and how often, what requests do and when their replies
- * come, what a slow client loses. Messages are read back by their types, and compared with what the library says of the
- * same state. */
+/* Clients of a server as a gateway uses them: which messages are published and how often, what requests do and when
+ * their replies come, which messages a slow client loses. Messages are decoded by their types, and compared with the
+ * state that the library gives. */
 #include "library.h"
 
 #include "topic/message.h"
@@ -31,7 +31,7 @@ static void subscribe(struct troupe_client *client, const char *topic, double ra
 	cr_assert_eq(troupe_client_subscribe(client, topic, rate_hz, &error), TROUPE_OK, "%s", error.text);
 }
 
-/* The message as its struct; the caller frees it. */
+/* Decodes a message; the caller frees it. */
 static void *decode(const struct troupe_message *message)
 {
 	ProtobufCMessage *out;
@@ -109,7 +109,7 @@ Test(clients, rates_are_of_simulated_time)
 	static const struct {
 		const char *topic;
 		double rate_hz;
-		uint32_t expected; /* in a second, with the first one at once */
+		uint32_t expected; /* messages in a second; the first one comes at once */
 	} cases[] = {{"/world/w/pose/info", 0, 61}, {"/world/w/dynamic_pose/info", 10, 11}, {"/stats", 0, 6},
 		{"/model/cart/odometry", 0, 51}, {"/clock", 20, 21}, {"/world/w/scene/info", 0, 1}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -164,7 +164,7 @@ Test(clients, poses_are_those_of_the_state)
 	"<plugin name='gz::sim::systems::PosePublisher' filename='x'><use_pose_vector_msg>true</use_pose_vector_msg>"  \
 	"<publish_model_pose>true</publish_model_pose></plugin></model>"
 
-/* A static model has no state of its own: what is published for it is what its file says, or its new place. */
+/* A static model has no words in the state: its published pose is that of its file, or its new one. */
 Test(clients, a_static_model_has_topics_too)
 {
 	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LIB_ALL POST)), 1);
@@ -221,7 +221,7 @@ Test(clients, names_are_cleaned_as_in_gazebo)
 	cr_assert_null(topic_in_world("/model/my_world/a", "my world"));
 }
 
-/* Its topics and services have the cleaned name; a command may have either. */
+/* Topics and services of the world have the cleaned name; a command may have either name. */
 Test(clients, a_world_with_blanks_in_its_name_has_topics)
 {
 	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("my big world~", LIB_ALL)), 1);
@@ -320,7 +320,7 @@ Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
 	troupe_server_destroy(server);
 }
 
-/* Gazebo takes a message without a pause for one that lets the world run: then no steps are left to wait for. */
+/* For Gazebo a message without a pause lets the world run: then there are no steps to wait for. */
 Test(clients, a_blocking_request_is_answered_when_the_world_is_let_run)
 {
 	struct troupe_server *server = lib_server(lib_all, 1);
@@ -342,7 +342,7 @@ Test(clients, a_blocking_request_is_answered_when_the_world_is_let_run)
 	troupe_server_destroy(server);
 }
 
-/* As Gazebo has it, a performer is named by a StringMsg; our own type has more fields. */
+/* A client of Gazebo names a performer by a StringMsg; troupe's own type has more fields. */
 Test(clients, a_performer_is_named_by_a_string_or_by_our_own_message)
 {
 	struct troupe_server *server = lib_server(lib_all, 1);
@@ -480,7 +480,7 @@ static void look_at_lamp(const Gz__Msgs__Model *lamp)
 	cr_assert(head->visual[1]->cast_shadows);
 }
 
-/* A light that is removed changes the scene, and so does the reset that brings it back. */
+/* The scene changes when a light is removed, and again when a reset brings it back. */
 Test(clients, the_scene_has_lights_and_materials)
 {
 	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LOOK LAMP)), 1);
@@ -592,7 +592,7 @@ static void *come_and_go(void *ctx)
 	return NULL;
 }
 
-/* The same hash with and without, while clients come and go on other threads. */
+/* The hash is the same with and without clients, while clients come and go on other threads. */
 Test(clients, clients_change_no_bit)
 {
 	uint64_t hashes[2];

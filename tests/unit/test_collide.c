@@ -1,5 +1,5 @@
-/* Contacts between pairs of shapes whose depth is known, turned every way; and what must not depend on how it is asked.
- */
+/* Contacts between pairs of shapes whose depth is known, in random orientations; and that the result does not depend on
+ * the order of the two shapes. */
 #include "collide/internal.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,8 @@ static void place(struct collide_shape *shape, struct pose pose)
 	shape->r = quat_matrix(pose.q);
 }
 
-/* b stands on its origin, a above it, `sunk` deep; both turned together at random. The deepest contact must say so. */
+/* b stands on its origin, and a on b, `sunk` deep; both are turned together at random. The deepest contact must have
+ * this depth. */
 static void check_sunk(struct collide_shape a, double height_a, struct collide_shape b, double top_b, double sunk,
 	uint32_t least, double tolerance)
 {
@@ -51,7 +52,8 @@ static void check_sunk(struct collide_shape a, double height_a, struct collide_s
 		cr_assert(fabs(deepest - sunk) < tolerance, "kinds %d and %d: %g deep, expected %g", a.kind, b.kind,
 			deepest, sunk);
 		place(&a, pose_mul(frame, (struct pose){{0, 0, top_b + height_a + 1e-6}, QUAT_IDENTITY}));
-		cr_assert_eq(collide_convex(&a, &b, c), 0, "kinds %d and %d are apart", a.kind, b.kind);
+		cr_assert_eq(
+			collide_convex(&a, &b, c), 0, "kinds %d and %d are apart, but have contacts", a.kind, b.kind);
 	}
 }
 
@@ -77,7 +79,7 @@ Test(collide, primitives_on_a_box)
 			check_sunk(cases[i].shape, cases[i].height, lying, 0.3, depths[d], cases[i].least, 2e-6);
 }
 
-/* b a thousand times as large as a, and the other way round. */
+/* b is a thousand times as large as a, and the other way round. */
 Test(collide, sizes_apart)
 {
 	const struct collide_shape large = {.kind = COLLIDE_BOX, .size = {50, 50, 50}},
@@ -86,7 +88,7 @@ Test(collide, sizes_apart)
 	check_sunk(large, 50, small, 0.05, 1e-3, 4, 1e-6);
 }
 
-/* Edge across edge: 45 degrees each, crossed. */
+/* Two edges that cross, each turned by 45 degrees. */
 Test(collide, edges)
 {
 	struct collide_shape a = {.kind = COLLIDE_BOX, .size = {1, 0.1, 0.1}}, b = a;
@@ -101,7 +103,7 @@ Test(collide, edges)
 	cr_expect(fabs(c[0].at.x) < 1e-9 && fabs(c[0].at.y) < 1e-9);
 }
 
-/* Which shape is asked first does not matter but for the normal's direction. */
+/* The order of the two shapes changes the direction of the normal, and nothing else. */
 Test(collide, symmetric)
 {
 	uint64_t seed = 4;
@@ -125,7 +127,7 @@ Test(collide, symmetric)
 		for (uint32_t i = 0; i < m; i++)
 			back = fmax(back, two[i].depth);
 		cr_assert(fabs(deep - back) < 0.02 + 0.2 * deep, "trial %d: %g and %g deep", trial, deep, back);
-		/* moved along the normal by the depth, they are apart (or nearly) */
+		/* a shape that is moved along the normal by the depth is apart from the other one (or nearly) */
 		if (!n)
 			continue;
 		a.p = vec3_add(a.p, vec3_scale(one[0].normal, one[0].depth * 1.02 + 1e-3));
@@ -147,7 +149,7 @@ static struct hull hull_of_box(struct vec3 half)
 	return hull;
 }
 
-/* A box as a hull is a box. */
+/* A hull of a box's corners touches as the box does. */
 Test(collide, hulls)
 {
 	struct hull small = hull_of_box((struct vec3){0.2, 0.2, 0.1}),
@@ -195,8 +197,8 @@ Test(collide, ridge)
 	mesh_fini(&mesh);
 }
 
-/* How far contacts reach along each axis of the ground, and how deep they are, in the ground's frame; `round`: of a
- * disc, which they may span at any turn. */
+/* How far contacts reach along each axis of the ground, and how deep they are, in the ground's frame. round: the
+ * contacts are those of a disc, so they may be turned in any way. */
 struct reach {
 	double x, y, depth;
 	bool round;
@@ -228,8 +230,8 @@ static void expect_reach(
 		"%s: contacts reach %g and %g, expected %g and %g", what, x, y, expected.x, expected.y);
 }
 
-/* Lying on each of its sides, and tilted by next to nothing as all that lies is, a shape touches with all of that side:
- * on a plane, on a large box and on a large hull. */
+/* A shape that lies on a plane, on a large box or on a large hull touches it with all of the lower side: for each of
+ * its sides, and tilted by next to nothing, as shapes at rest are. */
 Test(collide, lies_on_all_of_each_side)
 {
 	const double quarter = M_PI / 2, sunk = 0.004;
@@ -270,7 +272,7 @@ Test(collide, lies_on_all_of_each_side)
 			place(&slab, pose_mul(ground, (struct pose){{0.1, 0.2, -0.5}, QUAT_IDENTITY}));
 			count = collide_convex(&a, &slab, c);
 			expect_reach(sides[i].what, c, count, ground, expected);
-			count = collide_convex(&slab, &a, c); /* the other way round */
+			count = collide_convex(&slab, &a, c); /* the two shapes in the other order */
 			expect_reach(sides[i].what, c, count, ground, expected);
 		}
 }
@@ -287,7 +289,8 @@ static double apart(struct vec3 a, struct vec3 b)
 	return vec3_length(vec3_sub(a, b));
 }
 
-/* Of two lines, against many pairs of their points; also of lines that are parallel, or points. */
+/* The nearest points of two lines are compared with many pairs of points; also for lines that are parallel, or are
+ * points. */
 Test(collide, nearest_points_of_lines)
 {
 	enum { POINTS = 200 };
@@ -318,7 +321,7 @@ Test(collide, nearest_points_of_lines)
 	}
 }
 
-/* Of many contacts on a plane the deepest is kept, and others so that they span about as much as all. */
+/* Of many contacts on a plane the deepest is kept, and others that together span about as much as all do. */
 Test(collide, kept_contacts_span)
 {
 	uint64_t seed = 9;
@@ -365,7 +368,7 @@ static struct trimesh grid_of(const float *heights, uint32_t columns, uint32_t r
 	return trimesh;
 }
 
-/* A cell of which one corner alone is high is met there. */
+/* A cell with one high corner is touched at this corner. */
 Test(collide, each_corner_of_a_cell)
 {
 	static const double at[4][2] = {{0, 1}, {1, 1}, {0, 0}, {1, 0}};
@@ -385,7 +388,7 @@ Test(collide, each_corner_of_a_cell)
 	}
 }
 
-/* However few contacts may be made with a surface, the deepest is one of them. */
+/* The deepest contact with a surface is kept, however small the permitted number of contacts is. */
 Test(collide, the_deepest_on_a_surface_is_kept)
 {
 	enum { SIDE = 8, MANY = 32 };

@@ -27,14 +27,14 @@ static const struct {
 	{"3 /t a: 1", 1, {{3, 1, "/t", "a: 1"}}},
 	{"3 /t a: 1 \t\r\n", 1, {{3, 1, "/t", "a: 1"}}},
 	{" 3\t/t\t 'a: 1'  \r\n", 1, {{3, 1, "/t", "a: 1"}}},
-	/* the empty message, said in each way */
+	/* the empty message, in each form */
 	{"3 /t ''\n", 1, {{3, 1, "/t", ""}}},
 	{"3 /t \"\"\n", 1, {{3, 1, "/t", ""}}},
 	{"3 /t \t\"\" \r\n4 /u a", 2, {{3, 1, "/t", ""}, {4, 2, "/u", "a"}}},
 	{"3 /t\n4 /u \t\r\n5 /v", 3, {{3, 1, "/t", ""}, {4, 2, "/u", ""}, {5, 3, "/v", ""}}},
 	{"3 /t # nothing\n", 1, {{3, 1, "/t", "# nothing"}}},
 	{"9 /t a\n\n#\n3 /u b\n", 2, {{9, 1, "/t", "a"}, {3, 4, "/u", "b"}}},
-	/* a quote holds line ends, whichever it is; what follows begins on a line of its own */
+	/* a quote holds line ends of each kind; the next statement begins on a line of its own */
 	{"1 /t 'a\n# b\n\"'\n2 /u c\n", 2, {{1, 1, "/t", "a\n# b\n\""}, {2, 4, "/u", "c"}}},
 	{"1 /t a: \"x\n2 /t 'y'\n\" b: 1 \n2 /u c\n", 2,
 		{{1, 1, "/t", "a: \"x\n2 /t 'y'\n\" b: 1"}, {2, 4, "/u", "c"}}},
@@ -42,7 +42,7 @@ static const struct {
 	{"1 /t a: \"\\\"\n\\\\\" b\n2 /u c", 2, {{1, 1, "/t", "a: \"\\\"\n\\\\\" b"}, {2, 3, "/u", "c"}}},
 	/* a backslash escapes within a message, not in the quotes around it */
 	{"1 /t 'a: 1\\'\n2 /u 'b'\n", 2, {{1, 1, "/t", "a: 1\\"}, {2, 2, "/u", "b"}}},
-	/* ... but not in a comment, and not in a step or a topic */
+	/* ... but it does not in a comment, in a step or in a topic */
 	{"1 /t a: 1 # don't\n2 /u b # \"\n3 /v c", 3,
 		{{1, 1, "/t", "a: 1 # don't"}, {2, 2, "/u", "b # \""}, {3, 3, "/v", "c"}}},
 	{"1 /t's a\n2 /u b", 2, {{1, 1, "/t's", "a"}, {2, 2, "/u", "b"}}},
@@ -99,7 +99,7 @@ Test(commands, what_is_wrong_is_named_with_the_line_where_it_begins)
 	}
 }
 
-/* A statement of so many bytes, over two lines, and a short one. */
+/* Parses a statement of so many bytes, which has two lines, and a short one. */
 static troupe_status parse_long(size_t bytes, struct command_lines *commands, struct troupe_error *error)
 {
 	struct text text = {0};
@@ -147,7 +147,8 @@ static const struct {
 	{"/actuators", "Actuators"},
 };
 
-/* The block's commands are messages of their topics; bit i: taken[i] was there. */
+/* Parses the commands of a block of the manual page, and each as a message of its topic. Bit i: the block has the topic
+ * taken[i]. */
 static unsigned check_examples(const char *block, size_t count)
 {
 	struct command_lines commands = {0};
@@ -176,7 +177,7 @@ static const struct {
 	const char *line;
 	bool has_step;
 	uint64_t step;
-	const char *topic, *text, *error; /* topic NULL: nothing; error NULL: none */
+	const char *topic, *text, *error; /* topic NULL: no command; error NULL: no error */
 } lines[] = {
 	{"7 /t a: 1", true, 7, "/t", "a: 1", NULL},
 	{" \t/t a: 1 # c\r", false, 0, "/t", "a: 1 # c", NULL},
@@ -187,7 +188,7 @@ static const struct {
 	{"7", true, 0, NULL, NULL, "in:3: no topic: expected"},
 	{"x /t", true, 0, NULL, NULL, "in:3: step 'x': expected"},
 	{"7 t", true, 0, NULL, NULL, "in:3: topic 't': expected"},
-	/* a quote does not go on to the next line */
+	/* a quote does not go on on the next line */
 	{"7 /t a: \"x", true, 0, NULL, NULL, "in:3: a quote in the text is not closed"},
 	{"/t a: 'x", false, 0, NULL, NULL, "in:3: a quote in the text is not closed"},
 	{"/t 'a: 1", false, 0, NULL, NULL, "in:3: 'a: 1: expected the text in a pair of single quotes"},
@@ -216,7 +217,7 @@ Test(commands, a_line_stands_alone)
 	}
 }
 
-/* What the manual page shows is what is read, and it shows one of each. */
+/* The examples of the manual page are accepted, and there is one of each form. */
 Test(commands, examples_of_the_manual_are_read)
 {
 	struct troupe_error error = {0};
@@ -236,7 +237,8 @@ Test(commands, examples_of_the_manual_are_read)
 	free(page);
 }
 
-/* A file need not be sorted: what is created at an earlier step may be commanded in an earlier line. */
+/* A file need not be sorted: a model may be commanded in a line before the one that creates it, if the step is
+ * later. */
 Test(commands, are_given_in_the_order_of_their_steps)
 {
 	static const char file[] =

@@ -15,8 +15,8 @@ enum { NODES = 40, OWNERS = 4 };
 struct world {
 	struct components components;
 	bool linked[NODES][NODES], mover[NODES], pinned[NODES];
-	uint32_t was[NODES];   /* components at the last settlement, by their lowest node */
-	uint32_t owner[NODES]; /* given then */
+	uint32_t was[NODES];   /* components at the last settlement, each by its lowest node */
+	uint32_t owner[NODES]; /* owners given at the last settlement */
 	uint64_t seed;
 };
 
@@ -26,7 +26,7 @@ static uint32_t below(struct world *world, uint32_t limit)
 	return (uint32_t)(world->seed % limit);
 }
 
-/* The lowest node that each is connected with. */
+/* For each node the lowest node that it is connected with. */
 static void find_lowest(const struct world *world, uint32_t *lowest)
 {
 	for (uint32_t i = 0; i < NODES; i++)
@@ -67,12 +67,13 @@ static void check_components(const struct world *world, uint32_t *lowest)
 	for (uint32_t i = 0; i < NODES; i++)
 		for (uint32_t k = 0; k < NODES; k++) {
 			cr_assert_eq(c->of[i] == c->of[k], lowest[i] == lowest[k], "%u and %u", i, k);
-			cr_assert_eq(c->was[i] == c->was[k], world->was[i] == world->was[k], "%u and %u were", i, k);
+			cr_assert_eq(c->was[i] == c->was[k], world->was[i] == world->was[k],
+				"%u and %u at the last settlement", i, k);
 		}
 	check_rings(world);
 }
 
-/* What has one owner has it in all its nodes, and is counted; everything else is listed. */
+/* A component with an owner has this owner in all its nodes, and is counted; each other component is listed. */
 static void check_owners(const struct world *world, const uint32_t *lowest)
 {
 	const struct components *c = &world->components;
@@ -157,7 +158,7 @@ Test(components, are_all_alone_after_a_reset)
 	components_fini(&c);
 }
 
-/* A line of nodes parted in the middle, and a warm one: no memory is asked for any more. */
+/* A line of nodes is parted in the middle. Components that have done so once allocate nothing when they do it again. */
 Test(components, a_warm_one_allocates_nothing)
 {
 	enum { LINE = 1000 };

@@ -1,6 +1,6 @@
-/* The assignment and what changes for each secondary (run/dispatch.h), with levels, models, pairs and pins that change
- * at random: compared after each step with the definitions (plan_world.h). The levels and the pairs are the
- * definitions' own, so that nothing but the dispatch is tested. And the costs of models (run/cost.h). */
+/* The assignment and its changes for each secondary (run/dispatch.h), with levels, models, pairs and pins that change
+ * at random: compared after each step with the definitions (plan_world.h). The levels and the pairs come from the
+ * definitions, so that only the dispatch is tested. And the costs of models (run/cost.h). */
 #include "plan_world.h"
 
 #include "base/hash.h"
@@ -53,12 +53,13 @@ static void performs(struct world *world, uint32_t m)
 
 static void pinned(struct world *world, uint32_t m)
 {
-	world_model(world, m)->pin = world_below(world, world->most + 2); /* 0 and one too many: no pin */
+	world_model(world, m)->pin =
+		world_below(world, world->most + 2); /* 0 and the number after the last secondary are no pins */
 	dispatch_learn_pin(&dispatch, m);
 	dispatch_mark(&dispatch, m);
 }
 
-/* A model goes for a step, and another has the place then. */
+/* A model is removed for one step, and another model comes in its place. */
 static void replaced(struct world *world, uint32_t m)
 {
 	if (world_model(world, m)->performer)
@@ -98,7 +99,7 @@ static void look_at_all(struct world *world)
 	}
 }
 
-/* Levels are loaded as they must be; models of an unloaded level stay or go by chance. */
+/* Loads the levels as the definitions say; models of an unloaded level stay or go by chance. */
 static void load(struct world *world)
 {
 	bool active[MODELS], loaded[LEVELS];
@@ -191,7 +192,7 @@ Test(dispatch, is_what_follows_from_the_definitions)
 		(int)meetings, (int)samples);
 }
 
-/* With nothing to do, a step changes nothing, whoever asks. */
+/* A step with nothing to do changes nothing, whichever models it is asked about. */
 Test(dispatch, a_step_without_changes_has_none)
 {
 	static struct world world;
@@ -223,9 +224,9 @@ Test(cost, is_smoothed_and_a_surge_counts_for_little)
 	cr_assert_eq(costs.ns[0], (4 * 1250 + 3 * 1250) / 4);
 	cost_set(&costs, 0, 0);
 	cost_learn(&costs, 0, UINT64_MAX);
-	cr_assert_eq(costs.ns[0], UINT32_MAX - 1, "after sleep as well; never COST_UNKNOWN");
+	cr_assert_eq(costs.ns[0], UINT32_MAX - 1, "a sample after sleep is taken as it is, but is never COST_UNKNOWN");
 	cost_learn(&costs, 1, 0);
-	cr_assert_eq(costs.ns[1], 1, "what was stepped is not asleep");
+	cr_assert_eq(costs.ns[1], 1, "a model that was stepped has a cost above 0");
 	cost_fit(&costs, 5);
 	cr_assert(costs.ns[0] == UINT32_MAX - 1 && costs.ns[4] == COST_UNKNOWN);
 	cost_forget(&costs, 0);

@@ -1,4 +1,4 @@
-/* The parts of saved states: numbers and bytes as they lie in a file, and the files that were read. */
+/* The parts of saved states: the encoding of numbers and bytes, and the set of files that were read. */
 #include "base/files.h"
 
 #include "base/hash.h"
@@ -61,17 +61,17 @@ Test(files, what_is_not_there_is_nothing_and_stays_bad)
 		cr_assert(unpack_u64(&in) == 0 && in.bad);
 	}
 	struct unpack in = reading(&out);
-	cr_assert(unpack_count(&in, 8) == 0 && in.bad, "above the most");
-	cr_assert_eq(unpack_u64(&in), 0, "what comes after it is not read");
+	cr_assert(unpack_count(&in, 8) == 0 && in.bad, "a count above its limit is accepted");
+	cr_assert_eq(unpack_u64(&in), 0, "numbers after a bad one are read");
 	in = reading(&out);
 	cr_assert(unpack_count(&in, 9) == 9 && unpack_count(&in, 7) == 7 && !in.bad);
 	cr_assert(unpack_double(&in) == 0 && in.bad);
-	in = reading(&out); /* nine bytes are said to come, and eight do */
+	in = reading(&out); /* the count says nine bytes, and eight follow */
 	cr_assert(!strcmp(unpack_bytes(&in, &count), "") && count == 0 && in.bad);
 	text_fini(&out);
 }
 
-/* A length is never added to a pointer, nor taken for memory, before it is known to be there. */
+/* A length is neither added to a pointer nor allocated before so many bytes are known to follow. */
 Test(files, lengths_beyond_everything_are_bad)
 {
 	const uint64_t lengths[] = {
@@ -89,7 +89,7 @@ Test(files, lengths_beyond_everything_are_bad)
 		free(text);
 		in = reading(&out);
 		(void)unpack_count(&in, UINT64_MAX);
-		cr_assert_eq(in.bad, lengths[i] > UINT32_MAX, "a count has 32 bits");
+		cr_assert_eq(in.bad, lengths[i] > UINT32_MAX, "a count of more than 32 bits is bad, and no other");
 		text_fini(&out);
 	}
 }
@@ -142,7 +142,7 @@ static void tear_down(void)
 		unlink(path);
 		free(path);
 	}
-	cr_assert(!rmdir(folder), "something else is left in the folder");
+	cr_assert(!rmdir(folder), "the folder has another file");
 }
 
 Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = tear_down)
@@ -165,9 +165,10 @@ Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = 
 	put(a, "changed");
 	unlink(b);
 	cr_assert_eq(files_read(&files, a, 100, &bytes, &count, &error), TROUPE_OK);
-	cr_assert_str_eq(bytes, "first", "as it was");
-	cr_assert_eq(files_read(&files, a, 4, &bytes, &count, &error), TROUPE_ELIMIT, "limits hold for kept ones");
-	cr_assert_eq(files_look(&files, b), FILES_FILE, "as it was");
+	cr_assert_str_eq(bytes, "first", "a file that is kept is read again");
+	cr_assert_eq(files_read(&files, a, 4, &bytes, &count, &error), TROUPE_ELIMIT,
+		"limits hold for files that are kept, too");
+	cr_assert_eq(files_look(&files, b), FILES_FILE, "a file that was found is looked for again");
 	cr_assert_eq(files.all.count, 2);
 	files_fini(&files);
 	free(a);
@@ -197,20 +198,20 @@ Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
 	cr_assert_eq(files_look(&again, "x/y"), FILES_FOLDER);
 	cr_assert_eq(files_look(&again, "x/y/z"), FILES_FILE);
 	cr_assert_eq(files_look(&again, "x/y/"), FILES_FOLDER);
-	cr_assert_eq(files_look(&again, "x/o"), FILES_NOTHING, "no part of a name is a folder");
+	cr_assert_eq(files_look(&again, "x/o"), FILES_NOTHING, "a part of a file's name counts as a folder");
 	cr_assert_eq(files_look(&again, "x/only seen"), FILES_FILE);
 	cr_assert_eq(files_look(&again, a), FILES_NOTHING);
 	cr_assert_eq(files_read(&again, a, 100, &bytes, &count, &error), TROUPE_EIO);
 	cr_assert_eq(files_read(&again, "x/only seen", 100, &bytes, &count, &error), TROUPE_EIO);
 	cr_assert(!files_read(&again, "x/y/z", 100, &bytes, &count, &error) && !strcmp(bytes, "deep") && count == 4);
 	cr_assert(!files_read(&again, "empty", 100, &bytes, &count, &error) && !*bytes && !count);
-	/* a set that is asked before the file system; what was found there is kept */
+	/* a set that is asked before the file system; a file that is found there is kept */
 	inner.before = &again;
 	cr_assert(!files_read(&inner, "x/y/z", 100, &bytes, &count, &error) && !strcmp(bytes, "deep"));
 	cr_assert_eq(files_look(&inner, a), FILES_FILE);
 	cr_assert_eq(files_look(&inner, "x/y"), FILES_FOLDER);
 	cr_assert_eq(inner.all.count, 2);
-	/* opened again, it has what it had, and the rest of the world */
+	/* once open again, the set has its files, and asks the file system for the others */
 	again.closed = false;
 	cr_assert_eq(files_look(&again, "x/y"), FILES_FOLDER);
 	cr_assert_eq(files_look(&again, "x/o"), FILES_NOTHING);
@@ -225,7 +226,7 @@ Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
 	free(a);
 }
 
-/* Cut anywhere, or with counts that lie: bad, and no more memory than there are bytes. */
+/* A set that is cut anywhere, or has false counts, is bad, and takes no more memory than it has bytes. */
 Test(files, damaged_sets_are_bad)
 {
 	struct files files = {0};
@@ -242,7 +243,7 @@ Test(files, damaged_sets_are_bad)
 		files_fini(&again);
 		free(part);
 	}
-	memset(out.at, 0xff, 4); /* four thousand million of them */
+	memset(out.at, 0xff, 4); /* a count of four thousand million */
 	struct files again = {0};
 	struct unpack in = reading(&out);
 	files_unpack(&again, &in);

@@ -1,5 +1,5 @@
-/* The fingerprint of floating-point arithmetic is the same on every thread, and another one when numbers come out
- * otherwise. A state or recording with another fingerprint causes a warning. */
+/* The fingerprint of floating-point arithmetic is the same on every thread, and differs when results of arithmetic
+ * differ. A state or recording with another fingerprint causes a warning. */
 #include "base/hash.h"
 #include "base/pack.h"
 #include "physics/physics.h"
@@ -17,7 +17,7 @@
 
 TestSuite(fingerprint, .timeout = 60);
 
-/* Of a process of its own, in which numbers are rounded as said. */
+/* The fingerprint that a process of its own computes when numbers are rounded in this way. */
 static uint64_t computed(int rounding)
 {
 	int ends[2];
@@ -77,7 +77,7 @@ static void on_warning(void *ctx, const char *text)
 
 static const char world[] = "<sdf version='1.9'><world name='w'><model name='m'><link name='l'/></model></world></sdf>";
 
-/* Five steps that are recorded, and then saved. */
+/* Records five steps, and saves the state after them. */
 static void make_files(const char *state, const char *recording)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -116,7 +116,8 @@ static void put_u64(char *at, uint64_t value)
 	text_fini(&number);
 }
 
-/* As if it had been made elsewhere: changes the first digit, or leaves the fingerprint out. */
+/* Changes a saved state as if another machine had made it: the first digit of the fingerprint is another, or the
+ * fingerprint is left out. */
 static void move_state(char *state, size_t count, bool leave_out)
 {
 	static const char mark[] = " fingerprint ";
@@ -132,7 +133,7 @@ static void move_state(char *state, size_t count, bool leave_out)
 	put_u64(state + HEAD - 8, hash_bytes(version, state + HEAD, count - HEAD));
 }
 
-/* The state in its first chunk, and then the chunk. */
+/* Changes the state in the recording's first chunk, and then the chunk's hash. */
 static void move_recording(char *bytes, size_t count)
 {
 	char *chunk = bytes + RECORD_HEAD_BYTES, *body = chunk + RECORD_CHUNK_BYTES;
@@ -195,7 +196,7 @@ Test(fingerprint, another_in_a_state_or_recording_is_warned_of)
 	move_state(bytes, state_count, true);
 	write_whole(state, bytes, state_count);
 	heard = resume(state);
-	cr_expect_eq(heard.warnings, 0, "saved by one that knew of no fingerprint: %s", heard.last);
+	cr_expect_eq(heard.warnings, 0, "saved by a version without fingerprints: %s", heard.last);
 
 	move_recording(tape, recording_count);
 	write_whole(recording, tape, recording_count);

@@ -44,11 +44,11 @@ Test(fresh, a_number_is_new_each_half_second_and_is_forgotten_after_two)
 {
 	struct fresh fresh = {0};
 	uint64_t begin = 10000 * MS;
-	cr_assert_not(is_live(&fresh, 0, begin), "nothing was drawn yet");
+	cr_assert_not(is_live(&fresh, 0, begin), "no number was drawn yet");
 	cr_assert_eq(fresh_number(&fresh, 11, begin), 11);
 	cr_assert_eq(fresh_number(&fresh, 12, begin + 499 * MS), 11);
 	cr_assert_eq(fresh_number(&fresh, 13, begin + 500 * MS), 13);
-	cr_assert_not(is_live(&fresh, 12, begin + 500 * MS), "it was not drawn");
+	cr_assert_not(is_live(&fresh, 12, begin + 500 * MS), "this number was not drawn");
 	for (uint64_t i = 2; i < 20; i++) {
 		uint64_t now = begin + i * 500 * MS;
 		cr_assert_eq(fresh_number(&fresh, 100 + i, now), 100 + i);
@@ -59,7 +59,7 @@ Test(fresh, a_number_is_new_each_half_second_and_is_forgotten_after_two)
 	}
 }
 
-/* What was recorded yesterday, or a moment ago before the number was drawn, echoes no number of now. */
+/* A recording of yesterday, or of the moment before the number was drawn, echoes no number of now. */
 Test(fresh, a_recording_is_not_live_later)
 {
 	struct fresh primary = {0}, secondary = {0};
@@ -86,16 +86,16 @@ Test(fresh, who_asks_again_waits_for_an_echo_of_the_new_number_only)
 	fresh_hear(&fresh, &asked, here, true, now);
 	cr_assert(echoes(&fresh, 501, now));
 	fresh_hear(&fresh, &asked, here, true, now + MS);
-	cr_assert_not(fresh_owes(&fresh), "the same number is echoed twice as fast");
-	cr_assert(echoes(&fresh, 501, now + MS), "but it is still echoed");
+	cr_assert_not(fresh_owes(&fresh), "a number that was echoed is owed again");
+	cr_assert(echoes(&fresh, 501, now + MS), "the number is still echoed");
 	asked.fresh = 502;
 	fresh_hear(&fresh, &asked, here, true, now + 2 * MS);
 	cr_assert(fresh_owes(&fresh));
 	cr_assert(echoes(&fresh, 502, now + 2 * MS) && !echoes(&fresh, 501, now + 2 * MS));
-	cr_assert_not(echoes(&fresh, 502, now + 2 * MS + FRESH_LIFE_NS), "it has been silent since");
+	cr_assert_not(echoes(&fresh, 502, now + 2 * MS + FRESH_LIFE_NS), "a silent process is echoed");
 }
 
-/* An old question of the same process, sent again, does not take the place of one that is asked now. */
+/* An old question of the same process, sent again, does not replace a new question. */
 Test(fresh, a_recorded_question_does_not_replace_a_live_one)
 {
 	struct fresh fresh = {0};
@@ -113,8 +113,9 @@ Test(fresh, a_thousand_secondaries_are_all_answered)
 	bool answered[SECONDARIES] = {false};
 	uint32_t left = SECONDARIES;
 	uint64_t now = 10000 * MS, begin = now;
-	for (; left && now < begin + 2000 * MS; now += 10 * MS) { /* as often as announcements go out then */
-		for (uint32_t i = 0; i < SECONDARIES; i++) {      /* each asks twice in a second */
+	for (; left && now < begin + 2000 * MS;
+		now += 10 * MS) {                            /* the interval at which announcements are sent then */
+		for (uint32_t i = 0; i < SECONDARIES; i++) { /* each secondary asks twice in a second */
 			struct announcement asked = announcement_of(i + 1, 1000 + i);
 			if ((now - begin) / (10 * MS) % 50 == i % 50 && !answered[i])
 				fresh_hear(&fresh, &asked, here, true, now);
@@ -130,9 +131,9 @@ Test(fresh, a_thousand_secondaries_are_all_answered)
 	cr_assert_leq(now - begin, 1000 * MS, "it takes %u ms", (unsigned)((now - begin) / MS));
 }
 
-/* Questions that somebody recorded, or, without a key, made up: 150 000 in a second. A genuine one is answered within
- * two seconds: at once from another host; from the same one when it is live, which it is after the next announcement.
- */
+/* How long a genuine question waits for its answer, among 150 000 false ones in a second (recorded ones, or, without a
+ * key, invented ones). The answer must come within two seconds: at once if the question is from another host; if it is
+ * from the same host, when it is live, which it is after the next announcement. */
 static uint64_t wait_ms(bool same_host, bool live)
 {
 	struct fresh fresh = {0};
@@ -157,7 +158,7 @@ Test(fresh, a_flood_of_questions_delays_no_genuine_one)
 	cr_assert_leq(wait_ms(true, true), 20);
 }
 
-/* Of one host's many questions the oldest goes when there is room for no more. */
+/* The oldest question of a host is dropped when there is no room for another one. */
 Test(fresh, the_oldest_question_makes_room)
 {
 	struct fresh fresh = {0};

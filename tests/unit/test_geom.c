@@ -40,7 +40,8 @@ static struct aabb random_box(uint64_t *seed)
 	return aabb_around(centre, (struct vec3){uniform(seed) * 8, uniform(seed) * 8, uniform(seed) * 8});
 }
 
-/* Each node holds what is below it, and no more, is one higher than the higher side, and is the parent of both. */
+/* The box of each node is the box around its children; its height is one more than that of its higher child; it is the
+ * parent of both. */
 static uint32_t check_tree(const struct bvh *tree, uint32_t index)
 {
 	const struct bvh_node *n = tree->nodes.at, *node = &n[index];
@@ -60,7 +61,7 @@ static struct aabb moved(struct aabb box, uint64_t *seed)
 	return (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
 }
 
-/* Whatever was inserted, moved and removed: a query reports exactly what an exhaustive search finds. */
+/* After any insertions, moves and removals a query reports exactly the boxes that an exhaustive search finds. */
 Test(geom, tree_agrees_with_exhaustive_search)
 {
 	enum { COUNT = 600 };
@@ -72,7 +73,7 @@ Test(geom, tree_agrees_with_exhaustive_search)
 	uint64_t seed = 4;
 	uint32_t count = 0;
 	for (int round = 0; round < 12000; round++) {
-		/* few at first: also one alone, and two */
+		/* few boxes at first: also one alone, and two */
 		uint32_t i = (uint32_t)(uniform(&seed) * (round < 500 ? 3 : COUNT));
 		if (here[i] && uniform(&seed) < 0.7) {
 			boxes[i] = i == 7 || uniform(&seed) < 0.1 ? random_box(&seed) : moved(boxes[i], &seed);
@@ -115,7 +116,7 @@ static uint32_t overlapping(const struct aabb *boxes, const bool *here, uint32_t
 	return expected;
 }
 
-/* A tree built at once serves as one that has grown: it is queried, and leaves go and come. */
+/* A tree that is built at once can be used like one that has grown: by queries, insertions and removals. */
 Test(geom, a_tree_built_at_once_agrees_with_exhaustive_search)
 {
 	enum { COUNT = 1000 };
@@ -127,7 +128,7 @@ Test(geom, a_tree_built_at_once_agrees_with_exhaustive_search)
 	for (uint32_t count = 0; count <= COUNT; count += count < 20 ? 1 : 245) {
 		struct bvh tree = {0};
 		bvh_values found = {0};
-		for (uint32_t i = 0; i < count; i++) { /* some everywhere, many in one place */
+		for (uint32_t i = 0; i < count; i++) { /* some boxes everywhere, many in one place */
 			boxes[i] = i % 97 == 7 ? AABB_ALL : i % 3 && i ? boxes[i - 1] : random_box(&seed);
 			items[i] = (struct bvh_item){boxes[i], i, &leaves[i]};
 			here[i] = true;
@@ -157,7 +158,7 @@ Test(geom, a_tree_built_at_once_agrees_with_exhaustive_search)
 	}
 }
 
-/* The box of a shape holds the shape, and touches it on every side: compared with points on its surface. */
+/* The box of a shape holds the shape, and touches it on every side: compared with points of its surface. */
 Test(geom, shape_boxes_are_tight)
 {
 	uint64_t seed = 9;

@@ -120,7 +120,7 @@ static void compare(const struct world *world)
 	cr_assert_eq(at, world->ghosts.now.count);
 }
 
-/* A performer in a level goes where the level goes; here it need not, so that there are many ghosts. */
+/* A performer in a level goes where the level goes. In this test it need not, so that there are many ghosts. */
 static void include_inside(struct world *world, uint32_t level)
 {
 	for (uint32_t m = 0; m < MODELS; m++)
@@ -150,7 +150,7 @@ Test(ghosts, what_is_marked_is_enough)
 		tracker_fini(&world.tracker);
 		ghosts_fini(&world.ghosts);
 	}
-	cr_assert_gt(most, 20u, "there should be many ghosts");
+	cr_assert_gt(most, 20u, "there are too few ghosts");
 }
 
 Test(ghosts, nothing_marked_is_nothing_found)

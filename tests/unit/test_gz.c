@@ -1,4 +1,5 @@
-/* The pure parts of the node of gz-transport: names, datagrams, what is known of others, who subscribes. */
+/* The pure parts of the node of gz-transport: names, datagrams, the directory of other nodes, and the audience of a
+ * topic. */
 #include "gateway/gz/audience.h"
 #include "gateway/gz/directory.h"
 #include "gateway/gz/parts.h"
@@ -163,7 +164,7 @@ Test(gz, datagrams_survive_encoding)
 	round_trip((struct beacon){.version = 110, .kind = BEACON_BYE, .process = beacon_text_of("p")});
 }
 
-/* What ign-transport-topic 11 sends as a heartbeat. */
+/* A heartbeat as ign-transport-topic 11 sends it. */
 Test(gz, datagrams_of_gz_transport_are_read)
 {
 	static const char bytes[] = "\x2a\0\x10\n\x1a$f9491a7f-7eec-4bf7-b4a2-ae4dfd921d55 \x04";
@@ -176,7 +177,7 @@ Test(gz, datagrams_of_gz_transport_are_read)
 	text_fini(&out);
 }
 
-/* A publisher is of a topic or of a service: of a datagram that has both the last one counts. */
+/* A publisher is of a topic or of a service: in a datagram that has both, the last one counts. */
 Test(gz, datagrams_have_one_kind_of_publisher)
 {
 	struct text topic = {0}, service = {0}, both = {0};
@@ -214,10 +215,10 @@ Test(gz, datagrams_that_lack_something_are_refused)
 	refuse(beacon, "no partition");
 	beacon = topic_beacon(BEACON_ADVERTISE);
 	beacon.address = beacon_text_of("ipc:///tmp/x");
-	refuse(beacon, "a file as an address");
+	refuse(beacon, "an address that is a file");
 	beacon = topic_beacon(BEACON_ADVERTISE);
 	beacon.type = beacon_text_of("\033[2J");
-	refuse(beacon, "a type that moves the cursor");
+	refuse(beacon, "a type with control characters");
 	beacon = topic_beacon(BEACON_ADVERTISE);
 	beacon.has_publisher = false;
 	refuse(beacon, "no publisher");
@@ -257,7 +258,7 @@ Test(gz, records_come_and_go)
 	bool is_new;
 	cr_assert(add(directory, &topic, &is_new) && is_new);
 	cr_assert(add(directory, &topic, &is_new) && !is_new);
-	cr_assert(add(directory, &service, &is_new) && is_new, "a service with the name of a topic");
+	cr_assert(add(directory, &service, &is_new) && is_new, "a service may have the name of a topic");
 	cr_expect_eq(directory_count(directory), 2);
 	topic.address = beacon_text_of("tcp://127.0.0.1:40002");
 	struct directory_record *record = add(directory, &topic, &is_new);
@@ -289,7 +290,7 @@ Test(gz, silent_processes_expire)
 	cr_expect_eq(gone, 0);
 	directory_expire(directory, 2 * SECOND_NS + DIRECTORY_SILENCE_NS + 1);
 	cr_expect_eq(gone, 1);
-	cr_expect_null(directory_add(directory, &topic, &is_new), "of a process that is not known");
+	cr_expect_null(directory_add(directory, &topic, &is_new), "a topic of an unknown process");
 	directory_destroy(directory);
 }
 
@@ -349,11 +350,11 @@ Test(gz, parts_are_checked)
 	cr_assert(parts_read_request(parts, 9, &request) && !request.one_way && request.endpoint.port == 5);
 	cr_expect(!parts_read_request(parts, 8, &request));
 	parts[2] = part("ipc:///tmp/x");
-	cr_expect(!parts_read_request(parts, 9, &request), "the address of the reply");
+	cr_expect(!parts_read_request(parts, 9, &request), "an address of the reply that is not tcp");
 	parts[8] = part("ignition.msgs.Empty");
 	cr_expect(parts_read_request(parts, 9, &request) && request.one_way, "no reply, no address");
 	parts[5] = part("");
-	cr_expect(!parts_read_request(parts, 9, &request), "no identity of the request");
+	cr_expect(!parts_read_request(parts, 9, &request), "the identity of the request is missing");
 
 	struct part reply_parts[] = {
 		part("identity"), part("@/p@/s"), part("node"), part("request"), part("bytes"), part("1")};

@@ -40,7 +40,7 @@ static void add_point(struct sums *sums, double mass, struct vec3 p)
 	}
 }
 
-/* second: of the shape about its centre, over its mass. */
+/* second: the second moments of the shape about its centre, divided by its mass. */
 static void add_body(struct sums *sums, struct pose pose, double mass, struct vec3 second, struct vec3 centre)
 {
 	struct vec3 half = {sqrt(second.x), sqrt(second.y), sqrt(second.z)};
@@ -84,7 +84,7 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 		add_body(sums, pose, density * M_PI * r * r * l / 3,
 			(struct vec3){3 * r * r / 20, 3 * r * r / 20, 3 * l * l / 80}, (struct vec3){0, 0, -l / 4});
 		break;
-	case 5: /* a cylinder, and two half-balls: each about its own centre, 3/8 r from its flat side */
+	case 5: /* a cylinder and two half-balls; the centre of a half-ball is 3/8 r from its flat side */
 		text_add(out, "<capsule><radius>%.17g</radius><length>%.17g</length></capsule>", r, l);
 		add_body(sums, pose, density * M_PI * r * r * l, round_second(r, l * l / 12), none);
 		for (int side = -1; side <= 1; side += 2)
@@ -136,7 +136,7 @@ static void check_inertial(const struct sdf_inertial *in, const struct sums *sum
 }
 
 #ifdef HAVE_MESHES
-/* A file beside the models of worlds/. The text is freed. */
+/* Loads a world as if its file were beside the models of worlds/. The text is freed. */
 static struct sdf *load(struct text *text)
 {
 	struct sdf *sdf = NULL;
@@ -177,7 +177,7 @@ Test(inertia, of_random_shapes)
 	}
 }
 
-/* A closed mesh whose triangles all face inwards weighs what it does with the other sign. */
+/* A closed mesh whose triangles all face inwards has the mass of the mesh that faces outwards. */
 Test(inertia, of_a_mesh_that_is_inside_out)
 {
 	/* a tetrahedron: corners at the origin and at 1, 2 and 3 m along the axes */
@@ -202,7 +202,8 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 			name);
 		struct sdf *sdf = load(&out);
 		const struct sdf_inertial *in = &sdf->worlds.at[0].links.at[0].inertial;
-		double mass = 700.0 * 1 * 2 * 3 / 6; /* of a tetrahedron: 3/80 m (b2 + c2), centre at a quarter */
+		double mass = 700.0 * 1 * 2 * 3 /
+			      6; /* of a tetrahedron: second moments 3/80 m (b2 + c2), centre at a quarter */
 		expect_near("mass", in->mass, mass, mass);
 		expect_near("centre x", in->in_link.p.x, 0.25, 1);
 		expect_near("centre y", in->in_link.p.y, 0.5, 1);
@@ -219,7 +220,7 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 	rmdir(folder);
 }
 
-/* A mass that is given beside it scales all six moments. */
+/* A mass that is given with auto="true" scales all six moments. */
 Test(inertia, of_a_given_mass)
 {
 	struct sdf_inertial found[2];

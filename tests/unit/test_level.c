@@ -43,7 +43,7 @@ static bool holds(const bvh_values *values, uint32_t level)
 	return false;
 }
 
-/* What is counted by level, and who is listed around it, follows from the performers' sets. */
+/* The counts of each level, and the list of performers around it, follow from the sets of the performers. */
 static void check_counts(const struct tracker *tracker)
 {
 	for (uint32_t l = 0; l < LEVELS; l++) {
@@ -67,7 +67,7 @@ static void check_counts(const struct tracker *tracker)
 	}
 }
 
-/* Performers come and go, and all is forgotten now and then. */
+/* Performers come and go, and now and then the tracker is emptied. */
 static void disturb(struct tracker *tracker, uint64_t *dice)
 {
 	uint32_t m = (uint32_t)(uniform(dice) * PERFORMERS);
@@ -86,7 +86,7 @@ static void disturb(struct tracker *tracker, uint64_t *dice)
 	}
 }
 
-/* However few looks are taken, the sets are those of an exhaustive comparison at every step. */
+/* However seldom the tracker looks, its sets are those of an exhaustive comparison in every step. */
 Test(level, tracker_agrees_with_exhaustive_search)
 {
 	for (uint64_t seed = 1; seed < 6; seed++) {
@@ -155,7 +155,7 @@ Test(level, touching_counts_and_entering_is_told)
 
 /* --- touch ------------------------------------------------------------------------------------------------------ */
 
-/* At the walls of the room that the boxes are in. */
+/* Turns a speed back at the walls of the room in which the boxes are. */
 static void turn_back(struct vec3 *speed, const struct aabb *box)
 {
 	speed->x = box->lo.x < 0 ? fabs(speed->x) : box->hi.x > 6 ? -fabs(speed->x) : speed->x;
@@ -187,7 +187,7 @@ static void check_touching(bool at_once, bool joined)
 		boxed[m].geom_first = m, boxed[m].geom_count = 1, bodies[m].model = m, geoms[m].off = false;
 	struct scene crowd = {
 		.models = boxed, .model_count = COUNT, .bodies = bodies, .joints = joints, .geoms = geoms};
-	for (uint32_t j = 0; j < JOINTS && joined; j++) { /* some twice, some to the world, in either order */
+	for (uint32_t j = 0; j < JOINTS && joined; j++) { /* some joints twice, some to the world, in either order */
 		joints[j].parent = j == 6 ? SCENE_NONE : j % 2 ? 3 * j : 50 - j;
 		joints[j].child = j == 7 ? SCENE_NONE : j % 2 ? 40 - j : 2 * j;
 		if (j == 5)
@@ -210,7 +210,8 @@ static void check_touching(bool at_once, bool joined)
 		touch_add_all(&touch, all, COUNT, boxes);
 	for (int step = 0; step < 4000; step++) {
 		for (uint32_t m = 0; m < COUNT; m++) {
-			if (uniform(&seed) < (step % 3 ? 0.5 : 0.98)) /* often most stay, sometimes nearly all */
+			if (uniform(&seed) <
+				(step % 3 ? 0.5 : 0.98)) /* in most steps most models stay, in some nearly all */
 				continue;
 			struct vec3 by = vec3_scale(speed[m], 0.05 * uniform(&seed));
 			turn_back(&speed[m], &boxes[m].box);

@@ -13,7 +13,7 @@ static void assert_near(double found, double expected, double within, const char
 	cr_assert(fabs(found - expected) <= within, "%s: %.17g, expected %.17g to %g", what, found, expected, within);
 }
 
-/* Two handles of the same kind. */
+/* Whether two handles are the same. */
 #define same_handle(a, b) (sizeof(a) == sizeof(b) && !memcmp(&(a), &(b), sizeof(a)))
 
 static void see(struct troupe_server *server, void (*fn)(void *, const struct troupe_snapshot *), void *ctx)
@@ -67,7 +67,7 @@ Test(library_handles, of_the_worlds_own_joints)
 	struct troupe_server *server = lib_server(lib_all, 0);
 	troupe_joint tether = troupe_find_world_joint(server, 0, "tether");
 	cr_assert(lib_given(&tether));
-	assert_near(lib_joint_at(server, tether).position[0], 0, 0, "before the first step");
+	assert_near(lib_joint_at(server, tether).position[0], 0, 0, "the joint's position before the first step");
 	lib_step(server, 300);
 	/* a point of 1 kg on a rod of 1 m, let go at the height of its pivot, falls at first as if it were free */
 	double angle = lib_joint_at(server, tether).position[0];
@@ -135,11 +135,11 @@ Test(library_handles, are_stale_after_a_removal_and_good_again_after_a_reset)
 	cr_assert_not(same_handle(arm, other));
 	assert_stale(server, arm, base, elbow);
 	see(server, see_stale, &arm);
-	assert_near(lib_at(server, other).pose.y, 0, 1e-3, "where the new one was put");
+	assert_near(lib_at(server, other).pose.y, 0, 1e-3, "the position at which the new model was put");
 
 	lib_text(server, lib_steps(server), "/world/w/control", "reset: {all: true}");
 	lib_step(server, 2);
-	assert_near(lib_at(server, arm).pose.y, 5, 1e-3, "where the file puts it");
+	assert_near(lib_at(server, arm).pose.y, 5, 1e-3, "the model's position in the file");
 	assert_near(lib_link_at(server, base).pose.z, 0.25, 1e-3, "its base");
 	(void)lib_joint_at(server, elbow);
 	assert_stale(server, other, other_base, other_elbow);
@@ -194,8 +194,8 @@ Test(library_handles, know_their_world)
 		two.box[w] = troupe_find_model(server, w, "box");
 		two.link[w] = troupe_find_link(server, two.box[w], "l");
 		cr_assert(lib_given(&two.box[w]) && lib_given(&two.link[w]));
-		assert_near(lib_at(server, two.box[w]).pose.x, w + 1, 1e-9, "by its handle");
-		assert_near(lib_link_at(server, two.link[w]).pose.x, w + 1, 1e-9, "by its link's");
+		assert_near(lib_at(server, two.box[w]).pose.x, w + 1, 1e-9, "a position by the model's handle");
+		assert_near(lib_link_at(server, two.link[w]).pose.x, w + 1, 1e-9, "a position by the link's handle");
 	}
 	lib_step(server, 3);
 	see(server, see_two, &two);
@@ -203,12 +203,12 @@ Test(library_handles, know_their_world)
 	const struct troupe_pose there = {.x = 7, .z = 0.25, .qw = 1};
 	must(troupe_command_pose(server, NULL, two.box[1], &there, NULL, &lib_error));
 	lib_step(server, 1);
-	assert_near(lib_at(server, two.box[0]).pose.x, 1, 1e-3, "the other world's stays");
-	assert_near(lib_at(server, two.box[1]).pose.x, 7, 1e-3, "the one that was meant");
+	assert_near(lib_at(server, two.box[0]).pose.x, 1, 1e-3, "the model of the other world stays");
+	assert_near(lib_at(server, two.box[1]).pose.x, 7, 1e-3, "the model that was meant moves");
 	troupe_server_destroy(server);
 }
 
-/* Invalid handles beside a valid one. */
+/* Invalid handles that differ a little from a valid one. */
 static void make_wild(uint32_t at, uint32_t born, uint32_t world, uint32_t ret_wild[7][3])
 {
 	const uint32_t wild[7][3] = {{0, 0, 0}, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {at, born + 100, world},
@@ -236,7 +236,7 @@ Test(library_handles, that_nobody_gave_are_stale)
 	troupe_server_destroy(server);
 }
 
-/* A static model has no state in a snapshot, but it is somewhere. */
+/* A static model has no state in a snapshot, but it has a pose. */
 Test(library_handles, of_static_models_can_be_read)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);
@@ -275,7 +275,7 @@ static uint64_t hash_of_run(int secondaries)
 	return hash;
 }
 
-/* Takes steps in portions of all sizes, some of them by troupe_server_run(). */
+/* Takes steps in portions of all sizes, some by troupe_server_run(). */
 static uint64_t hash_of_steps(struct troupe_server *server)
 {
 	static const uint64_t sizes[] = {1, 1, 0, 2, 17, 1, 64, 5};
@@ -461,7 +461,7 @@ static const struct troupe_scene_shape *shape_in(
 	return NULL;
 }
 
-/* True of every scene: indices lead where they should, and everything has a name and stands in its order. */
+/* True of every scene: indices refer to entries that exist, and everything has a name and is in its order. */
 static void assert_whole(const struct troupe_scene *scene)
 {
 	uint32_t links = 0, joints = 0, shapes = 0;
@@ -605,7 +605,7 @@ static const char other_shapes[] = LIB_SDF(LIB_WORLD("w",
 	"<collision name='mesh'><geometry><mesh><uri>sound.obj</uri><scale>2 2 2</scale></mesh></geometry></collision>"
 	"<visual name='seen'><geometry><mesh><uri>sound.obj</uri></mesh></geometry></visual></link></model>"));
 
-/* The box around a shape's points. */
+/* The bounds of a shape's points. */
 static void bounds_of(const struct troupe_scene_shape *shape, double low[3], double high[3])
 {
 	for (uint32_t a = 0; a < 3; a++) {
@@ -620,7 +620,7 @@ static void bounds_of(const struct troupe_scene_shape *shape, double low[3], dou
 		cr_assert_lt(shape->triangles[i], shape->point_count);
 }
 
-/* Of the file's vertices. */
+/* The bounds of the vertices in the file. */
 static void bounds_of_obj(const char *path, double low[3], double high[3])
 {
 	FILE *file = fopen(path, "r");
@@ -670,7 +670,7 @@ Test(library_scene, shapes_of_every_kind_and_the_points_of_meshes)
 	cr_assert_str_eq(seen->uri, "sound.obj");
 	cr_assert_str_eq(seen->path, SOURCE_DIR "/tests/data/mesh/sound.obj");
 	cr_assert_null(seen->points);
-	if (mesh->points) { /* not in a build without meshes */
+	if (mesh->points) { /* there are no points in a build without meshes */
 		bounds_of(mesh, low, high);
 		bounds_of_obj(mesh->path, file_low, file_high);
 		for (int a = 0; a < 3; a++) {
@@ -692,7 +692,7 @@ static const struct troupe_scene *changed(struct troupe_server *server, const st
 		(unsigned long long)before->epoch, (unsigned long long)scene->epoch);
 	cr_assert_geq(scene->epoch, before->epoch);
 	if (!changes)
-		cr_assert_eq(scene, before, "what has not changed is not made again");
+		cr_assert_eq(scene, before, "a scene without changes is made again");
 	troupe_scene_release(before);
 	return scene;
 }
@@ -707,7 +707,7 @@ Test(library_scene, has_an_epoch_that_grows_when_models_change)
 	scene = changed(server, scene, "/world/w/create", guest, true);
 	const struct troupe_scene_model *made = model_in(scene, "guest");
 	cr_assert_not_null(made);
-	cr_assert_str_eq(scene->models[6].name, "guest"); /* the lowest place that is free */
+	cr_assert_str_eq(scene->models[6].name, "guest"); /* in the lowest place that is free */
 	cr_assert_eq(scene->mobile_count, 7);
 	cr_assert_not(made->performer);
 	scene = changed(server, scene, "/world/w/set_pose", "name: 'guest' position {x: 30 z: 0.25}", false);
@@ -746,7 +746,7 @@ struct asking {
 	bool first, second;
 };
 
-/* No snapshot was asked for before the run: the first step that ends after the first request answers it. */
+/* No snapshot was requested before the run: the end of the first step after the request gives it. */
 static void ask_late(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct asking *asking = ctx;
@@ -770,7 +770,7 @@ Test(library_scene, is_there_after_a_step_when_the_first_question_comes_in_a_run
 		lib_run(server, 30);
 		cr_assert(!asking.first && asking.second);
 		troupe_server_destroy(server);
-		/* and at once when somebody asked before */
+		/* and at once when it was requested before */
 		server = lib_create(&def);
 		troupe_scene_release(troupe_server_scene(server, 0));
 		lib_run(server, 30);
@@ -793,7 +793,7 @@ Test(library_scene, of_no_world_is_none)
 /* --- snapshots ---------------------------------------------------------------------------------------------------- */
 
 struct seen {
-	const struct troupe_server *server; /* whose present state it must be; NULL: is not compared */
+	const struct troupe_server *server; /* the snapshot must show its present state; NULL: not compared */
 	uint64_t step, epoch;
 	double time_s;
 	bool paused;
@@ -805,7 +805,7 @@ static void assert_same_twist(const struct troupe_twist *a, const struct troupe_
 	cr_assert(!memcmp(a, b, sizeof *a));
 }
 
-/* Reading by index, by handle, and without a snapshot gives the same state. */
+/* The state is the same by index, by handle, and without a snapshot. */
 static void see_all(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct seen *seen = ctx;
@@ -881,14 +881,14 @@ Test(library_snapshot, is_the_present_state_between_runs)
 	}
 }
 
-/* Velocities are those of step k, which led from the positions of state k to those of state k + 1. */
+/* The velocities in state k + 1 led from the positions of state k to those of state k + 1. */
 static void assert_velocity(const char *what, const struct troupe_pose *from, const struct troupe_pose *to,
 	const struct troupe_twist *twist, double within)
 {
 	const struct troupe_vec3 found = {
 		(to->x - from->x) / LIB_DT_S, (to->y - from->y) / LIB_DT_S, (to->z - from->z) / LIB_DT_S};
 	double w = to->qw * from->qw + to->qx * from->qx + to->qy * from->qy + to->qz * from->qz;
-	/* to * from^-1, a small turn in the world's axes */
+	/* to * from^-1: a small turn about the world's axes */
 	struct troupe_vec3 turn = {to->qx * from->qw - to->qw * from->qx + to->qz * from->qy - to->qy * from->qz,
 		to->qy * from->qw - to->qw * from->qy + to->qx * from->qz - to->qz * from->qx,
 		to->qz * from->qw - to->qw * from->qz + to->qy * from->qx - to->qx * from->qy};
@@ -930,7 +930,8 @@ Test(library_snapshot, twists_are_what_moved_models_and_links)
 		for (int i = 0; i < LINKS; i++) {
 			struct troupe_link_state link = lib_link_at(server, handles[i]);
 			struct troupe_model_state model = lib_at(server, models[i]);
-			/* a frame beside its body's centre goes round it: of second order in the step */
+			/* a frame beside its body's centre moves on an arc: the error is of second order in the time
+			 * step */
 			assert_velocity(links[i].link, &before[0][i], &link.pose, &link.twist, 2e-3);
 			assert_velocity(links[i].model, &before[1][i], &model.pose, &model.twist, 2e-3);
 		}
@@ -940,7 +941,7 @@ Test(library_snapshot, twists_are_what_moved_models_and_links)
 	troupe_server_destroy(server);
 }
 
-/* A body of 1 kg that turns at a known rate: the frame of a link 1 m beside it moves as a rigid one does. */
+/* A body of 1 kg turns at a known rate: the frame of a link 1 m beside it moves as a part of a rigid body. */
 Test(library_snapshot, the_twist_of_a_frame_beside_its_body_is_the_rigid_ones)
 {
 	static const char world[] =
@@ -982,7 +983,7 @@ Test(library_snapshot, odometry_is_that_of_dead_reckoning)
 	struct troupe_model_state state = lib_at(server, cart);
 	assert_near(odometry.linear, 0.5, 0.02, "measured speed");
 	assert_near(odometry.angular, 0.2, 0.02, "measured rate");
-	/* what is reckoned is the middle of the axle, 0.1 m before the model's origin */
+	/* the odometry is that of the middle of the axle, 0.1 m before the model's origin */
 	double yaw = 2 * atan2(state.pose.qz, state.pose.qw);
 	assert_near(odometry.x - begin.x, state.pose.x - from.x + 0.1 * (cos(yaw) - 1), 0.05, "x");
 	assert_near(odometry.y - begin.y, state.pose.y - from.y + 0.1 * sin(yaw), 0.05, "y");
@@ -1011,7 +1012,7 @@ Test(library_snapshot, joints_count_turns_and_know_their_speed)
 	troupe_server_destroy(server);
 }
 
-/* Inside on_step the present state is seen at once, while snapshots come later. */
+/* Inside on_step a program reads the present state at once, while snapshots come later. */
 static void look_in_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct seen *seen = ctx;
@@ -1051,9 +1052,9 @@ Test(library_snapshot, time_goes_on_by_the_length_of_a_step)
 	lib_step(server, 1);
 	double before = troupe_server_progress(server).time_s;
 	lib_step(server, 10);
-	assert_near(troupe_server_progress(server).time_s - before, 0.04, 1e-12, "ten of the new steps");
-	assert_near(troupe_server_step_s(server, 0), 0.004, 1e-15, "the new one");
-	assert_near(troupe_server_step_s(server, 1), LIB_DT_S, 1e-15, "the other world's");
+	assert_near(troupe_server_progress(server).time_s - before, 0.04, 1e-12, "ten steps of the new length");
+	assert_near(troupe_server_step_s(server, 0), 0.004, 1e-15, "the new time step");
+	assert_near(troupe_server_step_s(server, 1), LIB_DT_S, 1e-15, "the time step of the other world");
 	troupe_server_destroy(server);
 }
 
@@ -1076,7 +1077,8 @@ static bool is_of(const struct troupe_scene *scene, uint32_t shape, const char *
 	return !strcmp(scene->models[scene->links[scene->shapes[shape].link].model].name, model);
 }
 
-/* The direction from the shape of that model to the other's; 0: the contact is of another pair. */
+/* The direction of the normal: 1 from this model's shape to the other model's, -1 the other way; 0: the contact is of
+ * another pair. */
 static int from_to(
 	const struct troupe_scene *scene, const struct troupe_contact *contact, const char *from, const char *to)
 {
@@ -1085,7 +1087,7 @@ static int from_to(
 	return is_of(scene, contact->shapes[1], to) && is_of(scene, contact->shapes[0], from) ? -1 : 0;
 }
 
-/* Contacts of two shapes follow one another. */
+/* All contacts of two shapes follow one another. */
 static void assert_in_pairs(const struct troupe_snapshot *snapshot)
 {
 	for (uint32_t i = 1; i < snapshot->contact_count; i++)
@@ -1093,7 +1095,7 @@ static void assert_in_pairs(const struct troupe_snapshot *snapshot)
 			const uint32_t *a = snapshot->contacts[j].shapes, *b = snapshot->contacts[i].shapes;
 			const uint32_t *between = snapshot->contacts[i - 1].shapes;
 			cr_assert(a[0] != b[0] || a[1] != b[1] || (a[0] == between[0] && a[1] == between[1]));
-			cr_assert(a[0] != b[1] || a[1] != b[0], "the same two in another order");
+			cr_assert(a[0] != b[1] || a[1] != b[0], "two shapes in both orders");
 		}
 }
 
@@ -1111,13 +1113,15 @@ static void see_contacts(void *ctx, const struct troupe_snapshot *snapshot)
 		touching->crate_on_ground += up != 0;
 		touching->pusher_on_crate += ahead != 0;
 		if (up) {
-			assert_near(c->normal.z, up, 1e-9, "out of the ground");
-			assert_near(c->position.z, 0, 2e-3, "on the ground");
-			assert_near(fabs(c->position.x - touching->crate.x), 0.25, 5e-3, "at a corner of the crate");
-			assert_near(fabs(c->position.y - touching->crate.y), 0.25, 5e-3, "at a corner of the crate");
+			assert_near(c->normal.z, up, 1e-9, "the normal points out of the ground");
+			assert_near(c->position.z, 0, 2e-3, "the contact is on the ground");
+			assert_near(fabs(c->position.x - touching->crate.x), 0.25, 5e-3,
+				"the contact is at a corner of the crate");
+			assert_near(fabs(c->position.y - touching->crate.y), 0.25, 5e-3,
+				"the contact is at a corner of the crate");
 		}
 		if (ahead)
-			assert_near(c->normal.x, ahead, 1e-2, "from the pusher into the crate");
+			assert_near(c->normal.x, ahead, 1e-2, "the normal points from the pusher into the crate");
 	}
 }
 
@@ -1139,7 +1143,7 @@ Test(library_snapshot, contacts_are_those_of_what_touches)
 		look_at_contacts(server, &touching);
 		cr_assert_eq(touching.crate_on_ground, 4);
 		cr_assert_eq(touching.pusher_on_crate, 0);
-		lib_step(server, 1000); /* asleep: it stands there still */
+		lib_step(server, 1000); /* the crate falls asleep, and still stands there */
 		cr_assert(lib_at(server, lib_model(server, "crate")).asleep);
 		look_at_contacts(server, &touching);
 		cr_assert_eq(touching.crate_on_ground, 4);
@@ -1210,8 +1214,9 @@ Test(library_snapshot, efforts_are_what_accelerates)
 	troupe_joint rail = lib_joint(server, "arm", "rail"), elbow = lib_joint(server, "arm", "elbow");
 	lib_step(server, 100);
 	double before = lib_joint_at(server, rail).velocity[0];
-	assert_near(lib_joint_at(server, elbow).effort[0], 0, 1e-6, "nothing is asked of it");
-	must(troupe_command_joint(server, NULL, rail, 20, NULL, &lib_error)); /* 1 kg, along the vertical */
+	assert_near(lib_joint_at(server, elbow).effort[0], 0, 1e-6, "the effort of a joint without a command");
+	must(troupe_command_joint(
+		server, NULL, rail, 20, NULL, &lib_error)); /* the joint carries 1 kg along the vertical */
 	lib_step(server, 1);
 	struct troupe_joint_state state = lib_joint_at(server, rail);
 	assert_near(state.effort[0], 20, 1e-6, "effort");
@@ -1221,7 +1226,7 @@ Test(library_snapshot, efforts_are_what_accelerates)
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
 
-/* A member of the first object that has one of that name. */
+/* The value of the first member of this name. */
 static double member(const char *json, const char *name)
 {
 	char key[64];
@@ -1282,7 +1287,7 @@ Test(library_report, is_the_snapshot_and_the_hash)
 		assert_near(world->rtf, (world->simulated_s - world->begun_s) / world->wall_s, 1e-6 * world->rtf,
 			"real-time factor");
 		cr_assert_eq(troupe_server_secondaries(server, 0), (uint32_t)secondaries);
-		/* the single runner is in the list, as number 0 */
+		/* the single runner is in the list, with number 0 */
 		cr_assert_eq(world->secondary_count, secondaries ? (uint32_t)secondaries : 1);
 		uint32_t performers = 0;
 		for (uint32_t i = 0; i < world->secondary_count; i++) {
@@ -1294,7 +1299,7 @@ Test(library_report, is_the_snapshot_and_the_hash)
 		see(server, compare_with_report, &compared);
 		cr_assert_eq(compared.calls, 1);
 		troupe_server_destroy(server);
-		cr_assert_str_eq(world->models[0].name, "cart"); /* outlives the server */
+		cr_assert_str_eq(world->models[0].name, "cart"); /* the report outlives the server */
 		troupe_report_free(report);
 	}
 	troupe_report_free(NULL);

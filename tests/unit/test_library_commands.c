@@ -47,7 +47,7 @@ static struct troupe_when at_step(uint64_t step)
 
 /* --- numbers and text --------------------------------------------------------------------------------------------- */
 
-/* The same numbers as text: both forms of a command must give the same bits. */
+/* The same commands as text: both forms of a command must give the same bits. */
 static void give_text(struct troupe_server *server)
 {
 	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 0.5 y: 0 z: 0} angular: {x: 0 y: 0 z: 0.25}");
@@ -91,7 +91,7 @@ static void give_numbers(struct troupe_server *server)
 		server, &when[97], lib_joint(server, "arm", "hand::knuckle"), 0, 0.25, NAN, NULL, &lib_error));
 }
 
-/* A protobuf message, written by hand as a client of another make would write it. */
+/* A protobuf message, written by hand as another library would write it. */
 struct bytes {
 	char at[256];
 	size_t count;
@@ -108,13 +108,13 @@ static void put_byte(struct bytes *bytes, int byte)
 	put(bytes, &(char){(char)byte}, 1);
 }
 
-/* A field of kind double; one that is 0 is not sent. */
+/* A field of type double; a value of 0 is not sent. */
 static void put_double(struct bytes *bytes, int field, double value)
 {
 	if (value == 0)
 		return;
 	put_byte(bytes, field << 3 | 1);
-	put(bytes, &value, sizeof value); /* on a machine of this byte order */
+	put(bytes, &value, sizeof value); /* in this machine's byte order */
 }
 
 static void put_string(struct bytes *bytes, int field, const char *string)
@@ -131,7 +131,7 @@ static void put_part(struct bytes *bytes, int field, const struct bytes *part)
 	put(bytes, part->at, part->count);
 }
 
-/* x is field 2, y field 3, and so on. */
+/* x is field 2, y is field 3, and so on. */
 static void put_vector(struct bytes *bytes, int field, const double *values, int count)
 {
 	struct bytes part = {.count = 0};
@@ -192,7 +192,7 @@ static void give_bytes(struct troupe_server *server)
 	send_bytes(server, 97, "/world/w/set_joint", "troupe.msgs.SetJoint", &b[10]);
 }
 
-/* Those of model topics by the topic and a list. */
+/* The same commands as numbers: those of model topics by the topic and a list of numbers. */
 static void give_lists(struct troupe_server *server)
 {
 	static const double cart[] = {0.5, 0, 0, 0, 0, 0.25}, pusher[] = {1.1, 0.1, 0, 0, 0, -0.3};
@@ -233,7 +233,7 @@ Test(library_numbers, are_what_the_same_text_is)
 	cr_assert_eq(hash_after(give_lists, 0, 50), hash_after(give_text, 0, 50));
 }
 
-/* A pause that is not sent lets the world run, as a client of Gazebo means it; in text it changes nothing. */
+/* In a protobuf message a pause that is not sent lets the world run, as for Gazebo; in text it changes nothing. */
 Test(library_bytes, of_a_pause_that_is_not_given_mean_what_gazebo_means)
 {
 	static struct replies replies;
@@ -265,7 +265,7 @@ static const char weightless[] = LIB_SDF("<world name='w'><gravity>0 0 0</gravit
 	"a", "0 0 5 0 0 0", LIB_BOX) LIB_MODEL("b", "0 3 5 0 0 0", LIB_BOX) LIB_MODEL("c", "0 6 5 0 0 0", LIB_BOX)
 		LIB_MODEL("d", "0 9 5 0 0 0", LIB_BOX) "</world>");
 
-/* Likewise a component of gravity. */
+/* In the same way, a component of gravity that is not sent is 0. */
 Test(library_bytes, of_a_gravity_without_components_mean_zero)
 {
 	static const double sideways[3] = {2, 0, 0};
@@ -311,7 +311,7 @@ Test(library_bytes, of_another_type_or_damaged_are_refused)
 						 bad[i].count, NULL, &lib_error));
 		cr_assert(!strncmp(lib_error.text, bad[i].error, strlen(bad[i].error)), "%s", lib_error.text);
 	}
-	/* a StringMsg names the performer, as from a client of Gazebo */
+	/* a StringMsg names the performer, as a client of Gazebo does */
 	must(troupe_command_bytes(server, NULL, "/world/w/level/set_performer", "gz.msgs.StringMsg",
 		"\x12\x05"
 		"crate",
@@ -319,7 +319,7 @@ Test(library_bytes, of_another_type_or_damaged_are_refused)
 	lib_step(server, 1);
 	cr_assert_eq(replies.count, 1);
 	cr_assert_eq(replies.at[0].status, TROUPE_OK, "%s", replies.at[0].text);
-	/* for a topic that may appear, a message of any known type waits */
+	/* the topic may appear later, so a message of any known type is accepted */
 	lib_text(server, 5, "/world/w/create", "sdf: \"<sdf version='1.9'/>\"");
 	must(troupe_command_bytes(server, NULL, "/later", "gz.msgs.Twist", "", 0, NULL, &lib_error));
 	refused(TROUPE_ECOMMAND,
@@ -455,13 +455,13 @@ Test(library_numbers, that_are_no_numbers_are_refused)
 	refused(TROUPE_ECOMMAND, troupe_command_joint_state(server, NULL, grip, 0, NAN, NAN, &step, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_command_joint_state(server, NULL, grip, 2, 0, 0, &step, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_command_joint_state(server, NULL, grip, UINT32_MAX, 0, 0, &step, &lib_error));
-	cr_assert_eq(step, 4711, "an output of what failed");
+	cr_assert_eq(step, 4711, "a call that failed wrote its output");
 	uint64_t hash = troupe_server_hash(server);
 	lib_step(server, 5);
 	struct troupe_server *other = lib_server(lib_all, 1);
 	cr_assert_eq(troupe_server_hash(other), hash);
 	lib_step(other, 5);
-	cr_assert_eq(troupe_server_hash(other), troupe_server_hash(server), "nothing of it was obeyed");
+	cr_assert_eq(troupe_server_hash(other), troupe_server_hash(server), "a part of a refused command was obeyed");
 	troupe_server_destroy(other);
 	troupe_server_destroy(server);
 }
@@ -480,7 +480,7 @@ Test(library_numbers, too_many_and_of_other_kinds_are_refused)
 	refused(TROUPE_ECOMMAND, troupe_command_numbers(server, NULL, elbow, list, 2, NULL, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_command_numbers(server, NULL, "/nowhere", list, 1, NULL, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_command_numbers(server, NULL, "", list, 1, NULL, &lib_error));
-	/* of a service the numbers come where texts are, or where they are none */
+	/* a list of numbers for a service that takes a text, or in a place where no number is */
 	refused(TROUPE_ECOMMAND, troupe_command_numbers(server, NULL, "/world/w/create", list, 1, NULL, &lib_error));
 	list[0] = 0.5;
 	refused(TROUPE_ECOMMAND, troupe_command_numbers(server, NULL, "/world/w/control", list, 1, NULL, &lib_error));
@@ -536,7 +536,7 @@ static const struct reply *reply_at(const struct replies *replies, uint64_t step
 	return found;
 }
 
-/* Each of what cannot be obeyed has one reply, at its step, with the reason; the run goes on. */
+/* Each command that cannot be obeyed has one reply, at its step, with the reason; the run goes on. */
 Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 {
 	static struct replies replies;
@@ -551,10 +551,13 @@ Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 	struct troupe_when when[40];
 	for (uint64_t i = 0; i < 40; i++)
 		when[i] = at_step(i);
-	must(troupe_command_twist(server, &when[2], crate, &twist, NULL, &lib_error)); /* takes none */
+	must(troupe_command_twist(
+		server, &when[2], crate, &twist, NULL, &lib_error)); /* the crate takes no such command */
 	must(troupe_command_joint(server, &when[3], grip, 1, NULL, &lib_error));
-	must(troupe_command_joint_state(server, &when[4], wheel, 1, 1, 0, NULL, &lib_error)); /* one axis */
-	must(troupe_command_joint_state(server, &when[5], grip, 0, 77, 0, NULL, &lib_error)); /* beyond the stop */
+	must(troupe_command_joint_state(
+		server, &when[4], wheel, 1, 1, 0, NULL, &lib_error)); /* the wheel has one axis */
+	must(troupe_command_joint_state(
+		server, &when[5], grip, 0, 77, 0, NULL, &lib_error)); /* beyond the joint's stop */
 	lib_step(server, 6);
 	for (uint64_t i = 2; i < 6; i++) {
 		const struct reply *reply = reply_at(&replies, i);
@@ -576,7 +579,7 @@ Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 		cr_assert_eq(reply->status, TROUPE_ECOMMAND, "%llu: %s: %s", (unsigned long long)i, reply->topic,
 			reply->text);
 	}
-	/* a pose that is not turned at all is that of gz.msgs.Pose without orientation, or it is refused */
+	/* a pose with a quaternion of zeros is either refused or is that of a gz.msgs.Pose without orientation */
 	must(troupe_command_pose(server, &when[20], lib_model(server, "cart"), &unturned, NULL, &lib_error));
 	lib_step(server, 10);
 	struct troupe_pose found = lib_at(server, lib_model(server, "cart")).pose;
@@ -629,7 +632,7 @@ struct poster {
 	troupe_model model;
 	struct post posts[POSTS];
 	double y;
-	double *x; /* [TRACK] of the model, by state */
+	double *x; /* [TRACK] of the model, by the number of the state */
 };
 
 struct posting {
@@ -638,7 +641,7 @@ struct posting {
 	_Atomic int done;
 };
 
-/* Every post puts the model where no other does. */
+/* Each command puts the model at a place of its own. */
 static void *post_poses(void *arg)
 {
 	struct poster *poster = arg;
@@ -648,7 +651,7 @@ static void *post_poses(void *arg)
 		post->refuse = i % 3;
 		post->wanted = lib_steps(poster->server) + (uint64_t)(i % 7) - (i % 5 == 4 ? 3 : 0);
 		if (post->wanted > TRACK)
-			post->wanted = 0; /* before the first */
+			post->wanted = 0; /* past for every run */
 		const struct troupe_when when = {post->wanted, post->refuse ? TROUPE_LATE_REFUSE : TROUPE_LATE_NEXT};
 		const struct troupe_pose pose = {.x = 1 + i, .y = poster->y, .z = 5, .qw = 1};
 		troupe_status status =
@@ -683,7 +686,7 @@ static void *post_and_stop(void *arg)
 		cr_assert_eq(pthread_create(&threads[i], NULL, post_poses, &posting->posters[i]), 0);
 	for (int i = 0; i < POSTERS; i++)
 		pthread_join(threads[i], NULL);
-	usleep(20000); /* what waits for a step to come */
+	usleep(20000); /* commands that wait for a step */
 	troupe_server_stop(posting->posters[0].server);
 	return NULL;
 }
@@ -694,7 +697,7 @@ static int by_step(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The last one of those taken at that step decides where the model is after it. */
+/* The last one of the commands taken at a step decides where the model is after it. */
 static void check_posts(const struct poster *poster, uint64_t *ret_steps, int *ret_count)
 {
 	for (int i = 0; i < POSTS; i++) {
@@ -738,7 +741,7 @@ static void accept_from_threads(int secondaries)
 	cr_assert_eq(pthread_create(&stopper, NULL, post_and_stop, &posting), 0);
 	must(troupe_server_run(server, &limits, &lib_error));
 	pthread_join(stopper, NULL);
-	lib_step(server, 10); /* what was given last */
+	lib_step(server, 10); /* takes the last commands */
 	for (int i = 0; i < POSTERS; i++)
 		check_posts(&posting.posters[i], steps, &count);
 	qsort(steps, (size_t)count, sizeof *steps, by_step);
@@ -775,7 +778,7 @@ static void note_call(void *ctx, struct troupe_server *server, uint64_t step)
 	(void)server;
 }
 
-/* After each step whose number is a multiple, wherever runs begin and end. */
+/* It is called after each step whose number is a multiple, wherever runs begin and end. */
 Test(library_on_step, is_called_every_so_many_steps)
 {
 	for (uint64_t every = 1; every < 9; every += 3) {
@@ -882,7 +885,7 @@ Test(library_on_step, finds_models_that_come_and_go)
 static const char new_pusher[] =
 	"sdf: \"<sdf version='1.11'>" LIB_MODEL("pusher", "0 -9 0.25 0 0 0", LIB_BOX LIB_DRIVEN) "</sdf>\"";
 
-/* Commands by handle for steps on both sides of a removal, of a model of the same name, and of a reset. */
+/* Gives commands by handle, for steps before and after a removal, a new model of the same name, and a reset. */
 static void plan_ahead(struct troupe_server *server)
 {
 	troupe_model cart = lib_model(server, "cart"), pusher = lib_model(server, "pusher");
@@ -967,7 +970,7 @@ Test(library_states, in_memory_hold_all_that_is_needed_to_go_on)
 		troupe_server_destroy(server);
 
 		server = resume(bytes, count, (int)(i % 3), &resumed);
-		memset(bytes, 0, count); /* they were copied */
+		memset(bytes, 0, count); /* the server has copied the bytes */
 		free(bytes);
 		cr_assert_eq(lib_steps(server), steps[i]);
 		cr_assert_eq(troupe_server_hash(server), packed);

@@ -1,5 +1,5 @@
-/* Limits at equality: a value exactly at a limit is accepted, and the next value beyond it is refused. In commands,
- * in worlds, and in the definition of a server. */
+/* Limits at equality: a value exactly at a limit is accepted, and the next value beyond it is refused; in commands, in
+ * worlds, and in the definition of a server. */
 #include "base/text.h"
 #include "net/hello.h"
 #include "physics/internal.h"
@@ -58,7 +58,7 @@ static void step(struct troupe_server *server, uint64_t until)
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }
 
-/* The text with the number for each @ in it. */
+/* The text with the number in place of each @. */
 static char *filled(const char *text, double value)
 {
 	struct text out = {0};
@@ -70,7 +70,7 @@ static char *filled(const char *text, double value)
 	return out.at;
 }
 
-/* Of a command with a number in it: refused at once, or when it is taken. */
+/* Gives a command with the number in it. The command is refused at once, or when it is taken. */
 static troupe_status command_status(
 	struct troupe_server *server, uint64_t at, const char *topic, const char *with, double value)
 {
@@ -84,7 +84,7 @@ static troupe_status command_status(
 }
 
 struct limit {
-	const char *topic, *text; /* @ is the number */
+	const char *topic, *text; /* @ stands for the number */
 	double value;
 	int beyond; /* -1: a lower limit; 1: an upper one */
 };
@@ -123,7 +123,7 @@ Test(limits, commands)
 		struct troupe_server *server;
 		cr_assert_eq(troupe_server_create(&def, &server, NULL), TROUPE_OK);
 		step(server, 1);
-		/* paused, so that what is far away or heavy does nothing more */
+		/* paused, so that models that are far away or heavy do not move */
 		cr_assert_eq(troupe_server_command(server, 1, TO_W "control", "pause: true", NULL), TROUPE_OK);
 		step(server, 2);
 		cr_expect_eq(command_status(server, 2, limit->topic, limit->text, next(limit)), TROUPE_ECOMMAND,
@@ -155,7 +155,7 @@ Test(limits, velocities_are_cut)
 			step(server, 1);
 			troupe_server_snapshot(server, look, NULL);
 			const double at[] = {where.x, where.y, where.z};
-			/* gravity adds to the velocity within the step */
+			/* gravity adds to the velocity in the step */
 			for (int k = 0; k < 3; k++)
 				cr_expect_float_eq(at[k],
 					(k == axis ? sign * BUILTIN_VELOCITY_MAX * 0.001 : 0) - (k == 2) * 9.8e-6, 1e-9,
@@ -209,7 +209,7 @@ Test(limits, worlds)
 	}
 }
 
-/* All secondaries that there may be take part in a step, and it has the bits that one runner gives it. */
+/* The greatest number of secondaries takes part in a step, and the step has the bits of a single runner. */
 Test(limits, as_many_secondaries_as_there_may_be)
 {
 	struct troupe_server_def def = definition(PLAIN);
@@ -280,7 +280,7 @@ Test(limits, definitions)
 	}
 }
 
-/* A body's state is sane up to each bound, of each number by itself, and never with one that is not finite. */
+/* A body's state is sane up to the bound of each number, and not if one number is beyond its bound or is not finite. */
 Test(limits, states_of_bodies)
 {
 	const struct body_state still = {.q = {1, 0, 0, 0}};

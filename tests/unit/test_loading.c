@@ -10,10 +10,10 @@ static struct loading loading;
 static bool is_active[MODELS];     /* by the lists of answers alone */
 static bool fetched[MODELS];       /* in this step */
 static bool level_changed[LEVELS]; /* in this step */
-static uint32_t placed[MODELS];    /* loading.statics before */
+static uint32_t placed[MODELS];    /* loading.statics before the step */
 static uint32_t strays_left;
 
-/* Works off the answers, as the plan does: movers must be in the tree of shared.touch. */
+/* Applies the answers, as the plan does: movers must be in the tree of shared.touch. */
 static void take_answers(struct world *world)
 {
 	struct shared *shared = &world->shared;
@@ -113,7 +113,7 @@ static void placed_elsewhere(struct world *world, uint32_t m)
 		loading_placed(&loading, m);
 }
 
-/* The active models are those of the start then. */
+/* After a restart the active models are those of the start. */
 static void restarts(struct world *world)
 {
 	loading_empty(&loading);
@@ -128,7 +128,7 @@ static void restarts(struct world *world)
 	memset(world->loaded, 0, sizeof world->loaded);
 }
 
-/* Packed, and unpacked into another that begins anew. */
+/* The loading is packed, and unpacked into one that begins anew. */
 static void resumes(struct world *world)
 {
 	struct text text = {0};
@@ -145,7 +145,8 @@ static void resumes(struct world *world)
 	cr_assert(loading_unpack(&loading, &in) && in.at == in.end);
 	take_answers(world);
 	cr_assert_eq(loading_hash(&loading), hash);
-	for (uint32_t end = 0; end < text.count; end += 8) { /* what is cut off is refused, and does no harm */
+	for (uint32_t end = 0; end < text.count;
+		end += 8) { /* packed bytes that are cut off are refused, and change nothing else */
 		struct loading other;
 		loading_init(&other, &world->shared);
 		struct unpack part = {text.at, text.at + end, false};

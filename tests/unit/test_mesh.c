@@ -93,7 +93,7 @@ Test(mesh, parts)
 {
 	struct mesh stool = read_mesh(FILES "stool.obj"), seat = {0}, none = {0};
 	cr_assert(mesh_cut(&stool, "seat", false, (struct vec3){1, 1, 1}, &seat));
-	near(mesh_measure(&seat).centre.z, 0.43, "the seat is where it was");
+	near(mesh_measure(&seat).centre.z, 0.43, "the seat is in its place");
 	mesh_fini(&seat);
 	cr_assert(mesh_cut(&stool, "seat", true, (struct vec3){1, 1, 2}, &seat));
 	near(mesh_measure(&seat).centre.z, 0, "centred");
@@ -127,7 +127,7 @@ Test(mesh, open)
 
 /* --- the process that reads ------------------------------------------------------------------------------------- */
 
-/* Every accepted kind, one after the other in one process; and the files that they name. */
+/* Reads files of every accepted kind, one after the other in one process; and the files that these name. */
 Test(mesh, kinds)
 {
 	static const struct {
@@ -152,19 +152,20 @@ Test(mesh, kinds)
 		cr_expect_eq(
 			mesh.parts.count, cases[i % ARRAY_LEN(cases)].parts, "%s: %u parts", name, mesh.parts.count);
 		mesh_fini(&mesh);
-		cr_assert_eq(waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0, "there is no process");
+		cr_assert_eq(
+			waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0, "there is no importer's process");
 		cr_expect_eq(ended.si_pid, 0, "a process ended, though all went well");
 	}
 	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.bin"), FILES_FILE,
-		"a file that is named is kept with the others");
+		"a file that another file names is kept, too");
 	cr_expect_eq(files_look(&(struct files){.before = &files, .closed = true}, DATA "side.mtl"), FILES_FILE);
 	importer_destroy(importer);
 	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
-	cr_expect_eq(errno, ECHILD, "the process is left");
+	cr_expect_eq(errno, ECHILD, "the importer's process still exists");
 	files_fini(&files);
 }
 
-/* Nodes within nodes: the outer one is applied last. */
+/* Nodes in nodes: the transform of the outer node is applied last. */
 Test(mesh, nested_nodes)
 {
 	/* a tetrahedron with corners at the origin and at 1 m along each axis */
@@ -202,7 +203,7 @@ Test(mesh, nested_nodes)
 	files_fini(&files);
 }
 
-/* A closed set is all that there is: nothing that a file names is looked for elsewhere. */
+/* No file outside a closed set is looked for, even if a file of the set names it. */
 Test(mesh, closed_set)
 {
 	struct files open = {0}, closed = {0};
@@ -223,7 +224,7 @@ Test(mesh, closed_set)
 	files_fini(&closed);
 }
 
-/* The process of an importer, which is a child of another thread; 0 when the kernel does not tell. */
+/* The process of an importer, which is a child of another thread; 0 when the kernel does not say. */
 static int child_of_this(void)
 {
 	int child = 0;
@@ -240,7 +241,7 @@ static int child_of_this(void)
 	return child;
 }
 
-/* A process that dies between two files, or of what an earlier file left, is not the next file's fault. */
+/* If the process dies between two files, or because of an earlier file, the next file is read all the same. */
 Test(mesh, another_process)
 {
 	struct files files = {0};
@@ -281,7 +282,7 @@ static void *ask_often(void *ctx)
 	return NULL;
 }
 
-/* Threads that ask at the same time, and then end: the child is none of theirs, and stays. */
+/* Threads read at the same time, and then end. The child belongs to none of them, and stays. */
 Test(mesh, several_threads)
 {
 	struct importer *importer = importer_create();
@@ -305,7 +306,8 @@ Test(mesh, several_threads)
 	cr_expect_eq(child_of_this(), 0);
 }
 
-/* Files on which a reader dies: each is an error, and others are read all the same, until it is too often. */
+/* Files that kill the process that reads them: each is an error, and other files are still read, until it happens too
+ * often. */
 Test(mesh, deaths)
 {
 	struct files files = {0};
@@ -367,7 +369,7 @@ Test(mesh, hull_of_a_cube)
 	hull_fini(&hull);
 }
 
-/* Every point is inside, every face turns left, every edge has two faces. */
+/* Every point is inside, every face is counter-clockwise from outside, every edge has two faces. */
 Test(mesh, hulls_of_clouds)
 {
 	uint64_t seed = 3;
@@ -389,7 +391,7 @@ Test(mesh, hulls_of_clouds)
 				struct vec3 in = vec3_cross(face->normal, vec3_sub(b, a));
 				for (uint32_t k = 0; k < face->count; k++) {
 					struct vec3 c = hull.points.at[hull.corners.at[face->first + k]];
-					cr_assert(vec3_dot(in, vec3_sub(c, a)) > -1e-9, "a face is turned round");
+					cr_assert(vec3_dot(in, vec3_sub(c, a)) > -1e-9, "a face is seen from inside");
 				}
 			}
 		}
@@ -491,7 +493,7 @@ Test(mesh, outlines_in_outlines)
 	cr_expect_eq(rounds, 120);
 }
 
-/* A star of many points, and one with a zigzag: every volume is that of the shoelace formula. */
+/* A star with many corners, and one with a zigzag: every volume agrees with the shoelace formula. */
 Test(mesh, outlines_at_random)
 {
 	uint64_t seed = 5;

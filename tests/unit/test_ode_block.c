@@ -1,5 +1,5 @@
-/* Where ODE's objects of a model lie: together in a block, which is empty again when they are gone; and that the rest
- * of what ODE allocates is left to whom it was left before. */
+/* Where the ODE objects of a model lie: together in a block, which is empty again when the objects are destroyed; ODE's
+ * other allocations go to the allocator that had them before. */
 #include "physics/internal.h"
 
 #include <criterion/criterion.h>
@@ -31,8 +31,8 @@ Test(ode_block, holds_what_is_made_while_it_is_open)
 	char *a = dAlloc(40), *b = dAlloc(8), *large = dAlloc(BYTES);
 	cr_expect_not(is_in(&block, before));
 	cr_expect_eq(a, block.memory);
-	cr_expect_eq(b, block.memory + 48, "as ODE aligns its objects");
-	cr_expect_not(is_in(&block, large), "what does not fit goes elsewhere");
+	cr_expect_eq(b, block.memory + 48, "objects are aligned as ODE aligns them");
+	cr_expect_not(is_in(&block, large), "an object that does not fit is in the block");
 	memset(a, 1, 40);
 	memset(large, 1, BYTES);
 	dFree(before, 40);
@@ -41,7 +41,7 @@ Test(ode_block, holds_what_is_made_while_it_is_open)
 	cr_expect_eq(block.live, 1);
 	dFree(b, 8);
 	cr_expect_eq(block.live, 0);
-	cr_expect_eq(block.used, 0, "all of it is free again");
+	cr_expect_eq(block.used, 0, "the whole block is free again");
 	a = dAlloc(BYTES);
 	cr_expect_eq(a, block.memory);
 	ode_block_close();
@@ -75,7 +75,8 @@ Test(ode_block, what_grows_keeps_its_content)
 	free(block.memory);
 }
 
-/* Of the ODE that is here: if it kept a part of an object for others, start-up would have found it. */
+/* With the installed ODE: if ODE kept a part of one object for other objects, the check at start-up would have found
+ * it. */
 Test(ode_block, takes_bodies_joints_and_geoms)
 {
 	struct ode_block block;

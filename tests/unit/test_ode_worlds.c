@@ -12,7 +12,7 @@ enum { CRATES = 70, IN_A_WORLD = 32 };
 #define DT 0.001
 static const struct physics_options no_options = {0};
 
-/* Crates of different kinds over a plane, 3 m apart, that fall on an edge; the world of one test. */
+/* Crates of different kinds above a plane, 3 m apart, which fall on an edge; the world of one test. */
 struct place {
 	struct sdf *sdf;
 	struct scene *scene;
@@ -88,7 +88,7 @@ static uint32_t crate(const struct place *place, uint32_t i)
 	return i < place->ground ? i : i + 1;
 }
 
-/* A runner that has crates [first, last). */
+/* A runner with the crates [first, last). */
 static struct physics *runner(const struct place *place, uint32_t first, uint32_t last)
 {
 	struct physics *physics = physics_create(place->scene, place->state, &place->control, &no_options);
@@ -130,8 +130,8 @@ Test(ode_worlds, those_that_may_touch_have_one_of_their_own_and_their_places_are
 	struct physics *physics = runner(&place, 0, full);
 	const struct physics_pair pair = {crate(&place, 3), crate(&place, 40)};
 	cr_assert_eq(step(&place, physics, NULL, 0), 2);
-	cr_assert_eq(step(&place, physics, &pair, 1), 3, "the pair has no world of its own");
-	cr_assert_eq(physics_stats(physics).regroups, full + 1, "others were built anew");
+	cr_assert_eq(step(&place, physics, &pair, 1), 3, "the pair has no ODE world of its own");
+	cr_assert_eq(physics_stats(physics).regroups, full + 1, "other models were built anew");
 	physics_take(physics, crate(&place, full));
 	physics_take(physics, crate(&place, full + 1));
 	cr_assert_eq(step(&place, physics, &pair, 1), 3, "the places of the pair were not given away");
@@ -140,7 +140,7 @@ Test(ode_worlds, those_that_may_touch_have_one_of_their_own_and_their_places_are
 	physics_release(physics, crate(&place, 3));
 	physics_release(physics, crate(&place, 40));
 	physics_release(physics, crate(&place, full + 2));
-	cr_assert_eq(step(&place, physics, NULL, 0), 2, "a world without groups is stepped");
+	cr_assert_eq(step(&place, physics, NULL, 0), 2, "an ODE world without groups is stepped");
 	physics_destroy(physics);
 	end(&place);
 }
@@ -156,7 +156,7 @@ Test(ode_worlds, a_step_that_others_work_on_falls_into_many)
 	end(&place);
 }
 
-/* Together, or each with a runner to itself: until all have fallen. */
+/* All crates on one runner, or each on a runner of its own: until all have fallen. */
 Test(ode_worlds, who_shares_one_makes_no_difference)
 {
 	enum { STEPS = 800 };
@@ -177,7 +177,7 @@ Test(ode_worlds, who_shares_one_makes_no_difference)
 	cr_assert_neq(state_hash(apart.state), first);
 	struct physics_stats stats = physics_stats(all);
 	worker_add_stats(together.worker, &stats);
-	cr_assert_gt(stats.contacts, STEPS, "nothing has come down");
+	cr_assert_gt(stats.contacts, STEPS, "no crate has reached the ground");
 	physics_destroy(all);
 	for (uint32_t i = 0; i < CRATES; i++)
 		physics_destroy(each[i]);
@@ -185,7 +185,7 @@ Test(ode_worlds, who_shares_one_makes_no_difference)
 	end(&apart);
 }
 
-/* One step by one worker, the next by the other, so that each meets the ground in lists that the other has made. */
+/* Two workers step by turns, so that each meets the ground in lists that the other worker has made. */
 static void step_in_turn(
 	const struct place *place, struct physics *physics, struct worker *const workers[2], uint32_t k)
 {
@@ -200,7 +200,7 @@ static void step_in_turn(
 		state_advance(place->state, physics_awake(physics)->at[i]);
 }
 
-/* The ground goes, and comes back, while crates lie on it: each worker has its own ODE geom of the ground. */
+/* The ground is removed, and comes back, while crates lie on it: each worker has its own ODE geom of the ground. */
 static void place_ground(const struct place *place, struct physics *physics, uint32_t placing)
 {
 	place->present[place->ground] = placing;

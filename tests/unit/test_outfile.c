@@ -1,5 +1,5 @@
-/* Files that are written: which files are replaced and which are written to, and what is left when writing fails.
- * Failing calls of the system and killed processes are in tests/fault/test_sweep. */
+/* Files that are written: which files are replaced and which are written to, and what remains when writing fails.
+ * Failing system calls and killed processes are in tests/fault/test_sweep. */
 #include "base/outfile.h"
 
 #include "base/clock.h"
@@ -106,11 +106,12 @@ CASE(a_file_is_replaced_as_a_whole)
 {
 	umask(027);
 	cr_assert(replaces("a", "one"));
-	cr_assert_eq(mode_of("a"), S_IFREG | 0640, "a new file has what the umask leaves");
+	cr_assert_eq(mode_of("a"), S_IFREG | 0640, "a new file has the mode that the umask leaves");
 	FILE *old = fopen("a", "r");
 	cr_assert(replaces("a", "second") && holds("a", "second"));
 	char first[8] = "";
-	cr_assert(fread(first, 1, 7, old) == 3 && !strcmp(first, "one"), "who has the old one open keeps it");
+	cr_assert(
+		fread(first, 1, 7, old) == 3 && !strcmp(first, "one"), "a process that has the old file open keeps it");
 	(void)fclose(old);
 	cr_assert(replaces("a", "") && holds("a", ""));
 	cr_assert_eq(count_names("."), 1);
@@ -133,7 +134,7 @@ CASE(permissions_of_an_old_file_are_kept)
 
 CASE(a_large_file_is_whole)
 {
-	size_t count = 9 << 20; /* more than a part of it */
+	size_t count = 9 << 20; /* more than one part */
 	char *bytes = mem_alloc(count + 1), *read;
 	for (size_t i = 0; i < count; i++)
 		bytes[i] = (char)hash_mix(i, 1);
@@ -183,7 +184,8 @@ struct reader {
 static void *read_all(void *arg)
 {
 	struct reader *reader = arg;
-	clock_sleep_until_ns(clock_now_ns() + 100000000); /* does not exist yet when it is opened for writing */
+	clock_sleep_until_ns(
+		clock_now_ns() + 100000000); /* the file does not exist yet when it is opened for writing */
 	cr_assert(!text_read_file(reader->path, 1 << 24, &reader->bytes, &reader->count, NULL));
 	return NULL;
 }
@@ -217,7 +219,7 @@ CASE(an_open_file_of_this_process_is_written_to)
 	close(file);
 	file = open("a", O_RDONLY);
 	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
-	cr_assert(!may_be_written(name) && !replaces(name, "x"), "it is open to read");
+	cr_assert(!may_be_written(name) && !replaces(name, "x"), "the file is open for reading only");
 	int ends[2];
 	char came[8] = "";
 	cr_assert(!pipe(ends));
@@ -259,7 +261,7 @@ CASE(permission_is_asked_for)
 	make("read_only", "kept", 0444);
 	cr_assert(!chmod("closed", 0555) && !chmod(folder, 0777));
 	if (!geteuid())
-		cr_assert(!setegid(1) && !seteuid(1)); /* root may do everything */
+		cr_assert(!setegid(1) && !seteuid(1)); /* root has every right */
 	cr_assert(refused("closed/a", strerror(EACCES)) && refused("closed/b", strerror(EACCES)));
 	cr_assert(refused("read_only", strerror(EACCES)) && outfile_check_stream("read_only", &error));
 	cr_assert(refused("closed/stream", strerror(EACCES)) && !outfile_check_stream("closed/stream", &error));
@@ -298,10 +300,11 @@ CASE(temporary_files_of_the_dead_are_removed)
 	make(other, "cut off", 0600);
 	make(".troupe-notes.tmp", "somebody's", 0600);
 	cr_assert(replaces("a", "new") && holds("a", "new"));
-	cr_assert(access(same, F_OK) && !access(other, F_OK), "that of the same name");
+	cr_assert(access(same, F_OK) && !access(other, F_OK), "the temporary file of the same name is removed");
 	make(same, "cut off", 0600);
 	cr_assert(may_be_written("c"));
-	cr_assert(access(same, F_OK) && access(other, F_OK), "before a run, all of the folder");
+	cr_assert(access(same, F_OK) && access(other, F_OK),
+		"before a run all temporary files of the folder are removed");
 	cr_assert(!access(".troupe-notes.tmp", F_OK));
 }
 
@@ -312,7 +315,7 @@ CASE(temporary_files_of_the_living_stay)
 	name_temporary("a", 1, second);
 	make("a", "old", 0600);
 	make(first, "being written", 0600);
-	cr_assert(!mkfifo(second, 0600), "no file at all");
+	cr_assert(!mkfifo(second, 0600), "a pipe is no file that is left over");
 	int file = open(first, O_RDONLY);
 	cr_assert(!flock(file, LOCK_EX));
 	cr_assert(may_be_written("a") && replaces("a", "new") && holds("a", "new") && holds(first, "being written"));
@@ -425,8 +428,8 @@ CASE(two_names_of_one_file)
 	make("a", "", 0600);
 	cr_assert(!symlink("a", "b") && !link("a", "c") && !symlink("new", "d") && !mkdir("sub", 0755));
 	cr_assert(outfile_same("a", "./a") && outfile_same("a", "b") && outfile_same("c", "sub/../b"));
-	cr_assert(outfile_same("new", "./new") && outfile_same("new", "d"), "one that is still to be made");
+	cr_assert(outfile_same("new", "./new") && outfile_same("new", "d"), "a file that does not exist yet");
 	cr_assert(!outfile_same("a", "new") && !outfile_same("new", "sub/new") && !outfile_same("new", "newer"));
-	cr_assert(!outfile_same("/dev/null", "/dev/null"), "there is room for both");
+	cr_assert(!outfile_same("/dev/null", "/dev/null"), "two outputs may go to /dev/null");
 	cr_assert(!outfile_same("no/a", "no/a"));
 }

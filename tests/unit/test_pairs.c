@@ -51,7 +51,7 @@ static void comes(struct world *world, uint32_t m)
 static void goes(struct world *world, uint32_t m, bool for_good)
 {
 	pairs_remove(&pairs, m);
-	for (uint32_t other = 0; other < MODELS; other++) { /* a joint wakes a model that does not exist now, too */
+	for (uint32_t other = 0; other < MODELS; other++) { /* a joint wakes a model that is not active, too */
 		if (world->active[other] || !world_joined(world, m, other))
 			continue;
 		world->woken |= world->still[other] != 0;
@@ -76,7 +76,7 @@ static void put(struct world *world, uint32_t m, struct vec3 p)
 	pairs_leaver(&pairs, m);
 }
 
-/* What rested on it falls; what it comes to rest on wakes. */
+/* A model that rested on the moved one falls; a model that now has the moved one on it wakes. */
 static void placed(struct world *world, uint32_t m)
 {
 	uint32_t near = world_below(world, MODELS);
@@ -106,7 +106,7 @@ static void resets(struct world *world)
 	memset(world->until, 0, sizeof world->until);
 }
 
-/* Nothing wakes while a saved state is restored. */
+/* No model wakes while a saved state is restored. */
 static void restores(struct world *world, uint32_t m)
 {
 	uint64_t still = world_still(world, m);

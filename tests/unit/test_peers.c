@@ -28,38 +28,38 @@ struct frame {
 struct line {
 	struct frame frames[LINE_MAX];
 	uint32_t begin, end;
-	bool closed;        /* by who sends into it: seen once all before it has been taken */
-	uint64_t closed_ns; /* arrives then */
+	bool closed;        /* by the sender; the receiver sees it when all frames before it have been taken */
+	uint64_t closed_ns; /* the close arrives at this time */
 };
 
 struct connection {
 	bool used;
-	uint32_t primary_id, secondary_id; /* in their tables; PEERS_NONE: not, or no more */
+	uint32_t primary_id, secondary_id; /* each in the peer's table; PEERS_NONE: not connected, or not any more */
 	struct line to_primary, to_secondary;
 };
 
 struct node {
 	struct peers *peers;
-	bool dead;          /* killed: nothing comes from it any more, its connections break */
-	uint64_t frozen_ns; /* until then it does nothing, but is not dead */
+	bool dead;          /* killed: it sends nothing any more, and its connections break */
+	uint64_t frozen_ns; /* until this time the node does nothing, but is not dead */
 	bool loaded;        /* has sent ready */
-	bool works;         /* on a step, until then: */
+	bool works;         /* busy with a step, until works_ns */
 	uint64_t works_ns;
 	bool started, ended;
-	uint64_t step; /* primary: that is out; secondary: that it works on */
+	uint64_t step; /* primary: the step that is out; secondary: the step that it is busy with */
 };
 
 struct net {
 	uint64_t seed, now_ns;
-	uint32_t secondaries; /* that the primary wants */
+	uint32_t secondaries; /* the number that the primary asks for */
 	uint32_t count;       /* nodes; 0 is the primary */
 	struct node nodes[NODES_MAX];
-	struct connection connections[NODES_MAX]; /* of each secondary, by node */
-	uint64_t steps;                           /* to be done */
+	struct connection connections[NODES_MAX]; /* the connection of each secondary, by node */
+	uint64_t steps;                           /* the number of steps to be done */
 	bool step_is_out;
 	uint32_t acks;
-	uint64_t done; /* steps that all acknowledged, as the primary saw it */
-	uint32_t cut;  /* node whose frames are lost from now on, both ways; 0: none */
+	uint64_t done; /* steps that all secondaries acknowledged, by the primary's count */
+	uint32_t cut;  /* the node whose frames are lost from now on, in both directions; 0: none */
 	uint32_t turned_away, lost, refused;
 	uint64_t delay_max_ns;
 };
@@ -292,7 +292,7 @@ static void drive_secondary(struct net *net, uint32_t node)
 	}
 	if (c->used && c->secondary_id == PEERS_NONE && c->primary_id == PEERS_NONE && !n->ended &&
 		peers_phase(n->peers) == PEERS_GATHERING)
-		connect_node(net, node); /* it was lost before the start: once more */
+		connect_node(net, node); /* lost before the start: it connects once more */
 }
 
 static void pass(struct net *net, uint64_t ns)
@@ -459,7 +459,7 @@ Test(peers, a_difference_is_named)
 	differs(hello, expected.text);
 }
 
-/* Whether it is told so by the primary, or finds it out by itself. */
+/* Either the primary tells the secondary that they differ, or the secondary finds it out by itself. */
 Test(peers, one_that_seeks_goes_on_after_a_refusal)
 {
 	static struct net net;
@@ -479,7 +479,7 @@ Test(peers, one_that_seeks_goes_on_after_a_refusal)
 		cr_assert_eq(net.lost, 0);
 		cr_assert(!net.nodes[2].ended);
 		cr_assert_eq(peers_phase(net.nodes[2].peers), PEERS_GATHERING);
-		cr_assert_neq(net.connections[2].secondary_id, PEERS_NONE, "it has not connected again");
+		cr_assert_neq(net.connections[2].secondary_id, PEERS_NONE, "the secondary has not connected again");
 		destroy(&net);
 	}
 }
@@ -532,7 +532,7 @@ Test(peers, who_is_silent_is_lost_within_the_stale_time)
 	destroy(&net);
 }
 
-/* As when the machine on which all of them run is suspended. */
+/* All nodes sleep at once, as when the machine on which all of them run is suspended. */
 Test(peers, who_was_asleep_with_all_others_takes_nobody_for_lost)
 {
 	static struct net net;
@@ -650,7 +650,7 @@ Test(peers, an_ack_counts_once)
 	uint32_t id = net.connections[1].primary_id;
 	cr_assert(peers_waits(primary));
 	cr_assert(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
-	cr_assert(peers_waits(primary), "the other one owes its ack");
+	cr_assert(peers_waits(primary), "the step is not over before the other secondary's ack");
 	cr_assert_not(peers_ack(primary, id, net.nodes[1].step, net.now_ns));
 	says(&net, 0, TROUPE_EPROTOCOL, "sent an ack when no step waited for one");
 	destroy(&net);
@@ -680,7 +680,8 @@ Test(peers, the_end_is_at_a_step_that_can_be)
 	hear_stop(&net, 1, 0);
 	hear_stop(&net, 2, UINT64_MAX);
 	says(&net, 1, TROUPE_EPEER, "it left: why; no step was acknowledged by all");
-	uint64_t next_step = peers_end(net.nodes[2].peers)->next_step; /* it may have one that others have not */
+	uint64_t next_step = peers_end(net.nodes[2].peers)
+				     ->next_step; /* the secondary may have a step that the others do not have */
 	cr_assert_geq(next_step, 100 + net.done);
 	cr_assert_leq(next_step, 101 + net.done);
 	destroy(&net);
@@ -704,7 +705,7 @@ Test(peers, a_run_does_not_begin_before_one_is_ready)
 	struct text start = {0};
 	set_up(&net, 2, 0, 12);
 	connect_node(&net, 1);
-	net.nodes[1].loaded = true; /* or it would say so */
+	net.nodes[1].loaded = true; /* without this it would send ready */
 	while (peers_phase(net.nodes[1].peers) == PEERS_GATHERING)
 		pass(&net, MS);
 	number_encode(100, &start);
@@ -749,10 +750,10 @@ Test(peers, the_wait_begins_anew_when_one_is_lost_while_loading)
 	net.nodes[1].dead = true;
 	while (net.now_ns < lost_ns + 990 * MS)
 		pass(&net, MS);
-	cr_assert(!net.nodes[0].ended, "it waits for another");
+	cr_assert(!net.nodes[0].ended, "the primary waits for another secondary");
 	while (net.now_ns < lost_ns + 1100 * MS)
 		pass(&net, MS);
-	cr_assert(net.nodes[0].ended, "and gives up then");
+	cr_assert(net.nodes[0].ended, "the primary ends after the waiting time");
 	says(&net, 0, TROUPE_EPEER, "waited 1 s for 1 secondary");
 	destroy(&net);
 }
@@ -814,8 +815,8 @@ static void strike(struct net *net, const struct plot *plot)
 	}
 }
 
-/* Each that lives has ended, for one reason and with one last step, but that those who saw the primary vanish may be
- * one behind. */
+/* Each node that lives has ended, for one reason and with one last step. Only nodes that lost the primary itself may be
+ * one step behind. */
 static void check_end(const struct net *net, const struct plot *plot, uint64_t seed)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -861,9 +862,9 @@ static enum fate play(uint64_t seed)
 			strike(&net, &plot);
 		}
 	}
-	if (!struck) /* it was over before */
+	if (!struck) /* the run was over before */
 		plot.fate = FATE_NONE;
-	/* a run that has not begun begins only if another process comes in place of a lost one */
+	/* a run that has not begun begins only if another process replaces the lost one */
 	check_end(&net, &plot, number);
 	destroy(&net);
 	return net.nodes[0].started ? plot.fate : FATES;

@@ -8,11 +8,11 @@
 
 TestSuite(plan, .timeout = 240);
 
-/* What only the plan as a whole answers. */
+/* Answers that only the plan as a whole gives. */
 struct more {
 	bool unknown_cost[MODELS];
-	uint32_t placed[MODELS]; /* loading.statics before */
-	bool must_place[MODELS]; /* another number is expected */
+	uint32_t placed[MODELS]; /* loading.statics before the step */
+	bool must_place[MODELS]; /* the static model must have another number */
 	bool reset, begun;
 };
 
@@ -80,7 +80,7 @@ static void placed(struct world *world, uint32_t m)
 	struct vec3 to = world_anywhere(world),
 		    by = {world_between(world, -0.2, 0.2), world_between(world, -0.2, 0.2), 0};
 	uint32_t how = world_below(world, 4);
-	if (how < 2) /* so little that its neighbours stay known */
+	if (how < 2) /* so little that its neighbours stay the same */
 		to = vec3_add(state_model_pose(world->shared.state, m, false).p, by);
 	else if (how == 2) /* beside another model */
 		to = vec3_add(
@@ -102,7 +102,8 @@ static void performs(struct world *world, uint32_t m, bool performer)
 	model->volume =
 		(struct vec3){world_between(world, 0, 3), world_between(world, 0, 1), world_between(world, 0, 2)};
 	if (!world_below(world, 6))
-		model->pin = world_below(world, world->most + 2); /* 0 and one too many: no pin */
+		model->pin =
+			world_below(world, world->most + 2); /* 0 and the number after the last secondary are no pins */
 	plan_performer(&the_plan, m);
 	if (model->is_static && !performer)
 		world_must_leave(world, m);
@@ -187,7 +188,7 @@ static void happens(struct world *world)
 		wake_all(world);
 	else if (what == 2)
 		dispatch_use(&the_plan.dispatch, 1 + world_below(world, world->most));
-	else if (model->absent && !world->gone[m]) /* its place is kept until the step is over */
+	else if (model->absent && !world->gone[m]) /* the model's place is kept until the step is over */
 		returns(world, m);
 	else if (model->absent)
 		return;
@@ -237,8 +238,8 @@ static void check_statics(struct world *world)
 		cr_assert(!exists || !same || !more.must_place[m], "step %d: %s was placed", (int)world->k,
 			world_model(world, m)->name);
 		cr_assert(same || more.must_place[m] || !exists);
-		changed |=
-			!same || (world_model(world, m)->is_static && world->gone[m]); /* also if it came just before */
+		changed |= !same || (world_model(world, m)->is_static &&
+					    world->gone[m]); /* also if the static model came in the step before */
 		more.placed[m] = plan->loading.statics[m];
 	}
 	cr_assert_eq(plan->statics_changed, changed, "step %d", (int)world->k);

@@ -26,7 +26,7 @@ Test(plot, glob)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		cr_expect_eq(text_glob(cases[i].glob, cases[i].text), cases[i].fits, "'%s' of '%s'", cases[i].glob,
 			cases[i].text);
-	/* no more than quadratic */
+	/* the time grows no more than quadratically */
 	char *many = mem_alloc(20001), *stars = mem_alloc(2003);
 	memset(many, 'a', 20000);
 	for (int i = 0; i < 1000; i++)
@@ -97,7 +97,7 @@ Test(plot, bad_choice)
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
 
-/* All cells of all rows, each followed by | and each row by a new line; or what is wrong. */
+/* All cells of all rows, with | after each cell and a line end after each row; or the error. */
 static char *read_all(const char *bytes, size_t count)
 {
 	struct csv csv;
@@ -153,7 +153,7 @@ Test(plot, csv)
 	free(found);
 }
 
-/* Limits; and rows that do not fit into what is read at a time. */
+/* Limits of CSV; and rows that are longer than the part of a file that is read at once. */
 Test(plot, csv_limits)
 {
 	struct text text = {0};
@@ -210,7 +210,7 @@ Test(plot, ticks)
 	cr_expect_float_eq(chart_tick(-3, 4, 5), 2, 1e-12);
 	cr_expect_float_eq(chart_tick(0, 0.3, 6), 0.05, 1e-12);
 	cr_expect_float_eq(chart_tick(0, 45e6, 5), 1e7, 1);
-	for (int i = -300; i < 300; i++) { /* 1, 2 or 5 times a power of ten, and not too many of them */
+	for (int i = -300; i < 300; i++) { /* ticks are 1, 2 or 5 times a power of ten, and few */
 		double high = 1.7 * pow(10, i * 0.3), tick = chart_tick(0, high, 6);
 		double digit = tick / pow(10, floor(log10(tick) + 1e-9));
 		cr_expect(fabs(digit - 1) < 1e-6 || fabs(digit - 2) < 1e-6 || fabs(digit - 5) < 1e-6, "%g", tick);
@@ -232,7 +232,7 @@ static void draw(const char *name, const struct series *line, struct text *ret_s
 	chart_draw(&chart, ret_svg);
 }
 
-/* A line of many points is drawn with a few for each column of pixels, and its spike is there. */
+/* A line of many points is drawn with a few points for each column of pixels, and its spike stays. */
 Test(plot, chart_spike)
 {
 	struct series series = {0};
@@ -260,7 +260,7 @@ Test(plot, chart_spike)
 	series_fini(&series);
 }
 
-/* Texts of files cannot break the picture. */
+/* Texts from files cannot break the picture. */
 Test(plot, chart_texts)
 {
 	struct series series = {0};
@@ -273,7 +273,7 @@ Test(plot, chart_texts)
 	series_fini(&series);
 }
 
-/* Numbers of any size, and lines without extent, are drawn at places that are numbers. */
+/* Numbers of any size, and lines that are points, are drawn at finite places. */
 Test(plot, chart_extremes)
 {
 	static const double values[] = {0, 1e-300, -1e-12, 1, 1 + 1e-15, 1e9, 1e100, -1e100};

@@ -11,7 +11,7 @@
 
 TestSuite(roster, .timeout = 120);
 
-enum { MODELS = 24, CARGO = 16, LEVELS = 6 }; /* models from CARGO on are levels' own */
+enum { MODELS = 24, CARGO = 16, LEVELS = 6 }; /* models from index CARGO on belong to levels */
 
 struct world {
 	struct scene scene;
@@ -26,7 +26,7 @@ struct world {
 	uint32_t secondaries;
 	uint64_t seed;
 
-	/* the other way */
+	/* the policy that sees the whole world */
 	struct joined joined;
 	struct assignment now;
 	struct assign_scratch scratch;

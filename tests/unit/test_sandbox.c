@@ -1,4 +1,4 @@
-/* A child process cannot use the rights that it gave up, and each way in which it can end is reported. */
+/* A child process cannot use the rights that it gave up, and each way in which a child can end is reported. */
 #include "base/sandbox.h"
 
 #include "base/clock.h"
@@ -38,7 +38,7 @@ static struct sandbox *start(sandbox_work_fn *work, void *ctx)
 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
 
-/* Gives back what it takes, each number more than one. */
+/* Gives back each number that it takes, plus a constant. */
 static void count_up(int stream, void *ctx)
 {
 	uint64_t number;
@@ -63,7 +63,7 @@ Test(sandbox, answers)
 	sandbox_destroy(NULL);
 }
 
-/* Answers before it has listened to the end. */
+/* Answers before it has taken the whole message. */
 static void echo(int stream, void *ctx)
 {
 	static char bytes[4096];
@@ -72,7 +72,7 @@ static void echo(int stream, void *ctx)
 		sandbox_give(stream, bytes, sizeof bytes);
 }
 
-/* More than a socket holds, in both directions. */
+/* Takes and gives more bytes than a socket holds. */
 static void swallow(int stream, void *ctx)
 {
 	static char bytes[1 << 20];
@@ -98,7 +98,7 @@ Test(sandbox, long_messages)
 	free(got);
 }
 
-/* Then both sides wait to write. */
+/* Both sides wait for each other to read. */
 Test(sandbox, both_write)
 {
 	struct troupe_error error = {0};
@@ -111,7 +111,7 @@ Test(sandbox, both_write)
 	free(sent);
 }
 
-/* Whether the kernel has filters of system calls. */
+/* Whether the kernel can filter system calls. */
 static void report_filter(int stream, void *ctx)
 {
 	(void)ctx;
@@ -215,12 +215,13 @@ Test(sandbox, ends)
 		cr_expect_eq(sandbox_receive(sandbox, &byte, 1, &error), TROUPE_EINTERNAL);
 		cr_expect_str_eq(error.text, cases[i].text);
 		cr_expect_eq(sandbox_state(sandbox), cases[i].state, "%s", error.text);
-		cr_expect_eq(sandbox_send(sandbox, &byte, 1, &error), TROUPE_EINTERNAL, "there is no child any more");
+		cr_expect_eq(sandbox_send(sandbox, &byte, 1, &error), TROUPE_EINTERNAL,
+			"a child that has ended takes bytes");
 		sandbox_destroy(sandbox);
 	}
 }
 
-/* The limits count from sandbox_begin(), but for that of its whole life. */
+/* The limits count from sandbox_begin(), except the limit of the child's whole life. */
 static void work_half(int stream, void *ctx)
 {
 	char byte;
@@ -247,7 +248,8 @@ Test(sandbox, pieces_of_work)
 	sandbox_destroy(sandbox);
 }
 
-/* Some programs leave it to the kernel to wait for their children: then how one ended is not known, but that it did. */
+/* In some programs the kernel takes the exit status of children: then the reason of an end is unknown, but the end is
+ * reported. */
 Test(sandbox, somebody_else_waits)
 {
 	struct troupe_error error = {0};
@@ -261,7 +263,7 @@ Test(sandbox, somebody_else_waits)
 	sandbox_destroy(sandbox);
 }
 
-/* No child is left, neither running nor ended, and no file. */
+/* No child stays, neither running nor ended, and no file stays open. */
 Test(sandbox, leaves_nothing)
 {
 	int before = dup(0);

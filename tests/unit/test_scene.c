@@ -1,4 +1,4 @@
-/* The boxes of shapes are compared with points of their surfaces, in random poses. A part outside its box would
+/* The boxes of shapes are compared with points of the shapes' surfaces, in random poses. A part outside the box would
  * touch nothing. */
 #include "base/hash.h"
 #include "mesh/hull.h"
@@ -23,14 +23,14 @@ static struct pose any_pose(void)
 	return (struct pose){{between(-9, 9), between(-9, 9), between(-9, 9)}, quat_unit(q)};
 }
 
-/* A point of the surface, or within it, for two numbers from 0 to 1 that go over all of it. */
+/* A point of the surface, or inside it. u and v from 0 to 1 reach all of the surface. */
 static struct vec3 point_of(const struct scene_geom *geom, double u, double v)
 {
 	struct vec3 s = geom->size;
 	double turn = 2 * M_PI * u, tilt = M_PI * v, r = s.x;
 	struct vec3 ball = {cos(turn) * sin(tilt), sin(turn) * sin(tilt), cos(tilt)};
 	switch (geom->kind) {
-	case SCENE_BOX: /* corners alone reach out */
+	case SCENE_BOX: /* only corners decide the box */
 		return (struct vec3){
 			u < 0.5 ? -s.x : s.x, v < 0.5 ? -s.y : s.y, (int)(u * 4) % 2 == (int)(v * 4) % 2 ? -s.z : s.z};
 	case SCENE_SPHERE:
@@ -78,7 +78,7 @@ Test(scene, boxes_are_exact)
 			geom.size = (struct vec3){between(0.2, 1), between(0.2, 1), between(0.2, 1)};
 			for (int k = 0; k < 9; k++)
 				vec_push(&hull.points, ((struct vec3){between(-1, 1), between(-1, 1), between(-1, 1)}));
-			/* upright, too: there the formulas divide by what is zero, or nearly */
+			/* upright poses, too: there the formulas divide by numbers that are zero, or nearly zero */
 			struct pose pose = round ? any_pose() : POSE_IDENTITY, inside = any_pose();
 			check_box(&geom, pose, scene_shape_box(&geom, pose));
 			geom.in_body = inside;
@@ -87,7 +87,8 @@ Test(scene, boxes_are_exact)
 		}
 }
 
-/* A plane is the half space under it: bounded where it lies along an axis, on its side, and nowhere else. */
+/* A plane is the half-space under it: bounded on one side when the plane's normal is along an axis, and nowhere
+ * else. */
 Test(scene, boxes_of_planes)
 {
 	const struct vec3 at = {1, 2, 3};

@@ -47,8 +47,8 @@ Test(schedule, commands_are_due_by_step_then_in_the_order_of_posting)
 	cr_assert(schedule_pending(&schedule));
 	cr_assert_eq(next(&schedule, 2), -1);
 	cr_assert_eq(next(&schedule, 3), 1);
-	post(&schedule, 3, 4); /* also when others of its step are being taken */
-	post(&schedule, 1, 5); /* of a step that is past */
+	post(&schedule, 3, 4); /* also while other commands of this step are being taken */
+	post(&schedule, 1, 5); /* for a step that is past */
 	cr_assert_eq(next(&schedule, 3), 5);
 	cr_assert_eq(next(&schedule, 3), 3);
 	cr_assert_eq(next(&schedule, 3), 4);
@@ -70,7 +70,7 @@ Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
 	for (uint32_t i = 0; i < COUNT; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		post(&schedule, (random >> 33) % STEPS, i + 1);
-		if (i == COUNT / 2) /* some are taken in between */
+		if (i == COUNT / 2) /* some commands are taken in between */
 			for (int number; (number = next(&schedule, 9)) >= 0; taken++)
 				;
 	}
@@ -84,7 +84,7 @@ Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
 	schedule_fini(&schedule);
 }
 
-/* A million in descending order took the square of that before: minutes. */
+/* The time of a million commands in descending order once was quadratic: minutes. */
 Test(schedule, descending_order_takes_no_longer, .timeout = 10)
 {
 	enum { COUNT = 1000000 };
@@ -105,14 +105,14 @@ Test(schedule, too_many_are_refused)
 	cr_assert_eq(schedule_post(&schedule, &one, SCHEDULE_LATE_NEXT, NULL, &error), TROUPE_OK);
 	cr_assert_eq(schedule_post(&schedule, &more, SCHEDULE_LATE_NEXT, NULL, &error), TROUPE_ELIMIT);
 	cr_assert(strstr(error.text, "4194304 commands"), "%s", error.text);
-	cr_assert_eq(next(&schedule, 0), 1); /* which makes room for another */
+	cr_assert_eq(next(&schedule, 0), 1); /* this makes room for another one */
 	cr_assert_eq(next(&schedule, 0), -1);
 	post(&schedule, 0, 3);
 	cr_assert_eq(next(&schedule, 0), 3);
 	schedule_fini(&schedule);
 }
 
-/* Texts, topics and what is behind a message count, until the command is taken. */
+/* Texts, topics and the memory of a message count until the command is taken. */
 Test(schedule, too_much_memory_is_refused)
 {
 	enum { BYTES = 8 << 20 };
@@ -159,7 +159,7 @@ static void *post_many(void *ctx)
 	return NULL;
 }
 
-/* Each thread's commands of one step stay in its order, and none is lost. */
+/* The commands that one thread gives for a step stay in their order, and none is lost. */
 Test(schedule, threads_post_while_the_primary_takes)
 {
 	struct schedule schedule = {0};

@@ -290,7 +290,7 @@ Test(sdf, warnings_come_once_per_kind)
 	sdf_free(sdf);
 }
 
-/* "parent/name count", then ? for an element that SDF does not know and * for one that no motion depends on. */
+/* "parent/name count", then ? for an element that SDF does not know and * for an element on which no motion depends. */
 static void assert_ignored(const struct sdf *sdf, const char *expected)
 {
 	uint32_t count;
@@ -320,7 +320,7 @@ Test(sdf, ignored_elements_are_listed)
 	sdf_free(sdf);
 }
 
-/* What the loader or the scene reads is not ignored. */
+/* An element that the loader or the scene reads is not ignored. */
 Test(sdf, mimic_is_not_ignored)
 {
 	struct sdf *sdf = good(W("<model name='m'>" LINK("a") LINK("b") LINK(
@@ -334,7 +334,7 @@ Test(sdf, mimic_is_not_ignored)
 	sdf_free(sdf);
 }
 
-/* A typing error may be what made the file unreadable. */
+/* A spelling error may be the reason why the file is unreadable. */
 Test(sdf, unknown_elements_of_an_unreadable_file_are_listed)
 {
 	static const char text[] = "<sdf version='1.9'><world name='w'><wind/><model name='m'><link "
@@ -671,7 +671,7 @@ Test(sdf, physical_inertias_pass)
 	sdf_free(good(INERTIAL("<inertia><ixx>1</ixx><iyy>1</iyy><izz>1e-9</izz></inertia>")));
 	sdf_free(good(INERTIAL("<inertia><ixx>1</ixx><iyy>1</iyy><izz>2</izz></inertia>")));
 	sdf_free(good(INERTIAL("<inertia><ixx>1.5</ixx><iyy>1.5</iyy><izz>2</izz><ixy>0.5</ixy></inertia>")));
-	/* statics never move, so theirs does not matter */
+	/* static models never move, so their inertia does not matter */
 	sdf_free(good(SDF("1.9", "<model name='m'><static>1</static><link "
 				 "name='a'><inertial><mass>0</mass></inertial></link></model>")));
 }
@@ -747,7 +747,7 @@ Test(sdf, flattened_models_are_restored)
 	sdf_free(sdf);
 }
 
-/* A folder of files that include each other, gone at the end. */
+/* A folder of files that include each other; it is removed at the end. */
 struct folder {
 	char path[64];
 };
@@ -866,7 +866,7 @@ Test(sdf, merged_includes_keep_their_places)
 	folder_remove(&folder);
 }
 
-/* The pose of a merged include places the frame that it names, in the file or in the include. */
+/* The pose of a merged include places the frame that it names, which is in the file or in the include. */
 Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
 {
 	static const struct {
@@ -897,7 +897,7 @@ Test(sdf, merged_includes_are_placed_by_a_frame_of_theirs)
 	}
 }
 
-/* A model in a merged model goes with it. */
+/* A model inside a merged model is merged with it. */
 Test(sdf, merged_includes_bring_their_models)
 {
 	struct folder folder;
@@ -918,7 +918,7 @@ Test(sdf, merged_includes_bring_their_models)
 	folder_remove(&folder);
 }
 
-/* Any number of merged includes may stand side by side; only nesting is limited. */
+/* Any number of merged includes may follow one another; only nesting is limited. */
 Test(sdf, many_includes_are_merged)
 {
 	enum { COUNT = 2 * SDF_DEPTH_MAX + 5 };
@@ -976,7 +976,7 @@ Test(sdf, includes_say_what_is_static)
 	}
 }
 
-/* A pose may be given in a frame of a nested model whose own place is only known later in the file. */
+/* A pose may be given in a frame of a nested model whose own place comes later in the file. */
 Test(sdf, frames_of_models_that_are_placed_later)
 {
 	struct sdf *sdf = good(M("<frame name='f'><pose relative_to='n::g'>1 0 0 0 0 0</pose></frame>"
@@ -989,7 +989,7 @@ Test(sdf, frames_of_models_that_are_placed_later)
 	sdf_free(sdf);
 }
 
-/* The second axis of a joint that needs two, when it is not given, is none that the first one is. */
+/* The default of a joint's second axis never has the direction of the first axis. */
 Test(sdf, second_axes_differ_from_first_ones)
 {
 	static const char *const axes[] = {
@@ -1116,7 +1116,7 @@ static char *flat(const struct sdf *sdf)
 	return out.at;
 }
 
-/* Printed, read and printed again: the same. */
+/* Printing, reading and printing again gives the same text. */
 static void check_round_trip(const struct sdf *sdf, const char *path)
 {
 	struct text printed = {0};
@@ -1220,7 +1220,7 @@ static void check_rejected(const char *path, const char *name)
 	sdf_free(sdf);
 }
 
-/* The words of a line up to the first number are its key; lines of a world are told apart by them. */
+/* The words of a line up to the first number are its key; the keys of a world's lines all differ. */
 static bool same_number(const char *a, const char *b)
 {
 	double x, y;
@@ -1244,7 +1244,8 @@ static bool same_line(const char *a, const char *b)
 	return !l && !r;
 }
 
-/* Both are sorted by the same names, but perhaps not by the same numbers: look a few lines around. */
+/* Both texts are sorted by the same names, but perhaps not by the same numbers: so a few lines around are compared,
+ * too. */
 static void compare_lines(char *expected, char *got, const char *name)
 {
 	VEC(char *) want = {0};
@@ -1283,8 +1284,8 @@ static void check_expected(const char *path, const char *name)
 	sdf_free(sdf);
 }
 
-/* Skips the test that calls it where the corpus is not. Criterion's totals leave skipped tests out; tests/summary
- * counts the line. */
+/* Skips the calling test if there is no corpus. Criterion's totals leave skipped tests out; tests/summary counts the
+ * line. */
 static void need_corpus(void)
 {
 	if (access(CORPUS, R_OK) == 0)

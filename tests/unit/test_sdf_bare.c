@@ -6,7 +6,7 @@
 
 TestSuite(sdf_bare, .timeout = 60);
 
-/* Link a is 1 m up, b another 2 m along x; the file's own pose must not matter. */
+/* Link a is 1 m up, b another 2 m along x; the pose in the file must not matter. */
 #define ROBOT(attributes)                                                                                              \
 	"<model name='robot'" attributes "><pose>9 9 9 0 0 0</pose>"                                                   \
 	"<link name='a'><pose>0 0 1 0 0 0</pose></link><link name='b'><pose relative_to='a'>2 0 0 0 0 0</pose></link>" \
@@ -81,7 +81,7 @@ Test(sdf_bare, a_placement_frame_is_what_the_pose_places)
 	struct sdf *sdf = sdf_help_good(IN_SDF("1.9", ROBOT(" placement_frame='b'")), &spawn);
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	near3(world->links.at[1].in_world.p, 10, 20, 30);
-	/* b is at 2 0 1 of the model, which is turned: 0 2 1 in the world */
+	/* b is at 2 0 1 in the model, which is turned: 0 2 1 in the world's axes */
 	near3(world->models.at[0].in_world.p, 10, 18, 29);
 	sdf_free(sdf);
 }
@@ -189,7 +189,7 @@ Test(sdf_bare, what_cannot_be_added_is_refused)
 	}
 }
 
-/* Without the options a file means what it always did. */
+/* Without the options a file is read as it was before they existed. */
 Test(sdf_bare, only_who_asks_gets_one)
 {
 	struct sdf *sdf = sdf_help_good(IN_SDF("1.9", "<world name='w'>" ROBOT("") "</world>"), NULL);

@@ -1,5 +1,5 @@
-/* Limits of one sender: floods from other senders take nothing from it. In virtual time, at the rates of real
- * floods. */
+/* Limits for each sender: floods from other senders take nothing from a sender's limit. In virtual time, at the rates
+ * of real floods. */
 #include "net/tcp/senders.h"
 
 #include "base/hash.h"
@@ -32,14 +32,15 @@ Test(senders, are_addresses_and_the_networks_around_them)
 	cr_assert_neq(sender_of("10.0.0.3").host, sender_of("10.0.0.4").host);
 	cr_assert_eq(sender_of("10.0.0.3").net, sender_of("10.0.0.200").net);
 	cr_assert_neq(sender_of("10.0.0.3").net, sender_of("10.0.1.3").net);
-	cr_assert(is_same(sender_of("10.0.0.3"), sender_of("[::ffff:10.0.0.3]")), "a socket for both kinds");
+	cr_assert(is_same(sender_of("10.0.0.3"), sender_of("[::ffff:10.0.0.3]")),
+		"an address of IPv4 on a socket for IPv6, too");
 	cr_assert_eq(sender_of("[2001:db8:1:2::1]").host, sender_of("[2001:db8:1:2:ffff::9]").host);
 	cr_assert_neq(sender_of("[2001:db8:1:2::1]").host, sender_of("[2001:db8:1:3::1]").host);
 	cr_assert_eq(sender_of("[2001:db8:1:2::1]").net, sender_of("[2001:db8:1:3::1]").net);
 	cr_assert_neq(sender_of("[2001:db8:1:2::1]").net, sender_of("[2001:db8:2:2::1]").net);
 }
 
-/* So many looks in a second, and a burst. */
+/* A sender has so many looks in a second, and a burst. */
 Test(senders, have_so_many_looks_in_a_second)
 {
 	static struct senders_budget budget;
@@ -57,11 +58,11 @@ Test(senders, have_so_many_looks_in_a_second)
 	now += 1000 * SECOND_NS;
 	for (int i = 0; i < 1000; i++)
 		taken += senders_take(&budget, sender, now);
-	cr_assert_eq(taken, BURST, "more than a burst was saved up");
+	cr_assert_eq(taken, BURST, "a pause saves up more than a burst");
 }
 
-/* Somebody who announces twice in a second has each of his looks, while a host floods; and most of them while a flood
- * has as many senders as there are announcements, which exhausts all there is. */
+/* How many of its looks a sender gets which announces itself twice in a second: all of them while one host floods, and
+ * most of them while a flood has as many senders as announcements, which exhausts the limit of all senders together. */
 static uint64_t looks_of_a_friend(uint32_t flooders)
 {
 	static struct senders_budget budget;
@@ -83,8 +84,8 @@ Test(senders, lose_nothing_to_a_flood_of_others)
 	cr_assert_eq(looks_of_a_friend(254), 20);
 }
 
-/* A table that is always full, into which newcomers of ever other hosts come: who goes is of the network that has most.
- */
+/* A table that is always full gets senders of ever other hosts: the sender that is dropped is of the network with the
+ * most senders. */
 enum { PLACES = 64 };
 
 static bool stays(uint32_t flooders, struct sender friend)
@@ -115,7 +116,8 @@ static bool stays(uint32_t flooders, struct sender friend)
 
 Test(senders, keep_their_place_while_others_come)
 {
-	cr_assert(stays(1, sender_of("192.168.7.200")), "of the same network as one host");
-	cr_assert(stays(8, sender_of("192.168.7.200")), "of the same network as some hosts");
-	cr_assert(stays(200, sender_of("10.0.0.1")), "of another network than many hosts");
+	cr_assert(stays(1, sender_of("192.168.7.200")), "a sender of the same network as one flooding host is dropped");
+	cr_assert(
+		stays(8, sender_of("192.168.7.200")), "a sender of the same network as some flooding hosts is dropped");
+	cr_assert(stays(200, sender_of("10.0.0.1")), "a sender of another network than many flooding hosts is dropped");
 }

@@ -1,7 +1,6 @@
-/* What a file says of sensors, looks, lights and surroundings reaches its description: each type with its defaults,
- * each parameter with another value, and each wrong value as an error with file:line. A reader that mixed up two
- * parameters, or read one from the wrong place, fails here; nothing else in the tests would notice, because nothing is
- * measured yet. */
+/* The sensors, materials, lights and surroundings of a file reach its description: each type with its defaults, each
+ * parameter with another value, and each wrong value as an error with file:line. A reader that mixed up two parameters,
+ * or read one from the wrong place, fails here. No other test would notice, because nothing is measured yet. */
 #include "sdf/sdf.h"
 
 #include <criterion/criterion.h>
@@ -182,14 +181,15 @@ Test(sensors, noise_is_that_of_its_signal)
 	assert_means(
 		SENSOR("air_pressure", "<air_pressure><pressure>" NOISE("1") "</pressure></air_pressure>"), means, 1);
 	assert_means(SENSOR("air_speed", "<air_speed><pressure>" NOISE("1") "</pressure></air_speed>"), means, 1);
-	assert_means(SENSOR("navsat",
-			     "<navsat><velocity_sensing><horizontal>" NOISE(
-				     "3") "</horizontal><vertical>" NOISE("4") "</vertical></"
-									       "velocity_sensing><position_sensing><"
-									       "horizontal>" NOISE("1") "</"
-													"horizontal><"
-													"vertical"
-													">" NOISE("2") "</vertical></position_sensing></navsat>"),
+	assert_means(
+		SENSOR("navsat",
+			"<navsat><velocity_sensing><horizontal>" NOISE("3") "</horizontal><vertical>" NOISE(
+				"4") "</vertical></"
+				     "velocity_sensing><position_sensing><"
+				     "horizontal>" NOISE("1") "</"
+							      "horizontal><"
+							      "vertical"
+							      ">" NOISE("2") "</vertical></position_sensing></navsat>"),
 		means, 4);
 	assert_means(SENSOR("lidar", "<lidar><range><max>9</max></range>" NOISE("1") "</lidar>"), means, 1);
 }
@@ -204,7 +204,7 @@ Test(sensors, noise_by_default_is_none)
 			settings->signals[i].min == (double)-INFINITY && settings->signals[i].max == (double)INFINITY);
 	}
 	sdf_free(sdf);
-	/* the noise of a lidar or camera is gaussian if nothing is said */
+	/* the default noise of a lidar or camera is gaussian */
 	sdf = good(SENSOR("gpu_ray", "<ray><range><max>1</max></range><noise><stddev>0.1</stddev></noise></ray>"));
 	cr_assert_eq(sensor_of(sdf)->settings->signals[0].noise.kind, SDF_NOISE_GAUSSIAN);
 	sdf_free(sdf);
@@ -551,7 +551,7 @@ Test(sensors, surroundings_by_default)
 	near(around->air.temperature_gradient, -0.0065);
 	near(around->air.pressure_Pa, 101325);
 	sdf_free(sdf);
-	/* a model without a world is in one of defaults */
+	/* a model without a world has the defaults of a world */
 	sdf = good("<sdf version='1.9'><model name='m'><link name='a'/></model></sdf>");
 	near_colour(sdf->worlds.at[0].surroundings.scene.ambient, 0.4, 0.4, 0.4, 1);
 	sdf_free(sdf);
@@ -599,7 +599,7 @@ Test(sensors, surroundings_with_everything)
 	near3((struct vec3){around->air.temperature_K, around->air.temperature_gradient, around->air.pressure_Pa}, 300,
 		-0.01, 90000);
 	sdf_free(sdf);
-	/* before 1.6 the field stood in the physics */
+	/* before 1.6 the field was an element of the physics */
 	sdf = good(IN_WORLD("1.5", "<physics><magnetic_field>4 5 6</magnetic_field></physics>"));
 	near3(sdf->worlds.at[0].surroundings.magnetic_field, 4, 5, 6);
 	sdf_free(sdf);
@@ -615,7 +615,7 @@ Test(sensors, surroundings_with_everything)
 		"<air_pressure><pressure>\n<noise type='gaussian'>" inside "</noise></pressure></air_pressure>")
 
 static const struct {
-	const char *text, *message; /* the message begins so */
+	const char *text, *message; /* the message begins with this text */
 } wrong[] = {
 	{RANGE("<max>0</max>"), "t.sdf:4: <range> is from 0 to 0: expected <max> above <min>"},
 	{RANGE("<min>0</min>"), "t.sdf:4: <range> is from 0 to 0"},

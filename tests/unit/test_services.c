@@ -28,7 +28,7 @@ static struct troupe_server *begin(const char *world)
 	return lib_create(&def);
 }
 
-/* At the next step, which is made. */
+/* Calls the service at the next step, and takes this step. */
 static void ask(struct troupe_server *server, const char *topic, const char *text)
 {
 	(void)snprintf(reply, sizeof reply, "no reply");
@@ -70,8 +70,8 @@ Test(services, velocities_are_limited_for_each_link)
 	troupe_server_destroy(server);
 }
 
-/* A linear velocity that is not given stays as it is. It is that of the model's frame, whose origin is not at the
- * centre of mass. */
+/* A linear velocity that is not given stays as it is. It is the velocity of the model's frame, whose origin is not at
+ * the centre of mass. */
 Test(services, a_velocity_that_is_not_given_stays)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -104,7 +104,7 @@ Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)
 	troupe_server_destroy(server);
 }
 
-/* The offset is in the axes of the link that is named, though a weld makes it one body with another. */
+/* The offset is in the axes of the named link, though a weld makes one body of it and another link. */
 Test(services, a_force_acts_where_its_offset_says)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -120,7 +120,7 @@ Test(services, a_force_acts_where_its_offset_says)
 	troupe_server_destroy(server);
 }
 
-/* Torques add up, and so does what a plug-in asks for in the same step. */
+/* Torques of one step add up, also with those of a plug-in. */
 Test(services, wrenches_of_one_step_add_up)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))));
@@ -137,7 +137,7 @@ Test(services, wrenches_of_one_step_add_up)
 
 /* --- joints ------------------------------------------------------------------------------------------------------- */
 
-/* The link that hangs on the joint is tied to other models, which are then removed. */
+/* The link at the joint is tied to other models, which are then removed. */
 Test(services, joints_are_free_when_what_tied_them_has_gone)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -160,7 +160,7 @@ Test(services, joints_are_free_when_what_tied_them_has_gone)
 	troupe_server_destroy(server);
 }
 
-/* Both wheels of a gearbox turn with the arm that they are on, the body that their angles are against does not. */
+/* Both wheels of a gearbox turn with the arm that they are on; the reference body of their angles does not. */
 Test(services, joints_that_gearboxes_couple_are_refused)
 {
 #define GEARED(reference)                                                                                              \
@@ -196,7 +196,7 @@ Test(services, kinematic_links_are_not_dragged_along)
 	troupe_server_destroy(server);
 }
 
-/* A follower's position counts from the reference that <mimic> gives for its leader. */
+/* A follower's position counts from the reference that its <mimic> gives. */
 Test(services, followers_are_put_where_they_belong)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
@@ -212,7 +212,7 @@ Test(services, followers_are_put_where_they_belong)
 	troupe_server_destroy(server);
 }
 
-/* A joint's anchor is where the base carries it, however the base stands in the file and now. */
+/* A joint's anchor moves with the base, in the file's pose and in any other. */
 Test(services, joints_turn_about_their_anchors)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "2 1 0 0 0 0.4",
@@ -256,7 +256,7 @@ Test(services, performers_have_three_edges)
 	troupe_server_destroy(server);
 }
 
-/* The epoch of the scene grows when a model becomes a performer, or stops being one. */
+/* The epoch of the scene grows when a model becomes a performer, and when it ceases to be one. */
 Test(services, each_change_of_the_scene_has_its_epoch)
 {
 	static const char *const changes[][2] = {{"/world/w/level/set_performer", "data: 'm'"},
@@ -279,7 +279,7 @@ Test(services, each_change_of_the_scene_has_its_epoch)
 	troupe_server_destroy(server);
 }
 
-/* A performer that was made larger loads no more levels than at first once its model was reset. */
+/* A performer that was made larger loads no more levels than at first after its model was reset. */
 Test(services, a_reset_model_has_its_size_again)
 {
 	struct troupe_server *server =
@@ -292,16 +292,16 @@ Test(services, a_reset_model_has_its_size_again)
 	struct troupe_model_state state;
 	troupe_model c = lib_model(server, "c");
 	lib_step(server, 1);
-	cr_assert_eq(lib_at(server, c).secondary, 0, "its level is not loaded");
+	cr_assert_eq(lib_at(server, c).secondary, 0, "the level of c is loaded");
 	does(server, "/world/w/level/set_performer", "data: 'p' size {x: 30}");
 	state = lib_at(server, c);
 	cr_assert_eq(state.secondary, 1, "it is");
 	does(server, "/world/w/reset_model", "name: 'p'");
-	cr_assert_eq(lib_at(server, c).secondary, 0, "it is not any more");
+	cr_assert_eq(lib_at(server, c).secondary, 0, "the level of c is still loaded");
 	troupe_server_destroy(server);
 }
 
-/* Of two worlds one of which has a name that begins like the other's, each has its own topics. */
+/* Two worlds, of which one has a name that begins with the other's name, have topics of their own. */
 Test(services, worlds_are_told_apart_by_their_whole_names)
 {
 #define ONE(name) "<world name='" name "'>" LIB_HEAD LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) "</world>"
@@ -596,7 +596,7 @@ static void count_partners(void *ctx, const struct troupe_snapshot *snapshot)
 	}
 }
 
-/* Each of very many models in one place keeps contacts with CROWD_LEAST others, even if these have enough. */
+/* Each of very many models in one place keeps contacts with CROWD_LEAST others, even if those others have enough. */
 Test(services, each_of_a_crowd_keeps_contacts)
 {
 	static bool meet[CROWD][CROWD];

@@ -32,7 +32,7 @@ static struct hello hello_of(enum hello_role role)
 	return (struct hello){.protocol = HELLO_PROTOCOL, .role = role, .id = {(unsigned char)role}, .name = "host:1"};
 }
 
-/* channels: the primary's, then the secondary's. */
+/* channels: first the primary's, then the secondary's. */
 static void connect_both(bool with_key, struct channel *channels[2])
 {
 	int files[2];
@@ -86,7 +86,7 @@ static void assert_stop_is_next(struct channel *channel)
 	cr_assert_eq(type, FRAME_STOP);
 }
 
-/* Who was asleep meanwhile finds start, stop and the end of the connection all at once. */
+/* A secondary that slept meanwhile receives start, stop and the end of the connection all at once. */
 static void begin_and_end_at_once(bool with_key)
 {
 	struct seen seen = {false, false, false};
@@ -128,7 +128,7 @@ static bool is_closed(int file)
 	return recv(file, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-/* With sockets that are the server's, and have to be closed when it cannot be. */
+/* The definition has sockets, which belong to the server even if it cannot be created, and must be closed then. */
 static void refuses(const char *what, struct troupe_server_def def, struct troupe_network network, bool replays)
 {
 	int ours[2], theirs[2];

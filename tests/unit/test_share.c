@@ -40,7 +40,7 @@ enum { OWNERS = 2, PARTS = 40, ROUNDS = 3000 };
 
 struct owner {
 	struct share share;
-	uint32_t parts, done[PARTS]; /* not atomic: the share alone keeps them apart */
+	uint32_t parts, done[PARTS]; /* not atomic: only the share keeps two threads from one part */
 	uint64_t wrong, stolen;
 	struct owner *other;
 	_Atomic bool *ended;
@@ -70,7 +70,7 @@ static void *own(void *ctx)
 		for (uint32_t i = 0; i < PARTS; i++)
 			self->done[i] = 0;
 		share_open(&self->share, parts, round + 1);
-		sched_yield(); /* so that others get at them on one core, too */
+		sched_yield(); /* so that other threads get parts on one core, too */
 		while (share_take(&self->share, &part))
 			work_on(self, part);
 		while (!share_is_done(&self->share))

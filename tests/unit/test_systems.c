@@ -1,5 +1,4 @@
-/* The built-in systems without physics: they compute the control that is expected, and joints turn exactly as
- * commanded. */
+/* The built-in systems without physics: they compute the expected control, and joints turn exactly as commanded. */
 #include "scene/scene.h"
 #include "system/builtin.h"
 #include "system/ignored.h"
@@ -298,7 +297,7 @@ static void drift(double position, double yaw, double tilt)
 	NEAR(is.tilt_rad, tilt);
 }
 
-/* The pose that the base has, in the model's first frame. */
+/* Puts the base at this pose in the model's first frame. */
 static void put_base(double x, double y, double roll, double yaw)
 {
 	struct pose home = {{1, 2, 0}, quat_from_rpy(0, 0, M_PI / 2)};
@@ -327,8 +326,8 @@ Test(systems, drift_is_the_way_from_where_odometry_puts_a_model_to_where_it_is)
 	stop();
 }
 
-/* One wheel is 1 m to the left of the model's origin and the other at the origin, so it turns about a point between
- * them. */
+/* One wheel is 1 m to the left of the model's origin and the other at the origin, so the model turns about a point
+ * between the wheels. */
 Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
 {
 	start(PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>kit::spin</"
@@ -382,7 +381,7 @@ Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 	send("/model/bot/cmd_vel", "linear {x: 1 z: 0.5} angular {z: 2}");
 	for (int i = 0; i < 3; i++) {
 		step();
-		/* the model looks along the world's y; l1 is one to its left, at the world's -x */
+		/* the model faces the world's y; l1 is 1 m to its left, at the world's -x */
 		const struct body_control *base = body_asked("base"), *left = body_asked("l1");
 		cr_assert(base->drive && left->drive && body_asked("kit::b")->drive);
 		NEAR(base->v.x, 0);
@@ -396,7 +395,7 @@ Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 	stop();
 }
 
-/* A model with one of the two initial velocities is driven from the beginning. */
+/* A model with one of the two initial velocities is driven from the start. */
 Test(systems, velocity_control_has_one_initial_velocity)
 {
 	start(PLUGIN("VelocityControl", "<initial_angular>0 0 2</initial_angular>"));
@@ -539,8 +538,8 @@ Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 		"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands>"
 		"<sub_topic>push</sub_topic>"));
 	send("/model/bot/spin", "data: 5");
-	/* the robot has turned by 90 degrees more since the start: left's axis is now the world's -y, slide's its -x;
-	 * what a wheel turns with its parent is not the joint's, and the tool stands where the base does */
+	/* the robot has turned by 90 degrees since the start: left's axis is now the world's -y, slide's axis its -x; a
+	 * wheel's turn with its parent is no turn of the joint, and the tool is where the base is */
 	const struct quat turn = {M_SQRT1_2, 0, 0, M_SQRT1_2};
 	const char *const turned[] = {"base", "l1", "tool"};
 	for (size_t i = 0; i < ARRAY_LEN(turned); i++)
@@ -573,7 +572,7 @@ Test(systems, a_force_holds_until_the_next)
 	stop();
 }
 
-/* The listeners of a topic that can take a message; the error of one that cannot. */
+/* The number of listeners of the topic that accept the message; the error of a listener that does not. */
 static uint32_t takers(const char *topic, const char *text, char ret_error[TROUPE_ERROR_TEXT_BYTES])
 {
 	const struct system_listeners *found = systems_find_listeners(systems, topic);
@@ -593,7 +592,7 @@ static uint32_t takers(const char *topic, const char *text, char ret_error[TROUP
 	return count;
 }
 
-/* One system takes positions, the other velocities, from one topic; a value that a message does not have stays as it
+/* From one topic one system takes positions, the other velocities; a value that is missing in a message stays as it
  * was. */
 Test(systems, actuators_command_joints_by_their_numbers)
 {
@@ -708,7 +707,8 @@ Test(systems, what_is_ignored_is_told_once_for_each_kind)
 		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1: m::l::a", NULL});
 }
 
-/* Sensors of joints, of nested and of static models, too; old names of types are the current ones. */
+/* Sensors of joints, of nested models and of static models are named, too; old names of types count as the current
+ * ones. */
 Test(systems, sensors_are_named_wherever_they_are)
 {
 	assert_warnings("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>"
@@ -718,7 +718,7 @@ Test(systems, sensors_are_named_wherever_they_are)
 			"<sensor name='f' type='force_torque'/></joint></model></world></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2: m::l::a, m::n::l::a",
 			"t.sdf:2: ignored: sensors of type force_torque x1: o::j::f", NULL});
-	/* of many only the first are named */
+	/* of many sensors only the first are named */
 	assert_warnings(
 		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='imu'/><sensor name='b' "
 		"type='imu'/><sensor name='c' type='imu'/><sensor name='d' type='imu'/><sensor name='e' "
@@ -727,7 +727,7 @@ Test(systems, sensors_are_named_wherever_they_are)
 			"t.sdf:1: ignored: sensors of type imu x5: m::l::a, m::l::b, m::l::c, ...", NULL});
 }
 
-/* The functions of these plug-ins exist without them, or a warning names their types. */
+/* Troupe does the work of these plug-ins without them, or a warning names the types of sensors. */
 Test(systems, plugins_that_need_nothing_are_not_ignored)
 {
 	static const char *const names[] = {"Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Contact",
@@ -849,7 +849,7 @@ Test(systems, bad_parameters_are_refused_with_their_place)
 	}
 }
 
-/* One warning about the plug-in that was left out, and no topic of it. */
+/* One warning is about the plug-in that was left out, and the plug-in has no topic. */
 static void expect_left_out(const struct bad *expected)
 {
 	cr_assert_eq(systems->warnings.count, 1);
@@ -860,7 +860,7 @@ static void expect_left_out(const struct bad *expected)
 	cr_assert_eq(systems->topic_by_name.count, 0);
 }
 
-/* Models that come and go again and again take no more room for their topics, and are not counted twice. */
+/* Models that come and go again and again take no more room for topics, and are not counted twice. */
 Test(systems, topics_that_go_make_room)
 {
 	start(PLUGIN("VelocityControl", "<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));

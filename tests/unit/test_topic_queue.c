@@ -1,5 +1,5 @@
-/* The queue between a step and an observer: order, what is lost when the observer is slow, and no item lost or
- * released twice while both threads work. Under ThreadSanitizer also the memory orders. */
+/* The queue between a step and an observer: the order, which items a slow observer loses, and no item lost or released
+ * twice while both threads work. Under ThreadSanitizer also the memory orders. */
 #include "topic/queue.h"
 
 #include <criterion/criterion.h>
@@ -39,7 +39,7 @@ Test(topic_queue, items_come_in_order_and_each_once)
 	cr_assert_null(topic_queue_pop(queue));
 	cr_assert_eq(topic_queue_lost(queue), 0u);
 	topic_queue_destroy(queue);
-	for (uint32_t i = 0; i < 40; i++) /* who pops an item has its reference */
+	for (uint32_t i = 0; i < 40; i++) /* the thread that pops an item has its reference */
 		cr_assert_eq(items[i].released, 0u);
 }
 
@@ -58,7 +58,7 @@ Test(topic_queue, a_full_queue_loses_its_oldest_items)
 	for (uint32_t i = 0; i < COUNT; i++)
 		cr_assert_eq(items[i].released, i < lost, "item %u", i);
 	cr_assert_eq(((struct item *)topic_queue_pop(queue))->number, lost);
-	topic_queue_destroy(queue); /* releases what was not popped */
+	topic_queue_destroy(queue); /* releases the items that were not popped */
 	for (uint64_t i = 0; i < COUNT; i++)
 		cr_assert_eq(items[i].released, i != lost);
 }

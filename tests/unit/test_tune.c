@@ -1,5 +1,5 @@
-/* How many secondaries pay, on simulated machines with known times: the whole run is never more than 5 % slower than
- * with the best fixed number. */
+/* The best number of secondaries is found, on simulated machines with known times: the whole run never takes more than
+ * 5 % longer than with the best fixed number. */
 #include "base/base.h"
 #include "base/hash.h"
 #include "run/tune.h"
@@ -16,13 +16,13 @@ struct machine {
 	const char *what;
 	uint32_t most, first;
 	double work_ns;   /* of a step on one secondary */
-	double serial_ns; /* of it that cannot be shared out */
-	double each_ns;   /* that a hand-over to each of several costs */
-	double stall_ns;  /* when a thread has to wait for its core */
-	double stall;     /* probability of that, of each thread beside the first, in each step */
+	double serial_ns; /* the part of work_ns that is not divided among secondaries */
+	double each_ns;   /* the cost of the hand-over to each secondary but the first */
+	double stall_ns;  /* the time for which a thread waits for its core */
+	double stall;     /* the probability of a stall, for each thread but the first, in each step */
 	double noise;     /* relative */
 	double steps;
-	double later_work_ns, later_each_ns; /* in the second half; 0: the same */
+	double later_work_ns, later_each_ns; /* in the second half of the run; 0: the same */
 };
 
 static const struct machine machines[] = {
@@ -50,7 +50,7 @@ static double uniform(uint64_t seed, uint64_t step, uint64_t what)
 	return (double)(hash_mix(hash_mix(seed, step), what) >> 11) * 0x1p-53;
 }
 
-/* The same stalls and noise for all that take the step with as many secondaries. */
+/* The time of a step: the same stalls and noise for each call with this number of secondaries. */
 static double time_of(const struct machine *m, uint64_t seed, uint64_t step, uint32_t secondaries)
 {
 	bool later = (double)step >= m->steps / 2;
@@ -79,7 +79,7 @@ static double tuned_ns(const struct machine *m, uint64_t seed, struct tune *ret_
 	uint32_t now = m->first, before = now;
 	tune_init(ret_tune, m->most, m->first, (uint64_t)(2 * m->work_ns));
 	for (uint64_t step = 0; (double)step < m->steps; step++) {
-		/* what changes hands is built anew: as long as two steps' work */
+		/* models that change their secondary are built anew, which takes as long as two steps */
 		double ns = time_of(m, seed, step, now) + (now != before ? 2 * time_of(m, seed, step, 1) : 0);
 		before = now;
 		sum += ns;
@@ -110,7 +110,7 @@ Test(tune, is_never_much_slower_than_the_best_fixed_number)
 	}
 }
 
-/* Even one that is many times slower may be tried, but not for long. */
+/* A number that is many times slower may be tried, but not for long. */
 Test(tune, trials_cost_what_they_may)
 {
 	struct machine m = {"a hundred times slower on two", 2, 1, 1e6, 0, 1e8, 0, 0, 0, 20000, 0, 0};
@@ -131,8 +131,8 @@ Test(tune, one_secondary_is_one)
 	cr_expect_eq(tune.trials, 0u);
 }
 
-/* From a number the next one down is its half, rounded up, and the next one up its double; and the step time of one
- * secondary is compared only with that of the next number. */
+/* The next lower number is the half, rounded up, and the next higher one the double. The step time of a number is
+ * compared only with that of the next number. */
 Test(tune, trials_go_by_halves_and_doubles)
 {
 	static const struct {

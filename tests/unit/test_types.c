@@ -1,5 +1,5 @@
-/* The three forms of messages: what is read, what is refused and with which message, and that each form gives back
- * the message that another form made, for random messages of every type. */
+/* The three forms of messages: which texts and bytes are read, which are refused and with which message, and that each
+ * form gives back the message that another form made, for random messages of every type. */
 #include "../topic/random.h"
 #include "base/text.h"
 #include "topic/convert.h"
@@ -314,7 +314,7 @@ Test(types, what_is_wrong_is_named_with_its_place)
 	}
 }
 
-/* Every prefix of a good text, and every one-byte change of it, is either read or refused with a column. */
+/* Every prefix of a good text, and every text with one byte changed, is either read or refused with a column. */
 Test(types, cut_and_changed_texts_are_survived)
 {
 	static const char whole[] = "linear: {x: 4.0, y: 1e3} angular <z: -0.5; > # end";
@@ -389,8 +389,9 @@ Test(types, a_oneof_tells_what_was_given)
 	}
 }
 
-/* As long and as many as there may be; one more of either is refused. The time limit says that it is linear: each byte
- * of the long text is an escape or a quote, and each item has a string of its own. */
+/* A text of the greatest length and a message with the greatest number of items are read; one byte or one item more is
+ * refused. The time limit shows that the time is linear: each byte of the long text is an escape or a quote, and each
+ * item has a string of its own. */
 Test(types, long_messages_are_read_in_time_and_limited)
 {
 	struct troupe_error error;
@@ -445,7 +446,8 @@ Test(types, depth_is_limited)
 		text_add(&json, "{");
 		nest(&json, levels, "\"model\":[{", "}]");
 		text_add(&json, "}");
-		for (unsigned i = 0; i < levels; i++) { /* from the innermost out; each is shorter than 128 bytes */
+		for (unsigned i = 0; i < levels;
+			i++) { /* from the innermost level outwards; each is shorter than 128 bytes */
 			struct text outer = {0};
 			char head[2] = {12 << 3 | 2, (char)bytes.count};
 			text_add_bytes(&outer, head, 2);
@@ -471,7 +473,7 @@ Test(types, depth_is_limited)
 	}
 }
 
-/* A short text that asks for much memory: each element is a message of some hundred bytes with parts. */
+/* A short text that needs much memory: each element is a message of some hundred bytes, which has parts. */
 Test(types, memory_is_limited)
 {
 	struct message_limits limits = {.bytes_max = SIZE_MAX - 1, .items_max = UINT32_MAX};
@@ -492,7 +494,7 @@ Test(types, memory_is_limited)
 static const struct {
 	const char *type, *bytes;
 	size_t count;
-	const char *print; /* or, in brackets, the error */
+	const char *print; /* the text, or the error in brackets */
 } wires[] = {
 	{"Double", "", 0, ""},
 	{"Double", "\x11\0\0\0\0\0\0\xf0\x3f", 9, "data: 1"},
@@ -568,7 +570,7 @@ Test(types, bytes_are_read_or_refused)
 
 static const struct {
 	const char *type, *json;
-	const char *print; /* the text form or, in brackets, the error */
+	const char *print; /* the text form, or the error in brackets */
 } jsons[] = {
 	{"Twist", "{}", ""},
 	{"Twist", "{\"linear\":{\"x\":4.5,\"y\":-1},\"angular\":{\"z\":\"-0.5\"}}",
@@ -727,7 +729,7 @@ Test(types, every_form_gives_the_message_again)
 	cr_assert_gt(bytes, 1 << 20, "%zu bytes: the messages are nearly empty", bytes);
 }
 
-/* What protobuf-c's own reader makes of the bytes. */
+/* The message that protobuf-c's own reader makes of the bytes. */
 Test(types, bytes_are_read_as_protobuf_c_reads_them)
 {
 	for (uint32_t i = 0; i < type_count(); i++) {
@@ -755,7 +757,8 @@ Test(types, a_message_that_is_kept_is_one_block)
 	cr_assert_null(twist->angular);
 	message_free(message);
 	message = must_read("StringMsg", "data: ''");
-	cr_assert_eq(((Gz__Msgs__StringMsg *)message)->data, protobuf_c_empty_string, "of what is gone by now");
+	cr_assert_eq(
+		((Gz__Msgs__StringMsg *)message)->data, protobuf_c_empty_string, "the string points to freed memory");
 	message_free(message);
 	message = message_create(type_find("StringMsg"));
 	cr_assert_str_eq(((Gz__Msgs__StringMsg *)message)->data, "");
@@ -796,7 +799,7 @@ static const struct {
 	const char *type;
 	double numbers[8];
 	uint32_t count;
-	const char *print; /* or, in brackets, the error */
+	const char *print; /* the text, or the error in brackets */
 } numbers[] = {
 	{"Twist", {0}, 0, ""},
 	{"Twist", {4}, 1, "linear {x: 4}"},
@@ -836,7 +839,7 @@ Test(types, numbers_are_the_fields_in_their_order)
 		message_free(message);
 		text_fini(&print);
 	}
-	double many[70000] = {0}; /* more than any type has: a type that contains itself ends, too */
+	double many[70000] = {0}; /* more values than any type takes: a type that contains itself ends, too */
 	for (uint32_t i = 0; i < type_count(); i++) {
 		ProtobufCMessage *message = NULL;
 		cr_assert_eq(
@@ -943,8 +946,7 @@ Test(types, json_schemas_define_what_they_refer_to)
 	text_fini(&schema);
 }
 
-/* The files of a set are whole, each after those that it imports, and no others: counted by the bytes of their names.
- */
+/* A set has whole files, each after the files that it imports, and no others: checked by the bytes of their names. */
 Test(types, file_sets_have_the_files_that_a_type_needs)
 {
 	static const struct {
