@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static int passed, failed;
-static char check_where[64]; /* said before what failed: of which seed, for instance */
+static char check_where[64]; /* printed before the message of a failed check: the seed, for instance */
 
 static void check(bool good, const char *format, ...) TROUPE_PRINTF(2, 3);
 static void check(bool good, const char *format, ...)

@@ -1,5 +1,5 @@
-/* The world of a primary and the replicas of its secondaries, all in one process. For programs that carry steps and
- * acks as bytes between them. */
+/* The world of a primary and the replicas of its secondaries, all in one process. For programs that pass steps and acks
+ * as bytes between them. */
 #ifndef TESTS_FAULT_COPIES_H
 #define TESTS_FAULT_COPIES_H
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What cannot fail. */
+/* For calls that cannot fail. */
 static inline void copies_must(troupe_status status, const char *what, const struct troupe_error *error)
 {
 	if (!status)
@@ -21,7 +21,7 @@ static inline void copies_must(troupe_status status, const char *what, const str
 	exit(1);
 }
 
-/* Without runners. chaos_seed: of the moves that are forced, so that more is handed over. */
+/* A server without runners. chaos_seed: of forced moves, so that more models are handed over. */
 static inline struct troupe_server *copies_server(const struct text *state, uint32_t secondaries, uint64_t chaos_seed)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -38,7 +38,7 @@ static inline struct troupe_server *copies_server(const struct text *state, uint
 	return server;
 }
 
-/* What a replica of the server's world is made from. */
+/* The description of the server's world from which a replica is made. */
 static inline struct text copies_world(struct troupe_server *server)
 {
 	struct text out = {0};
@@ -46,7 +46,7 @@ static inline struct text copies_world(struct troupe_server *server)
 	return out;
 }
 
-/* A secondary with its replica. Thread: made, used and ended by one. */
+/* A secondary with its replica. Thread: one thread makes, uses and ends it. */
 struct copies_secondary {
 	struct replica *replica;
 	struct replica_step message;
@@ -65,7 +65,7 @@ static inline void copies_begin(struct copies_secondary *side, const struct text
 	side->secondary = secondary_create(number, replica_shared(side->replica));
 }
 
-/* The steps of the secondary are worked on by several threads from now on. After copies_begin(). */
+/* From now on several threads work on the secondary's steps. After copies_begin(). */
 static inline void copies_hire(struct copies_secondary *side, uint32_t threads)
 {
 	struct troupe_error error;
@@ -93,7 +93,7 @@ static inline troupe_status copies_decode_step(struct copies_secondary *side, co
 	return status ? status : replica_follow(side->replica, &side->message, side->share_over, ret_step, error);
 }
 
-/* What the primary has observed, as a number. */
+/* The hash of the primary's observations. */
 static inline uint64_t copies_observed(const struct primary *primary)
 {
 	struct text bytes = {0};
@@ -117,8 +117,8 @@ static inline bool copies_same_words(
 	return !memcmp(state_words(copy, model, false), state_words(state, model, false), words * sizeof(uint64_t));
 }
 
-/* Whether the secondary (from 0) has, of all that it simulates and of its ghosts, the state that the primary has: after
- * it decoded the step. Commands it has still to obey. */
+/* Whether the state of the secondary (from 0) equals the primary's, for each model that the secondary simulates and for
+ * its ghosts: after it decoded the step, except for commands that it has still to obey. */
 static inline bool copies_agree(const struct primary *primary, const struct copies_secondary *side, uint32_t secondary)
 {
 	const struct scene *scene = primary->shared->scene;

@@ -30,9 +30,9 @@ struct chunk {
 
 struct way { /* one direction of a connection */
 	int from, to;
-	bool ended; /* nothing comes any more */
+	bool ended; /* no more bytes come */
 	int count;
-	uint64_t due_ns; /* of the last chunk: none overtakes another */
+	uint64_t due_ns; /* of the last chunk: no chunk overtakes another */
 	struct chunk *first, **last;
 };
 
@@ -44,7 +44,7 @@ struct line {
 static struct options {
 	struct sockaddr_in here, there;
 	uint64_t delay_ns, stall_ns;
-	unsigned stall_one_in; /* chunks; 0: none */
+	unsigned stall_one_in; /* one chunk in so many is late; 0: none */
 } options;
 
 static struct line lines[LINES_MAX];
@@ -95,7 +95,7 @@ static void drop_first(struct way *way)
 	free(chunk);
 }
 
-/* false: the connection is broken */
+/* False: the connection is broken. */
 static bool take_in(struct way *way)
 {
 	while (!way->ended && way->count < CHUNKS_MAX) {
@@ -145,7 +145,7 @@ static void set_way(struct way *way, int from, int to)
 	way->last = &way->first;
 }
 
-/* Closes both ends at once: what is broken on one side is broken on the other. */
+/* Closes both ends at once: a line that breaks on one side is broken on the other side, too. */
 static void end_line(struct line *line)
 {
 	for (int i = 0; i < 2; i++)
@@ -202,7 +202,8 @@ static int listen_here(void)
 	return file;
 }
 
-/* What a file is waited for: more bytes where there is room, and room where bytes are due. */
+/* The events for which a file is watched: bytes to read if there is room for more chunks, room to write if a chunk is
+ * due. */
 static short events_of(const struct way *in, const struct way *out, uint64_t now)
 {
 	bool due = out->first && out->first->due_ns <= now;
@@ -267,7 +268,7 @@ int main(int argc, char **argv)
 		options.stall_ns = (uint64_t)(atof(argv[5]) * 1e6);
 		srand((unsigned)atoi(argv[6]));
 	}
-	/* USR1 comes in ppoll() and nowhere else, so that it cannot come unseen just before */
+	/* SIGUSR1 is delivered in ppoll() only: so it cannot be missed just before */
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&usr1);
 	(void)sigaddset(&usr1, SIGUSR1);
@@ -275,7 +276,7 @@ int main(int argc, char **argv)
 	(void)sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_cut}, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_TIMERSLACK, 1);
-	(void)alarm(LIFE_S); /* not for ever, whatever becomes of the test */
+	(void)alarm(LIFE_S); /* a limit to the life of the process, whatever happens to the test */
 	int listening = listen_here();
 	(void)puts("listening");
 	(void)fflush(stdout);

@@ -1,19 +1,21 @@
-/* A stranger on the network, for test_flood.sh: does one thing again and again, as fast as one thread can, until it is
- * killed, and then says how often. It has no key.
+/* A stranger on the network, for test_flood.sh: sends the same thing again and again, as fast as one thread can, until
+ * it is killed, and then prints how often. It has no key.
  *
- *   flood announce ROLE KIND PARTITION      announcements that are valid but for their MAC, which is random; of a new
- *                                           process and another port each
- *   flood listen ROLE KIND PARTITION        the same, each with the numbers that were heard last
- *   flood replay ROLE                       every announcement of that role that was heard, from its own address
- *   flood garbage                           datagrams of random bytes
- *   flood alone COMMAND...                  no flood: runs the command in a network of its own, that has only loopback,
- * so that nobody else is flooded; exit status 77 where that cannot be had flood connect ADDRESS WHAT connections to
- * HOST:PORT. WHAT: silent (kept), close, rubbish, tls (the beginning of a handshake, kept), hello (the beginning of a
- * hello, kept)
+ *   flood announce ROLE KIND PARTITION   announcements that are valid except for their MAC, which is random; each
+ *                                        of a new process and with another port
+ *   flood listen ROLE KIND PARTITION     the same, each with the fresh numbers that were received last
+ *   flood replay ROLE                    every received announcement of this role, from flood's own address
+ *   flood garbage                        datagrams of random bytes
+ *   flood connect ADDRESS WHAT           connections to ADDRESS (HOST:PORT). WHAT: silent (kept open), close, rubbish,
+ *                                        tls (the beginning of a handshake, kept open), hello (the beginning of a
+ *                                        hello, kept open)
+ *   flood alone COMMAND...               sends nothing: runs the command in a network of its own, which has only
+ *                                        loopback, so that no other run is flooded; exit status 77 if the kernel or
+ *                                        the rights do not allow this
  *
  * PARTITION "-" is the default one. FLOOD_SENDERS=N in the environment: from N addresses of 127.1.0.0/16, in turn.
- * FLOOD_MAC=0: announcements without a MAC. FLOOD_KEPT=N: so many connections are kept. The first line, once it has
- * begun, is "flooding"; the last "N in S s". */
+ * FLOOD_MAC=0: announcements without a MAC. FLOOD_KEPT=N: keeps N connections open. The first line of output, printed
+ * when the flood has begun, is "flooding"; the last is "N in S s". */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "net/tcp/discovery.h"
@@ -135,7 +137,7 @@ static struct announcement forged;
 static bool with_mac;
 static int ear = -1;
 
-/* What is heard goes into the announcement that is forged. */
+/* The fresh numbers of received announcements are put into the forged one. */
 static void listen_for_numbers(void)
 {
 	char bytes[ANNOUNCEMENT_BYTES_MAX];
@@ -212,10 +214,10 @@ static const struct {
 	{"hello", "\x40\x00\x00\x00\x01troupe T", 13, true},
 };
 
-/* Without waiting: on this machine a connection is there when connect() returns, unless the queue is full. */
+/* Does not wait: on this machine a connection exists when connect() returns, unless the queue is full. */
 static int connect_once(const struct address *address, size_t manner, uint32_t senders)
 {
-	static const struct linger linger = {1, 0}; /* no port waits after it: there are few */
+	static const struct linger linger = {1, 0}; /* so that the port is free at once: there are few ports */
 	struct sockaddr_in from = sender((uint32_t)done, senders);
 	int file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	if (file < 0)
@@ -256,7 +258,8 @@ static bool write_file(const char *path, const char *text)
 	return good;
 }
 
-/* Root may have one at once; others as the root of a user namespace in which they are who they are. */
+/* Makes a network namespace: root may do so at once, other users as root of a user namespace, in which they keep their
+ * number. */
 static bool leave_network(void)
 {
 	char users[64], groups[64];
@@ -327,7 +330,7 @@ static void connect_where(char **argv)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = {.sa_handler = on_signal}; /* calls are interrupted */
+	struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: system calls are interrupted */
 	if (argc > 2 && !strcmp(argv[1], "alone"))
 		return run_alone(argv + 2);
 	sigaction(SIGTERM, &action, NULL);

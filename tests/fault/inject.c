@@ -1,10 +1,10 @@
-/* Makes calls of the system fail, for test_sweep: a library that is preloaded into troupe. It counts the calls by
+/* Makes system calls fail, for test_sweep: a library that is preloaded into troupe. It counts the calls by
  * which a process gets memory or changes files, and lets a chosen call fail. So a test can walk every error path of
  * every function once.
  *
- * TROUPE_INJECT names a file that holds a struct inject, which the test and all processes that it starts share. Counted
- * are calls of the program and its libraries after main() begins. glibc's own, as those of stdio, are not seen, nor are
- * those on standard files. */
+ * TROUPE_INJECT names a file that holds a struct inject, which the test and all processes that it starts share. The
+ * library counts the calls of the program and its libraries after main() begins; it does not see calls inside glibc
+ * (those of stdio, for instance), and does not count calls on standard input, output and error. */
 #include "inject.h"
 
 #include <dlfcn.h>
@@ -24,14 +24,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#pragma GCC visibility push(default) /* what is not static takes the place of the C library's */
+#pragma GCC visibility push(default) /* functions that are not static replace those of the C library */
 
-static struct inject *plan; /* NULL: nothing is done */
+static struct inject *plan; /* NULL: nothing is injected */
 static int main_process;
 
 /* --- which call --------------------------------------------------------------------------------------------------- */
 
-/* The number of the call, from 1, is counted; whether it is the chosen one. */
+/* Counts the call, from 1, and returns whether it is the chosen one. */
 static bool is_chosen(enum inject_call call)
 {
 	if (!plan)
@@ -42,7 +42,7 @@ static bool is_chosen(enum inject_call call)
 	if (plan->call != call && (plan->call != INJECT_ANY || call == INJECT_ALLOC))
 		return false;
 	bool chosen = plan->number && (number == plan->number || (plan->lasting && number > plan->number));
-	if (chosen) /* no other process writes it back with what it read before */
+	if (chosen) /* only if chosen: another process must not write back an older value */
 		plan->met = 1;
 	return chosen;
 }
@@ -54,7 +54,7 @@ static long raw(long number, long a, long b)
 
 static void end(void)
 {
-	/* of the helper that saves a file this is not the process that main() is in */
+	/* in the helper that saves a file, this process is not the main one */
 	if (plan->what == INJECT_KILL_ALL || plan->what == INJECT_KILL_MAIN)
 		(void)raw(SYS_kill, main_process, SIGKILL);
 	if (plan->what == INJECT_KILL_ALL || plan->what == INJECT_KILL_SELF)
@@ -66,7 +66,7 @@ static bool is_kill(void)
 	return plan->what >= INJECT_KILL_MAIN;
 }
 
-/* Whether the call is not to be made; it returns -1 then, with errno. */
+/* Whether the call is replaced by a failure: it then returns -1 and sets errno. */
 static bool fails(enum inject_call call)
 {
 	if (!is_chosen(call))
@@ -96,7 +96,7 @@ static void grow(int file)
 	if (!next)                                                                                                     \
 	*(void **)(void *)&next = dlsym(RTLD_NEXT, #name)
 
-/* After a call: where it is to be killed then. */
+/* Called after a call: kills the process if the plan says so. */
 static void done(void)
 {
 	if (plan && plan->met && is_kill() && plan->after)
@@ -221,7 +221,7 @@ int close(int file)
 	NEXT(close);
 	if (plan && file > STDERR_FILENO && fails(INJECT_CLOSE)) {
 		int code = errno;
-		(void)next(file); /* the descriptor is free, whatever close() says */
+		(void)next(file); /* the descriptor is free in any case, whatever close() returns */
 		errno = code;
 		return -1;
 	}

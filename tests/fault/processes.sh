@@ -8,15 +8,16 @@ protocol=$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\),.*/\1/p' "$worlds/../src/net/
 cd "$scratch" || exit 1
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
-# How long to wait for anything that must come: what takes longer is a hang. Much longer than it takes on an idle machine.
+# The time limit for an event that must come: a longer wait is a hang. Much longer than the event takes on an idle
+# machine.
 patience_ms=60000
-# Whatever happens, nothing of ours is left: each process is in one of these files.
+# Ends all processes of the test, whatever has happened: each process is in one of these files.
 end_processes()
 {
 	for file in "$scratch"/*.pid; do
 		[ -s "$file" ] && [ ! -s "${file%.pid}.status" ] && kill -KILL "$(cat "$file")" 2>/dev/null
 	done
-	# or what ends late would be taken for the end of the next of that name
+	# otherwise a process that ends late would count as the next process of its name
 	for file in "$scratch"/*.pid; do
 		for _ in $(seq 250); do
 			[ ! -s "$file" ] || [ -s "${file%.pid}.status" ] && break
@@ -33,12 +34,12 @@ end_all()
 trap end_all EXIT
 trap 'exit 1' HUP INT TERM
 
-# children PID: the numbers of its child processes, one a line, by what /proc says: no tool is needed that may be missing
+# children PID: the numbers of its child processes, one a line, from /proc, so that no other tool is needed
 children()
 {
 	for stat in /proc/[0-9]*/stat; do
-		read -r stat_line 2>/dev/null <"$stat" || continue # it has gone
-		# after the name, which may have blanks and brackets in it: state, parent
+		read -r stat_line 2>/dev/null <"$stat" || continue # the process has ended
+		# the fields after the name, which may contain blanks and brackets: state, parent
 		stat_parent=${stat_line##*) ? }
 		[ "${stat_parent%% *}" != "$1" ] || echo "${stat_line%% *}"
 	done
@@ -59,13 +60,13 @@ start()
 	) 2>/dev/null &
 	while [ ! -s "$name.pid" ]; do sleep 0.01; done
 }
-# The next port to which nothing is bound, in $port: others may run the same tests on this machine.
+# Puts the next port to which no socket is bound into $port: the same tests may run twice on this machine.
 next_port()
 {
 	port=$((port + 1))
 	while grep -qi ":$(printf %04x $port) " /proc/net/tcp; do port=$((port + 1)); done
 }
-# ended_in NAME MS: whether it ends in so many ms; its exit status in $status
+# ended_in NAME MS: whether the process ends within this time; its exit status in $status
 ended_in()
 {
 	until=$(($(now_ms) + $2))
@@ -73,9 +74,10 @@ ended_in()
 	status=$(cat "$1.status" 2>/dev/null)
 	[ -n "$status" ]
 }
-# ended NAME: waits for its end; its exit status in $status. False: it hangs.
+# ended NAME: waits for the end of the process; its exit status in $status. False: it hangs.
 ended() { ended_in "$1" $patience_ms; }
-# await FILE PATTERN [COUNT]: waits until FILE has so many lines (1 unless given) with PATTERN. False: they never come.
+# await FILE PATTERN [COUNT]: waits until FILE has COUNT lines (default: 1) with PATTERN. False: they do not come in
+# time.
 await()
 {
 	await_until=$(($(now_ms) + patience_ms))

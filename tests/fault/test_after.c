@@ -1,8 +1,8 @@
-/* Shows what matters only after a resume, a removal or a reset: state that is saved, cleared or reused incompletely.
+/* Faults that show only after a resume, a removal or a reset: state that is saved, cleared or reused incompletely.
  *
- * A resumed run must be the undisturbed one in all that can be asked of it: hash of every step, replies, report, what
- * it takes for a command, and the file that it saves at the end, which holds every flag and number of a run. And what
- * comes into the place of a model that was removed must go on as it would in a place of its own. */
+ * A resumed run must equal the undisturbed one in everything that can be observed: the hash of every step, replies,
+ * report, which commands are accepted, and the file saved at the end, which holds every flag and number of a run. And
+ * a model that comes in the place of a removed one must behave as it would in an unused place. */
 #include "check.h"
 
 #include "base/text.h"
@@ -18,13 +18,13 @@
 
 enum { HASHES_MAX = 400, POINTS_MAX = 6 };
 
-static char *path;                     /* of a world that is not there: names the folder */
+static char *path;                     /* of a file that does not exist: decides the folder of relative names */
 static char *first_save, *second_save; /* files */
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
 struct said {
-	uint64_t hashes[HASHES_MAX]; /* by step */
+	uint64_t hashes[HASHES_MAX]; /* [k] of state k */
 	struct text replies;
 };
 
@@ -145,13 +145,14 @@ struct story {
 	const char *what, *world;
 	void (*options)(struct troupe_server_def *def);
 	const struct command *commands;
-	uint64_t points[POINTS_MAX],
-		steps; /* where it is saved, ascending, 0 ends them but may be the first; until when */
+	/* points: the steps at which a state is saved, ascending; a 0 that is not the first ends the list. steps: of
+	 * the whole run */
+	uint64_t points[POINTS_MAX], steps;
 };
 
 struct end {
 	char *report, *replies;
-	troupe_status unheard; /* of a command to a topic without a listener */
+	troupe_status unheard; /* of a command for a topic without a listener */
 	uint64_t hash;
 };
 
@@ -177,7 +178,7 @@ static const char *first_difference(const char *a, const char *b)
 	return a + line;
 }
 
-/* The replies of the undisturbed run from that step on. */
+/* The undisturbed run's replies from this step on. */
 static const char *replies_from(const char *replies, uint64_t step)
 {
 	while (*replies && strtoull(replies, NULL, 10) < step)
@@ -185,7 +186,7 @@ static const char *replies_from(const char *replies, uint64_t step)
 	return replies;
 }
 
-/* before: the report of the undisturbed run when it was saved there. */
+/* before: the report of the undisturbed run at the step at which the state was saved. */
 static void resume_from(const struct story *story, uint64_t point, const char *before, int secondaries,
 	const struct said *said, const struct end *end)
 {
@@ -213,7 +214,8 @@ static void resume_from(const struct story *story, uint64_t point, const char *b
 	const char *later = replies_from(end->replies, point);
 	check(!strcmp(now.replies, later), "%s, from %" PRIu64 ": a reply: %.90s", story->what, point,
 		first_difference(now.replies, later));
-	check(now.unheard == end->unheard, "%s, from %" PRIu64 ": a topic that nobody listens to", story->what, point);
+	check(now.unheard == end->unheard, "%s, from %" PRIu64 ": a command for a topic without listener", story->what,
+		point);
 	check(same_file(first_save, second_save), "%s, from %" PRIu64 ": saves another file", story->what, point);
 	end_fini(&now);
 	text_fini(&again.replies);
@@ -273,7 +275,7 @@ static void goes_on(const struct story *story)
 #define BOX_SDF "<sdf version='1.9'><model name='m'><link name='l'>" BODY("0.4 0.4 0.4") "</link></model></sdf>"
 
 /* Two levels, of which the second is loaded when its performer comes; a box that slides; lights; a spinning wheel; a
- * controller that asks for nothing but goes on counting. */
+ * controller that gives no command but goes on counting. */
 #define COUNTING                                                                                                       \
 	"<model name='counts'><pose>-5 5 0.25 0 0 0</pose><link name='l'>" BODY(                                       \
 		"0.5 0.5 0.5") "</link><link "                                                                         \
@@ -367,7 +369,7 @@ static const struct command comings[] = {
 		"name='j' type='revolute'><parent>l</parent><child>k</child><axis><xyz>0 0 1</xyz></axis></joint>"
 		"<plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>j</left_joint><right_joint>j"
 		"</right_joint></plugin></model></sdf>\""}, /* refused by its plug-in */
-	{36, TO_W "create", "name: 'nothing'"},             /* refused: what? */
+	{36, TO_W "create", "name: 'nothing'"},             /* refused: nothing to create */
 	{40, TO_W "remove", "name: 'lamp' type: LIGHT"},
 	{50, TO_W "create",
 		"name: 'slab' pose {position {x: -3 z: 0.3}} sdf: \"<sdf version='1.9'><model name='m'>"
@@ -382,7 +384,7 @@ static const struct command comings[] = {
 	{250, TO_W "remove", "name: 'a'"}, {260, "/model/next/cmd_vel", "linear: {x: 1}"}, /* no listener */
 	{0, NULL, NULL}};
 
-/* A level's own model performs, and goes where no level is: its level is unloaded, and it is not. */
+/* A level's own model becomes a performer, and goes where no level is: its level is unloaded, but the model stays. */
 static const struct command own_ways[] = {{5, TO_W "level/set_performer", "data: 'load' size {x: 1 y: 1 z: 1}"},
 	{20, TO_W "set_pose", "name: 'load' position {x: -15 y: 15 z: 0.5}"},
 	{25, TO_W "set_pose", "name: 'mover' position {x: 30 z: 0.25}"}, {0, NULL, NULL}};
@@ -472,12 +474,12 @@ static void one_of_two_fails(void)
 		struct troupe_server_def again = troupe_server_def_default();
 		again.resume_path = first_save;
 		server = create(again, NULL, &said);
-		check(troupe_server_hash(server) == hash, "what was saved is what was there");
+		check(troupe_server_hash(server) == hash, "the saved state is the state at the end");
 		end_run(server, &said);
 	}
 }
 
-/* Sleeping between steps is not work that only one thread can do. */
+/* The pause between steps counts as no work, neither serial nor parallel. */
 static void serial_time(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("a", 0, 0, 9, "") BOX("b", 5, 0, 9, ""));
@@ -516,7 +518,7 @@ static uint32_t secondary_of(struct troupe_server *server, const char *name)
 	return found_on;
 }
 
-/* A pin that a command set holds after a resume, and ends with a reset. */
+/* A pin that a command has set stays after a resume, and ends with a reset. */
 static void pins(void)
 {
 	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'b' secondary: 2"},
@@ -530,7 +532,7 @@ static void pins(void)
 	give(server, commands);
 	run_to(server, 20);
 	check(secondary_of(server, "a") == 2 && secondary_of(server, "b") == 2 && secondary_of(server, "c") == 1,
-		"pins given while it runs are kept");
+		"pins that commands have set are kept");
 	save(server, first_save);
 	end_run(server, &said);
 	def.resume_path = first_save;
@@ -541,7 +543,7 @@ static void pins(void)
 		secondary_of(server, "b"), secondary_of(server, "c"));
 	save(server, second_save);
 	end_run(server, &said);
-	def.secondaries = 1; /* there is no second one */
+	def.secondaries = 1; /* there is no secondary 2 */
 	server = create(def, NULL, &said);
 	run_to(server, 30);
 	save(server, first_save);
@@ -597,8 +599,7 @@ static double distance(const struct troupe_pose *a, const struct troupe_pose *b)
 #define JOINT_PLUGIN(system)                                                                                           \
 	"<plugin name='gz::sim::systems::" system "' filename='x'><joint_name>j</joint_name></plugin>"
 
-/* A model takes the place of an equal model that was driven: it must behave as in a world in which the place was
- * never used. */
+/* A model comes in the place of an equal model that was driven: it must behave as if the place had never been used. */
 static void a_place_again(const char *system, const char *topic, const char *text)
 {
 	static const char world[] = WORLD(FLOOR);
@@ -616,7 +617,7 @@ static void a_place_again(const char *system, const char *topic, const char *tex
 			struct said said;
 			def.secondaries = secondaries;
 			struct troupe_server *server = create(def, world, &said);
-			if (i == 0) { /* the topic is there only then */
+			if (i == 0) { /* the topic exists in this world only */
 				give(server, (struct command[]){used[0], {0, NULL, NULL}});
 				run_to(server, 8);
 				give(server, used + 1);
@@ -635,8 +636,8 @@ static void a_place_again(const char *system, const char *topic, const char *tex
 	free(driven);
 }
 
-/* The second link shows what its joint is commanded; so does a model whose joint is driven when it is removed and that
- * comes back with a reset. */
+/* The second link shows the command of its joint; so does a model whose joint is driven when the model is removed, and
+ * which a reset brings back. */
 static void places(void)
 {
 	a_place_again(TURNTABLE("", JOINT_PLUGIN("JointController")), "/model/old/joint/j/cmd_vel", "data: 5");
@@ -658,8 +659,8 @@ static void expect_moved(struct troupe_server *server, const char *name, bool th
 		where.state.pose.x, x);
 }
 
-/* One of three models that listen to a topic is removed: the others still listen, and after a reset it listens again.
- * */
+/* One of three models that listen to a topic is removed: the others still listen, and after a reset the removed one
+ * listens again. */
 static void listeners(void)
 {
 	static const char *const names[] = {"a", "b", "c"};
@@ -681,16 +682,18 @@ static void listeners(void)
 				expect_moved(server, names[i], i != gone, 50 * 0.004, "one listener has gone");
 			run_to(server, 110);
 			for (int i = 0; i < 3; i++)
-				expect_moved(server, names[i], i != gone, 0, "and hears again");
+				expect_moved(
+					server, names[i], i != gone, 0, "the other listeners take the next command");
 			run_to(server, 161);
 			for (int i = 0; i < 3; i++)
-				expect_moved(server, names[i], true, 50 * 2 * 0.004, "after a reset all hear");
+				expect_moved(server, names[i], true, 50 * 2 * 0.004, "after a reset all listen");
 			end_run(server, &said);
 			free(remove);
 		}
 }
 
-/* When all models of a topic are removed, it has no listener, and a topic of that name may have another type. */
+/* When all models of a topic are removed, the topic has no listener, and a new topic of this name may have another
+ * type. */
 static void no_listeners(void)
 {
 	static const char world[] = WORLD(FLOOR HEARS("a", 0));
@@ -709,13 +712,13 @@ static void no_listeners(void)
 	check(troupe_server_command(server, 18, "/shared", "linear: {x: 1}", NULL) == TROUPE_OK,
 		"a model may come that hears it");
 	run_to(server, 30);
-	check(said.replies.at && strstr(said.replies.at, "this topic has no listener"), "nobody hears: %s",
+	check(said.replies.at && strstr(said.replies.at, "this topic has no listener"), "a topic without listener: %s",
 		said.replies.at ? said.replies.at : "");
 	check(troupe_server_command(server, 30, "/shared", "linear: {x: 1}", NULL) == TROUPE_ECOMMAND,
 		"the topic carries the messages of the new model");
 	check(troupe_server_command(server, 30, "/shared", "data: 1", NULL) == TROUPE_OK, "... and no others");
 	run_to(server, 130);
-	check(find(server, "new").found, "it is there");
+	check(find(server, "new").found, "the model exists");
 	end_run(server, &said);
 }
 
@@ -732,7 +735,7 @@ static void partners(void)
 	static const char beside[] =
 		"<model name='beside'><pose>1.8 0 1.25 0 0 0</pose><link name='l'><inertial><mass>0.5"
 		"</mass></inertial></link></model>";
-	for (int i = 0; i < 4; i++) /* also by who comes first in the file */
+	for (int i = 0; i < 4; i++) /* also with the other model first in the file */
 		for (int secondaries = 0; secondaries <= 2; secondaries += 2) {
 			char *world = mem_printf(
 				WORLD("<model name='post'><static>true</static><pose>0 0 0.5 0 0 0</pose><link "
@@ -749,7 +752,7 @@ static void partners(void)
 			check(slept.found && slept.state.asleep, "two that are tied sleep");
 			run_to(server, 450);
 			struct where then = find(server, "beside");
-			double t = 50 * 0.004; /* falls freely from then on */
+			double t = 50 * 0.004; /* falls freely from this step on */
 			check(then.found &&
 					fabs(slept.state.pose.z - then.state.pose.z - 9.8 * t * (t + 0.004) / 2) < 1e-9,
 				"what hung on a model that was removed falls: by %g m",
@@ -759,7 +762,8 @@ static void partners(void)
 		}
 }
 
-/* The words of a plug-in change while its model sleeps: so does the state's hash, and nothing else of the model. */
+/* The words of a plug-in change while its model is asleep: the state's hash changes with them, and nothing else of the
+ * model. */
 static void counts_asleep(void)
 {
 	static const char world[] = WORLD(STAGE);
@@ -771,7 +775,7 @@ static void counts_asleep(void)
 		struct troupe_server *server = create(def, world, &said);
 		run_to(server, 300);
 		struct where before = find(server, "counts");
-		check(before.found, "a model that rests, whose plug-in goes on counting");
+		check(before.found, "a model is at rest while its plug-in goes on counting");
 		run_to(server, 399);
 		struct where after = find(server, "counts");
 		check(!memcmp(&before.state.pose, &after.state.pose, sizeof before.state.pose),
@@ -779,7 +783,7 @@ static void counts_asleep(void)
 		for (uint64_t k = 301; k < 399; k++)
 			if (said.hashes[k] == said.hashes[k + 1])
 				check(false, "... and its words change in step %" PRIu64 ", with %d", k, secondaries);
-		/* it is moved, and rests again: the words of rest were those of the step before */
+		/* the model is moved, and comes to rest again: the words of rest were those of the step before */
 		const struct command commands[] = {
 			{399, TO_W "set_pose", "name: 'counts' position {x: -5 y: 5 z: 0.75}"}, {0, NULL, NULL}};
 		give(server, commands);
@@ -791,7 +795,8 @@ static void counts_asleep(void)
 	}
 }
 
-/* A static model that a box stands on is lowered, goes, and another comes where the box falls: each counts at once. */
+/* A static model under a box is lowered, then removed, and another comes where the box falls: each change counts at
+ * once. */
 static void floors(void)
 {
 #define SLAB                                                                                                           \
@@ -832,8 +837,8 @@ static void floors(void)
 	}
 }
 
-/* A model that was commanded sleeps again once the command has ended, also with all ODE objects made anew at each
- * step; the steps are the same in each way. */
+/* A model falls asleep again after a command has ended, also when all ODE objects are made anew in each step; the steps
+ * are the same in each way. */
 static void sleeps_again(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 0.25, VELOCITY) BOX("c", 3, 0, 0.25, "")
@@ -849,22 +854,22 @@ static void sleeps_again(void)
 		struct troupe_server *server = create(def, world, &said);
 		give(server, commands);
 		run_to(server, 199);
-		check(find(server, "b").state.asleep, "a box sleeps before it is commanded, in way %d", way);
+		check(find(server, "b").state.asleep, "a box is asleep before its command, in way %d", way);
 		run_to(server, 221);
 		struct where driven = find(server, "b");
-		check(!driven.state.asleep && driven.state.pose.x > 0.035, "it is driven, in way %d", way);
-		check(find(server, "c").state.asleep, "another sleeps on, in way %d", way);
+		check(!driven.state.asleep && driven.state.pose.x > 0.035, "the box is driven, in way %d", way);
+		check(find(server, "c").state.asleep, "another box stays asleep, in way %d", way);
 		run_to(server, 600);
-		check(find(server, "b").state.asleep, "it sleeps again, in way %d", way);
-		check(!find(server, "d").state.asleep, "what must not sleep does not, in way %d", way);
-		check(!way || troupe_server_hash(server) == hash, "and is where it is in the others, in way %d", way);
+		check(find(server, "b").state.asleep, "the box is asleep again, in way %d", way);
+		check(!find(server, "d").state.asleep, "a model that must not sleep is awake, in way %d", way);
+		check(!way || troupe_server_hash(server) == hash, "the hash is that of the other ways, in way %d", way);
 		hash = troupe_server_hash(server);
 		end_run(server, &said);
 	}
 }
 
-/* A model that a joint holds to the world sleeps once it has nearly stopped trembling, although it touches nothing. A
- * model that floats by slowly never sleeps. */
+/* A model that a joint holds to the world falls asleep once it has nearly stopped trembling, although it touches
+ * nothing. A model that floats by slowly never falls asleep. */
 static void held_ones_sleep(void)
 {
 	static const char world[] = WORLD(
@@ -882,12 +887,13 @@ static void held_ones_sleep(void)
 	struct said said;
 	struct troupe_server *server = create(def, world, &said);
 	run_to(server, 3000);
-	check(find(server, "hangs").state.asleep, "what hangs from the world sleeps at last");
-	check(!find(server, "floats").state.asleep, "what floats does not");
+	check(find(server, "hangs").state.asleep, "a model that hangs from the world falls asleep");
+	check(!find(server, "floats").state.asleep, "a model that floats stays awake");
 	end_run(server, &said);
 }
 
-/* Different states must have different hashes: each kind of change, against none and against its opposite. */
+/* Different states must have different hashes: each kind of change is compared with no change and with the opposite
+ * change. */
 static void hashes(void)
 {
 	static const char world[] = WORLD(FLOOR BOX("b", 0, 0, 9, "") BOX("c", 3, 0, 9,
@@ -924,7 +930,7 @@ static void hashes(void)
 		struct said said;
 		def.secondaries = 0;
 		struct troupe_server *server = create(def, world, &said);
-		/* nothing moves: what is hashed is what was changed */
+		/* nothing moves, so only the changes make a difference */
 		give(server,
 			(struct command[]){{0, TO_W "control", "pause: true"}, {0, changes[i].topic, changes[i].text},
 				{0, TO_W "control", "pause: true"}, {0, NULL, NULL}});
@@ -936,7 +942,7 @@ static void hashes(void)
 	}
 }
 
-/* A static model that is created is a change like any other, wherever it is. */
+/* The creation of a static model, and its place, are in the hash. */
 static void created_are_hashed(void)
 {
 	static const char world[] = WORLD(FLOOR);
@@ -955,7 +961,7 @@ static void created_are_hashed(void)
 		run_to(server, 9);
 		seen[i] = troupe_server_hash(server);
 		for (int k = 0; k < i; k++)
-			check(seen[i] != seen[k], "a static model that is created counts in the hash, and where it is");
+			check(seen[i] != seen[k], "the creation of a static model and its place are in the hash");
 		end_run(server, &said);
 		free(slab);
 	}
@@ -963,7 +969,7 @@ static void created_are_hashed(void)
 
 static uint32_t found_by_policy[2];
 
-/* After a reset each step equals the step that followed the beginning. */
+/* After a reset each step equals the step of the same number after the start. */
 static void begins_anew(void)
 {
 	enum { STEPS = 150 };
@@ -980,13 +986,13 @@ static void begins_anew(void)
 		run_to(server, 2 * STEPS);
 		for (uint64_t k = 1; k < STEPS && !differs; k++)
 			differs = said.hashes[k] != said.hashes[STEPS + k] ? k : 0;
-		check(!differs, "in way %d step %" PRIu64 " after a reset is not the one after the beginning", way,
+		check(!differs, "in way %d step %" PRIu64 " after a reset is not the one after the start", way,
 			differs);
 		end_run(server, &said);
 	}
 }
 
-/* Commands before a reset in the same step are undone: those for one model, or for all. */
+/* Commands before a reset in the same step are undone: by a reset of one model, and of all. */
 static void undone(void)
 {
 	static const char world[] = WORLD("<gravity>0 0 0</gravity>" BOX("a", 0, 0, 9, VELOCITY)
@@ -1051,7 +1057,7 @@ static void pins_of_the_file(void)
 	}
 }
 
-/* Pinned models are on their secondaries from the first step on, also when no number of secondaries is given. */
+/* Pinned models are on their secondaries from the first step on, also if no number of secondaries is given. */
 static void pins_without_a_number(void)
 {
 	static const char world[] = WORLD(THREE);
@@ -1066,12 +1072,12 @@ static void pins_without_a_number(void)
 			run_to(server, k);
 			check(secondary_of(server, "a") == 2 && secondary_of(server, "b") == 2 &&
 					secondary_of(server, "c") == 1,
-				"pins hold at step %d", (int)k);
+				"models are where they are pinned, at step %d", (int)k);
 		}
 	end_run(server, &said);
 }
 
-/* After a command that creates models, commands are accepted on topics that have no listener yet. */
+/* After a command that creates models, commands are accepted for topics that have no listener yet. */
 static void topics_to_come(void)
 {
 	static const char *const creations[][2] = {{TO_W "create", "name: 'a' sdf: \"" BOX_SDF "\""},
@@ -1082,7 +1088,7 @@ static void topics_to_come(void)
 		struct said said;
 		struct troupe_server *server = create(def, world, &said);
 		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_ECOMMAND,
-			"nobody can come to hear it");
+			"no listener can come");
 		or_die(troupe_server_command(server, 10, creations[i][0], creations[i][1], NULL), NULL);
 		check(troupe_server_command(server, 20, "/model/a/cmd_vel", "", NULL) == TROUPE_OK,
 			"%s: somebody may come to hear it", creations[i][0]);
@@ -1090,12 +1096,12 @@ static void topics_to_come(void)
 	}
 }
 
-/* A refusal names the wrong field, or the joint that is in the way. */
+/* A refusal names the wrong field, or the joint that prevents the change. */
 static void refusals(void)
 {
 	static const struct command commands[] = {{3, TO_W "create", "name: 'nothing'"},
 		{3, TO_W "set_pose", "name: 'held' position {x: 1}"}, {0, NULL, NULL}};
-	/* the second of two links that are one body is held */
+	/* the second of two links that form one body is held */
 	static const char world[] = WORLD(FLOOR "<model name='held'><pose>9 0 3 0 0 0</pose><link name='l'/><link "
 						"name='k'/><joint name='weld' type='fixed'>"
 						"<parent>l</parent><child>k</child></joint><joint name='nail' "
@@ -1115,13 +1121,13 @@ static void refusals(void)
 		said.replies.at);
 	check(strstr(said.replies.at, "nail") != NULL, "the joint that holds a model is named: %s", said.replies.at);
 	struct troupe_report *report = troupe_server_report(server);
-	check(report->worlds[0].refused_commands == 2, "all are counted as refused");
+	check(report->worlds[0].refused_commands == 2, "all refused commands are counted");
 	troupe_report_free(report);
 	end_run(server, &said);
 }
 
-/* A static model that was moved exists at its new place only: a box on it moves as if the model had always been there.
- */
+/* A static model that was moved exists at its new place only: a box on it moves as if the model had always been
+ * there. */
 static void moved_statics(void)
 {
 #define SLAB_AT(z)                                                                                                     \
@@ -1172,7 +1178,7 @@ static void recreated_statics(void)
 		give(server, i ? commands : commands + 2);
 		run_to(server, 150);
 		at[i] = find(server, "b");
-		check(at[i].state.pose.z > 1.3, "it lies on the second");
+		check(at[i].state.pose.z > 1.3, "the box lies on the second model");
 		end_run(server, &said);
 	}
 	check(!memcmp(&at[0].state.pose, &at[1].state.pose, sizeof at[0].state.pose),
@@ -1221,7 +1227,7 @@ static void sleeps_through_time(void)
 	for (uint64_t k = 302; k < 600; k++) {
 		run_to(server, k);
 		if (!find(server, "b").state.asleep)
-			check(false, "it sleeps in step %" PRIu64, k);
+			check(false, "a model is reported as awake in step %" PRIu64, k);
 	}
 	end_run(server, &said);
 }
@@ -1229,7 +1235,8 @@ static void sleeps_through_time(void)
 /* --- what a reset restores -----------------------------------------------------------------------------------------
  */
 
-/* A created model returns to where it was created, at rest, with its plug-ins as at first; and it falls as it did. */
+/* A created model returns to the pose at which it was created, at rest, with its plug-ins as at first; and it falls as
+ * it did then. */
 static void created_ones_go_back(void)
 {
 	static const char world[] = WORLD(FLOOR);
@@ -1254,8 +1261,8 @@ static void created_ones_go_back(void)
 	}
 }
 
-/* After a reset nothing is left of the commands before it: which models are performers, their sizes and their pins. The
- * run without these commands says what must be, but for the number of removed models. */
+/* After a reset no effect of the commands before it is left: which models are performers, their sizes and their pins.
+ * The expected state is that of a run without these commands, except for the number of removed models. */
 static void roles_go_back(void)
 {
 	static const struct command commands[] = {{5, TO_W "level/set_performer", "data: 'load' secondary: 2"},
@@ -1272,7 +1279,8 @@ static void roles_go_back(void)
 		struct troupe_server *server = create(def, world, &said);
 		give(server, way ? commands : commands + 6);
 		run_to(server, 80);
-		check(!way || troupe_server_hash(server) == hash, "after a reset the hash is as if nothing had been");
+		check(!way || troupe_server_hash(server) == hash,
+			"after a reset the hash is that of a run without commands");
 		hash = troupe_server_hash(server);
 		struct troupe_report *report = troupe_server_report(server);
 		check(report->worlds[0].removed == (uint64_t)way, "%d removed", (int)report->worlds[0].removed);
@@ -1288,8 +1296,8 @@ static void roles_go_back(void)
 
 /* --- levels that come back soon ----------------------------------------------------------------------------------- */
 
-/* A level's crate touches a performer; the level goes and comes back within the steps for which contacts count, several
- * times, at times while they touch, at times not. */
+/* A level's crate touches a performer. The level is unloaded and loaded again several times within the steps for which
+ * contacts count, at times while the two touch, at times not. */
 static void levels_again(void)
 {
 	static const struct command commands[] = {{50, TO_W "set_pose", "name: 'mover' position {x: 30 y: 3 z: 0.25}"},
@@ -1315,7 +1323,7 @@ static void levels_again(void)
 		give(server, commands);
 		run_to(server, HASHES_MAX - 1);
 		check(!way || !memcmp(said.hashes, first.hashes, sizeof said.hashes),
-			"levels that come back soon come back alike, in way %d", way);
+			"levels that are soon loaded again are the same, in way %d", way);
 		end_run(server, &said);
 		if (!way)
 			first = said;
@@ -1354,7 +1362,7 @@ static void run_watched(const char *world, const struct command *commands, uint6
 	end_run(server, &said);
 }
 
-/* Two models that touched are on one secondary for exactly 500 steps more, whatever else touches meanwhile. Then the
+/* Two models that touched are on one secondary for exactly 500 more steps, whatever other contacts there are. Then the
  * model that was fetched goes back. */
 static void contacts_are_remembered(void)
 {
@@ -1373,16 +1381,16 @@ static void contacts_are_remembered(void)
 		*(i ? &back : &fetched) = moves_seen[i].step;
 	}
 	check(fetched == 50 && back == 100 + KEPT,
-		"one is fetched at %" PRIu64 " and goes back at %" PRIu64 ": expected 50 and %d", fetched, back,
+		"a model is fetched at %" PRIu64 " and goes back at %" PRIu64 ": expected 50 and %d", fetched, back,
 		100 + KEPT);
 }
 
-/* A level's crate has touched one performer, and its level has been unloaded: when the level comes back with another
- * performer, the crate is that one's, and the first one has no part in it. */
+/* A level's crate has touched one performer, and its level has been unloaded. When the level comes back with another
+ * performer, the crate is on that performer's secondary, and the first performer does not matter. */
 static void unloading_forgets_contacts(void)
 {
 	static const struct command commands[] = {
-		/* one beside the crate, then beside it no more, and then out of the level */
+		/* `one` is put beside the crate, then away from it, and then out of the level */
 		{20, TO_W "set_pose", "name: 'one' position {x: 0.75 z: 0.25}"},
 		{40, TO_W "set_pose", "name: 'one' position {x: -0.5 z: 0.25}"},
 		{80, TO_W "set_pose", "name: 'one' position {x: -15 z: 0.25}"},

@@ -14,7 +14,7 @@
 
 static _Atomic long allocations;
 
-/* Under a sanitizer malloc is its own; there this program says nothing about allocations and only runs. */
+/* A sanitizer brings its own malloc(): then this program shows nothing about allocations and only runs. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTING 1
 void *__libc_malloc(size_t bytes);
@@ -57,7 +57,8 @@ static void run(struct troupe_server *server, uint64_t until)
 	}
 }
 
-/* The counts of two runs: one of no step, one of a thousand. What a run costs by itself cancels out. */
+/* Counts the allocations of two runs: one of no step, one of a thousand. The cost of a run itself is the same in
+ * both. */
 static void count(const char *what, const char *world, int secondaries, uint32_t observe)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -76,7 +77,7 @@ static void count(const char *what, const char *world, int secondaries, uint32_t
 	long before = atomic_load(&allocations);
 	run(server, 1500);
 	long idle = atomic_load(&allocations) - before;
-	/* a runner that helps another more than ever before lets its lists grow, which ends; a leak would not */
+	/* the lists of a runner grow when it helps more than ever before; this ends, but a leak does not */
 	uint64_t end = 2500;
 	long busy = idle + 1;
 	for (int tries = secondaries > 1 ? 4 : 1; tries && busy != idle; tries--, end += 1000) {
@@ -95,7 +96,7 @@ static void count(const char *what, const char *world, int secondaries, uint32_t
 
 int main(void)
 {
-	/* this very program must be able to see an allocation */
+	/* this program must notice an allocation of its own */
 	long before = atomic_load(&allocations);
 	void *volatile seen = malloc(10);
 	free(seen);

@@ -1,6 +1,6 @@
 /* Channels, the listener and discovery over real sockets of this machine, with valid peers and with strangers. Data
- * arrive whole and in order. A stranger (no key, another key, or invalid data) is found out by name, in bounded time
- * and memory. A valid peer gets in meanwhile. */
+ * arrive whole and in order. A stranger (no key, another key, or invalid data) is refused with a reason that names it,
+ * in bounded time and memory. A valid peer can join meanwhile. */
 #include "check.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-#define LIMIT_NS (60000 * MS) /* of whatever must happen */
+#define LIMIT_NS (60000 * MS) /* for each event that must come */
 
 static int skipped;
 
@@ -79,7 +79,7 @@ static void work(struct pair *pair)
 		pair->server_status = channel_work(pair->server, clock_now_ns(), &pair->server_error);
 }
 
-/* Until both are open, or one has failed. */
+/* Returns when both ends are open, or one has failed. */
 static bool open_pair(struct pair *pair)
 {
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
@@ -102,7 +102,7 @@ static char *pattern(size_t count, unsigned seed)
 	return bytes;
 }
 
-/* Whether the next frame that comes to the server is that one. */
+/* Whether the server's next frame is this one. */
 static bool comes(struct pair *pair, enum frame_type type, const char *bytes, size_t count)
 {
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
@@ -123,15 +123,16 @@ static void test_frames(const struct key *key)
 	static const size_t sizes[] = {0, 1, 100, 5000, 65536, 1000003, 20000000};
 	struct pair pair;
 	make_pair(&pair, key, key);
-	channel_send(pair.client, FRAME_ACK, "early", 5, NULL); /* before it is open */
+	channel_send(pair.client, FRAME_ACK, "early", 5, NULL); /* before the channel is open */
 	check(open_pair(&pair), "not open: %s / %s", pair.client_error.text, pair.server_error.text);
-	check(comes(&pair, FRAME_ACK, "early", 5), "what was sent before it was open does not come first");
+	check(comes(&pair, FRAME_ACK, "early", 5),
+		"a frame that was sent before the channel was open does not come first");
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		char *bytes = pattern(sizes[i], (unsigned)i);
 		check(!channel_send(pair.client, FRAME_STEP, bytes, sizes[i], NULL), "not sent");
 		check(!channel_send(pair.client, FRAME_HEARTBEAT, "x", 1, NULL), "not sent");
 		check(comes(&pair, FRAME_STEP, bytes, sizes[i]), "%zu bytes do not arrive", sizes[i]);
-		check(comes(&pair, FRAME_HEARTBEAT, "x", 1), "what follows %zu bytes does not arrive", sizes[i]);
+		check(comes(&pair, FRAME_HEARTBEAT, "x", 1), "the frame after %zu bytes does not arrive", sizes[i]);
 		free(bytes);
 	}
 	check(channel_bytes_sent(pair.client) == channel_bytes_received(pair.server) &&
@@ -142,7 +143,7 @@ static void test_frames(const struct key *key)
 			strstr(error.text, "HEARTBEAT of 65 bytes to it: at most 64"),
 		"a frame beyond its limit is sent");
 	check(!channel_send(pair.client, FRAME_HEARTBEAT, "y", 1, NULL) && comes(&pair, FRAME_HEARTBEAT, "y", 1),
-		"after a frame that was refused nothing arrives");
+		"after a refused frame no other one arrives");
 	free_pair(&pair);
 }
 
@@ -167,20 +168,21 @@ static void test_small_steps(const struct key *key)
 	free_pair(&pair);
 }
 
-/* The last frames arrive although their sender closes the connection and has not read ours. */
+/* The last frames of a sender that closes the connection arrive, although it has not read the frames for it. */
 static void test_finish(const struct key *key)
 {
 	struct pair pair;
 	make_pair(&pair, key, key);
 	check(open_pair(&pair), "not open");
-	const size_t large = 20000003; /* more than sockets hold */
+	const size_t large = 20000003; /* more than sockets can hold */
 	char *bytes = pattern(large, 9);
 	for (int i = 0; i < 3; i++)
 		channel_send(pair.server, FRAME_STEP, bytes, 300000, NULL);
 	channel_send(pair.client, FRAME_STEP, bytes, large, NULL);
 	channel_send(pair.client, FRAME_STOP, "over", 4, NULL);
 	channel_finish(pair.client);
-	check(comes(&pair, FRAME_STEP, bytes, large) && comes(&pair, FRAME_STOP, "over", 4), "last words are lost");
+	check(comes(&pair, FRAME_STEP, bytes, large) && comes(&pair, FRAME_STOP, "over", 4),
+		"the last frames are lost");
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
 	while (!pair.server_status && clock_now_ns() < end_ns)
 		work(&pair);
@@ -228,7 +230,7 @@ static void keys_differ(
 		if (!pair.server_status &&
 			channel_receive(pair.server, &type, &bytes, &count, &pair.server_status, &pair.server_error))
 			break;
-		if (pair.server_status && pair.server) { /* as who has found out does */
+		if (pair.server_status && pair.server) { /* as a peer does that has detected the error */
 			channel_destroy(pair.server);
 			pair.server = NULL;
 			while (!pair.client_status && clock_now_ns() < end_ns) {
@@ -245,11 +247,11 @@ static void keys_differ(
 		pair.server_error.text, server_says);
 	check(pair.client_status && strstr(pair.client_error.text, client_says), "the client says '%s', not '%s'",
 		pair.client_error.text, client_says);
-	check(clock_now_ns() - begin_ns < LIMIT_NS, "it takes too long to find out");
+	check(clock_now_ns() - begin_ns < LIMIT_NS, "the error is detected too late");
 	free_pair(&pair);
 }
 
-/* Closed with something unread, a connection is reset, and the next write fails. Not with TLS. */
+/* A connection that is closed with unread data is reset, and the next write fails. Not with TLS. */
 static void test_last_words(void)
 {
 	struct pair pair;
@@ -286,7 +288,7 @@ static void test_keys(void)
 		"server: it speaks TLS: it has a key, and this process has none");
 }
 
-/* Raw bytes from a stranger to a server that has just accepted it: what comes of it. */
+/* The outcome when a stranger sends raw bytes to a server that has just accepted its connection. */
 static void stranger_sends(const void *bytes, size_t count, const char *words)
 {
 	int fds[2];
@@ -372,7 +374,7 @@ static double friend_comes(struct listener *listener, const struct key *key, voi
 		if (!friend && !channel_connect(listener_address(listener), &options, clock_now_ns(), &friend, &error))
 			channel_send(friend, FRAME_HELLO, "hello", 5, NULL);
 		if (friend && channel_work(friend, clock_now_ns(), &error)) {
-			channel_destroy(friend); /* it was made room of: again */
+			channel_destroy(friend); /* another connection took its place: it tries again */
 			friend = NULL;
 		}
 		if (disturb)
@@ -413,15 +415,15 @@ static void test_floods(const struct key *key)
 {
 	struct listener *listener = listen_here(key, 300 * MS);
 	double ms = friend_comes(listener, key, NULL);
-	check(ms >= 0 && ms < 1000, "a friend is in after %g ms", ms);
+	check(ms >= 0 && ms < 1000, "a valid peer joins after %g ms", ms);
 	size_t before = mallinfo2().uordblks;
 	ms = friend_comes(listener, key, flood_silent);
-	check(ms >= 0 && ms < 3000, "among those who say nothing a friend is in after %g ms", ms);
-	printf("a friend is in after %.1f ms among those who say nothing", ms);
+	check(ms >= 0 && ms < 3000, "among silent strangers a valid peer joins after %g ms", ms);
+	printf("a valid peer joins after %.1f ms among silent strangers", ms);
 	end_flood();
 	ms = friend_comes(listener, key, flood_rubbish);
-	check(ms >= 0 && ms < 3000, "among those who send rubbish a friend is in after %g ms", ms);
-	printf(", %.1f ms among those who send rubbish (%s)\n", ms, key ? "TLS" : "in the clear");
+	check(ms >= 0 && ms < 3000, "among strangers that send rubbish a valid peer joins after %g ms", ms);
+	printf(", %.1f ms among strangers that send rubbish (%s)\n", ms, key ? "TLS" : "no TLS");
 	flood_silent(listener);
 	flood_silent(listener);
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
@@ -430,22 +432,23 @@ static void test_floods(const struct key *key)
 		(listener_counts(listener).late < 8 || listener_poll(listener, UINT64_MAX / 2, fds) > 1))
 		work_listener(listener);
 	struct listener_counts counts = listener_counts(listener);
-	check(counts.late >= 8, "who says nothing stays");
+	check(counts.late >= 8, "silent strangers stay");
 	check(counts.accepted == counts.taken + counts.late + counts.dropped + counts.broken,
-		"somebody is not accounted for");
+		"the counts of connections do not add up");
 	struct address address;
 	struct troupe_error why = {0};
 	check(listener_take_refusal(listener, &address, &why) && *why.text && address_is_loopback(&address),
-		"nothing is said about those who were turned away");
+		"no refusal is reported");
 	for (int i = 1; i < LISTENER_REFUSALS_MAX; i++)
-		check(listener_take_refusal(listener, &address, &why), "of a flood only %d are told of", i);
-	check(!listener_take_refusal(listener, &address, &why), "of a flood too many are told of");
+		check(listener_take_refusal(listener, &address, &why), "only %d refusals of a flood are reported", i);
+	check(!listener_take_refusal(listener, &address, &why), "too many refusals of a flood are reported");
 	check(mallinfo2().uordblks < before + (4 << 20), "floods leave %zu bytes", mallinfo2().uordblks - before);
 	end_flood();
 	listener_destroy(listener);
 }
 
-/* A host that holds all places loses its oldest, again and again: it gains nothing, and places stay bounded. */
+/* A host that holds all places loses the oldest one for each new connection: it gains nothing, and the number of places
+ * stays bounded. */
 static void test_places(void)
 {
 	enum { COMERS = LISTENER_WAITING_MAX + 36 };
@@ -456,19 +459,19 @@ static void test_places(void)
 	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
 	while (listener_counts(listener).accepted < COMERS && clock_now_ns() < end_ns)
 		work_listener(listener);
-	check(listener_counts(listener).accepted == COMERS, "not all are accepted");
-	check(listener_counts(listener).dropped == COMERS - LISTENER_WAITING_MAX, "%d were dropped",
+	check(listener_counts(listener).accepted == COMERS, "not all connections are accepted");
+	check(listener_counts(listener).dropped == COMERS - LISTENER_WAITING_MAX, "%d connections were dropped",
 		(int)listener_counts(listener).dropped);
-	check(listener_poll(listener, UINT64_MAX / 2, fds) == LISTENER_WAITING_MAX + 1, "more are here than may be");
+	check(listener_poll(listener, UINT64_MAX / 2, fds) == LISTENER_WAITING_MAX + 1, "too many connections wait");
 	struct address address;
 	struct troupe_error why = {0};
 	check(listener_take_refusal(listener, &address, &why) && strstr(why.text, "made room for another connection"),
-		"it is not said why: '%s'", why.text);
+		"the reason is missing: '%s'", why.text);
 	end_flood();
 	listener_destroy(listener);
 }
 
-/* TLS with a handshake that never ends. */
+/* A client with TLS whose handshake never ends. */
 static void test_slow_handshake(void)
 {
 	struct listener *listener = listen_here(&one_key, 200 * MS);
@@ -481,8 +484,9 @@ static void test_slow_handshake(void)
 			sent += send(fd, begin + sent, 1, MSG_NOSIGNAL) == 1;
 		work_listener(listener);
 	}
-	check(clock_now_ns() - begin_ns < LIMIT_NS, "a slow handshake is waited for");
-	check(listener_counts(listener).late + listener_counts(listener).broken == 1, "it is still there");
+	check(clock_now_ns() - begin_ns < LIMIT_NS, "the listener waits for a slow handshake");
+	check(listener_counts(listener).late + listener_counts(listener).broken == 1,
+		"the slow client is still connected");
 	close(fd);
 	listener_destroy(listener);
 }
@@ -494,7 +498,7 @@ static void test_where_to_listen(void)
 	struct troupe_error error;
 	address_parse_listen("*:0", ADDRESS_PORT, &options.address, NULL);
 	check(listener_create(&options, &listener, &error) == TROUPE_EINVAL && strstr(error.text, "no key"),
-		"it listens everywhere without a key");
+		"a listener without key accepts from any network");
 	options.insecure = true;
 	check(!listener_create(&options, &listener, &error), "insecure does not work: %s", error.text);
 	if (!listener)
@@ -502,7 +506,7 @@ static void test_where_to_listen(void)
 	options.address = *listener_address(listener);
 	check(listener_create(&options, &second, &error) == TROUPE_EIO &&
 			strstr(error.text, "cannot listen on 0.0.0.0:") && strstr(error.text, "another primary"),
-		"two listen at one place");
+		"two listeners have one address");
 	listener_destroy(listener);
 }
 
@@ -546,20 +550,21 @@ static void test_key_file(void)
 	char *path = mem_printf("%s/a/key", folder), *above = mem_printf("%s/a", folder);
 	check(!key_create(path, &error) && !key_read(path, &key, &error), "a key is not made, or not read: %s",
 		error.text);
-	check(!key_read(path, &again, NULL) && !memcmp(&key, &again, sizeof key), "read again it is another");
+	check(!key_read(path, &again, NULL) && !memcmp(&key, &again, sizeof key),
+		"a key that is read again is another one");
 	chmod(path, 0640);
 	check(key_read(path, &again, &error) == TROUPE_EIO && strstr(error.text, "other users may read it (mode 0640)"),
-		"a key that others may read is taken");
+		"a key that other users may read is accepted");
 	chmod(path, 0600);
 	struct stat status;
 	check(!stat(path, &status) && !truncate(path, status.st_size - 1) &&
 			key_read(path, &again, &error) == TROUPE_EINVAL,
-		"a key that may be cut off, since its line does not end, is taken");
+		"a key whose line does not end, so that it may be cut off, is accepted");
 	FILE *file = fopen(path, "a");
 	check(file && fputc('0', file) == '0' && !fclose(file) && key_read(path, &again, &error) == TROUPE_EINVAL,
-		"a key with one digit more instead of the end of its line is taken");
-	check(!truncate(path, 40) && key_read(path, &again, &error) == TROUPE_EINVAL, "half a key is taken");
-	check(key_read(above, &again, &error) == TROUPE_EIO, "a folder is a key");
+		"a key with one more digit instead of the line end is accepted");
+	check(!truncate(path, 40) && key_read(path, &again, &error) == TROUPE_EINVAL, "half a key is accepted");
+	check(key_read(above, &again, &error) == TROUPE_EIO, "a folder is accepted as a key");
 	check(key_create(path, &error) == TROUPE_EIO, "a key is overwritten");
 	unlink(path);
 	rmdir(above);
@@ -590,7 +595,8 @@ static uint16_t free_port(void)
 static const struct announcement of_primary = {.kind = ANNOUNCE_HERE, .port = 4711, .secondaries = 2, .name = "host:1"},
 				 of_secondary = {.kind = ANNOUNCE_HERE, .id = {1}, .name = "host:2"};
 
-/* The announcement that it receives within this time, while another announces on its schedule; NULL: none. */
+/* Whether `discovery` receives an announcement within this time, while `other`, if it is not NULL, announces on its
+ * schedule. */
 static bool hears_of(struct discovery *discovery, struct discovery *other, const struct announcement *announced,
 	struct announcement *ret, struct address *ret_address, uint64_t wait_ms)
 {
@@ -610,7 +616,7 @@ static bool hears_of(struct discovery *discovery, struct discovery *other, const
 	return false;
 }
 
-/* A secondary asks, a primary answers. */
+/* Whether the secondary receives the primary's answer to its question. */
 static bool meets(struct discovery *secondary, struct discovery *primary, struct announcement *ret,
 	struct address *ret_address, uint64_t wait_ms)
 {
@@ -645,28 +651,30 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 		printf("skipped: announcements: no multicast here\n");
 	} else {
 		char text[ADDRESS_TEXT_BYTES] = "";
-		check(!hears_of(there, NULL, NULL, &got, &address, 100), "one that nobody asked for leads somewhere");
+		check(!hears_of(there, NULL, NULL, &got, &address, 100),
+			"an announcement that was not asked for counts");
 		bool heard = meets(there, here, &got, &address, 5000);
 		check(heard && got.port == 4711 && got.secondaries == 2 && !strcmp(got.partition, "p"), "not heard");
 		if (heard)
 			address_text(&address, text);
-		check(strstr(text, ":4711") && address_is_loopback(&address), "it is at '%s'", text);
-		check(!meets(foreign, here, &got, &address, 100), "another partition hears it");
-		check(discovery_counts(foreign).dropped > 0, "it was not there to be heard");
+		check(strstr(text, ":4711") && address_is_loopback(&address), "the primary's address is '%s'", text);
+		check(!meets(foreign, here, &got, &address, 100),
+			"a secondary of another partition accepts the announcement");
+		check(discovery_counts(foreign).dropped > 0, "the other partition did not receive the announcement");
 		check(!meets(stranger, here, &got, &address, 100) && discovery_counts(stranger).dropped > 0,
-			"it is heard with another key, or none");
+			"a secondary with another key, or none, accepts the announcement");
 		check(discovery_take_useless(stranger, &got, &address, &why) && !strcmp(why, why_not) &&
 				address_port(&address) == 4711,
-			"of one with another key it is not said that it %s: '%s'", why_not, why);
+			"the reason is not that the primary %s: '%s'", why_not, why);
 		check(!discovery_take_useless(stranger, &got, &address, &why) &&
 				!discovery_take_useless(foreign, &got, &address, &why),
-			"of those who have nothing to do with each other it is said that their keys differ");
+			"an announcement of another partition is reported as one with another key");
 		(void)hears_of(rival, NULL, NULL, &got, &address, 50);
 		uint64_t before = discovery_counts(rival).glanced;
 		(void)discovery_send(here, &of_primary, clock_now_ns(), NULL);
 		check(!hears_of(rival, NULL, NULL, &got, &address, 100) &&
 				discovery_counts(rival).glanced == before + 1,
-			"what a primary announces is of use to another");
+			"a primary accepts another primary's announcement");
 	}
 	discovery_destroy(here);
 	discovery_destroy(there);
@@ -675,7 +683,7 @@ static void test_discovery(const struct key *key, const struct key *wrong)
 	discovery_destroy(rival);
 }
 
-/* As PROTOCOL.md has it: a value that another implementation came to. One MAC leaves nothing for the next. */
+/* The value in PROTOCOL.md, which another implementation computed. One MAC has no effect on the next one. */
 static void test_mac(void)
 {
 	static const char right[] = "dc6ed598b58879a1449f32664b9e1a1d7baa54f39825c0f73850b850305b9490";
@@ -692,17 +700,17 @@ static void test_mac(void)
 	tls_mac_destroy(mac);
 }
 
-/* An attack of strangers is reported once, and a flood of attacks at a limited rate. */
+/* A message about a stranger is shown once, and many messages at a limited rate. */
 static void test_log_limit(void)
 {
 	struct log_limit limit = {0};
 	uint64_t now = 1000000 * MS;
 	int count = 0;
 	check(log_limit_take(&limit, "a", 1, "x", now) && !log_limit_take(&limit, "a", 1, "x", now),
-		"it is shown twice");
+		"a message is shown twice");
 	check(log_limit_take(&limit, "a", 1, "y", now) && log_limit_take(&limit, "b", 1, "x", now),
-		"another thing is not shown");
-	check(!log_limit_take(&limit, "a", 1, "x", now + 1000000 * MS), "it is shown again later");
+		"another message is not shown");
+	check(!log_limit_take(&limit, "a", 1, "x", now + 1000000 * MS), "a message is shown again later");
 	for (int i = 0; i < 10000; i++, now += 10 * MS) /* 100 s */
 		count += log_limit_take(&limit, &i, sizeof i, "z", now);
 	check(count >= 10 && count <= LOG_LIMIT_BURST + 10, "of 10000 in 100 s %d are shown", count);

@@ -74,7 +74,7 @@ static struct troupe_server *make_tiles(int sliders, int secondaries)
 	return server;
 }
 
-/* Each slider goes to and fro over all tiles, at a speed of its own. */
+/* Each slider goes to and fro over all tiles, at its own speed. */
 static void churn(int steps)
 {
 	struct troupe_server *server = make_tiles(3, 2);
@@ -88,7 +88,7 @@ static void churn(int steps)
 		for (int at = 0, way = 0; at < steps; at += leg, way ^= 1)
 			command(server, (uint64_t)at, topic, way ? back : there);
 	}
-	run(server, (uint64_t)steps / 2); /* every tile has been visited, the quick way too */
+	run(server, (uint64_t)steps / 2); /* the quickest sliders, too, have visited every tile */
 	size_t before = mallinfo2().uordblks;
 	uint64_t loads_before = loads;
 	run(server, (uint64_t)steps);
@@ -128,10 +128,10 @@ static void push_and_return(void)
 	run(server, 1); /* levels are loaded in the first step */
 	struct troupe_model_state first = look(server, "box_0");
 	check(first.loaded, "the box of the level that the performer is in exists");
-	check(!look(server, "box_5").loaded, "one far away does not");
-	command(server, 0, topic, "linear: {y: 4}"); /* from y = -4 to the box at 8: pushes it */
+	check(!look(server, "box_5").loaded, "a box far away does not exist");
+	command(server, 0, topic, "linear: {y: 4}"); /* from y = -4 to the box at 8, which it pushes */
 	command(server, 2950, topic, "linear: {y: -4}");
-	command(server, 4000, topic, "linear: {x: 10}"); /* and away */
+	command(server, 4000, topic, "linear: {x: 10}"); /* away from the box */
 	command(server, 9000, topic, "linear: {x: 0}");
 	command(server, 10000, topic, "linear: {x: -10}");
 	command(server, 15000, topic, "linear: {x: 0}");
@@ -139,10 +139,10 @@ static void push_and_return(void)
 	run(server, 8000);
 	struct troupe_model_state left = look(server, "box_0");
 	check(!left.loaded, "the level is unloaded when the performer is gone");
-	check(fabs(left.pose.y - first.pose.y) > 0.05, "the box was pushed");
+	check(fabs(left.pose.y - first.pose.y) > 0.05, "the box has moved");
 	run(server, 10000);
 	struct troupe_model_state kept = look(server, "box_0");
-	check(!memcmp(&left.pose, &kept.pose, sizeof kept.pose), "it keeps its pose while it is not loaded");
+	check(!memcmp(&left.pose, &kept.pose, sizeof kept.pose), "the box keeps its pose while it is not loaded");
 	run(server, 15500);
 	struct troupe_model_state back = look(server, "box_0");
 	check(back.loaded, "the level is loaded again");
@@ -152,7 +152,7 @@ static void push_and_return(void)
 	troupe_server_destroy(server);
 }
 
-/* Weightless models of one box each; `crate` is that of level home, and drifts out of it into level next. */
+/* Models without weight, each of one box; `crate` belongs to level home, and drifts out of it into level next. */
 static char *drift_world(void)
 {
 	struct text out = {0};
@@ -180,8 +180,8 @@ static char *drift_world(void)
 	return out.at;
 }
 
-/* A level's model stays while it overlaps a loaded level's box, goes when that is unloaded, and comes back only with
- * its own level. */
+/* A level's model stays while it overlaps the box of a loaded level, goes when that level is unloaded, and comes back
+ * only with its own level. */
 static void drift_out(void)
 {
 	char *world = drift_world();
@@ -199,13 +199,13 @@ static void drift_out(void)
 	run(server, 2400);
 	check(fabs(look(server, "crate").pose.x - 8) < 0.1, "the crate has drifted into the next level");
 	run(server, 3400);
-	check(look(server, "crate").loaded, "it outlives its level while it is in a loaded one");
+	check(look(server, "crate").loaded, "the crate outlives its level while it is in a loaded level");
 	run(server, 3990);
-	check(!look(server, "crate").loaded, "it goes when that is unloaded");
+	check(!look(server, "crate").loaded, "the crate goes when that level is unloaded");
 	run(server, 4990);
-	check(!look(server, "crate").loaded, "that level does not bring it back");
+	check(!look(server, "crate").loaded, "that level does not bring the crate back");
 	run(server, 5990);
-	check(look(server, "crate").loaded, "its own level brings it back");
+	check(look(server, "crate").loaded, "the crate's own level brings it back");
 	check(fabs(look(server, "crate").pose.x - 8) < 0.1, "where it was left");
 	troupe_server_destroy(server);
 }

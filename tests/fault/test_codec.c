@@ -1,7 +1,7 @@
-/* Encoding has no effects: a step can be encoded again, also when some acks of it have come, and an encoding can be
- * dropped; an ack can be decoded again, also after a damaged one. In memory, a primary and its copies take the steps of
- * a world in this way. The state is that of the same world in one process, at each step; so is the state in the middle
- * of a step, and so are the bytes of a saved state. */
+/* Encoding has no effects: a step can be encoded again, also when some of its acks have come, and an encoding can be
+ * dropped; an ack can be decoded again, also after a damaged one. In memory, a primary and its secondaries take the
+ * steps of a world in this way. At each step the state is that of the same world in one process; so are the state in
+ * the middle of a step, and the bytes of a saved state. */
 #include "check.h"
 #include "copies.h"
 #include "three_levels.h"
@@ -52,7 +52,7 @@ static const struct {
 
 /* --- in one process ----------------------------------------------------------------------------------------------- */
 
-static struct text begin;          /* the state in which all begin */
+static struct text begin;          /* the state at the start of each run */
 static struct text middle;         /* state MIDDLE, saved */
 static uint64_t hashes[STEPS + 1]; /* [k] of state k */
 static uint64_t shared;            /* ODE worlds that helpers stepped, in all runs */
@@ -134,7 +134,7 @@ static void check_same(const struct run *run, uint32_t secondary, const char *wh
 		"step %" PRIu64 " for secondary %u, %s: other bytes", run->step->number, secondary + 1, when);
 }
 
-/* In any order, and more often for some. */
+/* Encodes the step for the secondaries in any order, and for some of them more than once. */
 static void encode_again(struct run *run, const char *when)
 {
 	for (uint32_t n = 0; n < 2 * run->secondaries; n++) {
@@ -154,7 +154,7 @@ static troupe_status decode_ack(struct run *run, uint32_t i, size_t count, struc
 	return status;
 }
 
-/* One ack comes damaged, then twice. */
+/* Gives an ack damaged, then twice. */
 static void exchange(struct run *run, uint32_t i)
 {
 	struct copies_secondary *side = &run->sides[i];
@@ -174,7 +174,7 @@ static void exchange(struct run *run, uint32_t i)
 	copies_encode_ack(side, ack, &run->again);
 	check(run->ack.count == run->again.count && !memcmp(run->ack.at, run->again.at, run->ack.count),
 		"ack %" PRIu64 " of secondary %u: other bytes", run->step->number, i + 1);
-	check(decode_ack(run, i, run->ack.count - 1, &error) != TROUPE_OK, "half an ack is taken");
+	check(decode_ack(run, i, run->ack.count - 1, &error) != TROUPE_OK, "half an ack is accepted");
 	for (int times = 0; times < 2; times++)
 		copies_must(decode_ack(run, i, run->ack.count, &error), "an ack", &error);
 }
@@ -265,7 +265,7 @@ int main(void)
 		for (uint64_t seed = 1; seed <= 3; seed++)
 			for (uint32_t threads = 1; threads <= 3; threads++)
 				run_over_codec(secondaries, seed, threads);
-	check(shared > STEPS, "helpers had a part in %" PRIu64 " steps only", shared);
+	check(shared > STEPS, "helpers worked on %" PRIu64 " steps only", shared);
 	text_fini(&begin);
 	text_fini(&middle);
 	printf("%d passed, %d failed\n", passed, failed);

@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-#define LIMIT_NS (60000 * MS) /* of whatever must happen */
+#define LIMIT_NS (60000 * MS) /* for each event that must come */
 
 /* --- what is counted ---------------------------------------------------------------------------------------------- */
 
-static int accept_code; /* accept4() fails with it; 0: it does not */
+static int accept_code; /* the error of accept4(); 0: it succeeds */
 static uint64_t accept_calls, accept_failures;
 
 int accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
@@ -64,7 +64,7 @@ static int connect_raw(const struct address *address)
 
 /* --- primaries that cannot be had --------------------------------------------------------------------------------- */
 
-/* A place where connections are refused, and one where they are never accepted. */
+/* An address at which connections are refused, and one at which they are never accepted. */
 static struct address nowhere(void)
 {
 	struct listener *listener = listen_here(NULL, 0);
@@ -124,7 +124,7 @@ static void *run_secondary(void *arg)
 	return NULL;
 }
 
-/* A whole secondary, that tries again and again. */
+/* A whole secondary, which tries again and again. */
 static void attempt_secondary(const char *what, const struct address *address)
 {
 	char text[ADDRESS_TEXT_BYTES];
@@ -178,7 +178,7 @@ static void work_listener(struct listener *listener)
 	listener_work(listener, clock_now_ns());
 }
 
-/* Until none is here. */
+/* Returns when the listener has no connection left. */
 static void settle(struct listener *listener)
 {
 	struct pollfd fds[LISTENER_POLL_MAX];
@@ -214,7 +214,7 @@ static void strangers(const char *what, const struct key *key, const char *bytes
 	check(open_files() == before - 2, "%s: a listener leaves its files open", what);
 }
 
-/* Who has another key, or none, with a handshake of TLS. */
+/* Clients with another key, or with none, in a handshake of TLS. */
 static void wrong_keys(const struct key *key)
 {
 	struct listener *listener = listen_here(&one_key, 100 * MS);
@@ -233,7 +233,7 @@ static void wrong_keys(const struct key *key)
 	listener_destroy(listener);
 }
 
-/* Who begins a handshake and then says no more is turned away when its time is over. */
+/* A client that begins a handshake and then sends nothing is turned away when its time is over. */
 static void stalled_handshakes(void)
 {
 	enum { CLIENTS = 20 };
@@ -260,7 +260,7 @@ static void stalled_handshakes(void)
 	listener_destroy(listener);
 }
 
-/* A listener goes while many wait, of whom some have said something, and some are in a handshake. */
+/* A listener is destroyed while many connections wait: some have sent data, some are in a handshake. */
 static void destroyed_with_guests(void)
 {
 	enum { GUESTS = 60 };
@@ -274,9 +274,9 @@ static void destroyed_with_guests(void)
 	}
 	for (int i = 0; i < 20; i++)
 		work_listener(listener);
-	check(listener_counts(listener).accepted > 0, "nobody was accepted");
+	check(listener_counts(listener).accepted > 0, "no connection was accepted");
 	listener_destroy(listener);
-	check(open_files() == before + GUESTS, "a listener that goes leaves the files of %d guests open",
+	check(open_files() == before + GUESTS, "a destroyed listener leaves the files of %d connections open",
 		open_files() - before - GUESTS);
 	for (int i = 0; i < GUESTS; i++)
 		close(fds[i]);
@@ -330,8 +330,8 @@ static void say_hello(int fd, uint32_t process, const char *partition)
 	text_fini(&bytes);
 }
 
-/* A primary before the start, to which hundreds come: who belong elsewhere, and never close what is refused; or who
- * come, are let in, and go again. */
+/* Hundreds of processes come to a primary before the start: processes of another partition, which never close their
+ * refused connection, or processes that are let in, and leave again. */
 static void test_hellos(bool belongs)
 {
 	enum { COMERS = 300 };
@@ -356,22 +356,21 @@ static void test_hellos(bool belongs)
 			session_work(&session, 2, NULL, 0);
 		most = MAX(most, open_files() - before - (belongs ? 0 : (int)i + 1));
 	}
-	check((belongs ? seen.admitted : seen.turned_away) == COMERS, "not all who said hello were heard");
-	check(most <= SESSION_FINISHING_MAX + 2 + PEERS_STRANGERS_MAX, "%d files are open for those who were refused",
-		most);
+	check((belongs ? seen.admitted : seen.turned_away) == COMERS, "not every hello was answered");
+	check(most <= SESSION_FINISHING_MAX + 2 + PEERS_STRANGERS_MAX, "%d files are open for refused processes", most);
 	for (uint32_t i = 0; !belongs && i < COMERS; i++)
 		close(fds[i]);
 	session_flush(&session, 5000);
-	check(open_files() == before, "%d who %s leave %d files open", COMERS, belongs ? "come and go" : "are refused",
-		open_files() - before);
+	check(open_files() == before, "%d processes that %s leave %d files open", COMERS,
+		belongs ? "come and go" : "are refused", open_files() - before);
 	session_fini(&session);
 	check(open_files() == before - 2, "a session leaves its files open");
 }
 
 /* --- no file is left ---------------------------------------------------------------------------------------------- */
 
-/* As a program does that waits: for two seconds of virtual time, in which somebody always wants to be accepted. Returns
- * how often accepting was tried. */
+/* How often accept4() is called in two seconds of virtual time by a program that waits with poll(), while connections
+ * always wait to be accepted. */
 static uint64_t tries_while_failing(struct listener *listener, int code, uint64_t *ret_rounds)
 {
 	uint64_t now_ns = 1000000 * MS, end_ns = now_ns + 2000 * MS, rounds = 0;
@@ -432,7 +431,8 @@ static bool was_closed(int fd)
 	return got == 0 || (got < 0 && errno != EAGAIN);
 }
 
-/* The clients' files are opened before; the listener gets what the limit leaves: none, or some. */
+/* The files of the clients are opened before the limit is set; the listener gets the files that the limit leaves: none,
+ * or some. */
 static void out_of_files(int left)
 {
 	enum { COMERS = 40 };
@@ -442,7 +442,7 @@ static void out_of_files(int left)
 	int fds[COMERS + 1], before = open_files();
 	for (int i = 0; i <= COMERS; i++)
 		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
-	/* files are numbered from the lowest that is free: none is, below the last one */
+	/* a new file gets the lowest free number: below the last client's number none is free */
 	limit_files((rlim_t)fds[COMERS] + 1 + (rlim_t)left);
 	const struct address *address = listener_address(listener);
 	const struct sockaddr *raw = (const struct sockaddr *)(const void *)address->raw;
@@ -472,7 +472,7 @@ static void out_of_files(int left)
 					      : "this process has no file descriptor left for it"),
 		"out of files: it is not said: '%s'", why.text);
 	limit_files(usual.rlim_cur);
-	/* and somebody comes in when there are files again */
+	/* a client is accepted when there are files again */
 	check(!connect(fds[COMERS], raw, (socklen_t)address->raw_bytes), "files again: not connected");
 	uint64_t accepted = counts.accepted;
 	end_ns = clock_now_ns() + LIMIT_NS;
@@ -488,7 +488,7 @@ static void out_of_files(int left)
 	listener_destroy(listener);
 }
 
-/* Whoever has files to open, and none is left: each says so, and leaves nothing behind. */
+/* Calls that open files while there are none left: each has an error, and leaves nothing behind. */
 static void test_nothing_to_be_had(void)
 {
 	struct rlimit usual;
@@ -521,7 +521,7 @@ static void test_nothing_to_be_had(void)
 		listener_destroy(listener);
 		discovery_destroy(discovery);
 		limit_files(usual.rlim_cur);
-		check(open_files() == before, "with %d files to be had %d are left open", left, open_files() - before);
+		check(open_files() == before, "with a limit of %d files %d are left open", left, open_files() - before);
 	}
 }
 

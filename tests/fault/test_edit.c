@@ -27,7 +27,7 @@ struct line {
 
 typedef VEC(struct line) lines;
 
-struct seen { /* pose of one model at the end */
+struct seen { /* the pose of one model at the end */
 	char name[NAME_BYTES];
 	struct troupe_pose pose;
 	bool loaded, asleep;
@@ -49,7 +49,7 @@ struct outcome {
 
 struct setting {
 	int secondaries;
-	uint64_t chaos; /* 0: none */
+	uint64_t chaos; /* 0: no forced moves */
 };
 
 static const struct setting settings[] = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {2, 1}, {3, 2}};
@@ -130,7 +130,7 @@ static void run_to(struct troupe_server *server, uint64_t steps, struct outcome 
 		text_add(&outcome->replies, "%s\n", error.text);
 }
 
-/* Runs for `steps`, and reads the scene after `middle` of them. */
+/* Runs for `steps`, and reads the scene after `middle` steps. */
 static void run(const char *path, const char *world, const lines *commands, uint64_t middle, uint64_t steps,
 	const struct setting *setting, struct outcome *outcome)
 {
@@ -176,8 +176,7 @@ static void lines_fini(lines *commands)
 	vec_free(commands);
 }
 
-/* The outcome must be the same in every setting. The outcome of the first setting is returned. */
-/* Runs every setting; in `make check` every second one, in turn. */
+/* Whether this setting is run: in `make check` every second one, by turns. */
 static bool has_turn(size_t setting)
 {
 	static unsigned turn;
@@ -256,9 +255,9 @@ static char *end_world(struct text *out, struct text *levels)
 
 enum { TILES = 3 };
 
-/* Tiles of 8 m along x, each a level with a floor and two crates on one another; sliders that go from one to the next;
- * sleepers on a slab; a lamp that hangs over its edge from a beam; two models tied to one another. The tiles' floors
- * end where the slab and the rest begin, and far below all of it lies the bottom. */
+/* Tiles of 8 m along x, each a level with a floor and two crates on one another; sliders that go from tile to tile;
+ * models that sleep on a slab; a lamp that hangs from a beam over the slab's edge; two models tied to one another. The
+ * tiles' floors end where the slab and the other models begin, and far below everything lies the bottom. */
 static char *make_world(void)
 {
 	struct text out = {0}, levels = {0};
@@ -326,7 +325,7 @@ static const char *const movers[] = {"crate_0", "crate_1", "crate_2", "top_0", "
 static const char *const statics[] = {"floor_0", "floor_1", "floor_2", "slab", "post"};
 static const char *const drivers[] = {"slider_0", "slider_1", "left"};
 
-/* The name of a model of the file, of one that may have been created, or, seldom, of one that never exists. */
+/* The name of a model of the file, of a model that may have been created, or, seldom, a name that no model ever has. */
 static const char *any_name(struct dice *dice, char name[NAME_BYTES])
 {
 	uint32_t kind = roll(dice, 10);
@@ -407,7 +406,7 @@ static void add_drive(lines *commands, struct dice *dice, uint64_t step)
 	}
 }
 
-/* Mostly a control that lets the world run. */
+/* In most cases a control that lets the world run. */
 static void add_pace(lines *commands, struct dice *dice, uint64_t step)
 {
 	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
@@ -485,7 +484,7 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 		add(commands, step, "/world/w/set_joint", "name: '%s' joint: '%s' position: %g velocity: %g", who,
 			roll(dice, 2) ? "tie" : "j", between(dice, -2, 2), between(dice, -3, 3));
 		break;
-	case 18: /* in one step */
+	case 18: /* two commands in one step */
 		add_create(commands, dice, step);
 		add(commands, step, "/world/w/remove", "name: 'new_%u'", roll(dice, 6));
 		add_create(commands, dice, step);
@@ -503,8 +502,8 @@ static int by_step(const void *a, const void *b)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/* Commands come in bursts, each at one step or a few. The first command creates a model: from then on a file may have
- * topics without a listener. */
+/* Commands come in bursts, each burst at one step or a few. The first command creates a model: from then on a file may
+ * have topics without a listener. */
 static void make_sequence(uint64_t seed, lines *commands)
 {
 	struct dice dice = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
@@ -522,7 +521,7 @@ static void make_sequence(uint64_t seed, lines *commands)
 		add(commands, SEQUENCE_STEPS, topic, "linear: {x: 0}");
 	}
 	add(commands, SEQUENCE_STEPS, "/world/w/control", "pause: false");
-	/* a stable sort: equal steps stay in the order given */
+	/* a stable sort: commands of one step stay in their order */
 	for (uint32_t i = 1; i < commands->count; i++)
 		for (uint32_t k = i; k && by_step(&commands->at[k - 1], &commands->at[k]) > 0; k--) {
 			struct line swap = commands->at[k];
@@ -553,7 +552,7 @@ static void check_name(const char *what, const char *name, bool of_file, const s
 		check(shown, "%s: '%s' is not there", what, name);
 }
 
-/* Control gives no reply. */
+/* The service control gives no reply. */
 static void check_replies(const char *what, const lines *commands, const struct outcome *outcome)
 {
 	uint32_t services = 0;
@@ -574,7 +573,8 @@ static void check_replies(const char *what, const lines *commands, const struct 
 	}
 }
 
-/* All models wake, by a gravity that equals the old one; models that would have slept on must stay where they are. */
+/* All models are woken, by a gravity that equals the old one; models that would have stayed asleep must stay where they
+ * are. */
 static void check_sleepers(
 	const char *what, const char *path, const char *world, lines *commands, const struct outcome *slept)
 {
@@ -644,7 +644,7 @@ struct wake_case {
 	const char *what;
 	const char *before;       /* a model that is created at the start; NULL: none */
 	const char *topic, *text; /* at step ASLEEP_BY; NULL: nothing is commanded */
-	const char *model;        /* sleeps until then, and must be awake afterwards */
+	const char *model;        /* asleep until then, and must be awake afterwards */
 };
 
 #define SERVICE "/world/w/"
@@ -661,12 +661,12 @@ static const struct wake_case wake_cases[] = {
 	{"a floor is removed", NULL, SERVICE "remove", "name: 'slab'", "rider"},
 	{"a floor is put elsewhere", NULL, SERVICE "set_pose", "name: 'slab' position {z: -2}", "rider"},
 	{"a floor is lifted", NULL, SERVICE "set_pose", "name: 'slab' position {y: 10}", "rider"},
-	{"what it stands on is removed", NULL, SERVICE "remove", "name: 'base'", "rider"},
-	{"what it stands on is put elsewhere", NULL, SERVICE "set_pose", "name: 'base' position {x: 90}", "rider"},
-	{"what holds it is removed", NULL, SERVICE "remove", "name: 'hook'", "lamp"},
+	{"the base under a model is removed", NULL, SERVICE "remove", "name: 'base'", "rider"},
+	{"the base under a model is put elsewhere", NULL, SERVICE "set_pose", "name: 'base' position {x: 90}", "rider"},
+	{"the model from which another hangs is removed", NULL, SERVICE "remove", "name: 'hook'", "lamp"},
 	{"gravity turns", NULL, SERVICE "set_physics", "gravity {x: 9 z: -5}", "rider"},
-	{"it is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "left"},
-	{"what it is tied to is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "right"},
+	{"a model is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "left"},
+	{"the model at the other end of a joint is commanded", NULL, "/model/left/cmd_vel", "linear: {x: 1}", "right"},
 	{"a joint is commanded",
 		"name: 'new' pose {position {x: 1.2 y: 9 z: 0.1}} sdf: \"<sdf version='1.9'><model name='m'><link "
 		"name='k'>" GEOMETRY_BOX("0.2 0.2 0.2") "</link><link name='l'><pose>0 0 0.2 0 0 0</pose>" GEOMETRY_BOX(
@@ -679,19 +679,20 @@ static const struct wake_case wake_cases[] = {
 		"/model/new/joint/j/cmd_vel", "data: 9", "new"},
 	{"an actor comes", "name: 'new' pose {position {x: 0 y: 10 z: 0.8}} sdf: \"" ACTOR_SDF "\"", NULL, NULL,
 		"rider"},
-	{"another comes down on it", NULL, SERVICE "create",
+	{"another model comes down on it", NULL, SERVICE "create",
 		"name: 'new' pose {position {x: 0.2 y: 10.1 z: 2}} sdf: \"" BOX_SDF "\"", "rider"},
 };
 
-/* A floor of a level that is not loaded still holds what rests on it. */
+/* The floor of a level that is not loaded still holds the models on it. */
 static const struct wake_case sleep_cases[] = {
 	{"the level of its floor is unloaded", "name: 'new' pose {position {x: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
 		SERVICE "set_pose", "name: 'slider_0' position {x: -60}", "new"},
-	{"its floor is there for no performer any more",
+	{"the performer that keeps its floor is a performer no longer",
 		"name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"", SERVICE "level/set_performer",
 		"data: 'slider_1' remove: true", "new"},
-	{"who keeps its floor is removed", "name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"",
-		SERVICE "remove", "name: 'slider_1'", "new"},
+	{"the performer that keeps its floor is removed",
+		"name: 'new' pose {position {x: 9 y: 1 z: 0.2}} sdf: \"" BOX_SDF "\"", SERVICE "remove",
+		"name: 'slider_1'", "new"},
 };
 
 static void is_woken(const struct wake_case *c, const struct seen *slept, const struct seen *then)
@@ -726,8 +727,8 @@ static void wakes(const char *path, const char *world, const struct wake_case *c
 
 /* --- what was found ----------------------------------------------------------------------------------------------- */
 
-/* Two performers far apart, each in its level. `lower` belongs to the level of the second, and `upper`, which sleeps
- * on it, to that of the first. */
+/* Two performers far apart, each in its level. `lower` belongs to the level of the second performer; `upper`, which
+ * sleeps on `lower`, belongs to the level of the first one. */
 static char *shared_stack(void)
 {
 	struct text out = {0}, levels = {0};
@@ -752,8 +753,8 @@ static void support_unloaded(const char *path)
 	add(&commands, ASLEEP_BY, SERVICE "set_pose", "name: 'second' position {x: 60}");
 	run_all("support unloaded", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
 	const struct seen *slept = find(&outcome.middle, "upper"), *end = find(&outcome.end, "upper");
-	check(slept && slept->asleep, "what stands on another level's model sleeps");
-	check(end && end->loaded && end->pose.z < 0.3, "it falls when that level is unloaded");
+	check(slept && slept->asleep, "a model on another level's model is asleep");
+	check(end && end->loaded && end->pose.z < 0.3, "the upper model falls when the other level is unloaded");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 	free(world);
@@ -771,8 +772,8 @@ static void floor_lost_while_unloaded(const char *path)
 	add(&commands, ASLEEP_BY + 20, SERVICE "set_pose", "name: 'second' position {x: 20}");
 	run_all("floor lost", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
 	const struct seen *slept = find(&outcome.middle, "lower"), *end = find(&outcome.end, "lower");
-	check(slept && slept->asleep, "a level's model sleeps");
-	check(end && end->loaded && end->pose.z < 0, "it falls when it is back and the floor is not");
+	check(slept && slept->asleep, "a level's model is asleep");
+	check(end && end->loaded && end->pose.z < 0, "a level's model falls when it comes back without the floor");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 	free(world);
@@ -788,12 +789,13 @@ static void tie_keeps_its_anchor(const char *path, const char *world)
 	add(&commands, 300, SERVICE "remove", "name: 'new'");
 	run_all("tie", path, world, &commands, 0, 1000, &outcome);
 	const struct seen *left = find(&outcome.end, "left"), *right = find(&outcome.end, "right");
-	check(left && right && fabs(distance(&left->pose, &right->pose) - 1) < 0.01, "the tie is as long as it was");
+	check(left && right && fabs(distance(&left->pose, &right->pose) - 1) < 0.01,
+		"the distance of the tied models is the same");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }
 
-/* Sleep must not depend on which runner had a reason to look at the models again. */
+/* Sleep must not depend on which runner looks at the models again. */
 static void another_step_size(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -814,13 +816,13 @@ static void static_performer_is_moved(const char *path, const char *world)
 	add(&commands, 400, SERVICE "set_pose", "name: 'post' position {x: 90}");
 	run_all("static performer", path, world, &commands, 300, 600, &outcome);
 	const struct seen *crate = find(&outcome.middle, "crate_2"), *left = find(&outcome.end, "crate_2");
-	check(crate && crate->loaded, "a level is loaded for a static performer that is put into it");
+	check(crate && crate->loaded, "a level is loaded for a static performer that is put into the level");
 	check(left && !left->loaded, "... and unloaded when it is put elsewhere");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }
 
-/* What these commands did must be undone from step 600 on: as good as a new start with `always`. */
+/* The effects of these commands must be undone from step 600 on: as in a new start with the commands `always`. */
 static void undone(const char *what, const char *path, const char *world, const lines *always, lines *commands)
 {
 	struct outcome fresh, outcome;
@@ -847,7 +849,7 @@ static void as_at_the_start(const char *what, const char *path, const char *worl
 	undone(what, path, world, &none, commands);
 }
 
-/* `crate` belongs to a level that is not loaded at first, but lies in one that is. */
+/* `crate` belongs to a level that is not loaded at first, but is inside one that is. */
 static char *lent_crate(void)
 {
 	struct text out = {0}, levels = {0};
@@ -891,7 +893,7 @@ static void resets(const char *path, const char *world)
 	"<plugin name='gz::sim::systems::JointPositionController' filename='x'><joint_name>j</joint_name>"             \
 	"<p_gain>2</p_gain><i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min></plugin>" VELOCITY "</model>"
 
-/* Two links that a joint of the world ties to each other, and another that ties a door to the world. */
+/* Two links that a joint of the world ties to each other; another joint of the world ties a door to the world. */
 #define PAIR_LINK GEOMETRY_BOX("0.5 0.5 0.5")
 static const char pair_sdf[] = "<model name='pair'><pose>0 40 -3.75 0 0 0</pose>"
 			       "<link name='a'>" PAIR_LINK "</link>"
@@ -901,8 +903,9 @@ static const char pair_sdf[] = "<model name='pair'><pose>0 40 -3.75 0 0 0</pose>
 			       "<joint name='slide' type='prismatic'><pose relative_to='pair::b'/>"
 			       "<parent>pair::a</parent><child>pair::b</child><axis><xyz>0 0 1</xyz></axis></joint>";
 
-/* A level with a crate, which `first` has loaded at the start; an arm, whose controller remembers; a slab; and what has
- * joints of the world: a door in it, and a pair of links of one model, which may be put anywhere. */
+/* A level with a crate, which `first` loads at the start; an arm whose controller has memory; a slab; and models with
+ * joints of the world: a door, which the joint ties to the world, and a pair of links of one model, which may be put
+ * anywhere. */
 static char *arm_world(void)
 {
 	struct text out = {0}, levels = {0};
@@ -918,7 +921,7 @@ static char *arm_world(void)
 	return end_world(&out, &levels);
 }
 
-/* Each command by itself, and all in one step; after the reset no effect may be left. */
+/* Each command is given by itself, and some in the step of the reset; after the reset no effect may be left. */
 static void one_by_one(const char *path)
 {
 	static const char *const all[] = {"arm", "made", "slab", "ledge", "first", "crate", "door", "pair"};
@@ -935,7 +938,7 @@ static void one_by_one(const char *path)
 			"name: 'ledge' pose {position {x: 30 z: 3}} sdf: \"<sdf "
 			"version='1.9'>%s</sdf>\"",
 			kinds[2]);
-		/* then no performer is near the level, unless a model still is a performer or a larger one */
+		/* then no performer is near the level, unless an effect is left: another performer, or a larger one */
 		add(both[i], i ? 700 : 100, SERVICE "set_pose", "name: 'first' position {x: 7 z: -3.7}");
 	}
 	add(&commands, 10, "/model/arm/joint/j/0/cmd_pos", "data: 1.5");
@@ -950,7 +953,7 @@ static void one_by_one(const char *path)
 	add(&commands, 90, SERVICE "set_pose", "name: 'crate' position {x: 50 z: -3}");
 	add(&commands, 90, SERVICE "set_pose", "name: 'pair' position {x: 9 y: 40 z: -2}");
 	add(&commands, 95, "/model/door/cmd_vel", "angular: {z: 2}");
-	add(&commands, 600, "/model/arm/cmd_vel", "linear: {x: 1}"); /* in the same step, before */
+	add(&commands, 600, "/model/arm/cmd_vel", "linear: {x: 1}"); /* in the step of the reset, before it */
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		add(&commands, 600, SERVICE "reset_model", "name: '%s'", all[i]);
 	undone("one by one", path, world, &always, &commands);
@@ -958,7 +961,7 @@ static void one_by_one(const char *path)
 	free(world);
 }
 
-/* Models that rested on it must fall; a model that was itself at rest in the air at first falls again. */
+/* Models that rested on a reset model must fall; a model that was at rest in the air at the start falls again. */
 static void reset_wakes(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -971,11 +974,11 @@ static void reset_wakes(const char *path, const char *world)
 	add(&commands, ASLEEP_BY, SERVICE "reset_model", "name: 'faller'");
 	run_all("reset wakes", path, world, &commands, ASLEEP_BY, WOKEN_BY, &outcome);
 	const struct seen *slept = find(&outcome.middle, "other"), *end = find(&outcome.end, "other");
-	check(slept && slept->asleep && slept->pose.z > -3.45, "a box sleeps on another");
-	check(end && end->pose.z < -3.7, "it falls when that one is reset to where it was");
+	check(slept && slept->asleep && slept->pose.z > -3.45, "a box is asleep on another");
+	check(end && end->pose.z < -3.7, "the upper box falls when the lower one is reset");
 	slept = find(&outcome.middle, "faller");
 	end = find(&outcome.end, "faller");
-	check(slept && slept->asleep && end && !end->asleep, "what slept is awake after its reset");
+	check(slept && slept->asleep && end && !end->asleep, "a model that was asleep is awake after its reset");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }
@@ -1009,7 +1012,7 @@ static void not_reset(const char *path, const char *world)
 	lines_fini(&commands);
 }
 
-/* A name so long that adding to it may show nothing. */
+/* A name of the greatest length, so that a new name made from it could be cut off. */
 static void long_names(const char *path, const char *world)
 {
 	char name[1001];
@@ -1024,12 +1027,12 @@ static void long_names(const char *path, const char *world)
 			name, 30 + i);
 	add(&commands, 20, SERVICE "remove", "name: '%s_2'", name);
 	run_all("long names", path, world, &commands, 0, 50, &outcome);
-	check(outcome.refused == 0, "models of one long name get names of their own");
+	check(outcome.refused == 0, "models of one long name get different names");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }
 
-/* A model that a joint tied may be placed once the other end is gone. */
+/* A model that a joint tied may be placed when the model at the other end is removed. */
 static void untied(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1038,7 +1041,7 @@ static void untied(const char *path, const char *world)
 	add(&commands, 20, SERVICE "remove", "name: 'hook'");
 	add(&commands, 20, SERVICE "set_pose", "name: 'lamp' position {x: 30 z: -3}");
 	run_all("untied", path, world, &commands, 0, 50, &outcome);
-	check(outcome.refused == 1, "what is tied cannot be moved, what was can");
+	check(outcome.refused == 1, "a tied model cannot be moved, one that was tied can");
 	outcome_fini(&outcome);
 	lines_fini(&commands);
 }
@@ -1055,7 +1058,7 @@ static uint64_t hash_with(const char *what, const char *path, const char *world,
 	return hash;
 }
 
-/* A command may make a performer of every model that <performer> may name: also static models and actors. */
+/* A command can make a performer of every model that <performer> can name: also of static models and actors. */
 static void performers_of_every_kind(const char *path, const char *world)
 {
 	lines commands = {0};
@@ -1083,7 +1086,7 @@ static void static_performer_of_a_level(const char *path, const char *world)
 	add(&commands, 0, SERVICE "set_pose", "name: 'slider_0' position {x: -60}");
 	add(&commands, 0, SERVICE "set_pose", "name: 'slider_1' position {x: -70}");
 	add(&commands, 1, SERVICE "create", "name: 'new' pose {position {x: 16 y: -3 z: 0.21}} sdf: \"" BOX_SDF "\"");
-	/* far from its level, as its box is the volume about its origin */
+	/* far from its level, because a performer's box is the volume around its origin */
 	add(&commands, 0, SERVICE "level/set_performer", "data: 'floor_2' size {x: 0 y: 0 z: 0}");
 	add(&commands, 0, SERVICE "set_pose", "name: 'floor_2' position {x: 16 y: -6 z: -0.25}");
 	add(&commands, ASLEEP_BY, SERVICE "level/set_performer", "data: 'floor_2' remove: true");
@@ -1117,7 +1120,7 @@ static void a_volume_that_is_not_given_stays(const char *path, const char *world
 	}
 }
 
-/* Ids count the models of the file, its actors, and then what is created. */
+/* Ids count the models of the file, then its actors, and then created models. */
 static void entities_by_id(const char *path, const char *world)
 {
 	lines ids = {0}, names = {0};
@@ -1129,7 +1132,7 @@ static void entities_by_id(const char *path, const char *world)
 	check(new_id > 3, "the id is in the reply: %s", outcome.replies.at);
 	outcome_fini(&outcome);
 	add(&names, 0, SERVICE "create", "name: 'new' pose {position {x: 30 z: -3}} sdf: \"" BOX_SDF "\"");
-	/* 1 is the bottom, 2 the floor of the first tile, 3 its crate */
+	/* id 1 is the bottom, 2 the floor of the first tile, 3 its crate */
 	add(&ids, 10, SERVICE "set_pose", "id: 3 position {x: 1 y: 1 z: 1}");
 	add(&names, 10, SERVICE "set_pose", "name: 'crate_0' position {x: 1 y: 1 z: 1}");
 	add(&ids, 10, SERVICE "set_pose_vector", "pose {id: 2 position {z: -1}} pose {id: %u position {x: 31}}",
@@ -1141,7 +1144,7 @@ static void entities_by_id(const char *path, const char *world)
 	add(&ids, 30, SERVICE "remove", "id: %u type: MODEL", new_id);
 	add(&names, 30, SERVICE "remove", "name: 'new'");
 	check(hash_with("ids", path, world, &ids, 100) == hash_with("names", path, world, &names, 100),
-		"what is meant by ids is what is meant by names");
+		"ids and names mean the same models");
 	static const struct {
 		const char *service, *text, *why;
 	} refused[] = {
@@ -1160,7 +1163,7 @@ static void entities_by_id(const char *path, const char *world)
 		add(&bad, 10, topic, "%s", refused[i].text);
 	}
 	add(&bad, 10, SERVICE "remove", "id: 3");
-	add(&bad, 10, SERVICE "remove", "id: 3"); /* has gone */
+	add(&bad, 10, SERVICE "remove", "id: 3"); /* has been removed */
 	run_all("bad ids", path, world, &bad, 0, 50, &outcome);
 	check(outcome.refused == ARRAY_LEN(refused) + 1, "bad ids: %s", outcome.replies.at);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
@@ -1180,7 +1183,7 @@ static void lights(const char *path, const char *world)
 	add(&commands, 20, SERVICE "remove", "name: 'sun' type: MODEL");
 	add(&commands, 20, SERVICE "remove", "name: 'crate_0' type: LIGHT");
 	add(&commands, 20, SERVICE "reset_model", "name: 'sun' type: LIGHT");
-	add(&commands, 30, SERVICE "remove", "name: 'lamp'"); /* a model has the name, too */
+	add(&commands, 30, SERVICE "remove", "name: 'lamp'"); /* also the name of a model */
 	add(&commands, 40, SERVICE "remove", "name: 'lamp'");
 	run_all("lights", path, world, &commands, 0, 50, &outcome);
 	check(outcome.refused == 5, "lights: %s", outcome.replies.at);
@@ -1199,10 +1202,10 @@ static void lights(const char *path, const char *world)
 	uint64_t sun = hash_with("the sun removed", path, world, &commands, 50);
 	add(&commands, 10, SERVICE "remove", "name: 'lamp' type: LIGHT");
 	uint64_t lamp = hash_with("the lamp removed", path, world, &commands, 50);
-	check(none != sun && none != lamp && sun != lamp, "which lights are removed is in the hash");
+	check(none != sun && none != lamp && sun != lamp, "the hash has the removed lights");
 	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
 	add(&commands, 10, SERVICE "remove", "name: 'lamp' type: LIGHT");
-	add(&commands, 590, SERVICE "control", "reset {time_only: true}"); /* which leaves them */
+	add(&commands, 590, SERVICE "control", "reset {time_only: true}"); /* this leaves the lights as they are */
 	add(&commands, 590, SERVICE "control", "pause: false");
 	as_at_the_start("lights and a reset", path, world, &commands, "all");
 	add(&commands, 10, SERVICE "remove", "name: 'sun' type: LIGHT");
@@ -1211,8 +1214,7 @@ static void lights(const char *path, const char *world)
 	(void)hash_with("a light that came back is removed again", path, world, &commands, 50);
 }
 
-/* A fixed joint to the world, or to a model that does not move, is no joint of the scene; still it holds its model.
- * */
+/* A fixed joint to the world, or to a model that does not move, is no joint of the scene, but it holds its model. */
 static void fixed_to_the_world(const char *path)
 {
 	static const char *const tied[] = {"own", "welded", "nested", "worlds", "standing"};

@@ -1,7 +1,7 @@
 /* Frames made by hand, as no fuzzer makes them: each field of a step, of an ack and of the small payloads is correct
  * except for one thing. Each frame must be refused with one line that says what is wrong with which model, level or
- * field. The state before it must be unchanged, and the correct frame must still be accepted. Then the test plays
- * each end of a connection against a real peer; the line must name the sender, too. */
+ * field. The state before it must be unchanged, and the correct frame must still be accepted. Then the test acts as
+ * each end of a connection with a real peer; the line must name the sender, too. */
 #include "check.h"
 #include "copies.h"
 
@@ -21,8 +21,8 @@
 
 enum { SECONDARIES = 2, SOUND_STEPS = 3, FLAGS_AT = 0 };
 
-/* floor and wall are static; a and b touch; c, d and p are alone; d is a performer near the level of another secondary.
- */
+/* floor and wall are static; a and b touch; c, d and p touch nothing; d is a performer near the level of another
+ * secondary. */
 static const char world[] =
 	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics>"
 	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
@@ -83,7 +83,7 @@ static struct scene *scene_of(struct run *run)
 	return run->server->worlds[0].scene;
 }
 
-/* The secondary's part, by the bytes that the primary sent. */
+/* The secondary's part of a step, with the bytes that the primary sent. */
 static const struct ack *simulate(struct run *run, uint32_t i)
 {
 	struct copies_secondary *side = &run->sides[i];
@@ -110,7 +110,7 @@ static void end_step(struct run *run, uint32_t first)
 		primary_advance(primary_of(run), run->merged);
 }
 
-/* After some sound steps, with the next one decided. */
+/* Takes some sound steps, and decides the next one. */
 static void begin(struct run *run)
 {
 	*run = (struct run){.server = copies_server(&state, SECONDARIES, 0)};
@@ -144,7 +144,7 @@ static uint32_t model_of(struct run *run, const char *name)
 	return model;
 }
 
-/* Counted from 0. */
+/* The model's secondary, counted from 0. */
 static uint32_t owner_of(struct run *run, uint32_t model)
 {
 	return primary_of(run)->plan.dispatch.roster.now.model[model] - 1;
@@ -152,7 +152,7 @@ static uint32_t owner_of(struct run *run, uint32_t model)
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-/* The parts of an ack of these models; each case changes one part. */
+/* The parts of an ack of some models; each case changes one part. */
 struct ack_parts {
 	uint64_t number, status, stats[6], code;
 	uint32_t models[8], count;
@@ -244,7 +244,7 @@ static void test_lists(struct run *run, uint32_t side, struct ack_parts parts, u
 	parts.models[1] = models;
 	put_ack(run, side, &parts, &bytes);
 	refuses_ack(run, side, &bytes, "it is cut off, or a number is out of range");
-	/* counts that do not go with what follows */
+	/* counts that do not agree with the rest of the ack */
 	parts = sound;
 	parts.code = (uint64_t)(models + 1) << 1;
 	put_ack(run, side, &parts, &bytes);
@@ -255,11 +255,11 @@ static void test_lists(struct run *run, uint32_t side, struct ack_parts parts, u
 	parts.code = (uint64_t)(sound.count - 1) << 1;
 	put_ack(run, side, &parts, &bytes);
 	check(!takes_ack(run, side, &bytes, &(struct troupe_error){0}),
-		"an ack with one model fewer in its count is taken");
+		"an ack with one model fewer in its count is accepted");
 	parts.code = (uint64_t)(sound.count + 1) << 1;
 	put_ack(run, side, &parts, &bytes);
 	check(!takes_ack(run, side, &bytes, &(struct troupe_error){0}),
-		"an ack with one model more in its count is taken");
+		"an ack with one model more in its count is accepted");
 	parts.code = (uint64_t)models << 1 | 1;
 	parts.count = 0;
 	put_ack(run, side, &parts, &bytes);
@@ -267,7 +267,7 @@ static void test_lists(struct run *run, uint32_t side, struct ack_parts parts, u
 	text_fini(&bytes);
 }
 
-/* The same number in more bytes than it takes, and one that does not fit into 64 bits. */
+/* A number in more bytes than it needs, and a number that does not fit into 64 bits. */
 static void test_numbers(struct run *run, uint32_t side, struct ack_parts parts)
 {
 	static const char long_forms[][12] = {"\x80\x00", "\x80\x80\x00", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
@@ -275,7 +275,7 @@ static void test_numbers(struct run *run, uint32_t side, struct ack_parts parts)
 	static const size_t counts[] = {2, 3, 10, 11, 11};
 	struct text sound = {0}, bytes = {0};
 	put_ack(run, side, &parts, &sound);
-	for (size_t field = 0; field < 9; field++) /* each is one byte in a valid ack */
+	for (size_t field = 0; field < 9; field++) /* each field has one byte in a valid ack */
 		for (size_t i = 0; i < ARRAY_LEN(long_forms); i++) {
 			bytes.count = 0;
 			text_add_bytes(&bytes, sound.at, field);
@@ -296,7 +296,7 @@ static void test_ends(struct run *run, uint32_t side, const struct ack_parts *pa
 		bytes.count = 0;
 		text_add_bytes(&bytes, sound.at, count);
 		check(!takes_ack(run, side, &bytes, &error) && error.status == TROUPE_EPROTOCOL && *error.text,
-			"%zu bytes of an ack of %zu are taken", count, sound.count);
+			"%zu bytes of an ack of %zu are accepted", count, sound.count);
 	}
 	text_add_bytes(&bytes, sound.at + bytes.count, sound.count - bytes.count);
 	text_add_bytes(&bytes, "\0", 1);
@@ -305,7 +305,7 @@ static void test_ends(struct run *run, uint32_t side, const struct ack_parts *pa
 	text_fini(&bytes);
 }
 
-/* Puts another value in place of a word of the first model's next state, as its secondary would send it. */
+/* Replaces a word of the first model's next state, as its secondary would send it. */
 static void spoil_word(struct run *run, uint32_t side, const struct ack_parts *parts, size_t word, double value)
 {
 	struct state *next = copies_shared(&run->sides[side])->state;
@@ -333,11 +333,11 @@ static void test_words(struct run *run, uint32_t side, const struct ack_parts *p
 	spoil_word(run, side, parts, POSITION, 2 * (double)SCENE_POSITION_MAX);
 	spoil_word(run, side, parts, VELOCITY, 2 * (double)PHYSICS_VELOCITY_MAX);
 	spoil_word(run, side, parts, SPIN, 2 * (double)PHYSICS_SPIN_MAX);
-	spoil_word(run, side, parts, QUATERNION, 0); /* the others are next to 0 */
+	spoil_word(run, side, parts, QUATERNION, 0); /* the other numbers of the quaternion are next to 0 */
 	spoil_word(run, side, parts, QUATERNION, 2);
 }
 
-/* A bit beyond the last word. */
+/* Sets a bit beyond the last word. */
 static void test_bits(struct run *run, uint32_t side, struct ack_parts parts)
 {
 	struct text bytes = {0};
@@ -348,8 +348,8 @@ static void test_bits(struct run *run, uint32_t side, struct ack_parts parts)
 	parts.code = 1 << 1;
 	put_ack(run, side, &parts, &bytes);
 	if (bits % 8 == 0)
-		abort();                        /* another model is needed */
-	bytes.at[10 + bits / 8] |= (char)-0x80; /* ten numbers of one byte are before */
+		abort();                        /* the test needs another model */
+	bytes.at[10 + bits / 8] |= (char)-0x80; /* ten numbers of one byte stand before the bits */
 	(void)snprintf(expected, sizeof expected, "its ack: the state of model '%s' is not valid",
 		scene_of(run)->models[parts.models[0]].name);
 	refuses_ack(run, side, &bytes, expected);
@@ -379,7 +379,7 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	bytes.count = 0;
 	put_head(&parts, &bytes);
-	pack_u64(&bytes, UINT64_MAX); /* bytes of a text that is not there */
+	pack_u64(&bytes, UINT64_MAX); /* so many bytes of a text, which is missing */
 	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	bytes.count = 0;
 	put_head(&parts, &bytes);
@@ -390,12 +390,13 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 	bytes.count = 0;
 	put_head(&parts, &bytes);
 	pack_string(&bytes, "why");
-	pack_var(&bytes, copies_shared(&run->sides[side])->scene->model_count + 1); /* one after the last model */
+	pack_var(
+		&bytes, copies_shared(&run->sides[side])->scene->model_count + 1); /* the number after the last model */
 	refuses_ack(run, side, &bytes, "its ack: an unknown kind of failure");
 	text_fini(&bytes);
 }
 
-/* A list of contacts and one of efforts, as they travel; a case spoils something. */
+/* A list of contacts and one of efforts, as they are sent; a case makes one part wrong. */
 struct note_parts {
 	uint64_t stepped, contacts, first, second, efforts, joint;
 	double numbers[7], effort; /* position, normal, depth */
@@ -480,7 +481,7 @@ static void test_efforts(struct run *run, uint32_t side, const struct ack_parts 
 	notes.joint = UINT64_MAX;
 	refuses_notes(run, side, parts, &notes, range);
 	notes = *sound;
-	notes.efforts = 2; /* there is one joint */
+	notes.efforts = 2; /* there is only one joint */
 	refuses_notes(run, side, parts, &notes, range);
 	notes.efforts = UINT64_MAX;
 	refuses_notes(run, side, parts, &notes, range);
@@ -494,7 +495,7 @@ static void test_efforts(struct run *run, uint32_t side, const struct ack_parts 
 	refuses_notes(run, side, &still, &notes, "its ack: an effort of joint 0, which did not move");
 }
 
-/* The notes of a step that asks for them; b has the only joint. */
+/* The notes of a step that requests them; b has the only joint. */
 static void test_notes(struct run *run, uint32_t side, const struct ack_parts *parts, uint32_t foreign)
 {
 	uint32_t a = scene_of(run)->models[model_of(run, "a")].geom_first;
@@ -509,7 +510,7 @@ static void test_notes(struct run *run, uint32_t side, const struct ack_parts *p
 	put_ack(run, side, parts, &bytes);
 	size_t before = bytes.count;
 	put_notes(&sound, &bytes);
-	refuses_ack(run, side, &bytes, "its ack: bytes after its end"); /* the step did not ask for it */
+	refuses_ack(run, side, &bytes, "its ack: bytes after its end"); /* the step did not request notes */
 	primary_of(run)->step.observe = OBSERVE_ALL;
 	test_contacts(run, side, parts, &sound, foreign);
 	test_efforts(run, side, parts, &sound);
@@ -540,7 +541,7 @@ static void test_acks(void)
 	check(foreign != SCENE_NONE, "one secondary has all models");
 	const struct ack *ack = simulate(&run, side);
 	struct ack_parts parts = sound_parts(&run, ack);
-	check(parts.count >= 2, "%u models move", parts.count);
+	check(parts.count >= 2, "only %u models move", parts.count);
 	test_lists(&run, side, parts, foreign);
 	test_numbers(&run, side, parts);
 	test_ends(&run, side, &parts);
@@ -552,7 +553,7 @@ static void test_acks(void)
 	put_ack(&run, side, &parts, &bytes);
 	refuses_ack(&run, side, &bytes, "its ack: models moved in a paused step");
 	primary_of(&run)->step.paused = false;
-	/* after all of these the sound one is taken, and the run goes on */
+	/* after all these frames the sound one is accepted, and the run goes on */
 	check(takes_ack(&run, side, &bytes, &error), "the sound ack is refused: %s", error.text);
 	copies_must(wire_decode_ack(run.wire, side, bytes.at, bytes.count, &message, &error), "again", &error);
 	run.merged[side] = message.payload;
@@ -569,9 +570,9 @@ static void test_acks(void)
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static struct run steps_run;
-static uint32_t step_side; /* the secondary whose copy gets the step */
+static uint32_t step_side; /* the secondary that gets the step */
 
-/* The beginning of a step with these flags, for the secondary that is tried. */
+/* The beginning of a step with these flags, for step_side. */
 static void put_step(struct text *out, uint32_t flags)
 {
 	char bytes[2] = {(char)(flags & 0xff), (char)(flags >> 8)};
@@ -639,7 +640,7 @@ static void test_heads(void)
 	PUT(&bytes, step_side + 1, SOUND_STEPS);
 	pack_double(&bytes, (double)NAN);
 	refuses_step(&bytes, "its step: its beginning");
-	/* the number of the other secondary, and no other difference */
+	/* only the number of the secondary is wrong */
 	bytes.count = 0;
 	text_add_bytes(&bytes, "\0\0", 2);
 	PUT(&bytes, 2 - step_side, SOUND_STEPS);
@@ -692,7 +693,7 @@ static void test_changes(uint32_t own, uint32_t partner, uint32_t foreign, uint3
 	put_step(&bytes, WIRE_CHANGES);
 	PUT(&bytes, 2, WIRE_RELEASE, partner, WIRE_RELEASE, partner);
 	refuses_step(&bytes, "is to be released, but this secondary does not simulate it");
-	put_step(&bytes, WIRE_CHANGES); /* it touches a model that stays */
+	put_step(&bytes, WIRE_CHANGES); /* but it touches a model that stays */
 	PUT(&bytes, 1, WIRE_RELEASE, partner);
 	refuses_step(&bytes, "its step: a released model touches others");
 	put_step(&bytes, WIRE_CHANGES);
@@ -746,7 +747,7 @@ static void test_states(uint32_t own, uint32_t foreign)
 	refuses_step(&bytes, "was written, but its state comes twice or is not valid");
 	put_step(&bytes, WIRE_WRITTEN);
 	PUT(&bytes, (uint64_t)own + 1);
-	put_words(&bytes, own, 0); /* and no end */
+	put_words(&bytes, own, 0); /* without the end of the list */
 	refuses_step(&bytes, "its step: it is cut off, or a number is out of range");
 	put_step(&bytes, WIRE_WRITTEN);
 	PUT(&bytes, UINT32_MAX, 0, 0);
@@ -797,7 +798,7 @@ static void test_statics(uint32_t own)
 	text_fini(&bytes);
 }
 
-/* a and b touch already. */
+/* The models a and b touch already. */
 static void test_pairs(uint32_t a, uint32_t b, uint32_t foreign)
 {
 	struct text bytes = {0};
@@ -815,7 +816,7 @@ static void test_pairs(uint32_t a, uint32_t b, uint32_t foreign)
 	PUT(&bytes, 0, UINT64_MAX, b, 0);
 	refuses_step(&bytes, "its step: it is cut off, or a number is out of range");
 	put_step(&bytes, WIRE_PAIRS);
-	PUT(&bytes, 2, 0, 0); /* the second of one goes */
+	PUT(&bytes, 2, 0, 0); /* the second contact of one pair ends */
 	refuses_step(&bytes, "its step: a pair of models that is to go");
 	put_step(&bytes, WIRE_PAIRS);
 	PUT(&bytes, UINT64_MAX, 0, 0);
@@ -839,7 +840,7 @@ static void test_commands(uint32_t own, uint32_t foreign)
 	PUT(&bytes, 1, own, 0, topics, 1, 0);
 	refuses_step(&bytes, "its step: a command without a listener");
 	put_step(&bytes, WIRE_COMMANDS);
-	PUT(&bytes, 1, own, 0, 0, 5, UINT32_MAX); /* fields that the message does not have */
+	PUT(&bytes, 1, own, 0, 0, 5, UINT32_MAX); /* field numbers that the message does not have */
 	refuses_step(&bytes, "its step: a command");
 	put_step(&bytes, WIRE_COMMANDS);
 	PUT(&bytes, 1, own, 0, 0, 9, 1);
@@ -862,7 +863,7 @@ static void test_edits(uint32_t own)
 			pack_u64(&bytes, cases[i][k]);
 		refuses_step(&bytes, "its step: an invalid change of the world: ");
 	}
-	/* the place of a created model is not freed while the model is present */
+	/* the place of a created model is not freed while the model exists */
 	for (int created = 0; created < 2; created++) {
 		put_step(&bytes, WIRE_EDITS);
 		pack_u64(&bytes, 1);
@@ -874,7 +875,7 @@ static void test_edits(uint32_t own)
 	put_step(&bytes, WIRE_EDITS);
 	pack_u64(&bytes, 1);
 	pack_u64(&bytes, EDIT_PLACE);
-	pack_u64(&bytes, own); /* which is not static */
+	pack_u64(&bytes, own); /* this model is not static */
 	for (int i = 0; i < 7; i++)
 		pack_double(&bytes, i == 3);
 	refuses_step(&bytes, "its step: an invalid change of the world: it does not fit the model");
@@ -895,7 +896,7 @@ static void test_edits(uint32_t own)
 	text_fini(&bytes);
 }
 
-/* The first step of a run, which gives everything, cut off at each byte. */
+/* The first step of a run, which gives all models, is cut off at each byte. */
 static void test_cuts(void)
 {
 	struct run run = {.server = copies_server(&state, SECONDARIES, 0)};
@@ -909,7 +910,7 @@ static void test_cuts(void)
 			check(copies_decode_step(&run.sides[i], run.steps[i].at, count, &step, &error) ==
 						TROUPE_EPROTOCOL &&
 					!strncmp(error.text, "its step: ", 10),
-				"%zu bytes of a step of %zu are taken", count, run.steps[i].count);
+				"%zu bytes of a step of %zu are accepted", count, run.steps[i].count);
 			copies_end(&run.sides[i]);
 		}
 		text_fini(&run.steps[i]);
@@ -985,15 +986,15 @@ static troupe_status decode_world(const void *bytes, size_t count, struct troupe
 	return bundle_decode(bytes, count, &(struct bundle){0}, error);
 }
 
-/* The whole message is accepted. Cut off anywhere, or with one more byte, it is refused, and the message says which
- * of the two it was. */
+/* The whole message is accepted. If it is cut off anywhere, or has one more byte, it is refused, and the error says
+ * which of the two is wrong. */
 static void ends_where_it_ends(const char *what, decode_fn *decode, const struct text *sound, const char *words)
 {
 	struct troupe_error error = {0};
 	struct text longer = {0};
 	check(!decode(sound->at, sound->count, &error), "%s: what is sound is refused: %s", what, error.text);
 	for (size_t count = 0; count < sound->count; count++) {
-		char *copy = mem_alloc(count); /* so that a sanitizer notices a read beyond it */
+		char *copy = mem_alloc(count); /* of this size, so that a sanitizer notices a read beyond it */
 		memcpy(copy, sound->at, count);
 		check(decode(copy, count, &error) == TROUPE_EPROTOCOL, "%s: %zu bytes of %zu are taken", what, count,
 			sound->count);
@@ -1006,7 +1007,7 @@ static void ends_where_it_ends(const char *what, decode_fn *decode, const struct
 	text_fini(&longer);
 }
 
-/* Eight bytes at a place are another number. */
+/* Refuses the message with another number in the eight bytes at this place. */
 static void refuses_number(const char *what, decode_fn *decode, const struct text *sound, size_t at, uint64_t number)
 {
 	struct text bytes = {0};
@@ -1014,7 +1015,7 @@ static void refuses_number(const char *what, decode_fn *decode, const struct tex
 	text_add_bytes(&bytes, sound->at, sound->count);
 	memcpy(bytes.at + at, &number, sizeof number);
 	check(decode(bytes.at, bytes.count, &error) == TROUPE_EPROTOCOL && *error.text,
-		"%s with %llu at byte %zu is taken", what, (unsigned long long)number, at);
+		"%s with %llu at byte %zu is accepted", what, (unsigned long long)number, at);
 	text_fini(&bytes);
 }
 
@@ -1035,13 +1036,13 @@ static void test_small(void)
 	ends_where_it_ends("a hello", decode_hello, &out, "its hello is not valid");
 	refuses_number("a hello", decode_hello, &out, 0, 1);           /* magic */
 	refuses_number("a hello", decode_hello, &out, 8, 0);           /* protocol */
-	refuses_number("a hello", decode_hello, &out, 8, UINT64_MAX);  /* likewise */
+	refuses_number("a hello", decode_hello, &out, 8, UINT64_MAX);  /* protocol */
 	refuses_number("a hello", decode_hello, &out, 16, UINT64_MAX); /* bytes of the name */
-	refuses_number("a hello", decode_hello, &out, 16, out.count);  /* likewise */
+	refuses_number("a hello", decode_hello, &out, 16, out.count);  /* bytes of the name */
 	refuses_number("a hello", decode_hello, &out, 25, 3);          /* role */
 	refuses_number("a hello", decode_hello, &out, 65, TROUPE_SECONDARIES_MAX + 1);
 	out.at[24] = '\n';
-	check(decode_hello(out.at, out.count, NULL) == TROUPE_EPROTOCOL, "a name with a newline in it is taken");
+	check(decode_hello(out.at, out.count, NULL) == TROUPE_EPROTOCOL, "a name with a line end is accepted");
 	out.count = 0;
 	welcome_encode(&(struct welcome){1, 2, 1000}, &out);
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
@@ -1058,8 +1059,8 @@ static void test_small(void)
 	for (enum stop_kind kind = STOP_DONE; kind < STOP_REFUSED; kind++) {
 		struct stop stop;
 		stop_encode(&(struct stop){kind, 7, "who", "why"}, &out);
-		check(!stop_decode(out.at, out.count, &stop, NULL) && stop.kind == kind,
-			"a stop of kind %d is not read", kind);
+		check(!stop_decode(out.at, out.count, &stop, NULL) && stop.kind == kind, "a stop of kind %d is refused",
+			kind);
 		out.count = 0;
 	}
 	stop_encode(&(struct stop){STOP_LEFT, 7, "who", "why"}, &out);
@@ -1085,14 +1086,14 @@ static void test_small(void)
 	ends_where_it_ends("an announcement", decode_announcement, &out, "an announcement that is not valid");
 	struct announcement read = {0};
 	struct text again = {0};
-	check(!announcement_decode(out.at, out.count, &read, NULL), "an announcement is not read");
+	check(!announcement_decode(out.at, out.count, &read, NULL), "an announcement is refused");
 	announcement_encode(&read, &again);
 	check(again.count == out.count && !memcmp(again.at, out.at, out.count) &&
 			read.present == announcement.present && read.secondaries == announcement.secondaries,
-		"an announcement is read as another");
+		"an announcement has other values when it is read");
 	text_fini(&again);
 	refuses_number("an announcement", decode_announcement, &out, 16, 3);               /* role */
-	refuses_number("an announcement", decode_announcement, &out, 16, HELLO_SECONDARY); /* which has no port */
+	refuses_number("an announcement", decode_announcement, &out, 16, HELLO_SECONDARY); /* a role that has no port */
 	refuses_number("an announcement", decode_announcement, &out, 24, 3);               /* echoes */
 	refuses_number("an announcement", decode_announcement, &out, 24, ANNOUNCEMENT_ECHOES_MAX + 1);
 	refuses_number("an announcement", decode_announcement, &out, 24, UINT64_MAX);
@@ -1112,7 +1113,7 @@ static void send_text(struct channel *channel, enum frame_type type, struct text
 	bytes->count = 0;
 }
 
-/* Waits for a frame of that type and drops others; false: the other end has closed, or the time is over. */
+/* Waits for a frame of this type and drops other frames; false: the other end has closed, or the time is over. */
 static bool await_until(struct channel *channel, enum frame_type wanted, uint64_t end_ns, struct text *ret_payload)
 {
 	while (clock_now_ns() < end_ns) {
@@ -1273,7 +1274,7 @@ static void test_secondary(enum lie lie)
 	while (pthread_tryjoin_np(end.thread, NULL))
 		(void)await_until(channel, FRAME_HEARTBEAT, clock_now_ns() + 20000000, NULL);
 	check(end.status != TROUPE_OK && strstr(end.error.text, what_is_said[lie]) && strstr(end.error.text, "liar"),
-		"a secondary says '%s', not '%s' and of whom", end.error.text, what_is_said[lie]);
+		"a secondary says '%s': expected '%s' and the sender", end.error.text, what_is_said[lie]);
 	channel_destroy(channel);
 	troupe_secondary_destroy(end.secondary);
 }
@@ -1372,7 +1373,8 @@ static void *run_server(void *arg)
 	return NULL;
 }
 
-/* An error before the start is told to the peer that sent it; an error after it ends the run, with a reason. */
+/* An error before the start is reported to the peer that sent the frame; an error after it ends the run, with a
+ * reason. */
 static void test_primary(enum lie_of_secondary lie)
 {
 	struct end end = {.status = TROUPE_OK};
@@ -1398,7 +1400,7 @@ static void test_primary(enum lie_of_secondary lie)
 	channel_destroy(channel);
 	pthread_join(end.thread, NULL);
 	const char *said = started ? end.error.text : told;
-	check(end.status != TROUPE_OK && strstr(said, what_is_said_of[lie]), "a primary says '%s', not '%s'", said,
+	check(end.status != TROUPE_OK && strstr(said, what_is_said_of[lie]), "a primary says '%s': expected '%s'", said,
 		what_is_said_of[lie]);
 	if (started)
 		check(strstr(end.error.text, "secondary 1 (liar at ") && strstr(end.error.text, "sent invalid data"),
@@ -1409,7 +1411,7 @@ static void test_primary(enum lie_of_secondary lie)
 
 /* --- saved states ------------------------------------------------------------------------------------------------- */
 
-/* The state as it is in memory now. */
+/* Checks that the present state, saved, is refused with these words. */
 static void refuses_state(struct troupe_server *server, const char *words)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -1425,7 +1427,7 @@ static void refuses_state(struct troupe_server *server, const char *words)
 		troupe_server_destroy(copy);
 }
 
-/* A frame that is valid except for one number. */
+/* A saved state that is valid except for one number. */
 static void test_saved(void)
 {
 	static const char box[] = "sdf: \"<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>\"";
@@ -1471,7 +1473,7 @@ static void test_saved(void)
 	troupe_server_destroy(server);
 }
 
-/* An ack brings the costs of its secondary's models and leaves the known costs of all other models as they are. */
+/* An ack gives the costs of its secondary's models, and leaves the costs of all other models as they are. */
 static void test_costs(void)
 {
 	struct run run;

@@ -1,6 +1,6 @@
-/* Meshes that are read while the process has other threads: models with meshes are created in a running world, while
- * threads allocate, and while other servers load. Whatever the threads do, the same comes of it. And files on which a
- * reader dies: the run goes on, and a secondary that is sent such a file refuses the world. */
+/* Meshes are read while the process has other threads: models with meshes are created in a running world, while threads
+ * allocate, and while other servers load. The result is the same whatever the threads do. And files on which the
+ * process that reads them dies: the run goes on, and a secondary that gets such a file refuses the world. */
 #include "check.h"
 
 #include "base/hash.h"
@@ -36,7 +36,8 @@ static const char *const broken[] = {"tests/data/mesh/broken_1.dae", "tests/data
 struct outcome {
 	uint64_t hash;
 	uint32_t created, refused;
-	uint32_t ended, ended_last; /* refused because the process that reads them ended; of the last broken file */
+	/* refused because the process that reads them ended; ended_last: those with the last broken file */
+	uint32_t ended, ended_last;
 };
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -133,7 +134,7 @@ static void check_run(const struct outcome *found, const struct outcome *expecte
 static _Atomic bool over;
 static _Atomic uint32_t loaded;
 
-/* Of all sizes, so that every lock of an allocator is taken. */
+/* Allocates blocks of all sizes, so that every lock of an allocator is taken. */
 static void *allocate(void *arg)
 {
 	uint64_t seed = (uint64_t)(uintptr_t)arg, number = 0;
@@ -149,7 +150,7 @@ static void *allocate(void *arg)
 	return NULL;
 }
 
-/* Servers that load meshes, one after the other, each beside the others' threads. */
+/* Servers load meshes, one after the other, while the other threads run. */
 static void *load(void *arg)
 {
 	(void)arg;
@@ -195,7 +196,8 @@ static struct text read_source(const char *name)
 	return text;
 }
 
-/* A world with a sound mesh, as a primary sends it, in which the mesh has become a broken one of the same length. */
+/* The description of a world with a sound mesh, as a primary sends it, in which a broken mesh of the same length
+ * replaces the sound one. */
 static void damage_world(struct text *state)
 {
 	struct text sound = read_source("tests/data/mesh/sound.gltf"), bad = read_source(broken[1]);
@@ -230,7 +232,7 @@ static void damage_world(struct text *state)
 	text_fini(&world);
 }
 
-/* What a secondary's process does with the world that it is sent. */
+/* What the process of a secondary does with a world that it receives. */
 static void refuse_world(bool dies)
 {
 	struct text state = {0};
@@ -250,14 +252,15 @@ int main(void)
 	alarm(HANG_S);
 	struct outcome quiet = run(0);
 	uint32_t tried = (CREATED + 5) / 6;
-	/* a reader may survive a broken file by chance: then the model is created without its mesh */
+	/* the process that reads may survive a broken file by chance: then the model is created without its mesh */
 	check(quiet.created >= CREATED && quiet.created + quiet.refused == CREATED + tried &&
 			quiet.refused == quiet.ended,
-		"%u created, %u refused, %u of them ended", quiet.created, quiet.refused, quiet.ended);
+		"%u created, %u refused, %u of these because the process ended", quiet.created, quiet.refused,
+		quiet.ended);
 	among_threads(&quiet);
 	refuse_world(quiet.ended_last > 0);
-	printf("%u of %u broken files ended their reader, %u worlds were loaded beside\n", quiet.ended, tried,
-		(unsigned)atomic_load(&loaded));
+	printf("%u of %u broken files ended the process that read them, %u worlds were loaded meanwhile\n", quiet.ended,
+		tried, (unsigned)atomic_load(&loaded));
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

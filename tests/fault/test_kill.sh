@@ -19,7 +19,7 @@ while [ $i -lt $times ]; do
 	i=$((i + 1))
 done
 [ "$killed" = "$times" ]
-check "$killed of $times runs were there to be killed" $?
+check "$killed of $times runs could be killed" $?
 "$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 --report "$scratch/report"
 [ "$(member "$scratch/report" iterations)" -gt 1 ]
 check "states were saved meanwhile: step $(member "$scratch/report" iterations)" $?

@@ -1,7 +1,7 @@
-/* Counts memory and open files, to show that every piece is released. Each scene is a whole life: a world is loaded,
- * run, changed, saved, resumed, recorded, replayed, simulated by a secondary as in another process, or refused. A
- * scene is repeated. Memory that is kept for good (tables of libraries, stacks of threads) is taken in the first
- * repetitions only, so a piece that is lost in each life shows. */
+/* Counts memory and open files, to show that all of both is released. Each scene is a whole life: a world is loaded,
+ * run, changed, saved, resumed, recorded, replayed, simulated by a secondary as in another process, or refused. A scene
+ * is repeated. Memory that is kept for good (tables of libraries, stacks of threads) is taken in the first repetitions
+ * only, so memory that each life loses shows. */
 #include "check.h"
 #include "files.h"
 
@@ -26,7 +26,7 @@ enum { WARM = 2, REPEATS = 4, STEPS = 120 };
 
 static _Atomic long pieces;
 
-/* A sanitizer has its own malloc, and its own search for leaks. */
+/* A sanitizer brings its own malloc(), and its own search for leaks. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
@@ -90,8 +90,8 @@ static char *folder, *world_path, *state_path, *record_path, *costs_path;
 	"<model name='" name "'><pose>" #x " " #y " " #z " 0 0 0</pose><link name='l'>" INERTIAL SHAPE(                \
 		shape) "</link>" more "</model>"
 
-/* Each kind of thing that takes memory of its own: shapes with hulls, surfaces and pieces, joints of each kind, actors,
- * levels, plug-ins with and without parameters that are ignored, lights, includes. */
+/* All that takes memory of its own: shapes with hulls, surfaces and pieces, joints of each kind, actors, levels, plug-
+ * ins with and without ignored parameters, lights, includes. */
 static const char everything
 	[] = "<sdf version='1.12'><world name='w'><physics name='p' "
 	     "type='ode'><real_time_factor>0</real_time_factor></physics>"
@@ -514,11 +514,11 @@ static void recorded(void)
 	again.resume_path = record_path;
 	again.secondaries = 2;
 	or_die(troupe_replay_run(&again, 0, &replay, &error), &error);
-	check(replay.end == TROUPE_REPLAY_WHOLE, "it is replayed");
+	check(replay.end == TROUPE_REPLAY_WHOLE, "the recording is replayed");
 	or_die(troupe_replay_run(&again, 50, &replay, &error), &error);
 }
 
-struct joined { /* a secondary with a thread of its own, which leaves to the main one to count */
+struct joined { /* a secondary with a thread of its own; only the main thread counts checks */
 	struct troupe_secondary *secondary;
 	troupe_status status;
 	struct troupe_error error;
@@ -531,7 +531,7 @@ static void *be_secondary(void *arg)
 	return NULL;
 }
 
-/* As over a network, with both ends in this process. */
+/* As over a network, but both ends are in this process. */
 static void over_sockets(void)
 {
 	enum { SECONDARIES = 2 };
@@ -600,7 +600,7 @@ static void refused(void)
 	struct troupe_server *server;
 	const char *const pins[] = {"nobody=1", NULL};
 	def.pins = pins;
-	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "a pin of nobody is refused");
+	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "a pin of an unknown model is refused");
 	def.pins = NULL;
 	def.record_path = "/there/is/no/folder";
 	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "a recording that cannot be written is refused");
@@ -609,7 +609,7 @@ static void refused(void)
 	check(troupe_server_create(&def, &server, NULL) != TROUPE_OK, "... and a table of costs");
 }
 
-/* A state with one word changed, under a checksum that fits. */
+/* A state with one word changed, and with a valid checksum. */
 static void damaged(void)
 {
 	size_t bytes;
@@ -634,7 +634,7 @@ static void damaged(void)
 	free(state);
 }
 
-/* What `troupe check` and `troupe print` do. */
+/* The work of `troupe check` and `troupe print`. */
 static void printed(void)
 {
 	struct files files = {0};
@@ -673,7 +673,7 @@ int main(void)
 		for (int k = 0; k < REPEATS; k++)
 			lives[i].live();
 		long lost = atomic_load(&pieces) - pieces_before;
-		/* the stack of a thread, which may be used again, can keep a piece or two */
+		/* a thread's stack, which may be used again, can keep a few pieces */
 		check(lost < REPEATS, "%s: %ld pieces of memory are lost in %d lives", lives[i].what, lost, REPEATS);
 		check(open_files() == files_before, "%s: %d files are left open", lives[i].what,
 			open_files() - files_before);

@@ -52,9 +52,9 @@ holds()
 	check "$what" $?
 }
 
-# --- a floor that another runner's level has ---
-# `guest` is in level west, and stands with one edge on its floor and with the other on that of level east, which another
-# secondary has; without either it would tip over
+# --- a floor of a level on another runner ---
+# `guest` is in level west. It stands with one edge on the floor of west and with the other on the floor of level east,
+# which another secondary has; without either floor it would tip over.
 plugin="$(performer host) $(performer guest) $(level west -5 0 '9.6 20 20' 0 '' floor_west) $(level east 5 0 '9.8 20 20' 0 '' floor_east)"
 {
 	box floor_west -5.7 0 -0.5 '10 20 1' true
@@ -69,10 +69,11 @@ holds 'floors: west and east are on different secondaries' -x 'load 0 east 2' "$
 [ "$(height "$scratch/report" guest)" = 49 ]
 check "floors: the guest at the border stands: $(height "$scratch/report" guest) cm" $?
 [ "$(height "$scratch/report" drop)" = 25 ]
-check "floors: what nobody declared lands on a level's floor: $(height "$scratch/report" drop) cm" $?
+check "floors: a model that no performer declares lands on a level's floor: $(height "$scratch/report" drop) cm" $?
 
 # --- performers of different levels meet at the border ---
-# their volumes are smaller than they are, so that they touch while each is in its own level only
+# The performers' volumes are smaller than the models, so that the models touch while each performer is in its own level
+# only.
 plugin="$(performer left '' '0.1 0.1 0.1') $(performer right '' '0.1 0.1 0.1')
 	$(level west -5 0 '9.98 20 20' 0 '' a) $(level east 5 0 '9.98 20 20' 0 '' b)"
 {
@@ -101,7 +102,7 @@ check "border: they did not pass through each other: $x_left, $x_right" $?
 awk "BEGIN { exit !($x_left < -0.1 && $x_right > 0.1) }"
 check "border: each has stayed in its level: $x_left, $x_right" $?
 
-# --- a level's box that is pushed over its border outlives the level while it must ---
+# --- a level's box is pushed over the border, and outlives the level while it must ---
 plugin="$(performer pusher) $(level home 0 0 '6 6 20' 0 '' load) $(level next 8 0 '8 6 20' 0 '' marker)"
 {
 	box ground 0 0 -0.5 '60 20 1' true
@@ -121,8 +122,8 @@ x_load=$(sed -n 's/.*"load", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 awk "BEGIN { exit !($x_load > 6) }"
 check "outlive: the box was pushed on after its level was gone: $x_load m" $?
 
-# --- what appears beside something was not with another secondary before ---
-# `near` comes to exist with its level, in touch with `waits`, which has been there all the time
+# --- a model appears beside another one: both are on one secondary at once ---
+# `near` appears with its level, and touches `waits`, which has existed all the time.
 plugin="$(performer comes) $(level l 5 0 '3 3 3' 1 '' near)"
 {
 	box ground 0 0 -0.5 '60 20 1' true
@@ -138,7 +139,7 @@ holds 'late: the level is loaded on the way' '^load [1-9][0-9]* l 1$' "$scratch/
 check "late: $(member "$scratch/report" meetings) meetings on one secondary" $?
 
 # --- levels that overlap ---
-# while `left` is in both, they and `right` are together; when it has left the one, they part
+# While `left` is in both levels, the levels and `right` are on one secondary; when it has left one of them, they part.
 plugin="$(performer left) $(performer right) $(level west -2 0 '6 8 8' 0 '' a) $(level east 2 0 '6 8 8' 0 '' b)"
 {
 	box ground 0 0 -0.5 '60 20 1' true
@@ -152,7 +153,7 @@ run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 400 --se
 check 'overlap: runs' $?
 [ "$(cat "$scratch/trace")" = 'load 0 west 1
 load 0 east 1' ]
-check 'overlap: both levels on one secondary while somebody is in both' $?
+check 'overlap: both levels on one secondary while a performer is in both' $?
 run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 1500 --secondaries 2 --trace --hash-every 100
 sed '/^hash/d' "$scratch/trace" >"$scratch/events"
 [ "$(grep -c '^move ' "$scratch/events")" = 1 ] && grep -q '^load [1-9][0-9]* \(west\|east\) 2$' "$scratch/events"

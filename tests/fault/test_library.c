@@ -31,7 +31,7 @@ struct shared {
 	uint64_t until;
 	_Atomic int done;
 	_Atomic uint64_t snapshots, bad, epochs, accepted, refused, kept;
-	uint64_t replies; /* of the server's threads, one at a time */
+	uint64_t replies; /* of the server's threads; one thread writes at a time */
 };
 
 static void must(troupe_status status, const struct troupe_error *error)
@@ -107,7 +107,7 @@ static void *watch(void *arg)
 	const struct troupe_scene *kept[KEPT] = {NULL};
 	for (int i = 0; !atomic_load(&shared->done); i++) {
 		troupe_server_snapshot(shared->server, see, &watcher);
-		troupe_scene_release(kept[i % KEPT]); /* NULL at first */
+		troupe_scene_release(kept[i % KEPT]); /* the first ones are NULL */
 		kept[i % KEPT] = troupe_server_scene(shared->server, 0);
 		atomic_fetch_add(&shared->kept, 1);
 		usleep(500);
@@ -126,7 +126,7 @@ struct poster {
 	unsigned seed;
 };
 
-/* To a model, link or joint of a scene that may be an old one. */
+/* Gives a command for a model, link or joint of a scene that may be an old one. */
 static troupe_status post(struct shared *shared, const struct troupe_scene *scene, unsigned *seed, bool *ret_told)
 {
 	const struct troupe_pose pose = {.x = rand_r(seed) % 40, .y = 30, .z = 3, .qw = 1};
@@ -155,7 +155,7 @@ static troupe_status post(struct shared *shared, const struct troupe_scene *scen
 						      0, NAN, 1, &step, &error)
 					    : TROUPE_ECOMMAND;
 		break;
-	default: /* of these only failures are told */
+	default: /* only failures of this one give a reply */
 		status = troupe_command_twist(shared->server, &when, model->handle, &twist, &step, &error);
 		*ret_told = false;
 		break;
@@ -188,7 +188,7 @@ static void *post_all(void *arg)
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
-/* The replies to what this program's commands by text did are told apart by their topic. */
+/* Replies to this program's commands by text have topics of their own. */
 static void on_reply(void *ctx, const struct troupe_reply *reply)
 {
 	struct shared *shared = ctx;
@@ -198,7 +198,7 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	shared->replies += !by_text && !twist;
 }
 
-/* Models come, in some steps go, and now and then all is as it was at first. */
+/* In each step models are created, in some steps removed, and now and then a reset restores the first state. */
 static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct shared *shared = ctx;
@@ -256,14 +256,14 @@ static void run_with(int secondaries, uint64_t steps)
 	def.on_reply = on_reply;
 	def.ctx = &shared;
 	must(troupe_server_create(&def, &shared.server, &error), &error);
-	troupe_scene_release(troupe_server_scene(shared.server, 0)); /* from now on there is one */
+	troupe_scene_release(troupe_server_scene(shared.server, 0)); /* this creates the scene */
 	for (int i = 0; i < WATCHERS; i++)
 		check(!pthread_create(&watching[i], NULL, watch, &shared), "a thread");
 	for (int i = 0; i < POSTERS; i++) {
 		posters[i] = (struct poster){&shared, (unsigned)i + 1};
 		check(!pthread_create(&posting[i], NULL, post_all, &posters[i]), "a thread");
 	}
-	/* threads read and post also between two runs, and before the first */
+	/* threads read and give commands also between two runs, and before the first one */
 	must(troupe_server_step(shared.server, 5, &error), &error);
 	must(troupe_server_run(shared.server, &limits, &error), &error);
 	atomic_store(&shared.done, 1);
@@ -272,19 +272,19 @@ static void run_with(int secondaries, uint64_t steps)
 	for (int i = 0; i < POSTERS; i++)
 		pthread_join(posting[i], NULL);
 	const struct troupe_scene *last = troupe_server_scene(shared.server, 0);
-	must(troupe_server_step(shared.server, 100, &error), &error); /* what waits */
+	must(troupe_server_step(shared.server, 100, &error), &error); /* takes the commands that wait */
 	struct troupe_report *report = troupe_server_report(shared.server);
 	troupe_server_destroy(shared.server);
 	check(scene_is_whole(last), "a scene outlives its server");
 	troupe_scene_release(last);
-	check(report->worlds[0].waiting_commands <= 1, "of what the threads gave nothing waits");
-	check(report->worlds[0].created > 10 && report->worlds[0].removed > 2, "models came and went");
+	check(report->worlds[0].waiting_commands <= 1, "no command of the threads waits");
+	check(report->worlds[0].created > 10 && report->worlds[0].removed > 2, "models were created and removed");
 	troupe_report_free(report);
 	printf("%d secondaries: %" PRIu64 " snapshots, %" PRIu64 " new scenes seen; %" PRIu64
 	       " commands accepted, %" PRIu64 " refused\n",
 		secondaries, shared.snapshots, shared.epochs, shared.accepted, shared.refused);
 	check(!shared.bad, "%" PRIu64 " snapshots, scenes or steps were not right", shared.bad);
-	check(shared.snapshots > 10 && shared.epochs > 2 && shared.accepted > 10, "threads had their turns");
+	check(shared.snapshots > 10 && shared.epochs > 2 && shared.accepted > 10, "threads read and gave commands");
 	check(shared.replies == shared.accepted, "%" PRIu64 " commands accepted, %" PRIu64 " replies", shared.accepted,
 		shared.replies);
 }

@@ -1,8 +1,8 @@
-/* A program that uses the library, and is refused memory: one allocation after the other, whoever asks for it
+/* A program that uses the library is refused memory, one allocation after the other, whichever code asks for it
  * (libtroupe, ODE, libxml2, qhull, the readers of meshes and images in their process). By the rules in base/base.h the
- * process ends with one line and a status, or it was no matter: then the state is the same as ever. A file whose reader
- * is refused memory is an error that says so. A world without one of its shapes, a crash or another error would be
- * wrong. */
+ * process ends with one line and a status, or the refusal does not matter: then the state is the usual one. A file
+ * whose reader is refused memory is an error with this reason. A world without one of its shapes, a crash or another
+ * error would be wrong. */
 #include "check.h"
 
 #include "../amount.h"
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A sanitizer has its own malloc(), which ends the process in its own way. */
+/* A sanitizer brings its own malloc(), which ends the process in its own way. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 enum { REFUSED = 10, WRONG = 11, STEPS = 20 }; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */

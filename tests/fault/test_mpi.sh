@@ -7,7 +7,7 @@
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 can_try_ranks || { totals; exit; }
 
-# begin COUNT ARGUMENTS...: mpirun in the background, as p
+# begin COUNT ARGUMENTS...: starts mpirun in the background, as p
 begin()
 {
 	count=$1
@@ -22,7 +22,7 @@ begin()
 	while [ ! -s p.pid ]; do sleep 0.01; done
 }
 
-# pid_of RANK: its process
+# pid_of RANK: the process of this rank
 pid_of()
 {
 	for child in $(children "$(cat p.pid)"); do
@@ -30,13 +30,14 @@ pid_of()
 	done
 }
 
-# lost WHAT STATUS PATTERN: the run ended with that status, said so once, and its last state is as it must be
+# lost WHAT STATUS PATTERN: the run has ended with this status and one message of this pattern, and its last state leads
+# to the right hash
 lost()
 {
 	ended p && [ "$status" = "$2" ]
 	check "$1: status $status: $(tail -n 1 p.err)" $?
 	[ "$(grep -c "$3" p.err)" = 1 ]
-	check "$1: says once: $3: $(grep '^troupe' p.err | tail -n 2)" $?
+	check "$1: one message '$3': $(grep '^troupe' p.err | tail -n 2)" $?
 	state=$(echo saved-*)
 	step=${state#saved-}
 	[ -s "$state" ]
@@ -45,7 +46,7 @@ lost()
 	timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 \
 		--iterations "$((step + 200))" --hash-every "$((step + 200))" --secondaries 0 >whole
 	cmp -s resumed whole
-	check "$1: going on from it gives the same hash" $?
+	check "$1: a run that goes on from it has the same hash" $?
 }
 
 # going: waits until the run of p has begun
@@ -55,7 +56,7 @@ for moment in 0 0.3 1; do
 	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
 	going $moment
 	kill -KILL "$(pid_of 1)"
-	# killed before the first step was taken, it may leave no state
+	# a rank that is killed before the first step may leave no state
 	lost "rank 1 was killed after $moment s" 137 'troupe run: secondary 1 (.* at rank 1) was lost: silent'
 done
 
@@ -79,17 +80,17 @@ check "rank 0 was killed: status $status" $?
 for signal in TERM INT; do
 	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
 	going 0.5
-	kill -TERM "$(pid_of 1)" # a signal to a secondary alone is none of its business
+	kill -TERM "$(pid_of 1)" # SIGTERM to a secondary alone has no effect
 	sleep 0.5
 	[ ! -s p.status ]
 	check "SIGTERM to one secondary: the run goes on" $?
 	kill -$signal "$(cat p.pid)"
 	lost "SIG$signal to mpirun" 1 'steps, .* s simulated'
 	! grep -q 'was lost\|left' p.err
-	check "SIG$signal to mpirun: nobody counts as lost" $?
+	check "SIG$signal to mpirun: no rank counts as lost" $?
 done
 
-# usage COUNT STATUS PATTERN ARGUMENTS...: an error before the start, said once
+# usage COUNT STATUS PATTERN ARGUMENTS...: an error before the start, in one message
 usage()
 {
 	count=$1 want=$2 pattern=$3
@@ -110,7 +111,7 @@ check "without mpirun: $(cat err)" $?
 ranks 4 "$worlds/meeting.sdf" --rtf 0 --iterations 100 --report report --record record --hash-every 100 --secondaries 3 >out 2>err
 check "a run with outputs: $(tail -n 1 err)" $?
 [ "$(wc -l <out)" = 1 ] && [ -s report ] && [ -s record ] && [ "$(grep -c 'the run begins' err)" = 1 ]
-check "outputs are rank 0's" $?
+check "only rank 0 writes outputs" $?
 [ "$(grep -c '"bytes_received"' report)" = 1 ]
 check 'the report counts the bytes' $?
 timeout "$run_limit_s" "$troupe" replay record >/dev/null

@@ -9,7 +9,7 @@ rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 20)} # of killing; check-long has 200
 until_step=3000
 far_step=15000
 
-# waits until the primary has taken some steps
+# Waits until the primary has taken some steps.
 going() { await p.out '^hash'; }
 
 reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" -v0 --rtf 0 --iterations $until_step \
@@ -41,7 +41,7 @@ saved()
 {
 	resumed=$("$troupe" run --resume saved -v0 --rtf 0 --iterations $until_step --hash-every $until_step 2>&1)
 	expected=$reference
-	if [ -z "$resumed" ]; then # a fast one had been beyond that when it was killed
+	if [ -z "$resumed" ]; then # the run was beyond this step when it was killed
 		resumed=$("$troupe" run --resume saved -v0 --rtf 0 --iterations $far_step --hash-every $far_step 2>&1)
 		far_reference=${far_reference:-$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" \
 			-v0 --rtf 0 --iterations $far_step --hash-every $far_step)}
@@ -52,7 +52,7 @@ saved()
 	rm -f saved
 }
 
-# await_secondaries N: until the primary has started so many; their numbers in $secondaries
+# await_secondaries N: waits until the primary has started N secondaries; their process numbers in $secondaries
 await_secondaries()
 {
 	for _ in $(seq 3000); do
@@ -66,7 +66,7 @@ await_secondaries()
 
 step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
 
-# secondary SIGNAL: sends the signal to the first of two secondaries; the primary and the second must stop
+# hit_secondary SIGNAL: sends the signal to the first of two secondaries; the primary and the second one must stop
 hit_secondary()
 {
 	sleep "0.$(($(od -An -N2 -tu2 /dev/urandom) % 10))"
@@ -95,15 +95,15 @@ kill -KILL "$(cat s1.pid)"
 gather 2
 hit_secondary TERM
 ended s1 && [ "$status" = 0 ]
-check "who was told to leave has done so: $status" $?
+check "the secondary with SIGTERM has left: $status" $?
 
-# holds FILE: waits until the tracer has made it; false: it has ended before
+# holds FILE: waits until the tracer has made the file; false: the tracer ended before
 holds()
 {
 	until [ -f "$1" ] || ! kill -0 $holder 2>/dev/null; do sleep 0.02; done
 	[ -f "$1" ]
 }
-# end_holder: its exit status in $holder_status
+# end_holder: ends the tracer; its exit status in $holder_status
 end_holder()
 {
 	kill $holder 2>/dev/null
@@ -126,11 +126,11 @@ cat >tracer.py <<-'EOF2'
 	        sys.exit(8 if ctypes.get_errno() == errno.ESRCH else 9)
 EOF2
 
-# a runner that is stuck in a step, while its heartbeat goes on: its stepping thread, the second, is held by a tracer
+# A runner is stuck in a step, while its heartbeat goes on: a tracer holds its stepping thread, the second one.
 cat >hold.py <<-'EOF2'
 	import os, sys, time, tracer
 	threads = sorted(int(name) for name in os.listdir("/proc/%s/task" % sys.argv[1]))
-	assert len(threads) >= 3, threads # with threads that help it
+	assert len(threads) >= 3, threads # it has threads that help, too
 	tracer.hold(threads[1])
 	open("held", "w").close()
 	time.sleep(90)
@@ -142,7 +142,7 @@ holder=$!
 if holds held; then
 	ended p && [ "$status" = 3 ]
 	check "a stuck runner: the primary's exit status is 3: $status" $?
-	# held in the middle of a system call on its connection, it keeps its heartbeat waiting as well
+	# if the thread is held in a system call on the connection, the heartbeat stops, too
 	grep -q 'did not acknowledge step\|silent for' p.err
 	check "a stuck runner: $(tail -n 1 p.err)" $?
 	ended s2 && [ "$status" = 3 ]
@@ -157,7 +157,8 @@ fi
 
 state_of() { sed 's/.*) //; s/ .*//' "/proc/$(cat "$1.pid")/stat" 2>/dev/null; }
 
-# told to leave while it loads: it does not wait for that; its loading thread is held as soon as it is there
+# A secondary that gets SIGTERM while it loads does not wait for the end of loading. Its loading thread is held as soon
+# as it exists.
 cat >hold_loader.py <<-'EOF2'
 	import os, signal, sys, time, tracer
 	signal.alarm(90)
@@ -179,7 +180,7 @@ awk 'BEGIN {
 		printf "<model name=\"m%d\"><pose>%d 0 1 0 0 0</pose><link name=\"l\"/></model>\n", i, 3 * i
 	print "</world></sdf>"
 }' >many.sdf
-# hold_loader: false: nothing is held, or it was too late
+# hold_loader: starts a run and holds the loading thread; false: no thread is held, or it was too late
 hold_loader()
 {
 	end_processes
@@ -195,7 +196,7 @@ hold_loader()
 	end_holder
 	return 1
 }
-# on a busy machine the tracer may get its turn too late
+# on a busy machine the tracer may come too late
 for _ in 1 2 3 4 5 6 7 8; do
 	is_held=
 	hold_loader && is_held=1
@@ -206,16 +207,16 @@ if [ -n "$is_held" ]; then
 	await p.err '0 of 1 present'
 	check "leaves while it loads: the primary knows: $(cat p.err)" $?
 	for _ in $(seq 3000); do [ "$(state_of s1)" = Z ] && break || sleep 0.02; done
-	[ "$(state_of s1)" = Z ] # its status is for the shell once nobody traces it
-	check "leaves while it loads: it has ended: $(state_of s1)" $?
+	[ "$(state_of s1)" = Z ] # its status is for the shell once it is not traced any more
+	check "leaves while it loads: the process has ended: $(state_of s1)" $?
 	end_holder
 	ended s1 && [ "$status" = 0 ]
-	check "leaves while it loads: its exit status is 0: $status" $?
+	check "leaves while it loads: the exit status is 0: $status" $?
 else
 	not_held 'leaving while it loads'
 fi
 
-# the primary: killed, its newest save is resumed; told to leave, it saves
+# The primary: if it is killed, its newest saved state is resumed; if it gets SIGTERM, it saves.
 gather 2 --save-every 400 saved
 until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
 kill -KILL "$(cat p.pid)"
@@ -223,21 +224,21 @@ for i in 1 2; do
 	ended s$i && [ "$status" = 3 ]
 	check "the primary was killed: secondary $i: $status" $?
 	grep -q 'the primary .*the last step that all had acknowledged\|the primary .*no step' s$i.err
-	check "the primary was killed: secondary $i says so: $(tail -n 1 s$i.err)" $?
+	check "the primary was killed: secondary $i reports it: $(tail -n 1 s$i.err)" $?
 done
 saved 'the primary was killed'
 for signal in $stop_signals; do
 	gather 2
 	kill -$signal "$(cat p.pid)"
 	ended p && [ "$status" = 0 ]
-	check "the primary was told to leave, by SIG$signal: $status" $?
+	check "the primary gets SIG$signal: $status" $?
 	ended s1 && [ "$status" = 3 ] && ended s2 && [ "$status" = 3 ]
 	check "the primary left, by SIG$signal: $status" $?
 	saved "the primary left, by SIG$signal"
 done
 
-# all asleep together (Ctrl-Z, a suspended machine) while nothing happens: nobody takes anybody for lost.
-# With time to spare: on a busy machine it takes half a second until the last of them has stopped.
+# All processes are stopped together (Ctrl-Z, a suspended machine) while no step is taken: no process takes another one
+# for lost. With time to spare: on a busy machine it takes half a second until the last one has stopped.
 long_stale=2000
 end_processes
 start p "$worlds/meeting.sdf" -v0 --paused --transport tcp --secondaries 2 --network-stale-ms $long_stale --save-on-stop saved
@@ -251,13 +252,13 @@ sleep 3.5
 kill -CONT $all
 ended_in p $((long_stale * 3 / 2))
 [ -z "$status" ]
-check "all were asleep: it goes on: $status: $(tail -n 1 p.err)" $?
+check "all were stopped: the run goes on: $status: $(tail -n 1 p.err)" $?
 kill -TERM "$(cat p.pid)" 2>/dev/null
 ended p && [ "$status" = 0 ]
-check "all were asleep: then it was told to leave: $status: $(tail -n 1 p.err)" $?
+check "all were stopped: then the primary leaves: $status: $(tail -n 1 p.err)" $?
 rm -f saved
 
-# nor before the start; and a stale time that is shorter than a look at things
+# The same before the start; and a stale time that is shorter than the interval of the checks.
 end_processes
 next_port
 start p "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
@@ -269,8 +270,8 @@ sleep 3.5
 kill -CONT "$(cat p.pid)" "$(cat s1.pid)"
 ended_in s1 $((long_stale * 3 / 2))
 [ -z "$status" ] && grep -q 'secondary 1 of 2 joined' p.err && ! grep -q '0 of 2 present' p.err
-check "all were asleep before the start: $status: $(cat p.err s1.err)" $?
-# one time in ten will do: on a busy machine somebody may have been silent
+check "all were stopped before the start: $status: $(cat p.err s1.err)" $?
+# one success in ten is enough: on a busy machine a process may have been silent for so long
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	end_processes
 	next_port
@@ -283,11 +284,11 @@ done
 [ -z "$status" ] && ! grep -q '0 of 2 present' p.err
 check "a short stale time: $status: $(cat p.err s1.err)" $?
 
-# a secondary that comes late, one too many, and strangers that send invalid data or nothing: the run goes on unchanged
+# A secondary comes late, and strangers send invalid data or nothing: the run goes on unchanged.
 gather 1
 timeout 60 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
 [ $? = 3 ] && grep -q 'the run has begun' late.err
-check "a late one is told so: $(tail -n 1 late.err)" $?
+check "a late secondary gets the reason: $(tail -n 1 late.err)" $?
 if need python3; then
 	python3 - $port <<-'EOF2'
 		import os, socket, sys
@@ -302,15 +303,15 @@ fi
 ended p && [ "$status" = 0 ]
 check "the run went on to its end: $status" $?
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late: the run has begun$' p.err)" = 1 ]
-check "the late one is named: $(cat p.err)" $?
+check "the late secondary is named: $(cat p.err)" $?
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$' p.err)" = 1 ]
-check "and so is who talks rubbish: $(cat p.err)" $?
+check "a stranger that sends invalid data is named: $(cat p.err)" $?
 [ "hash $until_step" = "$(tail -n 1 p.out | cut -d' ' -f1-2)" ] && [ "$(tail -n 1 p.out)" = "$reference" ]
-check "and to its state: $(tail -n 1 p.out)" $?
+check "the run has the same state at its end: $(tail -n 1 p.out)" $?
 ended s1 && [ "$status" = 0 ]
-check "and its secondary: $status" $?
+check "the secondary's exit status: $status" $?
 
-# a model diverges: the step in which it does is not among those that count, for anybody
+# A model diverges: the step in which it does so counts for no process.
 cat >wild.sdf <<-END
 <sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
 <collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
@@ -320,18 +321,19 @@ next_port
 start p wild.sdf --rtf 0 --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port --save-on-stop saved.%s
 start s1 --network-role secondary --network-address 127.0.0.1:$port
 ended p && [ "$status" = 4 ] && [ -f saved.100 ]
-check "a model diverges: the state before is saved: $status: $(tail -n 1 p.err)" $?
+check "a model diverges: the state before this step is saved: $status: $(tail -n 1 p.err)" $?
 ended s1 && [ "$status" = 3 ] && [ "$(step_said s1)" = 99 ]
-check "a model diverges: the secondary says the step before: $status: $(tail -n 1 s1.err)" $?
+check "a model diverges: the secondary reports the step before: $status: $(tail -n 1 s1.err)" $?
 
 # too few secondaries: the message says how many are missing
 next_port
 "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
 	--network-wait 0.3 2>missing.err
 [ $? = 3 ] && grep -q '2 missing, none present' missing.err
-check "who is missing is said: $(tail -n 1 missing.err)" $?
+check "the number of missing secondaries is reported: $(tail -n 1 missing.err)" $?
 
-# Any process of one run, at any moment: in turn the primary and each secondary, which is there to be killed.
+# Any process of one run is killed, at any moment: by turns the primary and each secondary. Each must exist to be
+# killed.
 round=0
 resumed_rounds=0
 while [ $round -lt "$rounds" ]; do
@@ -340,11 +342,11 @@ while [ $round -lt "$rounds" ]; do
 	rm -f saved
 	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 8 -v1 --transport tcp --secondaries 2 \
 		--save-every 100 saved --save-on-stop saved --network-stale-ms 2000
-	if [ $((round % 2)) = 0 ]; then # the others may be killed before the first step
+	if [ $((round % 2)) = 0 ]; then # by turns: kills may come before the first step in every second round
 		until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
 	fi
 	sleep "0.$(printf '%03d' $(($(od -An -N2 -tu2 /dev/urandom) % 600)))"
-	# the primary may be killed before it has started a secondary
+	# by turns: the primary may be killed before it has started a secondary
 	[ $((round % 3)) = 0 ] || await_secondaries 2
 	victims="$(cat p.pid) $(children "$(cat p.pid)" | tr '\n' ' ')"
 	victim=$(echo "$victims" | cut -d ' ' -f $((round % 3 + 1)))
@@ -362,7 +364,7 @@ while [ $round -lt "$rounds" ]; do
 		kill -0 "$process" 2>/dev/null && [ "$(sed 's/.*) //; s/ .*//' "/proc/$process/stat" 2>/dev/null)" != Z ] && left="$left $process"
 	done
 	[ -z "$left" ]
-	check "round $round: nobody is left behind: $left of $victims" $?
+	check "round $round: no process is left: $left of $victims" $?
 	# shellcheck disable=SC2086
 	[ -z "$left" ] || kill -KILL $left
 	[ -f saved ] || continue

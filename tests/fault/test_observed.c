@@ -17,10 +17,10 @@ enum { STEPS_MAX = 8000, TCP_SECONDARIES = 2, HANG_S = 300 };
 
 struct run {
 	struct troupe_server *server;
-	uint64_t first, steps;            /* it begins, and ends, after so many steps */
-	uint64_t notes[STEPS_MAX + 1];    /* [k] after step k - 1 */
-	uint64_t states[STEPS_MAX + 1];   /* likewise */
-	uint64_t contacts, efforts, kept; /* sums over all steps: kept of models at rest */
+	uint64_t first, steps;            /* the run begins after `first` steps, and ends after `steps` */
+	uint64_t notes[STEPS_MAX + 1];    /* [k] the hash of the observations after step k - 1 */
+	uint64_t states[STEPS_MAX + 1];   /* [k] the hash of state k */
+	uint64_t contacts, efforts, kept; /* sums over all steps; kept: contacts of models at rest */
 };
 
 static const char *folder;
@@ -177,7 +177,7 @@ static void run_here(const char *world, const char *commands, const struct run *
 	compare(&run, reference, true, world, what);
 }
 
-/* What is not observed costs nothing, and then it is from the middle on. */
+/* Observing nothing costs nothing; observing begins in the middle of the run. */
 static void run_unobserved(const char *world, const char *commands, const struct run *reference)
 {
 	static struct run run;
@@ -186,10 +186,11 @@ static void run_unobserved(const char *world, const char *commands, const struct
 	create(&run, &def, world, commands);
 	run.steps /= 2;
 	go(&run, 0);
-	check(!run.server->worlds[0].primary.observed.contacts.count, "contacts that nobody asked for");
+	check(!run.server->worlds[0].primary.observed.contacts.count, "contacts are observed without a request");
 	run.steps = reference->steps;
 	go(&run, OBSERVE_EFFORTS);
-	check(!run.server->worlds[0].primary.observed.contacts.count, "contacts beside efforts");
+	check(!run.server->worlds[0].primary.observed.contacts.count,
+		"contacts are observed when only efforts are requested");
 	go(&run, 0);
 	troupe_server_destroy(run.server);
 	compare(&run, reference, false, world, "not observed");
@@ -234,7 +235,7 @@ static void test(const char *world, const char *commands, uint64_t steps, bool j
 	check(reference.contacts > reference.steps && (!joints || reference.efforts > reference.steps / 2),
 		"%s: little is observed", world);
 	run_unobserved(world, commands, &reference);
-	/* threads that are more than cores wait for each other, and long */
+	/* more threads than cores wait for each other for a long time */
 	uint64_t some = amount(reference.steps, reference.steps / 4, reference.steps);
 	run_here(world, commands, &reference, reference.steps, 1, false);
 	run_here(world, commands, &reference, reference.steps, 2, false);

@@ -1,10 +1,10 @@
 /* The memory orders of the three modules by which threads hand work over: eventcount, share, inproc. On x86 a weaker
- * order is compiled to the same instructions, so no test of values can notice it. ThreadSanitizer can. Here plain data
- * are handed over by nothing but the module, in each way in which it can be used, so that one order that is too weak is
- * a data race. `orders` weakens them one by one and expects this program to fail. Without ThreadSanitizer this
- * program checks values.
+ * order is compiled to the same instructions, so no test of values can notice it. ThreadSanitizer can. Here only
+ * the module synchronises plain data, in each way in which it can be used, so that an order that is too weak is a data
+ * race. `orders` weakens the orders one by one and expects this program to fail. Without ThreadSanitizer this program
+ * checks values.
  *
- * What ThreadSanitizer cannot see is an order between two variables: test_weave has that. */
+ * ThreadSanitizer cannot see an order between two variables: test_weave checks such orders. */
 #include "check.h"
 
 #include "base/eventcount.h"
@@ -38,15 +38,15 @@ static uint64_t wrong_words(const uint64_t *words, uint64_t seed)
 	return wrong;
 }
 
-/* Some time in which others can get ahead, another one each time. */
+/* Lets other threads run first for some time, another time for each number. */
 static void dawdle(uint64_t number)
 {
 	for (uint64_t i = number * 7 % 5; i > 0; i--)
 		sched_yield();
 }
 
-/* The linker puts this in the place of eventcount_advance(). What is handed over is often there before its eventcount
- * is advanced; a thread that comes in between must not need the eventcount. So this time is made longer. */
+/* The linker puts this function in the place of eventcount_advance(). Data are often ready before the eventcount is
+ * advanced, and a thread that comes in between must not need the eventcount. So this time is made longer. */
 void __real_eventcount_advance(struct eventcount *eventcount);
 void __wrap_eventcount_advance(struct eventcount *eventcount);
 void __wrap_eventcount_advance(struct eventcount *eventcount)
@@ -68,7 +68,7 @@ static void wait_by_reading(struct eventcount *eventcount, uint32_t seen)
 		sched_yield();
 }
 
-/* Until it has changed, spinning; a sleep would be another way. */
+/* Spins until the eventcount has changed; sleeping is the other way to wait. */
 static void wait_by_spinning(struct eventcount *eventcount, uint32_t seen)
 {
 	(void)eventcount_await(eventcount, seen, UINT32_MAX / 64, 0);
@@ -92,7 +92,7 @@ struct exchange {
 	wait_fn *wait;
 };
 
-/* One side writes and advances, the other waits, reads, writes and advances, and so on. */
+/* The two sides take turns: one writes and advances; the other waits, reads, writes and advances. */
 static void write_and_advance(struct exchange *exchange, int side, uint64_t round)
 {
 	write_words(exchange->words[side], 2 * round + (uint64_t)side);
@@ -140,8 +140,8 @@ struct shared_work {
 	_Atomic bool ended;
 };
 
-/* Reads what the owner wrote before it opened the round, and writes what it reads once all are done. The seed is among
- * what is read. */
+/* Reads the data that the owner wrote before it opened the round, and writes data that the owner reads when all parts
+ * are done. The seed is a part of the data. */
 static void do_part(struct shared_work *work, uint32_t part, uint64_t *wrong)
 {
 	uint64_t seed = work->given[part][0] / WORDS;
@@ -163,7 +163,7 @@ static void *steal(void *arg)
 			sched_yield();
 		}
 	}
-	work->stolen = stolen; /* read once this thread has been joined */
+	work->stolen = stolen; /* read after this thread was joined */
 	work->wrong += wrong;
 	return NULL;
 }
@@ -207,8 +207,9 @@ static void hand_over_by_share(const char *what, bool by_waiting, uint64_t round
 
 struct field {
 	struct transport *transport;
-	uint64_t steps, turns, wrong;                 /* the primary's */
-	uint64_t published[WORDS], last_words[WORDS]; /* likewise; the other before it closes */
+	uint64_t steps, turns, wrong; /* the primary's numbers */
+	uint64_t published[WORDS],
+		last_words[WORDS]; /* written by the primary: published with each step, last_words before it closes */
 	uint64_t acknowledged[RUNNERS_MAX][WORDS];
 	uint32_t runners;
 };
@@ -242,7 +243,7 @@ static void on_all_acked(void *ctx)
 	transport_inproc.close(field->transport);
 }
 
-/* Sometimes it comes late, when the step is there already, and sometimes it waits for it. */
+/* A runner. At times it comes late, when the step is ready, and at times it waits for the step. */
 static void *run(void *arg)
 {
 	struct runner *runner = arg;
@@ -262,7 +263,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* threads: that the transport is told of; more than there are cores have it sleep at once. */
+/* threads: the number given to the transport; if there are more threads than cores, waiting threads sleep at once. */
 static void hand_over_by_inproc(const char *what, uint32_t runners, uint32_t threads, uint64_t steps)
 {
 	static struct field field;
@@ -287,7 +288,7 @@ static void hand_over_by_inproc(const char *what, uint32_t runners, uint32_t thr
 	transport_inproc.destroy(field.transport);
 }
 
-/* A step that was published before the end is delivered, however close the end is behind it. */
+/* A step that was published before the end is delivered, however soon the end follows. */
 static void *publish_and_close(void *arg)
 {
 	struct field *field = arg;
@@ -326,13 +327,13 @@ int main(void)
 	hand_over_by_eventcount("read", wait_by_reading, 300);
 	hand_over_by_eventcount("spun for", wait_by_spinning, 300);
 	hand_over_by_eventcount("slept for", wait_by_sleeping, 300);
-	hand_over_by_eventcount("slept for a while", wait_for_a_while, 300);
+	hand_over_by_eventcount("a wait that ends after a while", wait_for_a_while, 300);
 	hand_over_by_share("spun for", false, 200);
 	hand_over_by_share("slept for", true, 200);
-	hand_over_by_inproc("one that spins", 1, 1, 300);
-	hand_over_by_inproc("two that spin", 2, 2, 300);
-	hand_over_by_inproc("three that sleep", 3, 1000, 300);
-	for (int i = 0; i < 100; i++) /* the end comes once in each */
+	hand_over_by_inproc("one runner that spins", 1, 1, 300);
+	hand_over_by_inproc("two runners that spin", 2, 2, 300);
+	hand_over_by_inproc("three runners that sleep", 3, 1000, 300);
+	for (int i = 0; i < 100; i++) /* each round has one end */
 		hand_over_by_inproc("two, once", 2, 2, 1 + (uint64_t)i % 5);
 	deliver_before_the_end(500);
 	printf("%d passed, %d failed\n", passed, failed);

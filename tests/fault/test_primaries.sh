@@ -25,7 +25,7 @@ secondary()
 	shift
 	start "$secondary_name" --network-role secondary --network-partition $partition "$@"
 }
-# says NAME PATTERN: within a while
+# says NAME PATTERN: the process prints the pattern in time
 says()
 {
 	await "$1.err" "$2"
@@ -57,7 +57,7 @@ if ! grep -q 'found by multicast at' probe.err; then
 	exit
 fi
 
-# one runs, one waits
+# One primary runs, one waits.
 round=0
 while [ $round -lt $rounds ]; do
 	round=$((round + 1))
@@ -73,14 +73,14 @@ while [ $round -lt $rounds ]; do
 	ends s 0
 	silent running 'turned away'
 	grep -q 'joined the primary' s.err && ! grep -q "joined the primary .*127.0.0.1:$running_at" s.err
-	check "it joined the one that waits: $(cat s.err)" $?
+	check "the secondary joined the waiting primary: $(cat s.err)" $?
 	ended_in running 0
 	[ -z "$status" ]
-	check "the other goes on: $status" $?
+	check "the running primary goes on: $status" $?
 done
 
-# a single primary that runs already: no secondary goes there; a secondary that searches gives up at its time limit,
-# with the reason
+# The only primary runs already: no secondary joins it; a secondary that searches ends at its time limit, with the
+# reason.
 next
 primary running --network-secondaries 1 --rtf 1
 start own --network-role secondary --network-partition $partition --network-address 127.0.0.1:$port
@@ -90,14 +90,14 @@ ends s 3
 says s "waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port has begun its run"
 silent running 'turned away'
 
-# two primaries wait, with secondaries enough for both
+# Two primaries wait; there are enough secondaries for both.
 next
 primary one --network-secondaries 2 --rtf 0 --iterations 20
 primary two --network-secondaries 2 --rtf 0 --iterations 20
 for i in 1 2 3 4; do secondary s$i; done
 for name in one two s1 s2 s3 s4; do ends $name 0; done
 
-# two primaries wait, with secondaries enough for one: one run begins
+# Two primaries wait; there are enough secondaries for one: one run begins.
 next
 primary one --network-secondaries 2 --rtf 0 --iterations 20
 primary two --network-secondaries 2 --rtf 0 --iterations 20
@@ -106,9 +106,9 @@ for i in 1 2; do ends s$i 0; done
 until=$(($(now_ms) + patience_ms))
 until [ -s one.status ] || [ -s two.status ] || [ "$(now_ms)" -ge $until ]; do sleep 0.02; done
 [ "$(cat one.status two.status 2>/dev/null)" = 0 ]
-check "one of both began: $(cat one.err two.err)" $?
+check "one of the two runs began: $(cat one.err two.err)" $?
 
-# partitions do not mix
+# Partitions do not mix.
 next
 ours=$partition
 primary ours --network-secondaries 1 --rtf 0 --iterations 20
@@ -119,7 +119,7 @@ ends s 0
 ends theirs 0
 ended_in ours 0
 [ -z "$status" ]
-check "the one of another partition waits: $status: $(cat ours.err)" $?
+check "the primary of another partition waits: $status: $(cat ours.err)" $?
 silent ours 'joined\|turned away'
 
 # a refused secondary searches further: a stranger announces a primary at the address of a primary of another partition

@@ -3,7 +3,7 @@
  * runners. In each phase of the run a process may die, freeze, hang, be cut off, leave or send invalid data. Each
  * run must end like the same run in one process, or with every runner stopped, for a reason, within the promised
  * time, and with the same last step reported. Then the primary has the state of that step, and a run in one process
- * that goes on from this state must come to the same end.
+ * that goes on from this state must have the same state at its end.
  *
  * TROUPE_TEST_SEED=N: only that run, twice, with its outcome. TROUPE_TEST_ROUNDS=N: the number of runs. */
 #include "../amount.h"
@@ -38,12 +38,12 @@ static double between(uint64_t *state, double least, double most)
 /* --- tales: what is commanded, and what comes of it in one process ----------------------------------------------- */
 
 struct tale {
-	struct text states[2];      /* of step 0 and of step LATER: a run goes on from either */
+	struct text states[2];      /* of step 0 and of step LATER: a run begins with one of them */
 	uint64_t hashes[STEPS + 1]; /* [k] of state k */
-	uint64_t held[STEPS];       /* [k] likewise, with what is decided and commanded at step k */
-	uint64_t notes[STEPS + 1];  /* [k] what is observed, after step k - 1 */
-	uint64_t steps;             /* before it ended */
-	troupe_status status;       /* with which it did: in one in some a model diverges */
+	uint64_t held[STEPS];       /* [k] of state k, with the decisions and commands of step k */
+	uint64_t notes[STEPS + 1];  /* [k] the observations after step k - 1 */
+	uint64_t steps;             /* taken before the end */
+	troupe_status status;       /* at the end: in some tales a model diverges */
 	struct troupe_server *server;
 };
 
@@ -75,7 +75,7 @@ static void command(struct troupe_server *server, uint64_t step, const char *top
 	copies_must(troupe_server_command(server, step, topic, text, &error), text, &error);
 }
 
-/* Some of these commands are refused, because their model does not exist (any more); in each run alike. */
+/* Some of these commands are refused, because their model does not exist (any more), and they are so in each run. */
 static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *dice)
 {
 	static const char *const movable[] = {"a", "b", "c", "arm", "crate_0", "crate_1", "crate_2", "new"};
@@ -105,7 +105,7 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 		command(server, step + 1 + below(dice, 5), "/world/w/control",
 			below(dice, 3) ? "pause: false" : "pause: true multi_step: 4");
 		break;
-	case 5: /* one in four is more than physics takes, after some steps */
+	case 5: /* one velocity in four is more than physics accepts, after some steps */
 		command(server, step, "/world/w/set_physics", "gravity {z: %g} max_step_size: %g",
 			below(dice, 4) ? v : -1e6, below(dice, 2) ? 0.01 : 0.008);
 		break;
@@ -190,8 +190,8 @@ struct run {
 	uint32_t secondaries;
 	uint64_t chaos_seed;
 	const struct tale *tale;
-	const struct text *state;     /* in which it begins */
-	struct text world;            /* the same, for replicas */
+	const struct text *state;     /* the state at the start */
+	struct text world;            /* the same as a description for replicas */
 	struct troupe_server *server; /* the primary's */
 	struct wire *wire;
 	struct crew *crew;
@@ -199,9 +199,9 @@ struct run {
 	/* the outcome */
 	uint64_t steps, hash, moves;
 	uint32_t outdated; /* the first secondary that had another state than the primary; 0: none */
-	uint64_t other;    /* first step after which it had another state than in one process; 0: never */
-	uint64_t noted;    /* likewise, after which something else was observed */
-	bool alarmed;      /* or stopped because of its own failure */
+	uint64_t other;    /* the first step after which the state was not that of one process; 0: none */
+	uint64_t noted;    /* the same for observations */
+	bool alarmed;      /* the stop flag was raised, or the primary itself failed */
 	troupe_status status;
 	struct troupe_error error;
 	struct text saved;
@@ -212,8 +212,8 @@ static struct primary *primary_of(const struct run *run)
 	return &run->server->worlds[0].primary;
 }
 
-/* TLS would detect it: a flipped bit in a number of a state is not visible in the number. tests/fuzz/fuzz_wire gives
- * damaged bytes to the decoders. */
+/* A checksum in the place of TLS, which would detect a flipped bit: in a number of a state it is not visible.
+ * tests/fuzz/fuzz_wire gives damaged bytes to the decoders. */
 static void seal(struct text *out)
 {
 	pack_u64(out, hash_bytes(1, out->at, out->count));
@@ -278,7 +278,7 @@ static void on_merged(void *ctx, uint64_t steps)
 		run->noted = steps;
 }
 
-/* As a secondary's process does. */
+/* Acts as the process of a secondary. */
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
@@ -288,7 +288,7 @@ static void *work(void *arg)
 	copies_begin(&worker->side, &run->world, worker->index + 1);
 	while (!transport_sim.wait(transport, worker->index, &message)) {
 		struct ack *ack = secondary_step(worker->side.secondary, message.payload);
-		ack->busy_ns = ack->waited_ns = 0; /* what was measured would have a run replayed with other bytes */
+		ack->busy_ns = ack->waited_ns = 0; /* measured times would give other bytes when the run is repeated */
 		if (transport_sim.ack(transport, worker->index, (struct transport_message){message.number, ack}))
 			break;
 	}
@@ -296,7 +296,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* As the primary's process does. */
+/* Acts as the process of the primary. */
 static void go(struct run *run)
 {
 	for (uint32_t i = 0; i < run->secondaries; i++) {
@@ -360,14 +360,14 @@ static void make_plot(struct run *run, uint64_t seed)
 	struct sim_fault *fault = &run->link.faults[0];
 	fault->kind = (enum sim_fault_kind)below(&state, SIM_FAULT_KINDS);
 	fault->node = (uint32_t)below(&state, run->secondaries + 1);
-	/* as often in the start as in the run */
+	/* as many faults during the start as in the run */
 	fault->at_ns = below(&state, below(&state, 2) ? 5 * run->link.delay_ns + 1 : 1000 * MS);
 	fault->ns = below(&state, 2) ? below(&state, 700) * MS : 5000 * MS;
 	if (fault->kind == SIM_SLOW)
 		fault->ns %= 300 * MS;
 }
 
-/* Whether this one's end counts: of those who live, and were there to hear. */
+/* Whether the end of this node counts: the node lives, and the message about the end could reach it. */
 static bool counts(const struct run *run, uint32_t node)
 {
 	const struct sim_fault *fault = &run->link.faults[0];
@@ -390,8 +390,8 @@ static void check_steps(const struct run *run)
 		least = MIN(least, run->link.ends[node].next_step);
 		most = MAX(most, run->link.ends[node].next_step);
 	}
-	/* who is not told, because the primary is gone or does not reach it, knows of the step that it has; and a bit
-	 * may be another in the very number */
+	/* A node without the message about the end, because the primary is gone or cut off, knows only its own last
+	 * step. And a flipped bit may be in this number. */
 	bool told = !run->link.fault_count || (!hit_by(run, SIM_CUT) && fault->node) || hit_by(run, SIM_LEAVE);
 	if (run->link.began && least <= most && !hit_by(run, SIM_RUBBISH))
 		check(most - least <= !told, "last steps %" PRIu64 " to %" PRIu64, least, most);
@@ -400,7 +400,7 @@ static void check_steps(const struct run *run)
 			run->link.ends[0].next_step, run->steps);
 }
 
-/* That of the run in one process, and what it leads to. */
+/* The state is that of the run in one process, and leads to the same end. */
 static void check_state(const struct run *run)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -415,7 +415,7 @@ static void check_state(const struct run *run)
 		"after %" PRIu64 " steps another state", run->steps);
 	if (!run->status)
 		return;
-	def.resume_path = "what was saved";
+	def.resume_path = "the saved state";
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	char *bytes = mem_alloc(run->saved.count);
@@ -423,7 +423,7 @@ static void check_state(const struct run *run)
 	copies_must(server_create(&def, bytes, run->saved.count, &server, &error), check_where, &error);
 	troupe_status status = troupe_server_run(server, &limits, &error);
 	check(status == tale->status && troupe_server_hash(server) == tale->hashes[tale->steps],
-		"what was saved at step %" PRIu64 " leads to another end", run->steps);
+		"the state that was saved at step %" PRIu64 " leads to another end", run->steps);
 	troupe_server_destroy(server);
 }
 
@@ -432,8 +432,8 @@ static bool is_whole(const struct run *run)
 	return run->status == run->tale->status && run->steps == run->tale->steps;
 }
 
-/* Within the stale time and a second, after who leaves within 0.2 s and a step. One who slept hears when it wakes, and
- * who missed the start waits for a primary again; a bit may have made of it another time. */
+/* All ends come within the stale time and a second; after a node has left, within 0.2 s and a step. A frozen node ends
+ * when it wakes, a secondary that missed the start waits for a primary again, and a flipped bit may be in a time. */
 static void check_time(const struct run *run)
 {
 	const struct sim_fault *fault = &run->link.faults[0];
@@ -467,7 +467,7 @@ static void check_run(const struct run *run)
 }
 
 static const char *const kinds[] = {"kill", "freeze", "hang", "cut", "leave", "rubbish", "slow", "nothing"};
-_Static_assert(ARRAY_LEN(kinds) == SIM_FAULT_KINDS + 1, "a name for each fault");
+_Static_assert(ARRAY_LEN(kinds) == SIM_FAULT_KINDS + 1, "one name for each fault");
 
 static void print_run(const struct run *run)
 {
@@ -483,7 +483,7 @@ static void print_run(const struct run *run)
 			run->link.ends[node].next_step, run->link.ends[node].who, run->link.ends[node].why);
 }
 
-/* So that a world in which nothing happens is noticed. */
+/* Counts of outcomes, so that a world in which nothing happens is noticed. */
 static struct tally {
 	uint64_t done, diverged, stopped, lost_before, moves;
 } tally;
@@ -506,7 +506,7 @@ static void check_tally(uint64_t runs)
 		tally.lost_before, tally.moves);
 }
 
-/* Runs it twice: the outcome must be the same, however threads are scheduled. */
+/* Takes each run twice: the outcome must be the same, however threads are scheduled. */
 static void test_seed(uint64_t seed, bool print)
 {
 	static struct run run, again;
@@ -528,7 +528,7 @@ static void test_seed(uint64_t seed, bool print)
 		again.link.now_ns);
 }
 
-/* Virtual time that goes on for ever is an end, too. */
+/* Virtual time that goes on for ever is reported as a failure. */
 static void too_long(int number)
 {
 	(void)number;

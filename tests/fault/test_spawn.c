@@ -44,7 +44,7 @@ static const char world[] =
 
 #define LINK "<link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
 
-/* Of three kinds, which take places of different sizes. */
+/* Creates a model of one of three kinds, whose places have different sizes. */
 static void create(struct troupe_server *server, uint64_t step, int i)
 {
 	static const char *const kinds[] = {
@@ -72,7 +72,7 @@ static void remove_model(struct troupe_server *server, uint64_t step, int i)
 	command(server, step, "/world/w/remove", text);
 }
 
-/* One comes and one goes in every step. */
+/* In every step one model is created and one is removed. */
 static void spawn(struct troupe_server *server, int from, int to)
 {
 	struct troupe_limits limits = {0};
@@ -116,7 +116,7 @@ int main(void)
 	check(refused == 0, "every command was obeyed");
 	check(replies == (uint64_t)(2 * models - ALIVE), "every creation and removal was answered");
 	check(after <= before + GROWTH_MAX_BYTES, "memory does not grow");
-	check(shown > ALIVE / 2 && shown < ALIVE, "those that are left, and can move, are shown");
+	check(shown > ALIVE / 2 && shown < ALIVE, "the models that are left, and can move, are in the scene");
 	troupe_server_destroy(server);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;

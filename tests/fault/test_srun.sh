@@ -1,6 +1,7 @@
 #!/bin/sh
-# Ranks that Slurm starts. A Slurm of one node, this machine, is started for the test alone, where it is installed and this
-# is root: its daemons must be. A run has the hash that a single runner has; a rank that is killed is lost, as under mpirun.
+# Ranks that Slurm starts. Where Slurm is installed and this process is root, which its daemons need, the test starts a
+# Slurm of one node, this machine, for itself. A run has the hash of a single runner; a rank that is killed is lost, as
+# under mpirun.
 # optional commands: srun slurmctld slurmd
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
@@ -60,7 +61,7 @@ timeout 60 sh -c 'until srun -n 2 --overcommit true; do sleep 0.5; done' >try 2>
 
 # --- runs -------------------------------------------------------------------------------------------------------------
 
-# launch COUNT ARGUMENTS...: becomes srun; call it in a subshell
+# launch COUNT ARGUMENTS...: replaces the shell by srun; call it in a subshell
 launch()
 {
 	count=$1
@@ -79,7 +80,7 @@ for count in 2 4; do
 	check "$count ranks: the hashes are not those of a single runner" $?
 done
 
-# pid_of RANK: its process
+# pid_of RANK: the process of this rank
 pid_of()
 {
 	for stat in /proc/[0-9]*/environ; do

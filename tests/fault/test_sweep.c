@@ -31,11 +31,11 @@ enum { LIMIT_MS = 30000, LOOK_US = 1000, ARGUMENTS_MAX = 40 };
 static const char *troupe, *library;
 static struct inject *plan;
 static bool full;
-static unsigned first; /* call of a sweep that leaves some out */
+static unsigned first; /* the first call of a sweep that leaves some out */
 
 static const char *const call_names[] = {"alloc", "open", "read", "write", "close", "fsync", "ftruncate", "link",
 	"rename", "unlink", "mkdir", "stat", "other"};
-_Static_assert(ARRAY_LEN(call_names) == INJECT_CALLS, "a name for each");
+_Static_assert(ARRAY_LEN(call_names) == INJECT_CALLS, "one name for each call");
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static void put(const char *path, const char *bytes, size_t count)
 	}
 }
 
-struct blob { /* what a file may hold */
+struct blob { /* bytes that a file may hold */
 	char *bytes;
 	size_t count;
 };
@@ -76,7 +76,7 @@ static bool holds(const char *path, const struct blob *blob)
 	return same;
 }
 
-/* Names that begin with a dot are temporary files: the tests have none of their own. */
+/* Names that begin with a dot are temporary files: the test makes no such files itself. */
 static bool is_left_behind(void)
 {
 	DIR *all = opendir(".");
@@ -97,9 +97,9 @@ static void remove_left_behind(void)
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
 struct outcome {
-	int status; /* as of a shell: 128 and more is a signal */
+	int status; /* as in a shell: 128 and more is a signal */
 	bool hung;
-	uint32_t lines; /* on standard error */
+	uint32_t lines; /* number of lines on standard error */
 	char last[700];
 };
 
@@ -172,11 +172,11 @@ struct scene {
 	const char *name;
 	const char *arguments[ARGUMENTS_MAX];
 	void (*prepare)(void);
-	/* After a run that ended with this status; it may be that of a signal. */
+	/* Called after a run that ended with this status, which may be that of a signal. */
 	void (*look)(int status);
-	int good;              /* its status when nothing fails */
-	int failing[3];        /* and those that it may have when something fails; 0: no more */
-	int without_memory[3]; /* likewise, when that is memory */
+	int good;              /* its status when no call fails */
+	int failing[3];        /* its statuses when a call fails; 0: no more */
+	int without_memory[3]; /* its statuses when an allocation fails */
 	uint32_t lines_max;
 };
 
@@ -218,7 +218,8 @@ static void look_at_run(int status)
 	check(holds("r", &old) || is_beginning("r", &recording), "r is no beginning of the recording");
 	check(is_report("j"), "j is no whole report");
 	if (!status)
-		check(newest && holds("s5", &state_5) && holds("r", &recording), "all is well, but not all is there");
+		check(newest && holds("s5", &state_5) && holds("r", &recording),
+			"the status is 0, but an output is missing");
 }
 
 static void prepare_resume(void)
@@ -229,7 +230,7 @@ static void prepare_resume(void)
 
 static void look_at_resume(int status)
 {
-	check(holds("s5", &state_5), "what is gone on from is another file now");
+	check(holds("s5", &state_5), "the resumed state is another file now");
 	check(holds("s", &state_20) || (status && holds("s", &state_10)), "s is no whole state");
 }
 
@@ -275,7 +276,7 @@ static const struct scene scenes[] = {
 	{"wild", {"troupe", "run", "wild.sdf", "--rtf", "0", "--save-on-stop", "s", "--secondaries", "0", NULL},
 		prepare_wild, look_at_wild, 4, {4, 1}, {4}, 3},
 };
-/* What its secondaries are refused ends them, and then the primary with 3; both have a line to say. */
+/* A secondary that is refused a call ends, and then the primary with status 3; both print a line. */
 static const struct scene over_tcp = {
 	"tcp", {RUN, "--transport", "tcp", "--secondaries", "2", NULL}, prepare_resume, NULL, 0, {0}, {4, 3}, 12};
 
@@ -348,7 +349,7 @@ static uint64_t stride_of(uint64_t share)
 	return full ? 1 : share;
 }
 
-/* Each call that changes files fails once with this code; one in `share` of them. */
+/* Each call that changes files fails once with this code; of many calls one in `share`. */
 static void sweep_files(const struct scene *scene, int code, uint64_t share)
 {
 	static const int none[3];
@@ -361,7 +362,7 @@ static void sweep_files(const struct scene *scene, int code, uint64_t share)
 		struct outcome outcome = run(scene->arguments);
 		met = plan->met;
 		say_where(scene, strerror(code), INJECT_ANY, number);
-		/* a call that a signal interrupted is made again, and nobody is told */
+		/* a call that a signal interrupted is made again, without a message */
 		look(scene, &outcome, met && code != EINTR ? scene->failing : none, strerror(code));
 	}
 }
@@ -380,7 +381,7 @@ static void sweep_short(const struct scene *scene)
 	}
 }
 
-/* A world, commands or a state that somebody writes to while it is read. */
+/* A world, commands or a state to which another process writes while troupe reads it. */
 static void sweep_growth(void)
 {
 	static const int refused[3] = {1};
@@ -400,7 +401,7 @@ static void sweep_growth(void)
 	write_inputs();
 }
 
-/* Each piece of memory is refused once, and in another turn it and all after it. */
+/* Each allocation is refused once; with `lasting`, so are all allocations after it. */
 static void sweep_memory(const struct scene *scene, bool lasting, uint64_t share)
 {
 	static const int none[3];
@@ -419,7 +420,7 @@ static void sweep_memory(const struct scene *scene, bool lasting, uint64_t share
 	}
 }
 
-/* kill -9 before and after each call. The helper that gives a file its name lives on, and is soon done. */
+/* kill -9 before and after each call. The helper that gives a file its name lives a little longer. */
 static void sweep_kills(const struct scene *scene, enum inject_what what, uint64_t share)
 {
 	static const char *const words[] = {
@@ -441,7 +442,7 @@ static void sweep_kills(const struct scene *scene, enum inject_what what, uint64
 			scene->look(met ? 128 + SIGKILL : outcome.status);
 			if (!is_left_behind())
 				continue;
-			/* then the next run that writes to the folder removes it */
+			/* the next run that writes to the folder removes the file */
 			uint64_t no_tmpfile = plan->no_tmpfile;
 			static const char *const next[] = {"troupe", "run", "w.sdf", "--iterations", "1", "--rtf", "0",
 				"--save-on-stop", "other", NULL};
@@ -509,11 +510,11 @@ static void sweep_all(void)
 int main(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	printf("a sanitizer has these calls for itself\n0 passed, 0 failed, 1 skipped\n");
+	printf("a sanitizer replaces these calls\n0 passed, 0 failed, 1 skipped\n");
 	return 0;
 #endif
 	char in_memory[] = "/dev/shm/troupe_sweep_XXXXXX", on_disk[] = "/tmp/troupe_sweep_XXXXXX";
-	char *folder = mkdtemp(in_memory); /* where bringing a file to the disk takes no time */
+	char *folder = mkdtemp(in_memory); /* a folder in memory, where bringing a file to the disk takes no time */
 	folder = folder ? folder : mkdtemp(on_disk);
 	const char *build = getenv("BUILD_DIR"), *program = getenv("TROUPE");
 	char *here = realpath(program ? program : "./troupe", NULL);

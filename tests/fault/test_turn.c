@@ -1,7 +1,8 @@
 /* Models are created in the turn of a step, but their SDF is parsed and their meshes are read before: by the thread
- * that posts the command, or by the preparer's own thread. The calls that parse, read and make hulls are wrapped (ld
- * --wrap), and so is the turn; a call on a thread that is in its turn counts as an error. The files of a command
- * that is due soon are deleted between its post and its step. The bits do not depend on the thread that prepares. */
+ * that gives the command, or by the preparer's own thread. The calls that parse, read and make hulls are wrapped (ld
+ * --wrap), and so is the turn; such a call on a thread that is in its turn counts as an error. The files of a command
+ * that is due soon are deleted between the call that gives the command and its step. The bits do not depend on the
+ * thread that prepares. */
 #include "config.h"
 
 #include "check.h"
@@ -87,7 +88,7 @@ static void forget_counts(void)
 		in_turns[i] = in_all[i] = 0;
 }
 
-/* least: how often each must have been called outside of turns, or nothing was shown. */
+/* least: the least number of calls outside of turns; fewer would show nothing. */
 static void check_counts(const char *when, const uint32_t least[CALLS])
 {
 	for (int i = 0; i < CALLS; i++) {
@@ -193,7 +194,7 @@ static void copy_file(const char *from, const char *name)
 
 static void make_files(void)
 {
-	/* the mesh is not found in the first place that is looked at */
+	/* the mesh is not in the first folder that is searched */
 	char model[500];
 	int bytes = snprintf(model, sizeof model,
 		"<sdf version='1.9'><model name='from_file'><link name='l'><collision name='c'><geometry><mesh>"
@@ -276,14 +277,15 @@ static uint64_t check_all(struct troupe_server *server, const struct outcome *ou
 	return troupe_server_hash(server);
 }
 
-/* Prepared by the thread that posts, or, far ahead, by the preparer's. */
+/* The creation is prepared by the thread that gives the command, or, if its step is far ahead, by the preparer's
+ * thread. */
 static void test_turns(void)
 {
 	static const uint32_t least[CALLS] = {
 		[PARSE] = 8, [MESH] = 7, [IMAGE] = 1, [HULL] = HULLS, [LOOK] = 10, [READ] = 8};
 	uint64_t hash[2];
 	for (int far = 0; far < 2; far++) {
-		const char *when = far ? "prepared ahead" : "prepared by the poster";
+		const char *when = far ? "prepared ahead" : "prepared by the thread that gives it";
 		struct outcome outcome = {0};
 		struct troupe_server *server = begin(&outcome);
 		make_files();
@@ -297,10 +299,10 @@ static void test_turns(void)
 		check_counts(when, least);
 		troupe_server_destroy(server);
 	}
-	check(hash[0] == hash[1], "by the poster %016" PRIx64 ", ahead %016" PRIx64, hash[0], hash[1]);
+	check(hash[0] == hash[1], "by the thread that gives it %016" PRIx64 ", ahead %016" PRIx64, hash[0], hash[1]);
 }
 
-/* More commands than are prepared ahead, all for one step, and a server that is destroyed while some wait. */
+/* More commands for one step than are prepared ahead, and a server that is destroyed while some commands wait. */
 static void test_many(void)
 {
 	static const uint32_t none[CALLS] = {0};
@@ -337,7 +339,7 @@ static void *post_some(void *ctx)
 	return NULL;
 }
 
-/* Threads that create models while the world runs, and end. */
+/* Threads create models while the world runs, and end. */
 static void test_posters(void)
 {
 	static const uint32_t least[CALLS] = {[PARSE] = 30, [MESH] = 30};

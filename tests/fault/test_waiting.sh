@@ -17,14 +17,14 @@ primary()
 		--network-partition $partition "$@"
 	says p 'waiting for'
 }
-# secondary NAME OPTION...: of that address
+# secondary NAME OPTION...: starts a secondary for that address
 secondary()
 {
 	secondary_name=$1
 	shift
 	start "$secondary_name" --network-role secondary --network-partition $partition --network-address 127.0.0.1:$port "$@"
 }
-# says NAME PATTERN: within a while, and not more than once
+# says NAME PATTERN: the process prints the pattern in time, and not more than once
 says()
 {
 	await "$1.err" "$2"
@@ -43,7 +43,7 @@ silent() # NAME PATTERN
 	check "$1 says '$2': $(cat "$1.err")" $?
 }
 
-# all goes well
+# All goes well.
 primary --network-secondaries 2
 says p "^troupe run: waiting for 2 secondaries at 127.0.0.1:$port, this machine only, .*, partition '$partition', without a key\$"
 secondary s1
@@ -57,7 +57,7 @@ for name in p s1 s2; do ends $name 0; done
 multicast=
 grep -q 'found by multicast at' p.err && multicast=1
 
-# a secondary leaves before the run begins
+# A secondary leaves before the run begins.
 primary --network-secondaries 2
 secondary s1
 says p 'secondary 1 of 2 joined'
@@ -66,9 +66,9 @@ says p '^troupe run: secondary 1 (.* at 127.0.0.1:[0-9]*): .*; 0 of 2 present$'
 secondary s2 -v0
 await p.err 'secondary 1 of 2 joined' 2
 [ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && [ ! -s s2.err ]
-check "another comes, quietly: $(cat p.err s2.err)" $?
+check "another secondary joins, without a message: $(cat p.err s2.err)" $?
 
-# Ctrl-C: the process that is told to leave exits with 0, and the process that waited for it says so
+# Ctrl-C: the process that gets the signal exits with 0, and the process that waited for it reports it.
 kill -INT "$(cat p.pid)"
 ends p 0
 ends s2 3
@@ -82,7 +82,7 @@ for signal in $stop_signals; do
 	ends s1 0
 done
 
-# not all come
+# Not all secondaries come.
 primary --network-secondaries 3 --network-wait 1
 secondary s1
 ends p 3
@@ -97,13 +97,13 @@ ends s1 3
 says s1 "^troupe run: 127.0.0.1:$port: cannot be reached: "
 says s1 "^troupe run: waited 0.5 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: cannot be reached: "
 
-# another process has the port already
+# Another process has the port already.
 primary --network-secondaries 1
 start q "$worlds/meeting.sdf" --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port
 ends q 1
 says q "cannot listen on 127.0.0.1:$port: .*another primary.*--network-listen"
 
-# rubbish, again and again
+# A stranger sends invalid data again and again.
 if need python3; then
 	python3 - $port <<-'EOF2'
 		import socket, sys
@@ -117,10 +117,10 @@ if need python3; then
 	EOF2
 	says p '^troupe run: turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$'
 	[ "$(grep -c 'turned away' p.err)" -le 8 ] && [ "$(grep -c 'turned away .*: its hello' p.err)" -ge 1 ]
-	check "of rubbish only some is told: $(cat p.err)" $?
+	check "only some invalid data are reported: $(cat p.err)" $?
 fi
 
-# one that matches comes and goes, again and again
+# A matching secondary comes and goes, again and again.
 if need python3; then
 	primary --network-secondaries 1
 	python3 - $port "$troupe" $partition <<-'EOF2'
@@ -148,18 +148,18 @@ if need python3; then
 	done
 	came=$(grep -c 'joined from' p.err)
 	[ "$came" -ge 5 ] && [ "$came" -le 10 ] && [ "$came" = "$(grep -c '0 of 1 present' p.err)" ]
-	check "of who comes and goes only some is told: $(cat p.err)" $?
+	check "only some joins and losses are reported: $(cat p.err)" $?
 fi
 
-# one that belongs elsewhere is told so, and so are we
+# A secondary of another partition gets the reason, and the primary reports it, too.
 primary --network-secondaries 1
 start s1 --network-role secondary --network-partition other --network-address 127.0.0.1:$port
 ends s1 3
 says s1 "turned this process away: .*partition"
 says p "^troupe run: turned away a secondary (.* at 127.0.0.1:[0-9]*): .*partition"
 
-# Another key, or none, on either side. KEYS_OF_PRIMARY KEYS_OF_SECONDARY, and what both say when the address is known and
-# by multicast.
+# Another key, or none, on either side. KEYS_OF_PRIMARY KEYS_OF_SECONDARY, and the messages of both when the address is
+# known and by multicast.
 keys_differ()
 {
 	primary_key=$1 secondary_key=$2
@@ -188,8 +188,8 @@ keys_differ()
 	silent s3 'there is a primary'
 	silent p 'joined'
 }
-# false announcements under ever new names; then the message that matters must still come: the reason why the secondary
-# could not join
+# False announcements under ever new names come; then the important message must still come: the reason why the
+# secondary could not join.
 if [ -z "$multicast" ]; then
 	skip 'announcements of what is not so' 'there is no multicast here'
 elif need python3; then
@@ -209,7 +209,7 @@ elif need python3; then
 		ear.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group[0]) + socket.inet_aton("127.0.0.1"))
 		ear.settimeout(5)
 		partition = sys.argv[2].encode()
-		def asked(): # the number of a secondary of ours
+		def asked(): # the fresh number of the test's own secondary
 		    while True:
 		        bytes = ear.recv(1000)
 		        role, echoes = struct.unpack_from("<2Q", bytes, 16)
@@ -222,7 +222,7 @@ elif need python3; then
 		for _ in range(15):
 		    announce(os.urandom(32), 0)
 		    time.sleep(0.1)
-		announce(b"", 0) # an answer to nothing
+		announce(b"", 0) # an answer to no question
 		announce(b"", asked())
 	EOF2
 	says s1 "there is a primary at 127.0.0.1:$port, but it has a key, and this process has none"
@@ -240,7 +240,7 @@ else
 	skip 'keys' 'this build has no TLS'
 fi
 
-# on a terminal, one line that is kept up to date
+# On a terminal there is one line, which is kept up to date.
 next_port
 TERM=xterm timeout 10 "$on_terminal" "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 \
 	--network-listen 127.0.0.1:$port --network-wait 0.5 >terminal 2>&1

@@ -1,6 +1,6 @@
 /* Runs eventcount, share and inproc in every order of their atomic operations (weave.h): no thread sleeps for ever when
  * the eventcount has been advanced, each part of a share is taken once, and a step that was published before the end is
- * delivered. The checker itself is checked first: it must fail on code that is wrong. */
+ * delivered. The checker itself is checked first: it must find the errors of wrong code. */
 #include "check.h"
 
 #include "base/eventcount.h"
@@ -205,7 +205,7 @@ static void on_all_acked(void *ctx)
 static void set_up_transport(void)
 {
 	struct transport_options options = {
-		.secondaries = 1, .threads = 1u << 20, .all_acked = on_all_acked}; /* it sleeps at once */
+		.secondaries = 1, .threads = 1u << 20, .all_acked = on_all_acked}; /* waiting threads sleep at once */
 	transport_inproc.destroy(the_transport);
 	if (transport_inproc.create(&options, &the_transport, NULL))
 		abort();
@@ -247,7 +247,8 @@ static void test_inproc(void)
 	the_transport = NULL;
 }
 
-/* Two secondaries, of which the second takes no part in the second step. Who acknowledges last is the primary. */
+/* Two secondaries, of which the second takes no part in the second step. The thread that acknowledges last acts as the
+ * primary. */
 static uint64_t taken[2][8];
 static uint32_t taken_count[2];
 
@@ -316,7 +317,7 @@ static bool took_their_own(void)
 
 static void test_resize(void)
 {
-	/* three steps of two threads are many operations */
+	/* three steps of two threads have many operations */
 	weave_switches_max = 2;
 	weave_stale_max = 1;
 	weave_thread(begin_and_take_all, NULL);

@@ -34,7 +34,7 @@ static inline void three_levels_add_driver(
 		v);
 }
 
-/* Its controller remembers. */
+/* An arm whose controller has memory. */
 static inline void three_levels_add_arm(struct text *out)
 {
 	text_add(out, "<model name='arm'><pose>0 9 5 0 0 0</pose>");
@@ -47,8 +47,8 @@ static inline void three_levels_add_arm(struct text *out)
 		      "<initial_position>1</initial_position></plugin></model>");
 }
 
-/* Three levels in a row, each with a floor and a crate; `a` and `b` drive towards each other through them, and push
- * each other and `c`; an arm that no level has. */
+/* Three levels in a row, each with a floor and a crate; `a` and `b` drive towards each other through the levels, and
+ * push each other and `c`; an arm belongs to no level. */
 static inline char *three_levels_world(void)
 {
 	static const char *const performers[] = {"a", "b", "c"};

@@ -1,18 +1,19 @@
 /* Runs some threads in every order in which their atomic operations can follow one another, and lets each load return
- * every value that its memory order allows: so that what goes wrong in one of a million runs, or on another processor,
- * goes wrong in one of a few thousand here. For small pieces of code that use <stdatomic.h> and futex(2) only.
+ * every value that its memory order allows. So an error that appears in one of a million runs, or on another processor
+ * only, appears here in one of a few thousand. For small pieces of code that use <stdatomic.h> and futex(2) only.
  *
- * Include it after all headers, and then the source files to be checked. Threads are coroutines; what they do to plain
- * memory happens at once, and is not checked (ThreadSanitizer does that).
+ * Include it after all headers, and before the source files to be checked. Threads are coroutines; their accesses to
+ * plain memory happen at once, and are not checked (ThreadSanitizer checks them).
  *
- * Memory: each atomic variable has the list of values that were stored in it, in one order for all. A thread has a
- * view: how much of each list it must know. A load returns the newest value that it must know or a later one; one that
- * acquires takes over the view that a release left with the value. A read-modify-write reads the last value.
- * Sequentially consistent operations share a view of their own for each variable. Two limits: a thread looks at most
- * WEAVE_STALE_MAX times at what is not the newest value; and where a thread could go on, another one goes on at most
- * WEAVE_SWITCHES_MAX times in a run, but for one that has done WEAVE_PATIENCE operations by itself, since it may be
- * waiting for another. Where that is too much, both limits can be lowered for one test: weave_switches_max,
- * weave_stale_max. */
+ * Memory: each atomic variable has the list of values that were stored in it, in an order that is the same for all
+ * threads. A thread has a view: for each list the newest value that the thread must know. A load returns this value or
+ * a later one; a load that acquires takes over the view that a release left with the value. A read-modify-write reads
+ * the last value. Sequentially consistent operations share a view of their own for each variable.
+ *
+ * Two limits: a thread reads at most WEAVE_STALE_MAX times a value that is not the newest; and in a run at most
+ * WEAVE_SWITCHES_MAX times another thread runs although the present one could go on. A switch after WEAVE_PATIENCE
+ * operations of one thread does not count, since this thread may be waiting for another. Where these limits give too
+ * many runs, a test can lower them: weave_switches_max, weave_stale_max. */
 #ifndef TESTS_FAULT_WEAVE_H
 #define TESTS_FAULT_WEAVE_H
 
@@ -38,7 +39,7 @@ enum {
 };
 
 struct weave_view {
-	uint32_t known[WEAVE_PLACES_MAX]; /* number of the value, by place */
+	uint32_t known[WEAVE_PLACES_MAX]; /* the number of the newest value that is known, by place */
 };
 
 struct weave_place {
@@ -57,7 +58,7 @@ struct weave_thread {
 	void (*function)(void *arg);
 	void *arg;
 	bool done;
-	const volatile void *sleeps; /* on this futex; NULL: it does not */
+	const volatile void *sleeps; /* the futex on which the thread sleeps; NULL: it does not sleep */
 	uint32_t stale;
 	struct weave_view view;
 };
@@ -67,7 +68,7 @@ static struct {
 	uint32_t place_count;
 	struct weave_thread threads[WEAVE_THREADS_MAX];
 	uint32_t thread_count, current, switches, alone;
-	struct weave_view consistent; /* of sequentially consistent operations */
+	struct weave_view consistent; /* the view that sequentially consistent operations share */
 	ucontext_t scheduler;
 	struct {
 		uint32_t taken, of;
@@ -78,7 +79,7 @@ static struct {
 
 static uint32_t weave_switches_max = WEAVE_SWITCHES_MAX, weave_stale_max = WEAVE_STALE_MAX;
 
-/* Zero to of - 1: another one in each run, until all have been taken. */
+/* Returns a number from 0 to of - 1: another one in each run, until all have been taken. */
 static uint32_t weave_choose(uint32_t of)
 {
 	if (of <= 1)
@@ -92,7 +93,7 @@ static uint32_t weave_choose(uint32_t of)
 	return weave.choices[weave.choice++].taken;
 }
 
-/* False: that was all. */
+/* False: all runs have been made. */
 static bool weave_next(void)
 {
 	while (weave.choice_count) {
@@ -159,7 +160,7 @@ static uint64_t weave_take(uint32_t at, uint32_t number, memory_order order)
 	return weave.places[at].values[number].value;
 }
 
-/* inherited: what was released with the value that a read-modify-write has read. */
+/* inherited: the view that was released with the value that a read-modify-write has read. */
 static void weave_put(uint32_t at, uint64_t value, memory_order order, const struct weave_view *inherited)
 {
 	struct weave_place *place = &weave.places[at];
@@ -177,7 +178,7 @@ static void weave_put(uint32_t at, uint64_t value, memory_order order, const str
 	memcpy((void *)(uintptr_t)place->at, &value, place->bytes);
 }
 
-/* What a load may return now. */
+/* The value that a load returns, one of those that it may return now. */
 static uint64_t weave_look(const volatile void *address, size_t bytes, memory_order order)
 {
 	struct weave_thread *self = &weave.threads[weave.current];
@@ -232,8 +233,8 @@ static bool weave_compare_exchange(volatile void *address, size_t bytes, void *e
 	return same;
 }
 
-/* futex(2), without timeouts. What the kernel compares with may lack a value that its thread has not made known to all,
- * as a sequentially consistent load may. */
+/* futex(2), without timeouts. The value that the kernel compares with may be older than one that another thread has
+ * stored but not yet made known to all, as for a sequentially consistent load. */
 static long weave_syscall(long number, volatile void *address, int operation, uint32_t value, const void *timeout,
 	const void *other, int more)
 {
@@ -268,14 +269,14 @@ static bool weave_can_go(uint32_t thread)
 	return thread < weave.thread_count && !weave.threads[thread].done && !weave.threads[thread].sleeps;
 }
 
-/* The thread that is next; WEAVE_THREADS_MAX: none can go on. */
+/* The thread that runs next; WEAVE_THREADS_MAX: no thread can run. */
 static uint32_t weave_pick(void)
 {
 	uint32_t ready[WEAVE_THREADS_MAX], count = 0;
 	bool goes_on = weave_can_go(weave.current);
 	if (goes_on)
 		ready[count++] = weave.current;
-	for (uint32_t i = 1; i <= weave.thread_count; i++) { /* the next one first */
+	for (uint32_t i = 1; i <= weave.thread_count; i++) { /* begins with the thread of the next number */
 		uint32_t other = (weave.current + i) % weave.thread_count;
 		if (weave_can_go(other) && other != weave.current)
 			ready[count++] = other;
@@ -294,12 +295,12 @@ static uint32_t weave_pick(void)
 	return picked;
 }
 
-/* One run, from the beginning. False: some thread sleeps for ever. */
+/* One run, from the start. False: a thread sleeps for ever. */
 static bool weave_run(void)
 {
 	weave.switches = weave.alone = weave.choice = weave.place_count = 0;
 	weave.consistent = (struct weave_view){{0}};
-	weave.current = WEAVE_THREADS_MAX; /* nobody */
+	weave.current = WEAVE_THREADS_MAX; /* no thread */
 	for (uint32_t i = 0; i < weave.thread_count; i++) {
 		struct weave_thread *thread = &weave.threads[i];
 		thread->done = false;
@@ -330,8 +331,8 @@ static void weave_thread(void (*function)(void *arg), void *arg)
 	thread->arg = arg;
 }
 
-/* All runs of the threads that were named. set_up: puts everything as it is at the beginning; is_right: after each run.
- * Stops at the first that is wrong. Returns how many there were; 0: one was. */
+/* Makes all runs of the given threads. set_up: puts everything into its first state; is_right: called after each run.
+ * Stops at the first wrong run. Returns the number of runs; 0: one was wrong. */
 static uint64_t weave_all(void (*set_up)(void), bool (*is_right)(void))
 {
 	bool right = true;

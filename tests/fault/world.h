@@ -13,7 +13,7 @@ static inline void add_link(struct text *out, const char *size, double mass)
 		mass, size);
 }
 
-/* tiles of 10 m along x, from 0; sliders: how many performers, side by side, at x = 5. */
+/* tiles of 10 m along x, from 0; sliders: the number of performers, side by side, at x = 5. */
 static inline char *tiles_world(int tiles, int sliders)
 {
 	struct text out = {0}, levels = {0};
