@@ -2,7 +2,8 @@
  * publishes and posts what arrives (client.h); it never touches the world.
  *
  * gz-transport: all topics and services of a server for Gazebo's programs, unchanged (`gz topic`, `gz service`,
- * bridges, GUIs), of both generations: Ignition and Gz. */
+ * bridges, GUIs), of both generations: Ignition and Gz. Barrier clients join by the services /lockstep/join, step and
+ * leave (src/gateway/lockstep/PROTOCOL.md). */
 #ifndef TROUPE_GATEWAY_H
 #define TROUPE_GATEWAY_H
 
@@ -34,14 +35,17 @@ TROUPE_API bool troupe_gz_available(void);
  * TROUPE_EINVAL: a setting is not valid, or this build has no gz-transport; TROUPE_EIO: no socket or no multicast. */
 TROUPE_API troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error);
-/* Says goodbye to all peers. NULL is fine. */
-TROUPE_API void troupe_gz_end(struct troupe_gz *gz);
+/* Says goodbye to all peers. why: the run has failed, which barrier clients are told; NULL: it has ended. gz may be
+ * NULL.
+ */
+TROUPE_API void troupe_gz_end(struct troupe_gz *gz, const struct troupe_error *why);
 
 struct troupe_gz_counts {
 	uint64_t published;       /* messages that were sent */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
 	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
 	uint64_t commands;        /* of those taken: commands to the simulation */
+	uint64_t joined;          /* barrier clients that have joined so far (barrier.h) */
 };
 /* Any thread. */
 TROUPE_API struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gz);

@@ -53,13 +53,16 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 
 bool gateways_commanded(const struct gateways *gateways)
 {
-	return gateways && gateways->gz && troupe_gz_counts(gateways->gz).commands > 0;
+	if (!gateways || !gateways->gz)
+		return false;
+	struct troupe_gz_counts counts = troupe_gz_counts(gateways->gz);
+	return counts.commands || counts.joined;
 }
 
-void gateways_end(struct gateways *gateways)
+void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 {
 	if (!gateways)
 		return;
-	troupe_gz_end(gateways->gz);
+	troupe_gz_end(gateways->gz, why);
 	free(gateways);
 }

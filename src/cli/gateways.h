@@ -21,7 +21,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	struct troupe_error *error);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
-/* Before the server is destroyed. NULL is fine. */
-void gateways_end(struct gateways *gateways);
+/* Before the server is destroyed. why: the run has failed; NULL: it has ended. gateways may be NULL. */
+void gateways_end(struct gateways *gateways, const struct troupe_error *why);
 
 #endif

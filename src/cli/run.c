@@ -1075,7 +1075,7 @@ static int run_world(struct run *run)
 		cli_complain("run", "%s", error.text);
 	signals_release();
 	commands_in_destroy(run->commands_in);
-	gateways_end(run->gateways);
+	gateways_end(run->gateways, status ? &error : NULL);
 	lockstep_end(run->entrance, status, &error);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);

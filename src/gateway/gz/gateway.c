@@ -3,6 +3,7 @@
  * has subscribed to it, so that a topic that nobody wants costs nothing. */
 #include "base/map.h"
 #include "gateway/gz/node.h"
+#include "gateway/lockstep/callers.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
@@ -25,7 +26,8 @@ struct offer { /* a topic or service of the server, as the node has it */
 	struct node_publisher *publisher;
 	struct node_subscription *subscription;
 	struct node_service *service;
-	bool wanted; /* the server is asked for it */
+	bool wanted;      /* the server is asked for it */
+	bool is_lockstep; /* a service of barrier clients: one of gateway.lockstep */
 	uint64_t subscribers;
 	uint64_t epoch; /* of the table in which it was seen last */
 };
@@ -39,6 +41,8 @@ struct troupe_gz {
 	_Atomic bool stop;
 	struct map index[3]; /* by kind: name -> index in offers */
 	VEC(struct offer *) offers;
+	struct callers *callers; /* barrier clients that join by calls */
+	struct offer lockstep[CALLERS_SERVICES];
 	uint64_t epoch;
 	_Atomic uint64_t published, taken, refused;
 };
@@ -157,6 +161,12 @@ static void take_event(struct troupe_gz *gateway, const struct node_event *event
 			gateway->client, NULL, offer->name, event->type, event->bytes, event->count, NULL, NULL);
 		break;
 	case NODE_REQUEST:
+		if (offer->is_lockstep) {
+			if (!event->one_way)
+				callers_take(gateway->callers, (enum callers_service)(offer - gateway->lockstep),
+					event->number, event->bytes, event->count);
+			break;
+		}
 		status = troupe_client_call(gateway->client, offer->name, event->type, event->bytes, event->count,
 			event->one_way ? 0 : event->number, NULL);
 		if (status && !event->one_way)
@@ -229,6 +239,27 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* --- barrier clients ---------------------------------------------------------------------------------------------- */
+
+static void reply(void *ctx, uint64_t request, const void *bytes, size_t count)
+{
+	struct troupe_gz *gateway = ctx;
+	(void)node_reply(gateway->node, request, true, bytes, count);
+}
+
+static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	gateway->callers = callers_create(gateway->server, reply, gateway);
+	for (int i = 0; i < CALLERS_SERVICES && !status; i++) {
+		struct offer *offer = &gateway->lockstep[i];
+		*offer = (struct offer){.gateway = gateway, .kind = TROUPE_TOPIC_SERVICE, .is_lockstep = true};
+		status = node_offer(gateway->node, callers_rows[i].name, callers_rows[i].type,
+			callers_rows[i].reply_type, offer, &offer->service, error);
+	}
+	return status;
+}
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 static troupe_status create_node(const struct troupe_gz_def *def, struct node **ret_node, struct troupe_error *error)
@@ -255,6 +286,8 @@ troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_
 				       : create_node(def, &gateway->node, error);
 	if (!status)
 		status = troupe_client_create(server, &client_def, &gateway->client, error);
+	if (!status)
+		status = offer_lockstep(gateway, error);
 	if (!status) {
 		compare_tables(gateway);
 		int failed = pthread_create(&gateway->thread, NULL, work, gateway);
@@ -266,14 +299,14 @@ troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_
 	if (status) {
 		atomic_store(&gateway->stop, true);
 		gateway->thread = pthread_self(); /* there is none to wait for */
-		troupe_gz_end(gateway);
+		troupe_gz_end(gateway, error);
 		return status;
 	}
 	*ret_gz = gateway;
 	return TROUPE_OK;
 }
 
-void troupe_gz_end(struct troupe_gz *gateway)
+void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 {
 	if (!gateway)
 		return;
@@ -281,6 +314,7 @@ void troupe_gz_end(struct troupe_gz *gateway)
 		wake(gateway);
 		pthread_join(gateway->thread, NULL);
 	}
+	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
 	if (gateway->client) /* what came before the end still goes out */
 		while (pass_on_some(gateway))
 			;
@@ -303,7 +337,8 @@ struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gateway)
 		.boundaries_lost = troupe_client_lost(gateway->client),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = troupe_client_commands(gateway->client)};
+		.commands = troupe_client_commands(gateway->client),
+		.joined = callers_joined(gateway->callers)};
 }
 
 void troupe_gz_describe(const struct troupe_gz *gateway, char *ret_text, size_t bytes)

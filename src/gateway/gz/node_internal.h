@@ -295,6 +295,8 @@ void services_send_reply(struct node *node, struct reply *reply);
 void services_call(struct node *node, struct call *call);
 /* Tries again what could not be sent, ends calls that are late. */
 void services_tick(struct node *node, uint64_t now_ns);
+/* At the end: until all replies are sent, at most the linger time. */
+void services_linger(struct node *node);
 uint64_t services_due_ns(const struct node *node, uint64_t now_ns);
 void services_free(struct node *node);
 

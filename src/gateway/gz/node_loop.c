@@ -134,7 +134,7 @@ void *node_loop(void *ctx)
 		work(node, waits);
 	}
 	take_orders(node); /* what was published and replied before the end */
-	services_tick(node, clock_now_ns());
+	services_linger(node);
 	beacons_bye(node);
 	pthread_mutex_unlock(&node->guard);
 	return NULL;

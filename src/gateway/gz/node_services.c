@@ -311,6 +311,16 @@ void services_tick(struct node *node, uint64_t now_ns)
 	links_expire(&node->servers, node->request, now_ns, IDLE_NS);
 }
 
+/* A client to which no connection is open yet gets its last reply, too: "the run has ended", for example. */
+void services_linger(struct node *node)
+{
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + (uint64_t)node->linger_ms * NODE_MS;
+	for (retry_replies(node, now_ns); !TAILQ_EMPTY(&node->replies) && now_ns < end_ns; now_ns = clock_now_ns()) {
+		clock_sleep_until_ns(now_ns + RETRY_NS);
+		retry_replies(node, now_ns + RETRY_NS);
+	}
+}
+
 /* A call that waits for its service's record needs no retry but for the question: the record's coming wakes. */
 uint64_t services_due_ns(const struct node *node, uint64_t now_ns)
 {

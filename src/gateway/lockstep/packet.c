@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct message_limits limits = {.bytes_max = PACKET_BYTES_MAX, .items_max = PACKET_ITEMS_MAX};
+const struct message_limits packet_limits = {.bytes_max = PACKET_BYTES_MAX, .items_max = PACKET_ITEMS_MAX};
 
 enum packet_read packet_next(const char *bytes, size_t count, size_t *used,
 	Troupe__Msgs__LockstepFromClient **ret_packet, struct troupe_error *error)
@@ -27,8 +27,8 @@ enum packet_read packet_next(const char *bytes, size_t count, size_t *used,
 	if (rest - PACKET_HEAD_BYTES < length)
 		return PACKET_NONE;
 	*used += PACKET_HEAD_BYTES + length;
-	if (message_of_bytes(&troupe__msgs__lockstep_from_client__descriptor, bytes + *used - length, length, &limits,
-		    &message, &why)) {
+	if (message_of_bytes(&troupe__msgs__lockstep_from_client__descriptor, bytes + *used - length, length,
+		    &packet_limits, &message, &why)) {
 		(void)fail(error, TROUPE_EPROTOCOL, "a frame that is not valid: %s", why.text);
 		return PACKET_BAD;
 	}
@@ -114,15 +114,33 @@ static void keep_item(struct packet_step *step, struct packet_item item, const c
 	vec_push(&step->items, item);
 }
 
+/* False: the message has no text form. */
+static bool add_text_form(const struct troupe_message *message, struct text *out)
+{
+	ProtobufCMessage *parsed;
+	message_type type = message->type ? type_find(message->type) : NULL;
+	if (!type || message_of_bytes(type, message->bytes, message->count, &packet_limits, &parsed, NULL))
+		return false;
+	message_add_text(out, parsed, MESSAGE_LINE);
+	message_free(parsed);
+	return true;
+}
+
 void packet_step_take(struct packet_step *step, const struct troupe_message *message)
 {
+	struct text form = {0};
 	struct packet_item item = {.count = message->count,
 		.call = message->is_reply,
 		.refused = message->is_reply && message->status,
+		.as_text = step->text_form && add_text_form(message, &form),
 		.tag = message->tag,
 		.step = message->step,
 		.time_ns = message->time_ns};
-	keep_item(step, item, message->topic, message->type, message->is_reply ? message->text : NULL, message->bytes);
+	if (item.as_text)
+		item.count = form.count + 1;
+	keep_item(step, item, message->topic, message->type, message->is_reply ? message->text : NULL,
+		item.as_text ? form.at : message->bytes);
+	text_fini(&form);
 }
 
 void packet_step_refuse(struct packet_step *step, const char *topic, bool call, uint64_t tag, const char *why)
@@ -142,8 +160,12 @@ static void fill(struct packet_step *step)
 		message->topic = step->kept.at + item->topic;
 		message->type = step->kept.at + item->type;
 		message->text = step->kept.at + item->text;
-		message->data.data = (uint8_t *)step->kept.at + item->data;
-		message->data.len = item->count;
+		if (item->as_text) {
+			message->content = step->kept.at + item->data;
+		} else {
+			message->data.data = (uint8_t *)step->kept.at + item->data;
+			message->data.len = item->count;
+		}
 		message->call = item->call;
 		message->refused = item->refused;
 		message->tag = item->tag;

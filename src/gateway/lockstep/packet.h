@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "topic/lockstep.pb-c.h"
+#include "topic/message.h"
 
 #include <troupe/client.h>
 
@@ -14,6 +15,9 @@ enum {
 	PACKET_HEAD_BYTES = 4,
 	PACKET_ITEMS_MAX = 65536, /* messages and subscriptions in one frame */
 };
+
+/* The limits of a message from a client. */
+extern const struct message_limits packet_limits;
 
 enum packet_read { PACKET_NONE, PACKET_READ, PACKET_BAD };
 
@@ -31,14 +35,15 @@ void packet_add_ended(struct text *out, bool failed, const char *why);
 /* A Step that is being put together: messages are copied, because each is valid only until the next is taken. Zeroed is
  * empty. */
 struct packet_item {
-	size_t topic, type, text, data, count; /* places in `kept` */
-	bool call, refused;
+	size_t topic, type, text, data, count; /* places in `kept`; count: bytes of data */
+	bool call, refused, as_text;           /* as_text: data is the message in text form, with a terminator */
 	uint64_t tag, step;
 	int64_t time_ns;
 };
 struct packet_step {
 	struct text kept;
 	VEC(struct packet_item) items;
+	bool text_form;                      /* messages are given in text form */
 	Troupe__Msgs__LockstepMessage *room; /* [room_count] */
 	Troupe__Msgs__LockstepMessage **list;
 	uint32_t room_count;

@@ -3,7 +3,7 @@
  * kernel's buffer until its next barrier: a flood fills that buffer and nothing else. */
 #include "gateway/lockstep/visitor.h"
 
-#include "gateway/lockstep/packet.h"
+#include "gateway/lockstep/seat.h"
 #include "topic/message.h"
 
 #include <troupe/server.h>
@@ -16,16 +16,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { DEPTH = 1024, CHUNK_BYTES = 65536, JOIN_BYTES_MAX = 1 << 20, FAREWELL_MS = 200 };
+enum { CHUNK_BYTES = 65536, JOIN_BYTES_MAX = 1 << 20, FAREWELL_MS = 200 };
 
 struct visitor {
 	struct troupe_server *server;
-	struct troupe_client *client; /* NULL: it has not joined */
+	struct seat seat;
 	int file;
 	uint64_t since_ns;
 	struct text in, out; /* bytes that have come; bytes that are to go */
 	size_t used, sent;   /* of these, taken and sent */
-	struct packet_step step;
 	/* Held while the client joins and is welcomed, so that its first barrier comes after the welcome. */
 	pthread_mutex_t joining;
 	void (*on_over)(void *ctx);
@@ -118,53 +117,13 @@ static void say_end(struct visitor *visitor, bool failed, const char *why)
 
 /* --- a barrier ---------------------------------------------------------------------------------------------------- */
 
-static void subscribe(struct visitor *visitor, size_t count, Troupe__Msgs__LockstepSubscription **list)
-{
-	struct troupe_error why;
-	for (size_t i = 0; i < count; i++)
-		if (troupe_client_subscribe(visitor->client, list[i]->topic, list[i]->rate_hz, &why))
-			packet_step_refuse(&visitor->step, list[i]->topic, false, 0, why.text);
-}
-
 static void begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct visitor *visitor = ctx;
-	struct troupe_message message;
 	pthread_mutex_lock(&visitor->joining);
-	while (troupe_client_take(visitor->client, 0, &message))
-		packet_step_take(&visitor->step, &message);
-	packet_step_end(&visitor->step, barrier->step, barrier->time_ns, &visitor->out);
+	seat_add_step(&visitor->seat, barrier, &visitor->out);
 	(void)flush(visitor); /* a connection that is lost is found when the answer is read */
 	pthread_mutex_unlock(&visitor->joining);
-}
-
-static void take_message(struct visitor *visitor, const Troupe__Msgs__LockstepMessage *message)
-{
-	struct troupe_error why;
-	struct troupe_when when = {.step = message->step};
-	const char *type = *message->type ? message->type : NULL;
-	troupe_status status = message->call ? troupe_client_call(visitor->client, message->topic, type,
-						       message->data.data, message->data.len, message->tag, &why)
-					     : troupe_client_publish(visitor->client, &when, message->topic, type,
-						       message->data.data, message->data.len, NULL, &why);
-	if (status)
-		packet_step_refuse(&visitor->step, message->topic, message->call, message->tag, why.text);
-}
-
-static troupe_answer take_done(struct visitor *visitor, const Troupe__Msgs__LockstepDone *done,
-	const struct troupe_barrier *barrier, struct troupe_error *error)
-{
-	if (done->step != barrier->step) {
-		(void)fail(error, TROUPE_EPROTOCOL, "it is done with step %llu: expected step %llu",
-			(unsigned long long)done->step, (unsigned long long)barrier->step);
-		return TROUPE_ANSWER_FAILED;
-	}
-	for (size_t i = 0; i < done->n_message; i++)
-		take_message(visitor, done->message[i]);
-	for (size_t i = 0; i < done->n_unsubscribe; i++)
-		troupe_client_unsubscribe(visitor->client, done->unsubscribe[i]);
-	subscribe(visitor, done->n_subscribe, done->subscribe);
-	return TROUPE_ANSWER_DONE;
 }
 
 static troupe_answer take_answer(struct visitor *visitor, const Troupe__Msgs__LockstepFromClient *packet,
@@ -172,7 +131,7 @@ static troupe_answer take_answer(struct visitor *visitor, const Troupe__Msgs__Lo
 {
 	switch (packet->what_case) {
 	case TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_DONE:
-		return take_done(visitor, packet->done, barrier, error);
+		return seat_take_done(&visitor->seat, packet->done, barrier, error);
 	case TROUPE__MSGS__LOCKSTEP_FROM_CLIENT__WHAT_LEAVE:
 		return TROUPE_ANSWER_LEFT;
 	default:
@@ -214,46 +173,12 @@ static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static troupe_status subscribe_first(
-	struct visitor *visitor, const Troupe__Msgs__LockstepJoin *join, struct troupe_error *error)
-{
-	troupe_status status = TROUPE_OK;
-	for (size_t i = 0; i < join->n_subscribe && !status; i++)
-		status = troupe_client_subscribe(
-			visitor->client, join->subscribe[i]->topic, join->subscribe[i]->rate_hz, error);
-	return status;
-}
-
-static double step_of(struct troupe_server *server, const char *world)
-{
-	uint32_t i = 0;
-	while (i + 1 < troupe_server_world_count(server) && strcmp(troupe_server_world_name(server, i), world) != 0)
-		i++;
-	return troupe_server_step_s(server, i);
-}
-
 static troupe_status join(struct visitor *visitor, const Troupe__Msgs__LockstepJoin *asked, struct troupe_error *error)
 {
-	struct troupe_client_def def = {.depth = DEPTH};
-	struct troupe_join join = {.name = asked->name,
-		.world = *asked->world ? asked->world : NULL,
-		.period_ns = asked->period_ns,
-		.deadline_ns = asked->deadline_ns,
-		.failure = (troupe_failure)asked->failure,
-		.ops = &ops,
-		.ctx = visitor};
-	const char *world = join.world ? join.world : troupe_server_world_name(visitor->server, 0);
-	if (asked->version != PACKET_VERSION)
-		return fail(error, TROUPE_EPROTOCOL, "version %u of the protocol: expected %d", asked->version,
-			PACKET_VERSION);
-	troupe_status status = troupe_client_create(visitor->server, &def, &visitor->client, error);
-	if (!status)
-		status = subscribe_first(visitor, asked, error);
 	pthread_mutex_lock(&visitor->joining);
-	if (!status)
-		status = troupe_client_join(visitor->client, &join, error);
+	troupe_status status = seat_join(&visitor->seat, visitor->server, asked, &ops, visitor, error);
 	if (!status) {
-		packet_add_welcome(&visitor->out, world, step_of(visitor->server, world));
+		seat_add_welcome(&visitor->seat, asked, &visitor->out);
 		(void)flush(visitor);
 	}
 	pthread_mutex_unlock(&visitor->joining);
@@ -294,19 +219,17 @@ enum visitor_state visitor_hear(struct visitor *visitor)
 
 void visitor_destroy(struct visitor *visitor, bool failed, const char *why)
 {
-	if (visitor->client)
-		troupe_client_leave(visitor->client);
-	if (visitor->client && why)
+	seat_leave(&visitor->seat);
+	if (visitor->seat.client && why)
 		say_end(visitor, failed, why);
 	for (int i = 0; i < FAREWELL_MS / 20 && visitor->out.count && flush(visitor); i++)
 		if (visitor->out.count)
 			(void)poll(&(struct pollfd){visitor->file, POLLOUT, 0}, 1, 20);
-	troupe_client_destroy(visitor->client);
+	seat_fini(&visitor->seat);
 	(void)shutdown(visitor->file, SHUT_WR);
 	close(visitor->file);
 	pthread_mutex_destroy(&visitor->joining);
 	text_fini(&visitor->in);
 	text_fini(&visitor->out);
-	packet_step_fini(&visitor->step);
 	free(visitor);
 }

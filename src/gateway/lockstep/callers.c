@@ -1,0 +1,351 @@
+/* A call that waits for its reply takes the place of a connection: the Step is the reply to the call that answered the
+ * Step before. Two things differ from the socket. A reply may be lost on its way, because callers wait for a limited
+ * time: so a call without an answer, or with an answer that was taken already, gets the Step that is open, once more.
+ * And nobody sees a client die: the deadline does.
+ *
+ * Between the thread of the calls and the thread of the step each caller has a lock, which neither holds for long. */
+#include "gateway/lockstep/callers.h"
+
+#include "base/eventcount.h"
+#include "gateway/lockstep/seat.h"
+#include "topic/message.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GONE_MAX = 64 };
+
+const struct callers_row callers_rows[CALLERS_SERVICES] = {
+	[CALLERS_JOIN] = {"/lockstep/join", "troupe.msgs.LockstepJoin", "troupe.msgs.LockstepToClient"},
+	[CALLERS_STEP] = {"/lockstep/step", "troupe.msgs.LockstepTurn", "troupe.msgs.LockstepToClient"},
+	[CALLERS_LEAVE] = {"/lockstep/leave", "troupe.msgs.LockstepLeave", "troupe.msgs.LockstepToClient"},
+};
+
+struct caller {
+	struct callers *callers;
+	struct seat seat;
+	char *name;
+	pthread_mutex_t guard;            /* of what follows, up to `answered` */
+	uint64_t request;                 /* waits for a Step; 0: none */
+	bool open;                        /* a barrier is open, and not answered */
+	struct text step;                 /* the frame of its Step */
+	Troupe__Msgs__LockstepTurn *turn; /* an answer that waits for its barrier; NULL: none */
+	bool has_answered;
+	uint64_t answered_step; /* the last one; only if has_answered */
+	bool over, told;
+	struct troupe_error why; /* only if over; told: a call was told it */
+	struct eventcount answered;
+};
+
+struct gone { /* a client that is out, and was not told why */
+	char *name;
+	struct troupe_error why;
+};
+
+struct callers {
+	struct troupe_server *server;
+	void (*reply)(void *ctx, uint64_t request, const void *bytes, size_t count);
+	void *ctx;
+	VEC(struct caller *) all;
+	VEC(struct gone) gone;   /* the oldest first */
+	_Atomic uint64_t joined; /* so many have joined so far */
+};
+
+/* --- replies ------------------------------------------------------------------------------------------------------ */
+
+static void reply_frame(const struct callers *callers, uint64_t request, const struct text *frame)
+{
+	callers->reply(callers->ctx, request, frame->at + PACKET_HEAD_BYTES, frame->count - PACKET_HEAD_BYTES);
+}
+
+static void refuse(const struct callers *callers, uint64_t request, const char *why)
+{
+	struct text frame = {0};
+	packet_add_refused(&frame, why);
+	reply_frame(callers, request, &frame);
+	text_fini(&frame);
+}
+
+static void tell_end(const struct callers *callers, uint64_t request, bool failed, const char *why)
+{
+	struct text frame = {0};
+	packet_add_ended(&frame, failed, why);
+	reply_frame(callers, request, &frame);
+	text_fini(&frame);
+}
+
+/* --- a barrier: on the thread of the step ------------------------------------------------------------------------- */
+
+static void begin(void *ctx, const struct troupe_barrier *barrier)
+{
+	struct caller *caller = ctx;
+	pthread_mutex_lock(&caller->guard);
+	caller->step.count = 0;
+	seat_add_step(&caller->seat, barrier, &caller->step);
+	caller->open = true;
+	if (caller->request)
+		reply_frame(caller->callers, caller->request, &caller->step);
+	caller->request = 0;
+	pthread_mutex_unlock(&caller->guard);
+}
+
+static troupe_answer poll_answer(
+	void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error)
+{
+	struct caller *caller = ctx;
+	uint32_t seen = eventcount_read(&caller->answered);
+	pthread_mutex_lock(&caller->guard);
+	Troupe__Msgs__LockstepTurn *turn = caller->turn;
+	caller->turn = NULL;
+	if (turn) {
+		caller->open = false;
+		caller->has_answered = true;
+		caller->answered_step = turn->done->step;
+	}
+	pthread_mutex_unlock(&caller->guard);
+	if (!turn && wait_ns)
+		(void)eventcount_await(&caller->answered, seen, 0, wait_ns);
+	else if (!turn)
+		eventcount_relax();
+	if (!turn)
+		return TROUPE_ANSWER_NONE;
+	troupe_answer answer = seat_take_done(&caller->seat, turn->done, barrier, error);
+	message_free(&turn->base);
+	return answer;
+}
+
+static void out(void *ctx, const struct troupe_error *why)
+{
+	struct caller *caller = ctx;
+	pthread_mutex_lock(&caller->guard);
+	caller->over = true;
+	caller->told = caller->request;
+	caller->why = *why;
+	if (caller->request)
+		tell_end(caller->callers, caller->request, why->status, why->text);
+	pthread_mutex_unlock(&caller->guard);
+}
+
+static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
+
+/* --- callers ------------------------------------------------------------------------------------------------------ */
+
+static struct caller *find(const struct callers *callers, const char *name)
+{
+	for (uint32_t i = 0; i < callers->all.count; i++)
+		if (!strcmp(callers->all.at[i]->name, name))
+			return callers->all.at[i];
+	return NULL;
+}
+
+/* Leaves the lockstep. */
+static void caller_destroy(struct caller *caller)
+{
+	seat_leave(&caller->seat);
+	seat_fini(&caller->seat);
+	message_free(caller->turn ? &caller->turn->base : NULL);
+	text_fini(&caller->step);
+	pthread_mutex_destroy(&caller->guard);
+	free(caller->name);
+	free(caller);
+}
+
+static void drop_gone(struct callers *callers, uint32_t at)
+{
+	free(callers->gone.at[at].name);
+	callers->gone.count--;
+	memmove(&callers->gone.at[at], &callers->gone.at[at + 1],
+		(callers->gone.count - at) * sizeof *callers->gone.at);
+}
+
+static bool find_gone(const struct callers *callers, const char *name, uint32_t *ret_at)
+{
+	for (uint32_t i = 0; i < callers->gone.count; i++) {
+		if (strcmp(callers->gone.at[i].name, name) != 0)
+			continue;
+		*ret_at = i;
+		return true;
+	}
+	return false;
+}
+
+static void keep_gone(struct callers *callers, const struct caller *caller)
+{
+	if (callers->gone.count == GONE_MAX)
+		drop_gone(callers, 0);
+	vec_push(&callers->gone, (struct gone){mem_strdup(caller->name), caller->why});
+}
+
+/* Frees the places of clients that are out. One that did not call then is told why when it calls. */
+static void reap(struct callers *callers)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < callers->all.count; i++) {
+		struct caller *caller = callers->all.at[i];
+		pthread_mutex_lock(&caller->guard);
+		bool over = caller->over;
+		pthread_mutex_unlock(&caller->guard);
+		if (!over) {
+			callers->all.at[kept++] = caller;
+			continue;
+		}
+		if (!caller->told)
+			keep_gone(callers, caller);
+		caller_destroy(caller);
+	}
+	callers->all.count = kept;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void join(struct callers *callers, uint64_t request, const Troupe__Msgs__LockstepJoin *asked)
+{
+	struct caller *caller = mem_alloc_lines(sizeof *caller);
+	struct troupe_error error;
+	struct text frame = {0};
+	uint32_t at;
+	*caller = (struct caller){.callers = callers, .name = mem_strdup(asked->name)};
+	pthread_mutex_init(&caller->guard, NULL);
+	if (seat_join(&caller->seat, callers->server, asked, &ops, caller, &error)) {
+		refuse(callers, request, error.text);
+		caller_destroy(caller);
+		return;
+	}
+	vec_push(&callers->all, caller);
+	atomic_fetch_add_explicit(&callers->joined, 1, memory_order_relaxed);
+	if (find_gone(callers, caller->name, &at))
+		drop_gone(callers, at);
+	seat_add_welcome(&caller->seat, asked, &frame);
+	reply_frame(callers, request, &frame);
+	text_fini(&frame);
+}
+
+/* The client is not there: it may have been once. */
+static void turn_away(struct callers *callers, uint64_t request, const char *name)
+{
+	struct text why = {0};
+	uint32_t at;
+	if (find_gone(callers, name, &at)) {
+		tell_end(callers, request, callers->gone.at[at].why.status, callers->gone.at[at].why.text);
+		drop_gone(callers, at);
+		return;
+	}
+	text_add(&why, "client '%.*s' has not joined by a call: expected /lockstep/join first", TROUPE_BARRIER_NAME_MAX,
+		name);
+	refuse(callers, request, why.at);
+	text_fini(&why);
+}
+
+/* Under the caller's lock. Takes the turn over. */
+static void take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
+{
+	bool again = caller->has_answered && turn->done->step == caller->answered_step;
+	if (again || caller->turn) {
+		message_free(&turn->base);
+		return;
+	}
+	caller->turn = turn;
+	eventcount_advance(&caller->answered);
+}
+
+/* Takes the turn over. */
+static void step(struct callers *callers, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
+{
+	struct caller *caller = find(callers, turn->name);
+	if (!caller) {
+		turn_away(callers, request, turn->name);
+		message_free(&turn->base);
+		return;
+	}
+	pthread_mutex_lock(&caller->guard);
+	if (caller->request)
+		refuse(callers, caller->request, "another call of this client has come");
+	caller->request = request;
+	if (turn->done)
+		take_answer(caller, turn);
+	else
+		message_free(&turn->base);
+	if (caller->open && !caller->turn) {
+		reply_frame(callers, request, &caller->step);
+		caller->request = 0;
+	}
+	pthread_mutex_unlock(&caller->guard);
+}
+
+static void leave(struct callers *callers, uint64_t request, const char *name)
+{
+	struct caller *caller = find(callers, name);
+	if (!caller) {
+		turn_away(callers, request, name);
+		return;
+	}
+	for (uint32_t i = 0; i < callers->all.count; i++)
+		if (callers->all.at[i] == caller)
+			callers->all.at[i--] = callers->all.at[--callers->all.count];
+	seat_leave(&caller->seat);
+	if (caller->request)
+		tell_end(callers, caller->request, false, "it left");
+	tell_end(callers, request, false, "it left");
+	caller_destroy(caller);
+}
+
+void callers_take(
+	struct callers *callers, enum callers_service service, uint64_t request, const void *bytes, size_t count)
+{
+	ProtobufCMessage *message;
+	struct troupe_error error;
+	reap(callers);
+	if (message_of_bytes(type_find(callers_rows[service].type), bytes, count, &packet_limits, &message, &error)) {
+		refuse(callers, request, error.text);
+		return;
+	}
+	switch (service) {
+	case CALLERS_JOIN:
+		join(callers, request, (const void *)message);
+		break;
+	case CALLERS_STEP:
+		step(callers, request, (Troupe__Msgs__LockstepTurn *)message);
+		return;
+	default:
+		leave(callers, request, ((const Troupe__Msgs__LockstepLeave *)message)->name);
+		break;
+	}
+	message_free(message);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+struct callers *callers_create(struct troupe_server *server,
+	void (*reply)(void *ctx, uint64_t request, const void *bytes, size_t count), void *ctx)
+{
+	struct callers *callers = mem_alloc(sizeof *callers);
+	callers->server = server;
+	callers->reply = reply;
+	callers->ctx = ctx;
+	return callers;
+}
+
+uint64_t callers_joined(const struct callers *callers)
+{
+	return atomic_load_explicit(&callers->joined, memory_order_relaxed);
+}
+
+void callers_destroy(struct callers *callers, bool failed, const char *why)
+{
+	if (!callers)
+		return;
+	for (uint32_t i = 0; i < callers->all.count; i++) {
+		struct caller *caller = callers->all.at[i];
+		seat_leave(&caller->seat);
+		if (caller->request && !caller->over)
+			tell_end(callers, caller->request, failed, why);
+		caller_destroy(caller);
+	}
+	while (callers->gone.count)
+		drop_gone(callers, callers->gone.count - 1);
+	vec_free(&callers->gone);
+	vec_free(&callers->all);
+	free(callers);
+}

@@ -1,0 +1,31 @@
+/* Barrier clients that take part by calls of services (PROTOCOL.md): a call answers the Step before, and its reply is
+ * the next Step. It knows nothing of the transport that carries the calls.
+ *
+ * Thread: one thread calls these functions; `reply` is called on that thread and on the thread of the step. */
+#ifndef GATEWAY_LOCKSTEP_CALLERS_H
+#define GATEWAY_LOCKSTEP_CALLERS_H
+
+#include "base/base.h"
+
+struct troupe_server;
+struct callers;
+
+enum callers_service { CALLERS_JOIN, CALLERS_STEP, CALLERS_LEAVE, CALLERS_SERVICES };
+
+struct callers_row {
+	const char *name, *type, *reply_type; /* "/lockstep/join", "troupe.msgs.LockstepJoin" */
+};
+extern const struct callers_row callers_rows[CALLERS_SERVICES];
+
+/* reply: answers a request, once, with a message in binary form; must not wait and must not call these functions. */
+struct callers *callers_create(struct troupe_server *server,
+	void (*reply)(void *ctx, uint64_t request, const void *bytes, size_t count), void *ctx);
+/* Takes a request, which is answered now or later. request: its number, not 0. */
+void callers_take(
+	struct callers *callers, enum callers_service service, uint64_t request, const void *bytes, size_t count);
+/* How many clients have joined so far. Any thread. */
+uint64_t callers_joined(const struct callers *callers);
+/* Tells all that wait that the run has ended, or has failed. Before the server is destroyed. NULL is fine. */
+void callers_destroy(struct callers *callers, bool failed, const char *why);
+
+#endif

@@ -1,0 +1,32 @@
+/* What a barrier client of another process has in the run, however its messages come: a client of the server that has
+ * joined, and the Step that is being put together for it. */
+#ifndef GATEWAY_LOCKSTEP_SEAT_H
+#define GATEWAY_LOCKSTEP_SEAT_H
+
+#include "gateway/lockstep/packet.h"
+
+#include <troupe/barrier.h>
+
+struct seat { /* zeroed: empty */
+	struct troupe_server *server;
+	struct troupe_client *client; /* NULL: it has not joined */
+	struct packet_step step;
+	const struct troupe_topics *topics; /* for types of messages that come as text; NULL: none yet */
+};
+
+/* ops, ctx: of the barriers, which may begin before this returns. Errors: those of troupe_client_join(), and
+ * TROUPE_EPROTOCOL. Call seat_fini() in any case. */
+troupe_status seat_join(struct seat *seat, struct troupe_server *server, const Troupe__Msgs__LockstepJoin *asked,
+	const struct troupe_barrier_ops *ops, void *ctx, struct troupe_error *error);
+/* Appends the frame that answers the join. */
+void seat_add_welcome(const struct seat *seat, const Troupe__Msgs__LockstepJoin *asked, struct text *out);
+/* Appends the frame of the Step, with all that has come for the client. On the thread of the step. */
+void seat_add_step(struct seat *seat, const struct troupe_barrier *barrier, struct text *out);
+/* Does what the client's answer says. What is refused is told with its next Step. On the thread of the step. */
+troupe_answer seat_take_done(struct seat *seat, const Troupe__Msgs__LockstepDone *done,
+	const struct troupe_barrier *barrier, struct troupe_error *error);
+/* Leaves the lockstep first. Not while it joins. */
+void seat_leave(struct seat *seat);
+void seat_fini(struct seat *seat);
+
+#endif
