@@ -118,6 +118,10 @@ struct troupe_server_def {
 				  * page */
 	uint64_t costs_every;    /* steps between samples in costs_path (default 100); at least 1 */
 	uint64_t record_every;   /* steps between states in the recording (default 1000); at least 1 */
+	/* An existing folder in which clients may save the state with the service /world/NAME/save, as files of
+	 * troupe_server_save(), at most 1000; only files that are such states are replaced. The step at which it is
+	 * saved waits until it is written. NULL: clients cannot save. */
+	const char *save_folder;
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */
 	const struct troupe_network *network;
@@ -172,6 +176,9 @@ TROUPE_API troupe_status troupe_server_run(
  * troupe_server_save() in between that takes half a second more is given up. Any thread; may be called from a signal
  * handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
+/* Whether the last run ended because of troupe_server_stop(), or because a client asked for it with the service
+ * /server_control. Call it while the server does not run. */
+TROUPE_API bool troupe_server_was_stopped(const struct troupe_server *server);
 
 /* Takes n steps; a step in which a world is paused and nothing moves counts too. In all else like
  * troupe_server_run(), also with regard to real time. For a program that reads and commands between steps: a call

@@ -34,8 +34,8 @@
 enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 };
 
 struct settings {
-	const char *world, *resume, *distribution, *commands, *commands_out, *report, *config, *break_rule, *record,
-		*costs, *log, *log_what;
+	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
+		*record, *costs, *log, *log_what;
 	struct option_list resource_paths, pins, save_at, save_every;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
 		log_every;
@@ -143,6 +143,9 @@ static const struct option_spec specs[] = {
 		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
 			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
 			"--network-role primary: troupe-WORLD-%s.state)"},
+	{OPTION_TEXT, .name = "save-dir", .argument = "DIR", .offset = AT(save_dir),
+		.help = "let clients save the state in this folder, with the service /world/NAME/save and the name of "
+			"a file (default: clients cannot save)"},
 	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
 		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
 			"to compare with"},
@@ -364,8 +367,9 @@ struct run {
 	struct children children;
 	struct gateways *gateways;
 	struct entrance *entrance;
-	uint64_t begun_at;                               /* step */
-	uint32_t warnings, refusals, unsaved, bad_lines; /* bad_lines: of standard input; writer: its reader */
+	uint64_t begun_at; /* step */
+	uint32_t warnings, refused_calls, refusals, unsaved;
+	uint32_t bad_lines; /* of standard input; writer: its reader */
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
 	char bad_line[TROUPE_ERROR_TEXT_BYTES];                                  /* the first */
 	struct troupe_error unsaved_why;                                         /* the first */
@@ -417,9 +421,11 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 			reply->status ? "failed" : "ok", reply->text);
 	if (!reply->status)
 		return;
-	if (reply->called) { /* no error of this run: the caller knows */
-		if (run->settings.verbosity >= 2)
+	if (reply->called) { /* no error of this run. The caller is told, but clients of Gazebo not why. */
+		if (run->settings.verbosity >= 2 ||
+			(run->settings.verbosity == 1 && run->refused_calls < REFUSALS_SHOWN_MAX))
 			cli_complain("run", "step %" PRIu64 ": %s: %s", reply->step, reply->topic, reply->text);
+		run->refused_calls++;
 		return;
 	}
 	if (!run->refusals)
@@ -617,7 +623,7 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 		struct troupe_limits limits = {last ? iterations : next, run->settings.until_s};
 		troupe_status status = troupe_server_run(run->server, &limits, error);
 		uint64_t reached = troupe_server_progress(run->server).steps;
-		if (status || last || reached < next) /* reached a time limit, or told to stop */
+		if (status || last || reached < next || troupe_server_was_stopped(run->server)) /* or a time limit */
 			return status;
 		step = reached;
 	}
@@ -650,6 +656,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.chaos_moves = (uint32_t)settings->chaos_moves;
 	def.hash_every = (uint64_t)settings->hash_every;
 	def.record_path = settings->record;
+	def.save_folder = settings->save_dir;
 	def.record_every = (uint64_t)settings->record_every;
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
@@ -998,10 +1005,11 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	if (!status)
 		status = run_and_save(run, error);
 	commands_in_end(run->commands_in);
-	*ret_stopped = signals_asked();
+	bool asked = signals_asked();
+	*ret_stopped = asked || troupe_server_was_stopped(run->server);
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
-	if (status == TROUPE_EPEER && *ret_stopped && run->mode != NETWORK_RANKS)
+	if (status == TROUPE_EPEER && asked && run->mode != NETWORK_RANKS)
 		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first. Ranks go
 				     * on until the primary stops them, so one that is lost has not left. */
 	output_flush(&run->output);

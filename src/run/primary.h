@@ -34,8 +34,8 @@ struct primary_options {
 	struct edit_options edit;
 	/* Each may be NULL. Called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct dispatch_event *event);
-	/* The outcome of a command to the world, or of a command that no listener could take.
-	 * called: a client called the service, and is told, too. */
+	/* The outcome of a command to a service of the world, or of a command that no listener could take; text may be
+	 * "". called: a client called the service, and is told, too. */
 	void (*on_reply)(
 		void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called);
 	/* Each command, after it was taken; status: its outcome. */

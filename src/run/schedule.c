@@ -107,8 +107,13 @@ static troupe_status other_type(const char *sent, message_type type, struct trou
  * gravity. */
 static void mean_as_gazebo(ProtobufCMessage *message)
 {
+	Gz__Msgs__WorldControl *control = NULL;
 	if (message->descriptor == &gz__msgs__world_control__descriptor)
-		((Gz__Msgs__WorldControl *)message)->pause_given_case = GZ__MSGS__WORLD_CONTROL__PAUSE_GIVEN_PAUSE;
+		control = (Gz__Msgs__WorldControl *)message;
+	if (message->descriptor == &gz__msgs__world_control_state__descriptor)
+		control = ((Gz__Msgs__WorldControlState *)message)->world_control;
+	if (control)
+		control->pause_given_case = GZ__MSGS__WORLD_CONTROL__PAUSE_GIVEN_PAUSE;
 	Gz__Msgs__Physics__Gravity *gravity = NULL;
 	if (message->descriptor == &gz__msgs__physics__descriptor)
 		gravity = ((Gz__Msgs__Physics *)message)->gravity;

@@ -67,11 +67,8 @@ static void control_pace(struct primary *primary, const Gz__Msgs__WorldControl *
 		primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "the world runs on");
 }
 
-static troupe_status control(
-	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static void control_world(struct primary *primary, const Gz__Msgs__WorldControl *message)
 {
-	(void)note, (void)error;
-	const Gz__Msgs__WorldControl *message = (const void *)command->message;
 	static const Gz__Msgs__WorldReset no_reset = GZ__MSGS__WORLD_RESET__INIT;
 	const Gz__Msgs__WorldReset *reset = message->reset ? message->reset : &no_reset;
 	if (reset->all || reset->model_only) {
@@ -87,6 +84,28 @@ static troupe_status control(
 	if (reset->all || reset->time_only)
 		reset_time(primary);
 	control_pace(primary, message);
+}
+
+static troupe_status control(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	(void)note, (void)error;
+	control_world(primary, (const void *)command->message);
+	return TROUPE_OK;
+}
+
+/* Gazebo's states are lists of components of its own, with numbers for their types that its build decides. */
+static troupe_status control_state(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	(void)note;
+	const Gz__Msgs__WorldControlState *message = (const void *)command->message;
+	if (message->state && message->state->n_entities)
+		return fail(error, TROUPE_ECOMMAND,
+			"a state of %zu entities: expected none: a state is not set in this way here",
+			message->state->n_entities);
+	if (message->world_control)
+		control_world(primary, message->world_control);
 	return TROUPE_OK;
 }
 
@@ -210,6 +229,7 @@ static troupe_status create_multiple(
 /* A SetPerformer is a StringMsg with more fields. */
 static const struct command_service services[] = {
 	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
+	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
 	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .creates = true},
 	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .creates = true},
 	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit},

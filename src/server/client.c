@@ -275,6 +275,7 @@ static void take_reply(struct troupe_client *client, struct reply *reply, struct
 		const struct query_ops *ops = reply->row.ops;
 		reply->status = ops->answer(reply->frame, &reply->row, reply->request.at, reply->request.count,
 			&client->bytes, &reply->what);
+		clients_answered(client->server->clients, reply);
 	} else {
 		encode_outcome(reply, &client->bytes);
 	}

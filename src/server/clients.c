@@ -9,10 +9,12 @@
 #include "server/client.h"
 #include "server/model_topics.h"
 #include "server/view.h"
+#include "topic/message.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,13 +24,23 @@ struct question { /* a query that waits for a step boundary */
 	struct reply *reply;
 };
 
+struct answered { /* what came of a query */
+	struct answered *next;
+	uint32_t world;
+	uint64_t step;
+	troupe_status status;
+	char *text, service[];
+};
+
 struct clients {
 	struct troupe_server *server;
 	struct topic_table *table;
 	pthread_mutex_t lock;
-	VEC(struct troupe_client *) all;  /* under the lock */
-	_Atomic uint64_t wanted;          /* grows when wants change; written under the lock */
-	_Atomic(struct question *) asked; /* newest first. Any thread adds; the step's thread takes all. */
+	VEC(struct troupe_client *) all;     /* under the lock */
+	_Atomic uint64_t wanted;             /* grows when wants change; written under the lock */
+	_Atomic(struct question *) asked;    /* newest first. Any thread adds; the step's thread takes all. */
+	_Atomic(struct answered *) answered; /* the same */
+	_Atomic bool told[SDF_WORLDS_MAX];   /* some group has the world's replies. Writer: the step's thread. */
 	struct frame_pool *pools[SDF_WORLDS_MAX];
 	struct model_topics *of_models[SDF_WORLDS_MAX];
 	/* step's thread */
@@ -68,6 +80,15 @@ static void free_question(struct question *question)
 	free(question);
 }
 
+static void drop_answered(struct answered *answered)
+{
+	while (answered) {
+		struct answered *next = answered->next;
+		free(answered);
+		answered = next;
+	}
+}
+
 void clients_destroy(struct clients *clients)
 {
 	if (!clients)
@@ -82,6 +103,7 @@ void clients_destroy(struct clients *clients)
 		free_question(q);
 		q = next;
 	}
+	drop_answered(atomic_load(&clients->answered));
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
 		frame_pool_destroy(clients->pools[i]);
 		model_topics_destroy(clients->of_models[i]);
@@ -135,6 +157,23 @@ void clients_ask(struct clients *clients, struct troupe_client *client, struct r
 	*question = (struct question){atomic_load_explicit(&clients->asked, memory_order_relaxed), client, reply};
 	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in answer() */
 		&clients->asked, &question->next, question, memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* A refusal is told to the program, too. */
+void clients_answered(struct clients *clients, const struct reply *reply)
+{
+	const char *service = reply->row.name, *text = reply->status ? reply->what.text : "";
+	size_t service_bytes = strlen(service) + 1, text_bytes = strlen(text) + 1;
+	if (!reply->status && !atomic_load_explicit(&clients->told[reply->row.world], memory_order_relaxed))
+		return;
+	struct answered *answered = mem_alloc(sizeof *answered + service_bytes + text_bytes);
+	*answered = (struct answered){atomic_load_explicit(&clients->answered, memory_order_relaxed), reply->row.world,
+		reply->step, reply->status, answered->service + service_bytes};
+	memcpy(answered->service, service, service_bytes);
+	memcpy(answered->text, text, text_bytes);
+	while (!atomic_compare_exchange_weak_explicit(/* release: pairs with the exchange in tell_answered() */
+		&clients->answered, &answered->next, answered, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -223,11 +262,17 @@ static void find_next(struct clients *clients)
 		clients->next_ns[i] = INT64_MAX;
 		clients->in_steps[i] = false;
 	}
+	bool told[SDF_WORLDS_MAX] = {false};
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
 		const struct group *group = clients->groups.at[i];
 		clients->next_ns[group->world] = MIN(clients->next_ns[group->world], group->next_ns);
-		clients->in_steps[group->world] |= group->when != PUBLISH_IN_TIME || group->rate_hz <= 0;
+		if (group->when == PUBLISH_REPLIES)
+			told[group->world] = true;
+		else
+			clients->in_steps[group->world] |= group->when != PUBLISH_IN_TIME || group->rate_hz <= 0;
 	}
+	for (uint32_t i = 0; i < clients->server->world_count; i++)
+		atomic_store_explicit(&clients->told[i], told[i], memory_order_relaxed);
 }
 
 static void remake_groups(struct clients *clients)
@@ -270,6 +315,8 @@ static bool is_due(const struct group *group, const struct server_world *world, 
 		return group->seen != world->primary.edit.epoch + 1;
 	case PUBLISH_LEVELS:
 		return stepped && levels_changed(world);
+	case PUBLISH_REPLIES:
+		return false;
 	default:
 		return group->rate_hz > 0 ? time_ns >= group->next_ns : stepped;
 	}
@@ -341,6 +388,79 @@ static void serve_groups(struct clients *clients, uint32_t index, int64_t time_n
 		find_next(clients);
 }
 
+/* --- replies ------------------------------------------------------------------------------------------------------ */
+
+/* A frame for each reply, so that each is a message of its own. NULL: too many wait. */
+static struct frame *frame_of_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
+	troupe_status status, const char *text)
+{
+	struct frame *frame = frame_make(clients->pools[world], &clients->server->worlds[world], 0);
+	size_t service_bytes = strlen(service) + 1, text_bytes = strlen(text) + 1;
+	if (!frame)
+		return NULL;
+	frame->service = mem_alloc(service_bytes + text_bytes);
+	frame->reply_text = frame->service + service_bytes;
+	memcpy(frame->service, service, service_bytes);
+	memcpy(frame->reply_text, text, text_bytes);
+	frame->reply_step = step;
+	frame->reply_ok = status == TROUPE_OK;
+	return frame;
+}
+
+void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
+	troupe_status status, const char *text)
+{
+	if (!atomic_load_explicit(&clients->told[world], memory_order_relaxed))
+		return;
+	struct frame *frame = frame_of_reply(clients, world, step, service, status, text);
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		struct group *group = clients->groups.at[i];
+		if (group->when != PUBLISH_REPLIES || group->world != world)
+			continue;
+		if (frame) {
+			client_deliver(group->client, group, frame_hold(frame));
+			stir(clients, group->client);
+		} else {
+			atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
+		}
+	}
+	if (frame)
+		frame_release(frame);
+}
+
+static void tell_answered(struct clients *clients)
+{
+	struct answered *newest = atomic_exchange_explicit(&clients->answered, NULL, memory_order_acquire);
+	struct answered *oldest = NULL;
+	while (newest) {
+		struct answered *next = newest->next;
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	for (const struct answered *at = oldest; at; at = at->next)
+		world_tell_reply(
+			&clients->server->worlds[at->world], at->step, at->service, at->status, at->text, true);
+	drop_answered(oldest);
+}
+
+/* Requests are valid bytes as far as their sender says; a message that cannot be read is refused. */
+static void act(struct server_world *world, struct reply *reply)
+{
+	const struct query_ops *ops = reply->row.ops;
+	ProtobufCMessage *request;
+	char note[EDIT_NOTE_BYTES] = "";
+	reply->status = message_of_bytes(type_find(reply->row.type), reply->request.at, reply->request.count,
+		&message_limits_usual, &request, &reply->what);
+	if (!reply->status) {
+		reply->status = ops->act(world, request, note, &reply->what);
+		message_free(request);
+	}
+	if (!reply->status)
+		(void)snprintf(reply->what.text, sizeof reply->what.text, "%s", note);
+	world_tell_reply(world, reply->step, reply->row.name, reply->status, reply->what.text, true);
+}
+
 static void answer(struct clients *clients)
 {
 	struct question *question = atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire);
@@ -356,10 +476,13 @@ static void answer(struct clients *clients)
 		struct reply *reply = oldest->reply;
 		const struct query_ops *ops = reply->row.ops;
 		struct server_world *world = &clients->server->worlds[reply->row.world];
-		reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
 		reply->step = world->primary.lockstep.number;
 		reply->time_ns = llround(primary_time_s(&world->primary) * 1e9);
-		if (!reply->frame)
+		if (ops->act)
+			act(world, reply);
+		else
+			reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
+		if (!ops->act && !reply->frame)
 			reply->status = fail(&reply->what, TROUPE_ELIMIT, "too many messages wait to be taken");
 		client_reply(oldest->client, reply);
 		free_question(oldest);
@@ -398,5 +521,7 @@ void clients_serve(struct clients *clients, bool stepped)
 	}
 	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))
 		answer(clients);
+	if (atomic_load_explicit(&clients->answered, memory_order_relaxed))
+		tell_answered(clients);
 	tell_stirred(clients, !stepped);
 }

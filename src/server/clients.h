@@ -19,6 +19,7 @@ enum publish_when {
 	PUBLISH_IN_TIME, /* at the row's rate */
 	PUBLISH_SCENE,   /* when models came or went */
 	PUBLISH_LEVELS,  /* when a level was loaded or unloaded, or a model moved, or a ghost came or went */
+	PUBLISH_REPLIES, /* when a request was obeyed or refused: clients_publish_reply() */
 };
 
 struct publish_ops {
@@ -28,12 +29,17 @@ struct publish_ops {
 	bool (*encode)(const struct frame *frame, const struct topic_row *row, struct text *out);
 };
 
-/* How a service is answered whose request changes nothing; row.ops of TOPIC_SERVICE. */
+/* How a service is answered whose request is no command; row.ops of TOPIC_SERVICE. Either answer() or act() is given.
+ */
 struct query_ops {
 	uint32_t parts;
 	/* Any thread. request: valid bytes of the row's type. Appends the reply as bytes. */
 	troupe_status (*answer)(const struct frame *frame, const struct topic_row *row, const void *request,
 		size_t count, struct text *out, struct troupe_error *error);
+	/* Does what is asked for, between steps, on the thread that does the primary's part; the reply is a Boolean.
+	 * request: a message of the row's type. *note, "" when called: one line, what was done. */
+	troupe_status (*act)(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
+		struct troupe_error *error);
 };
 
 struct clients *clients_create(struct troupe_server *server);
@@ -47,6 +53,11 @@ void clients_serve(struct clients *clients, bool stepped);
 /* After the last step of a run: tells clients of all that was delivered. The same thread, or another one after it. */
 void clients_flush(struct clients *clients);
 
+/* What came of a request to a service, or of a message that was refused: the message of the world's topic `replies`.
+ * The same thread. Costs a comparison when nobody has subscribed to it. */
+void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
+	troupe_status status, const char *text);
+
 /* Any thread. */
 struct topic_table *clients_table(struct clients *clients);
 
@@ -59,5 +70,7 @@ void clients_unlock(struct clients *clients);
  * in, and one reference to the client. */
 struct reply;
 void clients_ask(struct clients *clients, struct troupe_client *client, struct reply *reply);
+/* A query was answered, on this thread: what came of it is told at the next step boundary, if anybody is to be told. */
+void clients_answered(struct clients *clients, const struct reply *reply);
 
 #endif

@@ -85,6 +85,8 @@ void frame_release(struct frame *frame)
 	troupe_scene_release(frame->snapshot.scene);
 	troupe_scene_release(frame->before);
 	frame->snapshot.scene = frame->before = NULL;
+	free(frame->service);
+	frame->service = NULL;
 	atomic_fetch_sub_explicit(&pool->bytes_out, frame->bytes, memory_order_relaxed);
 	frame->unused = atomic_load_explicit(&pool->given_back, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(

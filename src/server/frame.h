@@ -63,7 +63,11 @@ struct frame {
 	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
-	VEC(struct frame_place) places;    /* by model, then level */
+	VEC(struct frame_place) places; /* by model, then level */
+	/* What came of a request; NULL: none. `service` is the head of one piece of memory. */
+	char *service, *reply_text;
+	uint64_t reply_step;
+	bool reply_ok;
 	const struct troupe_scene *before; /* the scene that the last frame with FRAME_BEFORE had; NULL: none */
 
 	/* private */

@@ -62,6 +62,7 @@ struct troupe_server {
 	/* Used by the thread that writes a file during a run, and by the caller between runs. */
 	uint64_t stop_seen_ns; /* when a writer first saw the request to stop; 0: no request */
 	bool was_stopped;      /* the last run ended because of a request to stop */
+	uint32_t client_files; /* new files that clients had made; between steps */
 };
 
 void server_warn(const struct troupe_server *server, const char *text);
@@ -95,6 +96,8 @@ void server_pack_replica(struct troupe_server *server, struct text *out);
  * calls it; a test that changes a state calls it again. */
 enum { SAVE_HEAD_BYTES = 32 };
 void server_seal(char *state, size_t count);
+/* Whether a file that begins so may be a saved state. */
+bool server_is_state(const char *bytes, size_t count);
 /* Reads the saved state in `saved`, or else in the file def.resume_path: the files of the worlds and how the worlds
  * are simulated. */
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
@@ -118,6 +121,10 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_mobile_count(const struct server_world *world);
+/* Tells program and clients what came of a command or of another request at a step: def.on_reply, when it was refused
+ * or there is something to say, and the topic `replies`. called: a client awaits the reply. Between steps. */
+void world_tell_reply(struct server_world *world, uint64_t step, const char *topic, troupe_status status,
+	const char *text, bool called);
 /* Publishes a snapshot of the state after the last merged step. Call it between steps, before the next turn. */
 void world_publish(struct server_world *world, bool running);
 /* Makes the same snapshot without publishing it. It is valid until the next call. */

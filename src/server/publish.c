@@ -3,6 +3,7 @@
 #include "server/publish.h"
 
 #include "run/services.h"
+#include "server/acts.h"
 #include "server/encode.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
@@ -193,6 +194,23 @@ static bool encode_levels(const struct frame *frame, const struct topic_row *row
 	return encode_end(&levels.base, &arena, out);
 }
 
+/* --- replies ------------------------------------------------------------------------------------------------------ */
+
+static bool encode_reply(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct arena arena = {0};
+	Troupe__Msgs__Reply reply = TROUPE__MSGS__REPLY__INIT;
+	(void)row;
+	if (!frame->service)
+		return false;
+	reply.header = encode_header(&arena, frame->time_ns);
+	reply.service = frame->service;
+	reply.step = frame->reply_step;
+	reply.ok = frame->reply_ok;
+	reply.text = frame->reply_text;
+	return encode_end(&reply.base, &arena, out);
+}
+
 /* --- services that only ask --------------------------------------------------------------------------------------- */
 
 static troupe_status answer_scene(const struct frame *frame, const struct topic_row *row, const void *request,
@@ -279,10 +297,12 @@ static const struct publish_ops scene_ops = {PUBLISH_SCENE, FRAME_SCENE, encode_
 static const struct publish_ops deletion_ops = {PUBLISH_SCENE, FRAME_SCENE | FRAME_BEFORE, encode_deletion};
 static const struct publish_ops levels_ops = {PUBLISH_LEVELS, FRAME_MODELS | FRAME_LEVELS, encode_levels};
 
-static const struct query_ops ask_scene = {FRAME_SCENE, answer_scene};
-static const struct query_ops ask_graph = {FRAME_SCENE, answer_graph};
-static const struct query_ops ask_hash = {FRAME_HASH, answer_hash};
-static const struct query_ops ask_worlds = {0, answer_worlds};
+static const struct publish_ops reply_ops = {PUBLISH_REPLIES, 0, encode_reply};
+
+static const struct query_ops ask_scene = {FRAME_SCENE, .answer = answer_scene};
+static const struct query_ops ask_graph = {FRAME_SCENE, .answer = answer_graph};
+static const struct query_ops ask_hash = {FRAME_HASH, .answer = answer_hash};
+static const struct query_ops ask_worlds = {0, .answer = answer_worlds};
 
 /* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */
 #define PUBLISHED(name_, type_, rate_hz_, ops_)                                                                        \
@@ -303,12 +323,15 @@ static const struct topic_row rows[] = {
 	PUBLISHED("/world/*/scene/info", "gz.msgs.Scene", 0, &scene_ops),
 	PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &deletion_ops),
 	PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &levels_ops),
+	PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &reply_ops),
 	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
 	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
 	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),
+	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),
 	PUBLISHED("/clock", "gz.msgs.Clock", 0, &clock_ops),
 	PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),
 	ASKED("/gazebo/worlds", "gz.msgs.Empty", "gz.msgs.StringMsg_V", &ask_worlds),
+	ASKED("/server_control", "gz.msgs.ServerControl", "gz.msgs.Boolean", &act_server_control),
 };
 
 /* A world whose name cannot be in a topic, even cleaned, has no rows. False: the row is left out. */

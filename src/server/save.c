@@ -116,6 +116,11 @@ void server_seal(char *state, size_t count)
 	text_fini(&head);
 }
 
+bool server_is_state(const char *bytes, size_t count)
+{
+	return count >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
+}
+
 troupe_status troupe_server_save(struct troupe_server *server, const char *path, struct troupe_error *error)
 {
 	struct text out = {0};
@@ -142,7 +147,7 @@ troupe_status troupe_server_pack(
 static troupe_status check_head(const char *path, const char *bytes, size_t count, struct troupe_error *error)
 {
 	struct unpack head = {bytes + sizeof magic, bytes + SAVE_HEAD_BYTES, false};
-	if (count < SAVE_HEAD_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+	if (count < SAVE_HEAD_BYTES || !server_is_state(bytes, count))
 		return fail(error, TROUPE_EWORLD, "%s: not a state saved by troupe", path);
 	uint64_t version = unpack_u64(&head);
 	if (version != VERSION)

@@ -25,6 +25,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	STAMP = 0x74726f75,
@@ -78,6 +80,12 @@ static troupe_status check_pace(const struct troupe_server_def *def, struct trou
 	return TROUPE_OK;
 }
 
+static bool folder_is_writable(const char *path)
+{
+	struct stat info;
+	return !stat(path, &info) && S_ISDIR(info.st_mode) && !access(path, W_OK | X_OK);
+}
+
 static troupe_status check_def(const struct troupe_server_def *def, struct troupe_error *error)
 {
 	const uint32_t all = TROUPE_OBSERVE_CONTACTS | TROUPE_OBSERVE_EFFORTS;
@@ -93,6 +101,9 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 			TROUPE_SECONDARIES_MAX);
 	if (def->observe & ~all)
 		return fail(error, TROUPE_EINVAL, "observe %#x: expected bits of %#x", def->observe, all);
+	if (def->save_folder && !folder_is_writable(def->save_folder))
+		return fail(error, TROUPE_EIO, "%s: expected a folder, in which files can be made for clients",
+			def->save_folder);
 	if (def->costs_path && !def->costs_every)
 		return fail(error, TROUPE_EINVAL, "a table of costs every 0 steps: expected 1 or more");
 	if (def->record_path && !def->record_every)
@@ -587,6 +598,11 @@ enum outfile_haste server_haste(void *ctx)
 	if (!server->stop_seen_ns)
 		server->stop_seen_ns = now;
 	return now - server->stop_seen_ns < STOP_GRACE_NS ? OUTFILE_HURRIED : OUTFILE_LEAVING;
+}
+
+bool troupe_server_was_stopped(const struct troupe_server *server)
+{
+	return server->was_stopped && !server->worlds[0].primary.status;
 }
 
 void troupe_server_stop(struct troupe_server *server)

@@ -3,6 +3,7 @@
 #include "server/internal.h"
 
 #include "base/clock.h"
+#include "server/clients.h"
 #include "server/read.h"
 #include "server/record.h"
 #include "server/taken.h"
@@ -94,11 +95,19 @@ static void on_event(void *ctx, uint64_t step, const struct dispatch_event *even
 	world->server->def.on_event(world->server->def.ctx, &out);
 }
 
+void world_tell_reply(struct server_world *world, uint64_t step, const char *topic, troupe_status status,
+	const char *text, bool called)
+{
+	struct troupe_server *server = world->server;
+	struct troupe_reply reply = {world->scene->name, step, topic, status, text, called};
+	if (server->def.on_reply && (status || *text))
+		server->def.on_reply(server->def.ctx, &reply);
+	clients_publish_reply(server->clients, world->index, step, topic, status, text);
+}
+
 static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called)
 {
-	struct server_world *world = ctx;
-	struct troupe_reply reply = {world->scene->name, step, topic, status, text, called};
-	world->server->def.on_reply(world->server->def.ctx, &reply);
+	world_tell_reply(ctx, step, topic, status, text, called);
 }
 
 static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
@@ -124,7 +133,7 @@ static void set_up_primary(struct server_world *world)
 		.chaos_seed = def->chaos_seed,
 		.chaos_moves = def->chaos_moves,
 		.on_event = def->on_event ? on_event : NULL,
-		.on_reply = def->on_reply ? on_reply : NULL,
+		.on_reply = on_reply,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
 			world->server->importer},

@@ -182,7 +182,7 @@ bad 2 "troupe run: --network-secondaries: not with --transport tcp" run --transp
 bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary --secondaries 0 w.sdf
 # options that have no effect at a secondary are refused there
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
-	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' \
+	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' '--save-dir .' \
 	'--log l' '--log l --log-every 5' '--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
 	'--no-sleep' '--strict' '--resource-path .' '--resume s' '--chaos 1' '--network-secondaries 2' '--network-listen :1' \
 	'--network-stale-ms 500'; do
@@ -213,6 +213,7 @@ bad 1 "no/key: " run --network-role secondary --network-address 192.0.2.1:1 --ne
 HOME=$folder XDG_CONFIG_HOME= bad 1 "without a key only this machine" run --network-role secondary --network-address 192.0.2.1
 bad 1 "two.sdf: 2 worlds: expected one in networked mode" run --transport tcp --secondaries 1 two.sdf
 bad 1 "no/s: cannot write" run --save-on-stop no/s w.sdf
+bad 1 "no: expected a folder, in which files can be made for clients" run --save-dir no w.sdf
 bad 2 "troupe run: --headless-rendering: " run --headless-rendering w.sdf
 bad 2 "troupe check: --iterations: no such option" check --iterations 5 w.sdf
 bad 2 "troupe print: --flat: '1': expected no argument" print --flat=1 w.sdf

@@ -1,46 +1,15 @@
 /* Clients of a server as a gateway uses them: which messages are published and how often, what requests do and when
  * their replies come, which messages a slow client loses. Messages are decoded by their types, and compared with the
  * state that the library gives. */
-#include "library.h"
+#include "clients.h"
 
-#include "topic/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/scene.pb-c.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
-#include <troupe/client.h>
-
 TestSuite(clients, .timeout = 120);
-
-static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
-
-static struct troupe_client *client_of(struct troupe_server *server, uint32_t depth)
-{
-	struct troupe_client_def def = {.depth = depth};
-	struct troupe_client *client;
-	struct troupe_error error;
-	cr_assert_eq(troupe_client_create(server, &def, &client, &error), TROUPE_OK, "%s", error.text);
-	return client;
-}
-
-static void subscribe(struct troupe_client *client, const char *topic, double rate_hz)
-{
-	struct troupe_error error;
-	cr_assert_eq(troupe_client_subscribe(client, topic, rate_hz, &error), TROUPE_OK, "%s", error.text);
-}
-
-/* Decodes a message; the caller frees it. */
-static void *decode(const struct troupe_message *message)
-{
-	ProtobufCMessage *out;
-	struct troupe_error error;
-	cr_assert_eq(
-		message_of_bytes(type_find(message->type), message->bytes, message->count, &no_limits, &out, &error),
-		TROUPE_OK, "%s: %s", message->topic, error.text);
-	return out;
-}
 
 static uint32_t count_messages(struct troupe_client *client, const char *topic)
 {
@@ -54,28 +23,6 @@ static uint32_t count_messages(struct troupe_client *client, const char *topic)
 static int64_t ns_of(const Gz__Msgs__Time *time)
 {
 	return time ? time->sec * 1000000000 + time->nsec : 0;
-}
-
-static void request(struct troupe_client *client, const char *service, const char *type, const char *text, uint64_t tag)
-{
-	struct troupe_error error;
-	struct text bytes = {0};
-	ProtobufCMessage *message;
-	cr_assert_eq(message_of_text(type_find(type), text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
-		error.text);
-	message_add_bytes(&bytes, message);
-	message_free(message);
-	cr_assert_eq(troupe_client_call(client, service, type, bytes.at, bytes.count, tag, &error), TROUPE_OK, "%s",
-		error.text);
-	text_fini(&bytes);
-}
-
-static bool answer(struct troupe_client *client, uint64_t tag, struct troupe_message *ret_message)
-{
-	while (troupe_client_take(client, 0, ret_message))
-		if (ret_message->is_reply && ret_message->tag == tag)
-			return true;
-	return false;
 }
 
 Test(clients, each_step_has_its_clock)

@@ -1,0 +1,13 @@
+/* Requests that neither change a world nor only ask: what they do is done at a step boundary, and their reply is a
+ * gz.msgs.Boolean. No bit of a state depends on them, so a recording does not have them. */
+#ifndef SERVER_ACTS_H
+#define SERVER_ACTS_H
+
+#include "server/clients.h"
+
+/* gz.msgs.ServerControl: ends the run as troupe_server_stop() does. */
+extern const struct query_ops act_server_control;
+/* gz.msgs.StringMsg, the name of a file: saves the state of all worlds into def.save_folder. */
+extern const struct query_ops act_save;
+
+#endif

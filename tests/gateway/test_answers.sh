@@ -1,0 +1,89 @@
+#!/bin/sh
+# Services that answer and change no world, as a person at a shell meets them: a state that is saved on request, reasons of
+# refusals in the log and on a topic, and a run that is ended.
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="my world">
+  <physics name="p" type="ode"><max_step_size>0.001</max_step_size><real_time_factor>1</real_time_factor></physics>
+  <model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><plane><normal>0 0 1</normal>
+    <size>50 50</size></plane></geometry></collision></link></model>
+  <model name="ball"><pose>0 0 3 0 0 0</pose><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius>
+    </sphere></geometry></collision></link></model>
+</world></sdf>
+END
+
+# report WHAT STATUS
+report()
+{
+	check "$1" "$2"
+	[ "$2" = 0 ] || sed 's/^/    /' out err run.err 2>/dev/null | head -n 40
+}
+# call SERVICE REQUEST
+call()
+{
+	within 20 "$troupe" service call "$1" -r "$2"
+}
+# ended LIMIT: waits for the run; its status
+ended()
+{
+	until_true "$1" gone || end_last KILL
+	wait "$last"
+}
+gone()
+{
+	! kill -0 "$last" 2>/dev/null
+}
+
+mkdir states
+"$troupe" run w.sdf --save-dir states -v 1 --hash-every 100 >run.out 2>run.err &
+last=$!
+started=$last
+until_true 20 call /gazebo/worlds 'unused: false'
+grep -q '"my world"' out
+report 'the world is named' $?
+timeout 20 "$troupe" topic echo /world/my_world/replies -n 4 --timeout 15 >replies 2>&1 &
+echo=$!
+started="$started $echo"
+sleep 1
+call /world/my_world/save 'data: "a.state"'
+grep -q 'data: true' out && [ -s states/a.state ]
+report 'a state is saved' $?
+call /world/my_world/save 'data: "../a.state"'
+! grep -q 'data' out && [ ! -e a.state ]
+report 'a state is not saved elsewhere' $?
+call /world/my_world/control/state 'state {entities {id: 1}}'
+! grep -q 'data' out
+report 'a state of Gazebo is refused' $?
+call /world/my_world/control/state 'world_control {pause: true}'
+grep -q 'data: true' out
+report 'the world is controlled' $?
+wait "$echo"
+[ "$(grep -c '^ok: true' replies)" = 2 ] && grep -q 'the state of step [0-9]* is saved: states/a.state' replies &&
+	grep -q "'../a.state': expected the name of a file" replies && grep -q 'a state of 1 entities' replies
+report "replies have reasons: $(cat replies)" $?
+grep -q "/world/my_world/save: '../a.state': expected the name of a file" run.err
+report 'the reason is in the log' $?
+call /server_control 'stop: true'
+grep -q 'data: true' out
+report 'the request to stop is answered' $?
+ended 10
+report 'the run has ended well' $?
+
+# the state is complete: a run from it has the hashes of the run
+"$troupe" run --resume states/a.state --iterations "$(awk 'END {print $2}' run.out)" --rtf 0 --no-gz --hash-every 100 -v 0 >resumed.out 2>err
+status=$?
+common=$(grep -cxFf run.out resumed.out)
+[ $status = 0 ] && [ "$common" -ge 1 ]
+report "a run resumed from the state has the same bits ($common hashes)" $?
+
+"$troupe" run w.sdf -v 1 >run.out 2>run.err &
+last=$!
+started=$last
+until_true 20 call /gazebo/worlds 'unused: false'
+call /world/my_world/save 'data: "b.state"'
+! grep -q 'data' out && grep -q 'clients cannot save states' run.err
+report 'without --save-dir nothing is saved' $?
+end_last TERM
+report 'a refused call is no error of the run' $?
+totals
