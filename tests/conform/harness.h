@@ -16,9 +16,9 @@
 #define G 9.8
 
 static struct troupe_server *server;
-static char warning[512]; /* the last of the server started last */
+static char warning[512]; /* the last warning of the server that was started last */
 
-/* What only some programs want of the servers to come; set before start(), at best by the suite's .init. */
+/* Settings of the next servers, which only some programs need; set before start(), best by the suite's .init. */
 static struct {
 	const char *solver; /* elements for the end of <physics> */
 	bool sleepless;
@@ -32,7 +32,7 @@ static void keep_warning(void *ctx, const char *text)
 	snprintf(warning, sizeof warning, "%s", text);
 }
 
-/* Steps of 1 ms; gravity as in <gravity>. The body begins on line 2. */
+/* Steps of 1 ms; gravity as in <gravity>. The body begins on line 2 of the text. */
 static troupe_status create(const char *gravity, const char *body, struct troupe_error *error)
 {
 	struct text text = {0};
@@ -56,7 +56,7 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	return status;
 }
 
-/* The body is a format. */
+/* format: of the body. */
 __attribute__((format(printf, 2, 3))) static void start(const char *gravity, const char *format, ...)
 {
 	static char body[200000];
@@ -68,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static void start(const char *gravity, con
 	cr_assert_eq(create(gravity, body, &error), TROUPE_OK, "%s", error.text);
 }
 
-/* A world that must be refused, for that reason and with the place. */
+/* A world that must be refused, with this reason and with the place. */
 static inline void refuse(const char *what, const char *body, const char *expected)
 {
 	struct troupe_error error;
@@ -89,7 +89,7 @@ static void run_until(double time_s)
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK, "%s", error.text);
 }
 
-/* For the step that comes next. */
+/* Gives a command for the next step. */
 static inline void command(const char *topic, const char *text)
 {
 	struct troupe_error error;

@@ -1,7 +1,7 @@
 /* Actors: their poses follow their scripts, they push models, and they load levels. */
 #include "harness.h"
 
-static uint64_t events[2][8]; /* steps of loading and unloading, in order */
+static uint64_t events[2][8]; /* the steps in which levels were loaded and unloaded, in order */
 static uint32_t event_count[2];
 
 static void on_event(void *ctx, const struct troupe_event *event)
@@ -27,7 +27,7 @@ static double yaw(struct troupe_pose p)
 	return 2 * atan2(p.qz, p.qw);
 }
 
-/* p(1/2) = (p0 + p1) / 2 + (m0 - m1) / 8 of a cubic with tangents m. */
+/* For a cubic with tangents m: p(1/2) = (p0 + p1) / 2 + (m0 - m1) / 8. */
 Test(actors, position_is_the_spline_s)
 {
 	start("0 0 -9.8", "<actor name='a'><script>" ONCE "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
@@ -68,7 +68,7 @@ Test(actors, tension_shortens_the_tangents)
 	stop();
 }
 
-/* Where it ends as it began, the tangent there is that of a closed curve. */
+/* Where a trajectory ends at its start, the tangent there is that of a closed curve. */
 Test(actors, closed_trajectory_loops_smoothly)
 {
 	start("0 0 -9.8",
@@ -128,8 +128,8 @@ Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 	"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"       \
 	"</normal><size>9 9</size></plane></geometry></collision></link></model>"
 
-/* A straight walk; its face is 0.1 m ahead of it and the box's 0.25 m behind the box's middle. Half-way through the
- * second segment it is at 3 m + (2 - 1) / 8 m: see the splines above. */
+/* A straight walk; the actor's face is 0.1 m ahead of its origin, and the box's is 0.25 m behind the box's centre.
+ * Half-way through the second segment the actor is at 3 m + (2 - 1) / 8 m: see the splines above. */
 Test(actors, what_is_in_the_way_is_pushed)
 {
 	start("0 0 -9.8",
@@ -144,7 +144,7 @@ Test(actors, what_is_in_the_way_is_pushed)
 	stop();
 }
 
-/* At the end of its script it jumps back to the beginning: that must push nothing. */
+/* At the end of its script the actor jumps back to the start: this must push nothing. */
 Test(actors, a_jump_pushes_nothing)
 {
 	start("0 0 -9.8", GROUND BOX("0.6") "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL
@@ -159,7 +159,8 @@ Test(actors, a_jump_pushes_nothing)
 	"<level name='" name "'><pose>" x " 0 0 0 0 0</pose><geometry><box><size>4 4 4</size></box></geometry>"        \
 	"</level>"
 
-/* 1 m/s through two levels of 4 m with a volume of 1 m: in the first (4 to 8 m) from 3.5 m to 8.5 m. */
+/* An actor walks at 1 m/s through two levels of 4 m, with a volume of 1 m: it is in the first level (4 to 8 m) from 3.5
+ * m to 8.5 m. */
 Test(actors, a_performer_loads_levels_as_it_walks)
 {
 	start("0 0 -9.8",
@@ -172,8 +173,8 @@ Test(actors, a_performer_loads_levels_as_it_walks)
 	run_until(30);
 	cr_assert_eq(event_count[0], 2);
 	cr_assert_eq(event_count[1], 2);
-	/* x(t) of the first segment: 20 t' (t = 20 t'), less what the tangent at its beginning lacks: 10 (t'^2 - t') t'
-	 */
+	/* x(t) of the first segment: 20 t' (t = 20 t'), minus 10 (t'^2 - t') t', because the tangent at its start is
+	 * smaller */
 	static const double at[4] = {3.5, 13.5, 8.5, 18.5};
 	for (int i = 0; i < 4; i++) {
 		double low = 0, high = 1;

@@ -4,12 +4,12 @@
 
 static void set_up(void)
 {
-	want.sleepless = true; /* what creeps is measured too */
+	want.sleepless = true; /* slow motion is measured, too */
 }
 
 TestSuite(couplings, .init = set_up, .timeout = 60);
 
-/* About z, in (-pi, pi]. */
+/* The angle about z, in (-pi, pi]. */
 static double turn(const char *name)
 {
 	struct troupe_pose p = pose_of(name);
@@ -43,16 +43,16 @@ Test(couplings, screw_moves_by_its_pitch)
 		{NUT(PITCH("0.1"), "", "JointController"), "", 0.1, 1e-5},
 		{NUT(PITCH("-0.02"), "", "JointController"), "", -0.02, 1e-5},
 		{NUT(PITCH("3"), "", "JointController"), "", 3, 1e-5},
-		/* the old way to say it: rad/m, of the opposite sign */
+		/* the old form: rad/m, with the opposite sign */
 		{NUT("<thread_pitch>-62.83185307179586</thread_pitch>", "", "JointController"), "", 0.1, 1e-5},
-		/* fifty iterations leave what the motor wants a little unfulfilled; see below */
+		/* after fifty iterations the motor's speed is not quite reached; see below */
 		{NUT(PITCH("0.1"), "", "JointController"), QUICK, 0.1, 1e-2},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(screws); i++) {
 		want.solver = screws[i].solver;
 		start("0 0 0", "%s", screws[i].text);
 		command("/model/m/joint/j/cmd_vel", TURNING);
-		run_until(10.025); /* not a whole number of turns: the angle tells how many there were */
+		run_until(10.025); /* not a whole number of turns, so that a missing turn would show */
 		double x = pose_of("m").z, angle = turn("m");
 		angle += 2 * M_PI * nearbyint((2 * M_PI * x / screws[i].pitch - angle) / (2 * M_PI));
 		expect("screw: turns in 10.025 s: rad", angle, 2 * M_PI * 10.025, screws[i].tolerance);
@@ -63,7 +63,7 @@ Test(couplings, screw_moves_by_its_pitch)
 	}
 }
 
-/* With lead h per radian a load of m g turns m and I alike: a = g / (1 + I / (m h^2)). */
+/* With a lead of h per radian a load of m g moves m and turns I: a = g / (1 + I / (m h^2)). */
 Test(couplings, a_load_drives_a_screw_back)
 {
 	double h = 0.1 / (2 * M_PI);
@@ -100,7 +100,7 @@ Test(couplings, effort_limits_and_friction_hold_a_screw)
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<limit><effort>0.17</effort></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	run_until(4);
-	double rise_s = (0.02 + h * h) / (0.17 - 9.8 * h); /* until it turns at 1 rad/s */
+	double rise_s = (0.02 + h * h) / (0.17 - 9.8 * h); /* the time until it turns at 1 rad/s */
 	expect("one of 0.17 N m lifts: m", pose_of("m").z, (4 - rise_s / 2) * h, 1e-4);
 	stop();
 }
@@ -138,7 +138,7 @@ Test(couplings, screw_with_a_spring)
 	"</gearbox_ratio><gearbox_reference_body>world</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2>"   \
 	"<xyz>0 0 1</xyz></axis2></joint>"
 
-/* SDF: theta_2 = -ratio theta_1, of the child and of the parent against the reference. */
+/* SDF: theta_2 = -ratio theta_1; each is the angle of a shaft (parent or child) against the reference body. */
 Test(couplings, gearbox_turns_by_its_ratio)
 {
 	static const struct {
@@ -159,7 +159,7 @@ Test(couplings, gearbox_turns_by_its_ratio)
 	}
 }
 
-/* Either shaft turns by more than half a turn in a step: turns are counted by how fast each shaft turns. */
+/* A shaft turns by more than half a turn in a step: turns are counted from the rate of each shaft. */
 Test(couplings, gearbox_of_fast_shafts)
 {
 	static const struct {
@@ -193,7 +193,7 @@ Test(couplings, gearbox_transmits_torque)
 	stop();
 }
 
-/* Input, output and a carrier that floats: what they turn adds up to nothing. */
+/* Input, output and a carrier that floats: the sum of their angular momenta stays 0. */
 Test(couplings, gearbox_on_a_floating_carrier)
 {
 	start("0 0 0",
@@ -210,7 +210,7 @@ Test(couplings, gearbox_on_a_floating_carrier)
 	stop();
 }
 
-/* The world as child, by way of a static model: the nut is the parent and stands still against the screw's turns. */
+/* The world is the child, in the form of a static model: the nut is the parent, and does not turn with the screw. */
 Test(couplings, screw_with_the_world_as_child)
 {
 	double h = 0.1 / (2 * M_PI);
@@ -300,7 +300,7 @@ Test(couplings, mimic_follows)
 	}
 }
 
-/* A finger that slides as another turns, and holds its weight. */
+/* A link that slides as another one turns; the mimic holds its weight. */
 Test(couplings, mimic_between_kinds)
 {
 	start("0 0 -9.8",
@@ -312,7 +312,7 @@ Test(couplings, mimic_between_kinds)
 	stop();
 }
 
-/* The second axis of a joint may follow its first one; nothing follows itself. */
+/* The second axis of a joint may follow its first one; no axis follows itself. */
 Test(couplings, an_axis_mimics_another_of_its_joint)
 {
 	start("0 0 0", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
@@ -324,7 +324,7 @@ Test(couplings, an_axis_mimics_another_of_its_joint)
 	command("/world/w/set_joint", "name: 'm' joint: 'ja' axis: 0 position: 0.3 velocity: 0");
 	run_until(0.2);
 	struct troupe_pose p = pose_of("m");
-	/* turned by 0.3 about z, then by 0.3 about the turned y: the angle of both together */
+	/* turned by 0.3 about z, then by 0.3 about the turned y: the angle of the whole turn */
 	expect("both axes of a joint turn: rad", 2 * acos(fabs(p.qw)), 2 * acos(cos(0.15) * cos(0.15)), 2e-3);
 	stop();
 	refuse("the second axis mimics itself",
@@ -342,8 +342,8 @@ static double height_of(const char *name)
 	return pose_of(name).z;
 }
 
-/* Two pendulums that hang from the world, of different lengths: as one they have the period of
- * sum(m g l) / sum(I + m l^2). By themselves they would swing in 2.0 and in 1.1 s. */
+/* Two pendulums of different lengths that hang from the world: coupled they have the period of sum(m g l) / sum(I + m
+ * l^2). Alone they would swing in 2.0 and in 1.1 s. */
 #define PENDULUM(name, y, length, mimic)                                                                               \
 	"<link name='" name "'><pose>" length " " y " 0 0 0 0</pose>" INERTIAL "</link><joint name='j" name            \
 	"' type='revolute'><pose>-" length " 0 0 0 0 0</pose><parent>world</parent><child>" name                       \
@@ -362,7 +362,7 @@ Test(couplings, pendulums_tied_by_a_mimic_swing_as_one)
 		moment += 9.8 * length[i];
 		inertia += 0.02 + length[i] * length[i];
 	}
-	/* integrated finely: from horizontal, at rest, for 3 s */
+	/* integrated in small steps: from horizontal, at rest, for 3 s */
 	double angle = 0, rate = 0, h = 1e-6;
 	for (int i = 0; i < 3000000; i++) {
 		rate += h * moment / inertia * cos(angle);
@@ -380,7 +380,7 @@ Test(couplings, pendulums_tied_by_a_mimic_swing_as_one)
 	}
 }
 
-/* The same on a base that floats, which they turn about each other: nothing acts from outside. */
+/* The bodies turn about each other on a base that floats: no force acts from outside. */
 Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 {
 	start("0 0 0",
@@ -402,7 +402,8 @@ Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 	stop();
 }
 
-/* Of two motors that are tied by a mimic the leader's counts, whatever the follower's is commanded, weak or strong. */
+/* If a mimic ties two motors, the leader's command counts, whatever the follower's command is, whether the motors are
+ * weak or strong. */
 Test(couplings, a_follower_is_not_driven_while_its_leader_is)
 {
 	static const char *const limits[] = {"", "<limit><effort>5</effort></limit>"};
@@ -418,7 +419,7 @@ Test(couplings, a_follower_is_not_driven_while_its_leader_is)
 			limits[i], limits[i]);
 		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 		run_until(1);
-		expect("a follower commanded to stand still: rad", turn("m"), 1, 5e-3);
+		expect("a follower with a command to stand still: rad", turn("m"), 1, 5e-3);
 		command("/model/m/joint/jb/cmd_vel", "data: -3");
 		run_until(2);
 		expect("and to go the other way: rad", turn("m"), 2, 5e-3);
@@ -426,7 +427,7 @@ Test(couplings, a_follower_is_not_driven_while_its_leader_is)
 	}
 }
 
-/* What holds the follower holds the leader. */
+/* A force that holds the follower holds the leader, too. */
 Test(couplings, a_mimic_pushes_back_on_its_leader)
 {
 	/* a motor of 1 N m turns the leader until the follower is at its stop */
@@ -437,7 +438,7 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 	run_until(3);
 	expect("the leader stops with its follower: rad", turn("m"), 0.3, 1e-4);
 	stop();
-	/* the follower bears 1 kg at 0.1 m per radian: m g h is 0.98 N m */
+	/* the follower lifts 1 kg by 0.1 m per radian: m g h is 0.98 N m */
 	static const struct {
 		const char *effort, *what;
 		double low, high;
@@ -460,7 +461,7 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 	}
 }
 
-/* A follower that starts behind its leader comes to it, lifting a load. */
+/* A follower that starts behind its leader catches up, and lifts a load. */
 Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
 {
 	start("0 0 -9.8", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL
@@ -470,13 +471,13 @@ Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
 			  "type='prismatic'><parent>"
 			  "world</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
 				  "ja", "1", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>");
-	command("/model/m/joint/ja/cmd_vel", "data: 1e-9"); /* held in place, endlessly strong */
+	command("/model/m/joint/ja/cmd_vel", "data: 1e-9"); /* held in place, with any force */
 	run_until(2);
 	expect("200 kg that had to rise by 0.5 m: m", height_of("m"), 0.5, 1e-4);
 	stop();
 }
 
-/* Opposite fingers of a gripper on a palm that floats: no row of ODE's could tie them. */
+/* Opposite fingers of a gripper whose palm floats: no row of ODE's can tie these. */
 Test(couplings, fingers_close_alike)
 {
 	start("0 0 0",
@@ -487,7 +488,7 @@ Test(couplings, fingers_close_alike)
 		"0</xyz></axis></joint>"
 		"<joint name='jb' type='prismatic'><parent>p</parent><child>b</child><axis><xyz>0 1 0</xyz>" MIMIC(
 			"ja", "1", "0", "0") "</axis></joint>" SYSTEM("ApplyJointForce", "ja") "</model>");
-	command("/model/m/joint/ja/cmd_force", "data: 1"); /* on 2 kg, by way of the mimic */
+	command("/model/m/joint/ja/cmd_force", "data: 1"); /* pushes 2 kg, because of the mimic */
 	run_until(1);
 	expect("the finger that follows, 1 N on 2 kg for 1 s: m", pose_of("m").y, 0.25, 1e-3);
 	stop();
@@ -521,8 +522,8 @@ Test(couplings, bad_mimics_are_refused_with_their_place)
 	"<joint name='" name "' type='revolute'><pose relative_to='__model__'>" at " 0 0 0 0</pose><parent>" parent    \
 	"</parent><child>" child "</child><axis><xyz>0 0 1</xyz></axis></joint>"
 
-/* Ground A (0,0) and D (2,0), crank A B of 0.5, coupler B C, rocker D C. Where the circles about B and D meet above is
- * C; the rocker turns by what D C does. */
+/* Ground A (0,0) and D (2,0), crank A B of 0.5, coupler B C, rocker D C. C is where the circles about B and D meet
+ * above the ground; the rocker turns as D C does. */
 Test(couplings, four_bar_linkage_closes)
 {
 	start("0 0 0", "<model name='m' canonical_link='rocker'><link name='rocker'><pose>2 0 0 0 0 0</pose>" INERTIAL

@@ -4,12 +4,12 @@
 
 static void set_up(void)
 {
-	want.sleepless = true; /* slow creep is measured, too */
+	want.sleepless = true; /* slow motion is measured, too */
 }
 
 TestSuite(joints, .init = set_up, .timeout = 60);
 
-/* An arm of 0.5 m along x, jointed to the world; its frame is at its own centre. */
+/* An arm of 0.5 m along x; a joint ties it to the world; its frame is at its own centre. */
 #define ARM(joint)                                                                                                     \
 	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link "                                                             \
 	"name='l'><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"                                           \
@@ -79,11 +79,11 @@ Test(joints, universal_and_revolute2_have_the_sign_of_sdf)
 			ARM("<joint name='j' type='%s'>" AT_THE_END LIMITED("axis", "0 1 0", "-0.2", "0.6")
 					LIMITED("axis2", "0 0 1", "-0.4", "0.7") "</joint>"),
 			kinds[i]);
-		start("0 0 -9.8", "%s", joint); /* falling turns the arm by a positive angle about y */
+		start("0 0 -9.8", "%s", joint); /* an arm that falls turns by a positive angle about y */
 		run_until(8);
 		expect("two axes: first, falling: rad", angle_about_y(pose()), 0.6, 5e-3);
 		stop();
-		start("0 -9.8 0", "%s", joint); /* drawn towards -y: by a negative angle about z */
+		start("0 -9.8 0", "%s", joint); /* gravity towards -y turns the arm by a negative angle about z */
 		run_until(8);
 		expect("two axes: second, drawn to -y: rad", angle_about_z(pose()), -0.4, 5e-3);
 		stop();
@@ -110,7 +110,7 @@ Test(joints, fixed_to_the_world_holds)
 	stop();
 }
 
-/* Two links welded by a fixed joint turn about their common centre of mass as one. */
+/* Two links that a fixed joint welds turn about their common centre of mass as one body. */
 Test(joints, fixed_welds_links_to_one_body)
 {
 	start("0 0 0", "<model name='m'><link "
@@ -175,8 +175,8 @@ Test(joints, friction_holds_below_and_brakes_above)
 	stop();
 }
 
-/* Damping beside a motor or dry friction, which then use the axis's constraint row: at the end the torques are in
- * balance. */
+/* Damping beside a motor or dry friction, which then use the axis's constraint row: at the end the torques are
+ * equal. */
 Test(joints, damping_beside_a_motor_and_friction)
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
@@ -201,8 +201,7 @@ Test(joints, damping_beside_a_motor_and_friction)
 	}
 }
 
-/* A motor without a limit of force must not throw the joint through its stop, and must be able to pull away from it.
- * */
+/* A motor without a limit of force must not push the joint through its stop, and must be able to leave the stop. */
 Test(joints, driven_against_a_stop_and_away_again)
 {
 	start("0 0 0", WHEEL("<limit><lower>-0.5</lower><upper>0.5</upper></limit>", "JointController"));
@@ -217,7 +216,8 @@ Test(joints, driven_against_a_stop_and_away_again)
 	stop();
 }
 
-/* By velocity a position is reached in one step, however many turns away, and cmd_max cuts it when it is given. */
+/* With position control by velocity a position is reached in one step, however many turns away it is; cmd_max, if
+ * given, limits the speed. */
 Test(joints, positions_by_velocity_are_exact)
 {
 	static const double targets[] = {0.3, -2.5, 3.5, 9.5, -9.9};
@@ -288,7 +288,7 @@ Test(joints, equal_stops_hold)
 	stop();
 }
 
-/* k x = m g at rest; the stop at -0.1 gives way by as much. */
+/* k x = m g at rest; the stop at -0.1 gives way by the same amount. */
 Test(joints, soft_stops_give_way)
 {
 	static const char *const kinds[] = {"1000", "200"};
@@ -306,7 +306,7 @@ Test(joints, soft_stops_give_way)
 	}
 }
 
-/* The arm hangs on two axes; gravity along -y turns it about z, the second. */
+/* The arm hangs on two axes; gravity along -y turns it about z, the second axis. */
 #define TWO_AXES(kind, second)                                                                                         \
 	ARM("<joint name='j' type='" kind "'>" AT_THE_END                                                              \
 	    "<axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 0 1</xyz>" second "</axis2></joint>")
@@ -317,7 +317,7 @@ Test(joints, second_axis_has_all_that_the_first_has)
 		const char *what, *text;
 		double time_s, expected, tolerance;
 	} axes[] = {
-		/* damping d: it falls at m g l / d once it has begun; by then the lever is shorter by little */
+		/* damping d: the arm falls at a rate of m g l / d; the lever arm has hardly changed by then */
 		{"second axis: damping of 1e6 N m s/rad: rad",
 			TWO_AXES("universal", "<dynamics><damping>1e6</damping></dynamics>"), 1, -9.8 * 0.5 / 1e6,
 			1e-6},
@@ -371,8 +371,8 @@ Test(joints, prismatic_has_friction_and_speed_limit)
 	stop();
 }
 
-/* The world as parent and, by way of a static model, as child: then the joint's signs are those of the world against
- * the link. */
+/* The world is the parent and, in the form of a static model, the child: then the joint's signs are those of the world
+ * against the link. */
 #define ROCK "<model name='rock'><static>true</static><link name='l'/></model>"
 #define WORLD_JOINT(kind, axes)                                                                                        \
 	"<joint name='j' type='" kind "'><pose relative_to='m::l'>-0.5 0 0 0 0 0</pose><parent>m::l</parent><child>"   \
@@ -391,7 +391,7 @@ Test(joints, world_as_child)
 	run_until(8);
 	expect("hinge with the world as child falls by its lower: rad", angle_about_y(pose()), 0.3, 5e-3);
 	stop();
-	/* SDF's first axis is the parent's, here the arm's */
+	/* SDF's first axis belongs to the parent, which is the arm here */
 	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("universal",
 				  STOPS("axis", "0 1 0", "-0.35", "0.2") STOPS("axis2", "0 0 1", "-1", "1")));
 	run_until(8);
@@ -408,7 +408,7 @@ Test(joints, world_as_child)
 	stop();
 }
 
-/* Joints of the world between models, and one whose links are both of one model. */
+/* Joints of the world between models, and one whose two links belong to one model. */
 Test(joints, between_models)
 {
 	start("0 0 -9.8",
@@ -443,7 +443,7 @@ static double slide_or_turn(bool turns)
 	return turns ? angle_about_z(pose()) : pose().z;
 }
 
-/* From 0 about 0.1 to 0.2: the amplitude in the tenth period is that of the first. */
+/* Swings from 0 to 0.2, about 0.1: the amplitude in the tenth period is that of the first. */
 static void swings(const char *what, const char *text, double stiffness, bool turns)
 {
 	double period_s = 2 * M_PI / sqrt(stiffness), high = -1, low = 1;
@@ -460,7 +460,7 @@ static void swings(const char *what, const char *text, double stiffness, bool tu
 
 Test(joints, springs_keep_their_amplitude)
 {
-	/* the last has 50 steps to a period */
+	/* the last one has 50 steps for each period */
 	static const char *const stiffness[] = {"10", "100", "1000", "15791.367"};
 	static const char *const solvers[] = {"", "<ode><solver><type>quick</type></solver></ode>"};
 	for (size_t i = 0; i < ARRAY_LEN(stiffness); i++) {
@@ -480,7 +480,7 @@ Test(joints, springs_keep_their_amplitude)
 	want.solver = NULL;
 }
 
-/* Two floating bodies with arms: a spring acts on both alike, and no momentum is gained. */
+/* Two floating bodies with arms: a spring acts on both equally, and no momentum is gained. */
 Test(joints, stiff_springs_are_stable)
 {
 	static const char *const stiffness[] = {"1e5", "1e6", "1e8", "1e11"};
@@ -510,7 +510,7 @@ Test(joints, stiff_springs_are_stable)
 	ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz><limit><lower>" lower                 \
 	    "</lower><upper>" upper "</upper></limit>" rest "</axis></joint>")
 
-/* A joint that falls on its stop stays there: the stops of SDF have no restitution. */
+/* A joint that falls onto its stop stays there: the stops of SDF have no restitution. */
 Test(joints, nothing_bounces_on_a_stop)
 {
 	static const struct {
@@ -537,7 +537,7 @@ Test(joints, nothing_bounces_on_a_stop)
 	}
 }
 
-/* A spring that pulls away from a stop, but too weakly, leaves the joint on it. */
+/* A spring that pulls a joint away from its stop, but too weakly, leaves it at the stop. */
 Test(joints, weak_spring_at_a_stop)
 {
 	start("0 0 -9.8",
@@ -559,7 +559,7 @@ Test(joints, canonical_link_carries_the_frame)
 	stop();
 }
 
-/* Masses on which ODE's exact solver ends in NaN: its island is solved iteratively. */
+/* Masses for which ODE's exact solver gives NaN: their island is solved iteratively. */
 #define LUMP(name, z, mass, inertia)                                                                                   \
 	"<model name='" name "'><pose>0 0 " z " 0 0 0</pose><link name='l'><inertial><mass>" mass                      \
 	"</mass><inertia><ixx>" inertia "</ixx><iyy>" inertia "</iyy><izz>" inertia                                    \
@@ -578,7 +578,7 @@ Test(joints, what_the_exact_solver_gives_up_on_is_tried_again)
 	stop();
 }
 
-/* Default axes and given ones, in another frame too. */
+/* Default axes and given ones, also in another frame. */
 #define CROSSED(type, axis, axis2)                                                                                     \
 	"<model name='m'><link name='l'><gravity>false</gravity></link><joint name='j' type='" type "'>"               \
 	"<parent>world</parent><child>l</child><axis>" axis "</axis><axis2>" axis2 "</axis2></joint></model>"

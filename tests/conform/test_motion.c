@@ -55,13 +55,13 @@ static void steps(uint32_t count)
 
 static void obeyed(const char *topic, const char *text)
 {
-	replied = TROUPE_OK; /* not all topics reply */
+	replied = TROUPE_OK; /* some topics give no reply */
 	command(topic, text);
 	steps(1);
 	cr_assert_eq(replied, TROUPE_OK, "%s %s: %s", topic, text, reply);
 }
 
-/* The command is refused with a reason that contains this text, and no word of state changes except by the step. */
+/* The command is refused with a reason that contains this text, and only the step changes the state. */
 static void refused(const char *topic, const char *text, const char *reason)
 {
 	uint64_t hash = primary_hash(&server->worlds[0].primary);
@@ -133,7 +133,7 @@ Test(motion, a_free_body_flies)
 	expect("y = v t", p.y, 2 - 1 * 0.5, 1e-9);
 	expect("z = v t", p.z, 5 + 0.5 * 0.5, 1e-9);
 	expect("yaw = w t", 2 * atan2(p.qz, p.qw), 2 * 0.5, 1e-6);
-	/* a vector that is not given stays, a component that is not given is 0 */
+	/* a vector that is not given stays as it is, a component that is not given is 0 */
 	obeyed("/world/w/set_velocity", "id: 1 linear {y: 4}");
 	expect_vector("linear is given", body("b", "l")->v, 0, 4, 0, EXACT);
 	expect_vector("angular stays", body("b", "l")->w, 0, 0, 2, EXACT);
@@ -203,7 +203,7 @@ Test(motion, a_force_acts_once)
 	expect_vector("dw = T / I dt", body("b", "l")->w, 0, 3 / 0.5 * DT, 0, EXACT);
 	steps(100);
 	expect_vector("once", body("b", "l")->w, 0, 3 / 0.5 * DT, 0, EXACT);
-	/* several in one step add up, by name and by id */
+	/* several forces in one step add up, given by name and by id */
 	command("/world/w/wrench", "entity {id: 1 type: MODEL} wrench {force {y: 6}}");
 	command("/world/w/wrench", "entity {name: 'b::l'} wrench {force {y: 4} torque {x: 1}}");
 	obeyed("/world/w/wrench", "entity {name: 'b'} wrench {force {z: 2}}");
@@ -235,7 +235,7 @@ Test(motion, a_force_acts_on_its_link_alone)
 
 #define SYSTEMS "<plugin name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin>"
 
-/* Where systems push, too. */
+/* A force also adds to the forces of systems. */
 Test(motion, a_force_adds_to_those_of_systems)
 {
 	start("0 0 0", MODEL("m", "0 0 5 0 0 0",
@@ -245,7 +245,7 @@ Test(motion, a_force_adds_to_those_of_systems)
 	obeyed("/world/w/wrench", "entity {name: 'm'} wrench {force {x: 10}}");
 	expect("both", body("m", "arm")->v.x, (4 + 10) / 2. * DT, 1e-9);
 	steps(1);
-	expect("one of them goes on", body("m", "arm")->v.x, (4 + 10 + 4) / 2. * DT, 1e-9);
+	expect("one link goes on", body("m", "arm")->v.x, (4 + 10 + 4) / 2. * DT, 1e-9);
 	stop();
 }
 
@@ -368,7 +368,7 @@ Test(motion, a_pendulum_is_put_at_an_angle)
 	expect_vector("its speed", body("m", "arm")->v, -0.5 * sin(1.2) * 3, 0, -0.5 * cos(1.2) * 3, EXACT);
 	obeyed(GO_ON);
 	steps(999);
-	/* a step turns the link by a straight piece of its circle, which costs a little */
+	/* in a step the link moves along a tangent of its circle, which costs a little accuracy */
 	expect("it goes on turning", position("m", "j", 0), 1.2 + 3 * 1, 2e-4);
 	obeyed("/world/w/set_joint", "id: 1 joint: 'm::j' position: -40 velocity: -1");
 	steps(999);
@@ -432,7 +432,7 @@ Test(motion, what_hangs_on_a_joint_goes_with_it)
 	v = vec3_add(v, vec3_cross(w, along));
 	expect_vector("speed of the second", body("m", "b")->v, v.x, v.y, v.z, EXACT);
 	expect_vector("its turning", body("m", "b")->w, w.x, w.y, w.z, EXACT);
-	/* and physics agrees: nothing is to be corrected */
+	/* physics agrees: it corrects nothing */
 	obeyed(GO_ON);
 	expect("j goes on", position("m", "j", 0), q + dq * DT, 2e-5);
 	expect("k goes on", position("m", "k", 0), p + dp * DT, 2e-5);
@@ -477,7 +477,7 @@ Test(motion, either_axis_of_a_universal_joint)
 	"<joint name='" name "' type='" type "'><pose relative_to='" parent "'/><parent>" parent                       \
 	"::arm</parent><child>post::l</child>" rest "</joint>"
 
-/* A static model is part of the world: the parent moves, the other way. */
+/* A static model is a part of the world: so the parent moves, in the opposite direction. */
 Test(motion, the_child_is_the_world)
 {
 	start("0 0 0", "%s",
@@ -558,7 +558,7 @@ Test(motion, followers_follow)
 Test(motion, joints_that_cannot_move_alone_are_refused)
 {
 	start("0 0 0",
-		MODEL("m", "0 0 5 0 0 0", /* a loop of four, and a tail */
+		MODEL("m", "0 0 5 0 0 0", /* a loop of four links, and a tail */
 			LINK("base", "0 0 0 0 0 0", "") LINK("a", "1 0 0 0 0 0", "") LINK("b", "1 1 0 0 0 0", "") LINK(
 				"c", "0 1 0 0 0 0", "") LINK("t", "3 0 0 0 0 0", "") LINK("x", "0 0 3 0 0 0",
 				"") LINK("y", "0 0 4 0 0 0", "") LINK("z", "0 0 5 0 0 0", "") JOINT("j", "revolute",
@@ -605,7 +605,7 @@ Test(motion, joints_that_cannot_move_alone_are_refused)
 	refused(set, "name: 'p' joint: 'j' axis: 1 velocity: 1", "axis 1 of joint 'j': expected 0, the only one");
 	obeyed(set, "name: 'm' joint: 'tail' position: 1");
 	expect_vector("a tail beside a loop", body("m", "t")->p, 2 + cos(1), sin(1), 5, EXACT);
-	/* a joint of the world moves its child's model */
+	/* a joint of the world moves the model of its child */
 	obeyed(set, "name: 'q' joint: 'rope' position: 0.5 velocity: 1");
 	expect("position", position("q", "rope", 0), 0.5, 0);
 	expect_vector("the whole model", body("q", "a")->p, 52 + cos(0.5), sin(0.5), 5, EXACT);

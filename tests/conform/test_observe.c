@@ -1,4 +1,4 @@
-/* Observed contacts and efforts of a step are compared with formulas. Observing must not change a bit. */
+/* Observed contacts and efforts of a step are compared with formulas. Observing must not change a bit of the state. */
 #include "server/internal.h"
 
 #include "harness.h"
@@ -59,7 +59,7 @@ static double position_of(const char *joint, uint32_t axis)
 #define AXIS(xyz, more) "<axis><xyz>" xyz "</xyz>" more "</axis>"
 #define HELD SYSTEM("JointController", "j", "")
 
-/* Gravity along -z turns what lies along x by a positive angle about y, and is held by the opposite torque. */
+/* Gravity along -z turns an arm along x by a positive angle about y; the motor holds it with the opposite torque. */
 Test(observe, a_motor_holds_a_pendulum_by_m_g_l)
 {
 	static const char *const solvers[] = {"", "<ode><solver><type>quick</type></solver></ode>"};
@@ -109,7 +109,7 @@ Test(observe, a_slider_carries_m_g)
 	"<joint name='" name "' type='" kind "'><parent>" parent "</parent><child>" child                              \
 	"</child><pose>-0.5 0 0 0 0 0</pose>" AXIS(xyz, "") "</joint>" SYSTEM("JointController", name, "")
 
-/* What the outer link weighs goes through the inner joint, too. */
+/* The weight of the outer link acts on the inner joint, too. */
 Test(observe, each_joint_of_a_chain_carries_what_is_beyond)
 {
 	start("0 0 -9.8", "%s",
@@ -130,7 +130,7 @@ Test(observe, each_joint_of_a_chain_carries_what_is_beyond)
 	stop();
 }
 
-/* A joint of the world's own, between two models. */
+/* A joint of the world, between two models. */
 Test(observe, a_joint_between_models)
 {
 	start("0 0 -9.8", "%s",
@@ -161,7 +161,7 @@ Test(observe, springs_and_dampers)
 			""));
 	observe(OBSERVE_EFFORTS);
 	double before = 0;
-	for (int i = 1; i <= 300; i++) { /* it swings: k x and d v of the same moment */
+	for (int i = 1; i <= 300; i++) { /* the arm swings: k x and d v of the same step */
 		before = position_of("j", 0);
 		run_until(0.001 * i);
 	}
@@ -178,7 +178,7 @@ Test(observe, springs_and_dampers)
 	stop();
 }
 
-/* The stop has the solver's row, and the spring acts beside it. */
+/* The stop has the solver's row, and the spring acts besides. */
 Test(observe, a_spring_beside_a_stop)
 {
 	start("0 0 -9.8", "%s",
@@ -227,7 +227,7 @@ Test(observe, commanded_forces_and_friction)
 	stop();
 }
 
-/* A wheel turns in place; what lies on it slides down a joint of its own. */
+/* A wheel turns in place; the body on it slides down a joint of its own. */
 Test(observe, a_wheel_slips_at_constant_speed)
 {
 	start("0 0 -9.8", "%s",
@@ -256,7 +256,7 @@ Test(observe, a_wheel_slips_at_constant_speed)
 #define AXIS2(xyz, more) "<axis2><xyz>" xyz "</xyz>" more "</axis2>"
 #define RUB "<dynamics><friction>9</friction></dynamics>"
 
-/* The arm on two axes: gravity along -y turns it about z, the second; along -z about y, the first. */
+/* The arm on two axes: gravity along -y turns it about z, the second axis; gravity along -z about y, the first. */
 Test(observe, both_axes_of_a_universal_joint)
 {
 	static const struct {
@@ -265,7 +265,7 @@ Test(observe, both_axes_of_a_universal_joint)
 	} joints[] = {
 		{"universal", ARM("universal", AXIS("0 1 0", LOCKED) AXIS2("0 0 1", RUB), ""), -2.45, 4.9},
 		{"revolute2", ARM("revolute2", AXIS("0 1 0", RUB) AXIS2("0 0 1", LOCKED), ""), -2.45, 4.9},
-		/* the first axis goes with the arm, which is the parent */
+		/* the first axis moves with the arm, which is the parent */
 		{"universal, the world as child", HUNG("universal", AXIS("0 0 1", LOCKED) AXIS2("0 1 0", RUB)), -4.9,
 			2.45},
 	};
@@ -308,7 +308,8 @@ Test(observe, a_screw_carries_m_g_by_its_lead)
 	"<model name='" name "'><pose>" x " 0 1 0 0 0</pose><link name='l'>" INERTIAL "</link><joint name='" name      \
 	"_j' type='revolute'><parent>world</parent><child>l</child>" AXIS("0 0 1", "") "</joint>" systems "</model>"
 
-/* A shaft of inertia I driven by T through gears of ratio n to another of I: a_1 = T / (I + n^2 I). */
+/* A torque T drives a shaft of inertia I, through gears of ratio n, and a second shaft of inertia I: a_1 = T / (I + n^2
+ * I). */
 Test(observe, gears_pass_on_a_torque)
 {
 	start("0 0 0", "%s",
@@ -332,7 +333,7 @@ Test(observe, gears_pass_on_a_torque)
 	"' type='revolute'><parent>world</parent><child>" link                                                         \
 	"</child><pose>-0.5 0 0 0 0 0</pose><axis><xyz>0 1 0</xyz>" axis "</axis></joint>"
 
-/* The leader's motor holds both; the follower is held by what ties it to the leader. */
+/* The leader's motor holds both links; the mimic holds the follower. */
 Test(observe, a_mimic_holds_its_follower)
 {
 	start("0 0 -9.8", "%s",
@@ -343,7 +344,7 @@ Test(observe, a_mimic_holds_its_follower)
 	observe(OBSERVE_EFFORTS);
 	run_until(0.3);
 	expect("follower, m g l: N m", effort_of("follower", 0), -4.9, 1e-4);
-	/* the motor holds m g l and twice that of the follower; of these the mimic takes the latter */
+	/* the motor holds the leader's m g l and twice the follower's, which the mimic passes on */
 	expect("leader, motor and mimic together: N m", effort_of("leader", 0), -4.9, 1e-4);
 	stop();
 }
@@ -457,7 +458,7 @@ static bool same(const struct contact_note *a, const struct contact_note *b)
 	return !memcmp(a->geoms, b->geoms, sizeof a->geoms) && !memcmp(&a->position, &b->position, sizeof a->position);
 }
 
-/* Boxes that touch without a gap: the exact solver fails on them, and such a step is tried again. */
+/* Boxes that touch without a gap: the exact solver fails, and the step is tried again. */
 Test(observe, a_step_that_is_tried_again_is_noted_once)
 {
 	start("0 0 -9.8", "%s",
@@ -481,7 +482,7 @@ Test(observe, a_step_that_is_tried_again_is_noted_once)
 	stop();
 }
 
-/* The crate belongs to the level that the probe leaves. */
+/* The crate belongs to a level, which the probe leaves. */
 Test(observe, what_is_unloaded_has_no_notes)
 {
 	want.sleepless = false;
@@ -504,7 +505,7 @@ Test(observe, what_is_unloaded_has_no_notes)
 	stop();
 }
 
-/* Contacts of a model that is placed while the world is paused are dropped, although no step is taken. */
+/* The contacts of a model that is placed while the world is paused are dropped, although no step is taken. */
 Test(observe, what_is_placed_while_paused_has_no_contacts)
 {
 	start("0 0 -9.8", "%s", FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "3 0 0.5 0 0 0"));

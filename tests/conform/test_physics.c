@@ -58,7 +58,8 @@ Test(physics, block_on_a_slope)
 			headings[i] * 180 / M_PI);
 		expect(what, slide(limit - M_PI / 180, headings[i], mu), 0, 2e-3);
 		double over = limit + M_PI / 180, a = G * (sin(over) - mu * cos(over));
-		snprintf(what, sizeof what, "slope 1 deg over it, heading %.0f, m", headings[i] * 180 / M_PI);
+		snprintf(what, sizeof what, "slope 1 deg over friction angle, heading %.0f, m",
+			headings[i] * 180 / M_PI);
 		expect(what, slide(over, headings[i], mu), a * 2 * 2 / 2, 0.03 * a * 2);
 	}
 }
@@ -163,7 +164,7 @@ Test(physics, hinge_at_its_limit)
 		"joint></"
 		"model>",
 		upper);
-	run_until(10); /* falls with positive angle about y, down to the stop */
+	run_until(10); /* falls by a positive angle about y, down to the stop */
 	struct troupe_pose p = pose_of("arm");
 	expect("hinge falls to its stop: angle, rad", 2 * atan2(p.qy, p.qw), upper, 2e-3);
 	stop();
@@ -171,7 +172,7 @@ Test(physics, hinge_at_its_limit)
 
 Test(physics, hinge_limit_beyond_half_a_turn)
 {
-	/* driven by a constant torque through more than one turn, to a stop at 7 rad */
+	/* a constant torque drives it through more than one turn, to a stop at 7 rad */
 	start("0 0 -9.8",
 		"<model name='wheel'><link name='l'><pose>0 0 2 0 0 "
 		"0</pose><gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
@@ -199,7 +200,7 @@ Test(physics, robot_drives_50_m_straight)
 		"<size>9 9</size></plane></geometry></collision></link></model><include><uri>file://" SOURCE_DIR
 		"/worlds/models/cart</uri><name>cart</name></include>");
 	command("/model/cart/cmd_vel", "linear: {x: 1}");
-	run_until(50.25); /* a quarter of a second is lost while it gathers speed at 2 m/s2 */
+	run_until(50.25); /* a quarter of a second is lost while the cart accelerates at 2 m/s2 */
 	struct troupe_pose p = pose_of("cart");
 	expect("cart at 1 m/s for 50.25 s: way, m", p.x, 50, 0.05);
 	expect("cart at 1 m/s for 50.25 s: sideways, m", p.y, 0, 1e-3);
@@ -209,7 +210,7 @@ Test(physics, robot_drives_50_m_straight)
 
 /* --- exact touch ------------------------------------------------------------------------------------------------ */
 
-/* Boxes that touch without a gap are degenerate for the exact solver, which fails on them. */
+/* Boxes that touch without a gap are degenerate for the exact solver, which fails. */
 Test(physics, stack_that_touches_exactly_stands)
 {
 	static const struct {
@@ -238,8 +239,8 @@ Test(physics, stack_that_touches_exactly_stands)
 
 /* --- gravity that changes ----------------------------------------------------------------------------------------- */
 
-/* Along each axis by itself; the others stay as they are. All bodies follow, also when they are too many for one ODE
- * world; only bodies without gravity do not. */
+/* Gravity changes along each axis by itself; the other components stay. All bodies follow, also when they are too many
+ * for one ODE world, except bodies without gravity. */
 Test(physics, gravity_changes_for_all)
 {
 	enum { BALLS = 70, STEPS = 200 };
@@ -268,7 +269,7 @@ Test(physics, gravity_changes_for_all)
 				at.z, p[0], p[1], p[2]);
 		}
 		struct troupe_pose at = pose_of("hovers");
-		cr_expect(at.x == 0 && at.y == 0 && at.z == 0, "what gravity does not pull stays");
+		cr_expect(at.x == 0 && at.y == 0 && at.z == 0, "a body without gravity stays");
 	}
 	text_fini(&models);
 	stop();
@@ -276,8 +277,8 @@ Test(physics, gravity_changes_for_all)
 
 /* --- steps that are begun anew ------------------------------------------------------------------------------------ */
 
-/* Three boxes that touch exactly, on which the exact solver fails, are links of one model with a wheel and a slide that
- * are pushed: what is begun anew because of the boxes gets its forces once. */
+/* Three boxes that touch exactly, so that the exact solver fails, are links of one model with a wheel and a slide that
+ * are pushed: the second try, which the boxes cause, must apply the forces only once. */
 Test(physics, forces_of_a_step_that_is_begun_anew)
 {
 #define STACKED(name, pose)                                                                                            \

@@ -11,7 +11,7 @@ TestSuite(shapes, .timeout = 120);
 
 static const struct shape {
 	const char *name, *geometry, *rpy;
-	double height; /* of its centre above what it rests on */
+	double height; /* height of its centre above the lower shape */
 } shapes[] = {
 	{"box", "<box><size>0.6 0.5 0.4</size></box>", "0 0 0.4", 0.2},
 	{"sphere", "<sphere><radius>0.3</radius></sphere>", "0 0 0", 0.3},
@@ -35,7 +35,7 @@ static const struct shape {
 static const struct ground {
 	const char *name, *geometry;
 	double top;
-	bool compound; /* the stool's legs would miss it */
+	bool compound; /* the stool's legs would stand beside it */
 } grounds[] = {
 	{"plane", "<plane><normal>0 0 1</normal></plane>", 0, false},
 	{"box", "<box><size>4 4 1</size></box>", 0.5, false},
@@ -67,15 +67,16 @@ static void add(struct text *out, const char *name, bool is_static, double x, do
 		name, is_static, x, z, rpy, mass, mass * 0.02, mass * 0.02, mass * 0.02, geometry);
 }
 
-/* After 3 s: at its height, but for what contacts leave alone (1 mm each); where it was, and as upright as it was. */
+/* After 3 s the shape is at its height, except for the depth that contacts permit (1 mm each), and its place and
+ * orientation are the same. */
 static void check_rest(const char *on, const struct shape *shape, const char *name, double x, double z, double layers)
 {
 	char what[100];
 	struct troupe_pose p = pose_of(name);
 	snprintf(what, sizeof what, "%s on %s: height, m", shape->name, on);
 	expect(what, p.z, z, 0.0011 * layers);
-	cr_expect(fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has strayed to %g %g", shape->name, on, p.x - x,
-		p.y);
+	cr_expect(
+		fabs(p.x - x) < 2e-3 && fabs(p.y) < 2e-3, "%s on %s has moved by %g %g", shape->name, on, p.x - x, p.y);
 }
 
 Test(shapes, rest_on_every_ground)
@@ -103,7 +104,7 @@ Test(shapes, rest_on_every_ground)
 	}
 }
 
-/* Lower shapes with a flat top; each carries each shape. */
+/* Lower shapes with a flat top; each of them carries each shape. */
 Test(shapes, rest_on_each_other)
 {
 	static const struct shape lower[] = {
@@ -181,12 +182,12 @@ Test(shapes, heightmaps_turned_over)
 		rests[turned] = pose_of("ball").z;
 		stop();
 	}
-	/* the bowl's ground is dark: at 0, and turned over at the top */
+	/* the bowl's ground is dark: its height is 0; turned over it is the top */
 	expect("in a bowl: the ball lies at, m", rests[0], 0.3, 0.05);
 	expect("on a bowl turned over: the ball lies at, m", rests[1], 1.8, 0.05);
 }
 
-/* On a flat floor cut into triangles everything goes as on a plane. */
+/* On a flat floor cut into triangles all results are those on a plane. */
 Test(shapes, slide_and_roll_over_seams)
 {
 	static const char *const names[] = {"box", "hull", "ball", "roller"};
@@ -255,7 +256,7 @@ Test(shapes, rest_on_a_ridge)
 	stop();
 }
 
-/* Dropped at odd angles on a hilly heightmap and on each other: nothing falls through, nothing flies off. */
+/* Shapes are dropped at odd angles on a hilly heightmap and on each other: none falls through, none flies off. */
 Test(shapes, heap_on_hills)
 {
 	struct text text = {0};

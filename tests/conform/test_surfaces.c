@@ -48,7 +48,7 @@ static const char *label(const char *what, size_t which)
 	return text;
 }
 
-/* Bits of both surfaces must have one in common. */
+/* Two surfaces touch if their bits have one in common. */
 Test(surfaces, collide_bitmask)
 {
 	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
@@ -65,7 +65,8 @@ Test(surfaces, collide_bitmask)
 	}
 }
 
-/* The category of one against the mask of the other, either way round; a category that is not given is the mask. */
+/* Two surfaces touch if the category of one has a bit of the other's mask, in both directions; a category that is not
+ * given equals the mask. */
 Test(surfaces, category_bitmask)
 {
 	static const struct {
@@ -99,7 +100,7 @@ Test(surfaces, category_bitmask)
 	}
 }
 
-/* Two links of one model that no joint connects: the upper one falls on the lower one, or through it. */
+/* Two links of one model, with no joint between them: the upper one falls onto the lower one, or through it. */
 Test(surfaces, self_collide)
 {
 	for (int self = 0; self < 2; self++) {
@@ -120,7 +121,7 @@ Test(surfaces, self_collide)
 	}
 }
 
-/* mu along fdir1, mu2 across it; fdir1 turns with the shape. */
+/* mu acts along fdir1, mu2 across it; fdir1 turns with the shape. */
 Test(surfaces, friction_direction)
 {
 	static const struct {
@@ -146,7 +147,7 @@ Test(surfaces, friction_direction)
 		}
 }
 
-/* Directions of a floor's own surface turn with the floor. */
+/* Directions that belong to a floor's surface turn with the floor. */
 Test(surfaces, friction_direction_of_the_floor)
 {
 	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
@@ -191,7 +192,7 @@ Test(surfaces, planes_that_lean)
 	}
 }
 
-/* A ball that begins deep in the floor comes out at the lower of two limits: the world's and the surface's. */
+/* A ball that begins deep in the floor rises at the lower of two limits: the world's and the surface's. */
 Test(surfaces, correcting_velocity)
 {
 	static const struct {
@@ -222,8 +223,9 @@ Test(surfaces, correcting_velocity)
 		}
 }
 
-/* A plate and a block on it slide down together; the block moves slowly across the plate, at 45 degrees to that.
- * Friction is against its motion on the plate, whatever both gain from gravity in the step: so it goes straight. */
+/* A plate and a block on it slide down together; the block moves slowly on the plate, at 45 degrees to this slide.
+ * Friction acts against its motion on the plate, however much both gain from gravity in the step: so its path on the
+ * plate is straight. */
 Test(surfaces, friction_between_two_that_slide)
 {
 	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
@@ -238,7 +240,8 @@ Test(surfaces, friction_between_two_that_slide)
 		begin(f, "0 -5 -9.8", "<friction><ode><mu>0</mu><mu2>0</mu2></ode></friction>", &models);
 		run_until(0.1);
 		struct troupe_pose from = pose_of("block"), plate_from = pose_of("plate");
-		command("/world/w/set_velocity", "name: 'block' linear {x: 0.05 y: -0.45}"); /* the plate's: -0.5 */
+		command("/world/w/set_velocity",
+			"name: 'block' linear {x: 0.05 y: -0.45}"); /* the plate's velocity is -0.5 */
 		run_until(0.3);
 		struct troupe_pose to = pose_of("block"), plate_to = pose_of("plate");
 		double x = to.x - from.x - (plate_to.x - plate_from.x), y = to.y - from.y - (plate_to.y - plate_from.y);
@@ -258,7 +261,7 @@ static double highest_after(const char *name, double from_s, double to_s)
 	return highest;
 }
 
-/* A ball dropped from 1 m rises to e^2 m; below the threshold it does not bounce. */
+/* A ball that is dropped from 1 m rises to e^2 m; below the threshold it does not bounce. */
 Test(surfaces, bounce)
 {
 	static const char *const bouncy =
@@ -287,8 +290,8 @@ Test(surfaces, bounce)
 	}
 }
 
-/* A spring under the one contact of a ball: m g / kp deep, with the two surfaces' kp in series. Unless max_vel lets it
- * push out as fast as the load would push it in, it creeps, as it does in Gazebo. */
+/* The only contact of a ball is a spring: its depth is m g / kp, with the two surfaces' kp in series. The ball creeps,
+ * as in Gazebo, unless max_vel lets the spring push it out as fast as the load pushes it in. */
 Test(surfaces, stiffness)
 {
 	static const char *const soft = "<contact><ode><kp>2e4</kp><kd>200</kd><max_vel>100</max_vel></ode></contact>";
@@ -302,7 +305,8 @@ Test(surfaces, stiffness)
 	}
 }
 
-/* soft_cfm replaces kp and kd: a contact gives way by cfm N s/m... against what erp brings back in a step. */
+/* soft_cfm replaces kp and kd: a contact gives way by cfm m/s for each newton, and erp corrects a part of the depth in
+ * each step. */
 Test(surfaces, softness)
 {
 	static const char *const soft = "<contact><ode><soft_cfm>0.001</soft_cfm><soft_erp>0.2</soft_erp><max_vel>100</"
@@ -319,7 +323,7 @@ Test(surfaces, softness)
 	}
 }
 
-/* A shape that is deep inside comes out at max_vel; one that is less deep than min_depth stays there. */
+/* A shape that begins deep inside rises at max_vel; a shape that is less deep than min_depth stays. */
 Test(surfaces, depth)
 {
 	static const char *const slow =
@@ -336,7 +340,7 @@ Test(surfaces, depth)
 	}
 }
 
-/* A contact gives way at slip m/s a newton: four of them under a box share the force. */
+/* A contact gives way by slip m/s for each newton: the four contacts under a box share the force. */
 Test(surfaces, slip)
 {
 	static const char *const slippery =
@@ -407,7 +411,8 @@ Test(surfaces, exchanged)
 		}
 }
 
-/* Likewise of two bodies which is first: one rests on, and slides over, the other, whatever their order in the file. */
+/* Nor does the order of two bodies matter: one rests on the other, and slides over it, whatever their order in the
+ * file. */
 Test(surfaces, order_of_bodies)
 {
 	struct troupe_pose ends[2][2];
@@ -434,7 +439,7 @@ Test(surfaces, order_of_bodies)
 	}
 }
 
-/* A mirrored mesh is solid on the same side, whichever axes are mirrored, at rest or falling. */
+/* A mirrored mesh is solid on the same side, whichever axes are mirrored; it is at rest or falls. */
 Test(surfaces, mirrored_meshes)
 {
 #define MESH_BLOCK "<mesh><scale>%g %g %g</scale><uri>" SOURCE_DIR "/worlds/models/shapes/block.obj</uri></mesh>"
@@ -456,7 +461,7 @@ Test(surfaces, mirrored_meshes)
 	}
 }
 
-/* On a model that moves a plane is left out: the model is what its other shapes are. */
+/* A plane is left out of a model that moves: the model consists of its other shapes. */
 Test(surfaces, plane_on_a_model_that_moves)
 {
 	start("0 0 -9.8",

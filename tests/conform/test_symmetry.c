@@ -1,7 +1,7 @@
-/* Compares symmetric cases. Each world is run in several ways that must have the same outcome: with a joint's axis
- * and its limits turned round, with parent and child exchanged, with the whole world turned. So an error in one of
- * two like cases (the upper stop, a negative rate, y for x) makes a difference, and no number is recorded here. Then
- * bodies are compared with formulas: each axis of an inertia, each of its products, each kind of damping. */
+/* Compares symmetric cases. Each world is run in several ways that must have the same outcome: with a joint's axis and
+ * its limits reversed, with parent and child exchanged, with the whole world turned. So an error in one of two similar
+ * cases (the upper stop, a negative rate, y for x) makes a difference, and no number is recorded here. Then bodies are
+ * compared with formulas: each axis of an inertia, each of its products, each kind of damping. */
 #include "harness.h"
 
 #include "geom/geom.h"
@@ -19,14 +19,14 @@ enum { SAMPLES = 8, BODY_BYTES = 4000 };
 
 struct axis {
 	const char *what;
-	double lower, upper; /* none when equal */
+	double lower, upper; /* equal: no stops */
 	double stiffness;    /* of the stops; 0: hard */
 	double velocity, effort, damping, friction, spring, reference;
-	const char *system; /* and what it is commanded; NULL: none */
+	const char *system; /* a system that takes the command; NULL: none */
 	double command;
 };
 
-/* Gravity, of 9.8 m/s2 on 1 kg at 0.5 m, turns or pushes the arm by a positive angle or way. */
+/* Gravity of 9.8 m/s2 on 1 kg at 0.5 m turns or pushes the arm in the positive direction. */
 static const struct axis cases[] = {
 	{.what = "falls freely"},
 	{.what = "hard stops", .lower = -0.4, .upper = 0.3, .damping = 0.1},
@@ -73,10 +73,10 @@ static const struct axis cases[] = {
 
 struct way {
 	const char *kind;
-	bool second;        /* of two axes it is the second that has the properties */
-	bool negated;       /* the axis, and so what is measured along it */
+	bool second;        /* the second of two axes has the properties */
+	bool negated;       /* the axis is reversed, and so is the measured position */
 	bool exchanged;     /* parent and child */
-	bool to_world;      /* the rock is no body but the world */
+	bool to_world;      /* the joint ties the arm to the world, not to the rock */
 	struct vec3 turned; /* roll, pitch, yaw */
 };
 
@@ -108,8 +108,8 @@ static void add_joint(struct text *out, const struct way *way, const struct axis
 {
 	static const struct axis none;
 	bool linear = !strcmp(way->kind, "prismatic") || !strcmp(way->kind, "screw");
-	bool second = has_two_axes(way) && way->second != way->exchanged; /* the first axis is the parent's */
-	/* the child's turn against the parent is the opposite of the parent's against the child */
+	bool second = has_two_axes(way) && way->second != way->exchanged; /* the first axis belongs to the parent */
+	/* the child's turn against the parent is the opposite of the parent's turn against the child */
 	double sign = way->negated != way->exchanged ? -1 : 1;
 	struct vec3 along = linear ? (struct vec3){0, 0, -sign} : (struct vec3){0, sign, 0};
 	const char *arm = way->to_world ? "m::l" : "l", *rock = way->to_world ? "rock::l" : "rock";
@@ -126,7 +126,7 @@ static void add_joint(struct text *out, const struct way *way, const struct axis
 	text_add(out, "</joint>");
 }
 
-/* An arm that a joint at its end ties to a rock: a link that is fixed to the world, or a model that does not move. */
+/* An arm that a joint at its end ties to a rock: a link that is fixed to the world, or a static model. */
 static void write_arm(const struct way *way, const struct axis *axis, char body[BODY_BYTES])
 {
 	struct text out = {0}, turn = {0};
@@ -161,7 +161,7 @@ static struct pose pose_in(const char *name)
 	return (struct pose){{p.x, p.y, p.z}, {p.qw, p.qx, p.qy, p.qz}};
 }
 
-/* Where the arm is against where it began, in the frame of the model, a few times in 0.6 s. */
+/* The pose of the arm against its first pose, in the frame of the model, at several times within 0.6 s. */
 static void run_arm(const struct way *way, const struct axis *axis, struct pose ret[SAMPLES])
 {
 	char body[BODY_BYTES], gravity[100], data[40];
@@ -198,7 +198,7 @@ static void compare(const char *what, const struct way *way, const struct axis *
 {
 	struct pose path[SAMPLES];
 	run_arm(way, axis, path);
-	/* the thread of a screw holds to less than the rows of the other joints */
+	/* the thread of a screw is less exact than the rows of other joints */
 	double by = difference(as, path), most = !strcmp(way->kind, "screw") ? 5e-4 : 2e-5;
 	cr_expect(by <= most, "%s%s, %s: %s: %g apart", way->kind, way->second ? " (second axis)" : "", axis->what,
 		what, by);
@@ -211,7 +211,7 @@ static void compare_all(const char *kind, bool second)
 		struct way way = {.kind = kind, .second = second};
 		struct pose as[SAMPLES];
 		bool two = has_two_axes(&way);
-		if (second && axis->system) /* the motor is on the first */
+		if (second && axis->system) /* the motor drives the first axis */
 			continue;
 		run_arm(&way, axis, as);
 		way.negated = true;
@@ -223,7 +223,7 @@ static void compare_all(const char *kind, bool second)
 		way.exchanged = false;
 		way.turned = (struct vec3){0.4, -0.7, 2.1};
 		compare("world turned", &way, axis, as);
-		if (axis->system) /* the joint would not be its model's */
+		if (axis->system) /* the joint would not belong to its model */
 			continue;
 		way.to_world = true;
 		compare("tied to the world", &way, axis, as);
@@ -258,11 +258,11 @@ Test(symmetry, screw)
 /* --- bodies by formula -------------------------------------------------------------------------------------------- */
 
 struct inertia {
-	const char *what, *links; /* of a model that has a link l; hinged at its origin */
+	const char *what, *links; /* of a model with a link l, which a hinge holds at its origin */
 	double xx, yy, zz, xy, xz, yz;
 };
 
-/* What a torque makes of a body that turns about an axis n through its centre: n I n of inertia. */
+/* The turn of a body about an axis n through its centre under a torque: the inertia is n I n. */
 static void turns_by_formula(const struct inertia *in, struct vec3 n)
 {
 	double length = vec3_length(n), tau = 0.8, time_s = 0.25, steps = time_s / 0.001;
@@ -295,7 +295,7 @@ static void turns_by_formula(const struct inertia *in, struct vec3 n)
 #define SMALL TENSOR("0.01", "0.01", "0.01", "0", "0", "0")
 #define WELD(name, child) "<joint name='" name "' type='fixed'><parent>l</parent><child>" child "</child></joint>"
 
-/* Two balls of 1 kg at +c and -c, welded to one of no weight to speak of at the centre: I = 2 m (c.c 1 - c c). */
+/* Two balls of 1 kg at +c and -c, welded to a ball of hardly any mass at the centre: I = 2 m (c.c 1 - c c). */
 static const double far[3] = {0.3, 0.4, -0.2};
 
 Test(symmetry, inertia_about_each_axis)
@@ -321,8 +321,8 @@ Test(symmetry, inertia_about_each_axis)
 	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
 		struct inertia body = bodies[i];
 		if (!body.xx) {
-			/* link b is turned by 1 rad: its centre is at -c to a part in a thousand, and is reckoned with
-			 * here */
+			/* link b is turned by 1 rad: its centre is at -c only to a part in a thousand, so its exact
+			 * place is used here */
 			double bx = -0.16 * cos(1) - 0.4687 * sin(1), by = -0.16 * sin(1) + 0.4687 * cos(1), bz = 0.2;
 			body.xx = own + y * y + z * z + by * by + bz * bz;
 			body.yy = own + x * x + z * z + bx * bx + bz * bz;
@@ -377,7 +377,7 @@ Test(symmetry, damping_of_each_kind)
 	}
 }
 
-/* However slowly something moves. */
+/* Slow motion is damped, however slow it is. */
 Test(symmetry, damping_of_slow_motion)
 {
 	start("0 0 0", "<model name='m'><link name='l'><velocity_decay><linear>0.01</linear><angular>0.02</angular>"
@@ -391,7 +391,7 @@ Test(symmetry, damping_of_slow_motion)
 	stop();
 }
 
-/* Two welded links, of which only one feels gravity, fall as one body, whichever link it is. */
+/* Two welded links, only one of which has gravity, fall as one body, whichever link this is. */
 Test(symmetry, gravity_of_welded_links)
 {
 	for (int which = 0; which < 2; which++) {
@@ -406,7 +406,7 @@ Test(symmetry, gravity_of_welded_links)
 	}
 }
 
-/* Welded links are one body, which has the greater damping of each kind, whichever link has it. */
+/* Welded links are one body, which has the greater damping of each kind, whichever link it is given for. */
 Test(symmetry, damping_of_welded_links)
 {
 	static const char *const decays[] = {
@@ -438,7 +438,7 @@ Test(symmetry, damping_of_welded_links)
 
 /* --- coming to rest ----------------------------------------------------------------------------------------------- */
 
-/* A wheel and a slide of 1 kg (m2) that coast after a push of `steps` steps, through nothing that would brake them. */
+/* A wheel and a slide of 1 kg (m2) that coast after a push of `steps` steps, without friction. */
 #define COASTING(name, kind, more)                                                                                     \
 	"<model name='" name "'><link name='l'/><joint name='j' type='" kind                                           \
 	"'><parent>world</parent><child>l</child>"                                                                     \
@@ -480,7 +480,7 @@ Test(symmetry, coasting)
 		double turn = turned_by("wheel"), way = pose_of("slide").z;
 		expect("a wheel coasts: rad", turn, pushes[i].rests ? speed * 0.5 : speed * 3, speed * 0.01);
 		expect("a slide coasts: m", way, -(pushes[i].rests ? speed * 0.5 : speed * 3), speed * 0.01);
-		command("/world/w/set_physics", "gravity {x: 1}"); /* wakes both */
+		command("/world/w/set_physics", "gravity {x: 1}"); /* this wakes both */
 		run_until(3.4);
 		expect("and when it is woken: rad", turned_by("wheel") - turn, pushes[i].rests ? 0 : speed * 0.4, 1e-6);
 		expect("and when it is woken: m", pose_of("slide").z - way, pushes[i].rests ? 0 : -speed * 0.4, 1e-6);

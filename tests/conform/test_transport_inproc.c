@@ -57,7 +57,7 @@ Test(transport_inproc, registration_refuses_holes)
 	cr_assert_eq(transport_check(&holed, &error), TROUPE_EINVAL);
 	cr_assert(strstr(error.text, "ack_of"), "%s", error.text);
 	holed = transport_inproc;
-	holed.remote = true; /* peers could be lost, and nobody could ask */
+	holed.remote = true; /* a remote transport must have lost() */
 	cr_assert_eq(transport_check(&holed, &error), TROUPE_EINVAL);
 	cr_assert(strstr(error.text, "lost"), "%s", error.text);
 }
@@ -70,9 +70,9 @@ enum { ALL = 4, STEPS = 20000 };
 struct part_time {
 	struct transport *transport;
 	uint64_t published, wrong;
-	uint32_t active[STEPS + 1];     /* which secondaries took part in each step; the primary writes it */
-	uint64_t taken[ALL], last[ALL]; /* each secondary's own */
-	_Atomic uint32_t foreign;       /* steps that came to a secondary without a part in them */
+	uint32_t active[STEPS + 1];     /* which secondaries take part in each step; the primary writes it */
+	uint64_t taken[ALL], last[ALL]; /* each secondary writes its own */
+	_Atomic uint32_t foreign;       /* steps that came to a secondary that has no part in them */
 };
 
 struct runner {
@@ -80,7 +80,7 @@ struct runner {
 	uint32_t index;
 };
 
-/* The secondary that acknowledged last does the primary's part. */
+/* The thread of the secondary that acknowledges last does the primary's part. */
 static void next_step(void *ctx)
 {
 	struct part_time *all = ctx;
@@ -145,7 +145,7 @@ Test(transport_inproc, waiting_is_released)
 	struct troupe_error error;
 	struct transport_options options = {.secondaries = 1, .all_acked = next_step};
 	cr_assert_eq(transport_inproc.create(&options, &transport, &error), TROUPE_OK);
-	cr_assert_eq(transport_inproc.wait_for(transport, 0, 1000000, &step), TROUPE_OK); /* the time passes */
+	cr_assert_eq(transport_inproc.wait_for(transport, 0, 1000000, &step), TROUPE_OK); /* the time limit passes */
 	cr_assert_null(step.payload);
 	transport_inproc.release(transport);
 	cr_assert_eq(transport_inproc.wait_for(transport, 0, UINT64_C(3600000000000), &step), TROUPE_OK);

@@ -67,8 +67,8 @@ static bool has_ended(int part, uint32_t rank, const char *how)
 	return file != NULL;
 }
 
-/* Waits until all ranks have destroyed their ends. A frame would be taken by an end that still lives; so each rank says
- * it by a file in the folder TROUPE_SUITE, because all are on this machine. */
+/* Waits until all ranks have destroyed their ends. A frame would be taken by an end that still lives; so each rank
+ * makes a file in the folder TROUPE_SUITE, which works because all ranks are on this machine. */
 static void meet(void)
 {
 	static int part;
@@ -78,8 +78,8 @@ static void meet(void)
 			(void)usleep(1000);
 }
 
-/* Throws away what is left of a part, so that nothing of it comes into the next: all that a peer sent before its READY.
- */
+/* Takes and drops the frames of a part that are left, so that none is taken in the next part: all frames that a peer
+ * sent before its READY. */
 static void clear(struct stage *stage)
 {
 	struct carrier *carrier = lines();
@@ -102,7 +102,7 @@ static void clear(struct stage *stage)
 	}
 	mpi_carrier_ops.finish(carrier, 1000);
 	mpi_carrier_ops.destroy(carrier);
-	meet(); /* or the next part's frames would be thrown away as well */
+	meet(); /* otherwise frames of the next part would be dropped, too */
 }
 
 static void report(const char *part, const char *why)

@@ -26,7 +26,7 @@ static troupe_status open_all(struct stage *stage, const struct transport_option
 	return stage->ops->create(&linked, ret_transport, error);
 }
 
-/* Its thread is needed all the same: threads that wait are what lets virtual time pass. */
+/* The secondary's thread goes on: virtual time passes only when all threads wait. */
 static void kill_one(struct stage *stage, uint32_t secondary, struct transport *transport)
 {
 	struct transport_message step;

@@ -30,7 +30,7 @@ static const struct key key = {"a key that all of them have, ."};
 struct wires {
 	bool with_key;
 	uint32_t secondaries;
-	struct channel *channels[2 * SUITE_SECONDARIES_MAX]; /* the primary's, then the secondaries' */
+	struct channel *channels[2 * SUITE_SECONDARIES_MAX]; /* the primary's channels, then the secondaries' */
 	struct transport_link links[SUITE_SECONDARIES_MAX + 1];
 };
 
@@ -192,7 +192,7 @@ static void add_frame(struct text *out, enum frame_type type, const struct text 
 	text_add_bytes(out, payload->at, payload->count);
 }
 
-/* In one piece, so that they are read together. */
+/* In one piece, so that the peer reads both together. */
 static void ack_and_leave(struct channel *channel)
 {
 	struct text ack = {0}, stop = {0}, both = {0};
@@ -206,7 +206,7 @@ static void ack_and_leave(struct channel *channel)
 	text_fini(&both);
 }
 
-/* All are told that it counts. */
+/* The reason that all get says that the step counts. */
 Test(transport_tcp, a_step_that_all_acknowledged_counts_though_a_secondary_leaves_at_once)
 {
 	struct transport *primary = open_primary(1);
@@ -229,7 +229,7 @@ static uint64_t busy_ms(void)
 	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
 }
 
-/* What comes after a run, saving and reporting, may take its time. */
+/* A program may take its time after a run, to save and report. */
 Test(transport_tcp, a_run_that_was_stopped_costs_nothing)
 {
 	struct transport *primary = open_primary(2);

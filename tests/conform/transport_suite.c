@@ -1,8 +1,8 @@
 /* A part of the suite is a script for the primary and one for each secondary. They share no memory, because a transport
- * may have its ends in different processes: so a secondary that is to act at some moment does so by itself, when it
- * gets or lacks a certain step.
+ * may have its ends in different processes: so a secondary that must act at some moment decides by itself, when it gets
+ * a certain step, or does not get it.
  *
- * Payloads are two numbers. Over a remote transport they travel as bytes, by a codec of the suite. */
+ * Payloads are two numbers. A codec of the suite makes bytes of them for a remote transport. */
 #include "transport_suite.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS (30 * UINT64_C(1000000000))
-enum { MOMENT_US = 100000 }; /* long enough for anything that is under way to arrive */
+enum { MOMENT_US = 100000 }; /* longer than a message is under way */
 
 struct words {
 	uint64_t number, value;
@@ -23,14 +23,14 @@ struct words {
 
 struct bed;
 
-struct end { /* of one node */
+struct end { /* the end of one node */
 	struct bed *bed;
 	uint32_t node; /* 0: the primary */
 	bool here;
 	struct transport *transport;
 	bool killed;
-	struct words in, out; /* payloads; of the primary: out */
-	uint64_t got;         /* steps */
+	struct words in, out; /* payloads; the primary uses only out */
+	uint64_t got;         /* number of steps */
 	_Atomic int alarms;
 	pthread_t thread;
 };
@@ -39,12 +39,12 @@ struct bed {
 	struct stage *stage;
 	const struct transport_ops *ops;
 	uint32_t secondaries;
-	uint64_t steps; /* that the primary publishes by itself, from `first` on */
+	uint64_t steps; /* the number of steps that the primary publishes by itself, from `first` on */
 	uint64_t first;
 	struct end ends[SUITE_SECONDARIES_MAX + 1];
-	struct words acks[SUITE_SECONDARIES_MAX]; /* decoded; not atomic, so that a race would show */
+	struct words acks[SUITE_SECONDARIES_MAX]; /* decoded; not atomic, so that a race would be detected */
 	struct transport_codec codec;
-	const char *(*secondary)(struct end *end); /* the script */
+	const char *(*secondary)(struct end *end); /* the script of the secondaries */
 	_Atomic uint64_t acked, given_up;
 	const char *_Atomic why;
 };
@@ -130,7 +130,7 @@ static troupe_status publish(struct bed *bed, uint64_t number)
 	return bed->ops->publish(primary->transport, (struct transport_message){number, &primary->out});
 }
 
-/* Ends the run well. The peers of a transport with shared ends learn it by close(). */
+/* Ends the run without an error. A transport with shared ends tells its peers in close(). */
 static void finish(struct bed *bed)
 {
 	if (bed->ops->remote && !bed->stage->is_shared)
@@ -147,7 +147,7 @@ static void on_all_acked(void *ctx)
 		struct transport_message ack = bed->ops->ack_of(primary->transport, i);
 		const struct words *words = ack.payload;
 		if (ack.number != number || words->number != number || words->value != ack_value(number, i))
-			wrong(bed, "an ack does not carry what its secondary gave");
+			wrong(bed, "an ack does not have the payload that its secondary gave");
 	}
 	if (number + 1 < bed->first + bed->steps && publish(bed, number + 1))
 		wrong(bed, "publish refused a good step");
@@ -217,7 +217,7 @@ static void begin(struct bed *bed, struct stage *stage, uint32_t secondaries)
 		open_end(bed, &bed->ends[i], i);
 }
 
-/* primary: its script, on this thread. */
+/* primary: its script, which runs on this thread. */
 static const char *play(
 	struct bed *bed, const char *(*primary)(struct bed *bed), const char *(*secondary)(struct end *end))
 {
@@ -240,7 +240,7 @@ static const char *play(
 	return why ? why : atomic_load(&bed->why);
 }
 
-/* Waits until a number has come; false: it does not. */
+/* Waits until the number has this value; false: it does not in time. */
 static bool comes(const _Atomic uint64_t *number, uint64_t value)
 {
 	uint64_t until = clock_now_ns() + PATIENCE_NS;
@@ -265,7 +265,7 @@ static const char *serve(struct end *end)
 		if (step.number != bed->first + end->got || words->number != step.number)
 			return "steps do not come each once and in order";
 		if (words->value != step_value(step.number))
-			return "a step does not carry what the primary gave";
+			return "a step does not have the payload that the primary gave";
 		end->got++;
 		troupe_status status = acknowledge(end, step.number);
 		if (status == TROUPE_EPEER) /* the run is over; a caller that does not expect this counts the steps */
@@ -288,7 +288,7 @@ static const char *check_well(struct end *end)
 	uint64_t until = clock_now_ns() + PATIENCE_NS;
 	while (!ops->is_done(transport_of(end)))
 		if (clock_now_ns() > until)
-			return "a run that is done is not said to be done";
+			return "is_done() is false for a run that is done";
 	return NULL;
 }
 
@@ -350,13 +350,13 @@ static const char *publish_wrongly(struct bed *bed)
 		return "published while a step is out";
 	bed->ends[0].out = (struct words){bed->first, step_value(bed->first)};
 	if (!comes(&bed->acked, 1))
-		return "the step was not acknowledged";
+		return "the primary did not get all acks of the step";
 	if (publish(bed, bed->first + 2) != TROUPE_EPROTOCOL || publish(bed, bed->first) != TROUPE_EPROTOCOL)
 		return "a number was skipped or repeated";
 	if (publish(bed, bed->first + 1))
 		return "the next step was refused after wrong ones";
 	if (!comes(&bed->acked, 2))
-		return "the next step was not acknowledged";
+		return "the primary did not get all acks of the next step";
 	finish(bed);
 	return publish(bed, bed->first + 2) ? NULL : "published after close";
 }
@@ -377,7 +377,7 @@ static const char *acknowledge_badly(struct end *end)
 {
 	struct transport_message step;
 	if (acknowledge_wrongly(end, end->bed->first) != TROUPE_EPROTOCOL)
-		return "an ack that was not asked for was taken";
+		return "an ack was taken while no step is out";
 	if (end->bed->ops->wait(transport_of(end), end->node - 1, &step))
 		return "no step";
 	if (acknowledge_wrongly(end, step.number + 1) != TROUPE_EPROTOCOL)
@@ -395,9 +395,9 @@ static const char *acknowledge_badly(struct end *end)
 static const char *publish_two(struct bed *bed)
 {
 	if (publish(bed, bed->first) || !comes(&bed->acked, 1))
-		return "the first step was not acknowledged";
+		return "the primary did not get all acks of the first step";
 	if (publish(bed, bed->first + 1) || !comes(&bed->acked, 2))
-		return "the second step was not acknowledged";
+		return "the primary did not get all acks of the second step";
 	finish(bed);
 	return NULL;
 }
@@ -464,7 +464,7 @@ static const char *publish_and_close(struct bed *bed)
 {
 	if (publish(bed, bed->first))
 		return "publish refused a good step";
-	(void)usleep(MOMENT_US); /* the step is at the secondaries */
+	(void)usleep(MOMENT_US); /* until the step is at the secondaries */
 	finish(bed);
 	return NULL;
 }
@@ -499,7 +499,7 @@ static const char *victim_name(const struct bed *bed)
 	return names[bed->secondaries];
 }
 
-/* What both sides know after a loss; words: of the reason. */
+/* Checks what lost() and the alarm report at this end after a loss; words: of the reason. */
 static const char *check_lost(struct end *end, const char *words)
 {
 	struct bed *bed = end->bed;
@@ -514,7 +514,7 @@ static const char *check_lost(struct end *end, const char *words)
 	if (!strstr(lost->text, words))
 		return "lost() does not give the reason";
 	if (bed->ops->is_done(transport_of(end)))
-		return "a run with a loss is said to be done";
+		return "is_done() is true for a run with a loss";
 	while (!atomic_load(&end->alarms) && clock_now_ns() < until)
 		(void)usleep(200);
 	(void)usleep(MOMENT_US);
@@ -524,7 +524,7 @@ static const char *check_lost(struct end *end, const char *words)
 static const char *survive(struct end *end, const char *words)
 {
 	const char *why = serve(end);
-	/* the alarm of a shared transport is the primary's */
+	/* only the primary has the alarm of a shared transport */
 	return why || end->bed->stage->is_shared ? why : check_lost(end, words);
 }
 
@@ -538,12 +538,12 @@ static const char *serve_until_loss(struct end *end)
 	if (the_moment == SUITE_AFTER && acknowledge(end, step.number))
 		return "a good ack was refused";
 	if (the_moment == SUITE_AFTER)
-		(void)usleep(MOMENT_US); /* for the ack to arrive */
+		(void)usleep(MOMENT_US); /* until the ack has arrived */
 	die(end);
 	return NULL;
 }
 
-/* The outcome of a step with a loss: refused, or given up. */
+/* The outcome of a step with a loss: the step is refused, or given up. */
 static const char *check_given_up(struct bed *bed, troupe_status published, uint64_t acked)
 {
 	const char *why = check_lost(&bed->ends[0], ": ");
@@ -555,7 +555,7 @@ static const char *check_given_up(struct bed *bed, troupe_status published, uint
 	if (atomic_load(&bed->given_up) != (published ? 0 : 1))
 		return "gave_up was not called once for the step";
 	if (atomic_load(&bed->acked) != acked)
-		return "all_acked was called for a step that a lost peer owed";
+		return "all_acked was called for a step that a lost peer had not acknowledged";
 	for (int i = 0; i < 2; i++)
 		if (publish(bed, bed->first + acked + !published) != bed->ops->lost(primary_of(bed))->status)
 			return "publish after a loss does not fail with its status";
@@ -569,7 +569,7 @@ static const char *publish_until_loss(struct bed *bed)
 	uint64_t acked = 0;
 	if (the_moment == SUITE_AFTER) {
 		if (publish(bed, bed->first) || !comes(&bed->acked, 1))
-			return "the first step was not acknowledged";
+			return "the primary did not get all acks of the first step";
 		acked = 1;
 	}
 	if (the_moment != SUITE_DURING)
@@ -597,7 +597,7 @@ static const char *leave_in_step(struct end *end)
 		return "no step";
 	ops->stop(transport_of(end), STOP_LEFT, "had other plans");
 	if (ops->is_done(transport_of(end)) || ops->lost(transport_of(end)))
-		return "what this side ended counts as done or lost";
+		return "a run that this side ended counts as done or lost";
 	return acknowledge(end, step.number) == TROUPE_EPEER ? NULL : "an ack was taken after the end";
 }
 
@@ -626,21 +626,21 @@ static const char *serve_until_failed(struct end *end)
 		return why;
 	const struct troupe_error *lost = ops->lost(transport_of(end));
 	if (!lost || lost->status != TROUPE_EPEER || !strstr(lost->text, "a model flew away"))
-		return "a secondary does not know why the primary failed";
-	return ops->is_done(transport_of(end)) ? "a run that failed is said to be done" : NULL;
+		return "a secondary does not have the primary's reason";
+	return ops->is_done(transport_of(end)) ? "is_done() is true for a run that failed" : NULL;
 }
 
 static const char *fail_between_steps(struct bed *bed)
 {
 	const struct transport_ops *ops = bed->ops;
 	if (publish(bed, bed->first) || !comes(&bed->acked, 1))
-		return "the first step was not acknowledged";
+		return "the primary did not get all acks of the first step";
 	ops->stop(primary_of(bed), STOP_FAILED, "a model flew away");
 	ops->stop(primary_of(bed), STOP_DONE, "done");
 	if (ops->is_done(primary_of(bed)))
-		return "a run that failed is said to be done";
+		return "is_done() is true for a run that failed";
 	if (atomic_load(&bed->ends[0].alarms))
-		return "what the primary ended itself was an alarm";
+		return "alarm was called although the primary itself ended the run";
 	ops->close(primary_of(bed));
 	return publish(bed, bed->first + 1) ? NULL : "published after the end";
 }
