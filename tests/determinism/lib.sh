@@ -8,10 +8,10 @@ troupe=${TROUPE:-./troupe}
 worlds=${SOURCE_DIR:-.}/worlds
 quick=${TROUPE_TEST_QUICK:-}
 full=${TROUPE_TEST_FULL:-}
-run_limit_s=300 # of one run
+run_limit_s=300 # time limit of one run
 
-# amount QUICK USUAL FULL: how much of a test is run: little of it in builds with a sanitizer (TROUPE_TEST_QUICK), the usual
-# in `make check`, all of it in `make check-long` and .ci/run (TROUPE_TEST_FULL). C programs: tests/amount.h.
+# amount QUICK USUAL FULL: the size of a test: QUICK in builds with a sanitizer (TROUPE_TEST_QUICK), USUAL in `make
+# check`, FULL in `make check-long` and .ci/run (TROUPE_TEST_FULL). C programs: tests/amount.h.
 amount()
 {
 	if [ -n "$quick" ]; then
@@ -34,7 +34,7 @@ check()
 	fi
 }
 
-# The signals that end a run. Under nohup SIGHUP is ignored, and stays ignored in all processes started there.
+# The signals that end a run. Under nohup SIGHUP is ignored, and all processes started there ignore it, too.
 case $(awk '/^SigIgn/ { print $2 }' /proc/self/status) in
 *[13579bdf]) stop_signals='TERM INT' ;;
 *) stop_signals='TERM INT HUP' ;;
@@ -73,5 +73,5 @@ run()
 	}
 }
 
-# The number that a report gives for a member.
+# The value of this member in a report, if it is a number.
 member() { sed -n "s/^  \"$2\": \"*\([0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }

@@ -4,7 +4,7 @@ source_dir=${SOURCE_DIR:-.}
 corpus=$source_dir/../shared/corpus
 golden=$source_dir/tests/data/golden
 fingerprint=$("$troupe" --version | sed -n 's/^fingerprint //p')
-# As the program names them, so that a new one is tested from its first day.
+# The names that the program lists, so that a new policy is tested at once.
 policies=$("$troupe" run --distribution '' - 2>&1 | sed -n 's/.*--distribution: .* expected //p' | sed 's/^one of //; s/ or / /g; s/,//g')
 first_policy=${policies%% *}
 last_policy=${policies##* }
@@ -42,14 +42,14 @@ runnable()
 	[ -z "$missing" ]
 }
 
-# compare WHAT EXPECTED FOUND: which step is the first that differs stands in the message
+# compare WHAT EXPECTED FOUND: the message has the first step that differs
 compare()
 {
 	cmp -s "$2" "$3"
 	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
 }
 
-# The run that all others are compared with, in $reference, and what must be so for that to mean something.
+# Makes $reference, the run with which all others are compared, and checks that the comparison can mean something.
 run_reference()
 {
 	reference=$scratch/$name.reference
@@ -61,8 +61,8 @@ run_reference()
 	check "$name: the hashes change" $?
 }
 
-# golden_verdict FILE FOUND: 0: the hashes found are those in the file; 1: they are not; 2: the file is of another
-# fingerprint, so it says nothing here. Of a run that was shorter, or other than its whole, as far as it came.
+# golden_verdict FILE FOUND: 0: the hashes found are those in the file; 1: they are not; 2: the file has another
+# fingerprint, so it says nothing here. A run that is shorter is compared as far as it went.
 golden_verdict()
 {
 	[ "$(sed -n '1s/^# fingerprint //p' "$1" 2>&1)" = "$fingerprint" ] || { [ -e "$1" ] && return 2; }
@@ -88,7 +88,7 @@ one_way()
 	compare "$name $*" "$reference" "$scratch/other"
 }
 
-# shorten STEPS: from here on the case and its reference have this number of steps
+# shorten STEPS: from here on the case and its reference have only this number of steps
 shorten()
 {
 	[ "$1" -lt "$steps" ] || return 0
@@ -98,7 +98,8 @@ shorten()
 	reference=$scratch/kept
 }
 
-# The states that are saved in the run of save_at OPTION...; run_reference was before.
+# save_at OPTION...: saves the states of the case in a run with these options; run_reference must have been called
+# before
 save_at()
 {
 	for at in $saves; do
@@ -127,7 +128,7 @@ counts_reached()
 	[ "$(member "$report" moves)" -ge "$moves" ] && [ "$(member "$report" meetings)" -ge "$meetings" ]
 }
 
-# Moves and meetings of the run before: or the case shows nothing.
+# The run must have had enough moves and meetings, otherwise the case shows nothing.
 check_counts()
 {
 	found_moves=$(member "$report" moves) found_meetings=$(member "$report" meetings)
@@ -138,7 +139,7 @@ check_counts()
 	check "$name: at least $meetings contacts of models that began on different secondaries" $?
 }
 
-# The table, the worlds and the golden files are of one another.
+# The table, the worlds and the golden files must agree.
 check_table()
 {
 	[ -n "$policies" ] && [ "${policies#*round-robin}" != "$policies" ]

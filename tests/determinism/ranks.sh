@@ -7,7 +7,7 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 TMPDIR=${TMPDIR:-/tmp}
 export TMPDIR
 
-# launch ARGUMENTS...: becomes mpirun; call it in a subshell
+# launch ARGUMENTS...: replaces the shell by mpirun; call it in a subshell
 launch() { exec mpirun --oversubscribe "$@"; }
 can_try_ranks()
 {
@@ -23,7 +23,7 @@ can_try_ranks()
 	return 1
 }
 
-# ranks COUNT ARGUMENTS...: troupe run on so many ranks; what rank 0 prints goes to standard output
+# ranks COUNT ARGUMENTS...: runs troupe on COUNT ranks; rank 0 prints to standard output
 ranks()
 {
 	rank_count=$1

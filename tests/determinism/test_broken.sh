@@ -12,7 +12,7 @@ control()
 	different=0
 	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0 "$@" || different=error
 	for options in '2' '3 --chaos 1' '3 --chaos 2'; do
-		[ "$different" = 0 ] || break # one is enough
+		[ "$different" = 0 ] || break # one difference is enough
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --secondaries $options "$@" || different=error
 		cmp -s "$scratch/reference" "$scratch/other" || [ "$different" = error ] || different=1

@@ -6,7 +6,7 @@
 world=$worlds/meeting.sdf
 drive='0 /model/cart_0/cmd_vel linear: {x: 0.8}'
 
-# state STEPS COMMANDS: hash and simulated time at the end, for no and for two secondaries, which must agree
+# state STEPS COMMANDS: prints hash and simulated time at the end; runs with 0 and with 2 secondaries must agree
 state()
 {
 	printf '%s\n' "$2" >"$scratch/commands"
@@ -26,7 +26,7 @@ equal()
 	check "$1: '$2', expected '$3'" $?
 }
 
-# state runs in a subshell, so its checks are counted by its output alone: it prints nothing else when all is well
+# state runs in a subshell, so its output alone shows its failed checks: it prints nothing else when all pass
 plain500=$(state 500 "$drive")
 plain510=$(state 510 "$drive")
 plain511=$(state 511 "$drive")
@@ -52,12 +52,13 @@ equal 'reset forgets the command' "$(state 1200 "$drive
 equal 'reset of time alone' "$(state 510 "$drive
 10 /world/meeting/control reset: {time_only: true}")" "${plain510% *} 0.5"
 
-# How long the world runs, and when it pauses: the table in src/run/primary.c, row by row. A run of 60 steps; the world is
-# paused before step 10, or in 5 of its steps, or running, when the message comes at step 10.
+# How long the world runs, and when it pauses: the table in src/run/primary.c, row by row. In a run of 60 steps the
+# message comes at step 10: to a world that is paused before step 10, to one that takes 5 more steps, or to one that
+# runs.
 paused='10 /world/meeting/control pause: true'
 stepping='8 /world/meeting/control pause: true multi_step: 5'
 running='10 /world/meeting/control ""'
-# row MESSAGE PAUSED STEPPING RUNNING: simulated milliseconds at the end
+# row MESSAGE PAUSED STEPPING RUNNING: the simulated milliseconds at the end in each of the three cases
 row()
 {
 	message=$1
@@ -85,7 +86,7 @@ row 'pause: true multi_step: 7 run_to_sim_time {nsec: 30000000}' 17 20 17
 row 'run_to_sim_time {nsec: 10000000}' 10 13 60 # not still to come
 row 'pause: false run_to_sim_time {nsec: 5000000}' 60 60 60
 row 'seed: 3' 10 13 60
-# what an earlier message asked for
+# the request of an earlier message stays
 row 'run_to_sim_time {nsec: 30000000}
 15 /world/meeting/control pause: false' 60 60 60
 row 'run_to_sim_time {nsec: 30000000}
@@ -98,7 +99,7 @@ row 'multi_step: 20
 20 /world/meeting/control pause: false' 55 55 55
 row 'run_to_sim_time {nsec: 30000000}
 15 /world/meeting/control reset {time_only: true}' 30 30 30
-# times that no step meets: the first step that reaches them is the last; and seconds
+# A time between two steps ends the run with the first step that reaches it; and times in seconds.
 equal 'run_to_sim_time between two steps' "$(state 60 '10 /world/meeting/control run_to_sim_time {nsec: 20400000}')" "$(state 21 '')"
 equal 'run_to_sim_time of a second and some' "$(state 1300 '10 /world/meeting/control run_to_sim_time {sec: 1 nsec: 200000000}')" "$(state 1200 '')"
 equal 'run_to_sim_time over a change of the step' "$(state 60 '0 /world/meeting/control run_to_sim_time {nsec: 20000000}

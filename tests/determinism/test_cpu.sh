@@ -7,12 +7,12 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
 
-# The names of glibc since 2.33, and those before.
+# The names since glibc 2.33, and the older ones.
 tunables=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable,-FMA4_Usable
 math=$("$troupe" --version | sed -n 's/^mathematics //p')
 other_cases=0
 
-# elsewhere COMMAND...: as on another CPU
+# elsewhere COMMAND...: runs the command as on another CPU
 elsewhere() { (export GLIBC_TUNABLES=$tunables && "$@"); }
 
 libm_bits() { python3 -c 'import math; print(hash(tuple(f(i * 0.37) for i in range(50000) for f in (math.sin, math.cos))))'; }
@@ -54,7 +54,7 @@ check_cpus()
 	fi
 }
 
-# no_choice WHAT CODE: of disassembled code: no FMA, and no question which CPU this is
+# no_choice WHAT CODE: the disassembled code has no FMA, and does not ask which CPU this is
 no_choice()
 {
 	[ "$(grep -c '^ ' "$2")" -gt 20 ]

@@ -10,7 +10,7 @@ box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geom
 slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 
 cat >"$commands" <<-EOF2
-# among sleepers: a box falls on a wall, a crate goes from the middle of another, a slab comes under what lies still
+# among sleeping models: a box falls on a wall, a crate is removed from under another, a slab comes under models at rest
 1000 /world/asleep/create name: "falling" pose {position {x: 2 y: 0 z: 3}} sdf: "$box"
 1100 /world/asleep/remove name: "crate_1_0_0" type: MODEL
 1200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.1}} sdf: "$slab"
@@ -89,7 +89,7 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/reset_model name: "cart_0" position {x: 1}|has no field 'position'
 EOF2
 
-# same STEPS: with any number of secondaries as with none
+# same STEPS: runs with several numbers of secondaries agree with the run without any
 same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
@@ -107,13 +107,13 @@ same()
 }
 
 same 4600
-# 1000 steps after the reset, as 1000 steps after the start
+# 1000 steps after the reset equal 1000 steps after the start.
 run "$scratch/fresh" "$world" - 1000 --hash-every 1000 --secondaries 1
 check 'runs without commands' $?
 [ "$(sed -n 's/^hash 1000 //p' "$scratch/fresh")" = "$(sed -n 's/^hash 4600 //p' "$scratch/reference")" ]
 check 'a reset brings back the world of the file, to the last bit' $?
 
-# what is refused changes nothing
+# A refused command changes nothing.
 run "$scratch/fresh" "$world" - 200 --hash-every 200 --secondaries 2
 while IFS='|' read -r line reason; do
 	printf '%s\n' "$line" >"$scratch/one"
@@ -123,12 +123,12 @@ while IFS='|' read -r line reason; do
 	check "exit status 1: $line" $?
 	grep -qF "$reason" "$scratch/err"
 	check "$reason: $(tail -n 1 "$scratch/err")" $?
-	# refused before the run, or answered in it
+	# the command is refused before the run, or its reply comes in the run
 	[ ! -s "$scratch/out" ] || cmp -s "$scratch/fresh" "$scratch/out"
 	check "nothing else happens: $line" $?
 done <"$scratch/bad"
 
-# whatever is shown, one that could not be obeyed is named, once, and the exit status says so
+# At each verbosity a command that could not be obeyed is named once, and the exit status is 1.
 printf '10 /world/asleep/remove name: "nobody"\n20 /world/asleep/remove name: "crate_1_0_1"\n900 %s\n' \
 	'/world/asleep/remove name: "cart_0"' >"$scratch/commands"
 for verbosity in 0 1 2 3; do

@@ -6,7 +6,8 @@
 
 found=${SOURCE_DIR:-.}/tests/determinism/found
 
-# same WORLD STEPS SAVE_STEP...: sets $report, of the run without secondaries. The commands are in WORLD.commands.
+# same WORLD STEPS SAVE_STEP...: sets $report, the report of the run without secondaries. The commands are in
+# WORLD.commands.
 same()
 {
 	name=$1 steps=$2
@@ -40,7 +41,7 @@ compare()
 	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
 }
 
-# coordinate MODEL NUMBER: of its position in $report; 1 is x
+# coordinate MODEL NUMBER: of the model's position in $report; 1 is x
 coordinate() { sed -n "s/.*\"name\": \"$1\", \"pose\": \[\([^]]*\)\].*/\1/p" "$report" | cut -d, -f"$2"; }
 
 # between WHAT VALUE LOW HIGH
@@ -50,11 +51,11 @@ between()
 	check "$name: $1: $2, expected $3 to $4" $?
 }
 
-# A joint of the world that is not stepped, since its other model is unloaded or removed, keeps its position.
+# A joint of the world that is not stepped, because its other model is unloaded or removed, keeps its position.
 same world_joint 300 60 200
 same world_joint_removed 400 150
 
-# A motor that lifts a flap off its only stop; screws with stops and springs. All of them once ended in NaN, the flap in
+# A motor that lifts a flap off its only stop; screws with stops and springs. All these once became NaN, the flap in
 # some placements only.
 same flap 600 250
 same screw_spring 500 150
@@ -63,15 +64,15 @@ same screw_quick 500 100
 same screw_free 800
 same screw_lead 800 60
 
-# The exact solver fails only in a later trial of a coupling's search. The second try must find that island, or state k+1
-# is what was left there two steps ago.
+# The exact solver fails only in a later try of a coupling's search. The second try must find the island of this
+# failure; otherwise state k+1 has old values of two steps ago.
 same trial_fails 60 30
 
-# One model diverges in the first try, whose state k+1 was stored. The second try begins from state k for all that share
-# the ODE world: the cart's boxes, too, or a wheel that state k+1 lifts loses its contact.
+# One model diverges in the first try, whose state k+1 was stored. The second try must begin from state k for all models
+# of the ODE world: for the cart's boxes, too; otherwise a wheel that state k+1 lifts loses its contact.
 same second_try 40 1
 
-# A static model that is created disturbs nobody in the states that are saved later.
+# The creation of a static model changes no other model in the states that are saved later.
 same static_created 1500 500 1100
 same static_in_file 1500 500 1100
 
@@ -79,7 +80,7 @@ same static_in_file 1500 500 1100
 same fdir1_plane 600 300
 between 'the box stands on the plane, m' "$(coordinate box 3)" 0.49 0.51
 
-# Hundreds of shapes in one place: as many contacts as it takes to push them apart, the same ones in all placements.
+# Hundreds of shapes in one place: as many contacts as push them apart, and the same ones in all placements.
 # crowd NUMBER GEOMETRY
 crowd()
 {
@@ -95,7 +96,7 @@ crowd 120 '<box><size>1 1 1</size></box>' >"$found/boxes.sdf"
 crowd 80 '<capsule><radius>0.2</radius><length>2</length></capsule>' >"$found/capsules.sdf"
 same boxes 8 4
 same capsules 8 4
-# a plate with more crates on it than a crowd may have contacts, none of which is thinned out
+# A plate with more crates on it than a crowd may have contacts: no crate may lose its contacts.
 {
 	echo '<sdf version="1.9"><world name="w"><model name="ground"><static>1</static><link name="l"><collision name="c"><geometry>
 	<plane/></geometry></collision></link></model><model name="plate"><pose>0 0 0.1 0 0 0</pose><link name="l"><inertial><mass>99</mass>
@@ -115,7 +116,7 @@ for i in 00 37 99; do
 done
 found=$kept
 
-# Of several models that diverge in one step the first of the file is named, whichever secondary has it.
+# If several models diverge in one step, the first in the file is named, whichever secondary simulates it.
 {
 	echo '<sdf version="1.9"><world name="w"><gravity>0 0 -1e6</gravity>'
 	for i in 0 1 2 3 4 5; do
@@ -134,7 +135,7 @@ for options in 2 '3 --chaos 1 --chaos-moves 1' '3 --chaos 2 --chaos-moves 1' '3 
 	check "--secondaries $options: $(tail -n 1 "$scratch/other.err")" $?
 done
 
-# The floor of a level that is not loaded holds what slides onto it.
+# The floor of a level that is not loaded holds a model that slides onto it.
 same unloaded_floor 8000 4000
 between 'the crate has left the loaded floor, m' "$(coordinate crate_a 1)" 5.5 9
 between 'and stands on the other, m' "$(coordinate crate_a 3)" 0.24 0.26

@@ -15,11 +15,11 @@ for commands in "$worlds"/*.commands; do
 	check "$name: worlds/generate $arguments" $?
 	for end in sdf commands; do
 		cmp "$worlds/$name.$end" "$scratch/$name.$end"
-		check "$name.$end is as it is made" $?
+		check "$name.$end is as the generator makes it" $?
 	done
 done
 [ "$made" -ge 5 ]
-check "worlds that are made: $made" $?
+check "number of generated worlds: $made" $?
 [ ! -e "$worlds/__pycache__" ]
-check 'nothing is left in the folder of the worlds' $?
+check 'the folder of the worlds has no other file' $?
 totals

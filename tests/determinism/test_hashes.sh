@@ -15,9 +15,9 @@ one_secondary()
 }
 forced_moves() { one_way --secondaries 2 --chaos 1 --distribution "$last_policy"; }
 eight_secondaries() { one_way --secondaries 8 --chaos 3 --chaos-moves 4; }
-changing_number() { one_way --chaos 5; } # how many secondaries work changes every few steps
+changing_number() { one_way --chaos 5; } # the number of secondaries changes every few steps
 
-# all_ways: all of the sample's ways, each for all of the steps
+# all_ways: all ways of the sample, each for all steps
 all_ways()
 {
 	one_secondary
@@ -31,15 +31,15 @@ all_ways()
 }
 
 turn=0
-# some_ways: half of the steps, with a state saved, by three secondaries; then a way that takes turns; then 500 steps from
-# the saved state
+# some_ways: half of the steps, with a saved state, on three secondaries; then one of the other ways, by turns; then 500
+# steps from the saved state
 some_ways()
 {
 	whole=$reference whole_steps=$steps save=${saves##* }
 	[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
 	[ "$save" -lt "$steps" ] || save=${saves%% *}
 	save_at --secondaries 3 --distribution "$first_policy"
-	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # what it is there to show comes later
+	if [ "$steps" != "$whole_steps" ] && ! counts_reached; then # the moves and meetings of this case come later
 		reference=$whole steps=$whole_steps
 		one_way --secondaries 3 --distribution "$first_policy"
 		shorten $((steps / 200 * 100))
@@ -50,7 +50,7 @@ some_ways()
 	1) one_secondary ;;
 	2) eight_secondaries ;;
 	3)
-		# two that wait for each other on two cores cost several times what one does
+		# two secondaries that wait for each other on two cores cost several times as much as one
 		[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
 		forced_moves
 		;;
@@ -73,7 +73,7 @@ sample()
 check_table
 for_each_case sample
 
-# control WHAT VERDICT: of the golden file at hand, for the hashes of heap
+# control WHAT VERDICT: the present golden file, compared with the hashes of heap, has this verdict
 control()
 {
 	golden_verdict "$scratch/doctored" "$scratch/heap.reference"

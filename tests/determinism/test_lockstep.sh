@@ -16,7 +16,7 @@ ${TEST_CC:-cc} -Wall -Wextra -Werror "${SOURCE_DIR:-.}/tests/examples/follow.c" 
 check 'the example follow does not build' $?
 
 limit=6000
-# run NAME OPTION...: its output is in $scratch/NAME.out and .err
+# run NAME OPTION...: the output is in $scratch/NAME.out and .err
 run()
 {
 	name=$1
@@ -25,7 +25,7 @@ run()
 		--hash-every 6000 --lockstep-socket "$scratch/$name" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
 }
 
-# follow NAME [DELAY_US]
+# follow NAME [DELAY_US]: starts the controller
 follow()
 {
 	timeout $run_limit_s "$scratch/follow" "$scratch/$1" /model/cart ${2:+"$2"} >"$scratch/$1.path" 2>"$scratch/$1.said"
@@ -34,7 +34,7 @@ follow()
 want=
 load=
 for i in $(seq "$(amount 3 10 100)"); do
-	if [ $((i % 3)) = 0 ]; then # a load that comes and goes
+	if [ $((i % 3)) = 0 ]; then # the load comes and goes
 		timeout 5 sh -c 'while :; do :; done' &
 		load=$!
 	fi
@@ -70,7 +70,7 @@ limit=100000000
 "$scratch/follow" "$scratch/killed" /model/cart 1000 >/dev/null 2>&1 &
 client=$!
 (
-	until [ -e "$scratch/killed" ]; do sleep 0.05; done # the run listens
+	until [ -e "$scratch/killed" ]; do sleep 0.05; done # the socket exists
 	sleep 1
 	kill -KILL $client
 ) &
@@ -88,7 +88,7 @@ check "absent: $(cat "$scratch/absent.err")" $?
 [ ! -e "$scratch/absent" ]
 check 'the socket is left behind' $?
 
-# stopped while it waits for its client to come, and inside a barrier
+# stopped while the run waits for its client to come, and in a barrier
 for what in before inside; do
 	rm -f "$scratch/stopped"
 	if [ $what = inside ]; then

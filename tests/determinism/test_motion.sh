@@ -16,7 +16,8 @@ compare()
 }
 
 name=$(sed -n "s/.*<world name='\([^']*\)'.*/\1/p" "$mechanisms")
-# each kind of joint, models that touch and hang on others, several in one step; and some that cannot be obeyed
+# each kind of joint, models that touch and models that hang on others, several commands in one step; and some that
+# cannot be obeyed
 sed "s|^\([0-9]*\) |\1 /world/$name/|" >"$motions" <<-'EOF2'
 	20 set_velocity name: "lump_1" linear {x: 0.4 z: 1} angular {y: 3}
 	20 wrench entity {name: "lump_1"} wrench {force {z: 40}}
@@ -47,7 +48,7 @@ sed "s|^\([0-9]*\) |\1 /world/$name/|" >"$motions" <<-'EOF2'
 	201 set_velocity name: "crate_2" linear {x: -1}
 EOF2
 
-# go OPTION...: a run of all steps, to $scratch/other
+# go OPTION...: runs all steps, with the output in $scratch/other
 go()
 {
 	run "$scratch/all" "$mechanisms" "$motions" "$long" --hash-every 1 --trace "$@"
@@ -60,12 +61,12 @@ check "runs: $(tail -n 1 "$scratch/all.err")" $?
 cp "$scratch/other" "$scratch/reference"
 obeyed=$(grep -c '^reply .* ok ' "$scratch/reference")
 [ "$obeyed" -ge 17 ]
-check "most are obeyed: $obeyed" $?
+check "most commands are obeyed: $obeyed" $?
 for reason in 'gearbox' 'the world is paused' 'ties bodies that move with joint'; do
 	grep -q "^reply .* failed .*$reason" "$scratch/reference"
 	check "refused: $reason" $?
 done
-# what they did shows
+# the effects of the commands show
 run "$scratch/still" "$mechanisms" - "$long" --hash-every 1 --secondaries 0
 grep '^hash' "$scratch/reference" | cmp -s - "$scratch/still"
 [ $? = 1 ]
@@ -78,7 +79,7 @@ for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --anew' '2 --t
 	compare "--secondaries $options" "$scratch/reference" "$scratch/other"
 done
 
-# saved in the step of a command, while a force waits with the paused world, and long after
+# saved in the step of a command, while a force waits because the world is paused, and long after
 for at in 20 21 41 81 103 152 250; do
 	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved" >/dev/null
 	compare "saved at $at" "$scratch/reference" "$scratch/other"

@@ -4,9 +4,9 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/ranks.sh"
 can_try_ranks || { totals; exit; }
-stale=10000 # on a busy machine nobody shall be taken for dead
+stale=10000 # no rank shall count as lost on a busy machine
 
-# over RANKS OUTPUT WORLD COMMANDS STEPS OPTION...
+# over RANKS OUTPUT WORLD COMMANDS STEPS OPTION...: runs the world on so many ranks
 over()
 {
 	rank_count=$1 output=$2 world=$3 commands=$4 steps=$5
@@ -16,7 +16,7 @@ over()
 		>"$output" 2>"$output.err" || { sed 's/^/    /' "$output.err"; return 1; }
 }
 
-# same NAME WORLD COMMANDS STEPS: over ranks as alone
+# same NAME WORLD COMMANDS STEPS: a run over ranks equals one in a single process
 same()
 {
 	name=$1 world=$2 commands=$3 steps=$4
@@ -50,7 +50,7 @@ cat >"$scratch/commands" <<-EOF2
 EOF2
 same 'created and removed' "$worlds/asleep.sdf" "$scratch/commands" 300
 
-# A state that ranks saved, threads go on from, and the other way round.
+# Threads go on from a state that ranks saved, and the other way round.
 run "$scratch/whole" "$worlds/meeting.sdf" "$worlds/meeting.commands" 400 --hash-every 400 --secondaries 2
 check 'meeting: 400 steps' $?
 over 3 "$scratch/first" "$worlds/meeting.sdf" "$worlds/meeting.commands" 200 --save-at 200 "$scratch/by_ranks"
@@ -64,7 +64,7 @@ ranks 4 --resume "$scratch/by_threads" --rtf 0 -v 0 --iterations 400 --hash-ever
 cmp -s "$scratch/whole" "$scratch/second"
 check "ranks go on from it: $(cat "$scratch/second"; tail -n 3 "$scratch/err")" $?
 
-# A negative control: with a rule of determinism broken, the hashes are others.
+# A negative control: if a rule of determinism is broken, the hashes differ.
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
 over 3 "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --chaos 3 --chaos-moves 2 --break reference
 ! cmp -s "$scratch/reference" "$scratch/other"

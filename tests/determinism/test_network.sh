@@ -5,9 +5,9 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 XDG_CONFIG_HOME=$scratch/config
 export XDG_CONFIG_HOME
-stale=10000 # on a busy machine nobody shall be taken for dead
+stale=10000 # no process shall count as lost on a busy machine
 
-# same NAME WORLD COMMANDS STEPS: over the network as alone
+# same NAME WORLD COMMANDS STEPS: a run over the network equals one in a single process
 same()
 {
 	name=$1 world=$2 commands=$3 steps=$4
@@ -74,7 +74,7 @@ cat >"$scratch/commands" <<-EOF2
 EOF2
 same edits "$worlds/asleep.sdf" "$scratch/commands" 700
 
-# lists of numbers: two arms that one message moves, each by its own number of it
+# lists of numbers: one message moves two arms, each by the arm's own number in the list
 arm()
 {
 	echo "<model name='arm_$1'><pose>0 $1 1 0 0 0</pose><link name='a'/><link name='b'><pose>0 0 0.5 0 0 0</pose></link>
@@ -128,7 +128,7 @@ done
 grep -q '"bytes_per_robot_step": [0-9]' "$scratch/report"
 check 'the report has the bytes of a robot-step' $?
 
-# one that breaks a rule of determinism is seen
+# a run that breaks a rule of determinism differs
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
 run "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --transport tcp --secondaries 2 --chaos 3 \
 	--chaos-moves 2 --network-stale-ms $stale --break reference

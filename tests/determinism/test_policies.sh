@@ -6,7 +6,7 @@
 steps=$(amount 400 1000 2000)
 table=$scratch/costs.csv
 
-# column NAME-OF-NODE: the secondaries that had it
+# had NODE: the secondaries that simulated this node
 had() { awk -F, -v name="$1" 'NR > 1 && $8 == name { print $4 }' "$table" | sort -u | tr '\n' ' '; }
 
 run "$scratch/reference" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 0
@@ -44,8 +44,8 @@ for options in '2 --distribution balanced' '3 --distribution balanced' '4 --dist
 	esac
 done
 
-# who has nothing to do works on what others have left: all robots on one secondary of two. Whether it comes to it is up
-# to the system, which may have no core for it during a run this short: some run of a few must show it.
+# An idle secondary helps a busy one: all robots are on one secondary of two. In a run as short as this the system may
+# have no core for the idle one: so one run of several must show it.
 pins=$(sed -n 's/^ *<ref>\(robot_[0-9]*\)<.*/ --pin \1=1/p' "$worlds/large.sdf" | sort -u | tr -d '\n')
 helped=0
 for try in 1 2 3 4 5 6 7 8; do
@@ -65,13 +65,13 @@ else
 	skip 'helping' 'needs two cores'
 fi
 
-# what sleeps costs nothing
+# models asleep cost nothing
 run "$scratch/other" "$worlds/asleep.sdf" - 1500 --costs "$table" --costs-every 500 --secondaries 2
 check "asleep: runs" $?
 [ "$(awk -F, '$2 == 1500 && $8 ~ /^crate/ { sum += $7; count++ } END { print (count > 10), sum }' "$table")" = '1 0' ]
 check "asleep: crates at rest cost nothing" $?
 
-# a table that cannot be written ends the table, not the run
+# if the table cannot be written, the table ends, not the run
 if [ ! -c /dev/full ]; then
 	skip 'a full disk' 'there is no /dev/full'
 else

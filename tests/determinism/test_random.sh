@@ -11,8 +11,8 @@ case $troupe in
 *) real=$troupe ;;
 esac
 
-# wrong NAME: a program that does what $real does, and then runs the commands of standard input. These find the output in
-# "$said", the report in ./report, the exit status in $status, and the arguments.
+# wrong NAME: makes a program that does the same as $real, and then runs the commands of standard input. These find the
+# output in "$said", the report in ./report, the exit status in $status, and the arguments.
 wrong()
 {
 	{
@@ -33,7 +33,7 @@ wrong()
 	chmod +x "$scratch/$1"
 }
 
-# finds WHAT KIND SEEDS NAME: the program that was written last fails, in worlds of this kind, for this reason.
+# finds WHAT KIND SEEDS NAME: the last wrong program fails, in worlds of this kind, for this reason
 finds()
 {
 	TROUPE=$scratch/$4 SOURCE_DIR=${SOURCE_DIR:-.} timeout "$run_limit_s" "$random" --only "$2" --first 1 --count "$3" \
@@ -43,22 +43,22 @@ finds()
 	rm -rf "$scratch/kept"
 }
 
-# nothing is spoilt: nothing is found
+# no fault is made, and none is found
 wrong well </dev/null
 TROUPE=$scratch/well SOURCE_DIR=${SOURCE_DIR:-.} timeout "$run_limit_s" "$random" --first 1 --count 3 --keep "$scratch/kept" \
 	>"$scratch/out" 2>&1
-check "a program that is well: $(grep -m 1 FAILED "$scratch/out")" $?
+check "a program without a fault: $(grep -m 1 FAILED "$scratch/out")" $?
 
 # --- wrong in the same way in each run ---
 
-# simulated time lacks a step, or counts the steps before set_physics as those after it
+# simulated time lacks a step, or steps before set_physics have the length of those after it
 wrong time_short <<'E2'
 [ ! -e report ] || awk '/"sim_time":/ { sub(/,$/, "", $2); $2 = sprintf("%.9f,", $2 - 0.0003) } { print }' report >report.new &&
 	mv report.new report
 E2
 finds time joints 2 time_short
 
-# after a reset something of the time before is left
+# after a reset an effect of the time before is left
 wrong reset_rest <<'E2'
 awk '/^hash / { $3 = $2 % 7 substr($3, 2) } { print }' "$said" >"$said.new" && mv "$said.new" "$said"
 E2
@@ -96,7 +96,7 @@ case "$*" in *--resume*) spoil 's/^\(hash .*\)./\1x/' "$said" ;; esac
 E2
 finds hash edits 2 resumed_hash
 
-# what the report of a resumed run forgets
+# members that the report of a resumed run has lost
 for member in sim_time refused_commands pose asleep; do
 	wrong "resumed_$member" <<-E2
 		case "\$*" in *--resume*) spoil 's/"$member": [^,]*/"$member": 7/' report ;; esac
@@ -124,7 +124,7 @@ case "$*" in *--until*) spoil '/^hash/{$d}' "$said" ;; esac
 E2
 finds until joints 8 later
 
-# --- what is printed of a failure shows it ---
+# --- the commands that are printed with a failure show it ---
 
 wrong placed_early <<'E2'
 case "$*" in *"--secondaries 0"*) ;; *) spoil 's/^\(hash 2 .*\)./\1x/' "$said" ;; esac

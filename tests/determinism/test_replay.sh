@@ -7,7 +7,7 @@ cp -r "$worlds" "$scratch/worlds"
 here=$scratch/worlds
 tape=$scratch/recording
 
-# replay STATUS PATTERN OPTION...: that exit status, and one line with the pattern
+# replay STATUS PATTERN OPTION...: the replay has this exit status, and one line with the pattern
 replay()
 {
 	want=$1 pattern=$2
@@ -20,8 +20,8 @@ replay()
 }
 
 turn=0
-# comes_again NAME COMMANDS STEPS EVERY OPTION...: recorded with two secondaries, which prints what a run prints that is
-# not recorded, and run again without the world's files
+# comes_again NAME COMMANDS STEPS EVERY OPTION...: records a run with two secondaries, whose output must be that of a
+# run without a recording, and replays it without the world's files
 comes_again()
 {
 	name=$1 given=$2 until=$3 every=$4
@@ -31,11 +31,11 @@ comes_again()
 		--record "$tape" --record-every "$every" "$@"
 	check "$name: runs and records" $?
 	cmp -s "$scratch/plain" "$scratch/recorded"
-	check "$name: recording changes what comes out" $?
+	check "$name: recording changes the output" $?
 	mv "$here" "$here.hidden"
 	turn=$((turn % 2 + 1))
 	for options in 0 1 3 '2 --chaos 1'; do
-		# two of the four ways for each recording, in turn; all four with TROUPE_TEST_FULL
+		# two of the four ways for each recording, by turns; all four with TROUPE_TEST_FULL
 		case $full,$turn,$options in ,1,[02]* | ,2,[13]*) continue ;; esac
 		# shellcheck disable=SC2086
 		replay 0 "^$until steps, $((until / every + 1)) hashes compared: all the same$" "$tape" --secondaries $options
@@ -89,8 +89,8 @@ comes_again patrol - 600 100
 check "refused commands: $(cat "$scratch/err")" $?
 replay 0 '^900 steps, 2 hashes compared: all the same$' "$tape" --secondaries 1
 
-# a recording of a resumed run begins at the saved state, has none of the earlier commands, and has the files that came
-# later
+# A recording of a resumed run begins at the saved state, has none of the earlier commands, and has the files that were
+# read later.
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 100 --save-at 100 "$scratch/state"
 echo '150 /world/meeting/create sdf_filename: "late.sdf" name: "late" pose {position {z: 3}}' |
 	sed "s|late.sdf|$here/late.sdf|; s|/world/meeting|/world/$(sed -n 's/.*<world name="\([^"]*\)".*/\1/p' "$here/meeting.sdf")|" >"$scratch/late"
@@ -107,7 +107,7 @@ replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
 replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
 mv "$here.hidden" "$here"
 
-# a model that is given as text names a mesh, which is part of the recording, too
+# A model that is given as text names a mesh, which is a part of the recording, too.
 cat >"$here/corner.obj" <<'END'
 v 0 0 0
 v 1 0 0
@@ -137,7 +137,7 @@ else
 	replay 0 '^900 steps, 10 hashes compared: all the same$' "$tape" --secondaries 2
 fi
 
-# found by way of resource paths: an option's and the environment's
+# models found in resource paths: of an option and of the environment
 mkdir -p "$here/option/ball" "$here/environment/other"
 cp "$here/late.sdf" "$here/environment/other/model.sdf"
 sed 's/late/ball/' "$here/late.sdf" >"$here/option/ball/model.sdf"
@@ -156,7 +156,7 @@ mv "$here" "$here.hidden"
 replay 0 '^100 steps, 2 hashes compared: all the same$' "$tape"
 mv "$here.hidden" "$here"
 
-# several worlds, of which one ends before the other
+# several worlds, one of which ends before the other
 sed 's|<sdf[^>]*>||; s|</sdf>||; s|<?xml[^>]*>||' "$here/meeting.sdf" >"$scratch/inner"
 {
 	echo '<sdf version="1.9">'
@@ -172,7 +172,7 @@ replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tape" --se
 # --- cut off and damaged -------------------------------------------------------------------------------------------
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 400 --record "$tape" --record-every 50
 size=$(wc -c <"$tape")
-# number OFFSET: 64 bits of the recording
+# number OFFSET: prints 64 bits of the recording
 number() { od -An -tu8 -j "$1" -N 8 "$tape" | tr -d ' '; }
 first=24 # where the second chunk ends
 for _ in 1 2; do
@@ -195,7 +195,7 @@ for cut in $(seq "$first" "$step" $((size - 1))) $((size - 1)); do
 done
 [ "$last" = 400 ]
 check "cut at the end: after step $last, not 400" $?
-# flip BYTE FILE: one bit of it is another
+# flip BYTE FILE: prints the file with one bit of this byte changed
 flip()
 {
 	byte=$(od -An -tu1 -j "$1" -N 1 "$tape")
@@ -219,7 +219,7 @@ replay 1 'nothing: cannot open' "$scratch/nothing"
 replay 1 'not a plain file' "$scratch"
 replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249
 
-# a recording of a killed run can be used up to the last state that was written
+# A recording of a killed run can be used up to the last state that was written.
 "$troupe" run "$here/meeting.sdf" --rtf 0 -v 0 --record "$tape" --record-every 20 &
 for _ in $(seq 600); do
 	[ -s "$tape" ] && [ "$(wc -c <"$tape")" -gt $((first + 2000)) ] && break
@@ -227,7 +227,7 @@ for _ in $(seq 600); do
 done
 kill -s KILL $!
 wait $! 2>"$scratch/err"
-killed=5 # it was cut off; 0 when it is not looked at as far as that
+killed=5 # it was cut off; 0 when the replay does not read as far
 "$troupe" replay "$tape" -v 0 --secondaries 0 --until-step 500 >"$scratch/out" 2>&1 && killed=0
 replay $killed 'cut off after step [1-9]|^[1-9][0-9]* steps' "$tape" --secondaries 0 --until-step 500
 

@@ -31,7 +31,7 @@ goes_on()
 		check "$name from $at: something is left to compare" $?
 		turn=$((turn % 2 + 1))
 		for options in 0 1 3 '2 --chaos 1'; do
-			# two of the four ways for each state, in turn; all four with TROUPE_TEST_FULL
+			# two of the four ways for each state, by turns; all four with TROUPE_TEST_FULL
 			case $full,$turn,$options in ,1,[02]* | ,2,[13]*) continue ;; esac
 			# shellcheck disable=SC2086
 			"$troupe" run --resume "$scratch/$name.$at" --rtf 0 -v 0 --iterations "$until" --hash-every 50 \
@@ -79,8 +79,8 @@ goes_on shapes - 600 300
 [ -n "$quick" ] || goes_on heap - "$(amount 0 1000 1500)" 800
 [ -n "$quick" ] || goes_on mechanisms - "$(amount 0 1500 3000)" 1200
 
-# several worlds with different steps: one is paused, one is in the middle of a multi_step, one has a stray; a performer
-# is removed; saved at step 0, too
+# Several worlds with different steps: one is paused, one is in the middle of a multi_step, one has a stray; a performer
+# is removed; a state is saved at step 0, too.
 cat >"$here/several.sdf" <<-EOF2
 <sdf version='1.9'>
 $(for world in one two three; do
@@ -113,8 +113,8 @@ cat >"$scratch/several" <<-EOF2
 EOF2
 goes_on several "$scratch/several" 1600 0 50 100 150 700 1050 1200
 
-# A topic of a model is for each world in which somebody listens when its step comes, whichever world may create models and
-# whenever the command was given; a command that nobody hears is refused once.
+# A command for a model's topic counts in each world in which the topic has a listener at the command's step, whichever
+# world can create models and whenever the command was given; a command without a listener is refused once.
 echo "<sdf version='1.9'>$(for world in one two three; do
 	echo "<world name='$world'><gravity>0 0 0</gravity></world>"
 done)</sdf>" >"$here/empty.sdf"
@@ -127,7 +127,7 @@ cat >"$scratch/heard" <<-EOF2
 	210 /model/cart/cmd_vel linear: {y: 1}
 EOF2
 goes_on empty "$scratch/heard" 300 50 100 150 200
-# cart_in: "x y" of it in each world, from $scratch/out.report
+# cart_in: prints "x y" of the cart in each world, from $scratch/out.report
 cart_in() { sed -n 's/.*"name": "cart", "pose": \[\([^,]*\), \([^,]*\),.*/\1 \2/p' "$scratch/out.report"; }
 run "$scratch/out" "$here/empty.sdf" "$scratch/heard" 300 --report "$scratch/out.report"
 cart_in | awk '{ good += $2 > 0.08 && ($1 > 0.09) == (NR == 1) } END { exit !(NR == 2 && good == 2) }'
@@ -155,7 +155,7 @@ for commands in /dev/null "$scratch/unheard.after"; do # with the commands of th
 	cp "$scratch/saved.late" "$scratch/saved"
 done
 
-# a model that is refused when it is there already, with its world, goes once; the world can be saved
+# A model that is refused when its world runs already is removed once; the world can be saved.
 cat >"$scratch/bad" <<-'EOF2'
 5 /world/three/create name: "bad" sdf: "<sdf version='1.9'><model name='m'><link name='a'/><link name='b'/><joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='k' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>j</left_joint><right_joint>j</right_joint></plugin></model></sdf>"
 EOF2
@@ -173,13 +173,14 @@ run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 350 --save-every
 check 'saved every 100 steps' $?
 cmp -s "$scratch/n.300" "$scratch/newest"
 check 'the newest is that of step 300' $?
-# saving again what was resumed gives the same file
+# A resumed run saves the same file again.
 "$troupe" run --resume "$scratch/n.100" --rtf 0 -v 0 --iterations 200 --save-at 200 "$scratch/again" --secondaries 3
 cmp -s "$scratch/n.200" "$scratch/again"
 check 'a resumed run saves the same file' $?
 
-# resumed, given commands that name files of their own, and saved again: the second state has the files of the first,
-# of models that are there and of one that is to come, and the new ones, also those found by the environment's folders
+# A run is resumed, gets commands that name files of their own, and is saved again: the second state has the files of
+# the first one, for models that exist and for one that comes later, and the new files, also those found in the
+# environment's folders.
 cat >"$scratch/first" <<-EOF2
 50 /world/asleep/create sdf_filename: "models/cart" name: "old" pose {position {x: -2 y: 12}}
 400 /world/asleep/create sdf_filename: "models/cart" name: "old_to_come" pose {position {x: -2 y: -12}}
@@ -214,7 +215,7 @@ cmp -s "$scratch/rest" "$scratch/resumed" && [ -s "$scratch/rest" ]
 check "from the third state: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
 mv "$here.hidden" "$here"
 
-# each of several worlds has the files of what is to be created in it
+# Each of several worlds has the files of the models that are created in it later.
 cat >"$scratch/three" <<-EOF2
 	50 /world/one/create sdf_filename: "ball.sdf" name: "new" pose {position {z: 2}}
 	60 /world/three/create sdf_filename: "models/cart" name: "new" pose {position {x: 9 z: 2}}
@@ -229,7 +230,7 @@ mv "$here.hidden" "$here"
 [ "$(grep -c '^reply .* ok' "$scratch/resumed")" = 3 ]
 check "and without their files: $(grep '^reply' "$scratch/resumed" | tr '\n' ';')" $?
 
-# files that were found in resource paths, given and of the environment, are found again
+# Files that were found in resource paths, given by option and by the environment, are found again.
 mkdir -p "$scratch/given" "$scratch/environment"
 cp -r "$here/models" "$scratch/given"
 cp -r "$here/models" "$scratch/environment/others"
@@ -243,7 +244,7 @@ rm -r "$scratch/given" "$scratch/environment"
 cmp -s "$scratch/whole" "$scratch/resumed"
 check 'goes on without them' $?
 
-# refused FILE REASON OPTION...
+# refused FILE REASON OPTION...: the state is refused for this reason
 refused()
 {
 	file=$1 reason=$2
@@ -270,7 +271,7 @@ refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"
 
-# a folder that cannot be written to is found before the run
+# A folder that cannot be written to is found before the run.
 "$troupe" run "$here/meeting.sdf" --iterations 10 --save-at 5 "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q 'cannot write' "$scratch/err"
 check "nowhere to save: $(cat "$scratch/err")" $?
@@ -279,7 +280,7 @@ for word in x -1 1.5 ''; do
 	case $? in 1 | 2) ok=0 ;; *) ok=1 ;; esac
 	check "--save-at '$word': $(cat "$scratch/err")" $ok
 done
-# the state before a step in which a model diverges is saved as such: with the step's number, and nothing of the step
+# The state before a step in which a model diverges is saved with the number of this step, and without any effect of it.
 cat >"$scratch/wild.sdf" <<-END
 <sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
 <collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
@@ -295,7 +296,7 @@ for options in '0' '2'; do
 	rm -f "$scratch/wild.100"
 done
 
-# of several worlds one diverges: the others have not taken that step either, and go on from the same one
+# One of several worlds diverges: the others have not taken this step either, and go on from the same step.
 cat >"$scratch/beside.sdf" <<-END
 <sdf version="1.9"><world name="calm"><model name="m"><link name="l"/></model></world>
 <world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l"/></model></world></sdf>
@@ -311,14 +312,14 @@ for options in '0' '1'; do
 	rm -f "$scratch/wild.100"
 done
 
-# The report tells what it would have told without the stop: who is asleep in a world that is paused, too. A model that is
-# created, or placed, while nothing moves is not asleep.
+# The report after a resume equals that of an undisturbed run: also which models are asleep in a paused world. A model
+# that is created or placed while the world is paused is not asleep.
 cat >"$scratch/paused" <<-END
 2500 /world/asleep/control pause: true
 2520 /world/asleep/set_pose name: "crate_1_0_1" position {z: 5}
 2520 /world/asleep/create name: "late" pose {position {x: 30 z: 1}} sdf: "<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>"
 END
-# models REPORT: what it tells of them
+# models REPORT: prints the report's list of models
 models() { sed -n '/^  "models": /,/^  \]/p' "$1"; }
 sed '/cmd_vel/d' "$worlds/asleep.commands" >>"$scratch/paused"
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/paused" 2530 --save-at 2510 "$scratch/saved" --report "$scratch/whole"

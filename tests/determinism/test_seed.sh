@@ -7,7 +7,7 @@ heap=$worlds/heap.sdf
 steps=$(amount 100 300 1000)
 half=$((steps / 2))
 
-# hashes FILE OPTION...: into the file, of the state half-way and at the end
+# hashes FILE OPTION...: writes the hashes of the state half-way and at the end to FILE
 hashes()
 {
 	file=$1

@@ -4,12 +4,13 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 world=$worlds/asleep.sdf
-# at last the cart backs off the wall: while it leans on the wall, the iterative solver does not bring them to rest
+# at last the cart drives away from the wall: while it leans on the wall, the iterative solver does not bring them to
+# rest
 commands=$scratch/commands
 sed 's|^5000 \(/model/cart_0/cmd_vel linear: {x:\) 0}|5000 \1 -0.5}\
 7000 \1 0}|' "$worlds/asleep.commands" >"$commands"
 
-# at STEPS OPTION...: a report of the state after so many steps
+# at STEPS OPTION...: makes a report of the state after STEPS steps
 at()
 {
 	steps=$1
@@ -48,13 +49,14 @@ for secondaries in $(amount '0 2' 1 '0 2'); do
 	[ "$before" != "$(pose crate_0_2_1)" ]
 	check 'the wall that was driven into gave way' $?
 	[ "$untouched" = "$(pose crate_2_2_1)" ]
-	check 'the wall that nobody touched did not' $?
+	check 'the other wall did not' $?
 	at 9000 --secondaries $secondaries
 	sleepers 'all over' crate_ 27
 	sleepers 'all over' cart_ 3
 	sleepers 'all over' restless 0
 done
-# a stack that is solved iteratively twitches, and sleeps all the same; what sinks by 2 mm/s, held by its damper, does not
+# A stack that is solved iteratively trembles, and falls asleep all the same; a model that sinks by 2 mm/s, held by its
+# damper, does not.
 {
 	echo '<sdf version="1.9"><world name="w">
 	<model name="ground"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'

@@ -12,7 +12,7 @@ near_rad=0.005    # and 0.6 mrad
 carts=$(grep -c 'stands at' "$commands")
 aisles=$(grep -c '<level name="aisle_' "$world")
 tenths=10
-share=1.15 # at most so many times as many carts on one secondary as on another, on the average of a tenth
+share=1.15 # on the average of a tenth of the run, one secondary has at most this many times as many carts as another
 
 demo() { run "$scratch/trace.$1" "$world" "$commands" "$steps" --report "$scratch/report.$1" --trace --secondaries "$@"; }
 
@@ -24,7 +24,7 @@ for secondaries in 0 2 3 4 $carts; do
 	check "--secondaries $secondaries: the same hash: $hash" $?
 done
 
-# ends WHAT LIMIT FILE: lines "CART VALUE", one for each cart, no value beyond the limit
+# ends WHAT LIMIT FILE: lines "CART VALUE", one for each cart; no value is beyond the limit
 ends()
 {
 	[ "$(wc -l <"$3")" = "$carts" ]
@@ -52,11 +52,11 @@ ends 'turned from the planned heading' $near_rad "$scratch/headings"
 [ "$(member "$scratch/report.$carts" meetings)" = 0 ]
 check "no cart touches another: $(member "$scratch/report.$carts" meetings) meetings" $?
 [ "$(member "$scratch/report.0" waiting_commands)" = 0 ] && [ "$(member "$scratch/report.0" refused_commands)" = 0 ]
-check 'no command is left over or refused' $?
+check 'no command waits or was refused' $?
 [ "$(member "$scratch/report.0" created)" -ge "$carts" ] && [ "$(member "$scratch/report.0" created)" = "$(member "$scratch/report.0" removed)" ]
-check "as many totes come as go: $(member "$scratch/report.0" created)" $?
+check "as many totes are created as removed: $(member "$scratch/report.0" created)" $?
 
-# The most aisles that are loaded at a time, when the levels that begin near a cart have been unloaded.
+# The greatest number of aisles that are loaded at a time, after the levels that begin near a cart have been unloaded.
 most=$(awk '$3 ~ /^aisle_/ && $1 == "load" { loaded++ } $3 ~ /^aisle_/ && $1 == "unload" { loaded-- }
 	$2 > 0 && loaded > most { most = loaded } END { print most + 0 }' "$scratch/trace.2")
 [ "$most" -gt 0 ] && [ "$most" -lt "$aisles" ]
@@ -71,7 +71,8 @@ for secondaries in 2 3 4; do
 			check "--secondaries $secondaries: $count times $event in third $third of the run" $?
 		done
 	done
-	# Whose each cart is at the end stands in the report; backwards from there, the moves in the trace say the rest.
+	# The report has the secondary of each cart at the end; backwards from there, the moves in the trace give the
+	# others.
 	awk -v steps="$steps" -v tenths=$tenths -v secondaries=$secondaries -v share=$share '
 		function pass(from, to, tenth, low, high, cart)
 		{

@@ -3,7 +3,7 @@
 # moves; a command reaches its world; a paused world waits alone; a world that fails stops all worlds.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
-# world NAME: what is inside of <sdf> in a world of ours, its includes made absolute
+# world NAME: prints the content of <sdf> of one of our worlds, with absolute names of included files
 world()
 {
 	sed -n '/<world /,/<\/world>/p' "$worlds/$1.sdf" | sed "s|<uri>models/|<uri>file://$(cd "$worlds" && pwd)/models/|"
@@ -34,14 +34,14 @@ run "$scratch/trace" "$two" "$scratch/commands" $long --secondaries 2 --chaos 1 
 grep -q '^move [0-9]* hill/' "$scratch/trace" && grep -q '^move [0-9]* asleep/' "$scratch/trace"
 check 'the trace says which world' $?
 
-# one is paused, the other goes on
+# one world is paused, the other goes on
 echo '100 /world/hill/control pause: true' >"$scratch/pause"
 run "$scratch/out" "$two" "$scratch/pause" 500 --secondaries 1 --report "$scratch/report"
 times=$(sed -n 's/^  "sim_time": \(.*\),$/\1/p' "$scratch/report" | tr '\n' ' ')
 [ "$times" = '0.5 0.1 ' ]
-check "one is paused at 0.1 s, the other goes on to 0.5 s: $times" $?
+check "one world is paused at 0.1 s, the other goes on to 0.5 s: $times" $?
 
-# refused NAME REASON: with exit status 1
+# refused NAME REASON: the run is refused with exit status 1
 refused()
 {
 	"$troupe" run "$scratch/$1.sdf" --rtf 0 --iterations 2000 --secondaries 2 ${3:+--commands "$3"} >"$scratch/out" 2>"$scratch/err"
@@ -56,7 +56,7 @@ echo '1 /world/nowhere/control pause: true' >"$scratch/nowhere"
 refused two "'/world/nowhere/control'" "$scratch/nowhere"
 echo '1 /world/hill/crate name: "x"' >"$scratch/service"
 refused two "world 'hill' has no service 'crate'" "$scratch/service"
-# a model that is thrown beyond all bounds: the other world stops as well
+# a model is thrown beyond all bounds: the other world stops, too
 cat >"$scratch/wild.sdf" <<-EOF2
 <sdf version="1.9"><world name="calm"><model name="m"><link name="l"/></model><model name="n"><link name="l"/></model></world>
 <world name="wild"><gravity>0 0 -1e6</gravity><model name="m"><link name="l"/></model><model name="n"><link name="l"/></model></world></sdf>

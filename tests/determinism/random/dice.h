@@ -1,4 +1,4 @@
-/* Random choices of the generator: a function of the seed and of how many choices came before. */
+/* Random choices of the generator: a function of the seed and of the number of choices before. */
 #ifndef RANDOM_DICE_H
 #define RANDOM_DICE_H
 
@@ -19,7 +19,7 @@ static inline uint32_t dice_below(struct dice *dice, uint32_t limit)
 	return (uint32_t)((dice_roll(dice) >> 32) % limit);
 }
 
-/* From low to high, both included. */
+/* A number from low to high, both included. */
 static inline uint32_t dice_from(struct dice *dice, uint32_t low, uint32_t high)
 {
 	return low + dice_below(dice, high - low + 1);
@@ -45,7 +45,7 @@ static inline const char *dice_string(struct dice *dice, const char *const *word
 	return words[dice_below(dice, (uint32_t)count)];
 }
 
-/* One of the given numbers, or words. */
+/* One of the given numbers or words. */
 #define DICE_OF(dice, ...)                                                                                             \
 	dice_number((dice), (const double[]){__VA_ARGS__}, sizeof(const double[]){__VA_ARGS__} / sizeof(double))
 #define DICE_WORD(dice, ...)                                                                                           \

@@ -1,7 +1,7 @@
 /* Commands of the generator. Steps are drawn so that several commands often fall on one step, and places are those of
- * the models, so that things come where others are or were. A command that is refused is part of the test: it must be
- * refused in the same words wherever the model is simulated. Only topics that somebody hears, or may come to hear, are
- * used, because a commands file with any other is refused as a whole. */
+ * models, so that models come where others are or were. A command that is refused is part of the test: the refusal must
+ * have the same words wherever the model is simulated. Only topics that have a listener, or may get one, are used,
+ * because a commands file with any other topic is refused as a whole. */
 #include "make_internal.h"
 
 #include <inttypes.h>
@@ -93,7 +93,7 @@ static bool give_something(struct maker *maker, uint64_t step)
 
 /* --- to the world ------------------------------------------------------------------------------------------------- */
 
-/* A new model under a new name, or under the name of one that may be there or have been removed. */
+/* A new model under a new name, or under the name of a model that may exist or have been removed. */
 static struct part *create_text(struct maker *maker, uint64_t step, struct part *around, bool *ret_from_file)
 {
 	struct dice *dice = &maker->dice;
@@ -124,7 +124,7 @@ static struct part *create_text(struct maker *maker, uint64_t step, struct part 
 	}
 	uint32_t made = dice_chance(dice, 4) ? make_actor(maker, text, name, at)
 					     : make_model(maker, text, kind, name, in_message ? NULL : &at);
-	text->children.at[0]->kind = PART_NEEDED; /* there is nothing to create without the model */
+	text->children.at[0]->kind = PART_NEEDED; /* without the model there would be nothing to create */
 	maker->models.at[made].is_created = true;
 	maker->models.at[made].from_step = step;
 	return text;
@@ -182,7 +182,7 @@ static void reset_model(struct maker *maker, uint64_t step, const struct made *m
 	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/reset_model name: \"%s\"", maker->world, made->name);
 }
 
-/* Slow enough that nothing passes through a floor. */
+/* Slow enough that no model passes through a floor. */
 static void set_velocity(struct maker *maker, uint64_t step, const struct made *made)
 {
 	struct dice *dice = &maker->dice;
@@ -212,7 +212,7 @@ static void wrench(struct maker *maker, uint64_t step, const struct made *made)
 		dice_between(dice, -5, 5));
 }
 
-/* Weak enough that nothing leaves the world in the rest of the run. */
+/* Weak enough that no model leaves the world in the rest of the run. */
 static void lasting_wrench(struct maker *maker, uint64_t step, const struct made *made)
 {
 	struct dice *dice = &maker->dice;
@@ -257,7 +257,7 @@ static void reset_world(struct maker *maker, uint64_t step)
 		maker, step, ways[way].kind, 0, "/world/w%u/control reset: {%s: true}", maker->world, ways[way].what);
 }
 
-/* The world goes on some steps later, or the rest of the run would show nothing. */
+/* The world goes on some steps later; otherwise the rest of the run would show nothing. */
 static void pause(struct maker *maker, uint64_t step)
 {
 	struct dice *dice = &maker->dice;
@@ -280,7 +280,8 @@ static void multi_step(struct maker *maker, uint64_t step)
 		"/world/w%u/control pause: false", maker->world);
 }
 
-/* From place to place, each in the time to the next: in a straight line unless something is in the way. */
+/* Moves the model from place to place, each within the time until the next: in a straight line unless another model is
+ * in the way. */
 static void tour(struct maker *maker, const struct made *made, uint64_t from_step, uint64_t to_step)
 {
 	struct dice *dice = &maker->dice;
@@ -339,10 +340,10 @@ enum deed { /* in the order of struct odds */
 };
 
 static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5, 6, 6};
-/* What has the same effect when it is given again after a reset. */
+/* Commands that have the same effect when they are given again after a reset. */
 static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5};
 static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2, 2, 2};
-/* No new step size or gravity: a reset does not take them back. */
+/* Without a new step size or gravity: a reset does not undo these. */
 static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5, 5, 5};
 
 static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
@@ -417,7 +418,7 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 	}
 }
 
-/* Every other command falls on the step of the one before it. */
+/* Every second command falls on the step of the command before it. */
 static void some_commands(
 	struct maker *maker, const uint32_t *odds, uint32_t count, uint64_t from_step, uint64_t to_step)
 {
@@ -431,7 +432,7 @@ static void some_commands(
 	}
 }
 
-/* What was given from the first step to `length` is given once more, from `step` on. */
+/* The commands from the first step to `length` are given once more, from `step` on. */
 static void give_again(struct maker *maker, uint32_t count, uint64_t step)
 {
 	part_list *all = &maker->scenario->commands->children;
@@ -445,7 +446,8 @@ static void give_again(struct maker *maker, uint32_t count, uint64_t step)
 	}
 }
 
-/* A segment, then anything but a new step size, then a reset and the segment again; sometimes twice. */
+/* A segment of commands, then any commands except a new step size, then a reset and the segment again; sometimes
+ * twice. */
 static void reset_and_repeat(struct maker *maker)
 {
 	struct scenario *scenario = maker->scenario;
@@ -474,7 +476,7 @@ void make_commands(struct maker *maker)
 			make_command(maker, dice_below(dice, 20), COMMAND_PAUSE, 0, "/world/w%u/control pause: false",
 				maker->world);
 		if (scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED)
-			continue; /* they have made their own */
+			continue; /* these kinds make their own commands */
 		if (scenario->kind == KIND_RESET) {
 			reset_and_repeat(maker);
 			continue;

@@ -1,4 +1,4 @@
-/* What the files of the generator share. */
+/* Declarations that the files of the generator share. */
 #ifndef RANDOM_MAKE_INTERNAL_H
 #define RANDOM_MAKE_INTERNAL_H
 
@@ -13,12 +13,12 @@ struct topic {
 	enum topic_kind kind;
 };
 
-struct made { /* a model that is in the file, or that a command creates */
+struct made { /* a model of the file, or one that a command creates */
 	const char *name;
 	uint32_t world;
 	bool is_static, is_actor, is_created, tours;
-	uint64_t from_step;     /* of a created one */
-	struct vec3 at;         /* where it begins */
+	uint64_t from_step;     /* the step at which a command creates it */
+	struct vec3 at;         /* its place at the start */
 	const char *first_link; /* scoped by the model: "l0" */
 	VEC(struct topic) topics;
 };
@@ -29,18 +29,18 @@ struct maker {
 	struct scenario *scenario;
 	struct arena *arena;
 	struct dice dice;
-	uint32_t world;             /* the one that is being made */
-	double region_m;            /* most things are within so much of the origin */
-	double speed_max;           /* m/s: what crosses the region a few times in the run */
-	struct vec3 places[PLACES]; /* where several things are put */
+	uint32_t world;             /* the world that is being made */
+	double region_m;            /* most models are within this distance of the origin */
+	double speed_max;           /* m/s: such a model crosses the region a few times in the run */
+	struct vec3 places[PLACES]; /* places at which several models are put */
 	VEC(struct made) models;
-	VEC(struct vec3) level_places; /* of the world that was made last */
+	VEC(struct vec3) level_places; /* of the last world that was made */
 	uint32_t named;                /* counts names */
-	uint32_t in_a_herd;            /* percent of the models that hear a topic of all */
+	uint32_t in_a_herd;            /* percent of the models that listen to a common topic */
 };
 
 enum model_kind {
-	MODEL_SOLID,     /* one link or two that are welded */
+	MODEL_SOLID,     /* one link, or two welded ones */
 	MODEL_MECHANISM, /* links with joints of all kinds */
 	MODEL_GEARS,     /* two shafts, a gearbox, and a joint that mimics another */
 	MODEL_CART,      /* DiffDrive */
@@ -49,39 +49,39 @@ enum model_kind {
 	MODEL_KINDS,
 };
 
-/* Adds a model and notes it in maker->models; its index is returned. at: NULL when the SDF shall not say where. */
+/* Adds a model and its entry in maker->models; returns its index there. at: NULL when the SDF shall have no place. */
 uint32_t make_model(
 	struct maker *maker, struct part *parent, enum model_kind kind, const char *name, const struct vec3 *at);
 uint32_t make_actor(struct maker *maker, struct part *parent, const char *name, struct vec3 at);
-/* A performer without weight that is sent from level to level. */
+/* A performer without weight, which is sent from level to level. */
 void make_tourist(struct maker *maker, struct part *world, const char *name, struct vec3 at);
-/* A joint of the world between a link of one model and another, or the world when parent is NULL. */
+/* A joint of the world between a link of each of two models, or, when parent is NULL, between the world and a model. */
 void make_world_joint(struct maker *maker, struct part *parent_part, const char *name, const struct made *parent,
 	const struct made *child, const char *type);
-/* The element around is closed by its own name. */
+/* An element that is closed by its own name. */
 struct part *make_element(struct maker *maker, struct part *parent, enum part_kind kind, const char *name);
-/* <name>text</name>, optional. */
+/* <name>text</name>, an optional part. */
 void make_value(struct maker *maker, struct part *parent, const char *name, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
 void make_pose(struct maker *maker, struct part *parent, enum part_kind kind, struct vec3 at, bool turned);
-/* A command of maker->world, or of whatever topic when topic does not begin with "/world/". */
+/* A command for maker->world, or, when topic does not begin with "/world/", for this topic. */
 struct part *make_command(struct maker *maker, uint64_t step, enum command_kind kind, double value, const char *format,
 	...) TROUPE_PRINTF(5, 6);
 struct vec3 make_place(struct maker *maker);
-/* All commands of a scenario; kinds differ in how many and which. */
+/* All commands of a scenario; their number and kinds depend on the scenario's kind. */
 void make_commands(struct maker *maker);
 const char *make_name(struct maker *maker, const char *stem);
-/* Worlds whose invariants need a layout of their own. */
+/* Worlds for rules that need a layout of their own. */
 void make_floor(struct maker *maker, struct part *world, struct part *levels);
 void make_tied(struct maker *maker, struct part *world, struct part *levels);
-/* A level's box and what it names; the refs are added by the caller. */
+/* A level and its box; the caller adds the refs. */
 struct part *make_level(
 	struct maker *maker, struct part *levels, const char *name, struct vec3 at, struct vec3 size, double buffer_m);
 void make_performer(struct maker *maker, struct part *levels, const char *model, struct vec3 size);
-/* Registers a file that the scenario needs, once. Returns its name. */
+/* Adds a file that the scenario needs, once. Returns its name. */
 const char *make_mesh(struct maker *maker);
 const char *make_image(struct maker *maker);
-/* One of those in worlds/models/shapes. */
+/* One of the images in worlds/models/shapes. */
 const char *make_image_named(struct maker *maker, const char *name);
 
 #endif

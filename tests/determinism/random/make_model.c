@@ -1,6 +1,6 @@
-/* Models of the generator. Every element that SDF has a default for is a part of its own, so that the shrinker can take
- * it out. Numbers are short, so that a shrunk world can be read. Sizes are from 5 cm to 1 m and masses from 50 g to
- * 30 kg: a world of sane parts whose combinations need not be sane. */
+/* Models of the generator. Every element that has a default in SDF is a part of its own, so that the shrinker can leave
+ * it out. Numbers have few digits, so that a shrunk world can be read. Sizes are from 5 cm to 1 m and masses from 50 g
+ * to 30 kg: each part of a world is sane, but their combinations need not be. */
 #include "make_internal.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct vec3 somewhere(struct dice *dice, double most)
 	return at;
 }
 
-/* A value of an axis that is drawn, not listed. */
+/* A random value of this range, rather than one of a list. */
 static double some(struct dice *dice, double low, double high)
 {
 	return dice_between(dice, low, high);
@@ -113,7 +113,7 @@ static void add_mesh(struct maker *maker, struct part *geometry, double size)
 		size * some(dice, 0.5, 1.5));
 }
 
-/* size: of an edge, or of a diameter; in metres. */
+/* size: of an edge or a diameter, in metres. */
 static void add_shape(struct maker *maker, struct part *collision, double size, bool is_static)
 {
 	struct dice *dice = &maker->dice;
@@ -295,7 +295,7 @@ static void set_stops(struct maker *maker, struct part *limit, double lower, dou
 		make_value(maker, limit, "upper", "%.4g", upper);
 }
 
-/* Near and beyond half a turn, on one side, at one point, away from where the joint begins. */
+/* Stops near and beyond half a turn, on one side, at one point, or away from the joint's first position. */
 static void add_stops(struct maker *maker, struct part *limit, double scale)
 {
 	struct dice *dice = &maker->dice;
@@ -370,7 +370,8 @@ static void add_axis(struct maker *maker, struct part *joint, const char *which,
 {
 	struct dice *dice = &maker->dice;
 	struct part *axis = make_element(maker, joint, PART_OPTIONAL, which);
-	if (!strcmp(which, "axis2")) /* across the first, or the joint would be left out, and what drives it */
+	if (!strcmp(which, "axis2")) /* across the first axis; otherwise the joint would be left out, and the system
+					that drives it, too */
 		part_add(maker->arena, axis, PART_NEEDED, NULL, "<xyz>%s</xyz>", DICE_WORD(dice, "1 0 0", "1 0.1 0"));
 	else if (dice_chance(dice, 80))
 		make_value(maker, axis, "xyz", "%s", DICE_WORD(dice, "0 0 1", "0 1 0", "0.2 0 1", "0 0 -1"));
@@ -385,7 +386,7 @@ static void add_axis(struct maker *maker, struct part *joint, const char *which,
 			mimic, DICE_OF(dice, 1, -1, 0.5, 2), DICE_OF(dice, 0, 0.1), DICE_OF(dice, 0, 0.1));
 }
 
-/* parent and child: names as the joint's place in the file wants them. */
+/* parent and child: names that are valid at the joint's place in the file. */
 static struct part *add_joint(struct maker *maker, struct part *owner, const char *name, const char *type,
 	const char *parent, const char *child, const char *mimic)
 {
@@ -425,7 +426,7 @@ static void add_pid(struct maker *maker, struct part *plugin)
 	make_value(maker, plugin, "cmd_min", "%g", -DICE_OF(dice, 10, 1000));
 }
 
-/* What drives a joint with an axis. */
+/* A system that drives a joint with an axis. */
 static void add_driver(struct maker *maker, struct part *model, struct made *made, const char *joint)
 {
 	struct dice *dice = &maker->dice;
@@ -498,7 +499,7 @@ static void make_solid(struct maker *maker, struct part *model, struct made *mad
 		add_velocity_control(maker, model, made);
 }
 
-/* Links in a row, each tied to one before it; some are links of a nested model. */
+/* Links in a row: a joint ties each to one before it; some are links of a nested model. */
 static void make_mechanism(struct maker *maker, struct part *model, struct made *made)
 {
 	enum { LINKS_MAX = 4 };
@@ -614,7 +615,7 @@ static void make_plane(struct maker *maker, struct part *model)
 	add_surface(maker, collision);
 }
 
-/* Flies; its commands, and so the levels that it loads, are made later. */
+/* A model that flies; its commands, and so the levels that it loads, are made later. */
 void make_tourist(struct maker *maker, struct part *world, const char *name, struct vec3 at)
 {
 	struct made made = {.name = name, .world = maker->world, .at = at, .tours = true, .first_link = "l0"};

@@ -1,5 +1,5 @@
-/* Worlds whose outcome is known: nothing sinks below a floor, and models that a joint ties do not touch. Most of what
- * they are made of is needed: without a model's place or its joint the rule would not hold. */
+/* Worlds whose outcome is known: no model sinks below a floor, and models that a joint ties do not touch. Most of their
+ * parts are needed parts: without a model's place or its joint the rule would not hold. */
 #include "make_internal.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static void add_slab(struct maker *maker, struct part *world, const char *name, 
 		name, at.x, at.y, at.z - size.z / 2, size.x, size.y, size.z);
 }
 
-/* Tiles, each of a level of its own that is loaded only while somebody is near. */
+/* Tiles, each with a level of its own, which is loaded only while a performer is near. */
 static void add_tiles(struct maker *maker, struct part *world, struct part *levels)
 {
 	struct dice *dice = &maker->dice;
@@ -46,7 +46,7 @@ static void add_floor(struct maker *maker, struct part *world, struct part *leve
 	case 1:
 		add_slab(maker, world, "floor", (struct vec3){0, 0, 0}, (struct vec3){edge, edge, 1});
 		break;
-	case 2: /* flat.png is white: as high as the size says */
+	case 2: /* flat.png is white: its height is that of the size */
 		part_add(maker->arena, world, PART_NEEDED, NULL,
 			"<model name='floor'><static>true</static><link name='l'><collision "
 			"name='c'><geometry><heightmap>"
@@ -68,7 +68,7 @@ static void add_floor(struct maker *maker, struct part *world, struct part *leve
 	}
 }
 
-/* Round and flat shapes, at the model's origin, with what is beneath their centre in *ret_half_m. */
+/* A round or flat shape at the model's origin; *ret_half_m: the extent below its centre. */
 static const char *body_text(struct maker *maker, double *ret_half_m)
 {
 	struct dice *dice = &maker->dice;
@@ -101,7 +101,7 @@ static struct vec3 cell(uint32_t number)
 	return (struct vec3){(double)(number % CELLS) - CELLS / 2, (double)(number / CELLS % CELLS) - CELLS / 2, 0};
 }
 
-/* The text of a model that stays; it may be driven sideways, so slowly that it does not leave the floor. */
+/* The text of a model that must stay on the floor; it may be driven sideways, too slowly to leave the floor. */
 static struct part *add_crate(
 	struct maker *maker, struct part *parent, const char *name, const struct vec3 *at, double lift_m, double speed)
 {
@@ -197,7 +197,7 @@ void make_floor(struct maker *maker, struct part *world, struct part *levels)
 
 /* --- what is tied does not touch ---------------------------------------------------------------------------------- */
 
-/* Two overlapping models and the joint between them, far from all others. */
+/* Two overlapping models and the joint between them, far from all other models. */
 static void add_pair(struct maker *maker, struct part *world, struct part *levels, uint32_t index)
 {
 	struct dice *dice = &maker->dice;
@@ -228,7 +228,7 @@ static void add_pair(struct maker *maker, struct part *world, struct part *level
 			part_add(maker->arena, level, PART_OPTIONAL, NULL, "<ref>%s</ref>", names[i]);
 }
 
-/* A performer without a shape, which loads and unloads the levels that it is sent to. */
+/* A performer without a shape, which loads and unloads the levels to which it is sent. */
 static void add_visitor(struct maker *maker, struct part *world, struct part *levels, uint32_t pairs)
 {
 	struct dice *dice = &maker->dice;
@@ -241,7 +241,7 @@ static void add_visitor(struct maker *maker, struct part *world, struct part *le
 			DICE_OF(dice, 1, 3, 50));
 }
 
-/* Models of pairs are called tied0, tied1, ...; nothing else has a shape, and there is no gravity. */
+/* Models of pairs are called tied0, tied1, ...; no other model has a shape, and there is no gravity. */
 void make_tied(struct maker *maker, struct part *world, struct part *levels)
 {
 	struct dice *dice = &maker->dice;

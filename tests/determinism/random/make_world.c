@@ -1,6 +1,6 @@
-/* Worlds of the generator: how many models of which kind, where, in which levels, and who performs. What is random is
- * crowded into a few metres and a few places, so that things meet, and speeds are chosen so that performers cross
- * several levels within the run. */
+/* Worlds of the generator: how many models of which kind, where, in which levels, and which of them are performers.
+ * Random models are crowded into a few metres and a few places, so that they meet, and speeds are chosen so that
+ * performers cross several levels within the run. */
 #include "make_internal.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ void make_performer(struct maker *maker, struct part *levels, const char *model,
 	vec_push(&maker->scenario->performers, model);
 }
 
-/* What lies in the level is named by it more often than not, other things seldom. */
+/* More often than not a level names a model inside it, seldom another one. */
 static void add_refs(struct maker *maker, struct part *level, struct vec3 at, struct vec3 size)
 {
 	struct aabb box = aabb_around(at, vec3_add(size, (struct vec3){0.5, 0.5, 0.5}));
@@ -53,7 +53,7 @@ static void add_refs(struct maker *maker, struct part *level, struct vec3 at, st
 	}
 }
 
-/* Around some model. */
+/* A place near a random model. */
 static struct vec3 level_place(struct maker *maker)
 {
 	struct dice *dice = &maker->dice;
@@ -62,7 +62,7 @@ static struct vec3 level_place(struct maker *maker)
 	return (struct vec3){made->at.x + off, made->at.y - off, 1};
 }
 
-/* Beside the one before, inside it, across it, or anywhere. */
+/* Each level is beside the one before it, inside it, across it, or anywhere. */
 static void add_levels(struct maker *maker, struct part *levels, uint32_t count)
 {
 	struct dice *dice = &maker->dice;
@@ -109,7 +109,7 @@ static void add_performers(struct maker *maker, struct part *levels, uint32_t pe
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-struct mix { /* of one kind of scenario: how many of each at most */
+struct mix { /* of one kind of scenario: the greatest number of models of each kind */
 	uint32_t solids, mechanisms, gears, carts, statics, actors, levels, world_joints, tourists;
 	uint32_t plane, performers; /* percent */
 };
@@ -134,7 +134,7 @@ static void add_models(struct maker *maker, struct part *world, enum model_kind 
 	}
 }
 
-/* Boxes one on the other: nine of them are above 96 rows. */
+/* Boxes on one another: nine of them need more than 96 rows. */
 static void add_stack(struct maker *maker, struct part *world)
 {
 	struct dice *dice = &maker->dice;
@@ -156,7 +156,8 @@ static void add_stack(struct maker *maker, struct part *world)
 	}
 }
 
-/* Two models, or one and the world; either may be static, a performer, or of a level that is not loaded. */
+/* A joint between two models, or between a model and the world; a model may be static, a performer, or in a level that
+ * is not loaded. */
 static void add_world_joints(struct maker *maker, struct part *world, uint32_t first, uint32_t most)
 {
 	struct dice *dice = &maker->dice;
@@ -225,7 +226,7 @@ static void add_physics(struct maker *maker, struct part *world)
 	part_add(maker->arena, world, PART_NEEDED, NULL, "%s", "</physics>\n");
 	if (dice_chance(dice, 15))
 		make_value(maker, world, "gravity", "%s", DICE_WORD(dice, "0 0 0", "0 0 -1", "2 0 -9.8", "0 0 9.8"));
-	else if (dice_chance(dice, 1)) /* all that falls diverges in one step */
+	else if (dice_chance(dice, 1)) /* all models that fall diverge in one step */
 		make_value(maker, world, "gravity", "0 0 -1000000");
 }
 
@@ -257,7 +258,7 @@ static void add_world(struct maker *maker, struct part *sdf)
 	vec_push(&world->children, levels);
 }
 
-/* Sleeping takes half a second, and what has touched counts for 500 steps: some runs are as long. */
+/* Falling asleep takes half a second, and a contact counts for 500 steps: some runs are as long. */
 static void choose_length(struct maker *maker)
 {
 	struct scenario *scenario = maker->scenario;
@@ -281,7 +282,7 @@ static void choose_length(struct maker *maker)
 
 enum { KIND_ROUND = 20 }; /* the sum of the counts below */
 
-/* Any KIND_ROUND seeds in a row have so many of each kind: a small sample has all of them. */
+/* Of KIND_ROUND seeds in a row each kind has its number: so a small sample has all kinds. */
 static enum scenario_kind kind_of(uint64_t seed)
 {
 	static const uint32_t counts[KIND_END] = {
@@ -295,7 +296,7 @@ static enum scenario_kind kind_of(uint64_t seed)
 		[KIND_FLOOR] = 1,
 		[KIND_TIED] = 1,
 	};
-	/* by sevens: also five in a row are of several kinds */
+	/* in steps of seven, so that even five seeds in a row are of several kinds */
 	uint32_t number = (uint32_t)(seed % KIND_ROUND) * 7 % KIND_ROUND, kind = 0;
 	for (; kind + 1 < KIND_END && number >= counts[kind]; kind++)
 		number -= counts[kind];

@@ -137,7 +137,7 @@ static void copy_file(const char *source_dir, const char *folder, const struct s
 	free(path);
 }
 
-/* A file is written only while something that is left names it. */
+/* A file is written only if a part that is left names it. */
 void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder)
 {
 	struct text all = {0};

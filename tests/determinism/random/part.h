@@ -1,5 +1,5 @@
-/* A scenario: a world, its commands and files, as trees of parts. A part that is not needed can be left out, and what
- * is left is still a scenario. The generator adds parts, writing prints them, and the shrinker leaves them out. */
+/* A scenario: a world, its commands and files, as trees of parts. A part that is not needed can be left out, and the
+ * rest is still a scenario. The generator adds parts, the writer prints them, and the shrinker leaves them out. */
 #ifndef RANDOM_PART_H
 #define RANDOM_PART_H
 
@@ -7,15 +7,15 @@
 #include "base/text.h"
 
 enum part_kind {
-	PART_NEEDED,   /* stays as long as the part around it */
+	PART_NEEDED,   /* left out only with the part around it */
 	PART_OPTIONAL, /* an element of the world that can be left out */
 	PART_COMMAND,  /* a line of the commands file */
 };
 
 enum command_kind {
 	COMMAND_EDIT,      /* changes the world: repeating it repeats its effect */
-	COMMAND_GIVE,      /* to a plug-in */
-	COMMAND_CREATES,   /* gives out new ids: repeating it does not repeat the state */
+	COMMAND_GIVE,      /* a command to a plug-in */
+	COMMAND_CREATES,   /* assigns new ids: repeating it does not repeat the state */
 	COMMAND_STEP_SIZE, /* value: the new length of a step in seconds */
 	COMMAND_GRAVITY,
 	COMMAND_RESET_ALL,
@@ -34,7 +34,7 @@ struct part {
 	part_list children;
 	bool dropped;
 
-	/* a command */
+	/* of a command */
 	uint64_t step;
 	uint32_t world;
 	enum command_kind command;
@@ -52,11 +52,11 @@ enum scenario_kind {
 	KIND_LEVELS, /* levels that load and unload under fast performers */
 	KIND_JOINTS, /* mechanisms, driven to their stops */
 	KIND_PILE,   /* islands above the exact solver's rows */
-	KIND_EDITS,  /* models that come, go and are placed, several in one step and place */
-	KIND_SLEEP,  /* models that come to rest, and what wakes them */
+	KIND_EDITS,  /* models that are created, removed and placed, several in one step and place */
+	KIND_SLEEP,  /* models that come to rest, and commands that wake them */
 	KIND_RESET,  /* the same commands before and after a reset */
-	KIND_FLOOR,  /* nothing may sink below z = 0 */
-	KIND_TIED,   /* models that world joints tie overlap, and must not touch */
+	KIND_FLOOR,  /* no model may sink below z = 0 */
+	KIND_TIED,   /* models that joints of the world tie overlap, and must not touch */
 	KIND_END,
 };
 
@@ -71,20 +71,20 @@ struct scenario {
 	VEC(const char *) performers; /* names that --pin takes */
 	uint64_t steps;
 	double step_s[2]; /* as the file has it, by world */
-	bool actors;      /* the state depends on simulated time */
+	bool actors;      /* the state depends on simulated time, because of actors */
 	/* options of each run */
 	bool sleepless, paused;
 	double initial_time_s;
 };
 
-/* How a kind is named on the command line; NULL for KIND_END. */
+/* The name of a kind on the command line; NULL for KIND_END. */
 const char *scenario_kind_name(enum scenario_kind kind);
 void scenario_fini(struct scenario *scenario);
 
 /* A new last child of parent (NULL: a root). */
 struct part *part_add(struct arena *arena, struct part *parent, enum part_kind kind, const char *after,
 	const char *format, ...) TROUPE_PRINTF(5, 6);
-/* Whether a command is there; commands have no children that matter for this. */
+/* Whether a command is left; commands have no children that matter here. */
 static inline bool part_is_there(const struct part *part)
 {
 	return !part->dropped;
@@ -92,14 +92,14 @@ static inline bool part_is_there(const struct part *part)
 void part_print(const struct part *part, struct text *out);
 /* Sorts commands by their steps; those of one step keep their order. */
 void part_sort_commands(struct part *commands);
-/* The options that each run of the scenario has. */
+/* The options of each run of the scenario. */
 void scenario_options(const struct scenario *scenario, struct text *out);
-/* Writes world.sdf, commands and all other files into the folder. source_dir: where files are copied from. Ends the
- * process when it cannot. */
+/* Writes world.sdf, commands and all other files into the folder. source_dir: the folder from which files are copied.
+ * Ends the process when a file cannot be written. */
 void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder);
-/* Writes the commands of steps before `step`, and the others, as two files. */
+/* Writes the commands of steps before `step`, and the other commands, to two files. */
 void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step);
-/* How many optional parts and commands are left. */
+/* The number of optional parts and commands that are left. */
 uint32_t scenario_count(const struct scenario *scenario);
 
 #endif

@@ -1,5 +1,6 @@
-/* The end of a run is the end of a pipe that the process and its children inherit, so that children that outlive it
- * count as hanging. Output goes to files in memory: it can be of any length and nobody has to read along. */
+/* A run ends when a pipe ends that the process and its children inherit, so that children that outlive the process
+ * count as hanging. Output goes to files in memory: it can be of any length, and no process has to read it
+ * meanwhile. */
 #include "process.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Random worlds, each run in many ways that must come to the same, and held to rules that are known to be true. See
- * src/DETERMINISM.md. A seed that fails is made smaller and kept with the commands that show the failure. */
+/* Random worlds are run in many ways that must have the same outcome, and are checked against rules that are known
+ * to be true. See src/DETERMINISM.md. A seed that fails is made smaller and kept, with the commands that show the
+ * failure. */
 #include "make.h"
 #include "shrink.h"
 #include "dice.h"
@@ -47,7 +48,7 @@ struct settings {
 	bool stable;
 };
 
-struct shared { /* among workers */
+struct shared { /* by the workers */
 	_Atomic uint64_t next, done, failed, diverged, runs, cpu_ms;
 };
 
@@ -75,7 +76,7 @@ static uint64_t some_step(struct dice *dice, uint64_t steps)
 	return dice_chance(dice, 5) ? 0 : dice_below(dice, (uint32_t)steps);
 }
 
-/* All of them, in the order in which they are tried. */
+/* All ways, in the order in which they are tried. */
 static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *scenario,
 	const struct account *reference, struct way ways[WAYS_MAX])
 {
@@ -142,7 +143,7 @@ static void remove_folder(const struct scenario *scenario, const char *folder)
 		free(path);
 	}
 	for (uint64_t step = 0; scenario->world_count == 1 && step <= scenario->steps; step++) {
-		/* what a networked run saves when a model diverges */
+		/* the state that a networked run saves when a model diverges */
 		char *path = mem_printf("%s/troupe-w0-%" PRIu64 ".state", folder, step);
 		(void)unlink(path);
 		free(path);
@@ -185,7 +186,7 @@ static void describe(const struct troupe *troupe, const struct settings *setting
 	free(only);
 }
 
-/* Returns whether all was well; otherwise what to say. */
+/* Returns whether the seed passed; otherwise out has the report. */
 static bool run_seed(struct troupe *troupe, const struct settings *settings, uint64_t seed, struct text *out)
 {
 	struct scenario scenario;
@@ -257,7 +258,7 @@ static void work(const struct troupe *from, const struct settings *settings, str
 struct worker {
 	pid_t process;
 	int pipe;
-	struct text said; /* not shown yet: a worker speaks in whole seeds */
+	struct text said; /* not printed yet: a worker's output is printed seed by seed */
 };
 
 static void show_progress(const struct settings *settings, struct shared *shared, uint64_t begin_ns)
@@ -269,7 +270,7 @@ static void show_progress(const struct settings *settings, struct shared *shared
 		atomic_load(&shared->failed), (double)(clock_now_ns() - begin_ns) * 1e-9);
 }
 
-/* What a worker has said in full is shown at once. False: it has ended. */
+/* Takes output of a worker, and prints it when it is complete. False: the worker has ended. */
 static bool listen_to(struct worker *worker)
 {
 	char buffer[4096];
@@ -313,7 +314,7 @@ static void start(
 	worker->pipe = pair[0];
 }
 
-/* Returns whether all workers ended well. */
+/* Returns whether all workers ended without an error. */
 static bool run_all(const struct troupe *troupe, const struct settings *settings, struct shared *shared)
 {
 	struct worker workers[JOBS_MAX] = {0};
@@ -389,7 +390,7 @@ static struct settings read_settings(int argc, char **argv)
 			continue;
 		}
 		if (!value)
-			refuse("no value after, or no such option:", option);
+			refuse("no value after the option, or no such option:", option);
 		i++;
 		if (!strcmp(option, "--first"))
 			settings.first = whole(option, value, UINT64_MAX / 2);
@@ -431,7 +432,7 @@ static bool knows_anew(const char *program)
 	return knows;
 }
 
-/* A folder of our own, which is removed when nothing was kept in it. */
+/* A folder for this run, which is removed when no file was kept in it. */
 static char *keep_folder(const char *given)
 {
 	if (given) {

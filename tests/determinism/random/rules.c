@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLOOR_EDGE_M 9.0 /* of the floor of such a world, less what a crate is wide */
+#define FLOOR_EDGE_M 9.0 /* of the floor of such a world, minus the width of a crate */
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
 struct clock { /* of one world */
 	double begin_s, even_since_s, step_s;
-	uint64_t even_steps, multi; /* multi: until the world is paused; 0: it is, or it runs on */
+	uint64_t even_steps, multi; /* multi: steps until the world is paused; 0: it is paused, or runs without end */
 	bool paused;
 };
 
@@ -53,7 +53,7 @@ static void obey(struct clock *clock, const struct part *command)
 		break;
 	case COMMAND_MULTI:
 		if (!clock->paused && !clock->multi)
-			break; /* a world that runs, runs on */
+			break; /* a running world goes on */
 		clock->multi += (uint64_t)command->value;
 		clock->paused = false;
 		break;
@@ -79,7 +79,7 @@ static struct clock clock_of(const struct scenario *scenario, uint32_t world)
 		.paused = scenario->paused};
 }
 
-/* Commands of one world at a step; *at goes on behind them. */
+/* Applies the commands for one world at a step; *at is then behind them. */
 static void obey_due(const struct scenario *scenario, uint32_t world, uint64_t step, uint32_t *at, struct clock *clock)
 {
 	const part_list *all = &scenario->commands->children;
@@ -88,7 +88,7 @@ static void obey_due(const struct scenario *scenario, uint32_t world, uint64_t s
 			obey(clock, all->at[*at]);
 }
 
-/* The first command of a step, or of a later one. */
+/* The index of the first command of this step or of a later one. */
 static uint32_t first_of_step(const part_list *all, uint64_t step)
 {
 	uint32_t i = 0;
@@ -115,7 +115,7 @@ bool rules_until(const struct scenario *scenario, uint64_t step, double *ret_tim
 	*ret_time_s = now_s(&clock);
 	if (scenario->world_count > 1 || !(*ret_time_s > scenario->initial_time_s))
 		return false;
-	/* the first state of that time: the world may have been paused since, or been reset */
+	/* the first state with this time: after it the world may have been paused or reset */
 	struct clock other = clock_of(scenario, 0);
 	uint32_t at = 0;
 	for (uint64_t k = 0;; k++) {
@@ -128,7 +128,7 @@ bool rules_until(const struct scenario *scenario, uint64_t step, double *ret_tim
 	}
 }
 
-/* The next number of that name in a report; *at goes on behind it. */
+/* The next number with this name in a report; *at is then behind it. */
 static bool find_number(const char **at, const char *name, double *ret)
 {
 	char key[64];
@@ -141,7 +141,7 @@ static bool find_number(const char **at, const char *name, double *ret)
 	return true;
 }
 
-/* In a step that fails, its commands have been obeyed. */
+/* When a step fails, its commands have been obeyed already. */
 static struct clock clock_at_end(const struct scenario *scenario, uint32_t world, const struct account *reference)
 {
 	uint64_t last = account_last_step(reference);
@@ -179,7 +179,7 @@ static const struct part *next_of_step(const part_list *all, uint32_t *at, uint6
 	return NULL;
 }
 
-/* The same text, leaving out the number of the step. */
+/* Whether the texts are the same, apart from the number of the step. */
 static bool same_command(const struct part *a, const struct part *b)
 {
 	struct text x = {0}, y = {0};
@@ -196,7 +196,7 @@ static bool can_be_repeated(const struct part *command)
 	return command->command == COMMAND_EDIT || command->command == COMMAND_GIVE;
 }
 
-/* For how many steps after the reset the commands are those from the start. */
+/* The number of steps after the reset in which the commands are those after the start. */
 static uint64_t alike(const struct scenario *scenario, uint32_t reset)
 {
 	const part_list *all = &scenario->commands->children;
@@ -210,7 +210,7 @@ static uint64_t alike(const struct scenario *scenario, uint32_t reset)
 			if (!then || !now || !can_be_repeated(then) || !same_command(then, now))
 				return j;
 		}
-		if (j + 1 > at) /* the start has no more of it */
+		if (j + 1 > at) /* the start has no more of these steps */
 			return j + 1;
 	}
 	return scenario->steps - at + 1;
@@ -232,7 +232,7 @@ static bool reset_holds(
 	return true;
 }
 
-/* Only while the world has run on from the start with the file's step size and gravity. */
+/* The rule holds only if the world has run from the start without a pause, with the file's step size and gravity. */
 static bool resets_hold(const struct scenario *scenario, const struct account *reference, struct failure *ret)
 {
 	const part_list *all = &scenario->commands->children;

@@ -16,7 +16,7 @@ struct shrinking {
 	struct scenario *scenario;
 	const char *folder;
 	struct way *way;
-	struct failure *failure; /* of the smallest so far */
+	struct failure *failure; /* of the smallest failing scenario so far */
 	uint64_t end_ns;
 	uint32_t tries;
 };
@@ -37,7 +37,7 @@ static bool still_fails(struct shrinking *s, const struct way *way)
 	if (good && way->kind != WAY_ALONE)
 		good = ways_try(s->troupe, s->scenario, s->folder, &reference, way, &failure);
 	else if (!good && way->kind != WAY_ALONE)
-		good = true; /* fails, but not in this way */
+		good = true; /* it fails, but not in this way */
 	account_fini(&reference);
 	if (good || strcmp(failure.what, s->failure->what) != 0)
 		return false;
@@ -77,7 +77,7 @@ static void simplify_way(struct shrinking *s)
 	if (way.kind == WAY_RESUME && way.again) {
 		way.again = 0;
 		if (!take_way(s, way)) {
-			way.at = way.again = s->way->again; /* the first resume may not matter */
+			way.at = way.again = s->way->again; /* perhaps the first resume does not matter */
 			way.again = 0;
 			(void)take_way(s, way);
 		}
@@ -140,7 +140,7 @@ static void drop(part_list *list, uint32_t first, uint32_t count, bool dropped)
 		list->at[i]->dropped = dropped;
 }
 
-/* True when something went. */
+/* Leaves out parts of the list; true when one could be left out. */
 static bool leave_out(struct shrinking *s, part_list *list)
 {
 	bool any = false;

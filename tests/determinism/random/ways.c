@@ -1,6 +1,6 @@
 /* Every run prints a line for each state and each reply to a command, so that two runs are compared line by line and
- * the first difference has a step. A run that fails must fail in the same words everywhere, at the same step. Of the
- * report all members are compared but those that tell of time, work and messages. */
+ * the first difference has a step. A run that fails must fail with the same words in all ways, at the same step. All
+ * members of the report are compared, except those about time, work and messages. */
 #include "ways.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ bool failure_set(struct failure *failure, const char *what, uint64_t step, const
 
 /* --- command lines ------------------------------------------------------------------------------------------------ */
 
-/* What run and replay have in common. */
+/* Options that run and replay share. */
 static void add_placement(const struct placement *placement, struct text *out)
 {
 	if (!placement->tuned)
@@ -71,8 +71,8 @@ static void add_resume(
 	add_policy(placement, out);
 }
 
-/* Commands given after a resume are taken as they are only when models may have been created before: a topic that
- * nobody hears is refused at once otherwise. */
+/* Whether commands can be given after a resume only: this needs models that may have been created before it, because a
+ * command for a topic without listener is refused at once otherwise. */
 static bool is_late(const struct scenario *scenario, const struct way *way)
 {
 	for (uint32_t i = 0; way->late && i < scenario->commands->children.count; i++) {
@@ -85,7 +85,7 @@ static bool is_late(const struct scenario *scenario, const struct way *way)
 
 enum { LINES_MAX = 3 };
 
-/* What is run, in turn, without the name of the program. Returns how many lines. */
+/* The command lines of the way, in order, without the name of the program. Returns their number. */
 static uint32_t lines_of(const struct scenario *scenario, const struct way *way, struct text lines[LINES_MAX])
 {
 	uint32_t count = 1;
@@ -171,7 +171,7 @@ static void read_lines(struct account *account)
 	while (*at) {
 		char *end = strchr(at, '\n');
 		if (!end)
-			break; /* the run was killed in the middle of a line */
+			break; /* the run was killed while it wrote a line */
 		*end = '\0';
 		if (!strncmp(at, "hash ", 5)) {
 			if (!account->hashes.count)
@@ -241,8 +241,8 @@ static const char *last_line(char *text)
 
 enum { LIKE_BYTES = 80 };
 
-/* A message without what stands in quotes and without words that hold digits, cut short: so that it can be told again
- * in a smaller world. */
+/* The message without quoted parts and without words that have digits, and cut short: so a smaller world can have the
+ * same message. */
 static void without_details(const char *text, char out[LIKE_BYTES])
 {
 	char word[64];
@@ -333,7 +333,7 @@ static bool differ(
 		expected ? expected : "nothing more", found ? found : "nothing more");
 }
 
-/* The lines of states after from_step. */
+/* Compares the lines of states after from_step. */
 static bool same_hashes(const struct account *reference, const struct account *run, uint64_t from_step,
 	const char *line, struct failure *ret)
 {
@@ -366,7 +366,7 @@ static bool same_replies(const struct account *reference, const struct account *
 	return true;
 }
 
-/* Members of the report that tell how, not what. */
+/* Members of the report about the way of the run, not its outcome. */
 static bool tells_how(const char *line)
 {
 	static const char *const names[] = {"wall_time", "serial_time", "rtf", "steps_per_second", "moves", "meetings",
@@ -382,7 +382,7 @@ static bool tells_how(const char *line)
 	return false;
 }
 
-/* The next line of a report that counts, without its end; NULL: none. */
+/* The next line of a report that is compared, without its line end; NULL: none. */
 static char *next_line(char **at)
 {
 	while (**at) {
@@ -390,7 +390,7 @@ static char *next_line(char **at)
 		size_t count = strcspn(line, "\n");
 		*at = line + count + (line[count] == '\n');
 		if (tells_how(line)) {
-			/* a list goes to the line that closes it */
+			/* a list ends with the line that closes it */
 			bool list = count && (line[count - 1] == '[' || line[count - 1] == '{');
 			while (list && **at) {
 				const char *inner = *at;
@@ -426,7 +426,7 @@ static bool same_reports(const char *expected, const char *found, const char *li
 	return same;
 }
 
-/* What the run says when it ends: of refused commands only those that it saw. */
+/* Compares the exit status and the last message; of refused commands only those after from_step count. */
 static bool same_end(
 	const struct account *reference, struct account *run, uint64_t from_step, const char *line, struct failure *ret)
 {
@@ -459,7 +459,7 @@ static bool same(const struct scenario *scenario, const struct account *referenc
 		return crash("ends", line, run, ret);
 	bool good = same_hashes(reference, run, from_step, line, ret);
 	if (!good && !strcmp(ret->what, "length")) {
-		/* why it ended says more than that it did */
+		/* the reason of the end says more than its step */
 		struct failure length = *ret;
 		if (!same_end(reference, run, from_step, line, ret) ||
 			!same_replies(reference, run, from_step, line, ret))
@@ -473,7 +473,7 @@ static bool same(const struct scenario *scenario, const struct account *referenc
 
 /* --- the ways ----------------------------------------------------------------------------------------------------- */
 
-/* All states that the replay told are those of the reference, and it says so. */
+/* Whether all states of the replay are those of the reference, and the replay reports so. */
 static bool same_replay(const struct account *reference, struct account *run, const char *line, struct failure *ret)
 {
 	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
@@ -495,7 +495,7 @@ static bool same_replay(const struct account *reference, struct account *run, co
 	return failure_set(ret, what, UINT64_MAX, "%s\n  ended with status %d: %s", line, run->process.status, said);
 }
 
-/* The states of a run that is shorter, with nothing but its commands. */
+/* Compares the states of a shorter run, which differs only by its commands. */
 static bool same_beginning(const struct account *reference, struct account *run, const char *line, struct failure *ret)
 {
 	if (run->process.status > 1)
@@ -521,8 +521,8 @@ static bool same_until(const struct scenario *scenario, const struct account *re
 	return same_beginning(reference, run, line, ret);
 }
 
-/* The first step that a line of the way takes. A state that was saved when a step failed has the commands of that step
- * obeyed already, and their replies have been told. */
+/* The first step that a line of the way takes. If a state was saved because a step failed, the commands of this step
+ * have been obeyed, and their replies printed. */
 static uint64_t begins_at(const struct account *reference, const struct way *way, uint32_t line)
 {
 	if (!line)
@@ -537,7 +537,7 @@ bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char
 {
 	struct text lines[LINES_MAX] = {{0}};
 	if (way->kind == WAY_STOP && reference->process.status != 4)
-		return true; /* made smaller, the world does not diverge */
+		return true; /* the smaller world does not diverge any more */
 	uint32_t count = lines_of(scenario, way, lines);
 	bool good = true;
 	bool late = is_late(scenario, way);
