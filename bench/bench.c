@@ -100,7 +100,7 @@ static struct bench_samples ratios_of(const struct bench_samples *values, const 
 
 struct line {
 	struct spread value, baseline, ratio;
-	double target; /* 0: none */
+	double target; /* 0: no target */
 	bool met;
 };
 
@@ -200,7 +200,7 @@ static bool on_terminal(void)
 void bench_print(const struct bench_options *options, const struct bench_row *row)
 {
 	struct bench_row judged = *row;
-	if (options->smoke) /* no size to be judged by */
+	if (options->smoke) /* a smoke run's sizes cannot be judged */
 		judged.at_most = judged.at_least = 0;
 	struct line line = line_of(&judged);
 	if (on_terminal())

@@ -1,7 +1,7 @@
 /* Shows how well each policy balances a running world. Half of the robots are in one level, and so are one
- * component; each of the others is a component of its own. All drive, and some leave the level and return. The run
- * measures the costs (--costs). From these costs and the assignment follows, for each sample, the makespan divided
- * by the bound of assign.h. */
+ * component; each other robot is a component of its own. All drive, and some leave the level and return. The run
+ * measures the costs (--costs). For each sample, these costs and the assignment give the makespan divided by the
+ * bound of assign.h. */
 #include "bench.h"
 #include "crowd.h"
 #include "robots.h"
@@ -49,7 +49,7 @@ static double over_bound(const struct crowd *crowd, uint32_t secondaries)
 	return (double)most / (double)MAX(MAX(crowd->greatest, crowd->all / secondaries), 1u);
 }
 
-/* The first sample is left out: nothing had been measured when its distribution was chosen. */
+/* The first sample is left out: its distribution was chosen before any cost was measured. */
 static void end(struct subject *subject, uint32_t secondaries)
 {
 	struct crowd *crowd = crowd_read(subject->table);

@@ -1,7 +1,7 @@
-/* Measures how many exchanges a second a barrier client of another process has through the lockstep socket: one cart,
- * one runner, an exchange in each step, in which the client is told the odometry and the clock and commands a twist.
- * The baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation. Both
- * sides look again and again for a bounded time before they sleep, as the run does. */
+/* Measures how many exchanges a second a barrier client in another process has through the lockstep socket: one cart,
+ * one runner, an exchange in each step, in which the client gets the odometry and the clock and commands a twist. The
+ * baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation. Before
+ * they sleep, both sides poll for a bounded time, as the run does. */
 #include "bench.h"
 
 #include "base/text.h"
@@ -54,7 +54,7 @@ static const char join[] = "join {version: 1 name: 'b' failure: END subscribe {t
 static const char done[] = "done {message {topic: '/model/cart/cmd_vel' "
 			   "data: '\\x12\\x09\\x11\\x00\\x00\\x00\\x00\\x00\\x00\\xe0\\x3f'}}";
 
-/* Shared with the client: how many bytes the last step had. */
+/* Shared with the client: the number of bytes of the last step. */
 static _Atomic size_t *step_bytes;
 
 static void die(const char *what)
@@ -71,7 +71,7 @@ static void send_all(int file, const unsigned char *bytes, size_t count)
 		_exit(1);
 }
 
-/* One frame with its length; its size. 0: the other side is gone. */
+/* Receives one frame with its length; returns its size. 0: the other side has ended. */
 static size_t receive(int file, unsigned char *frame)
 {
 	size_t count = 0, want = 4;
@@ -91,7 +91,7 @@ static size_t receive(int file, unsigned char *frame)
 	return want;
 }
 
-/* The bytes of a message to the run that is given as text, without a length. */
+/* Encodes a message to the run, given as text; without a length. */
 static void encode(const char *text, struct text *out)
 {
 	ProtobufCMessage *message;
@@ -111,7 +111,7 @@ static size_t put_varint(unsigned char *at, uint64_t value)
 	return count;
 }
 
-/* Skips the tag and the length of a member; the number of the step is its first field, and left out if it is 0. */
+/* Skips the tag and the length of a member. The number of the step is the first field, and left out if it is 0. */
 static uint64_t step_of(const unsigned char *frame)
 {
 	const unsigned char *at = frame + 5;
@@ -167,7 +167,7 @@ static int dial(const char *path)
 	return file;
 }
 
-/* Started before this process has threads. pair: a socket; -1: it joins at the path. */
+/* Call it before this process has threads. pair: a socket; -1: the client joins at the path. */
 static pid_t start_client(int pair, const char *path)
 {
 	struct text first = {0}, message = {0}, head = {0};
@@ -177,7 +177,7 @@ static pid_t start_client(int pair, const char *path)
 		return child;
 	encode(join, &first);
 	encode(done, &message);
-	/* the body of `done`: without the tag and the one byte of its length */
+	/* the content of `done`, without its tag and its length of one byte */
 	message.at += 2;
 	message.count -= 2;
 	if (pair < 0) {
@@ -193,7 +193,7 @@ static pid_t start_client(int pair, const char *path)
 
 /* --- the bare exchange -------------------------------------------------------------------------------------------- */
 
-/* A frame as a step has it, with so many bytes. */
+/* Makes a frame like that of a step, with so many bytes. */
 static void make_step(unsigned char *frame, size_t count, uint64_t number)
 {
 	size_t at = 4;
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 {
 	enum {
 		STEP_BYTES = 440
-	}; /* what the odometry and the clock of a step have in this world, within a few bytes */
+	}; /* the size that the odometry and the clock of a step have in this world, within a few bytes */
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_barrier: exchanges of a barrier client through the lockstep socket; baseline: bare exchanges of "
 		"as "

@@ -1,6 +1,5 @@
-/* Measures the reading of commands, from the bytes of a file to messages. The baseline is a bare strtod() of the
- * numbers in them. A large file is measured beside a small one, because a reader whose time is not linear would show
- * there. */
+/* Measures the reading of commands, from the bytes of a file to messages. The baseline is a bare strtod() of their
+ * numbers. A large file is measured beside a small one, because a reader whose time is not linear would show there. */
 #include "bench.h"
 
 #include "base/hash.h"
@@ -29,7 +28,7 @@ static struct text twists(uint32_t count)
 	return file;
 }
 
-/* A pose every fourth line of SDF. */
+/* SDF text in which every fourth line has a pose. */
 static struct text create(uint32_t bytes)
 {
 	struct text file = {0};
@@ -71,7 +70,7 @@ static double time_read(const struct text *file, message_type type, uint64_t *re
 	return ns;
 }
 
-/* The numbers alone: step, linear and angular. */
+/* Reads only the numbers: step, linear and angular. */
 static double time_numbers(const struct text *file)
 {
 	double sum = 0;
@@ -85,7 +84,7 @@ static double time_numbers(const struct text *file)
 	}
 	double ns = (double)(bench_now_ns() - begin);
 	if (sum < 0)
-		printf("%g\n", sum); /* or the compiler would see that nobody wants it */
+		printf("%g\n", sum); /* otherwise the compiler would see that the sum is not used */
 	return ns;
 }
 

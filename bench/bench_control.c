@@ -1,6 +1,6 @@
 /* Measures the cost of a program that reads a cart's state and commands the cart in every step, through the library.
- * The baseline is the same carts, driven by a command that is given once. The control is feedback on the cart's
- * speed and heading, so that the numbers differ from step to step. */
+ * The baseline is the same carts with a command that is given once. The control is feedback on the cart's speed and
+ * heading, so that the numbers differ from step to step. */
 #include "bench.h"
 #include "robots.h"
 
@@ -26,7 +26,7 @@ static void must(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
-/* Towards 0.5 m/s straight ahead. */
+/* Commands the cart towards 0.5 m/s straight ahead. */
 static void control(struct troupe_server *server, struct controller *controller)
 {
 	struct troupe_model_state state;
@@ -66,7 +66,7 @@ static double run(
 	if (way != WAY_STEPS)
 		return bench_run(server, *until);
 	uint64_t begin = bench_now_ns();
-	for (uint64_t i = 0; i < steps; i++) { /* after each step, as on_step is called */
+	for (uint64_t i = 0; i < steps; i++) { /* after each step, at the moment at which on_step is called */
 		must(troupe_server_step(server, 1, &error), &error);
 		control(server, controller);
 	}

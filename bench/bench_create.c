@@ -1,8 +1,8 @@
-/* Measures what the creation of models costs the simulation: 100 models, each with a mesh of its own, one after the
- * other, in a world in which robots drive. It compares the call that posts a creation, which parses and reads, with
- * the step in which the model appears. The user sees the longest of these steps as a stutter. A second world keeps
- * to real time and gets all its commands before it begins, as from a file; no step may wait for a model that is not
- * ready. */
+/* Measures the cost of created models for the simulation: 100 models, each with a mesh of its own, are created one
+ * after the other in a world in which robots drive. The call that gives a create command, which parses and reads, is
+ * compared with the step in which the model appears. The user sees the longest of these steps as a stutter. A second
+ * world keeps to real time and gets all its commands before it begins, as from a file; no step may wait for a model
+ * that is not ready. */
 #include "bench.h"
 #include "robots.h"
 
@@ -154,7 +154,7 @@ static double median_of(double *values, int count)
 	return bench_median(&all);
 }
 
-/* Posts each command just before its step, and steps one at a time. */
+/* Gives each command just before its step, and takes one step at a time. */
 static void measure_one_by_one(const struct sizes *sizes, struct result *result)
 {
 	struct watch watch = {0};
@@ -187,7 +187,7 @@ static void measure_one_by_one(const struct sizes *sizes, struct result *result)
 	free(plain);
 }
 
-/* In real time, with all commands posted before; or without commands. */
+/* Runs in real time, with all commands given before; or without commands. */
 static double measure_ahead(const struct sizes *sizes, bool create, uint64_t *ret_hash)
 {
 	struct watch watch = {0};

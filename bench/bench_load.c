@@ -1,6 +1,6 @@
-/* Measures how long a world takes to its first step, by its number of models: reading the file, compiling the scene,
- * the first step. The cost of a model must not grow with their number. So the baseline of each line is the line of
- * the smallest world. */
+/* Measures the time until the first step of a world, for several numbers of models: reading the file, compiling the
+ * scene, the first step. The cost of a model must not grow with their number. So the baseline of each line is the line
+ * of the smallest world. */
 #include "bench.h"
 
 #include "base/text.h"
@@ -29,7 +29,7 @@ static const char robot[] =
 
 static void add_model(struct text *out, int i, int row, const char *include)
 {
-	double x = i % row * 2.0, y = i / row * 2.0; /* 2 m apart: nothing touches but the ground */
+	double x = i % row * 2.0, y = i / row * 2.0; /* 2 m apart: a robot touches only the ground */
 	if (i % INCLUDE_EVERY == 0)
 		text_add(out, "<include><uri>%s</uri><name>i%d</name><pose>%g %g 0 0 0 0</pose></include>\n", include,
 			i, x, y);
@@ -62,7 +62,10 @@ struct cost { /* ns of processor time per model */
 	uint64_t hash;
 };
 
-enum { SIZES = 3, FEWEST = 10000 /* models that one measurement loads, or the clock would be most of it */ };
+enum {
+	SIZES = 3,
+	FEWEST = 10000 /* models that one measurement loads; with fewer, reading the clock would be most of the time */
+};
 
 static void or_die(troupe_status status, const struct troupe_error *error)
 {
@@ -72,7 +75,8 @@ static void or_die(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
-/* Of the whole process, with the secondary: its caller waits. Others on the machine disturb it less than real time. */
+/* The time of the whole process, and so of the secondary, for which the caller waits. Other processes on the machine
+ * disturb it less than real time. */
 static double processor_ns(void)
 {
 	struct timespec now;
@@ -80,7 +84,7 @@ static double processor_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* The server loads for itself. */
+/* The server loads the world itself. */
 static void measure_once(const struct text *text, struct cost *sum)
 {
 	struct troupe_error error;

@@ -14,7 +14,7 @@
 enum { STEPS_LEAST = 500, STEPS_MOST = 100000 };
 
 struct hand_over {
-	_Alignas(64) _Atomic uint64_t there; /* UINT64_MAX: no more */
+	_Alignas(64) _Atomic uint64_t there; /* UINT64_MAX: the end */
 	_Alignas(64) _Atomic uint64_t back;
 };
 
@@ -44,7 +44,8 @@ static void go_round(struct hand_over *h, uint64_t round)
 		relax();
 }
 
-/* ns of a round. For a time, not for so many rounds: where a core is not free at once, a round takes milliseconds. */
+/* ns of a round. Measured for a time, not for a number of rounds: where a core is not free at once, a round takes
+ * milliseconds. */
 static double time_hand_over(void)
 {
 	struct hand_over h = {0};
@@ -53,7 +54,7 @@ static double time_hand_over(void)
 		exit(1);
 	uint64_t round = 1;
 	double ns = 0;
-	go_round(&h, round); /* until the thread is there */
+	go_round(&h, round); /* until the thread runs */
 	uint64_t begin = bench_now_ns();
 	for (uint64_t until = 2; ns < TURN_NS; until *= 2) {
 		while (round < until)
@@ -65,7 +66,7 @@ static double time_hand_over(void)
 	return ns / (double)(round - 1);
 }
 
-/* How many steps a turn can have, from one that warms up. */
+/* The number of steps of a turn, by the time of a turn for warming up. */
 static uint64_t steps_of_turn(struct troupe_server *server)
 {
 	double steps = TURN_NS * STEPS_LEAST / bench_run(server, STEPS_LEAST);
@@ -101,7 +102,7 @@ static void measure(const struct bench_options *options, int secondaries, double
 	free(world);
 }
 
-/* steps: of a turn */
+/* steps: the number of steps of a turn */
 static void measure_crowded(const struct bench_options *options, int robots, int many, int few, uint64_t steps)
 {
 	struct bench_samples crowded = {0}, fitting = {0};

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LEVEL 10.0     /* m: side of a level */
+#define LEVEL 10.0     /* m: the edge of a level */
 #define RADIUS 3.0     /* m: of the circles */
 #define STEP 0.05      /* s */
-#define SPEED 0.12     /* m/s: 6 mm a step */
-#define GOLDEN 2.4     /* rad: spreads where they start on their circles */
-#define STILL_STEPS 20 /* until those that do not move are asleep */
+#define SPEED 0.12     /* m/s: 6 mm in a step */
+#define GOLDEN 2.4     /* rad: spreads the performers' first places on their circles */
+#define STILL_STEPS 20 /* until the models that do not move are asleep */
 
 enum { IN_LEVEL = 10, LAYER_M = 1 };
 
@@ -36,7 +36,7 @@ static void add_slab(struct text *out, int level, int row)
 		level, level % row * LEVEL, level / row * LEVEL);
 }
 
-/* Those of one layer are a level apart from each other, and of different layers a layer. */
+/* The performers of one layer are a level apart from each other, the layers a layer's height. */
 static void add_performer(struct text *out, int i, int row, bool moves)
 {
 	int level = i / IN_LEVEL;
@@ -54,7 +54,7 @@ static void add_performer(struct text *out, int i, int row, bool moves)
 	text_add(out, "</model>\n");
 }
 
-/* Of each hundred performers so many move. */
+/* percent: of performers that move. */
 static char *make_world(int performers, int percent)
 {
 	struct text out = {0};
@@ -83,7 +83,7 @@ static char *make_world(int performers, int percent)
  */
 
 struct places {
-	double *at; /* a number for the level that each one's centre is in */
+	double *at; /* for each performer the number of the level in which its centre is */
 	int changed;
 };
 
@@ -132,7 +132,7 @@ static void measure(const struct bench_options *options, int performers, int per
 	count_crossings(server, &places);
 	for (int r = 0; r < options->repeats; r++) {
 		bench_progress(options, subject, r);
-		bench_run(server, ++until); /* with the snapshot that was asked for */
+		bench_run(server, ++until); /* with the requested snapshot */
 		struct bench_times before = bench_times(server);
 		bench_run(server, until += (uint64_t)steps);
 		struct bench_times after = bench_times(server);

@@ -1,6 +1,6 @@
-/* Measures the reading of mesh files in a separate process (mesh/importer.h). The baseline is the same readers
- * called in this process. Counted is the processor time of both processes, from the start of the second process to
- * its end. A world has one such process for all of its files. */
+/* Measures the reading of mesh files in a separate process (mesh/importer.h). The baseline is the same readers in this
+ * process. The measured time is the processor time of both processes, from the start of the second process to its end.
+ * A world has one such process for all of its files. */
 #include "config.h"
 
 #include "bench.h"
@@ -23,7 +23,7 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
-/* Of this process, and of those that have ended. */
+/* Of this process, and of its children that have ended. */
 static uint64_t processor_ns(void)
 {
 	struct rusage ended;
@@ -54,7 +54,7 @@ static struct text make_sheet(int side)
 	return out;
 }
 
-/* The same file under so many names. */
+/* Adds the same file under so many names. */
 static void fill(struct files *files, const struct text *file, int count)
 {
 	files->closed = true;
@@ -71,7 +71,7 @@ static uint64_t hash_of(const struct mesh *mesh)
 		mesh->corners.at, mesh->corners.count * sizeof *mesh->corners.at);
 }
 
-/* ns per file; *hash goes on over all meshes. */
+/* ns per file; *hash is continued over all meshes. */
 static double read_apart(struct files *files, uint64_t *hash)
 {
 	uint64_t begin = processor_ns();

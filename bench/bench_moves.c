@@ -1,8 +1,8 @@
 /* Measures the hand-over of robots and of whole levels to another secondary during a run. The same world is run with
- * and without forced moves. About half of the moves lead to the secondary that has the models already; these models
- * are released and taken over again all the same. The cost of a hand-over is measured in processor time, with all
- * threads on one core and none spinning: it is small beside a step, and must not include other work of the machine,
- * or an uneven distribution that the moves cause. The speed of a crowd is measured in real time, on all cores. */
+ * and without forced moves. About half of the moves lead to the secondary that has the models already; these models are
+ * released and taken over again all the same. The cost of a hand-over is measured in processor time, with all threads
+ * on one core and none spinning. The cost is small beside a step, and must not include other work of the machine, or an
+ * uneven distribution that the moves cause. The speed of a crowd is measured in real time, on all cores. */
 #include "bench.h"
 #include "robots.h"
 
@@ -42,7 +42,7 @@ static void add_level(struct text *out, int hall)
 	text_add(out, "</level>\n");
 }
 
-/* Levels with many crates each, and a performer that keeps it loaded. */
+/* Levels with many crates each, and a performer in each that keeps it loaded. */
 static char *halls_world(void)
 {
 	struct text out = {0};
@@ -61,8 +61,8 @@ static char *halls_world(void)
 
 struct subject {
 	struct troupe_server *server;
-	double ns, processor_us; /* of a repeat so far */
-	double moves, regroups;  /* in it */
+	double ns, processor_us; /* of the repeat so far */
+	double moves, regroups;  /* of the repeat */
 };
 
 static void begin(struct subject *subject, const char *world, bool sleepless, int moves)
@@ -104,7 +104,7 @@ struct costs {
 	uint64_t hash;
 };
 
-/* moves: hand-overs of the repeat, steps: of it */
+/* moves: the number of hand-overs of the repeat; steps: its number of steps */
 static void enter(struct costs *costs, const struct subject *moving, const struct subject *plain, int moves, int steps)
 {
 	if (moving->moves <= 0) {
@@ -119,7 +119,7 @@ static void enter(struct costs *costs, const struct subject *moving, const struc
 	bench_add(&costs->plain_speed, 1e9 * steps / plain->ns);
 }
 
-/* steps: of a turn */
+/* steps: the number of steps of a turn */
 static void measure(const struct bench_options *options, const char *subject, const char *world, bool sleepless,
 	int moves, int steps, struct costs *costs)
 {
@@ -145,7 +145,7 @@ static void measure(const struct bench_options *options, const char *subject, co
 	troupe_server_destroy(plain.server);
 }
 
-/* The servers that are made meanwhile find one core, and so do not spin. */
+/* Servers that are created meanwhile find one core, and so do not spin. */
 static void measure_on_one_core(const struct bench_options *options, const char *subject, const char *world,
 	bool sleepless, int moves, int steps, struct costs *costs)
 {
@@ -187,7 +187,7 @@ static void measure_robots(const struct bench_options *options, int robots, int 
 	free(world);
 }
 
-/* In real time, on all cores, and in work alone. */
+/* In real time, on all cores, and in processor time. */
 static void measure_crowd(const struct bench_options *options, int robots, int moves, int steps, double at_least)
 {
 	static struct costs costs;

@@ -1,5 +1,5 @@
-/* Measures steps over a network on one machine. The baseline of an empty step is a bare exchange of as many bytes
- * over a polled loopback connection; that of robots is threads of one process. Both run in the clear and over TLS.
+/* Measures steps over a network on one machine. The baseline of an empty step is a bare exchange of as many bytes over
+ * a polled loopback connection; the baseline of robots is secondaries that are threads. Both run without and with TLS.
  * The secondaries are processes: this program, executed again. */
 #include "bench.h"
 #include "robots.h"
@@ -23,7 +23,7 @@
 #define TURN_NS 2e7
 
 enum { STEPS_LEAST = 200, STEPS_MOST = 20000, SECONDARIES = 2, EXCHANGES = 1000, STALE_MS = 60000 };
-enum { STEP_BYTES = 17, ACK_BYTES = 18 }; /* what an empty step and its ack have */
+enum { STEP_BYTES = 17, ACK_BYTES = 18 }; /* the sizes of an empty step and its ack */
 
 enum way { TCP, TLS };
 static const char *const way_names[] = {[TCP] = "tcp", [TLS] = "tls"};
@@ -171,7 +171,8 @@ static void end_exchange(struct exchange *exchange)
 	(void)waitpid(exchange->process, NULL, 0);
 }
 
-/* ns of one. Its other end is there only meanwhile: it polls, and would take a core from whoever comes next. */
+/* ns of one exchange. The process at the other end exists only during this call: it polls, and would take a core from
+ * the next measurement. */
 static double time_exchanges(size_t there, size_t back, int count)
 {
 	struct exchange exchange = begin_exchange(there, back);
@@ -196,7 +197,7 @@ static double bytes_so_far(struct troupe_server *server)
 
 static uint64_t steps_of_turn(struct troupe_server *server, uint64_t *until)
 {
-	(void)bench_run(server, *until += STEPS_LEAST); /* they meet in it */
+	(void)bench_run(server, *until += STEPS_LEAST); /* in this run the secondaries join */
 	double steps = TURN_NS * STEPS_LEAST / bench_run(server, *until += STEPS_LEAST);
 	return steps > STEPS_MOST ? STEPS_MOST : steps < STEPS_LEAST ? STEPS_LEAST : (uint64_t)steps;
 }
@@ -231,7 +232,7 @@ static void measure_empty(const struct bench_options *options, enum way way, con
 	free(world);
 }
 
-/* threads: of each secondary. The baseline has `beside` secondaries that are threads. */
+/* threads: the number of threads of each secondary. The baseline has `beside` secondaries that are threads. */
 static void measure_robots(const struct bench_options *options, int robots, int secondaries, int threads, int beside,
 	enum way way, const char *key)
 {

@@ -1,6 +1,6 @@
-/* Measures the whole cost of a robot-step, and the memory of a robot. The robots are performers in levels, the state
- * is hashed every 100 steps, and snapshots are asked for about ten times a second. The baseline is the fastest of
- * several bare ODE loops over the same robots. */
+/* Measures the whole cost of a robot-step, and the memory of a robot. The robots are performers in levels, the state is
+ * hashed every 100 steps, and snapshots are requested about ten times a second. The baseline is the fastest of several
+ * bare ODE loops with the same robots. */
 #include "bench.h"
 #include "robots.h"
 
@@ -14,7 +14,7 @@ enum { SPACING = 2, HASH_EVERY = 100 };
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-struct watch { /* what is asked of the server while it runs */
+struct watch { /* requests to the server while it runs */
 	struct troupe_server *server;
 	uint64_t hashes, snapshots;
 };
@@ -25,7 +25,7 @@ static void count_snapshot(void *ctx, const struct troupe_snapshot *snapshot)
 	watch->snapshots += snapshot->model_count > 0;
 }
 
-/* The server makes one in its next step. */
+/* Requests a snapshot, which the server makes in its next step. */
 static void ask(struct watch *watch)
 {
 	troupe_server_snapshot(watch->server, count_snapshot, watch);
@@ -48,7 +48,7 @@ static struct troupe_server *create(const char *world, int secondaries, struct w
 	return watch->server;
 }
 
-/* A number that was not asked for would be flattering. */
+/* If fewer snapshots or hashes were made than requested, the result would be too good. */
 static void check_watched(const struct watch *watch, uint64_t steps)
 {
 	if (watch->hashes < steps / HASH_EVERY || !watch->snapshots) {
@@ -92,7 +92,7 @@ static void print_beside(const struct bench_options *options, const char *subjec
 	bench_print(options, &judged);
 }
 
-/* To the fastest of the bare loops, which is what counts; then to the others. */
+/* Against the fastest of the bare loops, which counts; then against the others. */
 static void print(const struct bench_options *options, const char *subject, const struct bench_samples *mine,
 	const struct baselines *baselines, double allowance, uint64_t hash)
 {
@@ -104,7 +104,7 @@ static void print(const struct bench_options *options, const char *subject, cons
 			print_beside(options, "  the same", mine, baselines, k, (struct bench_row){0});
 }
 
-/* steps: of a turn */
+/* steps: the number of steps of a turn */
 static void measure(const struct bench_options *options, int robots, int steps, int secondaries)
 {
 	static struct baselines theirs;
@@ -174,7 +174,8 @@ static double use_bare(int robots)
 	return resident_kb();
 }
 
-/* In a process of its own, which ends without giving anything back. Before this one has threads. */
+/* Calls the function in a process of its own, which ends without giving memory back. Call it before this process has
+ * threads. */
 static double in_child(double (*use)(int robots), int robots)
 {
 	int ends[2], status;
@@ -197,7 +198,7 @@ static double in_child(double (*use)(int robots), int robots)
 	return kb;
 }
 
-/* What a robot more takes, in worlds of enough of them. */
+/* The memory of one more robot, in worlds with enough robots. */
 static void measure_memory(const struct bench_options *options, int few, int many)
 {
 	struct bench_samples mine = {0}, theirs = {0};

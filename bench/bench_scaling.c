@@ -1,6 +1,6 @@
-/* Measures the speed-up of several secondaries over one. The baseline is the speed-up of the bare ODE loop on as
- * many threads. The bench also shows where the difference goes: how long each secondary works and waits, and the
- * time between steps. */
+/* Measures the speed-up of several secondaries over one. The baseline is the speed-up of the bare ODE loop on as many
+ * threads. The bench also shows the reason of the difference: how long each secondary works and waits, and the time
+ * between steps. */
 #include "bench.h"
 #include "robots.h"
 
@@ -25,7 +25,7 @@ static void *run_share(void *arg)
 	return NULL;
 }
 
-/* No lockstep between the threads: the best that this loop could do. */
+/* The threads have no lockstep: the best result that this loop can have. */
 static double time_bare(struct bare *bare, int robots, int steps, int threads)
 {
 	pthread_t thread[THREADS_MAX];
@@ -43,7 +43,7 @@ static double time_bare(struct bare *bare, int robots, int steps, int threads)
 
 /* --- where the time goes ------------------------------------------------------------------------------------------ */
 
-struct account { /* us a step, one sample a repeat */
+struct account { /* us in a step, one sample for each repeat */
 	struct bench_samples step, serial, busy[THREADS_MAX], waiting[THREADS_MAX];
 };
 
@@ -81,7 +81,7 @@ static void print_account(const struct bench_options *options, const struct acco
 
 /* --- speed-up ----------------------------------------------------------------------------------------------------- */
 
-/* steps: of a turn */
+/* steps: the number of steps of a turn */
 static void measure(const struct bench_options *options, int robots, int steps, int threads, double at_least)
 {
 	static struct account account;

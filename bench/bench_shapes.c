@@ -1,6 +1,6 @@
-/* Measures a step of one body that lies or stands on the ground, by its shape and by the kind of ground. The
- * baseline is a bare ODE loop with ODE's own colliders and the same contact parameters. ODE has no cones and no
- * ellipsoids. Its colliders find other numbers of contacts, so the solver's work differs, too. */
+/* Measures a step of one body that lies or stands on the ground, for each shape and each kind of ground. The baseline
+ * is a bare ODE loop with ODE's own colliders and the same contact parameters. ODE has no cones and no ellipsoids. Its
+ * colliders find other numbers of contacts, so the solver's work differs, too. */
 #include "config.h"
 
 #include "bench.h"
@@ -18,10 +18,10 @@
 #define STEP 0.001
 #define KP 5e11      /* N/m: two surfaces of SDF's default 1e12 in series */
 #define KD 2.0       /* N s/m */
-#define HALF 2.0     /* m: of the edge of what things are on */
+#define HALF 2.0     /* m: half of the ground's edge */
 #define TURN 0.4     /* rad about z: edges across the triangles */
 #define MESH_TOP 0.0 /* m */
-#define MAP_TOP 0.8  /* m: of flat.png as placed here */
+#define MAP_TOP 0.8  /* m: of flat.png in its place here */
 
 enum { CELLS = 8, CONTACTS_MAX = 16 };
 
@@ -110,7 +110,7 @@ static void make_floor(const char *folder)
 	fclose(out);
 }
 
-/* The worlds' own files, where the bench finds them by the folder that it makes. */
+/* The files of the worlds are found through the folder that the bench makes. */
 static void make_folder(char *folder)
 {
 	static const char *const names[] = {"flat.png", "block.obj"};
@@ -207,7 +207,7 @@ static dGeomID make_mesh(struct bare *bare)
 	return dCreateTriMesh(0, bare->mesh, NULL, NULL, NULL);
 }
 
-/* ODE's heights are along y. */
+/* In ODE heights are along y. */
 static dGeomID make_field(struct bare *bare)
 {
 	static double heights[(CELLS + 1) * (CELLS + 1)];
@@ -235,7 +235,7 @@ static dGeomID make_ground(struct bare *bare, enum ground_kind kind)
 	}
 }
 
-/* False when ODE has nothing of the kind, or aborts: it has no collider for a convex hull on triangles. */
+/* False if ODE has no such shape, or aborts: it has no collider for a convex hull on triangles. */
 static bool bare_begin(struct bare *bare, enum shape_kind kind, enum ground_kind ground)
 {
 	const struct shape *shape = &shapes[kind];

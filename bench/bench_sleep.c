@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACING 2.0 /* m: nothing touches but the ground */
-#define CIRCLE 6.0  /* m: radius of the robot's way, whose centre is at (0, 6) */
-#define FREE 1.5    /* m: to both sides of it */
+#define SPACING 2.0 /* m: a box touches only the ground */
+#define CIRCLE 6.0  /* m: radius of the robot's circle, whose centre is at (0, 6) */
+#define FREE 1.5    /* m: free of boxes on both sides of the circle */
 
-enum { STILL_STEPS = 600 /* until all are asleep */ };
+enum { STILL_STEPS = 600 /* until all boxes are asleep */ };
 
 static bool in_the_way(double x, double y)
 {
 	return fabs(hypot(x, y - CIRCLE) - CIRCLE) < FREE;
 }
 
-/* The robot's world without its end, or an empty one, and the boxes around the circle. */
+/* The text of the robot's world without its end, or of an empty one, and the boxes around the circle. */
 static char *make_world(int boxes, bool robot)
 {
 	struct text out = {0};
@@ -47,8 +47,8 @@ static char *make_world(int boxes, bool robot)
 
 struct subject {
 	struct troupe_server *server;
-	uint64_t steps;          /* so far */
-	struct bench_samples ns; /* a step */
+	uint64_t steps;          /* number of steps so far */
+	struct bench_samples ns; /* of a step */
 };
 
 static void begin(struct subject *subject, int boxes, bool robot, bool sleepless)
@@ -75,7 +75,7 @@ static struct bench_samples per_second(const struct subject *subject)
 	return speeds;
 }
 
-/* ns of a step for each box; without: the same without boxes. */
+/* ns of a step for each box; without: the same world without boxes. */
 static struct bench_samples per_box(const struct subject *subject, const struct subject *without, int boxes)
 {
 	struct bench_samples ns = {0};

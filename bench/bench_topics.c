@@ -1,6 +1,6 @@
-/* What it costs to publish: robots that drive, and a client on a thread of its own that takes and encodes all of their
- * poses, the odometry of each, and the clock of each step; beside the same robots without a client, and with a client
- * that has subscribed to nothing. Rates are Gazebo's: poses at 60 Hz, odometry at 50 Hz. */
+/* Measures the cost of publishing: robots drive, and a client on a thread of its own takes and encodes the poses of all
+ * robots, the odometry of each, and the clock of each step. The baselines are the same robots without a client, and
+ * with a client without subscriptions. Rates are Gazebo's: poses at 60 Hz, odometry at 50 Hz. */
 #include "bench.h"
 #include "robots.h"
 

@@ -16,7 +16,7 @@ enum { PER_LEVEL = 20, HOT_LEVELS = 16, COST_NS = 10000, NONE = UINT32_MAX };
 
 const char *const crowd_kinds[CROWD_KINDS] = {"uniform", "uneven", "half", "skewed", "gathering"};
 
-struct row { /* of a table: a model or level in a step */
+struct row { /* a line of a table: a model or level in a step */
 	uint32_t component, node, cost, secondary;
 	bool is_level, is_mover;
 };
@@ -28,13 +28,13 @@ struct crowd_more {
 	struct joined components;
 	bool *loaded_levels;
 
-	/* of a recorded one: rows of step i are from first[i] to first[i + 1] */
+	/* of a recorded crowd: the rows of step i are from first[i] to first[i + 1] */
 	VEC(struct row) rows;
 	VEC(uint32_t) first;
 	char *table;
 	struct map model_names, level_names;
 
-	/* what crowd.input points to */
+	/* memory to which crowd.input points */
 	uint32_t *model_component, *level_component, *cost, *level_near, *was;
 	bool *mover, *entered, *level_has, *loaded;
 	uint64_t *component_cost; /* [models + levels] */
@@ -160,7 +160,7 @@ void crowd_restart(struct crowd *crowd)
 	}
 }
 
-/* Twice in the run the even ones go to the hot levels and back; each has its time to. */
+/* Twice in the run the performers with even numbers go to the hot levels and back, each at its own time. */
 static void gather(struct crowd *crowd, uint64_t step, uint64_t steps)
 {
 	struct crowd_more *more = crowd->more;
@@ -235,7 +235,7 @@ static uint32_t number_of(struct map *names, const char *name)
 	return number;
 }
 
-/* world,step,component,secondary,pin,kind,ns,name; of world 0 alone, since each world is shared out by itself. */
+/* world,step,component,secondary,pin,kind,ns,name; only of world 0, because each world has its own assignment. */
 static void read_row(struct crowd *crowd, char *text, const char *path, uint32_t line, char *last_step)
 {
 	enum { WORLD, STEP, COMPONENT, SECONDARY, PIN, KIND, NS, NAME, FIELDS };
@@ -306,7 +306,7 @@ static void take_sample(struct crowd *crowd, uint64_t step)
 	memset(more->was, 0, crowd->models * sizeof *more->was);
 	memset(more->level_has, 0, crowd->levels * sizeof *more->level_has);
 	memset(more->level_near, 0xff, crowd->levels * sizeof *more->level_near);
-	/* the policies want components without gaps: those of another world are missing */
+	/* the policies need components without gaps: components of other worlds leave gaps */
 	uint32_t *number_of_component =
 		mem_alloc(((size_t)crowd->models + crowd->levels) * sizeof *number_of_component);
 	for (uint32_t i = more->first.at[step]; i < more->first.at[step + 1]; i++) {

@@ -1,4 +1,4 @@
-/* Finds all components of a world at once, for programs that make up worlds for the policies: begin, join, finish.
+/* Finds all components of a world at once, for programs that make worlds for the policies: begin, join, finish.
  * Components are numbered in the order of their lowest loaded nodes, models before levels. */
 #ifndef BENCH_JOINED_H
 #define BENCH_JOINED_H
@@ -10,7 +10,7 @@
 struct joined { /* zeroed is ready */
 	struct components components;
 	uint32_t models, levels;
-	/* of joined_finish(): the component of each, COMPONENTS_NONE: not loaded */
+	/* of joined_finish(): the component of each model and level; COMPONENTS_NONE: not loaded */
 	uint32_t *model_component, *level_component;
 };
 

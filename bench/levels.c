@@ -22,7 +22,7 @@
 enum { COUNTS_MAX = 16, SAMPLES = 10 };
 
 struct options {
-	const char *crowd, *plot; /* NULL: all kinds; no plot */
+	const char *crowd, *plot; /* NULL: all kinds of crowds; NULL: no plot */
 	long performers, steps;
 	uint32_t secondaries[COUNTS_MAX];
 	int count;
@@ -44,7 +44,7 @@ struct run {
 	uint64_t *load;               /* [secondaries + 1] */
 	struct assign_scratch scratch;
 	struct components components;
-	struct bench_samples over, moves, idle, ns; /* means of a tenth of the steps each */
+	struct bench_samples over, moves, idle, ns; /* each sample is the mean of a tenth of the steps */
 	double sum_over, sum_moves, sum_idle, sum_ns;
 };
 
@@ -82,7 +82,7 @@ static void measure_costs(struct run *run, const struct crowd *crowd, uint64_t s
 	}
 }
 
-/* By the true costs, which the policy did not see. */
+/* Judges by the true costs, which the policy did not know. */
 static void judge(struct run *run, const struct crowd *crowd, uint32_t secondaries, uint64_t step)
 {
 	uint64_t most = 0;
@@ -104,7 +104,7 @@ static void judge(struct run *run, const struct crowd *crowd, uint32_t secondari
 
 static void step_run(struct run *run, const struct crowd *crowd, uint32_t secondaries, uint64_t step)
 {
-	if (!crowd->steps || !step) /* of a recorded crowd, the last sample is all that is known */
+	if (!crowd->steps || !step) /* in the last sample of a recorded crowd, its costs are all that is known */
 		measure_costs(run, crowd, step);
 	memcpy(run->before, run->now.model, crowd->models * sizeof *run->before);
 	struct assign_input input = crowd->input;
@@ -162,7 +162,7 @@ static void print_row(const struct bench_options *bench, const char *subject, co
 			.subject = subject, .unit = what, .values = values, .baselines = baselines, .hash = hash});
 }
 
-/* Moves and idle secondaries may be none, so that there is no ratio of them. */
+/* The numbers of moves and of idle secondaries may be 0, so they have no ratio. */
 static void print_rows(const struct bench_options *bench, const struct crowd *crowd, uint32_t secondaries,
 	const struct run *balanced, const struct run *round_robin)
 {
@@ -327,7 +327,7 @@ static bool take_own(struct options *options, const char *name, char *value)
 	return true;
 }
 
-/* What is not ours is left for the benches' own options. */
+/* Options of other names are left for the benches' own options. */
 static struct bench_options parse(struct options *options, int argc, char **argv)
 {
 	int kept = 1;

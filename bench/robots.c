@@ -242,7 +242,7 @@ static void make_world(struct bare_robot *r)
 	dWorldSetStepThreadingImplementation(
 		r->world, dThreadingImplementationGetFunctions(r->threading), r->threading);
 	dWorldSetGravity(r->world, 0, 0, -9.8);
-	/* SDF's defaults for contacts, as near as ODE's own settings come to them */
+	/* SDF's defaults for contacts, as nearly as ODE's own settings allow */
 	dWorldSetContactMaxCorrectingVel(r->world, 0.01);
 	dWorldSetContactSurfaceLayer(r->world, 0.001);
 }
@@ -349,7 +349,7 @@ static void destroy_world(struct bare_robot *r)
 
 void bare_destroy(struct bare *bare)
 {
-	for (int i = bare->count - 1; i >= 0; i--) { /* whose memory the others share, last */
+	for (int i = bare->count - 1; i >= 0; i--) { /* robot 0, whose memory the others share, is destroyed last */
 		struct bare_robot *r = &bare->robots[i];
 		for (int g = 0; g < BODIES; g++)
 			dGeomDestroy(r->geom[g]);

@@ -13,29 +13,31 @@ char *robots_world(int count, double spacing);
 /* The same in levels: each robot is a performer, each level a square of 8 by 8 robots with a lamp above them. */
 char *robots_world_in_levels(int count, double spacing);
 
-/* The same, every robot a performer, with one level only, in which the first half of the robots begin. */
+/* The same, where every robot is a performer, with only one level, in which the first half of the robots begin. */
 char *robots_world_half_in_a_level(int count, double spacing);
 
-/* Carts cart_0, cart_1, ... like these robots, in world 'w', with DiffDrive; and has them all drive ahead. */
+/* Carts cart_0, cart_1, ... like these robots, in world 'w', with DiffDrive; and commands all of them to drive
+ * ahead. */
 char *robots_driven_world(int count);
 struct troupe_server;
 void robots_drive(struct troupe_server *server, int count);
 
-/* The bare loop: exact solver, contacts with the plane only, made by asking each geom: no broad phase is faster. */
+/* The bare loop: exact solver, contacts with the plane only, found for each geom by itself: no broad phase is
+ * faster. */
 enum bare_kind {
-	BARE_MANY_WORLDS,   /* one for each robot */
-	BARE_SHARED_MEMORY, /* the same, and they take turns in one stepping memory */
-	BARE_ONE_WORLD,     /* one for all */
+	BARE_MANY_WORLDS,   /* an ODE world for each robot */
+	BARE_SHARED_MEMORY, /* the same, but the worlds share the memory for stepping, one after the other */
+	BARE_ONE_WORLD,     /* one ODE world for all robots */
 	BARE_KINDS,
 };
 
 struct bare;
 struct bare *bare_create(enum bare_kind kind, int count, double spacing);
 const char *bare_kind_name(enum bare_kind kind);
-/* Steps robots [first, last) once; all of them in one world. With many worlds, different threads may step different
- * robots. */
+/* Steps the robots [first, last) once; with one world, all robots. With many worlds, different threads may step
+ * different robots. */
 void bare_step(struct bare *bare, int first, int last);
-/* On every thread that steps. */
+/* Call it on every thread that steps. */
 void bare_thread_begin(void);
 uint64_t bare_hash(const struct bare *bare);
 void bare_destroy(struct bare *bare);

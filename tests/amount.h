@@ -1,5 +1,5 @@
-/* How much of a test is run: little in builds with a sanitizer (TROUPE_TEST_QUICK), the usual part in `make check`,
- * all in `make check-long` and .ci/run (TROUPE_TEST_FULL). For scripts tests/determinism/lib.sh says the same. */
+/* How much of a test is run: little in builds with a sanitizer (TROUPE_TEST_QUICK), the usual part in `make check`, all
+ * in `make check-long` and .ci/run (TROUPE_TEST_FULL). For scripts tests/determinism/lib.sh has the same. */
 #ifndef TESTS_AMOUNT_H
 #define TESTS_AMOUNT_H
 

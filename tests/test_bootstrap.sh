@@ -27,7 +27,7 @@ mkdir "$scratch/bin" "$scratch/tree" "$scratch/state"
 for tool in cat chmod cp dirname env find getconf grep make mkdir rm sed sh tail tee touch tr awk sleep mktemp cut sort date timeout; do
 	ln -s "$(command -v $tool)" "$scratch/bin/$tool"
 done
-# tool NAME: a stand-in; what it does comes on standard input
+# tool NAME: makes a stand-in for a tool; its script comes on standard input
 tool()
 {
 	{ printf '#!/bin/sh\nstate=%s\n' "$scratch/state"; cat; } >"$scratch/bin/$1"
@@ -101,7 +101,7 @@ with_sudo()
 		AS_ROOT=1 exec "$@"
 	END
 }
-# runs STATUS ARGUMENTS...: bootstrap, in an environment with nothing in it
+# runs STATUS ARGUMENTS...: runs bootstrap in an empty environment
 runs()
 {
 	want=$1
@@ -117,7 +117,7 @@ says()
 	grep -qE -e "$1" "$scratch/out"
 	check "it says '$1'" $?
 }
-# called EXPECTED: that, and nothing else, one call a line
+# called EXPECTED: bootstrap has made these calls, and no others, one a line
 called()
 {
 	[ "$(cat "$scratch/state/calls")" = "$1" ]
@@ -163,7 +163,7 @@ says 'not root and no sudo: as root, run apt-get install --no-install-recommends
 says '^bootstrap: error: cannot install packages that the build needs: libode-dev'
 called ''
 
-# what only tests need is not needed to run them: they say themselves what they miss
+# Packages that only tests need are not needed to run the tests: each test reports what is missing.
 machine 1000 iproute2
 runs 0 check
 says 'as root, run apt-get install --no-install-recommends iproute2'
@@ -180,7 +180,7 @@ machine 0 libode-dev
 : >"$scratch/state/no_index"
 runs 0 build
 
-# a library that only tests need came after configure
+# a library that only tests need was installed after configure
 machine 0
 sed -i 's/^UNIT_TESTS = yes/UNIT_TESTS = missing/' "$scratch/tree/makefile"
 runs 0 build

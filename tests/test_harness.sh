@@ -19,9 +19,9 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 unset TROUPE_TEST_FULL
 
-# result NAME RESULT LOG-TEXT: what automake leaves of a test
+# result NAME RESULT LOG-TEXT: makes the files that automake leaves of a test
 result() { printf ':test-result: %s\n' "$2" >"$1.trs"; printf '%s\n' "$3" >"$1.log"; }
-# totals NAME...: last line and exit status of the summary over these
+# totals NAME...: prints the last line and the exit status of the summary over these logs
 totals()
 {
 	"$tests/summary" "$@" >out
@@ -103,7 +103,7 @@ expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
 expect 'each names' 'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
 	"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | paste -sd,)"
 
-# in processes of their own: they count, and tidy up, for themselves
+# in processes of their own: they count for themselves, and remove their own files
 cat >counts <<'EOF'
 . "$SOURCE_DIR/tests/determinism/lib.sh"
 need sh && need no_such_tool >"$scratch/out"

@@ -19,7 +19,7 @@
 
 enum { NO_TERMINAL = 125, NO_COMMAND = 127, KILLED = 128 };
 
-/* A descriptor of the root of a devpts of its own, or -1 with errno. glibc has wrappers only since 2.36. */
+/* A descriptor of the root of a new instance of devpts, or -1 with errno. glibc has wrappers only since 2.36. */
 static int own_devpts(void)
 {
 #if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
@@ -53,7 +53,7 @@ static int open_master(void)
 	return master;
 }
 
-/* Both ends; false with errno. */
+/* Opens both ends; false with errno. */
 static bool open_terminal(int *ret_master, int *ret_terminal)
 {
 	int master = open_master();
@@ -86,7 +86,7 @@ static void run_command(int terminal, char **words)
 	_exit(NO_COMMAND);
 }
 
-/* Until the last process that has the terminal open has closed it; reading then fails with EIO. */
+/* Copies until the last process that has the terminal open has closed it; reading then fails with EIO. */
 static void copy_output(int master)
 {
 	char bytes[4096];

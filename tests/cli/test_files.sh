@@ -4,8 +4,8 @@
 # run can be stopped at any point, also while it waits for a reader.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
-# ends STATUS PATTERN OPTION...: a run of 20 steps, or what follows --, with that status, and a line on standard error with
-# the pattern
+# ends STATUS PATTERN OPTION...: a run of 20 steps, or the command after --, ends with this status and a line with the
+# pattern on standard error
 ends()
 {
 	want=$1 pattern=$2
@@ -83,7 +83,7 @@ fi
 printf '%0250d' 1 | tr 0 n >long
 sed "s/world name=\"w\"/world name=\"$(cat long)\"/" w.sdf >long.sdf
 ends 1 'cannot write: File name too long' -- run long.sdf --transport tcp --secondaries 1 --iterations 5
-# a refused run leaves an old recording and an old table as they were
+# A refused run leaves an old recording and an old table as they were.
 echo old >r && echo old >c
 ends 1 'not.there: cannot open' -- run not.there --record r --costs c
 echo '5 /no/such x: 1' >bad
@@ -133,7 +133,7 @@ report $? 'permissions of a new file, or of an old one'
 report $? 'the report in a file that is /dev/stdout has overwritten what was there'
 
 # --- what a run survives -------------------------------------------------------------------------------------------
-# full BLOCKS COMMAND...: with files limited to so many blocks of 512 bytes
+# full BLOCKS COMMAND...: runs the command with files limited to BLOCKS blocks of 512 bytes
 full()
 {
 	blocks=$1
@@ -296,7 +296,7 @@ stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --re
 stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --save-on-stop pipe
 stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --record pipe
 stopped 0.5 1 'pipe: cannot write: no process reads it' "$troupe" run w.sdf --iterations 5 --report pipe
-# waiting for the network
+# while the run waits for the network
 stopped 0.5 0 '' "$troupe" run w.sdf --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:0 --save-on-stop s
 stopped 0.5 0 '' "$troupe" run --network-role secondary --network-address 127.0.0.1:1
 stopped 0.5 0 '' "$troupe" run w.sdf --rtf 1 --transport tcp --secondaries 2 --save-on-stop s

@@ -3,7 +3,7 @@
 # files, the examples among them, with the flags of the installed pkg-config file. Then uninstalls: nothing may be
 # left. It fails when a file is missing from the lists of `make install`.
 set -u
-# this make is not the one that runs the tests: it must not reach for that one's job slots
+# The make that runs the tests is another one: this make must not use its job slots.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0
 failed=0
@@ -25,7 +25,8 @@ report $status 'make install'
 [ $status = 0 ] || cat "$root/log"
 rm "$root/log"
 
-# installed NAME: where it lies; every name is looked for whatever the prefix and the multiarch folder
+# installed NAME: the path of an installed file; it is searched for, so that the prefix and the multiarch folder do not
+# matter
 installed() { find "$root" -path "*/$1" | head -n 1; }
 present()
 {
@@ -77,8 +78,8 @@ if [ -e "$TROUPE" ]; then
 	esac
 fi
 
-# the installed worlds are found by name: under DESTDIR, and in a tree that was moved; not those of the build tree
-# named PROGRAM WANT: a world by its name, from another folder; WANT is 0 or 1
+# The installed worlds are found by name: under DESTDIR, and in a tree that was moved; worlds of the build tree are not
+# found. named PROGRAM WANT: a world by its name, from another folder; WANT is 0 or 1
 named()
 {
 	(cd / && env -u GZ_SIM_RESOURCE_PATH -u SDF_PATH -u IGN_GAZEBO_RESOURCE_PATH \
@@ -146,8 +147,8 @@ g++ -std=c++11 -pedantic -Wall -Wextra -Werror $cflags -c "$root/user.cc" -o "$r
 	LD_LIBRARY_PATH="$lib" timeout 60 "$root/user"
 report $? 'a program in C++'
 
-# A program with an ODE of its own: its random numbers and its steps are as without troupe, and the hash of troupe's run
-# is as without the program's ODE.
+# A program with an ODE of its own: its random numbers and its steps are the same as without troupe, and troupe's run
+# has the same hash as without the program's ODE.
 cat >"$root/own.c" <<'EOF'
 #include <inttypes.h>
 #include <ode/ode.h>
@@ -251,7 +252,8 @@ said=$(pkg-config --variable=worldsdir troupe)
 [ "${said#"$root"}" = "${worlds#"$root"}" ]
 report $? "worldsdir of troupe.pc: $said, expected $worlds"
 
-# example NAME ARGUMENT...: built as it says itself; what it prints is in $root/NAME.out
+# example NAME ARGUMENT...: builds the example with the command in its head, and runs it; its output is in
+# $root/NAME.out
 example()
 {
 	# shellcheck disable=SC2046
@@ -264,12 +266,12 @@ example()
 	report $? "example $name: $(tail -n 3 "$root/$name.out")"
 }
 example square "$worlds"
-# four corners, in turn; at the end the cart is at the last
+# four corners, one after the other; at the end the cart is at the last one
 awk '/corner/ { n++; bad += $4 != n ":" || $5 > 0.02; next } { x = $4; y = $6; bad += $7 > 0.9 }
 	END { exit !(n == 4 && !bad && x * x + y * y < 0.1) }' "$root/square.out"
 report $? "example square: $(cat "$root/square.out")"
 example branch "$worlds"
-# what it calls the best is the least; the cart goes on from there
+# the best trial is the one with the least distance; the cart goes on from its state
 awk '/^turning/ { n++; if (n == 1 || $5 < least) least = $5 } /^best/ { best = $2 }
 	END { exit !(n == 9 && best == least && best < 0.5) }' "$root/branch.out"
 report $? "example branch: $(cat "$root/branch.out")"
@@ -280,7 +282,7 @@ done
 grep -q '^hash [0-9a-f]\{16\}$' "$root/pattern1.out" && cmp -s "$root/pattern1.out" "$root/pattern2.out"
 report $? "example pattern: two hashes: $(cat "$root"/pattern?.out)"
 example watch "$worlds/hill.sdf" 3
-# the last thing that it shows is the end; by then what rolls touches slopes
+# the last lines are those of the end; by then rolling models touch slopes
 awk '/^world hill: 42 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
 	/m.s$/ { moves++ } END { exit !(worlds == 1 && time == 3 && contacts && touches && moves) }' "$root/watch.out"
 report $? "example watch: $(tail -n 30 "$root/watch.out")"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Commands that come while the world runs: lines on standard input (--commands -), and the file that repeats what came
-# (--commands-out). A bad line costs one message with its number, and nothing else; the end of the input ends nothing. What
-# is written repeats the run with the same bits: with every number of secondaries, with refused commands, over several
-# worlds, after a resume.
+# Commands that come while the world runs: lines on standard input (--commands -), and the file that repeats them
+# (--commands-out). A bad line gives one message with its number, and has no other effect; the run does not end with its
+# input. The file repeats the run with the same bits: with every number of secondaries, with refused commands, over
+# several worlds, after a resume.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
 worlds=$(cd "$worlds" && pwd)
@@ -20,7 +20,7 @@ sed "s/world name='w'/world name='v'/; s/>other</>third</" w.sdf | sed '1,1s/<sd
 sed 's,</sdf>,,' w.sdf | cat - v.part >two.sdf
 echo '</sdf>' >>two.sdf
 
-# live NAME OPTION...: a run whose input is this function's; its hash in NAME.hash, its commands in NAME.commands
+# live NAME OPTION...: a run whose input is this function's; its hash is in NAME.hash, its commands in NAME.commands
 live()
 {
 	name=$1
@@ -28,7 +28,7 @@ live()
 	timeout 60 "$troupe" run "$@" --resource-path "$worlds" --commands - --commands-out "$name.commands" \
 		--hash-every "$steps" --iterations "$steps" >"$name.hash" 2>"$name.err"
 }
-# repeats NAME OPTION...: the commands of NAME give its hash again, with 0, 1 and 2 secondaries
+# repeats NAME OPTION...: the commands of NAME lead to its hash again, with 0, 1 and 2 secondaries
 repeats()
 {
 	name=$1
@@ -43,17 +43,17 @@ repeats()
 }
 said() { grep -qE -e "$2" "$1.err"; check "$1: expected $2: $(cat "$1.err")" $?; }
 
-# The same as a file, for lines that are there before the first step.
+# The same commands as lines and as a file, if all lines come before the first step.
 steps=500
 printf '%s\n' '# a comment' '' '  5 /model/cart/cmd_vel linear: {x: 0.5}' "300 /model/cart/cmd_vel 'linear: {x: 1}'" >lines
 live before w.sdf --rtf 0 <lines
-check "lines that are there: $(cat before.err)" $?
+check "lines before the run: $(cat before.err)" $?
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands lines --rtf 0 --hash-every 500 --iterations 500 -v 0 >file
 cmp -s file before.hash
-check 'lines that are there before the run are as those of a file' $?
+check 'lines before the run have the effect of a file' $?
 repeats before w.sdf
 
-# Lines that come later, of which some are bad or refused; the last one has no newline.
+# Lines that come later, some of them bad or refused; the last one has no line end.
 steps=1000
 (
 	printf '%s\n' '2 /model/cart/cmd_vel linear: {x: 0.4}' '/nope data: 1' 'x /model/cart/cmd_vel linear: {x: 1}' \

@@ -9,13 +9,13 @@ data=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/data/mesh
 
 model()
 {
-	# model MESH [MORE]: a world of one model
+	# model MESH [MORE]: prints a world of one model
 	echo "<sdf version='1.9'><world name='w'><model name='m'>$2<link name='l'><collision name='c'><geometry>"
 	echo "$1</geometry></collision></link></model></world></sdf>"
 }
 mesh() { echo "<mesh><uri>$1</uri></mesh>"; }
 
-# ends COMMAND STATUSES: it does, with one of these
+# ends COMMAND STATUSES: the command ends with one of these statuses
 ends()
 {
 	what=$1 statuses=$2
@@ -43,7 +43,7 @@ for file in "$data"/broken_*.dae "$data"/broken_*.glb "$data"/broken_*.gltf "$da
 	[ "$checked" = 0 ] || grep -q "^error: w.sdf:2: .*$name.*the process that reads it" err || good=1
 	check "$name is checked: $(cat err)" $good
 	crashed=$((crashed + checked))
-	# what happens may depend on chance, but not how it is told
+	# the outcome may depend on chance, but there is always one line
 	ends "$name: run" '0 1' run w.sdf --iterations 10 --rtf 0 -v 1
 	check "$name is run" $?
 	[ "$status" = 0 ] || { [ "$(grep -c "$name" err)" = 1 ] && grep -q 'the process that reads it' err; }
@@ -53,7 +53,7 @@ for file in "$data"/broken_*.dae "$data"/broken_*.glb "$data"/broken_*.gltf "$da
 done
 echo "$crashed of the broken files ended the process that reads them"
 
-# the .sdf beside them, as they were found
+# the .sdf files beside the meshes, as they were found
 for file in "$data"/broken_*.sdf; do
 	ends "$file" '0 1' check "$file"
 	check "$file" $?
@@ -74,13 +74,14 @@ END
 ends 'create' '0 1' run good.sdf --commands both.commands --iterations 20 --rtf 0 --trace --hash-every 20
 check 'a run in which a broken mesh is created' $?
 grep -q '^hash 20 ' out && grep -q "^reply 9 /world/w/create ok" out
-check "it goes on: $(cat out err)" $?
+check "the run goes on: $(cat out err)" $?
 [ "$status" = 0 ] || grep -q "^reply 5 /world/w/create failed .*broken_3.gltf.*the process that reads it" out
-check "what failed is told: $(cat out err)" $?
+check "the reply has the reason: $(cat out err)" $?
 
 # --- every way to end -------------------------------------------------------------------------------------------------
 
-# A reader that does what the file says, instead of assimp's and libpng's. A sanitizer must come first, and this before it.
+# A reader that ends as the file says, in the place of assimp's and libpng's. If there is a sanitizer, it must be loaded
+# first, and then this one.
 cat >reader.c <<'END'
 #include <signal.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ if [ -n "$stand_in" ]; then
 	told hill.png 'ended by signal 6 (SIGABRT)' \
 		'<heightmap><uri>hill.png</uri><size>9 9 1</size></heightmap>'
 
-	# the primary can read what a secondary cannot
+	# the primary can read a file that a secondary cannot read
 	cp "$data/sound.obj" segv.obj
 	model "$(mesh segv.obj)" >w.sdf
 	port=$((20000 + $$ % 20000))
@@ -155,20 +156,20 @@ if [ -n "$stand_in" ]; then
 	[ "$status" != 0 ] && [ "$status" -lt 128 ] && grep -q 'segv.obj.*the process that reads it ended by signal 11' s.err
 	check "a secondary refuses a world: $status: $(cat s.err)" $?
 	await p.err 'segv.obj.*the process that reads it ended by signal 11'
-	check "and its primary says why: $(cat p.err)" $?
+	check "its primary reports the reason: $(cat p.err)" $?
 	kill -TERM "$(cat p.pid)"
 	ended p && [ "$status" = 0 ]
-	check "and then waits for another one: $status: $(cat p.err)" $?
+	check "the primary then waits for another one: $status: $(cat p.err)" $?
 fi
 
 # --- nothing is left --------------------------------------------------------------------------------------------------
 
-# A server's process for reading ends with it, also when it is killed.
+# The process that reads files ends with its server, also when the server is killed.
 model "$(mesh "$data/sound.obj")" >w.sdf
 start k w.sdf --iterations 100000000 --rtf 1
 if [ -n "$with_meshes" ]; then
 	until child=$(children "$(cat k.pid)") && [ -n "$child" ] || [ -s k.status ]; do sleep 0.05; done
-	check "it has no process for reading: $(cat k.err)" $?
+	check "there is no process that reads files: $(cat k.err)" $?
 	kill -KILL "$(cat k.pid)"
 	for child in $child; do
 		for _ in $(seq 1200); do
@@ -176,7 +177,7 @@ if [ -n "$with_meshes" ]; then
 			sleep 0.05
 		done
 		[ ! -e "/proc/$child" ]
-		check "process $child is left behind" $?
+		check "process $child has not ended" $?
 	done
 else
 	skip 'nothing is left' 'troupe was built without meshes'

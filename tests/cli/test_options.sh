@@ -1,10 +1,10 @@
 #!/bin/sh
-# Each option of `troupe run` has its effect: something is seen with the option that is not seen without it. This
-# finds an option that is read and then forgotten.
+# Each option of `troupe run` has its effect: an effect shows with the option that does not show without it. This finds
+# an option that is read and then forgotten.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 box='<collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>'
-# a heavy model of six bodies and two light ones, far from each other; a level without a performer near it
+# A heavy model of six bodies and two light models, far from each other; a level without a performer near it.
 world=$scratch/world.sdf
 {
 	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.001</max_step_size>
@@ -28,7 +28,7 @@ report()
 {
 	timeout 60 "$troupe" run "$world" --rtf 0 --iterations 20 --report "$scratch/report" "$@" >"$scratch/out" 2>"$scratch/err"
 }
-# has WHAT PATTERN, has_no WHAT PATTERN: in the report
+# has WHAT PATTERN, has_no WHAT PATTERN: whether the report has a line with this pattern
 has()
 {
 	grep -q -e "$2" "$scratch/report"
@@ -57,16 +57,16 @@ for n in 0 1 2 5; do
 done
 report --secondaries 2
 on 1 | grep -q '"chain", "b"' && on 2 | grep -q '"a"'
-check "dealt in turn: $(on 1)" $?
+check "round-robin: $(on 1)" $?
 report --secondaries 2 --distribution balanced
 on 1 | grep -q '\["chain"\]' || on 2 | grep -q '\["chain"\]'
-check "--distribution balanced: the heavy one is alone: $(on 1) $(on 2)" $?
+check "--distribution balanced: the heavy model is alone: $(on 1) $(on 2)" $?
 report --secondaries 3 --pin a=3 --pin b=3 --pin away=2 --pin chain=3
 on 3 | grep -q '"performers": \["chain", "a", "b"\]'
 check "--pin: $(on 3)" $?
 report --secondaries 2 --no-levels --pin far=2
 [ "$(member "$scratch/report" state_hash)" != "$plain" ] && on 2 | grep -q '"far"'
-check '--no-levels: what is far away is simulated' $?
+check '--no-levels: a level far away is simulated' $?
 report --secondaries 2 --no-levels --levels
 [ "$(member "$scratch/report" state_hash)" = "$plain" ]
 check '--levels takes it back' $?
@@ -103,7 +103,7 @@ check "--initial-sim-time: $(member "$scratch/report" sim_time)" $?
 report --initial-sim-time 7.5 --until 7.511 --iterations 0
 [ "$(member "$scratch/report" iterations)" = 11 ]
 check '--until counts from it' $?
-# simulated time is the sum of the steps since it was reset, and begins where it began
+# Simulated time is the sum of the time steps since the last reset, and begins at --initial-sim-time.
 echo '5 /world/w/set_physics max_step_size: 0.003' >"$scratch/commands"
 report --commands "$scratch/commands"
 awk -v t="$(member "$scratch/report" sim_time)" 'BEGIN { exit !(t > 0.0499999 && t < 0.0500001) }'
@@ -130,7 +130,7 @@ check '--paused' $?
 report --paused -r
 [ "$(member "$scratch/report" sim_time)" = 0.02 ]
 check '-r takes it back' $?
-# at_least OPTION...: 200 steps of 1 ms take at least 0.15 s so, whatever the machine
+# at_least OPTION...: with these options 200 steps of 1 ms take at least 0.15 s, whatever the machine
 at_least()
 {
 	timeout 60 "$troupe" run "$world" --iterations 200 --report "$scratch/report" -v 0 "$@" 2>"$scratch/err"
@@ -146,7 +146,7 @@ echo '5 /world/w/remove name: "a"' >"$scratch/commands"
 report --commands "$scratch/commands"
 has_no '--commands' '"name": "a"'
 [ "$(member "$scratch/report" removed)" = 1 ]
-check '--commands: one is removed' $?
+check '--commands: one model is removed' $?
 echo '<troupe><iterations>7</iterations><secondaries>4</secondaries><pin>a=4</pin></troupe>' >"$scratch/config"
 timeout 60 "$troupe" run "$world" --rtf 0 --config "$scratch/config" --report "$scratch/report" -v 0
 [ "$(member "$scratch/report" iterations)" = 7 ] && on 4 | grep -q '"a"'
@@ -157,7 +157,7 @@ report --seed 6 --save-at 20 "$scratch/seed.6"
 check '--seed is in the saved state' $?
 timeout 60 "$troupe" run --resume "$scratch/seed.5" --rtf 0 --iterations 30 --report "$scratch/report" -v 0
 [ "$(member "$scratch/report" iterations)" = 30 ]
-check '--resume goes on from where it was' $?
+check '--resume goes on from the saved step' $?
 timeout 60 "$troupe" run --resume "$scratch/seed.5" --rtf 0 --iterations 20 --save-on-stop "$scratch/seed.same" -v 0
 [ ! -e "$scratch/seed.same" ] || cmp -s "$scratch/seed.same" "$scratch/seed.5"
 check '--resume keeps the seed' $?

@@ -4,8 +4,8 @@
 # refused.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
-# Prints of an SVG: its size, the texts that it shows, and of each line its class, how many points it has, and how far they
-# reach. Fails if it is not well-formed.
+# Prints the size of an SVG, the texts that it shows, and for each line its class, its number of points and its extent.
+# Fails if the SVG is not well-formed.
 cat >look.py <<'END_OF_LOOK'
 import re, sys
 import xml.etree.ElementTree as tree
@@ -29,7 +29,7 @@ for path in root.iter(space + "path"):
         path.get("d").count("M"), points[0][0], points[-1][0], min(y for x, y in points)))
 END_OF_LOOK
 
-# draws FILE OPTION...: status 0, nothing on standard error, and an SVG in `svg` of which `shown` tells
+# draws FILE OPTION...: status 0, nothing on standard error, and an SVG in `svg`, described in `shown`
 draws()
 {
 	timeout 60 "$troupe" plot "$@" >svg 2>err
@@ -38,7 +38,7 @@ draws()
 	report $? "status $status: plot $*"
 }
 
-# has COUNT PATTERN: so many lines of `shown`
+# has COUNT PATTERN: `shown` has COUNT lines with the pattern
 has()
 {
 	[ "$(grep -cE -e "$2" shown)" = "$1" ]
@@ -155,7 +155,7 @@ has 2 '^line l0: <&>"....\]\]>: points: 2,|^line l0: <&>"\?\?\?.*\]\]>: points: 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
 : >empty.csv
-# six columns are enough of one chart, and no more
+# six columns fit into one chart, but no more
 echo 'step,a,b,c,d,e,f,g' >seven.csv
 seq 20 | awk '{ print $1 ",1,2,3,4,5," $1 ",7" }' >>seven.csv
 draws seven.csv --what a,b,c,d,e,f
@@ -200,7 +200,7 @@ has 1 '^text 8 of 10, '
 # memory is bounded, however many rows there are
 awk 'BEGIN { print "time,v"; for (i = 0; i < 1000000; i++) print i "," i % 97 }' >long.csv
 case ${TEST_CC:-} in
-*-fsanitize=*) ;; # a sanitizer takes more for itself
+*-fsanitize=*) ;; # a sanitizer needs more memory
 *)
 	(ulimit -v 400000 && timeout 60 "$troupe" plot long.csv >svg 2>err) && python3 look.py svg >shown
 	report $? 'a million rows in 400 MB of address space'

@@ -18,7 +18,7 @@ report() # STATUS TEXT
 	fi
 }
 
-# hashes FILE: of 50 steps, every 10
+# hashes FILE: the hashes of 50 steps, every 10 steps
 hashes()
 {
 	timeout 60 "$troupe" run "$1" --resource-path "$2" --iterations 50 --hash-every 10 --rtf 0 --secondaries 1 2>/dev/null |
@@ -26,7 +26,7 @@ hashes()
 	return "${PIPESTATUS[0]}"
 }
 
-# summary FILE: what check says that it holds; what is ignored is not printed, so warnings are left out
+# summary FILE: the contents that `troupe check` counts; without warnings, because ignored parts are not printed
 summary()
 {
 	timeout 60 "$troupe" check "$1" --resource-path "$2" 2>/dev/null | sed -n 's/^.*: can be run: \(.*\), warnings: .*/\1/p'
@@ -42,7 +42,7 @@ compare() # FILE
 	timeout 60 "$troupe" print --flat --resource-path "$near" "$folder/printed.sdf" >"$folder/b" 2>/dev/null
 	cmp -s "$folder/a" "$folder/b"
 	report $? "$file: printed, it means something else"
-	# what cannot be run cannot be compared
+	# a world that cannot be run cannot be compared
 	timeout 60 "$troupe" check "$file" >/dev/null 2>&1 || return
 	summary "$file" "$near" >"$folder/a"
 	summary "$folder/printed.sdf" "$near" >"$folder/b"

@@ -5,7 +5,7 @@
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 lines_max=25
 
-# sums STATUS ARGUMENT...: a run with that status, whose summary is in `err`
+# sums STATUS ARGUMENT...: runs with this status; the summary is in `err`
 sums()
 {
 	want=$1
@@ -18,14 +18,14 @@ sums()
 	report $? "JSON, or a control character: run $*"
 }
 
-# has COUNT PATTERN: so many lines of the summary
+# has COUNT PATTERN: the summary has COUNT lines with the pattern
 has()
 {
 	[ "$(grep -cE -e "$2" err)" = "$1" ]
 	report $? "not $1 times /$2/"
 }
 
-# again: the command in the summary shows the hash that stands there
+# again: the command in the summary leads to the hash in the summary
 again()
 {
 	cp err kept
@@ -54,7 +54,7 @@ has 0 'times as fast|not upright'
 has 1 '^  .* --transport tcp --secondaries 3 --chaos 7$'
 has 1 '^  .* --secondaries 3 --trace$'
 again
-# what it says to try next does run, to the same hash
+# The commands that the summary proposes run, and lead to the same hash.
 for what in '--chaos 7' '--trace'; do
 	command=$(sed -n "s/^  \(.*$what\)\$/\1/p" kept)
 	sh -c "$command" >out 2>err
@@ -66,7 +66,7 @@ loads=$(sed -n 's/^  "loads": \([0-9]*\),$/\1/p' r.json)
 grep -q "^[0-9]* moves between secondaries, $loads loads of levels" kept
 report $? "not $loads loads"
 
-# a cart on its roof, and one that was carried away
+# a cart on its roof, and one that was moved away
 printf '10 /world/meeting/set_pose name: "cart_0" position {x: 50 y: 50 z: 2} orientation {x: 1 w: 0}\n' >commands
 sums 0 "$worlds/meeting.sdf" --commands commands --iterations 20 --secondaries 1
 has 1 '^7 of 8 robots are upright and within 0.05 m of where their odometry says; the farthest is cart_0: [1-9][0-9]\.[0-9]{3} m$'
@@ -89,7 +89,7 @@ sums 0 --resume state --iterations 40 --secondaries 2 --transport tcp
 again
 has 0 'transport tcp --secondaries 3'
 
-# not invented, not said
+# nothing is reported that the world does not have
 cat >w.sdf <<'END_OF_WORLD'
 <sdf version="1.9"><world name="w"><model name="ball"><pose>0 0 5 0 0 0</pose><link name="l"/></model></world></sdf>
 END_OF_WORLD

@@ -4,7 +4,7 @@
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
-# bad STATUS PATTERN ARGUMENTS...: that status, nothing on standard output, one line on standard error with the pattern
+# bad STATUS PATTERN ARGUMENTS...: this status, nothing on standard output, one line on standard error with the pattern
 bad()
 {
 	want=$1 pattern=$2
@@ -108,7 +108,7 @@ bad 1 "pin 'nobody=1': w.sdf has no 'nobody' that can be pinned: expected a perf
 bad 1 "pin 'ball one': expected PERFORMER=I" run --pin 'ball one' w.sdf
 bad 1 "pin 'ball one=0': expected PERFORMER=I" run --pin 'ball one=0' w.sdf
 bad 1 "pin '=1': expected PERFORMER=I" run --pin =1 w.sdf
-# a performer is given by its own name or by its model's; a name with two meanings is refused
+# A performer is given by its own name or by its model's; a name with two meanings is refused.
 bad 1 "pin 'p1=2': 'p1' is pinned twice: expected once; the other pin is 'ball one=1'" run --pin 'ball one=1' --pin p1=2 w.sdf
 sed 's|<performer name="p2">|<performer name="ball one">|' w.sdf >both.sdf
 bad 1 "pin 'ball one=1': 'ball one' is the model 'ball one' and the performer of model 'ball two': expected a name" \
@@ -123,7 +123,7 @@ bad 2 "troupe run: --costs-every: '0'" run --costs-every 0 w.sdf
 bad 2 "troupe run: --break: 'all': expected one of random pairs rotation reference" run --break all w.sdf
 bad 2 "troupe run: --rtf and --update-rate: expected only one of them" run --rtf 1 -z 100 w.sdf
 bad 2 "troupe run: -g: .*not part of troupe" run -g w.sdf
-# every flag of any version of Gazebo is accepted, or refused with a hint about what troupe has instead
+# Every flag of any version of Gazebo is accepted, or refused with a hint at troupe's own option.
 gazebo='-g --gui -s -r -f --file -v --verbose -z --iterations --initial-sim-time --levels --distributed --network-role
 	--network-secondaries --seed --wait-for-assets --record --record-path --record-resources --record-topic --record-period
 	--log-overwrite --log-compress --playback --physics-engine --headless-rendering --render-engine --render-engine-gui
@@ -180,7 +180,7 @@ bad 2 "troupe run: --transport tcp and --network-role secondary: expected only o
 bad 2 "troupe run: --transport: not with --network-role primary" run --transport inproc --network-role primary w.sdf
 bad 2 "troupe run: --network-secondaries: not with --transport tcp" run --transport tcp --network-secondaries 2 w.sdf
 bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary --secondaries 0 w.sdf
-# options that have no effect at a secondary are refused there
+# Options that have no effect at a secondary are refused there.
 for option in '--commands c' '--report r' '--record r' '--record r --record-every 5' '--iterations 5' '--until 5' '--rtf 1' \
 	'--update-rate 5' '--initial-sim-time 1' '--paused' '-r' '--seed 1' '--save-at 5 s' '--save-every 5 s' '--save-on-stop s' '--save-dir .' \
 	'--log l' '--log l --log-every 5' '--pin a=1' '--hash-every 5' '--trace' '--costs c' '--secondaries 2' '--distribution balanced' '--no-levels' '--levels' \
@@ -247,7 +247,7 @@ sed 's|world name="w"|world name="deep"|' w.sdf >given/deep/place.sdf
 for variable in old new worlds_of_gazebo; do
 	sed "s|world name=\"w\"|world name=\"$variable\"|" w.sdf >$variable/place.sdf
 done
-# place WORLD ARGUMENTS...: that world runs, is checked and printed
+# place WORLD ARGUMENTS...: this world is run, checked and printed
 place()
 {
 	world=$1
@@ -266,7 +266,7 @@ IGN_GAZEBO_RESOURCE_PATH=$folder/old place old
 SDF_PATH=:$folder/old: place old
 GZ_SIM_RESOURCE_PATH=$folder/new SDF_PATH=$folder/worlds_of_gazebo IGN_GAZEBO_RESOURCE_PATH=$folder/old place new
 GZ_SIM_RESOURCE_PATH=$folder/new place given --resource-path given
-# an existing file has priority over all folders; an existing folder has not
+# An existing file comes before all folders; an existing folder does not.
 cp w.sdf place
 GZ_SIM_RESOURCE_PATH=$folder/new good "world 'w'" run -v3 --iterations 5 place
 rm place
@@ -294,7 +294,7 @@ mv hidden given
 
 # --- roles, and where they come from -------------------------------------------------------------------------------
 short='--iterations 5 --rtf 0 -v0'
-# alone OPTION...: it runs in one process, and says one line with the pattern
+# alone OPTION...: runs in one process, and prints one line with the pattern
 alone()
 {
 	pattern=$1
@@ -314,7 +314,7 @@ bad 2 '--network-listen: not with --network-role none;' run --network-role none 
 echo '<troupe><network-role>primary</network-role><network-secondaries>2</network-secondaries>
 <network-wait>0.1</network-wait></troupe>' >role.xml
 alone '' --config role.xml --network-role none
-sed 's/0\.1/20/' role.xml >patient.xml # a secondary of its own may need longer than 0.1 s
+sed 's/0\.1/20/' role.xml >patient.xml # a secondary of this run may need longer than 0.1 s
 alone '' --config patient.xml --network-role none --transport tcp --secondaries 1
 sed 's|0.1</network-wait>|1e-9</network-wait>|' role.xml >wait.xml
 alone '' --config wait.xml --network-role none --transport tcp --secondaries 1
@@ -352,7 +352,8 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	done
 done
 
-# Gazebo's partition. waits PATTERN OPTION...: a primary that waits says the pattern, or with '' nothing of a partition
+# Gazebo's partition. waits PATTERN OPTION...: a primary that waits prints the pattern, or, with '', nothing about a
+# partition
 waits()
 {
 	pattern=$1
@@ -385,10 +386,10 @@ for variable in GZ_PARTITION IGN_PARTITION; do
 done
 
 # --- files of commands ---------------------------------------------------------------------------------------------
-# commands TEXT STATUS PATTERN: a file of commands of that text (printf's escapes)
+# commands TEXT STATUS PATTERN: runs with a file of commands of this text (with printf's escapes)
 commands()
 {
-	# a format is meant
+	# the text is a format
 	# shellcheck disable=SC2059
 	printf "$1" >c.txt
 	shift
@@ -412,14 +413,14 @@ commands '1 /world/other/control pause: true\n' 1 'c.txt:1: '
 commands '1 /world/w/control pause: \000true\n' 1 'c.txt:1: a zero byte'
 { printf '1 /world/w/control '; head -c 17000000 /dev/zero | tr '\0' x; echo; } >c.txt
 bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --iterations 5 w.sdf --commands c.txt
-# a file whose commands come in the worst order takes no longer than a sorted one
+# A file whose commands are in the worst order takes no longer than a sorted one.
 awk 'BEGIN { for (i = 150000; i > 0; i--) print 1000 + i, "/world/w/control pause: false" }' >c.txt
 good '' run --iterations 5 --rtf 0 w.sdf --commands c.txt
 bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
 bad 1 'is a folder: expected a file' run --iterations 5 w.sdf --commands "$folder"
 
 # --- configuration files -------------------------------------------------------------------------------------------
-# config TEXT STATUS PATTERN [ARGUMENTS]: a configuration file of that text
+# config TEXT STATUS PATTERN [ARGUMENTS]: runs with a configuration file of this text
 config()
 {
 	printf '%s\n' "$1" >c.xml
@@ -470,7 +471,7 @@ fi
 "$troupe" run --iterations 5 --hash-every 1 w.sdf >&- 2>err
 [ $? = 1 ] && grep -q 'standard output: cannot write' err
 report $? 'run with standard output closed'
-# no limit: ends because its reader goes
+# no limit: the run ends because its reader ends
 { timeout 20 "$troupe" run --hash-every 1 w.sdf 2>err; echo $? >status; } | head -n 1 >out
 [ "$(cat status)" = 1 ] && grep -q 'standard output: cannot write' err
 report $? 'run into a pipe whose reader goes'
@@ -506,7 +507,7 @@ good '^5 steps' run --distribution round-robin --iterations 5 w.sdf
 good '^5 steps' run --distribution balanced --secondaries 2 --iterations 5 w.sdf
 good '^5 steps' run --pin 'ball one=2' --pin 'the level=1' --secondaries 2 --iterations 5 w.sdf
 good '^5 steps' run --pin 'ball one=2' --secondaries 2 --iterations 5 same.sdf
-# where they are pinned by either name
+# models are where they are pinned, by either name
 for pins in 'ball one=2|ball two=1' 'p1=2|p2=1' 'p1=2|ball two=1'; do
 	good '"performers": \["ball two"\]' run --pin "${pins%|*}" --pin "${pins#*|}" --secondaries 2 --iterations 5 --no-levels \
 		--report - w.sdf
@@ -598,8 +599,8 @@ done
 [ "$(grep -c 'typo\|my:own' err)" = 1 ]
 report $? 'typo is named more than once, or my:own is'
 
-# everything at once: what cannot be read, one error each; then, with these put right, all that is ignored and the whole
-# summary
+# All at once: one error for each part that cannot be read; then, without these errors, all ignored parts and the whole
+# summary.
 cat >all.sdf <<'END'
 <sdf version="1.9"><world name="w"><wind/><scene/>
 <plugin name="gz::sim::systems::Physics" filename="a"/>
@@ -621,7 +622,8 @@ cat >all.sdf <<'END'
 <include><uri>model://nothing</uri></include>
 </world></sdf>
 END
-# says STATUS PATTERN...: check of all.sdf with that status, and for each pattern one line on standard error; no others
+# says STATUS PATTERN...: `troupe check all.sdf` has this status, and on standard error one line for each pattern, and
+# no others
 says()
 {
 	want=$1
@@ -652,7 +654,7 @@ says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <leve
 summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
 grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 8" out
 report $? 'check of all.sdf: another summary'
-# run warns of the same parts, except those that only serve pictures
+# run warns of the same parts, except those that only matter for pictures
 good '^1 steps' run --iterations 1 all.sdf
 for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
 	'plugin "gz::sim::systems::Buoyancy" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
@@ -714,8 +716,8 @@ printf '%s\n' "<sdf version='1.9'><world name='w'><model name='spun'><link name=
 	"filename='x'><joint_name>axle</joint_name></plugin></model></world></sdf>" >axle.sdf
 echo '10 /model/spun/joint/axle/cmd_force data: 1e5' >axle.commands
 bad 4 "^troupe run: step 10: model 'spun' diverged at joint 'axle': " run --rtf 0 --iterations 20 axle.sdf --commands axle.commands
-# Where ODE's exact solver ends in NaN, which ODE answers by giving up in the middle of a step of several models, the
-# island of that one is solved again iteratively, and the others keep their bits.
+# ODE's exact solver gives NaN for one model in a step of several; ODE would give the step up in the middle. The island
+# of this model is solved again iteratively, and the other models keep their bits.
 # crate NAME X MOMENT
 crate()
 {
@@ -745,7 +747,7 @@ for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 done
 
 # --- signals -------------------------------------------------------------------------------------------------------
-# A step that takes long is given up when the run is told to stop: 700 boxes in one place. The state before the step is
+# A long step is given up when the run gets a signal to stop: 700 boxes in one place. The state before the step is
 # saved.
 {
 	echo '<sdf version="1.9"><world name="w">'
@@ -777,7 +779,7 @@ for secondaries in 0 2; do
 done
 next=$(($(sed -n 's/.*the state of step \([0-9]*\).*/\1/p' err) + 1))
 good "^hash $next " run --resume crowd.state --iterations "$next" --hash-every 1
-# waits until the run has taken steps
+# going: waits until the run has taken steps
 going()
 {
 	for _ in $(seq 1000); do
@@ -797,7 +799,7 @@ for name in $stop_signals; do
 	report $? "SIG$name: status $status"
 done
 
-# timeout(1) and some shells send a signal twice; one that comes later kills
+# timeout(1) and some shells send a signal twice; a second one that comes later kills
 for pause in 0 0.05 0.5; do
 	for _ in 1 2 3 4 5 6 7 8 9 10; do # on a busy machine a short pause may become a long one
 		"$troupe" run --rtf 0 --save-on-stop twice.state crowd.sdf >out 2>err &
@@ -830,7 +832,8 @@ report $? "an ignored SIGHUP: status $status"
 
 # --- the status line -----------------------------------------------------------------------------------------------
 : >out
-# terminal STATUS PATTERN ABSENT ARGUMENTS...: on a terminal that status, the pattern in what it shows, and not the other
+# terminal STATUS PATTERN ABSENT ARGUMENTS...: on a terminal the command has this status, and shows the first pattern,
+# but not the second
 terminal()
 {
 	want=$1 pattern=$2 absent=$3
@@ -882,9 +885,10 @@ bad 1 '/dev/null/key: cannot write: Not a directory' keygen --output /dev/null/k
 bad 2 'keygen: ' keygen there
 
 # --- the manual page -----------------------------------------------------------------------------------------------
-# the same options with the same arguments, for each command; the same variables; no line wider than a terminal
+# --help and the manual page have the same options with the same arguments, for each command, and the same variables; no
+# line is wider than a terminal
 page=$source/src/cli/troupe.1
-# help_of COMMAND: of a command with actions, the options of all
+# help_of COMMAND: prints the help; for a command with actions that of all actions
 help_of()
 {
 	case $1 in

@@ -27,7 +27,7 @@ static void must(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
-/* The cart drives so for some steps; returns how far it is from the goal then. */
+/* The cart drives with this speed and turn for some steps; returns its distance from the goal then. */
 static double drive(struct troupe_server *server, troupe_model cart, double speed, double turn, uint64_t steps)
 {
 	const struct troupe_twist twist = {.linear.x = speed, .angular.z = turn};
@@ -51,7 +51,7 @@ static struct troupe_server *create(struct troupe_server_def *def)
 
 int main(int argc, char **argv)
 {
-	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* that have models/cart */
+	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* with models/cart in them */
 	struct troupe_server_def def = troupe_server_def_default(), from_state = troupe_server_def_default();
 	struct troupe_server *best = NULL;
 	struct troupe_error error;
@@ -72,7 +72,8 @@ int main(int argc, char **argv)
 	from_state.resume_count = count;
 	for (int i = -4; i <= 4; i++) {
 		struct troupe_server *trial = create(&from_state);
-		double distance = drive(trial, cart, 0.6, 0.25 * i, 2000); /* handles are those of the first server */
+		/* handles of the first server are valid here, too */
+		double distance = drive(trial, cart, 0.6, 0.25 * i, 2000);
 		printf("turning at %+.2f rad/s: %.3f m\n", 0.25 * i, distance);
 		if (distance < best_distance) {
 			struct troupe_server *worse = best;

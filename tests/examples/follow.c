@@ -69,8 +69,8 @@ static void put_double(struct bytes *out, uint32_t field, double value)
 
 struct field {
 	uint32_t number;
-	uint64_t value;          /* a varint, or the bits of a double */
-	const unsigned char *at; /* of bytes */
+	uint64_t value;          /* of a varint: its value; of a double: its bits */
+	const unsigned char *at; /* the bytes of a field that has a length */
 	size_t count;
 };
 
@@ -87,7 +87,7 @@ static uint64_t get_varint(const unsigned char **at, const unsigned char *end)
 	return 0;
 }
 
-/* The next field of a message; 0: there is none. */
+/* Reads the next field of a message, and returns its number; 0: there is none. */
 static int get_field(const unsigned char **at, const unsigned char *end, struct field *ret_field)
 {
 	if (*at == end)
@@ -109,7 +109,7 @@ static int get_field(const unsigned char **at, const unsigned char *end, struct 
 	return 1;
 }
 
-/* The field of that number; 0: the message does not have it. */
+/* Finds the field with this number; 0: the message does not have it. */
 static int find_field(const unsigned char *at, size_t count, uint32_t number, struct field *ret_field)
 {
 	const unsigned char *end = at + count;
@@ -188,7 +188,7 @@ struct place {
 	double x, y, yaw;
 };
 
-/* gz.msgs.Odometry: its pose is field 2; of it, position is 4 and orientation 5. */
+/* gz.msgs.Odometry: its pose is field 2; in the pose, position is field 4 and orientation field 5. */
 static void read_odometry(const struct field *data, struct place *place)
 {
 	struct field pose, part;
@@ -202,7 +202,7 @@ static void read_odometry(const struct field *data, struct place *place)
 		place->yaw = 2 * atan2(find_double(&part, 4), find_double(&part, 5));
 }
 
-/* gz.msgs.Twist: linear is field 2, angular 3; their x, y, z are 2, 3, 4. */
+/* gz.msgs.Twist: linear is field 2, angular is field 3; in these, x, y and z are fields 2, 3 and 4. */
 static void put_twist(struct bytes *out, double forward, double turn)
 {
 	struct bytes linear = {.count = 0}, angular = {.count = 0};
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	int file = socket(AF_UNIX, SOCK_STREAM, 0);
 	for (int i = 0; connect(file, (struct sockaddr *)&name, sizeof name); i++) { /* the run may still be loading */
 		if (i == 200)
-			die("nobody listens on the socket");
+			die("no run has opened the socket");
 		usleep(50000);
 	}
 	snprintf(topic, sizeof topic, "%s/odometry", argv[2]);

@@ -64,7 +64,7 @@ static void *control(void *arg)
 
 int main(int argc, char **argv)
 {
-	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* that have models/cart */
+	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* with models/cart in them */
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_client_def client_def = {.depth = 0};
 	struct troupe_join join = {.name = "pattern", .period_ns = 100000000, .failure = TROUPE_FAILURE_ENDS};

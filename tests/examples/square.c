@@ -27,7 +27,7 @@ static void must(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
-/* Drives forward when it looks at the corner, and turns on the spot when it does not. ret_distance: to the corner. */
+/* Drives forward when the cart points to the corner, and turns on the spot otherwise. ret_distance: to the corner. */
 static struct troupe_twist steer(const struct troupe_pose *pose, const double corner[2], double *ret_distance)
 {
 	double dx = corner[0] - pose->x, dy = corner[1] - pose->y;
@@ -42,7 +42,7 @@ static struct troupe_twist steer(const struct troupe_pose *pose, const double co
 
 int main(int argc, char **argv)
 {
-	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* that have models/cart */
+	const char *const folders[] = {argc > 1 ? argv[1] : ".", NULL}; /* with models/cart in them */
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;

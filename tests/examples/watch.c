@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	if (status)
 		fprintf(stderr, "watch: %s\n", error.text);
 	else
-		troupe_server_snapshot(watcher.server, show, &watcher); /* the end */
+		troupe_server_snapshot(watcher.server, show, &watcher); /* the state at the end */
 	troupe_server_destroy(watcher.server);
 	return status != TROUPE_OK;
 }

@@ -42,7 +42,7 @@ struct node {
 	struct line in, out; /* of a secondary: from and to the primary */
 	/* fields of a secondary */
 	pthread_cond_t changed;  /* wakes its thread */
-	bool has_step, computes; /* a step has arrived; it has, or is worked on */
+	bool has_step, computes; /* a step has arrived; the step is worked on */
 	bool owes;               /* wait() gave the step; its ack is due */
 	uint64_t number, done_ns;
 	struct parcel step, done; /* the step that came; the ack, until the step is done */
@@ -65,7 +65,7 @@ struct transport {
 	bool running;    /* the primary has started */
 	bool out, sent;  /* a step is published; it was put on the lines */
 	bool driving, closed, lost, alarmed;
-	bool told; /* the primary ended the run itself: that is no loss */
+	bool told;       /* the primary itself ended the run, so this is no loss */
 	uint64_t number; /* of the step that was published last */
 	uint32_t acks;
 	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
@@ -164,7 +164,7 @@ static void close_line(struct transport *transport, struct line *line)
 
 /* --- actions of peers --------------------------------------------------------------------------------------------- */
 
-/* The secondary of that connection of that node: at its other end, or the node itself. */
+/* The secondary at one end of this connection of the node: the other end, or the node itself. */
 static uint32_t who_is(const struct transport *transport, uint32_t node, uint32_t id)
 {
 	for (uint32_t i = 1; i < transport->count && !node; i++)
@@ -364,7 +364,7 @@ static void strike(struct transport *transport, const struct sim_fault *fault)
 		break;
 	case SIM_LEAVE:
 		if (!node->dead)
-			peers_stop(node->peers, STOP_LEFT, "was told to");
+			peers_stop(node->peers, STOP_LEFT, "SIM_LEAVE");
 		drain(transport, fault->node);
 		break;
 	case SIM_RUBBISH:
@@ -533,7 +533,7 @@ static bool call_primary(struct transport *transport)
 	return alarm || all_acked || gave_up;
 }
 
-/* Whether anything happened. Virtual time stands still while no peer is waited for. */
+/* Returns whether anything happened. Virtual time stands still while no thread waits for a peer. */
 static bool drive_once(struct transport *transport)
 {
 	if (call_primary(transport))
@@ -562,14 +562,14 @@ static void wake(struct transport *transport, uint32_t index)
 	pthread_cond_signal(&transport->nodes[index].changed);
 }
 
-/* A call from outside changed the state: a waiting thread must drive. */
+/* Called when a call from outside changed the state: a waiting thread must drive. */
 static void wake_all(struct transport *transport)
 {
 	for (uint32_t i = 1; i < transport->count; i++)
 		wake(transport, i);
 }
 
-/* Drives, and then wakes only the threads that can go on: waking is where a run spends most of its time. */
+/* Drives, and then wakes only the threads that can go on: a run spends most of its time with waking. */
 static void drive(struct transport *transport)
 {
 	if (transport->driving)
@@ -629,7 +629,7 @@ static troupe_status sim_publish(struct transport *transport, struct transport_m
 	return status;
 }
 
-/* On the thread of that secondary. */
+/* Called on the thread of this secondary. */
 static troupe_status give_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
 	struct node *node = &transport->nodes[index];

@@ -18,9 +18,9 @@ enum sim_fault_kind {
 	SIM_FREEZE,  /* does nothing for `ns`, then goes on */
 	SIM_HANG,    /* never ends the current step, or the next one; its heartbeats go on */
 	SIM_CUT,     /* all frames to it and from it are lost */
-	SIM_LEAVE,   /* says that it leaves */
+	SIM_LEAVE,   /* reports that it leaves */
 	SIM_RUBBISH, /* one bit of its next frame is flipped; only with a codec */
-	SIM_SLOW,    /* everything it does takes `ns` longer */
+	SIM_SLOW,    /* each of its actions takes `ns` longer */
 	SIM_FAULT_KINDS,
 };
 
@@ -34,8 +34,8 @@ struct sim_fault {
 /* transport_options.link. NULL: no delay, no fault. */
 struct transport_link {
 	uint64_t seed;
-	uint64_t delay_ns;                       /* of a frame: at most; drawn from 0 to this */
-	uint64_t work_ns;                        /* of a step on a secondary: likewise */
+	uint64_t delay_ns;                       /* the greatest delay of a frame; delays are drawn from 0 to this */
+	uint64_t work_ns;                        /* the greatest time of a step on a secondary, drawn in the same way */
 	uint64_t step_ns;                        /* deadline of a step; 0: none */
 	uint64_t wait_ns;                        /* for all secondaries to join; 0: no limit */
 	struct sim_fault faults[SIM_FAULTS_MAX]; /* by at_ns */

@@ -13,8 +13,8 @@
 
 struct random_source {
 	uint64_t state;
-	struct arena arena; /* holds what was made; the caller frees it */
-	bool any_number;    /* inf and nan, too */
+	struct arena arena; /* holds the messages; the caller frees it */
+	bool any_number;    /* the numbers may be inf and nan, too */
 };
 
 static inline size_t random_below(struct random_source *source, size_t limit)
