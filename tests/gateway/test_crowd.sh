@@ -1,0 +1,141 @@
+#!/bin/sh
+# Many programs and one run, and few programs and many runs, by gz-transport: partitions keep runs apart; a program may
+# come before the run, during it and after it; a hundred subscribers, one that stops reading and one that is killed do not
+# disturb one another, and change no bit of the run. The programs are troupe's own; the genuine ones are added where they
+# are installed.
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
+
+# world NAME: in NAME.sdf
+world()
+{
+	cat >"$1.sdf" <<-END_OF_WORLD
+		<sdf version='1.9'><world name='$1'>
+		<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>1</real_time_factor></physics>
+		<model name='ball'><pose>0 0 100 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial></link></model>
+		</world></sdf>
+	END_OF_WORLD
+}
+world a
+world b
+
+# start NAME PARTITION OPTION...: a run in the background, until it answers
+start()
+{
+	name=$1 partition=$2
+	shift 2
+	GZ_PARTITION=$partition "$troupe" run "$name.sdf" -v 1 "$@" >"$name.out" 2>"$name.err" &
+	last=$!
+	started="$started $last"
+	within 20 "$troupe" topic echo /clock -n 1 --partition "$partition"
+	check "the run of $name answers: $(cat err "$name.err")" $?
+}
+# ends PID WHAT: the process ends by itself, with 0
+ends()
+{
+	wait "$1"
+	check "$2 (status $?)" $?
+}
+
+# Two runs and a client in three partitions.
+start a "one$$"
+one=$last
+start b "two$$"
+two=$last
+within 10 "$troupe" topic list --partition "one$$"
+grep -q '^/world/a/clock$' out && ! grep -q /world/b/ out
+check "a client of the first run: $(cat out)" $?
+within 10 "$troupe" topic list --partition "two$$"
+grep -q '^/world/b/clock$' out && ! grep -q /world/a/ out
+check "a client of the second run: $(cat out)" $?
+within 10 "$troupe" topic list --partition "three$$"
+[ $? = 1 ] && [ ! -s out ]
+check "a client of neither: $(cat out)" $?
+within 10 "$troupe" service call /world/b/control --req 'pause: true' --partition "one$$" --timeout 500
+[ $? = 1 ]
+check "the second run cannot be called in the first one's partition: $(cat out)" $?
+within 10 "$troupe" service call /world/b/control --req 'pause: true' --partition "two$$"
+check "the second run is paused: $(cat err)" $?
+for pair in one:false two:true; do
+	within 10 "$troupe" topic echo /stats -n 1 --json --partition "${pair%:*}$$"
+	[ "${pair#*:}" = "$(grep -q '"paused":true' out && echo true || echo false)" ]
+	check "$pair: $(cat out)" $?
+done
+kill -TERM $one $two
+ends $one 'the first run ends'
+ends $two 'the second run ends'
+
+# Clients that come before the run stay when it is killed, and see the next one.
+GZ_PARTITION=before$$
+export GZ_PARTITION
+timeout -k 1 60 "$troupe" topic echo /clock -n 300 >early 2>early.err &
+early=$!
+timeout -k 1 60 "$troupe" service call /world/a/control --req 'pause: false' --timeout 20000 >called 2>&1 &
+caller=$!
+sleep 0.5
+start a "before$$"
+ends $caller "a call that was made before the run: $(cat called)"
+until_true 20 grep -q nsec early
+check 'a subscriber that came before the run' $?
+end_last KILL
+start a "before$$"
+ends $early "a subscriber sees the run after the one that was killed: $(cat early.err)"
+end_last TERM
+within 10 "$troupe" topic list
+[ $? = 1 ]
+check "after the run there is nothing: $(cat out)" $?
+within 10 "$troupe" topic echo /clock -n 1 --timeout 0.5
+[ $? = 1 ]
+check 'a client that comes after the run' $?
+
+# A hundred subscribers; one of them stops reading, and one is killed.
+timeout 60 "$troupe" run a.sdf --no-gz --rtf 0 --until 4 2>alone.err
+GZ_PARTITION=crowd$$
+start a "crowd$$" --paused --until 4
+crowd=
+timeout -k 1 100 "$troupe" topic echo /clock >stopped.out 2>&1 &
+stopped=$!
+timeout -k 1 100 "$troupe" topic echo /clock >killed.out 2>&1 &
+killed=$!
+started="$started $stopped $killed"
+for i in $(seq "$(amount 10 100 100)"); do
+	timeout -k 1 100 "$troupe" topic echo /clock -n 200 >"heard$i" 2>"heard$i.err" &
+	crowd="$crowd $!"
+done
+# each is there when it has had the message of the paused world
+all_there() { [ "$(grep -lc '^sim' heard* stopped.out killed.out | wc -l)" = $(($(amount 10 100 100) + 2)) ]; }
+until_true 60 all_there
+check 'not all subscribers come' $?
+kill -STOP $stopped
+within 10 "$troupe" service call /world/a/control --req 'pause: false'
+check "the run goes on: $(cat err)" $?
+sleep 0.3
+kill -KILL $killed
+good=0
+for pid in $crowd; do
+	wait "$pid"
+	good=$((good + ($? == 0)))
+done
+[ $good = "$(amount 10 100 100)" ]
+check "of the subscribers $good have all: $(cat heard*.err | head -n 3)" $?
+ends $last "the run ends: $(cat a.err)"
+grep '^state ' alone.err >alone && grep '^state ' a.err | cmp -s - alone
+check "the same bits: $(cat a.err), expected $(cat alone)" $?
+kill -CONT $stopped
+kill -TERM $stopped
+wait $stopped 2>/dev/null
+
+# The same with a genuine program that stops reading.
+if have_tools; then
+	IGN_PARTITION=genuine$$
+	start a "genuine$$" --until 3
+	"$topic_tool" -e -t /clock >/dev/null 2>&1 &
+	stopped=$!
+	started="$started $stopped"
+	sleep 0.5
+	kill -STOP $stopped
+	within 20 "$topic_tool" -e -t /clock -n 100
+	check "another program hears while one is stopped: $(tail -n 1 out)" $?
+	ends $last "the run ends while a program is stopped: $(cat a.err)"
+	kill -KILL $stopped
+fi
+totals
