@@ -139,13 +139,18 @@ static void test_topics(void)
 	check(wait_subscribers(early, 2), "/early has %u subscribers", node_subscribers(early));
 	publish_text(early, "one");
 	expect_message(b, "/early", "gz.msgs.Clock", "one");
+	struct node_event event;
+	while (node_next(a, 100, &event)) /* of the subscribers of /early */
+		node_event_fini(&event);
 	struct node_publisher *late = advertise(a, "/late", "ignition.msgs.Pose_V");
 	check(wait_subscribers(late, 1), "/late has no subscriber");
+	check(next_of(a, NODE_SUBSCRIBERS, &event, WAIT_MS) && !strcmp(event.topic, "/late") && event.number == 1,
+		"the owner of /late is not told of the subscriber that came before");
+	node_event_fini(&event);
 	publish_text(late, "two");
 	expect_message(b, "/late", "gz.msgs.Pose_V", "two");
 	publish_text(early, "");
 	expect_message(b, "/early", "gz.msgs.Clock", "");
-	struct node_event event;
 	check(!next_of(other, NODE_MESSAGE, &event, 200), "another partition hears");
 	check(count_records(other, "/early", true) == 0, "another partition lists");
 	check(wait_records(b, "/late", 1, 2000), "/late is not listed");

@@ -350,8 +350,10 @@ static void add_publisher(struct node *node, struct node_publisher *publisher)
 		(node->publishers.count - 1 - at) * sizeof *node->publishers.at);
 	node->publishers.at[at] = publisher;
 	map_add(&node->publisher_index, publisher->full, 0);
-	atomic_store_explicit(
-		&publisher->subscribers, audience_of(&node->audience, publisher->full), memory_order_relaxed);
+	uint32_t subscribers = audience_of(&node->audience, publisher->full);
+	atomic_store_explicit(&publisher->subscribers, subscribers, memory_order_relaxed);
+	if (subscribers) /* they came before the topic, and are connected because of another one */
+		topics_tell_subscribers(node, publisher, subscribers);
 	beacons_advertise_topic(node, publisher, BEACON_ADVERTISE);
 }
 

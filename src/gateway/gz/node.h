@@ -149,7 +149,7 @@ enum node_event_kind {
 	NODE_MESSAGE,
 	NODE_REQUEST,
 	NODE_REPLY,
-	NODE_SUBSCRIBERS, /* node_subscribers() of a publisher has changed */
+	NODE_SUBSCRIBERS, /* node_subscribers() of a publisher has changed, or is not 0 when it is advertised */
 };
 
 enum node_outcome {

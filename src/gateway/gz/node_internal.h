@@ -274,6 +274,8 @@ void beacons_connection(struct node *node, const struct directory_record *record
 /* node_topics.c; with `guard` */
 void topics_publish(struct node *node, struct order *order);
 void topics_free_publisher(struct node_publisher *publisher);
+/* Puts the event of a publisher whose number of subscribers has changed. */
+void topics_tell_subscribers(struct node *node, struct node_publisher *publisher, uint32_t count);
 void topics_hear_audience(struct node *node);
 void topics_receive(struct node *node);
 void topics_follow(struct node *node, const char *full);

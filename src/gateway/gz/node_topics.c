@@ -100,7 +100,7 @@ uint32_t publishers_place(const struct node *node, const char *full)
 }
 
 /* The event carries the number at the time when it was made; one that waits is replaced. */
-static void tell_subscribers(struct node *node, struct node_publisher *publisher, uint32_t count)
+void topics_tell_subscribers(struct node *node, struct node_publisher *publisher, uint32_t count)
 {
 	events_purge(&node->events, &publisher->source, NULL, NULL);
 	const char *topic = strrchr(publisher->full, '@') + 1;
@@ -123,7 +123,7 @@ static void change_audience(struct node *node, const char *bytes, size_t count, 
 			break;
 		uint32_t now = atomic_load_explicit(&publisher->subscribers, memory_order_relaxed) + (more ? 1 : -1u);
 		atomic_store_explicit(&publisher->subscribers, now, memory_order_relaxed);
-		tell_subscribers(node, publisher, now);
+		topics_tell_subscribers(node, publisher, now);
 	}
 }
 
