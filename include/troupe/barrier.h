@@ -28,17 +28,17 @@ enum {
 	TROUPE_BARRIER_CLIENTS_MAX = 256,
 	TROUPE_BARRIER_NAME_MAX = 63,        /* bytes: letters, digits, '_', '-', '.' */
 	TROUPE_BARRIER_POSTS_MAX = 65536,    /* messages and calls of one client for one barrier */
-	TROUPE_BARRIER_BYTES_MAX = 64 << 20, /* of these, as text */
+	TROUPE_BARRIER_BYTES_MAX = 64 << 20, /* of these messages and calls, as text */
 	TROUPE_BARRIER_DEADLINE_S_MAX = 86400,
 };
 
 typedef enum troupe_failure {
-	TROUPE_FAILURE_DROPS, /* the run goes on without the client; def.on_warning is told */
+	TROUPE_FAILURE_DROPS, /* the run goes on without the client, with a call of def.on_warning */
 	TROUPE_FAILURE_ENDS,  /* the run ends with TROUPE_EPEER; the error names the client */
 } troupe_failure;
 
 struct troupe_barrier {
-	uint64_t step;   /* k: state k is there, step k has not begun */
+	uint64_t step;   /* k: state k exists, step k has not begun */
 	int64_t time_ns; /* simulated time of state k */
 };
 
@@ -49,17 +49,18 @@ typedef enum troupe_answer {
 	TROUPE_ANSWER_FAILED,
 } troupe_answer;
 
-/* For a client whose answers come from elsewhere: a socket, for example. The step's thread itself asks for them, so
- * that no hand-over between threads lies in between. All are called on that thread. begin() and poll() may use the
- * client (take, publish, call, subscribe), which no other thread may then use, but must not join, leave or destroy. */
+/* For a client whose answers come from elsewhere: from a socket, for example. The thread that takes the step asks for
+ * them, so that no hand-over between threads is needed. All functions are called on that thread. begin() and poll() may
+ * use the client (take, publish, call, subscribe), which no other thread may use at that time, but must not join, leave
+ * or destroy it. */
 struct troupe_barrier_ops {
 	/* The barrier begins. It must not wait. */
 	void (*begin)(void *ctx, const struct troupe_barrier *barrier);
-	/* Called again and again until the client has answered. What it publishes and calls is bound to the step. It
-	 * may wait for wait_ns (0: not at all). TROUPE_ANSWER_FAILED: *error says why. */
+	/* Called again and again until the client has answered. The client's messages and calls are bound to the step.
+	 * The function may wait for wait_ns (0: not at all). TROUPE_ANSWER_FAILED: *error has the reason. */
 	troupe_answer (*poll)(
 		void *ctx, const struct troupe_barrier *barrier, uint64_t wait_ns, struct troupe_error *error);
-	/* The client is not joined any more, because it left, was late or failed. It must not wait. */
+	/* The client is not joined any more, because it left, was late or failed. The function must not wait. */
 	void (*out)(void *ctx, const struct troupe_error *why);
 };
 
@@ -73,26 +74,28 @@ struct troupe_join {
 	void *ctx;
 };
 
-/* Copies the texts. From now on what the client publishes and calls waits for its next barrier. The depth of the client
+/* Copies the texts. From now on the client's messages and calls wait for its next barrier. The depth of the client
  * (troupe_client_def) must be enough for the step boundaries of one period. TROUPE_EINVAL, TROUPE_ELIMIT;
- * TROUPE_ECOMMAND: a client of that name has joined already, or there is no such world. Any thread. */
+ * TROUPE_ECOMMAND: a client of this name has joined already, or the world does not exist. Any thread. */
 TROUPE_API troupe_status troupe_client_join(
 	struct troupe_client *client, const struct troupe_join *join, struct troupe_error *error);
-/* Posts that wait for a barrier are dropped. Does nothing if the client has not joined. troupe_client_destroy() leaves,
- * too. Not from ops. */
+/* Messages and calls that wait for a barrier are dropped. Does nothing if the client has not joined.
+ * troupe_client_destroy() leaves, too. Not from ops. */
 TROUPE_API void troupe_client_leave(struct troupe_client *client);
 
-/* Waits for the client's next barrier, for at most timeout_ns of real time (0: returns at once). Called again before
- * troupe_client_done(), it gives the same barrier. TROUPE_ELIMIT: none came in time, because no step was to be taken,
- * for example. TROUPE_EPEER: the client is not joined any more; *error says why. TROUPE_EINVAL: it has not joined. */
+/* Waits for the client's next barrier, for at most timeout_ns of real time (0: returns at once). If it is called again
+ * before troupe_client_done(), it gives the same barrier. TROUPE_ELIMIT: no barrier came in time, for example because
+ * no step was due. TROUPE_EPEER: the client is not joined any more; *error has the reason. TROUPE_EINVAL: it has not
+ * joined. */
 TROUPE_API troupe_status troupe_client_next(struct troupe_client *client, uint64_t timeout_ns,
 	struct troupe_barrier *ret_barrier, struct troupe_error *error);
-/* Ends the barrier at `step`. TROUPE_EINVAL: there is none, or it is at another step: then it goes on. TROUPE_EPEER as
- * above. */
+/* Ends the barrier at `step`. TROUPE_EINVAL: the client has no barrier, or a barrier at another step, which stays open.
+ * TROUPE_EPEER as above. */
 TROUPE_API troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, struct troupe_error *error);
 
 /* Waits until barrier clients of all these names have joined (names ends with NULL), or until troupe_server_stop().
- * Call it before the run. TROUPE_EPEER: not all came within timeout_ns (0: waits for ever); the error names one. */
+ * Call it before the run. TROUPE_EPEER: not all came within timeout_ns (0: waits for ever); the error names one that is
+ * missing. */
 TROUPE_API troupe_status troupe_server_await(
 	struct troupe_server *server, const char *const *names, uint64_t timeout_ns, struct troupe_error *error);
 

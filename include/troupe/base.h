@@ -40,7 +40,7 @@ typedef enum troupe_status {
 #undef X
 } troupe_status;
 
-/* The most secondaries of a world, on all transports: as many as ranks on a few nodes of a cluster. */
+/* The greatest number of secondaries of a world, with any transport: as many as ranks on a few nodes of a cluster. */
 enum { TROUPE_SECONDARIES_MAX = 1024 };
 
 enum { TROUPE_ERROR_TEXT_BYTES = 512 };

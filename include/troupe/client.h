@@ -33,9 +33,9 @@ typedef enum troupe_topic_kind {
 struct troupe_topic {
 	const char *name; /* "/world/shapes/pose/info" */
 	troupe_topic_kind kind;
-	const char *type;       /* "gz.msgs.Pose_V"; of a service: its request's */
-	const char *reply_type; /* of a service's reply; else NULL */
-	const char *owner;      /* what serves it: "server", or the name of a system and its model */
+	const char *type;       /* "gz.msgs.Pose_V"; of a service: the type of its request */
+	const char *reply_type; /* of a service: the type of its reply; otherwise NULL */
+	const char *owner;      /* the part that serves it: "server", or the name of a system and its model */
 	double rate_hz;         /* messages per simulated second, at most; 0: one in each step, or only on changes */
 };
 
@@ -65,8 +65,8 @@ enum {
 
 struct troupe_client_def {
 	uint32_t depth; /* step boundaries whose messages wait to be taken, 4 .. TROUPE_CLIENT_DEPTH_MAX; 0: 64 */
-	/* May be NULL. Something can be taken: called on a thread of the server, between steps, after a time in which
-	 * nothing could be taken. It must be quick, and must not call the server. */
+	/* May be NULL. Called on a thread of the server, between steps, when messages can be taken again after a time
+	 * without any. It must be quick, and must not call the server. */
 	void (*on_ready)(void *ctx);
 	void *ctx;
 };
@@ -74,27 +74,26 @@ struct troupe_client_def {
 /* The client lives until troupe_client_destroy(), which must be called before troupe_server_destroy(). */
 TROUPE_API troupe_status troupe_client_create(struct troupe_server *server, const struct troupe_client_def *def,
 	struct troupe_client **ret_client, struct troupe_error *error);
-/* NULL is fine. Commands that were posted are obeyed all the same; their replies are dropped. */
+/* NULL is fine. Commands that the client has given are obeyed all the same; their replies are dropped. */
 TROUPE_API void troupe_client_destroy(struct troupe_client *client);
 
-/* Subscribes to a published topic, which may come later; the first message comes at the next step boundary at which
- * the topic exists, the others at the topic's rate, or at rate_hz (> 0) messages per simulated second if that is lower.
- * A second call for the same topic changes its rate, and brings a message at once again. TROUPE_EINVAL, TROUPE_ELIMIT.
- */
+/* Subscribes to a published topic, which may come later. The first message comes at the next step boundary at which the
+ * topic exists, the others at the topic's rate, or at rate_hz (> 0) messages per simulated second if this is lower. A
+ * second call for the same topic changes its rate, and gives a message at once again. TROUPE_EINVAL, TROUPE_ELIMIT. */
 TROUPE_API troupe_status troupe_client_subscribe(
 	struct troupe_client *client, const char *topic, double rate_hz, struct troupe_error *error);
-/* Messages that wait may still come. */
+/* Messages of the topic that wait already may still come. */
 TROUPE_API void troupe_client_unsubscribe(struct troupe_client *client, const char *topic);
 
-/* Publishes a message, in binary form, to a topic that the server takes: a command that is bound to the next step, or
- * to `when`. type: the message's type; NULL: the topic's. TROUPE_ECOMMAND: no such topic, another type, or a message
- * that is not valid. ret_step as in troupe_command_text(). */
+/* Publishes a message, in binary form, to a topic from which the server takes messages: a command that is bound to the
+ * next step, or to `when`. type: the message's type; NULL: the topic's. TROUPE_ECOMMAND: no such topic, another type,
+ * or a message that is not valid. ret_step as in troupe_command_text(). */
 TROUPE_API troupe_status troupe_client_publish(struct troupe_client *client, const struct troupe_when *when,
 	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
 	struct troupe_error *error);
 
-/* Calls a service. The reply comes out of troupe_client_take(), with the tag, when the effects of the request are in
- * the state. TROUPE_ECOMMAND as above; TROUPE_ELIMIT: too many calls wait. */
+/* Calls a service. troupe_client_take() gives the reply, with the tag, when the effects of the request are in the
+ * state. TROUPE_ECOMMAND as above; TROUPE_ELIMIT: too many calls wait. */
 TROUPE_API troupe_status troupe_client_call(struct troupe_client *client, const char *service, const char *type,
 	const void *bytes, size_t count, uint64_t tag, struct troupe_error *error);
 
@@ -108,18 +107,18 @@ struct troupe_message {
 	int64_t time_ns; /* simulated time of that state */
 	/* of a reply */
 	uint64_t tag;
-	troupe_status status; /* TROUPE_OK, or why the request was refused */
-	const char *text;     /* what was done, or what is wrong */
+	troupe_status status; /* TROUPE_OK, or the reason of the refusal */
+	const char *text;     /* the effect, or the error */
 };
 
-/* The next message or reply, encoded on the calling thread. It is valid until the next call. False: none came within
- * timeout_ns (0: returns at once). Replies come before messages that wait, and are never lost. */
+/* The next message or reply, encoded on the calling thread. It is valid until the next call. False: no message came
+ * within timeout_ns (0: returns at once). Replies come before messages that wait, and are never lost. */
 TROUPE_API bool troupe_client_take(
 	struct troupe_client *client, uint64_t timeout_ns, struct troupe_message *ret_message);
-/* How many step boundaries this client has lost the messages of, because it was slow. Any thread. */
+/* The number of step boundaries of which this client has lost messages because it was slow. Any thread. */
 TROUPE_API uint64_t troupe_client_lost(const struct troupe_client *client);
-/* How many commands this client has given: messages that it published, and requests that change something. Any thread.
- */
+/* The number of commands that this client has given: messages that it published, and requests that change the world.
+ * Any thread. */
 TROUPE_API uint64_t troupe_client_commands(const struct troupe_client *client);
 
 #ifdef __cplusplus

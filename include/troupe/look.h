@@ -1,5 +1,5 @@
-/* What can be seen of a world: materials, lights, and what is around the models. Numbers, defaults and names are those
- * of SDF (<material>, <light>, <scene>). Colours are red, green, blue, alpha, each 0 .. 1. Names of files are as
+/* The visible parts of a world: materials, lights, and the surroundings of the models. Numbers, defaults and names are
+ * those of SDF (<material>, <light>, <scene>). Colours are red, green, blue, alpha, each 0 .. 1. Names of files are as
  * written in the world's file; NULL: none. */
 #ifndef TROUPE_LOOK_H
 #define TROUPE_LOOK_H

@@ -36,8 +36,8 @@ struct troupe_network {
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
 	const int *sockets;
-	/* For a transport of kind TROUPE_TRANSPORT_JOB, which uses of the other fields only secondaries, stale_ms and
-	 * wait_s: the processes that the launcher started. The server or the secondary borrows it. */
+	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Of the other fields,
+	 * such a transport uses only secondaries, stale_ms and wait_s. The server or the secondary borrows the job. */
 	struct troupe_job *job;
 };
 
@@ -53,11 +53,11 @@ struct troupe_transport {
 	enum troupe_transport_kind kind;
 };
 
-/* All transports, also one that this build lacks: using it then is an error that says so. */
+/* All transports, also one that this build lacks: it gives an error when it is used. */
 TROUPE_API const struct troupe_transport *troupe_transports(uint32_t *ret_count);
 
-/* The processes of a run that a launcher such as mpirun started together. All join; the one of number 0 is to be the
- * primary, and number i is secondary i. Once in a process, before anything else of that transport. May wait for the
+/* The processes of a run that a launcher such as mpirun started together. All processes join; number 0 is the primary,
+ * and number i is secondary i. Call it once in a process, before any other use of this transport. It may wait for the
  * other processes. TROUPE_EINVAL: no such transport; TROUPE_EPEER: the processes cannot reach each other, or there is
  * only one. */
 struct troupe_job;
@@ -65,9 +65,10 @@ TROUPE_API troupe_status troupe_job_join(
 	const char *transport, struct troupe_job **ret_job, struct troupe_error *error);
 TROUPE_API uint32_t troupe_job_number(const struct troupe_job *job);
 TROUPE_API uint32_t troupe_job_size(const struct troupe_job *job);
-/* Call it when the server or secondary is destroyed, or was never made. well: this process is done; then the call waits
- * for all others to say the same. Otherwise the launcher ends the job when this process ends; a secondary waits for
- * that, for at most a minute, so that the primary has time to save the state. job may be NULL. */
+/* Call it when the server or secondary is destroyed, or was never made. well: this process has ended without an error;
+ * then the call waits for the same call of all other processes. Otherwise the launcher ends the job when this process
+ * ends; a secondary waits for this, for at most a minute, so that the primary has time to save the state. job may be
+ * NULL. */
 TROUPE_API void troupe_job_leave(struct troupe_job *job, bool well);
 
 /* Two ends of a connection on this machine; no other process can join it. The sockets are closed when a program is
@@ -78,7 +79,7 @@ struct troupe_secondary;
 struct troupe_secondary_def {
 	const struct troupe_network *network; /* not used after the creation */
 	const char *break_rule;               /* as in troupe_server_def; for tests */
-	uint32_t threads; /* that step the models: 1 .. TROUPE_NETWORK_THREADS_MAX; 0: one for each core */
+	uint32_t threads; /* threads that step the models: 1 .. TROUPE_NETWORK_THREADS_MAX; 0: one for each core */
 	/* Messages for people: where the primary is, how many secondaries there are. May be NULL. Called on the
 	 * thread of troupe_secondary_run(). */
 	void (*on_note)(void *ctx, const char *text);

@@ -56,19 +56,19 @@ struct troupe_reply {
 	const char *topic; /* topic and text are valid during the call */
 	troupe_status status;
 	const char *text; /* what was done, or what is wrong */
-	bool called;      /* a client called the service (client.h), and is told, too */
+	bool called;      /* a client called the service (client.h), and gets the reply, too */
 };
 
-/* A command that was taken at its step, from wherever it came. Commands that are given again with these steps, topics
- * and texts, in the order of the calls of each world, and without those that were refused, give the same bits. Names
- * and texts are valid during the call. */
+/* A command that was taken at its step, whatever its origin. Commands that are given again with these steps, topics and
+ * texts, in the order of the calls of each world, and without the refused ones, give the same bits. Names and texts are
+ * valid during the call. */
 struct troupe_taken {
 	uint32_t world;
 	uint64_t step;
 	const char *topic;
 	const char *text; /* the message in text form, in one line */
 	bool refused;     /* it has changed nothing */
-	bool saved;       /* it waited in the state that the server was resumed from */
+	bool saved;       /* it waited in the state from which the server was resumed */
 	/* Of a command that was given to all worlds: the same number in each world, and in no other command of the
 	 * step. 0: it was given to this world alone. */
 	uint64_t copy;
@@ -102,8 +102,9 @@ struct troupe_server_def {
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */
-	/* Of all random numbers that a state depends on: today those by which the iterative solver orders its rows. A
-	 * world that it solves nothing of has the same states with every seed. A resumed state has its own seed. */
+	/* The seed of all random numbers on which a state depends: today those by which the iterative solver orders its
+	 * rows. A world without work for this solver has the same states with every seed. A resumed state has its own
+	 * seed. */
 	uint64_t seed;
 	double initial_time_s; /* simulated time of state 0 */
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
@@ -119,8 +120,8 @@ struct troupe_server_def {
 	uint64_t costs_every;    /* steps between samples in costs_path (default 100); at least 1 */
 	uint64_t record_every;   /* steps between states in the recording (default 1000); at least 1 */
 	/* An existing folder in which clients may save the state with the service /world/NAME/save, as files of
-	 * troupe_server_save(), at most 1000; only files that are such states are replaced. The step at which it is
-	 * saved waits until it is written. NULL: clients cannot save. */
+	 * troupe_server_save(), at most 1000; a file that is no such state is not replaced. The step at which the state
+	 * is saved waits until the file is written. NULL: clients cannot save. */
 	const char *save_folder;
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */
@@ -176,8 +177,8 @@ TROUPE_API troupe_status troupe_server_run(
  * troupe_server_save() in between that takes half a second more is given up. Any thread; may be called from a signal
  * handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
-/* Whether the last run ended because of troupe_server_stop(), or because a client asked for it with the service
- * /server_control. Call it while the server does not run. */
+/* Whether the last run ended because of troupe_server_stop(), or because a client called the service /server_control.
+ * Call it while the server does not run. */
 TROUPE_API bool troupe_server_was_stopped(const struct troupe_server *server);
 
 /* Takes n steps; a step in which a world is paused and nothing moves counts too. In all else like
@@ -218,13 +219,13 @@ TROUPE_API const char *troupe_server_world_name(const struct troupe_server *serv
 /* The number of secondary threads of one world; 0: it has a single runner. */
 TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world);
 
-/* Of this machine. Two machines with different fingerprints may give different bits for the same run (another ODE, or
- * mathematics of another library). It is computed from samples of floating point and of functions, and from a short
- * run of ODE. Saved states and recordings carry the fingerprint of the machine that made them; a server that resumes
- * from another fingerprint gives a warning. Any thread, not from a callback; takes a few milliseconds the first time.
- */
+/* The fingerprint of this machine. Two machines with different fingerprints may give different bits for the same run
+ * (another ODE, or mathematical functions of another library). It is computed from samples of floating point and of
+ * functions, and from a short run of ODE. Saved states and recordings carry the fingerprint of the machine that made
+ * them; a server that resumes from another fingerprint gives a warning. Any thread, not from a callback; takes a few
+ * milliseconds the first time. */
 TROUPE_API uint64_t troupe_fingerprint(void);
-/* The library of the functions of mathematics on which states depend. "SLEEF": they have the same bits on every x86-64
+/* The library of the mathematical functions on which states depend. "SLEEF": they have the same bits on every x86-64
  * CPU. "libm": on another CPU a run may have other bits, and then the fingerprint differs, too. Any thread. */
 TROUPE_API const char *troupe_math(void);
 

@@ -112,7 +112,7 @@ static char *text_end(char *at, char *end)
 	return at;
 }
 
-/* words: before the text. */
+/* words: the number of words before the text. */
 static char *statement_end(char *at, char *end, int words)
 {
 	at = skip_blanks(at);
@@ -135,8 +135,8 @@ static uint32_t count_lines(const char *at, const char *end)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* The statement at `at`, without blanks around it; *ret_line NULL: it is empty or a comment. number: the line on which
- * it begins. */
+/* The statement at `at`, without blanks around it; *ret_line is NULL if it is empty or a comment. number: the number of
+ * its first line. */
 static troupe_status cut_statement(
 	const char *path, uint32_t number, char *at, size_t count, char **ret_line, struct troupe_error *error)
 {

@@ -33,9 +33,10 @@ troupe_status commands_read(const char *path, struct command_lines *commands, st
 /* The same for bytes in memory: `bytes` holds `count` bytes and a terminator; `commands` takes ownership. */
 troupe_status commands_parse(
 	const char *path, char *bytes, size_t count, struct command_lines *commands, struct troupe_error *error);
-/* One line that stands alone: "[STEP] TOPIC TEXT". A quoted string does not continue on the next line. `at` holds
- * `count` bytes and room for a terminator; they are changed, and topic and text of *ret_line point into them. topic
- * NULL: the line is blank or a comment. name, number: of the input and the line, for errors, which are as above. */
+/* Reads one line that stands alone: "[STEP] TOPIC TEXT". A quoted string does not continue on the next line. `at` has
+ * `count` bytes and room for a terminator; the bytes are changed, and topic and text of *ret_line point into them.
+ * topic NULL: the line is blank or a comment. name, number: the names of the input and of the line in errors, which are
+ * as above. */
 troupe_status commands_parse_line(const char *name, uint32_t number, char *at, size_t count,
 	struct command_line *ret_line, bool *ret_has_step, struct troupe_error *error);
 /* Queues the commands in the server, which checks topics; by step, and in one step in the order of the file.

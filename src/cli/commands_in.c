@@ -1,7 +1,6 @@
-/* A line is a command as a whole: so a quote that somebody forgot to close spoils one line, and not all that follow.
- * The reader has a thread of its own, because a command that creates models is prepared by the thread that posts it,
- * which may take long. The end of the input is not the end of the run: a program may say what it has to say and leave.
- */
+/* A line is a whole command: so a quote that is not closed spoils one line, and not all lines after it. The reader has
+ * a thread of its own, because a command that creates models is prepared by the thread that gives it, which may take
+ * long. The end of the input is not the end of the run: a program may give its commands and end. */
 #include "cli/commands_in.h"
 
 #include "base/text.h"
@@ -23,12 +22,12 @@ struct commands_in {
 	const char *name;
 	void (*complain)(void *ctx, const char *text);
 	void *ctx;
-	int file, woken; /* woken: event file, which ends the thread */
+	int file, woken; /* woken: an event file, which ends the thread */
 	pthread_t thread;
 	bool started;
-	struct text bytes; /* that have come, without the lines that are done */
-	uint32_t number;   /* of lines that have begun */
-	bool skipping;     /* the rest of a line that was too long */
+	struct text bytes; /* received bytes, without the lines that were taken */
+	uint32_t number;   /* number of lines that have begun */
+	bool skipping;     /* the rest of a line that was too long is skipped */
 	bool over;         /* the input has ended */
 	uint64_t given;
 };
@@ -61,7 +60,7 @@ static void take_line(struct commands_in *in, char *at, size_t count)
 		in->complain(in->ctx, error.text);
 }
 
-/* Of a line that is longer than a command may be no more is kept. */
+/* Of a line that is longer than a command may be, the rest is not kept. */
 static void cut_long_line(struct commands_in *in)
 {
 	struct troupe_error error;
@@ -120,8 +119,8 @@ static void take_some(struct commands_in *in)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-/* Waits for timeout_ms, or without end if that is negative. False: there is nothing to read, or the thread is to end.
- */
+/* Waits for timeout_ms, or without end if this is negative. False: there is nothing to read, or the thread is to
+ * end. */
 static bool await_input(struct commands_in *in, int timeout_ms)
 {
 	struct pollfd polled[] = {{in->file, POLLIN, 0}, {in->woken, POLLIN, 0}};

@@ -49,7 +49,7 @@ static void add_line(struct commands_out *out, const struct commands_out_line *l
 	text_add(&out->out, "\n");
 }
 
-/* The lines of the step are complete. */
+/* Ends a step whose lines are complete. */
 static void end_step(struct commands_out *out)
 {
 	for (uint32_t i = 0; i < out->lines.count; i++) {
@@ -74,7 +74,7 @@ void commands_out_begin(struct commands_out *out, outfile_haste_fn haste)
 	out->written_ns = clock_now_ns();
 }
 
-/* A text that was refused before it was read as a message may have any bytes. */
+/* The text of a command that was refused before it was read as a message may have any bytes. */
 static char *make_text(const struct troupe_taken *taken)
 {
 	char *text = mem_printf("%s%s%s", taken->topic, *taken->text ? " " : "", taken->text);
@@ -84,7 +84,7 @@ static char *make_text(const struct troupe_taken *taken)
 	return text;
 }
 
-/* Usually it is the next one: worlds take their copies in one order. */
+/* Usually the copy is the next line: all worlds take their copies in one order. */
 static bool find_copy(const struct commands_out *out, uint64_t copy, uint32_t *ret_at)
 {
 	uint32_t count = out->world ? out->lines.count : 0;

@@ -18,17 +18,17 @@ struct commands_out_line {
 	char *text;
 };
 
-struct commands_out {     /* zeroed: nothing is written */
-	const char *path; /* NULL: nothing is written */
+struct commands_out {     /* zeroed: no file */
+	const char *path; /* NULL: no file */
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
 	struct outfile file;
 	struct text out;
 	struct troupe_error why;             /* the error that ended the file */
-	uint64_t written_ns;                 /* when lines were written last */
+	uint64_t written_ns;                 /* the time of the last write */
 	uint64_t step;                       /* of the lines */
 	uint64_t complete;                   /* all lines of earlier steps are written */
-	uint32_t world, place;               /* whose commands come now, and where the next one belongs */
+	uint32_t world, place;               /* the world whose commands come now, and the place of its next command */
 	VEC(struct commands_out_line) lines; /* of this step */
 };
 

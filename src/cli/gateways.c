@@ -1,5 +1,5 @@
-/* Programs of Gazebo find a run without any option, but only on this machine. Where there is no multicast (a container
- * without a network, for example) the run goes on without them: nobody asked for the gateway. */
+/* Programs of Gazebo find a run without any option, but only on this machine. If there is no multicast (in a container
+ * without a network, for example), the run goes on without gz-transport: no option asked for it. */
 #include "cli/gateways.h"
 
 #include "base/text.h"

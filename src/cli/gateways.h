@@ -13,15 +13,16 @@ struct gateways_settings {
 
 struct gateways;
 
-/* Starts the gateways; *ret_gateways is NULL when there is none. say: called for each line that a person should know
- * of; loud: also without -v. A gateway that was not asked for by an option and cannot work is left out, with a line
- * that says why. TROUPE_EINVAL, TROUPE_EIO: one that was asked for cannot work. */
+/* Starts the gateways; *ret_gateways is NULL if there is none. say: called for each line that is for people; loud: also
+ * without -v. A gateway that no option asks for and that cannot work is left out, with a line that has the reason.
+ * TROUPE_EINVAL, TROUPE_EIO: a gateway that an option asks for cannot work. */
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
-/* Before the server is destroyed. why: the run has failed; NULL: it has ended. gateways may be NULL. */
+/* Call it before the server is destroyed. why: the reason if the run has failed; NULL: it has ended. gateways may be
+ * NULL. */
 void gateways_end(struct gateways *gateways, const struct troupe_error *why);
 
 #endif

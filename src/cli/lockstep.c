@@ -1,5 +1,5 @@
-/* Clients are awaited before the first step, so that the set of clients at the beginning, and with it the run, does not
- * depend on how fast they start. */
+/* The run waits for the clients before the first step, so that the set of clients at the start, and with it the run,
+ * does not depend on how fast they start. */
 #include "cli/lockstep.h"
 
 #include "base/text.h"
@@ -18,7 +18,7 @@ troupe_status lockstep_start(const struct lockstep_settings *settings, struct tr
 		return TROUPE_OK;
 	struct troupe_error why;
 	troupe_status status = entrance_create(server, &options, ret_entrance, &why);
-	if (status) /* what is wrong is an option, or a file that cannot be made: never an internal error */
+	if (status) /* the error is in an option, or a file cannot be made: never an internal error */
 		return fail(error, TROUPE_EIO, "%s", why.text);
 	text_add(&text, "lockstep: clients join at ");
 	entrance_describe(*ret_entrance, &text);

@@ -1,4 +1,4 @@
-/* Barrier clients of `troupe run`: the sockets where they come in, and the wait for those that the run is to have. */
+/* Barrier clients of `troupe run`: the sockets through which they join, and the wait for clients before the run. */
 #ifndef CLI_LOCKSTEP_H
 #define CLI_LOCKSTEP_H
 
@@ -14,14 +14,14 @@ struct lockstep_settings {
 	double wait_s; /* 0: for ever */
 };
 
-/* note: told where the sockets are. *ret_entrance is NULL when no socket is asked for. */
+/* note: called with a line that names the sockets. *ret_entrance is NULL if no option asks for a socket. */
 troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server,
 	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
 	struct troupe_error *error);
-/* Until all have joined, or until the run is to stop. */
+/* Waits until all clients have joined, or until the run is to stop. */
 troupe_status lockstep_await(
 	const struct lockstep_settings *settings, struct troupe_server *server, struct troupe_error *error);
-/* status: of the run; error: filled if it failed. */
+/* status: of the run; error: set if the run failed. */
 void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error);
 
 #endif

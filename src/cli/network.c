@@ -228,7 +228,7 @@ static bool settle_ranks(struct network_settings *settings, int64_t secondaries)
 		(long long)secondaries, troupe_job_size(settings->job), (long long)settings->secondaries);
 }
 
-/* What prevents all processes from joining is said by the first only. Launchers tell each its rank. */
+/* Only the first process prints the reason why not all processes can join. A launcher tells each process its rank. */
 static bool is_first(void)
 {
 	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -251,7 +251,7 @@ bool network_join(struct network_settings *settings, int64_t secondaries, int *r
 	return troupe_job_number(settings->job) || settle_ranks(settings, secondaries);
 }
 
-/* A secondary that failed leaves it to the primary to end all. */
+/* If a secondary failed, it leaves the end of all processes to the primary. */
 void network_leave(struct network_settings *settings, int exit_status)
 {
 	troupe_job_leave(settings->job, exit_status == CLI_DONE);
@@ -306,7 +306,7 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 	struct troupe_secondary_def def = {.network = &network,
 		.break_rule = break_rule,
 		.threads =
-			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a core for a rank */
+			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a rank has one core */
 		.on_note = on_note,
 		.ctx = &verbosity};
 	struct troupe_secondary *secondary = NULL;
@@ -328,7 +328,7 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		status = troupe_secondary_run(secondary, &error);
 		signals_tell(NULL, NULL);
 	}
-	bool told_by_primary = settings->job && verbosity < 3; /* the primary's error line says it for all */
+	bool told_by_primary = settings->job && verbosity < 3; /* the primary's error line is enough */
 	if (status && (!started_here || verbosity >= 1) && !told_by_primary)
 		cli_complain("run", "%s", error.text);
 	troupe_secondary_destroy(secondary);

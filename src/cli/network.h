@@ -33,17 +33,17 @@ enum network_mode {
  * when not given. Both return false for wrong usage; the error has been printed. */
 bool network_choose(struct network_settings *settings, enum network_mode *ret_mode);
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries);
-/* The names of all transports, separated by blanks; of those without a launcher. */
+/* The names of all transports, separated by blanks; `here`: of those without a launcher. */
 const char *network_transports(struct arena *arena);
 const char *network_transports_here(struct arena *arena);
-/* Whether the secondaries of this transport, by name, are processes that are started here. NULL: no. */
+/* Whether the secondaries of this transport, given by name, are processes that this one starts. NULL: no. */
 bool network_is_children(const char *transport);
 
 /* NETWORK_RANKS: joins the other processes, and fills in settings->job; then, for the primary, the number of
- * secondaries, which `secondaries` must not contradict. False: it could not, and *ret_exit is the exit status; the
- * error has been printed, once for all processes if they can be told apart. */
+ * secondaries, which `secondaries` must not contradict. False: the processes cannot join, and *ret_exit is the exit
+ * status; the error has been printed, once for all processes if they can be told apart. */
 bool network_join(struct network_settings *settings, int64_t secondaries, int *ret_exit);
-/* Call it at the end with this process's exit status. Job may be NULL. */
+/* Call it at the end with this process's exit status. settings->job may be NULL. */
 void network_leave(struct network_settings *settings, int exit_status);
 
 /* Runs this process as a secondary. verbosity: that of the command line. Returns the exit status. */
@@ -61,7 +61,7 @@ struct children {
 uint32_t children_count(int64_t secondaries);
 /* Starts `count` secondaries as processes of this program, each with one end of a socket pair. They end when this
  * process ends, for any reason. children->sockets are the other ends; a caller that passes one on sets it to -1.
- * threads: of each; 0: all cores but one are shared out. */
+ * threads: of each secondary; 0: all cores but one are divided among them. */
 troupe_status children_start(struct children *children, uint32_t count, uint32_t threads, const char *break_rule,
 	struct troupe_error *error);
 /* Waits a limited time for all children to end, and then kills the remaining ones. */

@@ -135,7 +135,7 @@ bool signals_asked(void)
 void signals_tell(void (*stop)(void *ctx), void *ctx)
 {
 	atomic_store(&stop_target, NULL);
-	while (atomic_load(&stopping)) /* a handler on another thread may still use the last one */
+	while (atomic_load(&stopping)) /* a handler on another thread may still use the last target */
 		clock_sleep_until_ns(clock_now_ns() + LOOK_NS);
 	if (!stop)
 		return;

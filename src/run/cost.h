@@ -1,7 +1,5 @@
-/* What a step of each model costs: measured by the secondary that simulates the model, smoothed over its samples. The
- * assignment by cost and the table of --costs read it; no bit of a state depends on it.
- *
- * Thread: in a step the secondary of a model writes the model's entry; between steps only the primary writes. */
+/* The cost of a step of each model: the secondary that simulates the model measures it, and it is smoothed over the
+ * samples. The assignment by cost and the table of --costs read it; no bit of a state depends on it. */
 #ifndef RUN_COST_H
 #define RUN_COST_H
 
@@ -17,11 +15,11 @@ struct model_costs {
 	uint32_t room;
 };
 
-/* Grows to `models` models; the new ones are unknown. Zeroed is empty. */
+/* Grows to `models` models; the cost of a new one is unknown. Zeroed is empty. */
 void cost_fit(struct model_costs *costs, uint32_t models);
 void cost_fini(struct model_costs *costs);
 
-/* Another model has this place now. */
+/* Another model comes in this place. */
 void cost_forget(struct model_costs *costs, uint32_t model);
 /* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
  * the sample. */

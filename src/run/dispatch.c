@@ -21,7 +21,7 @@ void dispatch_fit(struct dispatch *dispatch)
 	dispatch->room = now;
 }
 
-/* A pin on a secondary that does not exist is none. */
+/* A pin on a secondary that does not exist counts as no pin. */
 static uint32_t pin_of(struct dispatch *dispatch, uint32_t pin)
 {
 	pin = pin <= dispatch->most ? pin : ASSIGN_NONE;
@@ -135,7 +135,7 @@ static void event(struct dispatch *dispatch, enum dispatch_event_kind kind, uint
 	vec_push(&dispatch->events, (struct dispatch_event){kind, id, from, to});
 }
 
-/* Whether a change of its secondary is a move: the models of a level go with it. */
+/* Whether a change of its secondary counts as a move: the models of a level go with the level. */
 static bool moves_alone(const struct dispatch *dispatch, const struct loading *loading, uint32_t model)
 {
 	uint32_t level = dispatch->scene->models[model].level;
@@ -211,7 +211,7 @@ bool dispatch_measures(const struct dispatch *dispatch, uint64_t k)
 	return (dispatch->measure || dispatch_balances(dispatch)) && k % DISPATCH_MEASURE_STEPS == 0;
 }
 
-/* The policy sees the whole world, though nothing may have changed. */
+/* Calls the policy with the whole world, though perhaps nothing has changed. */
 static void ask_unasked(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
 {
 	roster_open_all(&dispatch->roster);
@@ -270,7 +270,7 @@ static void deal_pairs(struct dispatch *dispatch)
 	const uint32_t *owner = dispatch->roster.now.model;
 	for (uint32_t s = 0; s < dispatch->most; s++)
 		dispatch->parts[s].pair_count = 0;
-	/* a pair is never split, whatever else went wrong */
+	/* no pair is ever split, whatever other errors there are */
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
 		assert(owner[touch->pairs.at[i].a] == owner[touch->pairs.at[i].b]);
 	for (uint32_t i = 0; i < touch->pairs.count; i++)

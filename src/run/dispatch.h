@@ -34,7 +34,7 @@ struct dispatch {
 	uint32_t secondaries; /* secondaries that share the work now */
 	uint32_t most;        /* secondaries that exist */
 	const struct assign_policy *policy;
-	bool measure; /* measure costs even if the policy does not ask */
+	bool measure; /* measure costs even if the policy does not use them */
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves; /* random components moved in each step; 0: one, in one step of four */
@@ -71,10 +71,10 @@ void dispatch_use(struct dispatch *dispatch, uint32_t count);
 /* Drops all pairs and looks at everything again. */
 void dispatch_reset(struct dispatch *dispatch);
 
-/* Before a step. */
+/* The next functions are called before a step. */
 /* The pin of a model in the scene. */
 void dispatch_learn_pin(struct dispatch *dispatch, uint32_t model);
-/* A model came, went, or another pin was learnt. */
+/* The model came or went, or dispatch_learn_pin() found another pin. */
 void dispatch_mark(struct dispatch *dispatch, uint32_t model);
 void dispatch_mark_level(struct dispatch *dispatch, uint32_t level); /* loaded or unloaded */
 /* The levels that a performer is in or near have changed. */
@@ -82,7 +82,7 @@ void dispatch_crossed(struct dispatch *dispatch, uint32_t model, bool entered);
 /* Two models must be on one secondary from now on, or need not any more. */
 void dispatch_link(struct dispatch *dispatch, uint32_t a, uint32_t b);
 void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b);
-/* Another model has this place now. */
+/* Another model comes in this place. */
 void dispatch_forget(struct dispatch *dispatch, uint32_t model);
 
 /* Whether costs are to be measured in step k. */
@@ -94,8 +94,8 @@ static inline bool dispatch_balances(const struct dispatch *dispatch)
 	return dispatch->policy->by_cost && dispatch->secondaries > 1;
 }
 
-/* Under chaos the policy sees the whole world. A policy by cost sees it now and then, since costs change without any
- * other change. */
+/* Under chaos the policy is called with the whole world. A policy by cost is called from time to time, because costs
+ * change without any other change. */
 static inline bool dispatch_asks_unasked(const struct dispatch *dispatch, uint64_t k)
 {
 	return dispatch->chaos ||
@@ -106,8 +106,8 @@ void dispatch_decide(struct dispatch *dispatch, const struct loading *loading, u
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-/* Decides step k. loading: .active, .loaded and .is_mover are read. pairs_changed: shared.touch.pairs did, since the
- * last step. */
+/* Decides step k. loading: .active, .loaded and .is_mover are read. pairs_changed: shared.touch.pairs has changed since
+ * the last step. */
 static inline void dispatch_step(
 	struct dispatch *dispatch, const struct loading *loading, bool pairs_changed, uint64_t k)
 {

@@ -1,4 +1,4 @@
-/* Levels are looked at only after a performer came near one or left it, strays in every step (there are few). A model
+/* Levels are checked only after a performer came near one or left it, strays in every step (there are few). A model
  * becomes active or ceases to be so in one place each, so that the lists of answers have every change once. */
 #include "run/loading.h"
 
@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* Such a model exists even when its level is not loaded. Workers make its ODE objects when a body first comes near. */
+/* A static model exists even when its level is not loaded. Workers make its ODE objects when a body first comes
+ * near. */
 static bool static_exists(const struct loading *loading, uint32_t m)
 {
 	const struct scene_model *model = &loading->scene->models[m];
@@ -190,7 +191,7 @@ static void set_loaded(struct loading *loading, uint32_t level, bool loaded)
 			activate(loading, model);
 			vec_push(&loading->fetched, model);
 		} else if (!m->absent) {
-			vec_push(&loading->strays, model); /* goes unless it must stay: see update_strays() */
+			vec_push(&loading->strays, model); /* removed unless it must stay: see update_strays() */
 		}
 	}
 }
@@ -303,7 +304,7 @@ static void unpack_stray(struct loading *loading, struct unpack *in)
 	uint32_t model = unpack_count(in, scene->model_count - 1u);
 	const struct scene_model *m = in->bad ? NULL : &scene->models[model];
 	if (!m || m->absent || m->level == SCENE_NONE || loading->active[model]) {
-		in->bad = true; /* or it exists already: with its level, or as a stray */
+		in->bad = true; /* the model exists already: with its level, or as a stray */
 		return;
 	}
 	vec_push(&loading->strays, model);

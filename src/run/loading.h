@@ -32,7 +32,7 @@ struct loading {
 
 	/* answers since loading_clear() */
 	VEC(uint32_t) came, went; /* models that became active, or stopped being so; in this order */
-	VEC(uint32_t) fetched;    /* models of levels that were loaded: what they rest on may be gone, or have moved */
+	VEC(uint32_t) fetched;    /* models of levels that were loaded: the models under them may have gone, or moved */
 	VEC(uint32_t) changed_levels; /* levels that were loaded or unloaded */
 
 	/* private */
@@ -58,8 +58,8 @@ void loading_add(struct loading *loading, uint32_t model);
 void loading_remove(struct loading *loading, uint32_t model);
 void loading_performer(struct loading *loading, uint32_t model);
 
-/* Looks at which levels a performer is in and near, by its pose in state k. True: these changed; .entered of struct
- * tracked says whether it entered one. False for a model that is none. */
+/* Finds the levels that a performer is in and near, by its pose in state k. True: they changed; .entered of struct
+ * tracked says whether the performer entered one. False for a model that is no performer. */
 bool loading_look(struct loading *loading, uint32_t model);
 /* Ends the existence of all active models, as before a restart. */
 void loading_empty(struct loading *loading);
@@ -67,9 +67,9 @@ void loading_empty(struct loading *loading);
  * loading_update(). All performers must be looked at. */
 void loading_restart(struct loading *loading);
 
-/* Whether the model will be active after loading_update(), unless something else happens before. */
+/* Whether the model will be active after loading_update(), unless another change comes before. */
 bool loading_expects(struct loading *loading, uint32_t model);
-/* Whether loading_update() has anything to look at. */
+/* Whether loading_update() has anything to do. */
 static inline bool loading_is_due(const struct loading *loading)
 {
 	return loading->dirty || loading->strays.count;

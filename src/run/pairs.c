@@ -27,7 +27,7 @@ void pairs_wake(struct pairs *pairs, uint32_t model)
 	pairs->woken = true;
 }
 
-/* The tree holds fat boxes, whose size depends on history; so the exact boxes decide. */
+/* The tree has fat boxes, whose size depends on history; so the exact boxes decide. */
 void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
 {
 	const struct shared *shared = pairs->shared;
@@ -39,7 +39,7 @@ void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
 			pairs_wake(pairs, pairs->found.at[i]);
 }
 
-/* Nothing rests on the model or hangs from it any more. */
+/* Wakes the models that rested on the model, or hung from it. */
 static void wake_around(struct pairs *pairs, uint32_t model)
 {
 	const struct touch *touch = &pairs->shared->touch;
@@ -84,7 +84,7 @@ void pairs_remove(struct pairs *pairs, uint32_t model)
 		return;
 	touch_remove(&shared->touch, model);
 	wake_around(pairs, model);
-	pairs->due = 0; /* its pairs count no more */
+	pairs->due = 0; /* its pairs do not count any more */
 }
 
 void pairs_forget(struct pairs *pairs, uint32_t model)

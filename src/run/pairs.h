@@ -1,13 +1,5 @@
-/* Which models may touch in the coming step (law 4), which did so lately, and which sleeping models wake because the
- * world around them changed.
- *
- * Models that touched lately count as a pair for the assignment, PAIRS_KEEP_STEPS long, so that models that come apart
- * for a moment are not given to two secondaries.
- *
- * Effects: its own fields, shared.touch, and in state k the word of still steps of each model that it wakes (`woken` is
- * true then). Reads scene, state k and shared.boxes.
- *
- * Thread: the primary's, between steps. Allocates only when something changes. */
+/* Which models may touch in the coming step (law 4), which models did so lately, and which sleeping models wake because
+ * the world around them changed. */
 #ifndef RUN_PAIRS_H
 #define RUN_PAIRS_H
 
@@ -43,24 +35,24 @@ struct pairs {
 void pairs_init(struct pairs *pairs, struct shared *shared);
 void pairs_fini(struct pairs *pairs);
 
-/* A model became active. Without bodies it has no part in this. */
+/* A model became active. A model without bodies is left out. */
 void pairs_add(struct pairs *pairs, uint32_t model);
-/* The same for several, in ascending order, while there is none. */
+/* The same for several models, in ascending order, while there is no active model. */
 void pairs_add_all(struct pairs *pairs, const uint32_t *models, uint32_t count);
-/* A model stopped being active: wakes the models around it, and those that a joint of the world connects to it. Its
- * pairs end with the next update. */
+/* A model stopped being active: wakes the models around it, and the models that a joint of the world connects to it.
+ * Its pairs end with the next update. */
 void pairs_remove(struct pairs *pairs, uint32_t model);
 /* The same model no longer has this place: its pairs end now. */
 void pairs_forget(struct pairs *pairs, uint32_t model);
 /* All recent pairs are forgotten, without changes. */
 void pairs_reset(struct pairs *pairs);
-/* Looks whether the model has left the box in which its neighbours are known. */
+/* Checks whether the model has left the box in which its neighbours are known. */
 void pairs_leaver(struct pairs *pairs, uint32_t model);
-/* Geoms of the model were switched on or off; its box is known. */
+/* Geoms of the model were switched on or off; its new box is in shared.boxes. */
 void pairs_reshaped(struct pairs *pairs, uint32_t model);
 
 void pairs_wake(struct pairs *pairs, uint32_t model);
-/* Wakes the models that reach into this box: what they rested on came, went or was moved. */
+/* Wakes the models that reach into this box: the models under them came, went or were moved. */
 void pairs_wake_in(struct pairs *pairs, const struct aabb *box);
 void pairs_wake_all(struct pairs *pairs);
 

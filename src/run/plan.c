@@ -1,11 +1,11 @@
-/* What one part of the plan answers is what the next part is told: here, and only here. Levels decide which models
+/* The answers of one part of the plan are the input of the next part: here, and only here. Levels decide which models
  * exist, existing models make pairs, and both decide the assignment; nothing goes the other way, so that the state does
  * not depend on the assignment. */
 #include "run/plan.h"
 
 /* --- from part to part -------------------------------------------------------------------------------------------- */
 
-/* Models go after others have come, each with its effects before the next: which models wake depends on it. */
+/* First models come, then models go, each with all effects before the next one: which models wake depends on it. */
 static void hand_on_models(struct plan *plan)
 {
 	struct loading *loading = &plan->loading;
@@ -40,7 +40,7 @@ static void look(struct plan *plan, uint32_t model)
 		dispatch_crossed(&plan->dispatch, model, tracker->performers.at[tracker->performer_of[model]].entered);
 }
 
-/* What the scene says of the model. */
+/* Takes the scene's data of the model. */
 static void learn(struct plan *plan, uint32_t model)
 {
 	dispatch_learn_pin(&plan->dispatch, model);

@@ -21,7 +21,7 @@ struct plan {
 	struct pairs pairs;
 	struct dispatch dispatch;
 
-	/* answers of the last plan_step(), beside those of the parts */
+	/* answers of the last plan_step(), besides those of the parts */
 	bool statics_changed;
 	VEC(uint32_t) gone; /* models that became absent or were put elsewhere; not after a reset of the world */
 
@@ -51,7 +51,7 @@ void plan_placed(struct plan *plan, uint32_t model);
 void plan_reshaped(struct plan *plan, uint32_t model);
 /* State k of the model was written: it moves differently from now on. Wakes it. */
 void plan_pushed(struct plan *plan, uint32_t model);
-/* The scene changed whether the model is a performer, its volume, or its pin. */
+/* The scene has changed: whether the model is a performer, its volume, or its pin. */
 void plan_performer(struct plan *plan, uint32_t model);
 /* Wakes all models. */
 void plan_wake_all(struct plan *plan);

@@ -1,10 +1,8 @@
-/* A poster prepares its own command, so live commands cost the simulation nothing. But a file of commands, a saved
- * state and a recording bring thousands of commands at once, for steps that are far away or never reached. To prepare
- * all of them first would delay the run and fill the memory, so they wait in a heap, and one thread prepares them in
- * the order of their steps, some way ahead of the run. In the usual case the turn finds everything ready. Otherwise it
- * waits: it never prepares itself, since the thread that takes a turn may be any secondary's.
- *
- * The lock is held for a few instructions only, never while a model is loaded. */
+/* The thread that gives a command prepares it, so live commands cost the simulation nothing. But a file of commands, a
+ * saved state and a recording bring thousands of commands at once, for steps that are far away or never reached. To
+ * prepare all of them first would delay the run and fill the memory. So they wait in a heap, and one thread prepares
+ * them in the order of their steps, some way ahead of the run. In the usual case all commands of a turn are ready.
+ * Otherwise the turn waits: it never prepares itself, because the thread that takes a turn may be any secondary's. */
 #include "run/prepare.h"
 
 #include "run/schedule.h"
@@ -21,9 +19,10 @@ struct prepared {
 	const ProtobufCMessage *message; /* the command's */
 	bool several;
 	uint64_t step, order;
-	/* Written under the lock, READY with release; read anywhere with acquire: what was made is then visible. */
+	/* Written under the lock, READY with release; read anywhere with acquire: the prepared models are then
+	 * visible. */
 	_Atomic(enum progress) state;
-	bool dropped; /* under the lock: released while it was in the heap, from which it is freed */
+	bool dropped; /* under the lock: released while it was in the heap, which then frees it */
 	/* written by the thread that prepares it */
 	struct edit_source **sources;
 	uint32_t count;
@@ -150,7 +149,7 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-/* Under the lock. The thread takes no signals: the process has others for that. False: it cannot be started. */
+/* Under the lock. The thread takes no signals: other threads of the process do. False: it cannot be started. */
 static bool start(struct preparer *preparer)
 {
 	sigset_t all, kept;

@@ -15,31 +15,34 @@
 
 #include "run/edit.h"
 
-/* Limits on what is prepared and waits for its step. More is prepared when their steps come. */
+/* Limits on commands that are prepared and wait for their steps. More commands are prepared when their steps come. */
 enum { PREPARE_COMMANDS_MAX = 256 };
 #define PREPARE_BYTES_MAX (UINT64_C(256) << 20)
-enum { PREPARE_SOON_STEPS = 100 }; /* a command that is due within so many steps is prepared by the thread that posts */
+/* A command that is due within so many steps is prepared by the thread that gives it. */
+enum { PREPARE_SOON_STEPS = 100 };
 
 struct command;
 struct preparer;
-/* What a command is prepared to; it belongs to the command, which must keep its message until prepared_release(). */
+/* The prepared models of a command; they belong to the command, which must keep its message until
+ * prepared_release(). */
 struct prepared;
 
 /* The options must stay valid. Starts no thread yet. */
 struct preparer *preparer_create(const struct edit_options *options);
-/* All that was prepared must have been released. NULL is fine. */
+/* All prepared commands must have been released. NULL is fine. */
 void preparer_destroy(struct preparer *preparer);
 
 /* Call it before the command is posted, once: sets command->prepared. soon: see above. */
 void preparer_give(struct preparer *preparer, struct command *command, bool soon);
-/* The models of the command, by item (an EntityFactory is one item): see edit_prepare(). Waits until they are ready. */
+/* The models of the command, one for each item (an EntityFactory is one item): see edit_prepare(). Waits until they are
+ * ready. */
 struct edit_source *const *prepared_wait(struct prepared *prepared);
-/* Adds the files that the models were made from. Those of a command that is not ready are read now. */
+/* Adds the files from which the models were made. The files of a command that is not ready are read now. */
 void prepared_collect(struct prepared *prepared, struct files *files);
 void prepared_release(struct prepared *prepared); /* NULL is fine */
 
-/* rest: returns when the preparer's own thread prepares nothing, and will not until preparer_rest(preparer, false). For
- * a change of options->files. No turn may be taken meanwhile. */
+/* rest: returns when the preparer's own thread is idle, and it stays idle until preparer_rest(preparer, false). For a
+ * change of options->files. No turn may be taken meanwhile. */
 void preparer_rest(struct preparer *preparer, bool rest);
 
 #endif

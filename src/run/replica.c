@@ -1,5 +1,5 @@
-/* What the primary decides is checked against a list of the models that the secondary simulates, because ODE must never
- * be asked about a model that it was not given. */
+/* The primary's decisions are checked against a list of the models that the secondary simulates, because ODE must never
+ * be called for a model that it was not given. */
 #include "run/replica.h"
 
 #include "geom/pack.h"
@@ -21,20 +21,20 @@ struct replica {
 	struct shared shared;
 	struct edit edit;
 	bool ready; /* shared and edit are set up */
-	/* what it has */
+	/* the present contents */
 	uint64_t next;     /* number of the next step */
 	uint32_t *statics; /* [room] */
-	uint64_t *own;     /* [room] ids of the models that it simulates; 0: not this one */
-	bool *ghosts;      /* [room] models that it knows as ghosts */
-	uint64_t *met;     /* [room] the step in which the words of a model came last */
-	bool *levels;      /* [levels] that it has loaded */
+	uint64_t *own;     /* [room] ids of the models that the secondary simulates; 0: not this model */
+	bool *ghosts;      /* [room] models that the secondary knows as ghosts */
+	uint64_t *met;     /* [room] the last step with words of the model */
+	bool *levels;      /* [levels] levels that are loaded here */
 	uint32_t room;
 	uint64_t steps;
-	uint32_t share_rounds; /* steps so far that were shared */
+	uint32_t share_rounds; /* number of steps so far that were shared */
 	VEC(struct physics_pair) pairs, pairs_next;
-	/* the step that it is at */
+	/* the present step */
 	struct step step;
-	struct step_part *parts; /* [number]: only its own is used */
+	struct step_part *parts; /* [number]: only the secondary's own part is used */
 	VEC(struct change) changes;
 	VEC(struct due_command) commands;
 	VEC(ProtobufCMessage *) messages; /* of the commands */
@@ -74,7 +74,7 @@ void replica_step_fini(struct replica_step *step)
 
 void replica_pack(struct primary *primary, struct text *out)
 {
-	edit_begin(&primary->edit); /* the next step would begin with this call */
+	edit_begin(&primary->edit); /* otherwise the next step would begin with this call */
 	pack_string(out, primary->shared->scene->name);
 	pack_u64(out, primary->lockstep.number);
 	edit_pack(&primary->edit, out);
@@ -256,7 +256,7 @@ static bool is_own(const struct replica *replica, uint32_t model)
 
 /* --- the parts of a step ------------------------------------------------------------------------------------------ */
 
-/* The step before counts. */
+/* The step before this one counts. */
 static void advance(struct replica *replica)
 {
 	const struct ack *ack = replica->ack;
@@ -269,7 +269,7 @@ static void advance(struct replica *replica)
 	replica->ack = NULL;
 }
 
-/* A place must not be freed, or go to another model, before the runner has released its model. */
+/* A place must not be freed, or go to another model, before the runner has released the model in it. */
 static troupe_status follow_edits(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	troupe_status status = edit_follow(&replica->edit, &message->edits, error);
@@ -311,7 +311,7 @@ static troupe_status follow_take(struct replica *replica, const struct replica_c
 	return TROUPE_OK;
 }
 
-/* Absent models are released, too. */
+/* Models that are absent are released, too. */
 static troupe_status follow_release(struct replica *replica, uint32_t model, struct troupe_error *error)
 {
 	if (!is_own(replica, model))
@@ -421,7 +421,7 @@ static troupe_status add_pair(struct replica *replica, struct physics_pair pair,
 	return TROUPE_OK;
 }
 
-/* Merges what stays of the old list with what comes. */
+/* Merges the pairs that stay from the old list with the new pairs. */
 static troupe_status merge_pairs(
 	struct replica *replica, const struct replica_step *message, struct troupe_error *error)
 {
@@ -552,7 +552,7 @@ static troupe_status follow_head(struct replica *replica, struct replica_step *m
 	return TROUPE_OK;
 }
 
-/* Checks the pairs that did not come again, too: one of their models may have been released. */
+/* Also checks the pairs of the old list: one of their models may have been released. */
 static troupe_status check_pairs(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	for (uint32_t i = 0; message->changes.count && i < replica->pairs.count; i++)
@@ -573,7 +573,7 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 	replica->step.changes = replica->changes.at;
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
-	/* As primary_decide() has it: not steps that are measured, and not steps in which little moves. */
+	/* as in primary_decide(): not in steps in which costs are measured, nor in steps in which few models move */
 	replica->step.share = !replica->step.measure && replica->changed_before.count > share_over;
 	replica->share_rounds += replica->step.share;
 	replica->step.share_round = replica->share_rounds;

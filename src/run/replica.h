@@ -18,7 +18,7 @@
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* The words of a model as they came: lent, like all `bytes` of a message. */
+/* The words of a model as they were received: lent, like all `bytes` of a message. */
 struct replica_words {
 	uint32_t model, count;
 	const char *bytes;
@@ -26,13 +26,13 @@ struct replica_words {
 
 struct replica_change {
 	struct change change;
-	bool again;                 /* CHANGE_TAKE: with the words that it has */
+	bool again;                 /* CHANGE_TAKE: with the words that the replica has */
 	struct replica_words words; /* CHANGE_TAKE, not again */
 };
 
 struct replica_ghost {
-	uint32_t model, count; /* count: of words of its bodies */
-	bool whole;            /* the words follow; else which of them changed, and these */
+	uint32_t model, count; /* count: the number of words of its bodies */
+	bool whole;            /* all words follow; otherwise a list of the words that changed, and these */
 	const char *bytes;
 	size_t byte_count;
 };
@@ -41,14 +41,14 @@ struct replica_static {
 	uint32_t model, value;
 };
 
-struct replica_command { /* the type of its message follows from its listener */
+struct replica_command { /* the listener gives the type of the message */
 	struct system_listener to;
 	const char *bytes;
 	size_t byte_count;
 };
 
-/* A step as it came: complete, but not compared with the world yet. The bytes that it was decoded from must stay until
- * replica_follow(). */
+/* A step as it was received: complete, but not compared with the world yet. The bytes from which it was decoded must
+ * stay until replica_follow(). */
 struct replica_step {
 	uint64_t number;
 	double time_s, dt; /* dt: 0 if it did not come */
@@ -71,10 +71,9 @@ void replica_step_fini(struct replica_step *step);
 
 /* --- at the primary ----------------------------------------------------------------------------------------------- */
 
-/* Appends the world as the primary has it; after the origin (run/origin.h), which the caller has packed. Between steps.
- */
+/* Appends the primary's world. The caller has packed the origin (run/origin.h) before. Between steps. */
 void replica_pack(struct primary *primary, struct text *out);
-/* What replica_hash() of a replica of this state is. */
+/* The value of replica_hash() for a replica of this state. */
 uint64_t replica_hash_of(const struct primary *primary);
 
 /* --- at a secondary ----------------------------------------------------------------------------------------------- */
@@ -88,21 +87,21 @@ void replica_destroy(struct replica *replica);
 
 struct shared *replica_shared(struct replica *replica);
 uint32_t replica_number(const struct replica *replica);
-/* Of the next step. */
+/* The number of the next step. */
 uint64_t replica_next(const struct replica *replica);
-/* Of the state and of what was changed in the scene. */
+/* The hash of the state and of the changes of the scene. */
 uint64_t replica_hash(const struct replica *replica);
 
-/* Goes to the step of the message: makes the state that came of the step before the present one, and does what the
- * message says. share_over: if more models than this changed in the step before, helpers may take parts of the step;
- * UINT32_MAX: never. *ret_step: for secondary_step(); valid until the next call. */
+/* Goes to the step of the message: makes the results of the step before the present state, and follows the message.
+ * share_over: if more models than this changed in the step before, helpers may take parts of the step; UINT32_MAX:
+ * never. *ret_step: for secondary_step(); valid until the next call. */
 troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
 	const struct step **ret_step, struct troupe_error *error);
 
-/* What came of the step that it followed last. ack: valid until the next replica_follow(). */
+/* Gives the results of the step that it followed last. ack: valid until the next replica_follow(). */
 void replica_stepped(struct replica *replica, const struct ack *ack, const struct physics_stats *stats);
 
-/* For the encoder of acks: what was reported before this step. */
+/* For the encoder of acks: the reports before this step. */
 struct replica_report {
 	const struct step *step;
 	const struct ack *ack;

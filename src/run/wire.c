@@ -17,10 +17,10 @@
 #include <string.h>
 
 struct wire_peer {
-	/* what it has */
+	/* the pairs that it has */
 	VEC(struct physics_pair) pairs;
 	double dt;
-	/* what it reported, in acks that counted */
+	/* reported in acks that counted */
 	VEC(uint32_t) changed_before; /* ack.changed of the last ack */
 	struct physics_stats stats;
 	/* the last ack, and the sizes of step and ack */
@@ -33,7 +33,7 @@ struct wire_peer {
 struct wire {
 	struct primary *primary;
 	struct wire_peer *peers; /* [secondaries] */
-	/* what all have */
+	/* the parts that all peers have */
 	uint32_t *statics; /* [room] */
 	uint32_t *ghosts;  /* [room] where the words of a ghost are in ghost_words, plus 1; 0: it was no ghost */
 	VEC(uint64_t) ghost_words;
@@ -64,7 +64,7 @@ static uint32_t words_of_bodies(const struct wire *wire, uint32_t model)
 	return wire->primary->shared->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
 }
 
-/* All that have a ghost have its bodies in state k, the state before the step. */
+/* All peers that have a ghost have its bodies in state k, the state before the step. */
 static void keep_ghosts(struct wire *wire)
 {
 	const struct state *state = wire->primary->shared->state;
@@ -282,7 +282,7 @@ static uint32_t encode_pairs(const struct wire_peer *peer, const struct step_par
 	return WIRE_PAIRS;
 }
 
-/* A ghost whose bodies are as they were sent is not sent again. */
+/* A ghost is not sent again while its bodies are as they were sent. */
 static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text *out)
 {
 	const struct state *state = wire->primary->shared->state;
@@ -311,7 +311,7 @@ static uint32_t encode_ghosts(struct wire *wire, uint32_t secondary, struct text
 }
 
 /* The primary has obeyed the commands. So a command for a model whose words are in this step is left out: the words
- * have its effect. */
+ * include its effect. */
 static bool is_left_out(const struct wire *wire, const struct due_command *command)
 {
 	return wire->met[command->to.model] == wire->calls;
@@ -439,7 +439,7 @@ static troupe_status decode_model(
 	return TROUPE_OK;
 }
 
-/* ack->changed is filled already. A step in which nothing moves has no notes. */
+/* ack->changed is filled already. A step in which no model moves has no notes. */
 static troupe_status decode_notes(
 	struct wire *wire, struct wire_peer *peer, struct unpack *in, struct troupe_error *error)
 {

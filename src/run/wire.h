@@ -47,11 +47,11 @@ troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes,
 
 /* --- at a secondary ----------------------------------------------------------------------------------------------- */
 
-/* number: of the secondary, from 1. Fills a message for replica_follow(), which refers to the bytes. Looks at nothing
- * else: the same bytes give the same message. */
+/* number: of the secondary, from 1. Fills a message for replica_follow(), which refers to the bytes. It depends on the
+ * bytes only: the same bytes give the same message. */
 troupe_status wire_decode_step(
 	uint32_t number, const char *bytes, size_t count, struct replica_step *ret_step, struct troupe_error *error);
-/* The ack that replica_stepped() was told of. */
+/* Encodes the ack that replica_stepped() was given. */
 void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* A client may be a program that its user did not write, on another machine if the user says so. So a client can save a
- * state only where the user of the run has allowed it, in one folder; it gives a plain name, and the name of a file
- * that is no state is refused. A run makes a limited number of files, and replaces them as often as clients like. */
+/* A client may be a program of another author, on another machine if the user allows this. So a client can save a state
+ * only in one folder that the user of the run has chosen. It gives a plain name, and the name of a file that is no
+ * state is refused. A run makes a limited number of files, and replaces them as often as clients ask for it. */
 #include "server/acts.h"
 
 #include "topic/message.h"

@@ -1,4 +1,4 @@
-/* Requests that neither change a world nor only ask: what they do is done at a step boundary, and their reply is a
+/* Requests that act but do not change a world: the action is done at a step boundary, and the reply is a
  * gz.msgs.Boolean. No bit of a state depends on them, so a recording does not have them. */
 #ifndef SERVER_ACTS_H
 #define SERVER_ACTS_H

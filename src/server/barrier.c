@@ -27,7 +27,7 @@ struct barriers {
 	_Atomic uint64_t epoch;                  /* grows when `all` changes; written under the lock */
 	struct eventcount joined;                /* advanced when a client joins */
 	_Atomic int64_t step_ns[SDF_WORLDS_MAX]; /* 0: no whole number. Writer: the turn. */
-	double step_s[SDF_WORLDS_MAX];           /* the turn's: for which step_ns was found */
+	double step_s[SDF_WORLDS_MAX];           /* the turn's: the time steps for which step_ns was computed */
 	/* the turn's */
 	VEC(struct member *) present; /* a copy of `all`, with references */
 	uint64_t seen_epoch;
@@ -80,7 +80,7 @@ struct barriers *barriers_of(struct troupe_server *server)
 
 void member_release(struct member *member)
 {
-	/* acq_rel: what other holders did happens before it is freed */
+	/* acq_rel: the accesses of other holders happen before the member is freed */
 	if (atomic_fetch_sub_explicit(&member->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	posts_drop(&member->collected, 0);
@@ -101,7 +101,7 @@ uint32_t barriers_spins(const struct barriers *barriers)
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
-/* Under the lock. *ret_place: where the name is, or belongs. */
+/* Under the lock. *ret_place: the place of the name, or the place where it belongs. */
 static bool find(const struct barriers *barriers, const char *name, uint32_t *ret_place)
 {
 	uint32_t i = 0;
@@ -227,7 +227,7 @@ static int64_t time_of(const struct barriers *barriers, uint32_t world)
 	return llround(primary_time_s(&barriers->server->worlds[world].primary) * 1e9);
 }
 
-/* The first multiple of the period from time_ns on. */
+/* The first multiple of the period that is not before time_ns. */
 static int64_t multiple_from(const struct member *member, int64_t time_ns)
 {
 	if (!member->period_ns)
@@ -298,7 +298,7 @@ static troupe_answer ask(struct member *member, uint64_t wait_ns, struct troupe_
 	return answer;
 }
 
-/* False: the run is to end. */
+/* Waits for the member's answer. False: the run is to end. */
 static bool await_answer(struct barriers *barriers, struct member *member, uint32_t spins)
 {
 	struct troupe_error error = {.text = "it failed"};

@@ -1,4 +1,4 @@
-/* Barrier clients (troupe/barrier.h) on the server's side. barrier.c has the list of them and the turn, which waits for
+/* Barrier clients (troupe/barrier.h) on the server's side. barrier.c has their list, and the turn, which waits for
  * them; barrier_client.c has the hand-over to clients that are threads of this process. */
 #ifndef SERVER_BARRIER_H
 #define SERVER_BARRIER_H
@@ -13,14 +13,15 @@ struct member; /* a client that has joined */
 struct barriers *barriers_create(struct troupe_server *server);
 /* NULL is fine. */
 void barriers_destroy(struct barriers *barriers);
-/* Before a step is decided, on the thread that does the primary's part. Waits for the clients that have a barrier at
- * the present state. A client that ends the run ends the primary of its world. */
+/* Call it before a step is decided, on the thread that does the primary's part. Waits for the clients that have a
+ * barrier at the present state. A client whose failure ends the run ends the primary of its world. */
 void barriers_turn(struct barriers *barriers);
 
-/* For client_call.c. Whether the client's posts wait for its barrier. */
+/* For client_call.c: whether the client's messages and calls wait for its barrier. */
 bool barrier_collects(const struct troupe_client *client);
-/* Keeps a post for the client's next barrier. call: NULL, or of a request; it is told in any case, unless this fails.
- * *ret_step may be NULL; it is the step of the barrier that is open, if there is one, or else of the last one. */
+/* Keeps a message or request for the client's next barrier. call: of a request, or NULL; it gets its reply in any case,
+ * unless this function fails. *ret_step may be NULL; it is the step of the barrier that is open, or else of the last
+ * one. */
 troupe_status barrier_collect(struct troupe_client *client, const struct troupe_when *when, const char *topic,
 	const char *type, const void *bytes, size_t count, struct command_call *call, uint64_t *ret_step,
 	struct troupe_error *error);

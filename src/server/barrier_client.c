@@ -1,6 +1,6 @@
 /* A barrier client that is a thread of this process. Turn and client hand each other a state: the turn opens a barrier,
- * the client does its work and sets it to done. What the client posted is collected on its own thread, where it is
- * checked, too, and is handed over with the answer, because only the turn knows when it is this client's place in the
+ * the client does its work and sets the state to done. The client's own thread collects and checks its messages and
+ * requests. They are handed over with the answer, because only the turn knows when it is this client's place in the
  * order of names. */
 #include "server/barrier_internal.h"
 
@@ -102,7 +102,7 @@ troupe_status barrier_collect(struct troupe_client *client, const struct troupe_
 static void begin(void *ctx, const struct troupe_barrier *barrier)
 {
 	struct member *member = ctx;
-	(void)barrier; /* it is member->at */
+	(void)barrier; /* member->at has it already */
 	/* release: pairs with the client's reads of the state */
 	atomic_store_explicit(&member->state, MEMBER_OPEN, memory_order_release);
 	eventcount_advance(&member->opened);
@@ -263,7 +263,8 @@ troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, st
 	struct posts empty = member->handed;
 	member->handed = member->collected;
 	member->collected = empty;
-	/* Sequentially consistent, so at least release: the turn sees the posts. It may have put the client out. */
+	/* Sequentially consistent, so at least release: the turn sees the posts. The turn may have put the client out
+	 * meanwhile. */
 	if (!atomic_compare_exchange_strong(&member->state, &state, MEMBER_DONE))
 		return say_why(member, error);
 	eventcount_advance(&member->answered);

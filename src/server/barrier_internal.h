@@ -1,4 +1,4 @@
-/* What barrier.c and barrier_client.c share. */
+/* Declarations that barrier.c and barrier_client.c share. */
 #ifndef SERVER_BARRIER_INTERNAL_H
 #define SERVER_BARRIER_INTERNAL_H
 
@@ -56,14 +56,14 @@ struct member {
 extern const struct troupe_barrier_ops barrier_thread_ops; /* ctx: the member */
 
 void member_release(struct member *member);
-/* How often a thread may look before it sleeps, with all runners and barrier clients on this machine. */
+/* The number of times that a thread may look before it sleeps, with all runners and barrier clients on this machine. */
 uint32_t barriers_spins(const struct barriers *barriers);
 void posts_drop(struct posts *posts, uint64_t step);
 /* Takes the member off the list, so that its name is free. Any thread. */
 void barriers_remove(struct barriers *barriers, struct member *member);
 /* For troupe_client_join(). */
 troupe_status barriers_add(struct barriers *barriers, struct member *member, struct troupe_error *error);
-/* The world of that name, and its step in ns; 0: the step is no whole number of ns. */
+/* The world of this name, and its time step in ns; 0: the time step is no whole number of ns. */
 troupe_status barriers_world(struct barriers *barriers, const char *name, uint32_t *ret_world, int64_t *ret_step_ns,
 	struct troupe_error *error);
 struct barriers *barriers_of(struct troupe_server *server);

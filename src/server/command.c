@@ -26,7 +26,7 @@ static troupe_status post(struct server_world *world, struct command *command, c
 
 /* --- on a topic --------------------------------------------------------------------------------------------------- */
 
-struct given { /* a message, as text, as bytes or as numbers: what is not NULL */
+struct given { /* a message as text, as bytes or as numbers: the one that is not NULL */
 	const struct troupe_when *when;
 	const char *topic, *text;
 	const void *bytes;
@@ -255,7 +255,7 @@ static struct vec3 vec3_of(const struct troupe_vec3 *vector)
 	return (struct vec3){vector->x, vector->y, vector->z};
 }
 
-/* Takes the message over. */
+/* Takes ownership of the message. */
 static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
 	const struct command_target *target, ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
 {

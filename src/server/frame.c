@@ -1,6 +1,6 @@
 /* Frames come from a pool, because a frame of many models is large, and the thread that takes a step should not get
- * fresh pages from the kernel for each. Any thread gives a frame back: it puts the frame on a list from which the pool
- * takes all at once. */
+ * fresh pages from the kernel for each frame. Any thread gives a frame back: it puts the frame on a list from which the
+ * pool takes all at once. */
 #include "server/frame.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ struct frame_pool {
 	_Atomic(struct frame *) given_back; /* writers: any thread adds, the pool's thread takes all */
 	struct frame *unused;
 	_Atomic uint64_t bytes_out; /* of the frames in use */
-	/* when the real-time factor was computed last, and what it was */
+	/* the time of the last computation of the real-time factor, and its result */
 	int64_t rtf_time_ns, rtf_real_ns;
 	double rtf;
 	const struct troupe_scene *before; /* of the last frame with FRAME_BEFORE */
@@ -78,7 +78,7 @@ struct frame *frame_hold(struct frame *frame)
 
 void frame_release(struct frame *frame)
 {
-	/* acq_rel: what other holders read happens before the frame is filled in again */
+	/* acq_rel: reads of other holders happen before the frame is filled in again */
 	if (atomic_fetch_sub_explicit(&frame->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	struct frame_pool *pool = frame->pool;
@@ -121,7 +121,7 @@ static void *fit(struct frame *frame, void *array, uint32_t *room, uint32_t coun
 	return mem_alloc(more * bytes);
 }
 
-/* Over the last fifth of a second or more. Time that was reset begins anew. */
+/* The mean over the last fifth of a second or more. It begins anew after a reset of time. */
 static double measured_rtf(struct frame_pool *pool, int64_t time_ns, int64_t real_ns)
 {
 	int64_t passed_ns = real_ns - pool->rtf_real_ns;

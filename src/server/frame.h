@@ -25,7 +25,7 @@ enum frame_part {
 
 struct frame_level {
 	const char *name;   /* the world's, which outlives all clients */
-	uint32_t secondary; /* that has it loaded; 0: none, or the single runner */
+	uint32_t secondary; /* the secondary that has it loaded; 0: none, or the single runner */
 	bool loaded;
 };
 
@@ -64,7 +64,7 @@ struct frame {
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
 	VEC(struct frame_place) places; /* by model, then level */
-	/* What came of a request; NULL: none. `service` is the head of one piece of memory. */
+	/* The outcome of a request; NULL: no request. `service` is the start of one piece of memory. */
 	char *service, *reply_text;
 	uint64_t reply_step;
 	bool reply_ok;
@@ -78,7 +78,7 @@ struct frame {
 struct frame_pool;
 
 struct frame_pool *frame_pool_create(void);
-/* When no frame is in use. NULL is fine. */
+/* Call it when no frame is in use. NULL is fine. */
 void frame_pool_destroy(struct frame_pool *pool);
 
 /* A frame of the present state with one reference. NULL: frames that are in use have too many bytes. */

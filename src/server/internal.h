@@ -49,7 +49,7 @@ struct troupe_server {
 	/* of all worlds; NULL before it is made. Writer: the thread that uses the server. */
 	_Atomic(struct crew *) crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
-	struct taken *taken;       /* taken.h; NULL: nobody is told of commands that are taken */
+	struct taken *taken;       /* taken.h; NULL: no program asks for taken commands */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */
@@ -80,7 +80,7 @@ static inline struct outfile_options server_options(struct troupe_server *server
  * def->resume_path; the path is then only used in messages. The server takes ownership of saved. */
 troupe_status server_create(const struct troupe_server_def *def, char *saved, size_t saved_count,
 	struct troupe_server **ret_server, struct troupe_error *error);
-/* The rule of physics that a definition says to break. */
+/* The rule of physics that a definition breaks on purpose. */
 troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, struct troupe_error *error);
 /* Call it when no server will be made from the definition: closes the sockets that the server would have owned. def
  * may be NULL or invalid. */
@@ -90,13 +90,13 @@ troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps,
 
 /* save.c. Appends the bytes of a saved state. */
 void server_pack(struct troupe_server *server, struct text *out);
-/* Appends what a replica of the only world is made from: see run/replica.h. */
+/* Appends the bytes from which a replica of the only world is made: see run/replica.h. */
 void server_pack_replica(struct troupe_server *server, struct text *out);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()
  * calls it; a test that changes a state calls it again. */
 enum { SAVE_HEAD_BYTES = 32 };
 void server_seal(char *state, size_t count);
-/* Whether a file that begins so may be a saved state. */
+/* Whether a file with these first bytes may be a saved state. */
 bool server_is_state(const char *bytes, size_t count);
 /* Reads the saved state in `saved`, or else in the file def.resume_path: the files of the worlds and how the worlds
  * are simulated. */
@@ -104,11 +104,12 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 /* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 
-/* command.c. Posts a request to a service of a world, as bytes of the type, for the next step. The call is told the
- * outcome, unless this fails. Any thread. */
+/* command.c. Posts a request to a service of a world, as bytes of the type, for the next step. The call gets the
+ * outcome, unless this function fails. Any thread. */
 troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
 	size_t count, struct command_call *call, struct troupe_error *error);
-/* Any thread, while the server exists: a run whose worlds are all paused looks for commands and questions at once. */
+/* Makes a run whose worlds are all paused look for commands and questions at once. Any thread, while the server
+ * exists. */
 void server_wake(struct troupe_server *server);
 
 /* pins.c. Applies def.pins to the scenes. */
@@ -121,8 +122,8 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_mobile_count(const struct server_world *world);
-/* Tells program and clients what came of a command or of another request at a step: def.on_reply, when it was refused
- * or there is something to say, and the topic `replies`. called: a client awaits the reply. Between steps. */
+/* Reports the outcome of a command or of another request at a step: to def.on_reply, if it was refused or has a text,
+ * and on the topic `replies`. called: a client waits for the reply. Between steps. */
 void world_tell_reply(struct server_world *world, uint64_t step, const char *topic, troupe_status status,
 	const char *text, bool called);
 /* Publishes a snapshot of the state after the last merged step. Call it between steps, before the next turn. */

@@ -1,5 +1,5 @@
-/* The primary's side of a networked run, apart from how the peers are found and reached: that is the matter of a back
- * end. What is left is what the server alone knows: the bytes of the world, its state, and how a step is encoded. */
+/* The primary's side of a networked run, except how the peers are found and reached, which is the task of a back end.
+ * The rest is what only the server knows: the bytes of the world, its state, and the encoding of a step. */
 #include "server/network.h"
 
 #include "net/backend.h"
@@ -39,7 +39,7 @@ static void on_watch(void *ctx)
 		def->on_watch(def->ctx);
 }
 
-/* A transport of that name may not exist: then any back end closes what was passed on. */
+/* If there is no transport of this name, any back end closes the sockets that were passed on. */
 void network_refuse(const struct troupe_network *def)
 {
 	const struct backend *backend;

@@ -28,11 +28,11 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 const struct transport_ops *network_transport(const struct network *network);
 const struct transport_codec *network_codec(const struct network *network);
 struct transport_link *network_link(const struct network *network);
-/* Ends the run while it has no crew, because setting up the run failed. */
+/* Ends the run if it has no crew because setting up the run failed. */
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);
-/* bytes: of the crew, or 0 when there was none. */
+/* bytes: of the crew, or 0 if there was none. */
 void network_report(
 	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report);
 

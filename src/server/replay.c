@@ -189,7 +189,7 @@ static troupe_status take_hash(struct replay *replay, struct unpack *in, struct 
 	return TROUPE_OK;
 }
 
-/* Commands that wait may be prepared meanwhile, from the same files. */
+/* Commands that wait may be prepared at the same time, from the same files. */
 static void take_files(struct replay *replay, struct unpack *in)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)

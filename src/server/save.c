@@ -33,7 +33,7 @@ static bool lists(const char *const *folders, const char *name, size_t length)
 	return false;
 }
 
-/* The search folders: the names of files depend on them. In a run that was resumed, the folders of the saved state are
+/* The search folders, because the names of files depend on them. In a resumed run the folders of the saved state are
  * among the first. */
 static void list_folders(const struct troupe_server_def *def, struct origin *origin)
 {
@@ -77,7 +77,7 @@ void server_pack(struct troupe_server *server, struct text *out)
 {
 	struct text body = {0}, world = {0};
 	pack_saver(&body);
-	struct files named = {.before = &server->files}; /* by waiting commands */
+	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
 		primary_collect(&server->worlds[i].primary, &named);
 	pack_origin(server, &named, &body);

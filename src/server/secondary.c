@@ -1,6 +1,6 @@
 /* The process of a secondary. The caller's thread works on the connection; a second thread loads the world and steps
- * it. So the process learns that the run is over even during loading or during a step that does not end. How the
- * primary is found, and how steps travel, is the matter of a back end (net/backend.h). */
+ * it. So the process learns that the run is over even during loading, or during a step that does not end. Finding the
+ * primary and carrying steps is the task of a back end (net/backend.h). */
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "net/backend.h"
@@ -34,11 +34,11 @@ struct troupe_secondary {
 	struct troupe_error load_error;
 	struct replica *replica;
 	struct secondary *secondary;
-	struct replica_step message; /* the step that came */
+	struct replica_step message; /* the received step */
 	wire_scratch scratch;
 	uint64_t hash;
 	uint32_t number;
-	uint32_t threads; /* that step the models */
+	uint32_t threads; /* threads that step the models */
 	/* the run */
 	struct transport_codec codec;
 	struct transport *transport;
@@ -78,7 +78,7 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 		return status;
 	s->hash = replica_hash(s->replica);
 	s->secondary = secondary_create(s->number, replica_shared(s->replica));
-	/* Helpers do not spin: the stepping thread polls for the next step, and it is one of all that poll here. */
+	/* Helpers do not spin: the stepping thread polls for the next step, and is the only thread here that polls. */
 	return s->threads > 1 ? secondary_hire(s->secondary, s->threads - 1, 0, error) : TROUPE_OK;
 }
 
@@ -162,17 +162,17 @@ static void encode_ack(void *ctx, uint32_t number, const void *payload, struct t
 {
 	struct troupe_secondary *s = ctx;
 	(void)number;
-	(void)payload; /* the replica was told of it */
+	(void)payload; /* the replica has it already */
 	wire_encode_ack(s->replica, &s->scratch, out);
 }
 
-/* To wake a helper takes tens of us: about as long as a few models of a step. */
+/* Waking a helper takes tens of us: about as long as a few models of a step. */
 static uint32_t share_over(const struct troupe_secondary *s)
 {
 	return s->threads > 1 ? SHARE_MODELS * s->threads : UINT32_MAX;
 }
 
-/* Takes the replica to the step, too, so that what is wrong with the step is what the primary sent. */
+/* Also makes the replica follow the step, so that an error in the step is an error of the primary's message. */
 static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, size_t count,
 	struct transport_message *ret_step, struct troupe_error *error)
 {
@@ -184,7 +184,7 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 	if (status)
 		return status;
 	*ret_step = (struct transport_message){step->number, NULL};
-	memcpy(&ret_step->payload, &step, sizeof step); /* const ends at the transport, which only carries it */
+	memcpy(&ret_step->payload, &step, sizeof step); /* the transport has no const: it only carries the pointer */
 	return TROUPE_OK;
 }
 
@@ -247,14 +247,14 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 		return run(s, error);
 	if (atomic_load(&s->stop))
 		return TROUPE_OK;
-	/* the second thread's result is valid once it has set `loaded`: the thread may still be running */
+	/* the second thread's result is valid only after it has set `loaded`: the thread may still be running */
 	return atomic_load(&s->loaded) && s->load_status ? fail(error, s->load_status, "%s", s->load_error.text)
 							 : status;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-/* Closes the one socket that a secondary may have been given. */
+/* Closes the socket that the secondary may have been given. */
 static void refuse(const struct troupe_network *def)
 {
 	struct troupe_network one = *def;

@@ -172,7 +172,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 	return status;
 }
 
-/* Topics begin with the cleaned name of their world. */
+/* Whether two worlds have the same topics, because topics begin with the cleaned name of their world. */
 static bool same_topics(const struct sdf_world *a, const struct sdf_world *b)
 {
 	char *of_a = mem_printf("/world/%s", a->name), *of_b = mem_printf("/world/%s", b->name);

@@ -1,9 +1,9 @@
-/* Which commands waited in the saved state? A command has no mark that says so. But a command keeps its memory from the
+/* Which commands waited in the saved state? A command has no mark for this. But a command keeps its memory from the
  * time when it is posted until it is taken, and waiting commands are taken in the order in which schedule_peek() gives
- * them. So the places in memory of the saved ones are noted in that order, and compared in that order. Some are never
- * told of, because no system of this world listens to them: these are passed over when their step is past. No memory of
- * such a command can be used again for another command of the same step: when a step is taken, its commands are there.
- */
+ * them. So the addresses of the saved commands are noted in this order, and compared in this order. Some saved commands
+ * are never reported, because no system of this world listens to them: these are passed over when their step is past.
+ * The memory of such a command cannot be used again for another command of the same step: when a step is taken, all its
+ * commands exist. */
 #include "server/taken.h"
 
 #include "run/services.h"
@@ -14,12 +14,12 @@
 
 struct waiting { /* a command of the saved state */
 	uint64_t step;
-	const void *topic, *message; /* places in memory, for comparison only; NULL: none */
+	const void *topic, *message; /* addresses, for comparison only; NULL: none */
 };
 
 struct waiting_list {
 	VEC(struct waiting) all; /* in the order in which they are taken */
-	uint32_t next;           /* those before it have been taken, or passed over */
+	uint32_t next;           /* the commands before this one have been taken, or passed over */
 };
 
 struct taken {

@@ -223,13 +223,13 @@ static const char *name_in(struct making *m, uint32_t model, const char *scoped)
 	return arena_strdup(&m->view->arena, inside ? scoped + length + 2 : scoped);
 }
 
-/* The pose of a frame at first: `in_body` is its pose in that body, or in the world. */
+/* The first pose of a frame: `in_body` is its pose in the body, or in the world. */
 static struct pose first_pose(const struct scene *scene, uint32_t body, struct pose in_body)
 {
 	return body == SCENE_NONE ? in_body : pose_mul(scene->bodies[body].reference, in_body);
 }
 
-/* Poses of static models and of their links are those of now: a static model can be placed elsewhere. */
+/* Poses of static models and of their links are the present ones: a static model can be placed elsewhere. */
 static struct pose model_pose(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *from = &scene->models[model];

@@ -1,4 +1,4 @@
-/* The structs of sdf/look.h again, with copies of their texts: programs keep a scene longer than the model of a
+/* Copies of the structs of sdf/look.h, with their texts: programs keep a scene longer than the description of a
  * material exists, and public structs must not depend on those of the loader. */
 #include "server/view_look.h"
 

@@ -1,5 +1,5 @@
-/* What can be seen, as programs see it (troupe/look.h), made from the description of the file. The results and all
- * texts that they name are copied into the arena. Pure. */
+/* The visible parts of a world in public form (troupe/look.h), made from the description of the file. The results and
+ * all texts that they name are copied into the arena. Pure. */
 #ifndef SERVER_VIEW_LOOK_H
 #define SERVER_VIEW_LOOK_H
 

@@ -1,5 +1,6 @@
-/* Making a message costs one allocation when it is small, and needs no destructor: the parts are cut from the buffer in
- * struct build, or from an arena after that. The complete message is copied into one block, and the rest forgotten. */
+/* Making a message costs one allocation if the message is small, and needs no destructor: the parts are cut from the
+ * buffer in struct build, or from an arena when the buffer is full. The complete message is copied into one block, and
+ * the rest is dropped. */
 #include "topic/build.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ const char *build_full(const struct build *build, char ret_text[64])
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
-/* The room of a list follows from its count: 4, and then twice as much whenever it is full. */
+/* The room of a list follows from its count: 4, then twice as much whenever it is full. */
 static void *add_element(struct build *build, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	size_t *count = (size_t *)((char *)message + field->quantifier_offset), bytes = type_field_bytes(field);
@@ -129,7 +130,7 @@ bool build_store_number(const struct build *build, const ProtobufCFieldDescripto
 		*(double *)place = number;
 		return true;
 	}
-	if (isfinite(number) && !isfinite((float)number)) /* FLT_MAX in few digits is more than FLT_MAX */
+	if (isfinite(number) && !isfinite((float)number)) /* FLT_MAX printed with few digits is more than FLT_MAX */
 		return false;
 	*(float *)place = (float)number + 0.0f; /* -1e-99 becomes -0 */
 	return true;
@@ -196,7 +197,7 @@ static void add_names(const ProtobufCEnumDescriptor *values, struct text *out)
 	text_add(out, "or its number");
 }
 
-/* 1e9 is written so, not as 1e+09. */
+/* Prints 1e9 in this form, not as 1e+09. */
 static void add_number(double max, struct text *out)
 {
 	char digits[32];

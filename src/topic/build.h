@@ -1,5 +1,5 @@
-/* A message while it is made out of a form: memory, limits, and the fields on the way to the place that is read. Only
- * for the files of this folder that read a form. */
+/* A message while it is made from one of its forms: memory, limits, and the fields on the way to the place that is
+ * read. Only for the files of this folder that read a form. */
 #ifndef TOPIC_BUILD_H
 #define TOPIC_BUILD_H
 
@@ -18,23 +18,24 @@ struct build {
 	_Alignas(16) unsigned char first[2048];
 };
 
-/* `first` is not zeroed: its parts are, when they are given out. */
+/* `first` is not zeroed; each part is zeroed when it is given out. */
 void build_init(struct build *build, message_type type, const struct message_limits *limits);
 void build_fini(struct build *build);
 void *build_alloc(struct build *build, size_t bytes); /* zeroed */
 /* A message with defaults. */
 ProtobufCMessage *build_message(struct build *build, message_type type);
 
-/* The place for one more value of the field: a new element at the end of a list, or the one value of a field, which
- * thereby replaces the value of another member of its oneof. The place is zeroed, but a part that is there already
- * stays, to be merged. NULL: a limit is reached, see build_full(). */
+/* The place for one more value of the field: a new element at the end of a list, or the only value of a field, which
+ * replaces the value of another member of its oneof. The place is zeroed, but a part that exists already stays, to be
+ * merged. NULL: a limit is reached, see build_full(). */
 void *build_place(struct build *build, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
-/* The part in a place that build_place() gave for a field of kind message; made if it is not there. NULL as above. */
+/* The part in a place that build_place() gave for a field of kind message; it is made if it does not exist. NULL as
+ * above. */
 ProtobufCMessage *build_part(struct build *build, void *place, const ProtobufCFieldDescriptor *field);
-/* Says which limit is reached. */
+/* The text of the limit that is reached. */
 const char *build_full(const struct build *build, char ret_text[64]);
 
-/* One more field on the path. False: nested too deeply. */
+/* Puts one more field on the path. False: nested too deeply. */
 bool build_enter(struct build *build, const ProtobufCFieldDescriptor *field);
 void build_leave(struct build *build);
 /* "linear.x" for the path and a field, which may be NULL. */
@@ -48,7 +49,7 @@ bool build_store_integer(const ProtobufCFieldDescriptor *field, void *place, boo
 bool build_store_string(
 	struct build *build, const ProtobufCFieldDescriptor *field, void *place, const void *bytes, size_t count);
 
-/* What a value of the field should be: "a number between -1e9 and 1e9". */
+/* The expected value of the field: "a number between -1e9 and 1e9". */
 void build_add_expected(const struct build *build, const ProtobufCFieldDescriptor *field, struct text *out);
 
 #endif

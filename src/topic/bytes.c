@@ -1,5 +1,5 @@
 /* Bytes are read by a reader of our own, because protobuf_c_message_unpack() has no limits: it follows any nesting and
- * allocates for any number of elements, and it says only that something is wrong. They are written by protobuf-c. */
+ * allocates for any number of elements, and its error has no details. Bytes are written by protobuf-c. */
 #include "topic/build.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct span {
 };
 
 enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH, WIRE_GROUP, WIRE_END_GROUP, WIRE_32 };
-/* Groups are obsolete; nobody sends them, but a field that is skipped may be one. */
+/* Groups are obsolete, but a field that is skipped may be one. */
 enum { GROUPS_MAX = 32 };
 
 static troupe_status refuse(const struct reader *r, const uint8_t *at, const ProtobufCFieldDescriptor *field,
@@ -153,7 +153,7 @@ static double as_float(uint64_t bits)
 	return (double)value;
 }
 
-/* As protobuf does, a number that is too long for its field is cut. */
+/* As in protobuf, a number that is too long for its field is cut. */
 static bool store(struct reader *r, const ProtobufCFieldDescriptor *field, void *place, uint64_t bits)
 {
 	uint32_t half = (uint32_t)bits;
@@ -259,7 +259,7 @@ static troupe_status read_field(struct reader *r, struct span *in, ProtobufCMess
 	return TROUPE_OK;
 }
 
-/* A field of another kind than the type says is skipped like one that the type does not have, as protobuf does. */
+/* A field of another kind than the type has is skipped like an unknown field, as in protobuf. */
 static bool fits(const ProtobufCFieldDescriptor *field, unsigned wire)
 {
 	bool packed = wire == WIRE_LENGTH && field->label == PROTOBUF_C_LABEL_REPEATED;

@@ -1,5 +1,5 @@
-/* Twists and numbers for joints are what programs give most, some for each robot in each step: they are made without a
- * walk over descriptors. */
+/* Programs give twists and numbers for joints most often, some for each robot in each step: these messages are made
+ * without a walk over descriptors. */
 #include "topic/convert.h"
 
 #include <math.h>

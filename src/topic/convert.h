@@ -1,4 +1,4 @@
-/* Messages as what the simulation calculates with. */
+/* Converts messages to the values with which the simulation computes, and back. */
 #ifndef TOPIC_CONVERT_H
 #define TOPIC_CONVERT_H
 
@@ -17,9 +17,9 @@ static inline struct vec3 message_vec3(const Gz__Msgs__Vector3d *vector)
  * normalised. TROUPE_ECOMMAND if the pose is not finite, or the orientation is shorter than 1e-6. */
 troupe_status message_pose(const Gz__Msgs__Pose *message, struct pose *ret_pose, struct troupe_error *error);
 
-/* A zero has no sign, as in a message that was read; here and below. */
+/* A zero has no sign, as in a message that was read; also in the functions below. */
 Gz__Msgs__Vector3d message_of_vec3(struct vec3 vector);
-/* One block of memory each, as message_copy() makes it: message_free(). */
+/* Each is one block of memory, as message_copy() makes it: free it with message_free(). */
 Gz__Msgs__Twist *message_of_twist(struct vec3 linear, struct vec3 angular);
 Gz__Msgs__Double *message_of_double(double number);
 

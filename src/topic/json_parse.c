@@ -1,5 +1,5 @@
-/* jansson reads the text, and the fields are then taken from its values. A value of jansson's takes far more memory
- * than its text, so a text may be 4 MiB long. */
+/* jansson reads the text, and the fields are then taken from jansson's values. Such a value takes far more memory than
+ * its text, so a text may be at most 4 MiB long. */
 #include "topic/build.h"
 #include "topic/json_name.h"
 
@@ -34,7 +34,7 @@ static int add_some(const char *bytes, size_t count, void *ctx)
 	return out->count > FOUND_BYTES ? -1 : 0;
 }
 
-/* The value as it stands in the text, or the beginning of it. */
+/* The value as the text has it, or the beginning of it. */
 static troupe_status unexpected(const struct reader *r, const ProtobufCFieldDescriptor *field, const json_t *value)
 {
 	struct text expected = {0}, found = {0};
@@ -228,7 +228,7 @@ static troupe_status unknown_field(const struct reader *r, message_type type, co
 	return status;
 }
 
-/* A field may be given once, and of a oneof only one. */
+/* A field may be given once, and of the members of a oneof only one. */
 static bool is_there(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	if (type_field_in_oneof(field))

@@ -1,5 +1,5 @@
-/* A message that is kept is one block of memory: it is measured, then copied into a block of that size, part by part.
- * So a queue of millions of messages costs one allocation each, and freeing needs no walk. */
+/* A message that is kept is one block of memory: it is measured, then copied into a block of this size, part by part.
+ * So a queue of millions of messages costs one allocation for each, and freeing needs no walk. */
 #include "topic/message.h"
 
 #include "topic/build.h"
@@ -12,7 +12,7 @@ const struct message_limits message_limits_usual = {.bytes_max = 16 << 20, .item
 
 enum { ALIGN = 8 };
 
-/* In front of each message that is kept: a queue counts the memory of its messages when they come. */
+/* In front of each message that is kept: a queue counts the memory of its messages when they are put in. */
 struct kept {
 	size_t bytes; /* of the message */
 	_Alignas(16) char message[];
@@ -121,7 +121,7 @@ static char *empty_of(const ProtobufCFieldDescriptor *field)
 
 static ProtobufCMessage *copy_to(const ProtobufCMessage *message, char **at);
 
-/* Replaces the pointer in a value that was copied by one to a copy. */
+/* Replaces a pointer in a value that was copied by a pointer to a copy. */
 static void copy_value(const ProtobufCFieldDescriptor *field, void *value, char **at)
 {
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE) {

@@ -15,11 +15,11 @@
 #include "topic/type.h"
 
 enum {
-	MESSAGE_DEPTH_MAX = 32,         /* messages in messages */
+	MESSAGE_DEPTH_MAX = 32,         /* messages inside messages */
 	MESSAGE_MEMORY_MAX = 256 << 20, /* bytes of one message while it is made */
 };
 
-/* What a message may be when it is made out of a form. */
+/* Limits of a message that is made from one of its forms. */
 struct message_limits {
 	size_t bytes_max;   /* of the form */
 	uint32_t items_max; /* elements of all lists together */
@@ -62,8 +62,8 @@ void message_add_bytes(struct text *out, const ProtobufCMessage *message);
 
 /* --- JSON: protobuf's mapping ------------------------------------------------------------------------------------- */
 
-/* Names of fields are lowerCamelCase, or as in the .proto file. TROUPE_ECOMMAND: what is wrong with the field, or
- * "line N, column M: the error" where the text is no JSON. */
+/* Names of fields are lowerCamelCase, or as in the .proto file. TROUPE_ECOMMAND: the error in the field, or "line N,
+ * column M: the error" if the text is no JSON. */
 troupe_status message_of_json(message_type type, const char *text, size_t count, const struct message_limits *limits,
 	ProtobufCMessage **ret_message, struct troupe_error *error);
 /* Appends an object in one line, with names in lowerCamelCase. Fields that have their default are left out. */
@@ -80,7 +80,7 @@ troupe_status message_of_numbers(message_type type, const double *numbers, uint3
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* A string for a message that the caller fills: protobuf-c's structs have `char *`, and nobody writes to it. */
+/* A string for a message that the caller fills: protobuf-c's structs have `char *`, but no function writes to it. */
 static inline char *message_string(const char *string)
 {
 	return (char *)(uintptr_t)string;
@@ -92,7 +92,7 @@ void *message_room(size_t bytes);
 ProtobufCMessage *message_create(message_type type); /* all fields have their defaults */
 ProtobufCMessage *message_copy(const ProtobufCMessage *message);
 void message_free(ProtobufCMessage *message); /* NULL is nothing */
-/* Bytes of memory of a message that a function of this header made, without a look at its fields. */
+/* The memory, in bytes, of a message that a function of this header made, without a walk over its fields. */
 size_t message_memory(const ProtobufCMessage *message);
 /* Whether two messages have the same type and the same bytes. */
 bool message_equal(const ProtobufCMessage *a, const ProtobufCMessage *b);
@@ -107,8 +107,8 @@ troupe_status message_check(
 /* The number of values that a message has of a field: elements of a list, or else 1 or 0. A field outside of a oneof
  * that has its default counts as 0. */
 size_t message_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
-/* The i-th value of the field, i < message_field_count(). It points to what the kind of the field is in C: a double, an
- * int32_t, a char *, a ProtobufCBinaryData, a ProtobufCMessage *, and so on. */
+/* The i-th value of the field, i < message_field_count(). It points to the field's type in C: a double, an int32_t, a
+ * char *, a ProtobufCBinaryData, a ProtobufCMessage *, and so on. */
 const void *message_field_at(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t i);
 
 #endif

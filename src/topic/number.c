@@ -1,4 +1,4 @@
-/* A float is printed as a float: printed as the double that it is converted to, 0.1f would have 17 digits. */
+/* A float is printed as a float: if it were printed as a double, 0.1f would have 17 digits. */
 #include "topic/number.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ static void add_float(struct text *out, float value)
 {
 	for (int precision = 6; precision <= 9 && isfinite(value); precision++) {
 		char digits[32];
-		/* with a decimal point of the process's locale, on the way there and back */
+		/* the decimal point is that of the process's locale, in both directions */
 		snprintf(digits, sizeof digits, "%.*g", precision, (double)value);
 		if (strtof(digits, NULL) == value) {
 			text_add_double(out, strtod(digits, NULL));

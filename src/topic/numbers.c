@@ -1,6 +1,6 @@
-/* Programs that command many robots in each step give numbers, which need no parsing. The descriptors say what the
- * numbers mean: the fields are walked in their order until the numbers are used up. For a whole Twist, which is what
- * such programs give, a walk would cost as much as all else that happens to the command. */
+/* Programs that command many robots in each step give numbers, which need no parsing. The descriptors give the meaning
+ * of the numbers: the fields are walked in their order until the numbers are used up. For a whole Twist, which such
+ * programs give most often, a walk would cost as much as the rest of the command. */
 #include "topic/build.h"
 #include "topic/convert.h"
 

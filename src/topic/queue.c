@@ -78,7 +78,7 @@ static struct node *new_node(struct topic_queue *queue)
 /* Keeps the newest three quarters of the depth. */
 static void trim(struct topic_queue *queue)
 {
-	/* acquire: the consumer may have taken the list meanwhile, and then there is none */
+	/* acquire: the consumer may have taken the list meanwhile; then there is no head */
 	struct node *head = atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire);
 	uint32_t keep = queue->depth - queue->depth / 4;
 	if (!head)
@@ -110,7 +110,7 @@ void topic_queue_push(struct topic_queue *queue, void *item)
 	node->item = item;
 	node->older = head;
 	node->length = head ? head->length + 1 : 1;
-	/* release: pairs with the acquire in topic_queue_pop(). It fails only if the consumer took the list. */
+	/* release: pairs with the acquire in topic_queue_pop(). It fails only if the consumer has taken the list. */
 	if (!atomic_compare_exchange_strong_explicit(
 		    &queue->newest, &head, node, memory_order_release, memory_order_relaxed)) {
 		node->older = NULL;

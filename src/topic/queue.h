@@ -26,7 +26,7 @@ void topic_queue_destroy(struct topic_queue *queue);
 void topic_queue_push(struct topic_queue *queue, void *item);
 /* Consumer. The oldest item, with the queue's reference to it; NULL: the queue is empty. */
 void *topic_queue_pop(struct topic_queue *queue);
-/* How many items were dropped so far. */
+/* The number of items that were dropped so far. */
 uint64_t topic_queue_lost(const struct topic_queue *queue);
 
 #endif

@@ -1,6 +1,6 @@
-/* Rows of one kind and name form a chain, whose first row a map finds by the name. One lock guards all of it. The
- * primary holds the lock only while it changes the table, which is when models come and go; it needs no lock to read
- * what only it changes. */
+/* Rows of one kind and name form a chain, whose first row a map finds by the name. One lock guards all rows. The
+ * primary holds the lock only while it changes the table, which happens when models come and go; it needs no lock to
+ * read, because only the primary changes the table. */
 #include "topic/table.h"
 
 #include "base/map.h"
@@ -123,7 +123,7 @@ const char *topic_in_world(const char *name, const char *world)
 	memcpy(clean + begin, world, length + 1);
 	topic_name_clean(clean);
 	length = strlen(clean);
-	return length > begin ? part_after(name, clean, length) : NULL; /* else nothing is left of the world's name */
+	return length > begin ? part_after(name, clean, length) : NULL; /* NULL: the clean name is empty */
 }
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */

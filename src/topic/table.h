@@ -27,10 +27,10 @@ struct topic_row {
 	const char *name;  /* "/world/w/clock" */
 	const char *type;  /* "gz.msgs.Clock"; of a service: of its request */
 	const char *reply; /* of a service: the type of its reply; else NULL */
-	const char *owner; /* what added it, for people: "server", or a system and its model */
+	const char *owner; /* the part that added it, for people: "server", or a system and its model */
 	double rate_hz;    /* messages per simulated second, at most; 0: one in each step, or on changes */
-	const void *ops;   /* the owner's: how to serve it */
-	uint64_t key;      /* the owner's: which of its things it is for */
+	const void *ops;   /* the owner's: the functions that serve it */
+	uint64_t key;      /* the owner's: the object that it is for */
 	const char *frame, *child_frame; /* names for the header of messages; NULL: none */
 	const char *only; /* names, each enclosed in '\n': the parts of a message that are published; NULL: all */
 	uint32_t of;      /* the owner's, too */
@@ -66,8 +66,8 @@ uint32_t topic_find(const struct topic_table *table, enum topic_kind kind, const
 uint32_t topic_next(const struct topic_table *table, uint32_t id);
 /* Valid until a row is added or removed: for the primary's thread. */
 const struct topic_row *topic_row(const struct topic_table *table, uint32_t id);
-/* For other threads: a copy of the first row of that kind and name, to be freed with topic_row_fini(). False: there is
- * no such row. */
+/* For other threads: a copy of the first row of this kind and name; free it with topic_row_fini(). False: there is no
+ * such row. */
 bool topic_copy(struct topic_table *table, enum topic_kind kind, const char *name, struct topic_row *ret_row);
 
 /* Copies a row with its texts; frees the texts of a copy. */
@@ -75,7 +75,7 @@ void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row);
 void topic_row_fini(struct topic_row *row);
 
 uint64_t topic_epoch(const struct topic_table *table);
-/* Calls fn for each row, by name and then by id; the table does not change meanwhile, so fn must be quick. Returns the
+/* Calls fn for each row, by name and then by id. The table does not change meanwhile, so fn must be quick. Returns the
  * epoch. */
 uint64_t topic_read(
 	struct topic_table *table, void (*fn)(void *ctx, uint32_t id, const struct topic_row *row), void *ctx);

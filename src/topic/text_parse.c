@@ -122,7 +122,7 @@ static troupe_status unexpected_value(const struct parse *p, const ProtobufCFiel
 	return status;
 }
 
-/* A header may be given in every message, and is of no interest here. */
+/* Every message may have a header, so a list of the fields leaves it out. */
 static troupe_status unknown_field(const struct parse *p, message_type type)
 {
 	struct text names = {0}, path = {0};
@@ -390,7 +390,7 @@ static const ProtobufCFieldDescriptor *find_field(message_type type, const char 
 	return protobuf_c_message_descriptor_get_field_by_name(type, word);
 }
 
-/* Of the members of a oneof only one can be there: the name of another one that is, or NULL. */
+/* Of the members of a oneof only one can be given: the name of another one that has been given, or NULL. */
 static const char *rival_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
 	if (!type_field_in_oneof(field))

@@ -1,5 +1,5 @@
-/* The text form, in one line for recordings and messages to people, or in lines as Gazebo's programs print it. What is
- * printed can be read again, and gives the same message: numbers have as many digits as that takes. */
+/* The text form, in one line for recordings and messages to people, or in lines as Gazebo's programs print it. The
+ * printed text can be read again, and gives the same message: numbers have as many digits as this needs. */
 #include "topic/message.h"
 
 #include "topic/number.h"
@@ -94,7 +94,7 @@ static void add_fields(struct text *out, const ProtobufCMessage *message, int in
 	for (unsigned f = 0; f < message->descriptor->n_fields; f++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[f];
 		size_t count = message_field_count(message, field);
-		/* in a line, a list of numbers is short */
+		/* if all is in one line, a list of numbers is shorter */
 		bool is_list = indent < 0 && count > 1 && field->type != PROTOBUF_C_TYPE_MESSAGE;
 		for (size_t i = 0; i < count; i++) {
 			add_name(out, field, indent, first);

@@ -91,8 +91,8 @@ static uint64_t read_varint(struct bytes *in)
 	return value;
 }
 
-/* The next field with a length, whose number is *ret_number; others are skipped. False: no more. The bytes are those
- * that the compiler wrote: only varints and fields with a length are in them. */
+/* Finds the next field with a length, whose number is *ret_number; other fields are skipped. False: no more fields. The
+ * bytes are those that the compiler wrote: they have only varints and fields with a length. */
 static bool next_field(struct bytes *in, uint32_t *ret_number, struct bytes *ret_value)
 {
 	while (in->at < in->end) {
@@ -134,7 +134,7 @@ static bool defines(struct bytes file, message_type type)
 	return false;
 }
 
-/* Marks the files that the file imports. They stand before it. */
+/* Marks the files that the file imports. They come before it. */
 static void mark_imports(const struct bytes *files, uint32_t file, bool *needed)
 {
 	struct bytes in = files[file], import, other;

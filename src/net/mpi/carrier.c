@@ -30,12 +30,12 @@ struct sending {
 
 struct rank_line {
 	int rank;
-	VEC(struct sending) sends; /* the oldest first; those without a message are free, and stand last */
+	VEC(struct sending) sends; /* the oldest first; then free entries, without a message */
 	uint32_t sends_out;
-	size_t pending; /* bytes of the sends that are out */
-	struct text in; /* the frame that comes, or that was received last */
+	size_t pending; /* bytes of the sends that are not done */
+	struct text in; /* the frame that is being received, or was received last */
 	struct glue_message coming;
-	bool whole; /* `in` is a frame that was not given yet */
+	bool whole; /* `in` is a whole frame, which receive() has not given yet */
 	uint64_t sent, received;
 	bool broken;
 	struct troupe_error why;
@@ -73,7 +73,7 @@ static troupe_status break_line(struct rank_line *line, const char *why, struct 
 
 /* --- sending ------------------------------------------------------------------------------------------------------ */
 
-/* Takes sends that are done to the end of the list, where they are free. */
+/* Moves sends that are done to the end of the list, where entries are free. */
 static bool reap(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	uint32_t kept = 0;
@@ -135,7 +135,7 @@ static size_t mpi_pending(const struct carrier *carrier, uint32_t at)
 
 /* --- receiving ---------------------------------------------------------------------------------------------------- */
 
-/* Begins to receive the next message if there is one, or goes on with the one that comes. */
+/* Begins to receive the next message, if there is one, or continues to receive the present one. */
 static bool take(struct carrier *carrier, struct rank_line *line, char *why)
 {
 	bool there = line->coming.out, done;
@@ -186,7 +186,7 @@ static bool mpi_receive(struct carrier *carrier, uint32_t at, enum frame_type *r
 	uint32_t payload;
 	char why[GLUE_WHY_BYTES];
 	if (!line->whole && (line->broken || !take(carrier, line, why) || !line->whole))
-		return false; /* what is broken, the next work() finds again */
+		return false; /* the next work() finds the error again */
 	line->whole = false;
 	if (line->in.count < FRAME_HEADER_BYTES)
 		*ret_status =
@@ -229,7 +229,7 @@ static void mpi_wake(struct carrier *carrier)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-/* Receives nothing: what still comes is for the next carrier between these ranks, if there is one. */
+/* Receives nothing: later messages are for the next carrier between these ranks, if there is one. */
 static void mpi_finish(struct carrier *carrier, uint32_t timeout_ms)
 {
 	uint64_t until = clock_now_ns() + timeout_ms * UINT64_C(1000000);

@@ -18,18 +18,18 @@ enum { STALE_MS = 1000, WATCH_MS = 50, FLUSH_MS = 500 };
 /* The primary may load a world for as long as it takes before it answers a hello. */
 #define HELLO_NS (UINT64_C(1) << 62)
 
-/* What both sides have. Line i of the carrier is connection i of peers. */
+/* The parts that primary and secondary share. Line i of the carrier is connection i of peers. */
 struct meeting {
 	const struct gather_host *host;
 	struct mpi_job *job;
 	struct hello hello;
 	struct peers *peers;
-	uint64_t looked_ns;  /* when time was last checked; 0: never */
-	uint64_t heard_ns;   /* when a frame last came */
-	uint64_t watched_ns; /* when the host was last asked */
+	uint64_t looked_ns;  /* the time of the last check of deadlines; 0: none */
+	uint64_t heard_ns;   /* the time of the last frame */
+	uint64_t watched_ns; /* the time of the last question to the host */
 	bool started, ended;
 	struct transport_link link;
-	/* Frames of the world. A status breaks the line. */
+	/* Handles frames of the world. An error status breaks the line. */
 	troupe_status (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);
 	void (*on_action)(void *ctx, const struct peers_action *action);
@@ -50,7 +50,7 @@ static troupe_status meet(struct meeting *meeting, const struct gather_self *sel
 
 static void send_frame(struct meeting *meeting, uint32_t id, enum frame_type type, const void *bytes, size_t count)
 {
-	if (meeting->job->carrier) /* a failure is found by the next work() */
+	if (meeting->job->carrier) /* the next work() detects a failure */
 		(void)carrier_send(&mpi_carrier_ops, meeting->job->carrier, id, type, bytes, count, NULL);
 }
 
@@ -85,7 +85,7 @@ static void hear(struct meeting *meeting, uint32_t id, enum frame_type type, con
 	act(meeting);
 }
 
-/* What comes after the start is for the transport. */
+/* Frames after the start are for the transport. */
 static void work_line(struct meeting *meeting, uint32_t id)
 {
 	struct carrier *carrier = meeting->job->carrier;
@@ -159,7 +159,8 @@ static struct transport_link link_of(struct meeting *meeting, const char *const 
 	return link;
 }
 
-/* The link's carrier, if no transport took it, goes back to the job, which tells the other ranks with it. */
+/* If no transport took the link's carrier, it goes back to the job, which tells the other ranks with it that the run is
+ * over. */
 static void part(struct meeting *meeting)
 {
 	if (meeting->link.carrier)
@@ -284,7 +285,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 	meeting->peers = peers_create(&options, clock_now_ns());
 }
 
-/* Hears all ranks that were admitted, and one more. */
+/* Receives from all ranks that were admitted, and from one more. */
 static void work_lines(struct gathering *gathering)
 {
 	struct peers *peers = gathering->meeting.peers;
@@ -392,7 +393,7 @@ static troupe_status take_world(
 	return TROUPE_OK;
 }
 
-/* Without its primary, a rank has nobody to join. */
+/* If the primary is lost, a rank has no other one to join. */
 static void on_secondary_action(void *ctx, const struct peers_action *action)
 {
 	struct joining *joining = ctx;

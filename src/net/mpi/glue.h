@@ -1,8 +1,6 @@
-/* What troupe calls of an MPI library, as one table. The functions are in a module of their own, troupe_mpi.so, which
- * is loaded when a run asks for it: so nobody else waits for the MPI library to be loaded, or needs it. Any MPI will
- * do: its types do not leave the module.
- *
- * Thread: one call at a time (MPI_THREAD_SERIALIZED). Nothing blocks, except init and finalize. */
+/* The calls to an MPI library, as one table. The functions are in a module of their own, troupe_mpi.so, which is loaded
+ * when a run asks for it: so no other run waits until the MPI library is loaded, or needs it. Any MPI library will do:
+ * its types do not leave the module. */
 #ifndef NET_MPI_GLUE_H
 #define NET_MPI_GLUE_H
 
@@ -18,8 +16,8 @@ struct glue_place {
 };
 
 struct glue_message {      /* zeroed: no message. May be moved in memory. */
-	bool out;          /* it is on its way */
-	uint64_t words[4]; /* the module's */
+	bool out;          /* it is being sent or received */
+	uint64_t words[4]; /* used by the module only */
 };
 
 /* Functions that can fail return false, with one line in why[GLUE_WHY_BYTES]. */
@@ -30,14 +28,14 @@ struct glue {
 	/* Whether the process was continued (SIGCONT) since init(): mpirun does so to all ranks when one has died, a
 	 * second before it asks them to end, and another second before it kills them. */
 	bool (*continued)(void);
-	/* Waits for all ranks to do the same. */
+	/* Waits until all ranks call it. */
 	void (*finalize)(void);
-	/* Begins to send. bytes: lent until done() says that it is done. */
+	/* Begins to send. bytes: lent until done() returns true. */
 	bool (*send)(int rank, const void *bytes, size_t count, struct glue_message *ret_message, char *why);
-	/* Whether the next message from that rank is there; *ret_count: its bytes. It is then taken: receive() must
-	 * follow. */
+	/* Whether the next message from this rank has come; *ret_count: its bytes. If so, it is taken, and receive()
+	 * must follow. */
 	bool (*next)(int rank, bool *ret_there, size_t *ret_count, struct glue_message *ret_message, char *why);
-	/* Begins to receive what next() took into bytes, which are lent until done() says that it is done. */
+	/* Begins to receive the message that next() took. bytes: lent until done() returns true. */
 	bool (*receive)(void *bytes, size_t count, struct glue_message *message, char *why);
 	bool (*done)(struct glue_message *message, bool *ret_done, char *why);
 };

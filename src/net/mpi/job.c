@@ -24,7 +24,7 @@ enum { LINGER_S = 60, TELL_MS = 500 };
 #ifdef HAVE_MPI
 static const char module[] = "troupe_mpi.so";
 
-/* Beside a program that was built and not installed. */
+/* The module beside a program that was built and not installed. */
 static char *beside_program(void)
 {
 	char path[4096];
@@ -102,7 +102,7 @@ troupe_status mpi_job_join(struct troupe_job **ret_job, struct troupe_error *err
 	return TROUPE_OK;
 }
 
-/* The secondaries wait for a primary that will not come. */
+/* The secondaries wait for a primary that will not come, so it tells them. */
 static void tell_secondaries(struct mpi_job *job)
 {
 	struct text bytes = {0};

@@ -17,11 +17,11 @@ struct mpi_job {
 	const struct glue *glue;
 	struct glue_place place;
 	struct carrier *carrier; /* until the link takes it */
-	bool ended;              /* the other ranks know that the run is over, or have ended it */
+	bool ended;              /* the other ranks have the message that the run is over, or have ended it */
 };
 
 extern const struct carrier_ops mpi_carrier_ops;
-/* A line for each of the ranks first, first + 1 and so on. */
+/* Creates a line for each of the ranks first, first + 1 and so on. */
 troupe_status mpi_carrier_create(
 	const struct glue *glue, int first, uint32_t count, struct carrier **ret_carrier, struct troupe_error *error);
 
