@@ -1,12 +1,11 @@
-/* Measures how many exchanges a second a barrier client in another process has through the lockstep socket: one cart,
- * one runner, an exchange in each step, in which the client gets the odometry and the clock and commands a twist. The
- * baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation. Before
- * they sleep, both sides poll for a bounded time, as the run does. */
+/* Measures how many exchanges a second a barrier client of another process has through the lockstep socket: one cart,
+ * one runner, an exchange in each step, in which the client is told the odometry and the clock and commands a twist.
+ * The baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation. Both
+ * sides look again and again for a bounded time before they sleep, as the run does. */
 #include "bench.h"
 
-#include "base/text.h"
+#include "barrier.h"
 #include "gateway/lockstep/entrance.h"
-#include "topic/message.h"
 
 #include <troupe/barrier.h>
 
@@ -24,44 +23,8 @@
 
 enum { FRAME_MAX = 65536, SPIN_NS = 100000, STEP = 3 << 3 | 2, ENDED = 4 << 3 | 2 };
 
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'><collision "
-	"name='c'>"
-	"<geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>"
-	"<model name='cart'><link name='base'><pose>0 0 0.2 0 0 "
-	"0</pose><inertial><mass>10</mass><inertia><ixx>0.2</ixx>"
-	"<iyy>0.35</iyy><izz>0.45</izz></inertia></inertial><collision name='c'><geometry><box><size>0.6 0.4 "
-	"0.2</size></box>"
-	"</geometry></collision></link>"
-	"<link name='left'><pose>0.1 0.25 0.15 -1.5707963 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.006</ixx>"
-	"<iyy>0.006</iyy><izz>0.011</izz></inertia></inertial><collision "
-	"name='c'><geometry><sphere><radius>0.15</radius>"
-	"</sphere></geometry></collision></link><joint name='left_joint' type='revolute'><parent>base</parent>"
-	"<child>left</child><axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>"
-	"<link name='right'><pose>0.1 -0.25 0.15 -1.5707963 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.006</ixx>"
-	"<iyy>0.006</iyy><izz>0.011</izz></inertia></inertial><collision "
-	"name='c'><geometry><sphere><radius>0.15</radius>"
-	"</sphere></geometry></collision></link><joint name='right_joint' type='revolute'><parent>base</parent>"
-	"<child>right</child><axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>"
-	"<plugin name='gz::sim::systems::DiffDrive' "
-	"filename='x'><left_joint>left_joint</left_joint><right_joint>right_joint"
-	"</right_joint><wheel_separation>0.5</wheel_separation><wheel_radius>0.15</wheel_radius>"
-	"<odom_publish_frequency>1000</odom_publish_frequency></plugin></model></world></sdf>";
-
-static const char join[] = "join {version: 1 name: 'b' failure: END subscribe {topic: '/clock'} "
-			   "subscribe {topic: '/model/cart/odometry'}}";
-/* The message is a gz.msgs.Twist: linear {x: 0.5}. */
-static const char done[] = "done {message {topic: '/model/cart/cmd_vel' "
-			   "data: '\\x12\\x09\\x11\\x00\\x00\\x00\\x00\\x00\\x00\\xe0\\x3f'}}";
-
-/* Shared with the client: the number of bytes of the last step. */
+/* Shared with the client: how many bytes the last step had. */
 static _Atomic size_t *step_bytes;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "bench_barrier: %s\n", what);
-	exit(1);
-}
 
 /* --- both sides --------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +34,7 @@ static void send_all(int file, const unsigned char *bytes, size_t count)
 		_exit(1);
 }
 
-/* Receives one frame with its length; returns its size. 0: the other side has ended. */
+/* One frame with its length; its size. 0: the other side is gone. */
 static size_t receive(int file, unsigned char *frame)
 {
 	size_t count = 0, want = 4;
@@ -91,42 +54,6 @@ static size_t receive(int file, unsigned char *frame)
 	return want;
 }
 
-/* Encodes a message to the run, given as text; without a length. */
-static void encode(const char *text, struct text *out)
-{
-	ProtobufCMessage *message;
-	struct troupe_error error;
-	if (message_of_text(type_find("troupe.msgs.LockstepFromClient"), text, &message_limits_usual, &message, &error))
-		die(error.text);
-	message_add_bytes(out, message);
-	message_free(message);
-}
-
-static size_t put_varint(unsigned char *at, uint64_t value)
-{
-	size_t count = 0;
-	for (; value >= 0x80; value >>= 7)
-		at[count++] = (unsigned char)(value | 0x80);
-	at[count++] = (unsigned char)value;
-	return count;
-}
-
-/* Skips the tag and the length of a member. The number of the step is the first field, and left out if it is 0. */
-static uint64_t step_of(const unsigned char *frame)
-{
-	const unsigned char *at = frame + 5;
-	uint64_t step = 0;
-	while (*at++ & 0x80)
-		;
-	if (*at++ != 1 << 3)
-		return 0;
-	for (int shift = 0;; shift += 7) {
-		step |= (uint64_t)(*at & 0x7f) << shift;
-		if (!(*at++ & 0x80))
-			return step;
-	}
-}
-
 /* --- the client: a process of its own ----------------------------------------------------------------------------- */
 
 static void be_client(int file, bool joined, const struct text *message)
@@ -141,10 +68,10 @@ static void be_client(int file, bool joined, const struct text *message)
 		if (joined)
 			atomic_store(step_bytes, count);
 		unsigned char number[12] = {1 << 3};
-		size_t digits = 1 + put_varint(number + 1, step_of(frame));
+		size_t digits = 1 + barrier_put_varint(number + 1, barrier_step_of(frame + 4));
 		size_t at = 4;
 		answer[at++] = 2 << 3 | 2;
-		at += put_varint(answer + at, digits + message->count);
+		at += barrier_put_varint(answer + at, digits + message->count);
 		memcpy(answer + at, number, digits);
 		memcpy(answer + at + digits, message->at, message->count);
 		at += digits + message->count;
@@ -167,7 +94,7 @@ static int dial(const char *path)
 	return file;
 }
 
-/* Call it before this process has threads. pair: a socket; -1: the client joins at the path. */
+/* Started before this process has threads. pair: a socket; -1: it joins at the path. */
 static pid_t start_client(int pair, const char *path)
 {
 	struct text first = {0}, message = {0}, head = {0};
@@ -175,9 +102,9 @@ static pid_t start_client(int pair, const char *path)
 	pid_t child = fork();
 	if (child)
 		return child;
-	encode(join, &first);
-	encode(done, &message);
-	/* the content of `done`, without its tag and its length of one byte */
+	barrier_encode("troupe.msgs.LockstepFromClient", "join {" BARRIER_JOIN "}", &first);
+	barrier_encode("troupe.msgs.LockstepFromClient", "done {" BARRIER_DONE "}", &message);
+	/* the body of `done`: without the tag and the one byte of its length */
 	message.at += 2;
 	message.count -= 2;
 	if (pair < 0) {
@@ -193,7 +120,7 @@ static pid_t start_client(int pair, const char *path)
 
 /* --- the bare exchange -------------------------------------------------------------------------------------------- */
 
-/* Makes a frame like that of a step, with so many bytes. */
+/* A frame as a step has it, with so many bytes. */
 static void make_step(unsigned char *frame, size_t count, uint64_t number)
 {
 	size_t at = 4;
@@ -201,9 +128,9 @@ static void make_step(unsigned char *frame, size_t count, uint64_t number)
 	for (int i = 0; i < 4; i++)
 		frame[i] = (unsigned char)((count - 4) >> 8 * i);
 	frame[at++] = STEP;
-	at += put_varint(frame + at, count - 7);
+	at += barrier_put_varint(frame + at, count - 7);
 	frame[at++] = 1 << 3;
-	(void)put_varint(frame + at, number);
+	(void)barrier_put_varint(frame + at, number);
 }
 
 static double exchange(int file, size_t count, uint64_t exchanges)
@@ -214,7 +141,7 @@ static double exchange(int file, size_t count, uint64_t exchanges)
 		make_step(frame, count, i);
 		send_all(file, frame, count);
 		if (!receive(file, answer))
-			die("the client of the bare exchange is gone");
+			barrier_die("the client of the bare exchange is gone");
 	}
 	return (double)(bench_now_ns() - begun);
 }
@@ -223,32 +150,28 @@ static double exchange(int file, size_t count, uint64_t exchanges)
 
 int main(int argc, char **argv)
 {
-	enum {
-		STEP_BYTES = 440
-	}; /* the size that the odometry and the clock of a step have in this world, within a few bytes */
 	struct bench_options options = bench_parse(argc, argv,
-		"bench_barrier: exchanges of a barrier client through the lockstep socket; baseline: bare exchanges of "
-		"as "
-		"many bytes");
+		"bench_barrier: exchanges of a barrier client through the lockstep socket; baseline: bare exchanges "
+		"of as many bytes");
 	uint64_t steps = options.smoke ? 200 : 4000, until = 0;
 	char path[64];
 	int pair[2];
 	(void)snprintf(path, sizeof path, "/tmp/troupe-bench-barrier-%d", (int)getpid());
 	step_bytes = mmap(NULL, sizeof *step_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (step_bytes == MAP_FAILED)
-		die("no memory to share");
+		barrier_die("no memory to share");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		die("no sockets");
+		barrier_die("no sockets");
 	pid_t bare = start_client(pair[1], NULL), client = start_client(-1, path);
-	struct troupe_server *server = bench_server(world, 0);
-	struct troupe_server *alone = bench_server(world, 0);
+	struct troupe_server *server = bench_server(barrier_world, 0);
+	struct troupe_server *alone = bench_server(barrier_world, 0);
 	struct entrance_options where = {.path = path};
 	struct entrance *entrance;
 	struct troupe_error error;
 	const char *const names[] = {"b", NULL};
 	if (entrance_create(server, &where, &entrance, &error) ||
 		troupe_server_await(server, names, 10000000000u, &error))
-		die(error.text);
+		barrier_die(error.text);
 	struct bench_samples rates = {0}, bares = {0}, alones = {0};
 	for (int r = -1; r < options.repeats; r++) {
 		double ns = 0, bare_ns = 0, alone_ns = 0;

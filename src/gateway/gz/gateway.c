@@ -247,6 +247,13 @@ static void reply(void *ctx, uint64_t request, const void *bytes, size_t count)
 	(void)node_reply(gateway->node, request, true, bytes, count);
 }
 
+/* On the node's thread. */
+static bool take_answer(void *ctx, uint64_t request, const void *bytes, size_t count)
+{
+	const struct offer *offer = ctx;
+	return callers_answer(offer->gateway->callers, request, bytes, count);
+}
+
 static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
@@ -257,6 +264,8 @@ static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_err
 		status = node_offer(gateway->node, callers_rows[i].name, callers_rows[i].type,
 			callers_rows[i].reply_type, offer, &offer->service, error);
 	}
+	if (!status)
+		node_take_directly(gateway->lockstep[CALLERS_STEP].service, take_answer);
 	return status;
 }
 
@@ -314,6 +323,8 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 		wake(gateway);
 		pthread_join(gateway->thread, NULL);
 	}
+	if (gateway->lockstep[CALLERS_STEP].service)
+		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
 	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
 	if (gateway->client) /* what came before the end still goes out */
 		while (pass_on_some(gateway))

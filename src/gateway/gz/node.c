@@ -561,6 +561,13 @@ troupe_status node_offer(struct node *node, const char *service, const char *req
 	return status;
 }
 
+void node_take_directly(struct node_service *service, node_request_fn take)
+{
+	pthread_mutex_lock(&service->node->guard);
+	service->take = take;
+	pthread_mutex_unlock(&service->node->guard);
+}
+
 typedef VEC(uint64_t) number_vec;
 
 static void note_dropped(const struct node_event *event, void *ctx)

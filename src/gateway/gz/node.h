@@ -13,7 +13,8 @@
  * Several nodes in one process are independent of each other, and see each other as other processes do. A node does not
  * hear what it publishes itself, and does not find its own services.
  *
- * What comes in is events, which the caller takes with node_next() from any thread. Nothing is called back.
+ * What comes in is events, which the caller takes with node_next() from any thread. Nothing is called back, except by
+ * node_take_directly().
  *
  * Floods. Everything that peers can make grow is bounded: processes and records (directory.h), connections
  * (NODE_CONNECTIONS_MAX to each listening socket), bytes of a message part (NODE_MESSAGE_BYTES_MAX), requests that wait
@@ -130,6 +131,12 @@ struct node_service;
  * Errors as for node_advertise(). */
 troupe_status node_offer(struct node *node, const char *service, const char *request_type, const char *reply_type,
 	void *ctx, struct node_service **ret_service, struct troupe_error *error);
+/* Takes a request on the node's thread, without an event, so that no other thread has to be woken for it. It must be
+ * quick, and must not call the node. ctx: that of node_offer(). False: the request becomes an event. */
+typedef bool (*node_request_fn)(void *ctx, uint64_t request, const void *bytes, size_t count);
+/* From now on requests to the service are given to `take` first; NULL: to events only. When this returns, an earlier
+ * function is not called any more. */
+void node_take_directly(struct node_service *service, node_request_fn take);
 /* Its requests that wait are refused; replies to others are still sent. */
 void node_withdraw(struct node_service *service);
 /* Answers a request, once. good: the protocol's result; when it is false the bytes are sent all the same, and clients

@@ -96,6 +96,7 @@ struct node_service {
 	char *full, *request_type, *reply_type; /* types as on the wire */
 	uint64_t advertised_ns;
 	struct event_source source;
+	node_request_fn take; /* with the node's guard; NULL: none */
 };
 
 /* --- orders ------------------------------------------------------------------------------------------------------- */

@@ -96,6 +96,12 @@ troupe_status node_offer(struct node *node, const char *service, const char *req
 	impossible(node);
 }
 
+void node_take_directly(struct node_service *service, node_request_fn take)
+{
+	(void)take;
+	impossible(service);
+}
+
 void node_withdraw(struct node_service *service)
 {
 	impossible(service);

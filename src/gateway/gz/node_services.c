@@ -101,6 +101,8 @@ static void take_request(struct node *node, const struct parts_request *request)
 		refuse(node, request);
 		return;
 	}
+	if (slot && service->take && service->take(service->ctx, slot->number, request->bytes.at, request->bytes.count))
+		return;
 	if (tell_request(node, service, request, slot ? slot->number : 0))
 		return;
 	if (slot) {

@@ -3,7 +3,8 @@
  * time: so a call without an answer, or with an answer that was taken already, gets the Step that is open, once more.
  * And nobody sees a client die: the deadline does.
  *
- * Between the thread of the calls and the thread of the step each caller has a lock, which neither holds for long. */
+ * Each caller has a lock, which no thread holds for long. `reply` may take locks of the transport, whose threads may
+ * want the caller's: so no thread calls it with a lock. */
 #include "gateway/lockstep/callers.h"
 
 #include "base/eventcount.h"
@@ -48,6 +49,8 @@ struct callers {
 	struct troupe_server *server;
 	void (*reply)(void *ctx, uint64_t request, const void *bytes, size_t count);
 	void *ctx;
+	/* Of `all`: held by the thread that changes the list, and by other threads that read it. */
+	pthread_mutex_t guard;
 	VEC(struct caller *) all;
 	VEC(struct gone) gone;   /* the oldest first */
 	_Atomic uint64_t joined; /* so many have joined so far */
@@ -84,11 +87,12 @@ static void begin(void *ctx, const struct troupe_barrier *barrier)
 	pthread_mutex_lock(&caller->guard);
 	caller->step.count = 0;
 	seat_add_step(&caller->seat, barrier, &caller->step);
+	uint64_t request = caller->request;
 	caller->open = true;
-	if (caller->request)
-		reply_frame(caller->callers, caller->request, &caller->step);
 	caller->request = 0;
 	pthread_mutex_unlock(&caller->guard);
+	if (request)
+		reply_frame(caller->callers, request, &caller->step);
 }
 
 static troupe_answer poll_answer(
@@ -120,12 +124,14 @@ static void out(void *ctx, const struct troupe_error *why)
 {
 	struct caller *caller = ctx;
 	pthread_mutex_lock(&caller->guard);
+	uint64_t request = caller->request;
 	caller->over = true;
-	caller->told = caller->request;
+	caller->told = request;
 	caller->why = *why;
-	if (caller->request)
-		tell_end(caller->callers, caller->request, why->status, why->text);
+	caller->request = 0;
 	pthread_mutex_unlock(&caller->guard);
+	if (request)
+		tell_end(caller->callers, request, why->status, why->text);
 }
 
 static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
@@ -178,24 +184,33 @@ static void keep_gone(struct callers *callers, const struct caller *caller)
 	vec_push(&callers->gone, (struct gone){mem_strdup(caller->name), caller->why});
 }
 
+static bool is_over(struct caller *caller)
+{
+	pthread_mutex_lock(&caller->guard);
+	bool over = caller->over;
+	pthread_mutex_unlock(&caller->guard);
+	return over;
+}
+
+static void take_out(struct callers *callers, uint32_t at)
+{
+	pthread_mutex_lock(&callers->guard);
+	callers->all.at[at] = callers->all.at[--callers->all.count];
+	pthread_mutex_unlock(&callers->guard);
+}
+
 /* Frees the places of clients that are out. One that did not call then is told why when it calls. */
 static void reap(struct callers *callers)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < callers->all.count; i++) {
+	for (uint32_t i = callers->all.count; i-- > 0;) {
 		struct caller *caller = callers->all.at[i];
-		pthread_mutex_lock(&caller->guard);
-		bool over = caller->over;
-		pthread_mutex_unlock(&caller->guard);
-		if (!over) {
-			callers->all.at[kept++] = caller;
+		if (!is_over(caller))
 			continue;
-		}
+		take_out(callers, i);
 		if (!caller->told)
 			keep_gone(callers, caller);
 		caller_destroy(caller);
 	}
-	callers->all.count = kept;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
@@ -213,7 +228,9 @@ static void join(struct callers *callers, uint64_t request, const Troupe__Msgs__
 		caller_destroy(caller);
 		return;
 	}
+	pthread_mutex_lock(&callers->guard);
 	vec_push(&callers->all, caller);
+	pthread_mutex_unlock(&callers->guard);
 	atomic_fetch_add_explicit(&callers->joined, 1, memory_order_relaxed);
 	if (find_gone(callers, caller->name, &at))
 		drop_gone(callers, at);
@@ -254,24 +271,64 @@ static void take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
 static void step(struct callers *callers, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
 {
 	struct caller *caller = find(callers, turn->name);
+	struct text frame = {0};
 	if (!caller) {
 		turn_away(callers, request, turn->name);
 		message_free(&turn->base);
 		return;
 	}
 	pthread_mutex_lock(&caller->guard);
-	if (caller->request)
-		refuse(callers, caller->request, "another call of this client has come");
+	uint64_t earlier = caller->request;
 	caller->request = request;
 	if (turn->done)
 		take_answer(caller, turn);
 	else
 		message_free(&turn->base);
-	if (caller->open && !caller->turn) {
-		reply_frame(callers, request, &caller->step);
+	bool over = caller->over, again = caller->open && !caller->turn && !over;
+	if (again)
+		text_add_bytes(&frame, caller->step.at, caller->step.count);
+	if (again || over)
 		caller->request = 0;
-	}
+	caller->told |= over;
 	pthread_mutex_unlock(&caller->guard);
+	if (earlier)
+		refuse(callers, earlier, "another call of this client has come");
+	if (over)
+		tell_end(callers, request, caller->why.status, caller->why.text);
+	else if (again)
+		reply_frame(callers, request, &frame);
+	text_fini(&frame);
+}
+
+/* Whether this is the answer to the open barrier, and no other call of the client waits. */
+static bool fits(const struct caller *caller, const Troupe__Msgs__LockstepTurn *turn)
+{
+	bool again = caller->has_answered && turn->done->step == caller->answered_step;
+	return caller->open && !caller->over && !caller->turn && !caller->request && !again;
+}
+
+bool callers_answer(struct callers *callers, uint64_t request, const void *bytes, size_t count)
+{
+	ProtobufCMessage *message;
+	if (message_of_bytes(type_find(callers_rows[CALLERS_STEP].type), bytes, count, &packet_limits, &message, NULL))
+		return false;
+	Troupe__Msgs__LockstepTurn *turn = (Troupe__Msgs__LockstepTurn *)message;
+	pthread_mutex_lock(&callers->guard);
+	struct caller *caller = turn->done ? find(callers, turn->name) : NULL;
+	bool taken = false;
+	if (caller) {
+		pthread_mutex_lock(&caller->guard);
+		taken = fits(caller, turn);
+		if (taken) {
+			caller->request = request;
+			take_answer(caller, turn);
+		}
+		pthread_mutex_unlock(&caller->guard);
+	}
+	pthread_mutex_unlock(&callers->guard);
+	if (!taken)
+		message_free(message);
+	return taken;
 }
 
 static void leave(struct callers *callers, uint64_t request, const char *name)
@@ -281,9 +338,9 @@ static void leave(struct callers *callers, uint64_t request, const char *name)
 		turn_away(callers, request, name);
 		return;
 	}
-	for (uint32_t i = 0; i < callers->all.count; i++)
+	for (uint32_t i = callers->all.count; i-- > 0;)
 		if (callers->all.at[i] == caller)
-			callers->all.at[i--] = callers->all.at[--callers->all.count];
+			take_out(callers, i);
 	seat_leave(&caller->seat);
 	if (caller->request)
 		tell_end(callers, caller->request, false, "it left");
@@ -321,6 +378,7 @@ struct callers *callers_create(struct troupe_server *server,
 	void (*reply)(void *ctx, uint64_t request, const void *bytes, size_t count), void *ctx)
 {
 	struct callers *callers = mem_alloc(sizeof *callers);
+	pthread_mutex_init(&callers->guard, NULL);
 	callers->server = server;
 	callers->reply = reply;
 	callers->ctx = ctx;
@@ -347,5 +405,6 @@ void callers_destroy(struct callers *callers, bool failed, const char *why)
 		drop_gone(callers, callers->gone.count - 1);
 	vec_free(&callers->gone);
 	vec_free(&callers->all);
+	pthread_mutex_destroy(&callers->guard);
 	free(callers);
 }

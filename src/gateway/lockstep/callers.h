@@ -1,7 +1,8 @@
 /* Barrier clients that take part by calls of services (PROTOCOL.md): a call answers the Step before, and its reply is
  * the next Step. It knows nothing of the transport that carries the calls.
  *
- * Thread: one thread calls these functions; `reply` is called on that thread and on the thread of the step. */
+ * Thread: one thread calls these functions, except callers_answer(); `reply` is called on that thread and on the thread
+ * of the step. */
 #ifndef GATEWAY_LOCKSTEP_CALLERS_H
 #define GATEWAY_LOCKSTEP_CALLERS_H
 
@@ -23,6 +24,10 @@ struct callers *callers_create(struct troupe_server *server,
 /* Takes a request, which is answered now or later. request: its number, not 0. */
 void callers_take(
 	struct callers *callers, enum callers_service service, uint64_t request, const void *bytes, size_t count);
+/* Takes a request of CALLERS_STEP if that needs no reply now: the answer to a barrier that is open. Any thread; quick;
+ * does not call `reply`. Not beside callers_destroy(). False: the request is for callers_take(). So a transport spares
+ * the hand-over to another thread. */
+bool callers_answer(struct callers *callers, uint64_t request, const void *bytes, size_t count);
 /* How many clients have joined so far. Any thread. */
 uint64_t callers_joined(const struct callers *callers);
 /* Tells all that wait that the run has ended, or has failed. Before the server is destroyed. NULL is fine. */
