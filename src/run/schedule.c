@@ -1,4 +1,4 @@
-/* Any thread posts a command at any time, but a command must be taken at exactly the step that its poster was told.
+/* Any thread posts a command at any time, but a command must be taken at exactly the step that its poster got.
  *
  * Posting threads push onto a lock-free list; the primary empties the list into a heap of its own, ordered by (step,
  * order of posting). Before the primary takes the commands of step k, it sets `open_step` to k+1 and waits until no

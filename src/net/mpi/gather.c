@@ -1,8 +1,8 @@
-/* Ranks are there from the beginning, so nobody is looked for. Still the peers introduce themselves and are admitted by
+/* All ranks exist from the beginning, so no search is needed. Still the peers introduce themselves and are admitted by
  * net/peers.h, with the frames of PROTOCOL.md: a rank with another build or other arithmetic must not take part. A rank
- * cannot be replaced, so one that is refused or leaves before the start is the end of the run.
+ * cannot be replaced, so the run ends if one is refused or leaves before the start.
  *
- * The primary hears a rank only when the rank before it has been admitted: so rank i is secondary i. */
+ * The primary receives from a rank only when the rank before it has been admitted: so rank i is secondary i. */
 #include "net/mpi/mpi.h"
 
 #include "base/clock.h"
