@@ -243,9 +243,9 @@ static const struct command_service services[] = {
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
-	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once},
-	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on},
-	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches},
+	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .is_topic = true},
+	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on, .is_topic = true},
+	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches, .is_topic = true},
 };
 
 const struct command_service *services_list(uint32_t *ret_count)

@@ -23,8 +23,9 @@ struct command_service {
 	message_type
 		sent; /* the type that clients of Gazebo send; NULL: `type`, else one with the first fields of it */
 	service_fn apply;
-	bool creates; /* models; what its message names is prepared before the step */
-	bool steps;   /* it asks for steps: a caller of name/blocking is told when they are taken */
+	bool is_topic; /* as in Gazebo it is also a topic: a message on it is a request without a reply */
+	bool creates;  /* models; what its message names is prepared before the step */
+	bool steps;    /* it asks for steps: a caller of name/blocking is told when they are taken */
 };
 
 /* All rows; each field but `sent` is given. */

@@ -354,7 +354,8 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 	return added;
 }
 
-/* Requests that are commands, each under two names. Returns the number of rows that are left out. */
+/* Requests that are commands, each under two names, and some as messages on a topic. Returns the number of rows that
+ * are left out. */
 static uint32_t add_services(struct troupe_server *server, uint32_t world)
 {
 	uint32_t count, left_out = 0;
@@ -364,6 +365,10 @@ static uint32_t add_services(struct troupe_server *server, uint32_t world)
 		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
 		struct topic_row row = ASKED(name, service_sent_type(service)->name, "gz.msgs.Boolean", NULL);
 		left_out += !add_row(server, &row, world);
+		row.kind = TOPIC_TAKEN;
+		row.reply = NULL;
+		if (service->is_topic && i % 2 == 0)
+			left_out += !add_row(server, &row, world);
 		free(name);
 	}
 	return left_out;
