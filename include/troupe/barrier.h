@@ -1,7 +1,7 @@
 /* Barrier clients: clients (client.h) that take part in the lockstep. At each multiple of its period in simulated time
- * the run waits for the client: state k is there, the client takes its messages, publishes and calls, and says that it
- * is done; only then step k begins. What it published is bound to step k. So a program of its own gets the same bits in
- * every run, however long it takes to think.
+ * the run waits for the client: state k exists, the client takes its messages, publishes and calls, and then it is
+ * done; only then step k begins. Its messages and calls are bound to step k. So a separate program gets the same bits
+ * in every run, however long its answers take.
  *
  * The commands of several barrier clients take effect in the order of the clients' names, whichever answers first.
  * They are recorded like all commands: a replay gives the same bits without the clients.
@@ -14,7 +14,7 @@
  * multiple of the period after it. If a run ends while it waits (troupe_server_stop()), the barrier stays open, and the
  * next run waits for it. A run that has reached its limit does not wait.
  *
- * A client fails when its answer comes too late or when it sends what is not valid. Leaving is no failure. */
+ * A client fails when its answer comes too late or when it sends invalid data. Leaving is no failure. */
 #ifndef TROUPE_BARRIER_H
 #define TROUPE_BARRIER_H
 

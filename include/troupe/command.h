@@ -8,12 +8,12 @@
  * callbacks. Errors: TROUPE_ECOMMAND (no such topic, a bad message or number, an empty handle, a handle of no world
  * of this server, a step in the past); TROUPE_ELIMIT (four million commands wait already, or they use a GiB of
  * memory). A command that is refused is not queued. Whether a queued command can be obeyed is known only when its
- * step comes. If it cannot (the handle is stale, no system drives the model or joint), def.on_reply is told.
+ * step comes. If it cannot (the handle is stale, no system drives the model or joint), def.on_reply is called.
  *
  * A command that creates models and is due within 100 steps is prepared by the calling thread: the call parses the SDF
  * and reads meshes, and only then is the command bound to its step. So the call may take long, but the step does not.
- * Commands for later steps are prepared by another thread before their step. Errors of the SDF are told to def.on_reply
- * when the step comes. Files that the SDF names must stay until then. */
+ * Commands for later steps are prepared by another thread before their step. Errors of the SDF are given to
+ * def.on_reply when the step comes. Files that the SDF names must stay until then. */
 #ifndef TROUPE_COMMAND_H
 #define TROUPE_COMMAND_H
 
@@ -34,8 +34,8 @@ struct troupe_when {   /* NULL or zeroed: at the next step */
 };
 
 /* A command in gz topic's text form. A topic without a listener is an error, unless a command that creates models was
- * given before: then the topic is checked when the step comes, and def.on_reply is told if it has no listener then.
- * def.on_reply is also told the result of commands to services of the world (/world/NAME/create and so on). A server
+ * given before: then the topic is checked when the step comes, and def.on_reply is called if it has no listener then.
+ * def.on_reply also gets the result of commands to services of the world (/world/NAME/create and so on). A server
  * with several worlds gives a topic that names no world to all its worlds or, if one world refuses it, to none.
  * ret_step, here and below: the step that the command was accepted for (with several worlds: the step of the last
  * world); may be NULL. */

@@ -50,11 +50,11 @@ struct broadcast {
 	_Atomic bool accepted;   /* a system listened in some world */
 };
 
-/* To be told what became of a command. */
+/* Gets the outcome of a command. */
 struct command_call {
 	/* Called once: between steps, on the thread of the primary, when the effects of the command are in the state,
 	 * or when it is refused; or when the schedule is freed and the command was not taken (TROUPE_EPEER). Not called
-	 * when posting fails. step: the state has that number. text: what was done, or what is wrong; valid during the
+	 * when posting fails. step: the state has that number. text: the effect, or the error; valid during the
 	 * call. It must be quick. */
 	void (*done)(struct command_call *call, uint64_t step, troupe_status status, const char *text);
 };
@@ -70,7 +70,7 @@ struct command {
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
-	struct command_call *call;   /* NULL: nobody is to be told */
+	struct command_call *call;   /* NULL: no code waits for the outcome */
 };
 
 typedef VEC(struct broadcast *) broadcast_list;
@@ -94,15 +94,15 @@ struct schedule {                        /* zeroed is empty */
 	_Atomic bool may_create;         /* some command creates models: topics may appear */
 	/* The first step whose commands the primary has not taken yet. A posting thread counts itself in `posting`
 	 * from before it reads this until its command is in the list. The primary raises this, then waits until
-	 * `posting` is 0. So a command is taken at the step that its poster was told. */
+	 * `posting` is 0. So a command is taken at the step that its poster got. */
 	_Atomic uint64_t open_step;
 	_Atomic uint32_t posting;
 	struct preparer *preparer; /* of commands that create models; NULL: they are not prepared. Set before a post. */
 };
 
-/* Tells the command's caller, if it has one and it was not told before. */
+/* Gives the outcome to the command's caller, if there is one and it has not got it before. */
 void command_answer(struct command *command, uint64_t step, troupe_status status, const char *text);
-/* Whether the caller is to be told only when the steps that the command asks for are taken. */
+/* Whether the caller gets the outcome only when the steps that the command asks for are taken. */
 bool command_blocks(const struct command *command);
 
 /* Makes a command out of a topic and a message in text form. Any thread. TROUPE_ECOMMAND says what is wrong with

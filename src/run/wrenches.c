@@ -1,8 +1,8 @@
-/* A wrench for one step is no state: it goes to the secondary that has the model, and is gone after the step. A lasting
+/* A wrench for one step is no state: it goes to the secondary that has the model, and ends with the step. A lasting
  * wrench is state of the world: it is in the hash and in saved states. The primary makes the wrench of each step from
- * it, because the torque of a force beside the centre of mass depends on how the link is turned in state k, which the
- * primary has. So secondaries, and processes of secondaries, know only wrenches of one step, and the bits are the same
- * wherever the model is. */
+ * it, because the torque of a force beside the centre of mass depends on the orientation of the link in state k, which
+ * the primary has. So secondaries, and processes of secondaries, know only wrenches of one step, and the bits are the
+ * same wherever the model is. */
 #include "run/wrenches.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* Forces on links that commands ask for: in the next step, or in each step until they are cleared (*lasting*).
+/* Forces on links, given by commands: in the next step, or in each step until they are cleared (*lasting*).
  *
  * Thread: the primary's, between steps. */
 #ifndef RUN_WRENCHES_H
@@ -18,8 +18,8 @@ struct lasting_wrench {
 };
 
 struct wrenches { /* zeroed is empty */
-	/* For the next step that is not paused, in the order given. Those of a step that was given up act when the step
-	 * is taken again. */
+	/* For the next step that is not paused, in the order given. If this step is given up, they act when it is taken
+	 * again. */
 	VEC(struct due_wrench) once;
 	VEC(struct lasting_wrench) lasting; /* in the order given */
 
@@ -34,7 +34,7 @@ static inline void wrenches_add_once(struct wrenches *wrenches, const struct due
 	vec_push(&wrenches->once, *wrench);
 }
 
-/* TROUPE_ELIMIT: too many last. */
+/* TROUPE_ELIMIT: too many lasting wrenches. */
 troupe_status wrenches_add_lasting(
 	struct wrenches *wrenches, const struct lasting_wrench *wrench, struct troupe_error *error);
 /* Whether its link exists in a model that moves and is present, and no step can take its force or its torque, whichever
@@ -51,13 +51,13 @@ void wrenches_reset(struct wrenches *wrenches);
  * next call. owner[model]: its secondary, from 1; other numbers: none. paused: no part gets any. */
 void wrenches_deal(struct wrenches *wrenches, const struct state *state, bool paused, const uint32_t *owner,
 	struct step_part *parts, uint32_t secondaries);
-/* The step was taken: those for one step are gone. */
+/* The step was taken: drops the wrenches for one step. */
 static inline void wrenches_taken(struct wrenches *wrenches)
 {
 	wrenches->once.count = 0;
 }
 
-/* Part of the state hash: of the lasting ones. 0 when there are none. */
+/* Part of the state hash: of the lasting wrenches. 0 if there are none. */
 uint64_t wrenches_hash(const struct wrenches *wrenches, const struct scene *scene);
 void wrenches_pack(const struct wrenches *wrenches, struct text *out);
 /* in->bad: damaged, or not of this scene. */

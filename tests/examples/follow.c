@@ -1,12 +1,12 @@
 /* A controller in lockstep, through the lockstep socket of a run, with nothing but libc: protobuf is written and read
- * by hand. Each 20 ms of simulated time it is told where the cart is, and commands a twist towards the next corner of a
- * square. The run waits for it, so that its path is the same in every run.
+ * by hand. Each 20 ms of simulated time it gets the place of the cart, and commands a twist towards the next corner of
+ * a square. The run waits for the controller, so that the cart's path is the same in every run.
  *
  *     cc follow.c -o follow -lm
  *     troupe run WORLD.sdf --lockstep-socket /tmp/socket --wait-for follow --until 60 &
  *     ./follow /tmp/socket /model/cart
  *
- * The model has a DiffDrive system. An optional third argument N makes it think for up to N microseconds now and then.
+ * The model has a DiffDrive system. An optional third argument N makes it pause for up to N microseconds now and then.
  * PROTOCOL.md in src/gateway/lockstep describes the socket. */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# A controller in lockstep, written in shell, with nothing but `troupe service`: each 100 ms of simulated time it is told
-# where a cart is, and commands a twist towards the next corner of a square. The run waits for it, so that the cart's path
-# is the same in every run.
+# A controller in lockstep, written in shell, with nothing but `troupe service`: each 100 ms of simulated time it gets the
+# place of a cart, and commands a twist towards the next corner of a square. The run waits for the controller, so that the
+# cart's path is the same in every run.
 #
 #     troupe run WORLD.sdf --wait-for follow --until 60 &
 #     follow.sh /model/cart
@@ -12,20 +12,20 @@ set -u
 model=${1:?the name of a topic folder, as /model/cart}
 troupe=${TROUPE:-troupe}
 
-# call SERVICE TYPE REQUEST: the reply in text form
+# call SERVICE TYPE REQUEST: prints the reply in text form
 call()
 {
 	"$troupe" service call "/lockstep/$1" --reqtype "troupe.msgs.$2" --reptype troupe.msgs.LockstepToClient \
 		--timeout 60000 --req "$3"
 }
 
-# number NAME: of the Step in $reply
+# number NAME: prints this number of the Step in $reply
 number()
 {
 	printf '%s\n' "$reply" | sed -n "s/^  $1: //p"
 }
 
-# Reads a Step; prints the next corner, where the cart is, and the twist.
+# Reads a Step; prints the next corner, the place of the cart, and the twist.
 steer()
 {
 	printf '%s\n' "$reply" | awk -v corner="$corner" '

@@ -1,6 +1,6 @@
 /* A controller in lockstep, as a thread of the program that runs the world. Each 100 ms of simulated time the run waits
- * for it; it thinks for a random time, and commands the next part of a pattern: ahead, turn, ahead, turn. However long
- * it thinks, the hash at the end is the same.
+ * for it; it pauses for a random time, and commands the next part of a pattern: ahead, turn, ahead, turn. However long
+ * the pauses are, the hash at the end is the same.
  *
  *     cc pattern.c -o pattern $(pkg-config --cflags --libs troupe) -pthread
  *     ./pattern $(pkg-config --variable=worldsdir troupe) */

@@ -25,7 +25,7 @@ static inline void subscribe(struct troupe_client *client, const char *topic, do
 	cr_assert_eq(troupe_client_subscribe(client, topic, rate_hz, &error), TROUPE_OK, "%s", error.text);
 }
 
-/* The message as its struct; the caller frees it. */
+/* Decodes a message; the caller frees it. */
 static inline void *decode(const struct troupe_message *message)
 {
 	ProtobufCMessage *out;

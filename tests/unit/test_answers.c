@@ -1,5 +1,5 @@
-/* Services that answer and change no world: what they say, what they do outside, and what they refuse and why. The
- * topic `replies` has the reasons, which Gazebo's replies do not have. */
+/* Services that answer and change no world: their replies, their effects outside of the worlds, and their refusals with
+ * the reasons. The topic `replies` has the reasons, which Gazebo's replies do not have. */
 #include "clients.h"
 
 #include "topic/troupe.pb-c.h"
@@ -12,7 +12,7 @@ TestSuite(answers, .timeout = 120);
 
 static char said[600]; /* text of the last reply */
 
-/* Calls the service, takes a step, and returns what came of the call. */
+/* Calls the service, takes a step, and returns the outcome of the call. */
 static troupe_status call(struct troupe_server *server, struct troupe_client *client, const char *service,
 	const char *type, const char *text)
 {
@@ -56,7 +56,7 @@ Test(answers, control_state_controls_as_control_does)
 	GOOD("/world/w/control/state", "gz.msgs.WorldControlState", "");
 	lib_step(server, 10);
 	cr_assert_float_eq(troupe_server_progress(server).time_s, time_s + 3 * LIB_DT_S, 1e-12);
-	/* as Gazebo's clients mean it: without a pause the world runs */
+	/* as for Gazebo's clients: without a pause the world runs */
 	GOOD("/world/w/control/state", "gz.msgs.WorldControlState", "world_control {}");
 	lib_step(server, 10);
 	cr_assert_gt(troupe_server_progress(server).time_s, time_s + 10 * LIB_DT_S);
@@ -212,7 +212,7 @@ Test(answers, a_client_saves_the_state)
 	BAD("/world/w/save", "gz.msgs.StringMsg", "data: 'link'", "not a state");
 	cr_assert_eq(mkfifo(path_of("pipe"), 0600), 0);
 	BAD("/world/w/save", "gz.msgs.StringMsg", "data: 'pipe'", "not a state");
-	/* the folder goes away: one line, and the run goes on */
+	/* the folder is removed: one line, and the run goes on */
 	static const char *const all[] = {"mine", "link", "pipe"};
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		cr_assert_eq(unlink(path_of(all[i])), 0);

@@ -344,11 +344,11 @@ static double height(const struct troupe_server *server, const char *model)
 			(double)(expected));                                                                           \
 	} while (0)
 
-/* A collision, a link and a model: what is off holds nothing up, what is on again does. */
+/* A collision, a link and a model are disabled: they hold no model up, but do so when they are enabled again. */
 Test(services, collisions_are_switched_off_and_on)
 {
 	struct troupe_server *server = begin(LIB_SDF(LIB_WORLD("w", ON_PLINTH("m", "0 0 0.45 0 0 0"))));
-	lib_run(server, 1500); /* it sleeps */
+	lib_run(server, 1500); /* the model falls asleep */
 	AT_HEIGHT(server, "m", 0.45);
 	does(server, "/world/w/disable_collision", "name: 'm::l::plinth'");
 	lib_run(server, 3000);
@@ -366,14 +366,14 @@ Test(services, collisions_are_switched_off_and_on)
 	lib_run(server, 6000);
 	AT_HEIGHT(server, "m", 0.45);
 	does(server, "/world/w/disable_collision", "id: 2 type: MODEL");
-	does(server, "/world/w/disable_collision", "name: 'm'"); /* again: no error */
+	does(server, "/world/w/disable_collision", "name: 'm'"); /* a second time: no error */
 	lib_run(server, 7000);
 	cr_assert(height(server, "m") < -3);
 	troupe_server_destroy(server);
 }
 
-/* A sleeper wakes when its floor goes. Of two models on each other the upper one falls through the lower one, which
- * is off, onto the floor, and the lower one stays where it falls no more. */
+/* Of two models on each other the lower one is disabled: it falls through the floor, and the upper one onto the floor.
+ * A sleeping model wakes when its floor is disabled. */
 Test(services, a_model_without_collisions_meets_nothing)
 {
 	struct troupe_server *server = begin(
@@ -390,7 +390,7 @@ Test(services, a_model_without_collisions_meets_nothing)
 	lib_run(server, 3100);
 	AT_HEIGHT(server, "top", 0.25 - 9.8 * 0.1 * 0.1 / 2);
 	AT_HEIGHT(server, "still", 0.25 - 9.8 * 0.1 * 0.1 / 2);
-	does(server, "/world/w/set_pose", "name: 'ground' position {x: 1}"); /* while it is off */
+	does(server, "/world/w/set_pose", "name: 'ground' position {x: 1}"); /* while it is disabled */
 	does(server, "/world/w/enable_collision", "name: 'ground'");
 	does(server, "/world/w/set_pose", "name: 'top' position {z: 0.6}");
 	lib_run(server, 5000);
@@ -398,7 +398,8 @@ Test(services, a_model_without_collisions_meets_nothing)
 	troupe_server_destroy(server);
 }
 
-/* A reset of the world, or of the model, switches on again; a model that takes the place of a removed one is on. */
+/* A reset of the world, or of the model, enables collisions again; a model in the place of a removed one has them
+ * enabled. */
 Test(services, a_reset_enables_collisions)
 {
 	struct troupe_server *server = begin(LIB_SDF(LIB_WORLD("w", LIB_MODEL("m", "0 0 0.25 0 0 0", LIB_BOX))));
@@ -459,7 +460,8 @@ Test(services, collisions_that_are_not_there)
 
 #define SPEED(server, model, link, axis) (link_at(server, model, link).twist.linear.axis)
 
-/* It acts in each step until it is cleared, also after a pause and on a model that sleeps; those on one link add up. */
+/* A lasting wrench acts in each step until it is cleared, also after a pause and on a sleeping model; several on one
+ * link add up. */
 Test(services, a_persistent_wrench_lasts)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))
@@ -471,7 +473,8 @@ Test(services, a_persistent_wrench_lasts)
 	does(server, "/world/w/wrench/persistent/blocking", "entity {id: 1} wrench {force {x: 4 y: 2}}");
 	lib_step(server, 99);
 	NEAR(SPEED(server, "m", "l", x), 10.0 / 2 * 200 * DT + 4.0 / 2 * 100 * DT);
-	does(server, "/world/w/wrench", "entity {name: 'm'} wrench {force {x: 1000}}"); /* once, beside them */
+	does(server, "/world/w/wrench",
+		"entity {name: 'm'} wrench {force {x: 1000}}"); /* for one step, besides these */
 	NEAR(SPEED(server, "m", "l", x), 14.0 / 2 * 201 * DT - 4.0 / 2 * 100 * DT + 1000.0 / 2 * DT);
 	double x = SPEED(server, "m", "l", x), y = SPEED(server, "m", "l", y);
 	lib_text(server, 0, "/world/w/control", "pause: true");
@@ -510,7 +513,7 @@ Test(services, the_point_of_a_persistent_wrench_turns_with_its_link)
 	troupe_server_destroy(server);
 }
 
-/* A wrench goes with its model, and a reset ends it. */
+/* A wrench ends with the removal of its model, and with a reset. */
 Test(services, persistent_wrenches_end)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0"))
