@@ -116,42 +116,12 @@ static troupe_status entity_of(const struct edit *edit, const Gz__Msgs__Entity *
 	return edit_find_by_id(edit, entity->id, entity->name, ret_model, error);
 }
 
-/* Whether a light is meant. Lights have no ids. Without a type a name means a model before it means a light. */
-static bool means_light(const struct edit *edit, const Gz__Msgs__Entity *entity)
-{
-	const struct scene *scene = edit->shared->scene;
-	if (entity->type != GZ__MSGS__ENTITY__TYPE__NONE)
-		return entity->type == GZ__MSGS__ENTITY__TYPE__LIGHT;
-	return !entity->id && scene_find_model(scene, entity->name) == SCENE_NONE &&
-	       scene_find_light(scene, entity->name) != SCENE_NONE;
-}
-
-static void set_light(struct edit *edit, uint32_t light, bool absent)
-{
-	edit->shared->scene->lights[light].absent = absent;
-	edit_note(edit, EDIT_LIGHT, light);
-}
-
-static troupe_status remove_light(
-	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
-{
-	const char *name = entity->name;
-	uint32_t light = scene_find_light(edit->shared->scene, name);
-	if (!*name)
-		return fail(error, TROUPE_ECOMMAND, "no name: expected the name of a light (lights have no ids)");
-	if (light == SCENE_NONE)
-		return fail(error, TROUPE_ECOMMAND, "the world has no light '%.100s'", name);
-	set_light(edit, light, true);
-	edit_say(note, "light '%.100s' removed", name);
-	return TROUPE_OK;
-}
-
 troupe_status edit_remove(
 	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	uint32_t model;
-	if (means_light(edit, entity))
-		return remove_light(edit, entity, note, error);
+	if (edit_means_light(edit, entity))
+		return edit_remove_light(edit, entity, note, error);
 	troupe_status status = entity_of(edit, entity, "removed", &model, error);
 	if (status)
 		return status;
@@ -491,9 +461,7 @@ void edit_reset(struct edit *edit)
 		if (!scene->models[edit->edited.at[i]].created)
 			restore(edit, edit->edited.at[i]);
 	edit->edited.count = 0;
-	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (scene->lights[i].absent)
-			set_light(edit, i, false);
+	edit_reset_lights(edit);
 }
 
 /* --- hash --------------------------------------------------------------------------------------------------------- */
@@ -526,9 +494,7 @@ uint64_t edit_hash(const struct edit *edit)
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		sum += hash_model(scene, &scene->models[edit->edited.at[i]]);
-	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (scene->lights[i].absent)
-			sum += hash_mix(UINT64_C(0x6c69676874), i + 1); /* "light" */
+	sum += edit_hash_lights(scene);
 	if (edit->step_s != scene->step_s)
 		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
 	if (memcmp(&file, &now, sizeof now) != 0)

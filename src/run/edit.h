@@ -40,7 +40,7 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model has a new pose */
 	EDIT_GRAVITY,
-	EDIT_LIGHT,     /* a light of the world became absent, or present again */
+	EDIT_LIGHT,     /* a light of the world was added or changed, or became absent, or present again */
 	EDIT_COLLISION, /* a collision was switched on or off */
 	EDIT_OPS,
 };
@@ -132,6 +132,12 @@ troupe_status edit_set_physics(
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
+/* Changes a light of the world, or adds one: a name that the world does not have. What is not given stays; of a light
+ * that is added it is SDF's default. */
+struct Troupe__Msgs__SetLight;
+troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+
 /* The collisions of a model, of a link (model::link) or one collision (model::link::collision) meet nothing until they
  * are enabled again. Collisions that are so already are no error. */
 troupe_status edit_disable_collision(
@@ -178,10 +184,10 @@ struct edit_change {
 	struct scene_places at;
 	struct edit_source *source;
 	size_t bytes;
-	struct pose pose;    /* EDIT_PLACE */
-	struct vec3 gravity; /* EDIT_GRAVITY */
-	bool absent;         /* EDIT_LIGHT */
-	bool off;            /* EDIT_COLLISION */
+	struct pose pose;         /* EDIT_PLACE */
+	struct vec3 gravity;      /* EDIT_GRAVITY */
+	struct edit_light *light; /* EDIT_LIGHT; owned */
+	bool off;                 /* EDIT_COLLISION */
 };
 
 typedef VEC(struct edit_change) edit_changes;

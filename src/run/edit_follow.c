@@ -18,7 +18,7 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 		} else if (op->kind == EDIT_PLACE) {
 			edit_pack_pose(out, &scene->models[op->model].in_body);
 		} else if (op->kind == EDIT_LIGHT) {
-			pack_u64(out, scene->lights[op->model].absent);
+			edit_pack_light(scene, op->model, out);
 		} else if (op->kind == EDIT_COLLISION) {
 			pack_u64(out, scene->geoms[op->model].off);
 		} else if (op->kind == EDIT_GRAVITY) {
@@ -56,7 +56,7 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 		else if (change.kind == EDIT_PLACE)
 			change.pose = edit_unpack_pose(in);
 		else if (change.kind == EDIT_LIGHT)
-			change.absent = unpack_count(in, 1);
+			change.light = edit_unpack_light(in);
 		else if (change.kind == EDIT_COLLISION)
 			change.off = unpack_count(in, 1);
 		else if (change.kind == EDIT_GRAVITY)
@@ -68,8 +68,10 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 
 void edit_changes_clear(edit_changes *changes)
 {
-	for (uint32_t i = 0; i < changes->count; i++)
+	for (uint32_t i = 0; i < changes->count; i++) {
 		edit_source_destroy(changes->at[i].source);
+		edit_light_destroy(changes->at[i].light);
+	}
 	changes->count = 0;
 }
 
@@ -102,15 +104,6 @@ static troupe_status set_gravity(struct edit *edit, struct vec3 gravity, struct 
 	if (!(vec3_length(gravity) <= EDIT_GRAVITY_MAX))
 		return bad(error, "the gravity");
 	edit->shared->scene->gravity = gravity;
-	return TROUPE_OK;
-}
-
-static troupe_status set_light(struct edit *edit, uint32_t light, bool absent, struct troupe_error *error)
-{
-	struct scene *scene = edit->shared->scene;
-	if (light >= scene->light_count)
-		return bad(error, "there is no such light");
-	scene->lights[light].absent = absent;
 	return TROUPE_OK;
 }
 
@@ -152,7 +145,9 @@ static troupe_status follow(struct edit *edit, struct edit_change *change, struc
 	if (change->kind == EDIT_GRAVITY)
 		return set_gravity(edit, change->gravity, error);
 	if (change->kind == EDIT_LIGHT)
-		return set_light(edit, change->model, change->absent, error);
+		return edit_put_light(edit->shared->scene, change->model, change->light)
+			       ? TROUPE_OK
+			       : bad(error, "it does not fit the light");
 	if (change->kind == EDIT_COLLISION)
 		return switch_collision(edit, change->model, change->off, error);
 	if (change->model >= scene->model_count || !scene->models[change->model].id)

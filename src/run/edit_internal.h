@@ -71,6 +71,28 @@ troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret
 /* Finds a model by its id if id > 0, else by its name. */
 troupe_status edit_find_by_id(
 	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
+/* edit_light.c: lights of the world. Whether the entity is a light: without a type a name means a model before it means
+ * a light. */
+bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity);
+troupe_status edit_remove_light(
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+void edit_reset_lights(struct edit *edit); /* to those of the file */
+uint64_t edit_hash_lights(const struct scene *scene);
+/* What differs from the file. */
+void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out);
+/* A light as it was packed. */
+struct edit_light {
+	char *name; /* of a light that was added; owned. NULL: of the file */
+	bool absent, changed;
+	struct pose in_world; /* if changed */
+	struct sdf_shine shine;
+};
+/* Does not look at the world. The caller destroys the result, also when in->bad. */
+struct edit_light *edit_unpack_light(struct unpack *in);
+void edit_light_destroy(struct edit_light *light); /* NULL is fine */
+/* False: it does not fit the place. */
+bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *light);
+
 /* True: some were off. The caller tells the plan. */
 bool edit_enable_all_collisions(struct edit *edit, uint32_t model);
 /* Refuses a model that cannot move. done: a participle for the message, as in "pushed". */

@@ -119,7 +119,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 		pack_u64(out, edit->edited.at[i]);
 	pack_u64(out, scene->light_count);
 	for (uint32_t i = 0; i < scene->light_count; i++)
-		pack_u64(out, scene->lights[i].absent);
+		edit_pack_light(scene, i, out);
 }
 
 static troupe_status bad_save(struct troupe_error *error, const char *what)
@@ -309,6 +309,18 @@ uint32_t edit_places_max(const struct scene *scene, size_t bytes)
 	return (uint32_t)MIN((uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
 }
 
+static bool unpack_lights(struct scene *scene, struct unpack *in)
+{
+	uint32_t of_file = scene->light_count, count = unpack_count(in, of_file + SCENE_LIGHTS_ADDED_MAX);
+	bool good = !in->bad && count >= of_file;
+	for (uint32_t i = 0; i < count && good; i++) {
+		struct edit_light *light = edit_unpack_light(in);
+		good = !in->bad && edit_put_light(scene, i, light);
+		edit_light_destroy(light);
+	}
+	return good;
+}
+
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
@@ -335,10 +347,8 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 		if (scene->models[model].id)
 			indices_add(&edit->edited, model);
 	}
-	if (unpack_count(in, UINT32_MAX) != scene->light_count)
+	if (!in->bad && !unpack_lights(scene, in))
 		return bad_save(error, "other lights than its world");
-	for (uint32_t i = 0; i < scene->light_count; i++)
-		scene->lights[i].absent = unpack_count(in, 1);
 	scene->last_id = edit->last_id;
 	edit->created = created;
 	edit->removed = removed;

@@ -9,6 +9,7 @@
 #include "base/eventcount.h"
 #include "run/services.h"
 #include "topic/convert.h"
+#include "topic/light.pb-c.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -103,11 +104,31 @@ static troupe_status other_type(const char *sent, message_type type, struct trou
 	return fail(error, TROUPE_ECOMMAND, "a message of type %.100s: expected %s", sent, type->name);
 }
 
-/* See control_pace() for what a pause that is not given means in text, and edit_set_physics() for a component of
- * gravity. */
-static void mean_as_gazebo(ProtobufCMessage *message)
+static void mean_light(Troupe__Msgs__SetLight *light)
+{
+	light->type_given_case = TROUPE__MSGS__SET_LIGHT__TYPE_GIVEN_TYPE;
+	light->attenuation_constant_given_case =
+		TROUPE__MSGS__SET_LIGHT__ATTENUATION_CONSTANT_GIVEN_ATTENUATION_CONSTANT;
+	light->attenuation_linear_given_case = TROUPE__MSGS__SET_LIGHT__ATTENUATION_LINEAR_GIVEN_ATTENUATION_LINEAR;
+	light->attenuation_quadratic_given_case =
+		TROUPE__MSGS__SET_LIGHT__ATTENUATION_QUADRATIC_GIVEN_ATTENUATION_QUADRATIC;
+	light->range_given_case = TROUPE__MSGS__SET_LIGHT__RANGE_GIVEN_RANGE;
+	light->cast_shadows_given_case = TROUPE__MSGS__SET_LIGHT__CAST_SHADOWS_GIVEN_CAST_SHADOWS;
+	light->spot_inner_angle_given_case = TROUPE__MSGS__SET_LIGHT__SPOT_INNER_ANGLE_GIVEN_SPOT_INNER_ANGLE;
+	light->spot_outer_angle_given_case = TROUPE__MSGS__SET_LIGHT__SPOT_OUTER_ANGLE_GIVEN_SPOT_OUTER_ANGLE;
+	light->spot_falloff_given_case = TROUPE__MSGS__SET_LIGHT__SPOT_FALLOFF_GIVEN_SPOT_FALLOFF;
+	light->intensity_given_case = TROUPE__MSGS__SET_LIGHT__INTENSITY_GIVEN_INTENSITY;
+	light->is_light_off_given_case = TROUPE__MSGS__SET_LIGHT__IS_LIGHT_OFF_GIVEN_IS_LIGHT_OFF;
+	light->visualize_visual_given_case = TROUPE__MSGS__SET_LIGHT__VISUALIZE_VISUAL_GIVEN_VISUALIZE_VISUAL;
+}
+
+/* See control_pace() for what a pause that is not given means in text, edit_set_physics() for a component of gravity,
+ * and edit_light_config() for the numbers of a light. */
+static void mean_as_gazebo(ProtobufCMessage *message, message_type sent)
 {
 	Gz__Msgs__WorldControl *control = NULL;
+	if (sent == &gz__msgs__light__descriptor && message->descriptor == &troupe__msgs__set_light__descriptor)
+		mean_light((Troupe__Msgs__SetLight *)message);
 	if (message->descriptor == &gz__msgs__world_control__descriptor)
 		control = (Gz__Msgs__WorldControl *)message;
 	if (message->descriptor == &gz__msgs__world_control_state__descriptor)
@@ -142,7 +163,7 @@ troupe_status command_of_bytes(struct systems *systems, const char *world, uint6
 		carried ? carried : sent, bytes, count, &message_limits_usual, &command.message, error);
 	if (status)
 		return status;
-	mean_as_gazebo(command.message);
+	mean_as_gazebo(command.message, sent);
 	complete(&command, topic, may_create);
 	*ret_command = command;
 	return TROUPE_OK;

@@ -6,6 +6,7 @@
 #include "run/services.h"
 
 #include "run/primary_internal.h"
+#include "topic/light.pb-c.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
@@ -211,6 +212,7 @@ EDITS(set_velocity)
 EDITS(set_joint)
 EDITS(enable_collision)
 EDITS(disable_collision)
+EDITS(light_config)
 
 static troupe_status create(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
@@ -226,7 +228,7 @@ static troupe_status create_multiple(
 	return edit_create_multiple(&primary->edit, (const void *)command->message, sources, note, error);
 }
 
-/* A SetPerformer is a StringMsg with more fields. */
+/* A SetPerformer is a StringMsg with more fields; a SetLight is a Light that tells which numbers are given. */
 static const struct command_service services[] = {
 	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
 	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
@@ -240,6 +242,8 @@ static const struct command_service services[] = {
 		.apply = set_performer_by_edit},
 	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit},
 	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
+	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
+		.apply = light_config_by_edit},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */

@@ -356,9 +356,40 @@ static void add_lights(struct scene *scene, const struct sdf_world *world)
 	for (uint32_t i = 0; i < world->lights.count; i++) {
 		const struct sdf_light *light = &world->lights.at[i];
 		if (light->link == SDF_NONE)
-			scene->lights[scene->light_count++] = (struct scene_light){
-				.name = light->name, .in_world = light->in_world, .shine = light->shine};
+			scene->lights[scene->light_count++] = (struct scene_light){.name = mem_strdup(light->name),
+				.in_world = light->in_world,
+				.shine = light->shine,
+				.from = light};
 	}
+}
+
+bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name)
+{
+	uint32_t count = scene->light_count;
+	if (place > count || (place < count && scene->lights[place].from))
+		return false;
+	if (place == count) {
+		scene->lights =
+			mem_grow(scene->lights, count * sizeof *scene->lights, (count + 1) * sizeof *scene->lights);
+		scene->light_count++;
+	}
+	free(scene->lights[place].name);
+	scene->lights[place] = (struct scene_light){.name = mem_strdup(name)};
+	return true;
+}
+
+uint32_t scene_add_light(struct scene *scene, const char *name)
+{
+	uint32_t place = 0, of_file = 0;
+	for (; place < scene->light_count; place++) {
+		of_file += scene->lights[place].from != NULL;
+		if (!scene->lights[place].from && scene->lights[place].absent)
+			break;
+	}
+	if (place - of_file >= SCENE_LIGHTS_ADDED_MAX)
+		return SCENE_NONE;
+	(void)scene_add_light_at(scene, place, name);
+	return place;
 }
 
 /* Moves the arrays that grew during compilation to the scene, which owns them from now on. */
@@ -485,6 +516,8 @@ void scene_destroy(struct scene *scene)
 	free(scene->joints);
 	free(scene->links);
 	free(scene->levels);
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		free(scene->lights[i].name);
 	free(scene->lights);
 	ranges_fini(&scene->model_ranges);
 	ranges_fini(&scene->body_ranges);

@@ -153,11 +153,16 @@ struct scene_level {
 };
 
 struct scene_light { /* a light of the world: it has no effect on motion */
-	const char *name;
+	char *name;
 	bool absent;
+	bool changed; /* by a command: pose and shine are not those of the file */
 	struct pose in_world;
 	struct sdf_shine shine;
+	const struct sdf_light *from; /* NULL: added while the world runs */
 };
+
+enum { SCENE_LIGHTS_ADDED_MAX = 4096, SCENE_LIGHT_NAME_BYTES_MAX = 255 };
+#define SCENE_LIGHT_ID (UINT32_C(1) << 28) /* the id of a light in messages: this and its place */
 
 enum { SCENE_SURFACES_MAX = 64 };
 
@@ -182,7 +187,7 @@ struct scene {
 	struct scene_joint *joints;
 	struct scene_link *links;
 	struct scene_level *levels;
-	struct scene_light *lights; /* [light_count] in file order */
+	struct scene_light *lights; /* [light_count] those of the file in its order, then those that were added */
 	uint32_t light_count;
 	/* The different surfaces of the geoms, each once. The array only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
@@ -238,6 +243,11 @@ troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct s
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);
 /* Frees the places of a created model that is absent. */
 void scene_free(struct scene *scene, uint32_t model);
+/* Adds a light, in the lowest place of one that was added and is absent, or behind all others. The caller sets its pose
+ * and shine. SCENE_NONE: too many were added. */
+uint32_t scene_add_light(struct scene *scene, const char *name);
+/* The same at a place: of a light that was added, which it replaces, or behind all others. False: another place. */
+bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name);
 /* Switches a geom on or off, if it is not so already. It keeps its place and its pose. */
 void scene_switch_geom(struct scene *scene, uint32_t geom, bool on);
 /* Moves a static model to another pose. */

@@ -113,15 +113,7 @@ static void load_shine(struct load *load, const struct sdf_element *element, con
 	static const struct load_word types[] = {
 		{"point", SDF_POINT_LIGHT}, {"directional", SDF_DIRECTIONAL_LIGHT}, {"spot", SDF_SPOT_LIGHT}};
 	const struct sdf_element *fading = sdf_child(element, "attenuation", NULL);
-	*shine = (struct sdf_shine){.on = true,
-		.visualize = true,
-		.intensity = 1,
-		.diffuse = {1, 1, 1, 1},
-		.specular = {0.1, 0.1, 0.1, 1},
-		.range_m = 10,
-		.constant = 1,
-		.linear = 1,
-		.direction = {0, 0, -1}};
+	*shine = SDF_SHINE_DEFAULT;
 	shine->kind = (enum sdf_light_kind)load_word(
 		load, element, "type of <light>", type, types, ARRAY_LEN(types), SDF_POINT_LIGHT);
 	load_bool(load, element, "cast_shadows", &shine->cast_shadows);

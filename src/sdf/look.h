@@ -50,6 +50,17 @@ struct sdf_shine { /* the parameters of a <light> */
 	double inner_rad, outer_rad, falloff;        /* <spot>, 0 */
 };
 
+#define SDF_SHINE_DEFAULT                                                                                              \
+	((struct sdf_shine){.on = true,                                                                                \
+		.visualize = true,                                                                                     \
+		.intensity = 1,                                                                                        \
+		.diffuse = {1, 1, 1, 1},                                                                               \
+		.specular = {0.1, 0.1, 0.1, 1},                                                                        \
+		.range_m = 10,                                                                                         \
+		.constant = 1,                                                                                         \
+		.linear = 1,                                                                                           \
+		.direction = {0, 0, -1}})
+
 enum sdf_fog_kind { SDF_FOG_NONE, SDF_FOG_CONSTANT, SDF_FOG_LINEAR, SDF_FOG_QUADRATIC };
 
 struct sdf_sky {

@@ -7,13 +7,14 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "scene/scene.h"
 #include "topic/plain.pb-c.h"
 
 #include <troupe/world.h>
 
 struct Gz__Msgs__Scene;
 
-#define ENCODE_LIGHT_ID (UINT32_C(1) << 28)
+#define ENCODE_LIGHT_ID SCENE_LIGHT_ID
 #define ENCODE_LINK_ID (UINT32_C(1) << 29)
 #define ENCODE_JOINT_ID (UINT32_C(1) << 30)
 #define ENCODE_SHAPE_ID (UINT32_C(1) << 31)

@@ -29,6 +29,8 @@ cat >"$commands" <<-EOF2
 2700 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 2800 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 2810 /world/asleep/level/set_performer data: "ground" size {x: 0 y: 0 z: 0}
+1870 /world/asleep/light_config name: "sun" intensity: 0.3 diffuse {r: 1 g: 0.5}
+1880 /world/asleep/light_config name: "lamp" type: SPOT pose {position {z: 5}}
 2820 /world/asleep/remove name: "sun" type: LIGHT
 2830 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
 2900 /world/asleep/level/set_performer data: "cart_2" remove: true
@@ -71,7 +73,7 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/remove type: MODEL|neither a name nor an id: expected the name or the id of a model
 10 /world/asleep/remove name: "cart_0" type: LINK|only models can be removed
 10 /world/asleep/remove name: "cart_0" type: LIGHT|the world has no light 'cart_0'
-10 /world/asleep/remove id: 7 type: LIGHT|lights have no ids
+10 /world/asleep/remove id: 7 type: LIGHT|the world has no light with the id 7
 10 /world/asleep/set_pose name: "nobody"|the world has no model 'nobody'
 10 /world/asleep/set_pose name: "cart_0" orientation {x: 0}|orientation
 10 /world/asleep/set_pose name: "cart_0" position {x: 1e8}|expected coordinates within 1e+07 m
@@ -94,8 +96,8 @@ same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
 	check 'the commands are obeyed' $?
-	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 34 ]
-	check "34 replies: $(grep -c '^reply' "$scratch/reference")" $?
+	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = 36 ]
+	check "36 replies: $(grep -c '^reply' "$scratch/reference")" $?
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
 		case $full,$options in ,[12] | ',3 --chaos 2') continue ;; esac

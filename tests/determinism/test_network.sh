@@ -54,6 +54,8 @@ cat >"$scratch/commands" <<-EOF2
 	270 /world/asleep/set_pose_vector pose {name: "cart_2" position {x: 2 y: 0 z: 2}} pose {name: "restless" position {x: 2 y: 4 z: 2}}
 	280 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 	282 /world/asleep/level/set_performer data: "slab" size {x: 9 y: 3 z: 1}
+	252 /world/asleep/light_config name: "sun" intensity: 0.3
+	253 /world/asleep/light_config name: "lamp" type: SPOT pose {position {z: 5}}
 	284 /world/asleep/remove name: "sun" type: LIGHT
 	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
 	288 /world/asleep/disable_collision name: "slab"
@@ -64,6 +66,8 @@ cat >"$scratch/commands" <<-EOF2
 	300 /world/asleep/remove name: "slab"
 	310 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 	340 /world/asleep/set_physics max_step_size: 0.001 gravity {z: -9.8}
+	341 /world/asleep/remove name: "lamp" type: LIGHT
+	343 /world/asleep/light_config name: "torch"
 	342 /world/asleep/wrench/clear name: "restless"
 	345 /world/asleep/control pause: true
 	346 /model/late_0/cmd_vel linear: {x: 0.3}

@@ -59,6 +59,9 @@ cat >"$scratch/edits" <<-EOF2
 450 /world/asleep/set_pose name: "ground" position {z: -0.1}
 500 /world/asleep/level/set_performer data: "cart_2" size {x: 1 y: 1 z: 1}
 510 /world/asleep/level/set_performer data: "slab" size {x: 2 y: 1 z: 0}
+246 /world/asleep/light_config name: "sun" intensity: 0.3
+247 /world/asleep/light_config name: "lamp" type: SPOT pose {position {z: 5}}
+515 /world/asleep/light_config name: "torch"
 520 /world/asleep/remove name: "sun" type: LIGHT
 530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
@@ -67,6 +70,7 @@ cat >"$scratch/edits" <<-EOF2
 660 /world/asleep/enable_collision name: "crate_0_1_2"
 700 /world/asleep/reset_model name: "cart_2"
 720 /world/asleep/reset_model name: "late"
+735 /world/asleep/remove name: "lamp" type: LIGHT
 740 /world/asleep/reset_model name: "slab"
 750 /world/asleep/reset_model name: "b"
 900 /world/asleep/control reset {all: true}

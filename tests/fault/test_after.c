@@ -918,8 +918,11 @@ static void hashes(void)
 		{TO_W "wrench/persistent", "entity {name: 'c'} wrench {force {x: 1}}"},
 		{TO_W "wrench/persistent", "entity {name: 'b'} wrench {torque {x: 1}}"},
 		{TO_W "wrench/persistent", "entity {name: 'b'} wrench {force_offset {x: 1}}"},
-		{TO_W "disable_collision", "name: 'floor'"}, {TO_W "disable_collision", "name: 'b'"},
-		{TO_W "remove", "name: 'floor'"}, {TO_W "remove", "name: 'c'"},
+		{TO_W "light_config", "name: 'sun'"}, {TO_W "light_config", "name: 'sun' intensity: 2"},
+		{TO_W "light_config", "name: 'sun' visualize_visual: false"},
+		{TO_W "light_config", "name: 'sun' pose {position {x: 1}}"}, {TO_W "light_config", "name: 'lamp'"},
+		{TO_W "light_config", "name: 'torch'"}, {TO_W "disable_collision", "name: 'floor'"},
+		{TO_W "disable_collision", "name: 'b'"}, {TO_W "remove", "name: 'floor'"}, {TO_W "remove", "name: 'c'"},
 		{TO_W "remove", "name: 'sun' type: LIGHT"}, {TO_W "set_physics", "max_step_size: 0.002"},
 		{TO_W "set_physics", "max_step_size: 0.003"}, {TO_W "set_physics", "gravity {x: 1}"},
 		{TO_W "set_physics", "gravity {y: 1}"}, {TO_W "set_physics", "gravity {z: 1}"}};

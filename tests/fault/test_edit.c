@@ -1151,7 +1151,7 @@ static void entities_by_id(const char *path, const char *world)
 		{"remove", "id: 4000", "the world has no model with the id 4000"},
 		{"remove", "id: 3 name: 'top_0'", "the model with the id 3 is 'crate_0', not 'top_0'"},
 		{"remove", "type: MODEL", "neither a name nor an id: expected the name or the id of a model"},
-		{"remove", "id: 3 type: LIGHT", "no name: expected the name of a light (lights have no ids)"},
+		{"remove", "id: 3 type: LIGHT", "the world has no light with the id 3"},
 		{"set_pose", "id: 5000", "the world has no model with the id 5000"},
 		{"set_pose", "position {x: 1}", "neither a name nor an id"},
 		{"reset_model", "id: 6000", "the world has no model with the id 6000"},

@@ -287,6 +287,18 @@ static void read_model(struct tokens *tokens)
 	numbers(tokens, REAL, number(tokens, NUMBER));
 }
 
+static void read_light(struct tokens *tokens)
+{
+	uint64_t flags = number(tokens, NUMBER);
+	mark(tokens);
+	if (flags & 4)
+		string(tokens);
+	if (!(flags & 2))
+		return;
+	number(tokens, NUMBER);
+	numbers(tokens, REAL, 26);
+}
+
 static void read_world(struct tokens *tokens)
 {
 	number(tokens, NUMBER);
@@ -303,7 +315,9 @@ static void read_world(struct tokens *tokens)
 		read_model(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* changes */
 	mark(tokens);
-	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* lights */
+	uint64_t lights = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < lights && !tokens->in.bad; i++)
+		read_light(tokens);
 	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* levels */
 	mark(tokens);
@@ -704,8 +718,9 @@ static const struct own owns[] = {
 			{"/world/asleep/wrench", "entity {name: 'cart_0'} wrench {force {z: 90}}"},
 			{"/world/asleep/wrench/persistent", "entity {name: 'cart_1'} wrench {force {x: 9}}"},
 			{"/world/asleep/disable_collision", "name: 'crate_0_0_2'"},
+			{"/world/asleep/light_config", "name: 'lamp' intensity: 2"},
 			{"/world/asleep/control", "pause: true"}},
-		{5, 6, 6, 7, 18, 17, 17, 18}, {1, 20, 0}},
+		{5, 6, 6, 7, 18, 17, 17, 17, 18}, {1, 20, 0}},
 };
 
 static void give(struct troupe_server *server, const struct own *own)

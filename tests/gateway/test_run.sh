@@ -69,7 +69,7 @@ echoes /world/w/dynamic_pose/info 'name: "leaf"'
 echoes /world/w/scene/info 'name: "door"'
 echoes /model/cart/pose 'name: "cart"'
 echoes /world/w/model/door/joint_state 'name: "hinge"'
-for service in control create create_multiple remove set_pose set_pose_vector set_physics level/set_performer enable_collision disable_collision wrench wrench/persistent wrench/clear; do
+for service in control create create_multiple remove set_pose set_pose_vector set_physics level/set_performer light_config enable_collision disable_collision wrench wrench/persistent wrench/clear; do
 	within 10 "$service_tool" -i -s "/world/w/$service"
 	grep -q 'tcp://127.0.0.1:' out
 	check "service $service is described" $?

@@ -478,6 +478,76 @@ Test(clients, the_scene_has_lights_and_materials)
 	troupe_server_destroy(server);
 }
 
+/* The scene after two more steps: it must be another one. */
+static Gz__Msgs__Scene *next_scene(struct troupe_server *server, struct troupe_client *client, uint32_t lights)
+{
+	lib_step(server, 2);
+	Gz__Msgs__Scene *scene = scene_of(client);
+	cr_assert(scene, "no new scene");
+	cr_assert_eq(scene->n_light, lights, "%zu lights", scene->n_light);
+	return scene;
+}
+
+/* A text changes what it gives. A message from a client of Gazebo gives all numbers. Lights are found by name or by the
+ * id in the scene; another name adds one, whose place is taken again when it is gone. A reset takes all back. */
+Test(clients, lights_are_configured)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LOOK LAMP)), 1);
+	struct troupe_client *client = client_of(server, 0);
+	uint64_t first = troupe_server_hash(server);
+	const char *const set = "/world/w/light_config";
+	subscribe(client, "/world/w/scene/info", 0);
+	message_free(&next_scene(server, client, 2)->base);
+	lib_text(server, 0, set, "name: 'sun' intensity: 0.5 pose {position {x: 3}}");
+	Gz__Msgs__Scene *scene = next_scene(server, client, 2);
+	cr_assert_eq(scene->light[0]->intensity, 0.5F);
+	cr_assert_eq(scene->light[0]->pose->position->x, 3);
+	is_colour(scene->light[0]->diffuse, 0.8, 0.7, 0.6, 1);
+	cr_assert(scene->light[0]->cast_shadows);
+	cr_assert_eq(scene->light[0]->direction->x, -0.5);
+	message_free(&scene->base);
+	request(client, "/world/w/light_config/blocking", "gz.msgs.Light",
+		"name: 'sun' type: DIRECTIONAL intensity: 3 is_light_off: true", 1);
+	scene = next_scene(server, client, 2);
+	cr_assert_eq(scene->light[0]->intensity, 3.0F);
+	cr_assert_eq(scene->light[0]->type, GZ__MSGS__LIGHT__LIGHT_TYPE__DIRECTIONAL);
+	cr_assert(!scene->light[0]->cast_shadows && scene->light[0]->is_light_off);
+	cr_assert_eq(scene->light[0]->range, 0.0F);
+	is_colour(scene->light[0]->diffuse, 0.8, 0.7, 0.6, 1);
+	message_free(&scene->base);
+	lib_text(server, 0, set, "name: 'lantern' type: SPOT spot_outer_angle: 1 pose {position {z: 4}}");
+	scene = next_scene(server, client, 3);
+	const Gz__Msgs__Light *lantern = scene->light[2];
+	cr_assert_str_eq(lantern->name, "lantern");
+	cr_assert_eq(lantern->type, GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT);
+	cr_assert(lantern->spot_outer_angle == 1.0F && lantern->range == 10.0F && lantern->intensity == 1.0F);
+	uint32_t id = lantern->id;
+	char by_id[80];
+	(void)snprintf(by_id, sizeof by_id, "id: %u diffuse {r: 1 b: 0.5}", id);
+	message_free(&scene->base);
+	lib_text(server, 0, set, by_id);
+	scene = next_scene(server, client, 3);
+	is_colour(scene->light[2]->diffuse, 1, 0, 0.5, 0);
+	cr_assert_eq(scene->light[2]->pose->position->z, 4);
+	message_free(&scene->base);
+	lib_text(server, 0, "/world/w/remove", "name: 'lantern' type: LIGHT");
+	message_free(&next_scene(server, client, 2)->base);
+	lib_text(server, 0, set, "name: 'torch'");
+	scene = next_scene(server, client, 3);
+	cr_assert_eq(scene->light[2]->id, id);
+	is_colour(scene->light[2]->diffuse, 1, 1, 1, 1);
+	cr_assert_eq(scene->light[2]->pose->position->z, 0);
+	message_free(&scene->base);
+	lib_text(server, 0, "/world/w/control", "pause: true reset {all: true}");
+	scene = next_scene(server, client, 2);
+	cr_assert_eq(scene->light[0]->intensity, 2.0F);
+	cr_assert_eq(scene->light[0]->pose->position->z, 10);
+	message_free(&scene->base);
+	cr_assert_eq(troupe_server_hash(server), first);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 /* --- slow clients, clients that come and go ----------------------------------------------------------------------- */
 
 Test(clients, a_slow_client_loses_its_oldest_messages)

@@ -141,6 +141,7 @@ static const struct {
 	{"/set_joint", "troupe.msgs.SetJoint"},
 	{"/enable_collision", "Entity"},
 	{"/disable_collision", "Entity"},
+	{"/light_config", "troupe.msgs.SetLight"},
 	{"/wrench", "EntityWrench"},
 	{"/persistent", "EntityWrench"},
 	{"/clear", "Entity"},

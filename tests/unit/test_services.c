@@ -583,6 +583,49 @@ Test(services, persistent_wrenches_that_are_refused)
 	troupe_server_destroy(server);
 }
 
+/* --- lights ------------------------------------------------------------------------------------------------------- */
+
+/* What they look like then: test_clients.c. */
+Test(services, lights_that_are_refused)
+{
+	struct troupe_server *server =
+		begin(LIB_SDF(LIB_WORLD("w", "<light name='sun' type='directional'/><model name='lamp'><link "
+					     "name='l'><light name='bulb'/></link></model>")));
+	const struct {
+		const char *text, *words;
+	} cases[] = {{"intensity: 1", "neither a name nor an id: expected the name or the id of a light"},
+		{"id: 7", "the world has no light with the id 7"},
+		{"id: 268435457", "the world has no light with the id 268435457"},
+		{"id: 268435456 name: 'moon'", "the light with the id 268435456 is 'sun', not 'moon'"},
+		{"name: 'bulb' intensity: 2",
+			"model 'lamp' carries light 'bulb': only lights of the world can be changed"},
+		{"name: 'sun' parent_id: 3", "parent_id 3: only lights of the world can be changed: expected 0"},
+		{"name: 'a::b'", "light 'a::b': expected a name of at most 255 bytes without '::', to add a light"},
+		{"name: 'sun' intensity: -1", "intensity -1: expected 0 to 1e+12"},
+		{"name: 'sun' spot_inner_angle: 7", "spot_inner_angle 7: expected 0 to 6.2832"},
+		{"name: 'sun' attenuation_linear: 2", "attenuation_linear 2: expected 0 to 1"},
+		{"name: 'sun' diffuse {r: 2}", "diffuse 2: expected 0 to 1"},
+		{"name: 'sun' specular {g: -1}", "specular -1: expected 0 to 1"},
+		{"name: 'sun' direction {}", "direction 0 0 0: expected a direction"},
+		{"name: 'sun' pose {position {x: 1e8}}", "expected coordinates within 1e+07 m"},
+		{"name: 'sun' pose {orientation {w: 0}}", "orientation"}};
+	uint64_t before = troupe_server_hash(server);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		refuses(server, "/world/w/light_config", cases[i].text, cases[i].words);
+	cr_assert_eq(troupe_server_hash(server), before, "a refused light changes nothing");
+	char text[64];
+	for (int i = 0; i < 4096; i++) {
+		(void)snprintf(text, sizeof text, "name: 'l%d'", i);
+		lib_text(server, 0, "/world/w/light_config", text);
+	}
+	lib_step(server, 1);
+	refuses(server, "/world/w/light_config", "name: 'more'", "4096 lights were added already: expected no more");
+	does(server, "/world/w/remove", "name: 'l77'");
+	does(server, "/world/w/light_config", "name: 'more'");
+	troupe_server_destroy(server);
+}
+
 /* --- crowds ------------------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 60, CROWD_LEAST = 24 };

@@ -91,6 +91,7 @@ static const struct {
 	{"Pose_V", "", ""},
 	{"Pose_V", "pose: []", ""},
 	{"troupe.msgs.SetPerformer", "size {x: 1, y: 2, z: 3} remove: true", "size {x: 1 y: 2 z: 3} remove: true"},
+	{"troupe.msgs.SetLight", "name: 'l' type: SPOT intensity: 0", "name: \"l\" type: SPOT intensity: 0"},
 	{"troupe.msgs.SetVelocity", "id: 3 linear {x: 1 z: -2} angular: {y: 0.5}",
 		"id: 3 linear {x: 1 z: -2} angular {y: 0.5}"},
 	{"troupe.msgs.SetVelocity", "header {} linear {}", "header {} linear {}"},

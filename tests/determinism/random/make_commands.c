@@ -233,6 +233,19 @@ static void switch_collisions(struct maker *maker, uint64_t step, const struct m
 		dice_chance(&maker->dice, 40) ? "enable" : "disable", made->name);
 }
 
+static void light(struct maker *maker, uint64_t step)
+{
+	struct dice *dice = &maker->dice;
+	const char *name = DICE_WORD(dice, "sun", "lamp", "torch");
+	if (dice_chance(dice, 30))
+		make_command(
+			maker, step, COMMAND_EDIT, 0, "/world/w%u/remove name: \"%s\" type: LIGHT", maker->world, name);
+	else
+		make_command(maker, step, COMMAND_EDIT, 0,
+			"/world/w%u/light_config name: \"%s\" intensity: %.3g pose {position {z: %.3g}}", maker->world,
+			name, dice_between(dice, 0, 5), dice_between(dice, 0, 9));
+}
+
 static void set_physics(struct maker *maker, uint64_t step)
 {
 	struct dice *dice = &maker->dice;
@@ -336,15 +349,16 @@ enum deed { /* in the order of struct odds */
 	DEED_WRENCH,
 	DEED_LASTING_WRENCH,
 	DEED_SWITCH,
+	DEED_LIGHT,
 	DEED_END,
 };
 
-static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5, 6, 6};
+static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5, 6, 6, 3};
 /* Commands that have the same effect when they are given again after a reset. */
-static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5};
-static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2, 2, 2};
+static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5, 3};
+static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2, 2, 2, 1};
 /* Without a new step size or gravity: a reset does not undo these. */
-static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5, 5, 5};
+static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5, 5, 5, 3};
 
 static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 {
@@ -412,6 +426,9 @@ static void do_one(struct maker *maker, const uint32_t *odds, uint64_t step)
 		break;
 	case DEED_SWITCH:
 		switch_collisions(maker, step, made);
+		break;
+	case DEED_LIGHT:
+		light(maker, step);
 		break;
 	case DEED_END:
 		break;

@@ -1,0 +1,379 @@
+/* Lights of the world: changed, added and removed while it runs. No motion depends on them, but they are part of the
+ * world as viewers and cameras see it, so they are kept like all other changes: in saved states, in replicas, and in
+ * the hash of changes.
+ *
+ * A light of the file keeps its place, so that a reset restores it. A light that a command added has a place behind
+ * those of the file; when it is removed, the next light that is added takes the place. */
+#include "run/edit_internal.h"
+
+#include "base/hash.h"
+#include "geom/pack.h"
+#include "topic/light.pb-c.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ABSENT = 1, CHANGED = 2, ADDED = 4 };
+
+#define ANGLE_MAX 6.2832f /* rad: that of <spot> in SDF */
+
+static void note(struct edit *edit, uint32_t light)
+{
+	edit_note(edit, EDIT_LIGHT, light);
+}
+
+/* --- which -------------------------------------------------------------------------------------------------------- */
+
+bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity)
+{
+	const struct scene *scene = edit->shared->scene;
+	if (entity->type != GZ__MSGS__ENTITY__TYPE__NONE)
+		return entity->type == GZ__MSGS__ENTITY__TYPE__LIGHT;
+	return !entity->id && scene_find_model(scene, entity->name) == SCENE_NONE &&
+	       scene_find_light(scene, entity->name) != SCENE_NONE;
+}
+
+/* The name of the model of which a link carries a light of this name; NULL: there is none. */
+static const char *carrier_of(const struct scene *scene, const char *name)
+{
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		if (!model->id || model->absent || model->sdf == SDF_NONE)
+			continue;
+		const struct sdf_model *from = &model->from->models.at[model->sdf];
+		for (uint32_t i = 0; i < model->from->lights.count; i++) {
+			const struct sdf_light *light = &model->from->lights.at[i];
+			if (light->link != SDF_NONE && light->link >= from->link_first &&
+				light->link - from->link_first < from->link_count && !strcmp(light->name, name))
+				return model->name;
+		}
+	}
+	return NULL;
+}
+
+static troupe_status find_by_id(
+	const struct scene *scene, uint64_t id, const char *name, uint32_t *ret_light, struct troupe_error *error)
+{
+	uint32_t place = (uint32_t)id & ~SCENE_LIGHT_ID;
+	if (id != (SCENE_LIGHT_ID | place) || place >= scene->light_count || scene->lights[place].absent)
+		return fail(error, TROUPE_ECOMMAND, "the world has no light with the id %" PRIu64, id);
+	if (*name && strcmp(name, scene->lights[place].name) != 0)
+		return fail(error, TROUPE_ECOMMAND,
+			"the light with the id %" PRIu64
+			" is '%.100s', not '%.100s': expected name and id of one light",
+			id, scene->lights[place].name, name);
+	*ret_light = place;
+	return TROUPE_OK;
+}
+
+/* *ret_light is SCENE_NONE for a light that is to be added. */
+static troupe_status find_light(const struct scene *scene, const Troupe__Msgs__SetLight *message, uint32_t *ret_light,
+	struct troupe_error *error)
+{
+	const char *name = message->name;
+	if (message->id)
+		return find_by_id(scene, message->id, name, ret_light, error);
+	if (!*name)
+		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a light");
+	*ret_light = scene_find_light(scene, name);
+	if (*ret_light != SCENE_NONE)
+		return TROUPE_OK;
+	const char *carrier = carrier_of(scene, name);
+	if (carrier)
+		return fail(error, TROUPE_ECOMMAND,
+			"model '%.100s' carries light '%.100s': only lights of the world can be changed", carrier,
+			name);
+	if (strlen(name) > SCENE_LIGHT_NAME_BYTES_MAX || strstr(name, "::"))
+		return fail(error, TROUPE_ECOMMAND,
+			"light '%.80s': expected a name of at most %d bytes without '::', to add a light", name,
+			SCENE_LIGHT_NAME_BYTES_MAX);
+	return TROUPE_OK;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+static troupe_status outside(const char *what, double value, double lo, double hi, struct troupe_error *error)
+{
+	return fail(error, TROUPE_ECOMMAND, "%s %g: expected %g to %g", what, value, lo, hi);
+}
+
+static troupe_status set_colour(
+	const char *name, const Gz__Msgs__Color *given, struct sdf_colour *colour, struct troupe_error *error)
+{
+	if (!given)
+		return TROUPE_OK;
+	const float values[4] = {given->r, given->g, given->b, given->a};
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		if (!(values[i] >= 0 && values[i] <= 1))
+			return outside(name, (double)values[i], 0, 1, error);
+	*colour = (struct sdf_colour){(double)given->r, (double)given->g, (double)given->b, (double)given->a};
+	return TROUPE_OK;
+}
+
+static troupe_status set_numbers(
+	const Troupe__Msgs__SetLight *message, struct sdf_shine *shine, struct troupe_error *error)
+{
+	const struct {
+		const char *name;
+		bool given;
+		float value, hi;
+		double *to;
+	} numbers[] = {
+		{"attenuation_constant", message->attenuation_constant_given_case, message->attenuation_constant, 1,
+			&shine->constant},
+		{"attenuation_linear", message->attenuation_linear_given_case, message->attenuation_linear, 1,
+			&shine->linear},
+		{"attenuation_quadratic", message->attenuation_quadratic_given_case, message->attenuation_quadratic,
+			1e12f, &shine->quadratic},
+		{"range", message->range_given_case, message->range, 1e9f, &shine->range_m},
+		{"spot_inner_angle", message->spot_inner_angle_given_case, message->spot_inner_angle, ANGLE_MAX,
+			&shine->inner_rad},
+		{"spot_outer_angle", message->spot_outer_angle_given_case, message->spot_outer_angle, ANGLE_MAX,
+			&shine->outer_rad},
+		{"spot_falloff", message->spot_falloff_given_case, message->spot_falloff, 1e9f, &shine->falloff},
+		{"intensity", message->intensity_given_case, message->intensity, 1e12f, &shine->intensity},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		if (!numbers[i].given)
+			continue;
+		if (!(numbers[i].value >= 0 && numbers[i].value <= numbers[i].hi))
+			return outside(numbers[i].name, (double)numbers[i].value, 0, (double)numbers[i].hi, error);
+		*numbers[i].to = (double)numbers[i].value;
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status set_shine(
+	const Troupe__Msgs__SetLight *message, struct sdf_shine *shine, struct troupe_error *error)
+{
+	static const enum sdf_light_kind kinds[] = {[GZ__MSGS__LIGHT__LIGHT_TYPE__POINT] = SDF_POINT_LIGHT,
+		[GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT] = SDF_SPOT_LIGHT,
+		[GZ__MSGS__LIGHT__LIGHT_TYPE__DIRECTIONAL] = SDF_DIRECTIONAL_LIGHT};
+	if (message->type_given_case && (uint32_t)message->type >= ARRAY_LEN(kinds))
+		return fail(error, TROUPE_ECOMMAND, "type %d: expected POINT, SPOT or DIRECTIONAL", (int)message->type);
+	if (message->type_given_case)
+		shine->kind = kinds[message->type];
+	if (message->cast_shadows_given_case)
+		shine->cast_shadows = message->cast_shadows;
+	if (message->is_light_off_given_case)
+		shine->on = !message->is_light_off;
+	if (message->visualize_visual_given_case)
+		shine->visualize = message->visualize_visual;
+	if (message->direction)
+		shine->direction = message_vec3(message->direction);
+	if (shine->kind != SDF_POINT_LIGHT && !(vec3_length(shine->direction) > 0))
+		return fail(error, TROUPE_ECOMMAND, "direction 0 0 0: expected a direction");
+	troupe_status status = set_colour("diffuse", message->diffuse, &shine->diffuse, error);
+	if (!status)
+		status = set_colour("specular", message->specular, &shine->specular, error);
+	return status ? status : set_numbers(message, shine, error);
+}
+
+static troupe_status set_pose(const Troupe__Msgs__SetLight *message, struct pose *pose, struct troupe_error *error)
+{
+	if (!message->pose)
+		return TROUPE_OK;
+	troupe_status status = message_pose(message->pose, pose, error);
+	if (!status && !vec3_within(pose->p, SCENE_POSITION_MAX))
+		return fail(error, TROUPE_ECOMMAND, "position %g %g %g: expected coordinates within %g m", pose->p.x,
+			pose->p.y, pose->p.z, SCENE_POSITION_MAX);
+	return status;
+}
+
+troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
+	char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	struct scene_light light = {.in_world = POSE_IDENTITY, .shine = SDF_SHINE_DEFAULT};
+	uint32_t place = SCENE_NONE;
+	troupe_status status = find_light(scene, message, &place, error);
+	if (!status && message->parent_id)
+		return fail(error, TROUPE_ECOMMAND, "parent_id %u: only lights of the world can be changed: expected 0",
+			message->parent_id);
+	if (!status && place != SCENE_NONE)
+		light = scene->lights[place];
+	if (!status)
+		status = set_pose(message, &light.in_world, error);
+	if (!status)
+		status = set_shine(message, &light.shine, error);
+	if (status)
+		return status;
+	bool adds = place == SCENE_NONE;
+	if (adds)
+		place = scene_add_light(scene, message->name);
+	if (place == SCENE_NONE)
+		return fail(
+			error, TROUPE_ELIMIT, "%d lights were added already: expected no more", SCENE_LIGHTS_ADDED_MAX);
+	scene->lights[place].in_world = light.in_world;
+	scene->lights[place].shine = light.shine;
+	scene->lights[place].changed = true;
+	note(edit, place);
+	edit_say(note_text, "light '%.100s' %s", scene->lights[place].name, adds ? "added" : "changed");
+	return TROUPE_OK;
+}
+
+/* --- gone and back ------------------------------------------------------------------------------------------------ */
+
+troupe_status edit_remove_light(
+	struct edit *edit, const Gz__Msgs__Entity *entity, char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	const char *name = entity->name;
+	uint32_t light = scene_find_light(scene, name);
+	if (!*name && !entity->id)
+		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a light");
+	troupe_status status = TROUPE_OK;
+	if (entity->id)
+		status = find_by_id(scene, entity->id, name, &light, error);
+	else if (light == SCENE_NONE)
+		status = fail(error, TROUPE_ECOMMAND, "the world has no light '%.100s'", name);
+	if (status)
+		return status;
+	edit_say(note_text, "light '%.100s' removed", scene->lights[light].name);
+	scene->lights[light].absent = true;
+	note(edit, light);
+	return TROUPE_OK;
+}
+
+void edit_reset_lights(struct edit *edit)
+{
+	struct scene *scene = edit->shared->scene;
+	for (uint32_t i = 0; i < scene->light_count; i++) {
+		struct scene_light *light = &scene->lights[i];
+		bool added = !light->from, same = added ? light->absent : !light->absent && !light->changed;
+		if (same)
+			continue;
+		light->absent = added;
+		light->changed = added;
+		if (!added) {
+			light->in_world = light->from->in_world;
+			light->shine = light->from->shine;
+		}
+		note(edit, i);
+	}
+}
+
+/* --- kept --------------------------------------------------------------------------------------------------------- */
+
+enum { NUMBERS = 26 }; /* of pose and shine */
+
+static void list_numbers(const struct scene_light *light, double numbers[NUMBERS])
+{
+	const struct sdf_shine *s = &light->shine;
+	const struct pose *pose = &light->in_world;
+	const double all[NUMBERS] = {pose->p.x, pose->p.y, pose->p.z, pose->q.w, pose->q.x, pose->q.y, pose->q.z,
+		s->diffuse.r, s->diffuse.g, s->diffuse.b, s->diffuse.a, s->specular.r, s->specular.g, s->specular.b,
+		s->specular.a, s->intensity, s->range_m, s->constant, s->linear, s->quadratic, s->direction.x,
+		s->direction.y, s->direction.z, s->inner_rad, s->outer_rad, s->falloff};
+	memcpy(numbers, all, sizeof all);
+}
+
+static uint64_t words_of(const struct sdf_shine *shine)
+{
+	return (uint64_t)shine->kind << 3 | (uint64_t)shine->cast_shadows << 2 | (uint64_t)shine->on << 1 |
+	       (uint64_t)shine->visualize;
+}
+
+uint64_t edit_hash_lights(const struct scene *scene)
+{
+	uint64_t sum = 0, numbers[NUMBERS];
+	for (uint32_t i = 0; i < scene->light_count; i++) {
+		const struct scene_light *light = &scene->lights[i];
+		uint64_t hash = hash_mix(UINT64_C(0x6c69676874), i + 1); /* "light" */
+		if (light->absent)
+			sum += light->from ? hash : 0;
+		if (light->absent || !light->changed)
+			continue;
+		list_numbers(light, (double *)(void *)numbers);
+		hash = hash_words(hash_mix(hash, words_of(&light->shine)), numbers, NUMBERS);
+		sum += hash_bytes(hash, light->name, strlen(light->name));
+	}
+	return sum;
+}
+
+void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out)
+{
+	const struct scene_light *light = &scene->lights[place];
+	double numbers[NUMBERS];
+	pack_u64(out, (light->absent ? ABSENT : 0u) | (light->changed ? CHANGED : 0u) | (light->from ? 0u : ADDED));
+	if (!light->from)
+		pack_string(out, light->name);
+	if (!light->changed)
+		return;
+	list_numbers(light, numbers);
+	pack_u64(out, words_of(&light->shine));
+	for (size_t i = 0; i < NUMBERS; i++)
+		pack_double(out, numbers[i]);
+}
+
+static bool sane_numbers(const double numbers[NUMBERS])
+{
+	double norm =
+		numbers[3] * numbers[3] + numbers[4] * numbers[4] + numbers[5] * numbers[5] + numbers[6] * numbers[6];
+	bool sane = norm > 0.5 && norm < 2;
+	for (size_t i = 0; i < NUMBERS; i++)
+		sane = sane && !isnan(numbers[i]);
+	return sane;
+}
+
+static void unpack_values(struct unpack *in, struct edit_light *light)
+{
+	double n[NUMBERS];
+	uint32_t words = unpack_count(in, (uint32_t)SDF_SPOT_LIGHT << 3 | 7);
+	for (size_t i = 0; i < NUMBERS; i++)
+		n[i] = unpack_double(in);
+	in->bad = in->bad || !sane_numbers(n);
+	if (in->bad)
+		return;
+	light->in_world = (struct pose){.p = {n[0], n[1], n[2]}, .q = {n[3], n[4], n[5], n[6]}};
+	light->shine = (struct sdf_shine){.kind = (enum sdf_light_kind)(words >> 3),
+		.cast_shadows = (words & 4) != 0,
+		.on = (words & 2) != 0,
+		.visualize = (words & 1) != 0,
+		.diffuse = {n[7], n[8], n[9], n[10]},
+		.specular = {n[11], n[12], n[13], n[14]},
+		.intensity = n[15],
+		.range_m = n[16],
+		.constant = n[17],
+		.linear = n[18],
+		.quadratic = n[19],
+		.direction = {n[20], n[21], n[22]},
+		.inner_rad = n[23],
+		.outer_rad = n[24],
+		.falloff = n[25]};
+}
+
+struct edit_light *edit_unpack_light(struct unpack *in)
+{
+	struct edit_light *light = mem_alloc(sizeof *light);
+	uint32_t flags = unpack_count(in, ABSENT | CHANGED | ADDED);
+	light->absent = (flags & ABSENT) != 0;
+	light->changed = (flags & CHANGED) != 0;
+	if (flags & ADDED)
+		light->name = unpack_string(in);
+	in->bad = in->bad || (light->name && (!light->changed || strlen(light->name) > SCENE_LIGHT_NAME_BYTES_MAX));
+	if (!in->bad && light->changed)
+		unpack_values(in, light);
+	return light;
+}
+
+void edit_light_destroy(struct edit_light *light)
+{
+	if (light)
+		free(light->name);
+	free(light);
+}
+
+bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *from)
+{
+	if (from->name ? !scene_add_light_at(scene, place, from->name)
+		       : place >= scene->light_count || !scene->lights[place].from)
+		return false;
+	struct scene_light *light = &scene->lights[place];
+	light->absent = from->absent;
+	light->changed = from->changed;
+	light->in_world = from->changed ? from->in_world : light->from->in_world;
+	light->shine = from->changed ? from->shine : light->from->shine;
+	return true;
+}
