@@ -65,7 +65,7 @@ cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/create name: "x" pose {orientation {w: 1}} pose {position {x: 1e9}} sdf: "$box"|expected coordinates within
 10 /world/asleep/remove name: "nobody"|the world has no model 'nobody'
 10 /world/elsewhere/remove name: "cart_0"|this one is 'asleep', expected /world/asleep/
-10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, create
+10 /world/asleep/delete name: "cart_0"|world 'asleep' has no service 'delete': expected one of control, control/state, create
 10 /world/asleep/remove nam: "cart_0"|has no field 'nam': expected one of id, name, type
 10 /model/nobody/cmd_vel linear: {x: 1}|topic '/model/nobody/cmd_vel' has no listener
 10 /world/asleep/remove id: 4000|the world has no model with the id 4000

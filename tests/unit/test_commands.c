@@ -129,6 +129,7 @@ static const struct {
 } taken[] = {
 	{"/cmd_vel", "Twist"},
 	{"/control", "WorldControl"},
+	{"/state", "WorldControlState"},
 	{"/create", "EntityFactory"},
 	{"/create_multiple", "EntityFactory_V"},
 	{"/set_pose", "Pose"},
