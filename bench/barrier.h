@@ -1,4 +1,4 @@
-/* What the benches of barrier clients share: the world, the messages of the client, and a little protobuf by hand. */
+/* Shared by the benches of barrier clients: the world, the messages of the client, and a little protobuf by hand. */
 #ifndef BENCH_BARRIER_H
 #define BENCH_BARRIER_H
 
@@ -30,10 +30,10 @@ static const char barrier_world[] =
 	"<wheel_radius>0.15</wheel_radius><odom_publish_frequency>1000</odom_publish_frequency></plugin></model>"
 	"</world></sdf>";
 
-/* Of a LockstepJoin: a period of one step. */
+/* Text of a LockstepJoin: a period of one step. */
 #define BARRIER_JOIN                                                                                                   \
 	"version: 1 name: 'b' failure: END subscribe {topic: '/clock'} subscribe {topic: '/model/cart/odometry'}"
-/* Of a LockstepDone, without its step: a gz.msgs.Twist, linear {x: 0.5}. */
+/* Text of a LockstepDone, without its step: a gz.msgs.Twist, linear {x: 0.5}. */
 #define BARRIER_DONE                                                                                                   \
 	"message {topic: '/model/cart/cmd_vel' data: '\\x12\\x09\\x11\\x00\\x00\\x00\\x00\\x00\\x00\\xe0\\x3f'}"
 

@@ -1,7 +1,7 @@
 /* Measures how many exchanges a second a barrier client of another process has through the lockstep socket: one cart,
- * one runner, an exchange in each step, in which the client is told the odometry and the clock and commands a twist.
- * The baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation. Both
- * sides look again and again for a bounded time before they sleep, as the run does. */
+ * one runner, an exchange in each step, in which the client gets the odometry and the clock and commands a twist.
+ * The baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation.
+ * Before they sleep, both sides poll for a bounded time, as the run does. */
 #include "bench.h"
 
 #include "barrier.h"
@@ -23,7 +23,7 @@
 
 enum { FRAME_MAX = 65536, SPIN_NS = 100000, STEP = 3 << 3 | 2, ENDED = 4 << 3 | 2 };
 
-/* Shared with the client: how many bytes the last step had. */
+/* Shared with the client: the number of bytes of the last step. */
 static _Atomic size_t *step_bytes;
 
 /* --- both sides --------------------------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static void send_all(int file, const unsigned char *bytes, size_t count)
 		_exit(1);
 }
 
-/* One frame with its length; its size. 0: the other side is gone. */
+/* Receives one frame with its length; returns its size. 0: the other side has ended. */
 static size_t receive(int file, unsigned char *frame)
 {
 	size_t count = 0, want = 4;
@@ -94,7 +94,7 @@ static int dial(const char *path)
 	return file;
 }
 
-/* Started before this process has threads. pair: a socket; -1: it joins at the path. */
+/* Call it before this process has threads. pair: a socket; -1: the client joins at the path. */
 static pid_t start_client(int pair, const char *path)
 {
 	struct text first = {0}, message = {0}, head = {0};
@@ -104,7 +104,7 @@ static pid_t start_client(int pair, const char *path)
 		return child;
 	barrier_encode("troupe.msgs.LockstepFromClient", "join {" BARRIER_JOIN "}", &first);
 	barrier_encode("troupe.msgs.LockstepFromClient", "done {" BARRIER_DONE "}", &message);
-	/* the body of `done`: without the tag and the one byte of its length */
+	/* the content of `done`, without its tag and its length of one byte */
 	message.at += 2;
 	message.count -= 2;
 	if (pair < 0) {
@@ -120,7 +120,7 @@ static pid_t start_client(int pair, const char *path)
 
 /* --- the bare exchange -------------------------------------------------------------------------------------------- */
 
-/* A frame as a step has it, with so many bytes. */
+/* Makes a frame like that of a step, with so many bytes. */
 static void make_step(unsigned char *frame, size_t count, uint64_t number)
 {
 	size_t at = 4;
@@ -141,7 +141,7 @@ static double exchange(int file, size_t count, uint64_t exchanges)
 		make_step(frame, count, i);
 		send_all(file, frame, count);
 		if (!receive(file, answer))
-			barrier_die("the client of the bare exchange is gone");
+			barrier_die("the client of the bare exchange has ended");
 	}
 	return (double)(bench_now_ns() - begun);
 }

@@ -29,7 +29,7 @@ static struct sizes *sizes;
 
 /* --- the client: a process of its own ----------------------------------------------------------------------------- */
 
-/* Calls, and copies the reply; its size. */
+/* Calls the service, copies the reply, and returns its size. */
 static size_t call(
 	struct node *node, const char *service, const char *type, const void *bytes, size_t count, unsigned char *reply)
 {
@@ -48,7 +48,7 @@ static size_t call(
 	return count;
 }
 
-/* The request that answers the step; its size. */
+/* Makes the request that answers the step; returns its size. */
 static size_t make_turn(unsigned char *at, uint64_t step, const struct text *message)
 {
 	unsigned char number[12] = {1 << 3};
@@ -134,7 +134,7 @@ static double exchange(void *socket, uint64_t exchanges)
 
 /* --- measuring ---------------------------------------------------------------------------------------------------- */
 
-/* Partition and ports of its own: neither a simulator of this machine nor another bench is seen. */
+/* Sets a partition and ports of its own, so that the bench meets no simulator on this machine and no other bench. */
 static void set_environment(void)
 {
 	char text[32];

@@ -2,9 +2,9 @@
  * copies what the command writes there to standard output. The exit status is the command's, or 128 + N after signal
  * N. If no terminal can be had, the status is 125, and one line on standard error says why.
  *
- * A pseudo-terminal comes from a file system, devpts, which a bare root often lacks: a chroot has an empty /dev/pts. As
- * root one can be had all the same: an instance of devpts that is not mounted anywhere, which nobody else sees and
- * which goes with its last descriptor. Its terminal has no path, so it is opened through its other end (TIOCGPTPEER).
+ * A pseudo-terminal comes from a file system, devpts, which a bare root often lacks: a chroot has an empty /dev/pts.
+ * Root can make one all the same: an instance of devpts that is not mounted anywhere, which no other process sees and
+ * which ends with its last descriptor. Its terminal has no path, so it is opened through its other end (TIOCGPTPEER).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -76,7 +76,7 @@ said later '^1000 steps'
 [ "$(grep -c '^troupe run: standard input:' later.err)" = 4 ]
 check "one message for each bad line: $(cat later.err)" $?
 [ "$(grep -cE '^[0-9]+ ' later.commands)" = 5 ] && grep -q '^# refused: [0-9]* /world/w/remove name: "none" type: MODEL$' later.commands
-check "what was taken: $(cat later.commands)" $?
+check "the taken commands: $(cat later.commands)" $?
 grep -q '^[1-9][0-9]* /world/w/set_pose' later.commands
 check "a line for a step that is past is taken later: $(cat later.commands)" $?
 # create_multiple is refused in part, which is repeated, too

@@ -5,7 +5,7 @@
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 need python3 || { totals; exit 1; }
 
-# logged WHAT STATUS OPTION...: a run with that exit status
+# logged WHAT STATUS OPTION...: a run with this exit status
 logged()
 {
 	what=$1 want=$2
@@ -166,7 +166,7 @@ same()
 	set -- "$worlds/$world.sdf" --commands "$commands" --iterations "$steps" --log-every 4 --log-what "$everything"
 	logged "$world: alone" 0 "$@" --secondaries 0 --log alone.csv --save-at "$save" state
 	[ "$(wc -l <alone.csv)" -gt "$steps" ]
-	check "$world: there is hardly anything in the log" $?
+	check "$world: the log has many rows" $?
 	for how in '--secondaries 1' '--secondaries 3 --chaos 5' '--secondaries 2 --distribution balanced' \
 		'--transport tcp --secondaries 2 --chaos 3'; do
 		# shellcheck disable=SC2086
@@ -180,10 +180,10 @@ same()
 	{ head -n 1 alone.csv; awk -F, -v from="$save" 'NR > 1 && $1 + 0 >= from' alone.csv; } >rest.csv
 	for how in '--secondaries 0' '--transport tcp --secondaries 2'; do
 		# shellcheck disable=SC2086
-		logged "$world: gone on from, $how" 0 --resume state --iterations "$steps" --log-every 4 --log-what "$everything" $how \
+		logged "$world: resumed, $how" 0 --resume state --iterations "$steps" --log-every 4 --log-what "$everything" $how \
 			--log other.csv
 		cmp -s rest.csv other.csv
-		check "$world: gone on from step $save, $how: another log" $?
+		check "$world: resumed at step $save, $how: another log" $?
 	done
 	rm -f record every
 }
@@ -191,12 +191,12 @@ same meeting "$(amount 60 240 240)" 30
 same mechanisms "$(amount 60 200 200)" 40
 same spawn "$(amount 60 240 1000)" 50
 same warehouse "$(amount 20 80 400)" 10
-# only the secondary that simulates a model depends on the run, and it has a column of its own
+# The bytes of only one column depend on the run: the secondary that simulates a model.
 set -- "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --iterations 60 --log-what secondary
 logged 'one secondary' 0 "$@" --secondaries 1 --log alone.csv
 logged 'three' 0 "$@" --secondaries 3 --log other.csv
 ! cmp -s alone.csv other.csv && sed 's/,[0-9]*$/,/' alone.csv >rest.csv && sed 's/,[0-9]*$/,/' other.csv | cmp -s - rest.csv
-check 'with the secondary: other columns than the last differ, or that one does not' $?
+check 'with the secondary: only the last column differs' $?
 
 # --- a run that is stopped -----------------------------------------------------------------------------------------
 "$troupe" run w.sdf --rtf 1 -v 0 --log stop.csv >out 2>err &
@@ -210,5 +210,5 @@ wait $!
 check "stopped: exit status $?" $?
 ask 'whole rows, as far as it came' stop.csv 'len(steps) >= 2 and steps == list(range(0, int(steps[-1]) + 1, 10)) and len(rows) == 4 * len(steps)'
 "$troupe" plot stop.csv --out stop.svg 2>err && python3 -c 'import xml.dom.minidom as dom; dom.parse("stop.svg")' 2>err
-check "it can be drawn: $(cat err)" $?
+check "the log can be drawn: $(cat err)" $?
 totals

@@ -47,7 +47,7 @@ plain=$(member "$scratch/report" state_hash)
 [ -n "$plain" ] && [ ! -s "$scratch/out" ]
 check 'without options it prints nothing' $?
 
-# --- who simulates what ----------------------------------------------------------------------------------------------------
+# --- secondaries -----------------------------------------------------------------------------------------------------------
 for n in 0 1 2 5; do
 	report --secondaries "$n"
 	[ "$(grep -c '^    {"secondary": ' "$scratch/report")" = $((n ? n : 1)) ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Another CPU: glibc is told that this one has neither FMA nor AVX2. Its libm then has other bits, which is checked first.
+# Another CPU: a setting makes glibc use neither FMA nor AVX2. Its libm then has other bits, which is checked first.
 # troupe has the same fingerprint, and each case the same hashes. A troupe that was built with libm instead of SLEEF must
 # have another fingerprint and, in some case, other hashes: so these comparisons can fail.
 #

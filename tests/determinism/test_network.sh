@@ -104,7 +104,7 @@ done
 echo '5 /actuators normalized: [1, 2]' >"$scratch/none"
 "$troupe" run "$scratch/arms.sdf" --rtf 0 --iterations 10 --commands "$scratch/none" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q "step 5: /actuators: joint 'j' is actuator 0, from 0, of velocity: expected more than 0 numbers" "$scratch/err"
-check "a message that is for none of them: $(cat "$scratch/err")" $?
+check "a message for no arm: $(cat "$scratch/err")" $?
 
 # saved, resumed and recorded over the network
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \

@@ -135,7 +135,7 @@ goes_on empty "$scratch/heard" 300 50 100 150 200
 cart_in() { sed -n 's/.*"name": "cart", "pose": \[\([^,]*\), \([^,]*\),.*/\1 \2/p' "$scratch/out.report"; }
 run "$scratch/out" "$here/empty.sdf" "$scratch/heard" 300 --report "$scratch/out.report"
 cart_in | awk '{ good += $2 > 0.08 && ($1 > 0.09) == (NR == 1) } END { exit !(NR == 2 && good == 2) }'
-check "each world's cart heard what came while it was there: $(cart_in | tr '\n' ';')" $?
+check "each world's cart takes the commands during its existence: $(cart_in | tr '\n' ';')" $?
 cat >"$scratch/unheard" <<-EOF2
 	0 /world/one/create sdf: "<sdf version='1.9'><model name='box'><link name='l'/></model></sdf>"
 	0 /world/two/create $cart
@@ -150,7 +150,7 @@ refused() { grep -c 'reply 10 /model/cart/cmd_vel failed this topic has no liste
 "$troupe" run "$here/empty.sdf" --commands "$scratch/unheard" --rtf 0 -v 0 --iterations 20 --trace --save-at 5 "$scratch/saved" \
 	--report "$scratch/whole" >"$scratch/out" 2>&1
 [ $? = 1 ] && [ "$(refused "$scratch/out" "$scratch/whole")" = '1 "refused_commands":0,"refused_commands":0,"refused_commands":1,' ]
-check "a command that nobody hears is refused once: $(refused "$scratch/out" "$scratch/whole")" $?
+check "a command without a listener is refused once: $(refused "$scratch/out" "$scratch/whole")" $?
 for commands in /dev/null "$scratch/unheard.after"; do # with the commands of the saved state, and with commands given after the resume
 	"$troupe" run --resume "$scratch/saved" --commands "$commands" --rtf 0 -v 0 --iterations 20 --trace --report "$scratch/rest" \
 		>"$scratch/other" 2>&1
@@ -331,10 +331,10 @@ check 'runs until it is paused' $?
 [ "$(models "$scratch/whole" | grep -c '"asleep": true')" -gt 5 ] &&
 	models "$scratch/whole" | grep '"name": "late"' | grep -q '"asleep": false' &&
 	models "$scratch/whole" | grep '"name": "crate_1_0_1"' | grep -q '"asleep": false'
-check "who is asleep in a paused world: $(models "$scratch/whole" | grep -c '"asleep": true')" $?
+check "models asleep in a paused world: $(models "$scratch/whole" | grep -c '"asleep": true')" $?
 "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations 2530 --report "$scratch/resumed" >"$scratch/out" 2>&1
 models "$scratch/whole" >"$scratch/a"
 models "$scratch/resumed" >"$scratch/b"
 cmp -s "$scratch/a" "$scratch/b"
-check "who is asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)" $?
+check "models asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)" $?
 totals

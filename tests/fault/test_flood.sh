@@ -110,11 +110,11 @@ if "$troupe" keygen --output gone >/dev/null 2>&1; then
 	sleep 1
 	kill -KILL "$(cat old.pid)"
 	ended old
-	check 'the old primary is gone' $?
+	check 'the old primary has ended' $?
 	key='--network-key-file gone'
 	meet 'announcements of a primary that is gone'
 	! grep -q "$((port + 1))" s.err
-	check "it went to where nobody is: $(cat s.err)" $?
+	check "the secondary tried the address of the ended primary: $(cat s.err)" $?
 	grep -q '^[1-9][0-9]* in' flood.said
 	check "nothing was sent again: $(cat flood.said)" $?
 else

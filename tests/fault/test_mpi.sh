@@ -1,6 +1,6 @@
 #!/bin/sh
 # Ranks of an MPI run that die, hang, or are asked to end, and runs that cannot begin. mpirun ends all ranks two seconds after
-# one of them has died; by then the primary has said who is lost, and has saved the state. The exit status of mpirun is the
+# one of them has died; by then the primary has reported the lost rank, and has saved the state. The exit status of mpirun is the
 # one of the rank that ended first.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/ranks.sh"

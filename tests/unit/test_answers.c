@@ -100,7 +100,7 @@ struct expected {
 	const char *text;
 };
 
-/* Every outcome is a message, in order; also those of commands that no client called, and of questions. */
+/* Every outcome is a message, in order: also of commands that no client gave, and of requests that only ask. */
 Test(answers, each_reply_is_published_with_its_reason)
 {
 	static const struct expected expected[] = {

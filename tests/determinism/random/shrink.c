@@ -1,6 +1,6 @@
 /* Delta debugging over the tree of parts, from the top down: of all parts of one depth, halves are left out, then
  * quarters, and so on to single ones, and what does not take the failure away stays out. Then the next depth. A part
- * that another one needs (the link of a joint) goes in a later round, once the other one is gone. Rounds end when one
+ * that another one needs (the link of a joint) goes in a later round, after the other one. Rounds end when one
  * changes nothing.
  *
  * Before that, the simplest placements that still show the failure are looked for, and steps after it are cut off:
