@@ -864,6 +864,32 @@ good '^out +/model/robot_0/odometry +gz.msgs.Odometry  50 Hz' topics large
 good '^service +/world/w/remove/blocking +gz.msgs.Entity -> gz.msgs.Boolean' topics w.sdf
 good '"kind": "service", "name": "/world/w/hash"' topics --json w.sdf
 bad 1 'nowhere.sdf' topics nowhere.sdf
+
+# README's tables are those of a world that has all of these plug-ins.
+cat >tables.sdf <<'END'
+<sdf version='1.9'><world name='W'><model name='M'><link name='a'/><link name='b'/><link name='c'/>
+<joint name='J' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name='R' type='revolute'><parent>a</parent><child>c</child><axis><xyz>0 0 1</xyz></axis></joint>
+<plugin filename='x' name='gz::sim::systems::PosePublisher'/>
+<plugin filename='x' name='gz::sim::systems::JointStatePublisher'/>
+<plugin filename='x' name='gz::sim::systems::ApplyJointForce'><joint_name>J</joint_name></plugin>
+<plugin filename='x' name='gz::sim::systems::JointController'><joint_name>J</joint_name></plugin>
+<plugin filename='x' name='gz::sim::systems::JointPositionController'><joint_name>J</joint_name></plugin>
+<plugin filename='x' name='gz::sim::systems::DiffDrive'><left_joint>J</left_joint><right_joint>R</right_joint></plugin>
+</model></world></sdf>
+END
+kind=
+while read -r name type rest; do
+	case $name in
+	published | taken) kind=$name ;;
+	service) [ "$type" != request ] || kind=$name ;;
+	/*) echo "$kind $name $type" ;;
+	esac
+done <"$source/README" | grep '^[a-z]' | sort >readme.table
+"$troupe" topics tables.sdf 2>/dev/null | grep -v '/blocking ' | sed 's/^out /published /; s/^in /taken /' |
+	awk '{ print $1, $2, $3 }' | sort -u >run.table
+diff readme.table run.table >table.diff
+report $? "README's tables of topics and services: $(cat table.diff)"
 bad 2 'topics: ' topics
 
 # --- keygen --------------------------------------------------------------------------------------------------------
