@@ -63,10 +63,17 @@ cat >"$scratch/edits" <<-EOF2
 	510 /world/asleep/level/set_performer data: "slab"
 	520 /world/asleep/remove name: "sun" type: LIGHT
 	530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
+	540 /world/asleep/disable_collision name: "crate_0_1_2"
+	542 /world/asleep/wrench/persistent entity {name: "cart_2"} wrench {force {y: 3} force_offset {x: 0.3}}
+	543 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
+	544 /world/asleep/light_config name: "sun" intensity: 0.3
+	545 /world/asleep/light_config name: "lamp" type: SPOT
 	550 /world/asleep/set_physics max_step_size: 0.0005 real_time_factor: 0.001 gravity {z: -20}
 	560 /world/asleep/set_physics real_time_factor: 1000000
 	600 /model/late/cmd_vel linear: {x: 0.5}
 	650 /world/asleep/reset_model name: "cart_2"
+	640 /world/asleep/enable_collision name: "crate_0_1_2"
+	645 /world/asleep/wrench/clear name: "restless"
 	650 /world/asleep/reset_model name: "b"
 	700 /world/asleep/control pause: true
 	720 /world/asleep/control multi_step: 100
