@@ -429,8 +429,7 @@ Test(joints, between_models)
 	stop();
 }
 
-/* --- springs and stops in time --------------------------------------------------------------------------------------
- */
+/* --- springs and stops in time ------------------------------------------------------------------------------------ */
 
 #define SWINGING(kind, axis, spring, rest)                                                                             \
 	"<model name='m'><link name='l'><pose>0 0 0 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1"   \

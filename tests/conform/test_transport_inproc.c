@@ -62,8 +62,7 @@ Test(transport_inproc, registration_refuses_holes)
 	cr_assert(strstr(error.text, "lost"), "%s", error.text);
 }
 
-/* --- some of the secondaries ----------------------------------------------------------------------------------------
- */
+/* --- some of the secondaries -------------------------------------------------------------------------------------- */
 
 enum { ALL = 4, STEPS = 20000 };
 

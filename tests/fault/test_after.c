@@ -1235,8 +1235,7 @@ static void sleeps_through_time(void)
 	end_run(server, &said);
 }
 
-/* --- what a reset restores -----------------------------------------------------------------------------------------
- */
+/* --- what a reset restores ---------------------------------------------------------------------------------------- */
 
 /* A created model returns to the pose at which it was created, at rest, with its plug-ins as at first; and it falls as
  * it did then. */

@@ -4,8 +4,7 @@
 #include "base/hash.h"
 #include "sdf_help.h"
 
-/* --- chance --------------------------------------------------------------------------------------------------------
- */
+/* --- chance ------------------------------------------------------------------------------------------------------- */
 
 uint32_t world_below(struct world *world, uint32_t limit)
 {
@@ -23,8 +22,7 @@ struct vec3 world_anywhere(struct world *world)
 	return (struct vec3){world_between(world, -6, 32), world_between(world, -4, 4), world_between(world, 0, 2)};
 }
 
-/* --- set-up --------------------------------------------------------------------------------------------------------
- */
+/* --- set-up ------------------------------------------------------------------------------------------------------- */
 
 static void add_model(struct text *out, struct world *world, const char *kind, uint32_t i, bool is_static)
 {
@@ -124,8 +122,7 @@ void world_destroy(struct world *world)
 	sdf_free(world->sdf);
 }
 
-/* --- the world -----------------------------------------------------------------------------------------------------
- */
+/* --- the world ---------------------------------------------------------------------------------------------------- */
 
 struct scene_model *world_model(const struct world *world, uint32_t m)
 {
@@ -178,8 +175,7 @@ void world_put(struct world *world, uint32_t m, struct vec3 p)
 	state_touched(world->shared.state, m);
 }
 
-/* --- effects of a change, by definition ----------------------------------------------------------------------------
- */
+/* --- effects of a change, by definition --------------------------------------------------------------------------- */
 
 void world_must_wake(struct world *world, uint32_t m)
 {
@@ -215,8 +211,7 @@ void world_forget_pairs(struct world *world, uint32_t m)
 	world->first[m] = ASSIGN_NONE;
 }
 
-/* --- expected answers ----------------------------------------------------------------------------------------------
- */
+/* --- expected answers --------------------------------------------------------------------------------------------- */
 
 void world_must_be_near(struct world *world)
 {
@@ -319,8 +314,7 @@ void world_must_touch(struct world *world)
 		}
 }
 
-/* --- comparisons ---------------------------------------------------------------------------------------------------
- */
+/* --- comparisons -------------------------------------------------------------------------------------------------- */
 
 void world_check_loading(const struct world *world)
 {
