@@ -1,7 +1,7 @@
 /* Measures how many exchanges a second a barrier client of another process has through the lockstep socket: one cart,
  * one runner, an exchange in each step, in which the client gets the odometry and the clock and commands a twist.
  * The baseline is a bare exchange of as many bytes over a local socket with the same client, without a simulation.
- * Before they sleep, both sides poll for a bounded time, as the run does. */
+ * Before they sleep, both sides poll for a bounded time and yield between two polls, as the run does. */
 #include "bench.h"
 
 #include "barrier.h"
@@ -10,6 +10,7 @@
 #include <troupe/barrier.h>
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -43,6 +44,8 @@ static size_t receive(int file, unsigned char *frame)
 		ssize_t got = recv(file, frame + count, want - count, MSG_DONTWAIT);
 		if (got == 0)
 			return 0;
+		if (got < 0)
+			sched_yield();
 		if (got < 0 && bench_now_ns() - begun > SPIN_NS)
 			(void)poll(&(struct pollfd){file, POLLIN, 0}, 1, 1000);
 		count += got > 0 ? (size_t)got : 0;

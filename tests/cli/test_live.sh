@@ -103,6 +103,8 @@ steps=600
 check "two worlds: $(cat both.err)" $?
 [ "$(grep -c '/model/cart/cmd_vel' both.commands)" = 2 ] && [ "$(grep -cE '^[0-9]' both.commands)" = 8 ]
 check "a command to two worlds is written once: $(cat both.commands)" $?
+grep -m 1 '^[0-9]' both.commands | grep -q '/model/cart/cmd_vel' && [ "$(grep -nE 'set_pose' both.commands | wc -l)" = 2 ]
+check "each world has its commands in its own order: $(cat both.commands)" $?
 repeats both two.sdf
 
 # A resumed run: what the state holds is not written.

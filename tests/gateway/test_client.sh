@@ -124,6 +124,7 @@ complete run --network-k --network-key-file
 complete run '' a.sdf
 complete plot '' b.csv
 complete run a.sdf --commands c c.txt
+complete run a.sdf --commands-out c c.txt
 complete topic echo /c /clock
 complete service call /w /world/w/control
 totals
