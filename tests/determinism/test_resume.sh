@@ -47,7 +47,9 @@ cat >"$scratch/edits" <<-EOF2
 100 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}
 101 /model/late/cmd_vel linear: {x: 0.9}
 150 /world/asleep/remove name: "crate_1_0_1"
+199 /world/asleep/disable_collision name: "crate_0_1_1"
 200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
+203 /world/asleep/enable_collision name: "crate_0_1_1"
 240 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
 245 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
 250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
