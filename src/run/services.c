@@ -243,7 +243,7 @@ static const struct command_service services[] = {
 	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit},
 	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
-		.apply = light_config_by_edit},
+		.apply = light_config_by_edit, .is_topic = true},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
