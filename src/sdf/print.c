@@ -3,6 +3,7 @@
  * order in which the loader walked them, so one cursor per array finds the entry that belongs to an element. */
 #include "sdf/xml.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct print {
@@ -10,7 +11,9 @@ struct print {
 	const struct sdf *sdf;
 	const struct sdf_world *world;
 	uint32_t model, link, joint, collision, visual, sensor, light, actor, frame; /* cursors: the next entries */
-	const char *uri; /* replaces an <uri> in elements printed unchanged; NULL: no change */
+	const char *uri;           /* replaces an <uri> in elements printed unchanged; NULL: no change */
+	const struct sdf_now *now; /* NULL: the world as in its file */
+	bool away;                 /* the text will stand elsewhere: names of files must be absolute */
 	int depth;
 };
 
@@ -116,14 +119,17 @@ static void add_posed(struct print *print, const struct sdf_element *element, st
 	close(print, element->name);
 }
 
-/* A file in another folder may have other relative names of meshes, so the <uri> is replaced. */
+/* A file in another folder may have other relative names of meshes, so the <uri> is replaced. A file that is not there
+ * (a state may have brought it along) keeps its path. */
 static void add_shaped(
 	struct print *print, const struct sdf_element *element, struct pose pose, const struct sdf_shape *shape)
 {
-	bool elsewhere = shape->path && strcmp(element->file, print->sdf->path);
-	print->uri = elsewhere ? shape->path : NULL;
+	bool elsewhere = shape->path && (print->away || strcmp(element->file, print->sdf->path));
+	char *whole = elsewhere && print->away ? realpath(shape->path, NULL) : NULL;
+	print->uri = elsewhere ? whole ? whole : shape->path : NULL;
 	add_posed(print, element, pose, NULL);
 	print->uri = NULL;
+	free(whole);
 }
 
 static void add_sensor(struct print *print, const struct sdf_element *element)
@@ -137,6 +143,8 @@ static void add_light(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_light *light = &print->world->lights.at[print->light++];
 	struct pose pose = light->in_world;
+	if (print->now && light->link == SDF_NONE) /* it is among now->lights */
+		return;
 	if (light->link != SDF_NONE)
 		pose = pose_mul(pose_inverse(print->world->links.at[light->link].in_world), pose);
 	add_posed(print, element, pose, NULL);
@@ -168,9 +176,25 @@ static void add_link(struct print *print, const struct sdf_element *element)
 	close(print, element->name);
 }
 
+/* Whether a scoped name begins with that of a model that is gone. */
+static bool names_gone(const struct print *print, const char *scoped)
+{
+	const struct sdf_world *world = print->world;
+	for (uint32_t m = 0; print->now && scoped && m < world->models.count; m += world->models.at[m].model_count) {
+		const char *name = world->models.at[m].name;
+		size_t length = strlen(name);
+		if (print->now->gone[m] && !strncmp(scoped, name, length) &&
+			(!scoped[length] || !strncmp(scoped + length, "::", 2)))
+			return true;
+	}
+	return false;
+}
+
 static void add_frame(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_frame *frame = &print->world->frames.at[print->frame++];
+	if (frame->model == SDF_NONE && names_gone(print, sdf_attribute(element, "attached_to")))
+		return;
 	add_posed(print, element, frame->in_model, frame->model == SDF_NONE ? "world" : "__model__");
 }
 
@@ -214,6 +238,33 @@ static void add_end(struct print *print, const char *which, const char *name)
 	text_add(print->out, "</%s>\n", which);
 }
 
+/* The top-level model of a link; SDF_NONE for the world. */
+static uint32_t top_of(const struct sdf_world *world, uint32_t link)
+{
+	uint32_t model = link == SDF_NONE ? SDF_NONE : world->links.at[link].model;
+	while (model != SDF_NONE && world->models.at[model].parent != SDF_NONE)
+		model = world->models.at[model].parent;
+	return model;
+}
+
+/* A joint of the world moves with the child's model, else with the parent's. */
+static struct pose joint_pose_now(const struct print *print, const struct sdf_joint *joint)
+{
+	const struct sdf_world *world = print->world;
+	uint32_t model = top_of(world, joint->child != SDF_NONE ? joint->child : joint->parent);
+	if (!print->now || joint->model != SDF_NONE || model == SDF_NONE)
+		return joint->in_world;
+	struct pose in_model = pose_mul(pose_inverse(world->models.at[model].in_world), joint->in_world);
+	return pose_mul(print->now->poses[model], in_model);
+}
+
+static bool joins_gone(const struct print *print, const struct sdf_joint *joint)
+{
+	uint32_t parent = top_of(print->world, joint->parent), child = top_of(print->world, joint->child);
+	return print->now &&
+	       ((parent != SDF_NONE && print->now->gone[parent]) || (child != SDF_NONE && print->now->gone[child]));
+}
+
 static void add_joint(struct print *print, const struct sdf_element *element)
 {
 	const struct sdf_world *world = print->world;
@@ -221,6 +272,8 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 		return; /* the joint was left out */
 	const struct sdf_joint *joint = &world->joints.at[print->joint++];
 	bool in_model = joint->model != SDF_NONE;
+	if (!in_model && joins_gone(print, joint))
+		return;
 	struct pose from_world = in_model ? pose_inverse(world->models.at[joint->model].in_world) : POSE_IDENTITY;
 	const char *frame = in_model ? "__model__" : "world";
 	begin(print, element, NULL);
@@ -229,7 +282,7 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 	if (joint->pose_frame && !sdf_child_pose(element, &raw, NULL))
 		add_pose(print, raw, joint->pose_frame);
 	else
-		add_pose(print, pose_mul(from_world, joint->in_world), frame);
+		add_pose(print, pose_mul(from_world, joint_pose_now(print, joint)), frame);
 	add_end(print, "parent", joint->parent_name);
 	add_end(print, "child", joint->child_name);
 	for (const struct sdf_element *child = element->child; child; child = child->next) {
@@ -249,10 +302,12 @@ static void add_joint(struct print *print, const struct sdf_element *element)
 
 static void add_model(struct print *print)
 {
-	const struct sdf_model *model = &print->world->models.at[print->model++];
+	uint32_t index = print->model++;
+	const struct sdf_model *model = &print->world->models.at[index];
+	bool placed = print->now && model->parent == SDF_NONE;
 	begin(print, model->element, "placement_frame");
 	open(print);
-	add_pose(print, model->in_parent, NULL);
+	add_pose(print, placed ? print->now->poses[index] : model->in_parent, NULL);
 	for (const struct sdf_element *child = model->element->child; child; child = child->next) {
 		if (xml_is(child, "pose") || xml_is(child, "model"))
 			continue;
@@ -271,15 +326,38 @@ static void add_model(struct print *print)
 	close(print, "model");
 }
 
+/* What is gone is printed, too, because the cursors must pass it, and taken back. */
+static void take_back(struct text *out, size_t count)
+{
+	out->count = count;
+	out->at[count] = '\0';
+}
+
+static void add_top_model(struct print *print)
+{
+	uint32_t index = print->model;
+	size_t before = print->out->count;
+	add_model(print);
+	if (print->now && print->now->gone[index])
+		take_back(print->out, before);
+}
+
+static void add_actor(struct print *print, const struct sdf_element *element)
+{
+	uint32_t index = print->actor++;
+	if (!print->now || !print->now->gone_actors[index])
+		add_posed(print, element, print->world->actors.at[index].in_world, NULL);
+}
+
 /* False: the element has no pose that the loader resolves. */
 static bool add_placed(struct print *print, const struct sdf_element *element)
 {
 	if (xml_is(element, "model"))
-		add_model(print);
+		add_top_model(print);
 	else if (xml_is(element, "light"))
 		add_light(print, element);
 	else if (xml_is(element, "actor"))
-		add_posed(print, element, print->world->actors.at[print->actor++].in_world, NULL);
+		add_actor(print, element);
 	else if (xml_is(element, "frame"))
 		add_frame(print, element);
 	else
@@ -287,18 +365,46 @@ static bool add_placed(struct print *print, const struct sdf_element *element)
 	return true;
 }
 
+static void add_number(struct print *print, const char *name, double value)
+{
+	indent(print);
+	text_add(print->out, "<%s>", name);
+	text_add_double(print->out, value);
+	text_add(print->out, "</%s>\n", name);
+}
+
+/* The <physics> that counts, with the time step of now; other profiles are left out. */
+static void add_physics(struct print *print)
+{
+	const struct sdf_element *element = print->world->physics.element;
+	indent(print);
+	text_add(print->out, "<physics name=\"now\" type=\"ode\">\n");
+	print->depth++;
+	add_number(print, "max_step_size", print->now->step_s);
+	for (const struct sdf_element *child = element ? element->child : NULL; child; child = child->next)
+		if (!xml_is(child, "max_step_size"))
+			add_element(print, child);
+	close(print, "physics");
+}
+
 static void add_world(struct print *print)
 {
 	const struct sdf_element *element = print->world->element;
+	bool stepped = print->now && print->now->step_s != print->world->physics.max_step_size;
 	begin(print, element, NULL);
 	open(print);
 	indent(print);
 	text_add(print->out, "<gravity>");
-	add_vec3(print, print->world->gravity);
+	add_vec3(print, print->now ? print->now->gravity : print->world->gravity);
 	text_add(print->out, "</gravity>\n");
+	if (stepped)
+		add_physics(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!add_placed(print, child) && !xml_is(child, "joint") && !xml_is(child, "gravity"))
+		if (!add_placed(print, child) && !xml_is(child, "joint") && !xml_is(child, "gravity") &&
+			!(stepped && xml_is(child, "physics")))
 			add_element(print, child);
+	if (print->now)
+		text_add(print->out, "%s", print->now->lights);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
 		if (xml_is(child, "joint"))
 			add_joint(print, child);
@@ -325,14 +431,124 @@ static const char *version_to_print(const struct sdf *sdf)
 	return "1.9";
 }
 
+static void begin_root(struct print *print)
+{
+	const struct sdf_element *root = print->sdf->root;
+	text_add(print->out, "<?xml version=\"1.0\"?>\n<sdf version=\"%s\"", version_to_print(print->sdf));
+	for (uint32_t i = 0; root && i < root->attribute_count; i++)
+		if (strcmp(root->attributes[i].name, "version"))
+			add_attribute(print, root->attributes[i].name, root->attributes[i].value);
+	open(print);
+}
+
+void sdf_print_inside(const struct sdf_element *element, struct text *out)
+{
+	struct print print = {.out = out};
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		add_element(&print, child);
+}
+
+/* A model outside of a world is in one here: the text must be that of a world. */
+static void add_bare_world(struct print *print)
+{
+	indent(print);
+	text_add(print->out, "<world");
+	add_attribute(print, "name", print->world->name);
+	open(print);
+	indent(print);
+	text_add(print->out, "<gravity>");
+	add_vec3(print, print->now->gravity);
+	text_add(print->out, "</gravity>\n");
+	if (print->now->step_s != print->world->physics.max_step_size)
+		add_physics(print);
+	(void)add_placed(print, bare_element(print->world));
+	text_add(print->out, "%s", print->now->lights);
+	close(print, "world");
+}
+
+void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const struct sdf_now *now, struct text *out)
+{
+	struct print print = {.out = out, .sdf = sdf, .world = world, .now = now, .away = true};
+	begin_root(&print);
+	if (sdf->bare_model)
+		add_bare_world(&print);
+	else
+		add_world(&print);
+	close(&print, "sdf");
+}
+
+void sdf_print_bare(const struct sdf_world *bare, struct pose pose, struct text *out)
+{
+	const bool here = false;
+	struct pose *poses = mem_alloc((bare->models.count + 1) * sizeof *poses);
+	bool *gone = mem_alloc((bare->models.count + 1) * sizeof *gone);
+	struct sdf_now now = {.poses = poses, .gone = gone, .gone_actors = &here};
+	struct print print = {.out = out, .world = bare, .now = &now, .away = true, .depth = 2};
+	poses[0] = pose;
+	(void)add_placed(&print, bare_element(bare));
+	free(poses);
+	free(gone);
+}
+
+static void add_colour(struct print *print, const char *name, const struct sdf_colour *colour)
+{
+	indent(print);
+	text_add(print->out, "<%s>", name);
+	add_numbers(print, (double[]){colour->r, colour->g, colour->b, colour->a}, 4);
+	text_add(print->out, "</%s>\n", name);
+}
+
+static void add_bool(struct print *print, const char *name, bool value)
+{
+	indent(print);
+	text_add(print->out, "<%s>%s</%s>\n", name, value ? "true" : "false", name);
+}
+
+static void add_parts(
+	struct print *print, const char *around, const char *const *names, const double *values, uint32_t count)
+{
+	indent(print);
+	text_add(print->out, "<%s>\n", around);
+	print->depth++;
+	for (uint32_t i = 0; i < count; i++)
+		add_number(print, names[i], values[i]);
+	close(print, around);
+}
+
+void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out)
+{
+	static const char *const types[] = {
+		[SDF_POINT_LIGHT] = "point", [SDF_DIRECTIONAL_LIGHT] = "directional", [SDF_SPOT_LIGHT] = "spot"};
+	static const char *const fading[] = {"range", "constant", "linear", "quadratic"};
+	static const char *const angles[] = {"inner_angle", "outer_angle", "falloff"};
+	struct print print = {.out = out, .depth = 2};
+	indent(&print);
+	text_add(out, "<light");
+	add_attribute(&print, "name", name);
+	add_attribute(&print, "type", types[shine->kind]);
+	open(&print);
+	add_pose(&print, pose, NULL);
+	add_bool(&print, "cast_shadows", shine->cast_shadows);
+	add_bool(&print, "light_on", shine->on);
+	add_bool(&print, "visualize", shine->visualize);
+	add_number(&print, "intensity", shine->intensity);
+	add_colour(&print, "diffuse", &shine->diffuse);
+	add_colour(&print, "specular", &shine->specular);
+	add_parts(&print, "attenuation", fading,
+		(double[]){shine->range_m, shine->constant, shine->linear, shine->quadratic}, 4);
+	indent(&print);
+	text_add(out, "<direction>");
+	add_vec3(&print, shine->direction);
+	text_add(out, "</direction>\n");
+	if (shine->kind == SDF_SPOT_LIGHT)
+		add_parts(&print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
+	close(&print, "light");
+}
+
 void sdf_print(const struct sdf *sdf, struct text *out)
 {
 	struct print print = {.out = out, .sdf = sdf};
-	text_add(out, "<?xml version=\"1.0\"?>\n<sdf version=\"%s\"", version_to_print(sdf));
-	for (uint32_t i = 0; sdf->root && i < sdf->root->attribute_count; i++)
-		if (strcmp(sdf->root->attributes[i].name, "version"))
-			add_attribute(&print, sdf->root->attributes[i].name, sdf->root->attributes[i].value);
-	open(&print);
+	begin_root(&print);
 	for (uint32_t i = 0; i < sdf->worlds.count; i++) {
 		print = (struct print){.out = out, .sdf = sdf, .world = &sdf->worlds.at[i], .depth = 1};
 		if (sdf->bare_model)

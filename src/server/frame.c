@@ -82,12 +82,15 @@ void frame_release(struct frame *frame)
 	if (atomic_fetch_sub_explicit(&frame->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	struct frame_pool *pool = frame->pool;
+	size_t added = frame->added.count;
 	troupe_scene_release(frame->snapshot.scene);
 	troupe_scene_release(frame->before);
 	frame->snapshot.scene = frame->before = NULL;
 	free(frame->service);
 	frame->service = NULL;
+	text_fini(&frame->added); /* rarely asked for, and large */
 	atomic_fetch_sub_explicit(&pool->bytes_out, frame->bytes, memory_order_relaxed);
+	frame->bytes -= added;
 	frame->unused = atomic_load_explicit(&pool->given_back, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(
 		&pool->given_back, &frame->unused, frame, memory_order_release, memory_order_relaxed))
@@ -245,6 +248,31 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 	fill_places(frame, world);
 }
 
+/* Created models may be gone, with their elements, when the frame is read. */
+static void fill_sdf(struct frame *frame, const struct server_world *world)
+{
+	const struct troupe_scene *view = frame->snapshot.scene;
+	const struct scene *scene = world->scene;
+	frame->gravity = scene->gravity;
+	frame->added.count = 0;
+	for (uint32_t i = 0; i < scene->light_count; i++)
+		if (!scene->lights[i].absent)
+			sdf_print_light(scene->lights[i].name, scene->lights[i].in_world, &scene->lights[i].shine,
+				&frame->added);
+	for (uint32_t i = 0; i < view->model_count; i++) {
+		struct troupe_model_state state = {.pose = view->models[i].pose};
+		uint32_t model = view_model_at(view, i);
+		if (!scene->models[model].created)
+			continue;
+		if (i < view->mobile_count)
+			read_model(world, model, view->models[i].name, &state);
+		struct troupe_pose at = state.pose;
+		sdf_print_bare(scene->models[model].from,
+			(struct pose){{at.x, at.y, at.z}, {at.qw, at.qx, at.qy, at.qz}}, &frame->added);
+	}
+	frame->bytes += frame->added.count;
+}
+
 struct frame *frame_make(struct frame_pool *pool, struct server_world *world, uint32_t parts)
 {
 	if (atomic_load_explicit(&pool->bytes_out, memory_order_relaxed) > FRAME_BYTES_MAX)
@@ -268,6 +296,8 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		fill_contacts(frame, world);
 	if (parts & FRAME_LEVELS)
 		fill_levels(frame, world);
+	if (parts & FRAME_SDF)
+		fill_sdf(frame, world);
 	if (parts & FRAME_BEFORE) {
 		frame->before = pool->before;
 		pool->before = view_hold(frame->snapshot.scene);

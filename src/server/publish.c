@@ -4,6 +4,7 @@
 
 #include "run/services.h"
 #include "server/acts.h"
+#include "server/describe.h"
 #include "server/encode.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
@@ -327,6 +328,8 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
 	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
 	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),
+	ASKED("/world/*/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "gz.msgs.StringMsg", &ask_sdf),
+	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
 	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),
 	PUBLISHED("/clock", "gz.msgs.Clock", 0, &clock_ops),
 	PUBLISHED("/stats", "gz.msgs.WorldStatistics", STATS_HZ, &stats_ops),

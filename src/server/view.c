@@ -13,6 +13,8 @@ struct view {
 	_Atomic uint32_t holders;
 	struct arena arena;
 	uint32_t *models, *links, *joints;       /* [counts of shown] indices in the scene */
+	uint32_t *sdf_models;                    /* [models of shown] see view_sdf_model() */
+	bool *created;                           /* likewise */
 	uint32_t *model_of, *link_of, *joint_of; /* [counts of the scene] indices in shown, or TROUPE_NONE */
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
@@ -269,6 +271,8 @@ static void add_model(struct making *m, uint32_t model)
 	const struct scene_model *from = &m->scene->models[model];
 	uint32_t at = m->view->shown.model_count++;
 	m->view->models[at] = model;
+	m->view->sdf_models[at] = from->created ? SDF_NONE : from->sdf;
+	m->view->created[at] = from->created;
 	m->view->model_of[model] = at;
 	m->models[at] = (struct troupe_scene_model){.handle = view_model_handle(m->scene, m->world, model),
 		.name = arena_strdup(&m->view->arena, from->name),
@@ -372,6 +376,8 @@ static void make_room(struct making *m)
 	view->joint_places = scene->joint_count;
 	view->geom_places = scene->geom_count;
 	view->models = arena_array(&view->arena, uint32_t, scene->model_count);
+	view->sdf_models = arena_array(&view->arena, uint32_t, scene->model_count);
+	view->created = arena_array(&view->arena, bool, scene->model_count);
 	view->links = arena_array(&view->arena, uint32_t, scene->link_count);
 	view->joints = arena_array(&view->arena, uint32_t, scene->joint_count);
 	view->model_of = no_places(&view->arena, scene->model_count);
@@ -436,6 +442,16 @@ void troupe_scene_release(const struct troupe_scene *shown)
 uint32_t view_model_at(const struct troupe_scene *shown, uint32_t model)
 {
 	return view_of(shown)->models[model];
+}
+
+uint32_t view_sdf_model(const struct troupe_scene *shown, uint32_t model)
+{
+	return view_of(shown)->sdf_models[model];
+}
+
+bool view_is_created(const struct troupe_scene *shown, uint32_t model)
+{
+	return view_of(shown)->created[model];
 }
 
 uint32_t view_link_at(const struct troupe_scene *shown, uint32_t link)

@@ -10,6 +10,7 @@ cat >w.sdf <<'END'
     <size>50 50</size></plane></geometry></collision></link></model>
   <model name="ball"><pose>0 0 3 0 0 0</pose><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius>
     </sphere></geometry></collision></link></model>
+  <gui><camera name="eye"><pose>1 2 3 0 0 0</pose></camera></gui>
 </world></sdf>
 END
 
@@ -64,6 +65,15 @@ wait "$echo"
 report "replies have reasons: $(cat replies)" $?
 grep -q "/world/my_world/save: '../a.state': expected the name of a file" run.err
 report 'the reason is in the log' $?
+call /world/my_world/generate_world_sdf 'header {}'
+# the text form of a string: \012 stands for a line end, and \" and \' for quotes
+sed -n 's/^data: "\(.*\)"$/\1/p' out | sed -e 's/\\"/"/g' -e "s/\\\\'/'/g" -e 's/\\012/\
+/g' >now.sdf
+grep -q '<world name="my world">' now.sdf && "$troupe" check now.sdf >out 2>&1
+report 'the SDF of the world is accepted' $?
+call /world/my_world/gui/info 'unused: false'
+grep -q 'name: "eye"' out
+report 'the user interface is described' $?
 call /server_control 'stop: true'
 grep -q 'data: true' out
 report 'the request to stop is answered' $?

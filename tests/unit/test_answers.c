@@ -2,6 +2,7 @@
  * the reasons. The topic `replies` has the reasons, which Gazebo's replies do not have. */
 #include "clients.h"
 
+#include "topic/scene.pb-c.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
@@ -224,4 +225,173 @@ Test(answers, a_client_saves_the_state)
 	troupe_client_destroy(client);
 	troupe_server_destroy(server);
 	refused(TROUPE_EIO, troupe_server_create(&def, &server, &lib_error));
+}
+
+/* --- generate_world_sdf ------------------------------------------------------------------------------------------- */
+
+#define EXTRAS                                                                                                         \
+	"<light name='sun' type='directional'><pose>0 0 10 0 0 0</pose><diffuse>0.8 0.7 0.6 1</diffuse></light>"       \
+	"<light name='bulb' type='point'><intensity>3</intensity></light>"                                             \
+	"<frame name='mark' attached_to='crate'><pose>1 0 0 0 0 0</pose></frame>"                                      \
+	"<actor name='walker'><script><trajectory id='0' type='walk'><waypoint><time>0</time><pose>1 1 1 0 0 0</pose>" \
+	"</waypoint><waypoint><time>1</time><pose>2 1 1 0 0 0</pose></waypoint></trajectory></script></actor>"
+
+#define GUI                                                                                                            \
+	"<gui fullscreen='1'><camera name='eye'><pose>1 2 3 0 0 0</pose><view_controller>orbit</view_controller>"      \
+	"<projection_type>perspective</projection_type><track_visual><name>cart</name><min_dist>2</min_dist>"          \
+	"<static>true</static><xyz>1 0 2</xyz></track_visual></camera>"                                                \
+	"<plugin name='a' filename='A'><x y='1'>t &amp; u</x><z/></plugin><plugin name='b' filename='B'/></gui>"
+
+static void ask(struct troupe_server *server, struct troupe_client *client, const char *service, const char *type,
+	const char *text, struct troupe_message *ret_reply)
+{
+	static uint64_t tag = 1000;
+	request(client, service, type, text, ++tag);
+	lib_step(server, 1);
+	cr_assert(answer(client, tag, ret_reply), "%s: no reply", service);
+	(void)snprintf(said, sizeof said, "%s", ret_reply->text);
+}
+
+static char *sdf_of(struct troupe_server *server, struct troupe_client *client)
+{
+	struct troupe_message reply;
+	ask(server, client, "/world/w/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "", &reply);
+	cr_assert_eq(reply.status, TROUPE_OK, "%s", said);
+	Gz__Msgs__StringMsg *message = decode(&reply);
+	char *sdf = strdup(message->data);
+	message_free(&message->base);
+	return sdf;
+}
+
+static void no_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	cr_assert_fail("%s", text);
+}
+
+static bool is_near(struct troupe_pose a, struct troupe_pose b)
+{
+	double turned = fabs(a.qw * b.qw + a.qx * b.qx + a.qy * b.qy + a.qz * b.qz);
+	return fabs(a.x - b.x) + fabs(a.y - b.y) + fabs(a.z - b.z) < 1e-9 && fabs(turned - 1) < 1e-9;
+}
+
+/* The models of both, by name, at the same poses. The poses are those of the state of the reply, one step ago. */
+static void has_same_models(
+	struct troupe_server *generated, const struct troupe_pose *poses, char names[][32], size_t count)
+{
+	const struct troupe_scene *scene = troupe_server_scene(generated, 0);
+	cr_assert_eq(scene->model_count, count);
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(names[i], "walker")) /* an actor begins its script anew */
+			continue;
+		struct troupe_model_state state = lib_at(generated, lib_model(generated, names[i]));
+		cr_assert(is_near(state.pose, poses[i]), "%s: %g %g %g, not %g %g %g", names[i], state.pose.x,
+			state.pose.y, state.pose.z, poses[i].x, poses[i].y, poses[i].z);
+	}
+	troupe_scene_release(scene);
+}
+
+static size_t read_poses(struct troupe_server *server, struct troupe_pose *poses, char names[][32])
+{
+	const struct troupe_scene *scene = troupe_server_scene(server, 0);
+	size_t count = scene->model_count;
+	for (size_t i = 0; i < count; i++) {
+		struct troupe_model_state state = lib_at(server, scene->models[i].handle);
+		(void)snprintf(names[i], 32, "%s", scene->models[i].name);
+		poses[i] = state.pose;
+	}
+	troupe_scene_release(scene);
+	return count;
+}
+
+/* After models moved, came, went and were placed, and gravity, time step and lights changed. */
+Test(answers, the_sdf_of_a_world_gives_the_same_world)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LIB_ALL EXTRAS GUI)), 2);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_pose poses[20];
+	char names[20][32];
+	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 1} angular: {z: 1}");
+	lib_text(server, 10, "/world/w/create",
+		"sdf: '<sdf version=\"1.9\"><model name=\"new &amp; odd\"><pose>1 1 1 0 0 0</pose><link name=\"l\">"
+		"<pose>0 0 0.5 0 0 0</pose></link></model></sdf>' pose {position {x: -20 z: 30}}");
+	lib_text(server, 10, "/world/w/create",
+		"sdf: '<sdf version=\"1.9\"><model name=\"crate\"><static>true</static><link "
+		"name=\"l\"/></model></sdf>' "
+		"pose {position {x: -9 z: 3}} allow_renaming: true");
+	lib_text(server, 20, "/world/w/remove", "name: 'crate' type: MODEL");
+	lib_text(server, 20, "/world/w/remove", "name: 'sun' type: LIGHT");
+	lib_text(server, 20, "/world/w/set_pose", "name: 'ground' position {z: -1}");
+	lib_text(server, 20, "/world/w/set_physics", "max_step_size: 0.002 gravity {z: -3}");
+	lib_step(server, 400);
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	lib_step(server, 2);
+	char *sdf = sdf_of(server, client);
+	size_t count = read_poses(server, poses, names);
+	struct troupe_server_def def = lib_def(sdf, 1);
+	def.on_warning = no_warning;
+	struct troupe_server *again = lib_create(&def);
+	has_same_models(again, poses, names, count);
+	cr_assert_eq(troupe_server_step_s(again, 0), 0.002);
+	const struct troupe_scene *scene = troupe_server_scene(again, 0);
+	cr_assert_eq(scene->light_count, 1u);
+	cr_assert_str_eq(scene->lights[0].name, "bulb");
+	cr_assert_eq(scene->lights[0].shine.intensity, 3);
+	troupe_scene_release(scene);
+	/* a free body falls as it did */
+	lib_step(again, 100);
+	troupe_model fallen = lib_model(again, "new & odd");
+	cr_assert_float_eq(lib_at(again, fallen).twist.linear.z, -3 * 0.2, 1e-9);
+	troupe_server_destroy(again);
+	again = lib_create(&def);
+	struct troupe_client *other = client_of(again, 0);
+	lib_text(again, 0, "/world/w/control", "pause: true");
+	lib_step(again, 2);
+	char *twice = sdf_of(again, other);
+	cr_assert(strstr(sdf, "<gui fullscreen=\"1\">") && strstr(twice, "<gui fullscreen=\"1\">"));
+	cr_assert(strstr(twice, "new &amp; odd") && !strstr(twice, "mark"));
+	troupe_client_destroy(other);
+	troupe_server_destroy(again);
+	free(sdf);
+	free(twice);
+	struct troupe_message reply;
+	ask(server, client, "/world/w/generate_world_sdf", "gz.msgs.SdfGeneratorConfig",
+		"global_entity_gen_config {copy_model_resources {data: true}}", &reply);
+	cr_assert_neq(reply.status, TROUPE_OK);
+	cr_assert(strstr(said, "copy_model_resources"));
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* --- gui/info ----------------------------------------------------------------------------------------------------- */
+
+Test(answers, the_gui_is_that_of_the_file)
+{
+	for (int with = 0; with < 2; with++) {
+		struct troupe_server *server =
+			lib_server(with ? LIB_SDF(LIB_WORLD("w", GUI)) : LIB_SDF(LIB_WORLD("w", "")), 0);
+		struct troupe_client *client = client_of(server, 0);
+		struct troupe_message reply;
+		ask(server, client, "/world/w/gui/info", "gz.msgs.Empty", "", &reply);
+		cr_assert_eq(reply.status, TROUPE_OK);
+		Gz__Msgs__GUI *gui = decode(&reply);
+		cr_assert_eq(gui->fullscreen, with);
+		cr_assert_eq(gui->n_plugin, with ? 2u : 0u);
+		cr_assert_eq(gui->camera != NULL, with);
+		if (with) {
+			cr_assert_str_eq(gui->camera->name, "eye");
+			cr_assert_str_eq(gui->camera->view_controller, "orbit");
+			cr_assert_eq(gui->camera->pose->position->y, 2);
+			cr_assert_str_eq(gui->camera->track->name, "cart");
+			cr_assert_eq(gui->camera->track->min_dist, 2);
+			cr_assert(gui->camera->track->static_);
+			cr_assert_eq(gui->camera->track->xyz->z, 2);
+			cr_assert_str_eq(gui->plugin[0]->filename, "A");
+			cr_assert_str_eq(gui->plugin[0]->innerxml, "<x y=\"1\">t &amp; u</x>\n<z/>\n");
+			cr_assert_str_eq(gui->plugin[1]->innerxml, "");
+		}
+		message_free(&gui->base);
+		troupe_client_destroy(client);
+		troupe_server_destroy(server);
+	}
 }
