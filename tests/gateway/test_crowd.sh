@@ -92,9 +92,9 @@ timeout 60 "$troupe" run a.sdf --no-gz --rtf 0 --until 4 2>alone.err
 GZ_PARTITION=crowd$$
 start a "crowd$$" --paused --until 4
 crowd=
-timeout -k 1 100 "$troupe" topic echo /clock >stopped.out 2>&1 &
+"$troupe" topic echo /clock -d 100 >stopped.out 2>&1 &
 stopped=$!
-timeout -k 1 100 "$troupe" topic echo /clock >killed.out 2>&1 &
+"$troupe" topic echo /clock -d 100 >killed.out 2>&1 &
 killed=$!
 started="$started $stopped $killed"
 for i in $(seq "$(amount 10 100 100)"); do

@@ -146,8 +146,9 @@ started="$started $stopped"
 call /world/w/control WorldControl Boolean 'pause: false'
 sleep 0.5
 kill -STOP $stopped
-timeout -k 1 30 "$topic_tool" -e -t /clock >/dev/null 2>&1 &
+"$topic_tool" -e -t /clock >/dev/null 2>&1 &
 killed=$!
+started="$started $killed"
 sleep 0.5
 kill -KILL $killed 2>/dev/null
 echoes /clock '^sim \{'
