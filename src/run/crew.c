@@ -18,7 +18,7 @@ enum { CHAOS_STEPS = 16 }; /* steps between changes of the number of secondaries
 #define WATCH_NS 100000000u
 #define NAP_NS 20000000u /* an idle crew looks for commands this often */
 
-struct member {
+struct crew_member {
 	struct crew *crew;
 	struct team *team;
 	uint32_t index;
@@ -33,7 +33,7 @@ struct team { /* of one world */
 	uint32_t active; /* secondaries that take part in the step that is out */
 	uint32_t first;  /* first member with a thread; the members before it run on the thread of crew_run() */
 	uint32_t count;  /* members that run here */
-	struct member *members;
+	struct crew_member *members;
 	struct secondary **mates; /* [count] the members' secondaries, by number */
 	uint32_t spins;
 	struct ack **acks;
@@ -242,7 +242,7 @@ static void on_gave_up(void *ctx)
 	end_run(team->crew);
 }
 
-static void enlist(struct member *member)
+static void enlist(struct crew_member *member)
 {
 	struct team *team = member->team;
 	member->secondary = secondary_create(member->index + 1, team->world.shared);
@@ -251,7 +251,7 @@ static void enlist(struct member *member)
 		secondary_join(member->secondary, team->mates, team->spins);
 }
 
-static void step_and_ack(struct member *member, struct transport_message message)
+static void step_and_ack(struct crew_member *member, struct transport_message message)
 {
 	struct ack *ack = secondary_step(member->secondary, message.payload);
 	member->crew->ops->ack(member->team->transport, member->index, (struct transport_message){message.number, ack});
@@ -259,7 +259,7 @@ static void step_and_ack(struct member *member, struct transport_message message
 
 static void *work(void *arg)
 {
-	struct member *member = arg;
+	struct crew_member *member = arg;
 	struct crew *crew = member->crew;
 	struct transport_message message;
 	enlist(member);
@@ -276,7 +276,7 @@ static troupe_status start_threads(struct team *team, struct troupe_error *error
 {
 	team->first = team->crew->ops->wait_for && team == team->crew->teams;
 	for (uint32_t i = 0; i < team->world.threads; i++) {
-		team->members[i] = (struct member){.crew = team->crew, .team = team, .index = i};
+		team->members[i] = (struct crew_member){.crew = team->crew, .team = team, .index = i};
 		if (i < team->first) {
 			enlist(&team->members[i]);
 			team->count++;
@@ -400,7 +400,7 @@ static void run_together(struct crew *crew)
 /* Like run_together(), but this thread is also the first member. */
 static void run_as_member(struct crew *crew)
 {
-	struct member *member = &crew->teams[0].members[0];
+	struct crew_member *member = &crew->teams[0].members[0];
 	uint32_t seen = eventcount_read(&crew->idle);
 	struct transport_message message;
 	physics_thread_begin();

@@ -16,7 +16,7 @@
 enum { SLOTS = 8, MASK = SLOTS - 1 };
 _Static_assert((SLOTS & MASK) == 0, "the ring index is masked, not divided");
 
-struct seat {
+struct inproc_secondary {
 	_Alignas(64) uint32_t seen; /* steps taken, or skipped while it slept. Private to this secondary. */
 	/* The value of `seen` for a secondary that joins again. Writer: the primary, before it raises `active` above
 	 * this one. Reader: this secondary, which may still use an older value of `active`. */
@@ -40,7 +40,7 @@ struct transport {
 	 * acquire after it. The eventcount's own count does not serve: close() changes it too. */
 	_Atomic uint32_t published;
 	uint32_t spins;
-	struct seat *secondaries;
+	struct inproc_secondary *secondaries;
 };
 
 static troupe_status inproc_create(
@@ -50,10 +50,10 @@ static troupe_status inproc_create(
 		return fail(error, TROUPE_EINVAL, "%u secondaries: expected 1 to %d", options->secondaries,
 			TROUPE_SECONDARIES_MAX);
 	struct transport *transport = mem_alloc_lines(sizeof *transport);
-	struct seat *secondaries = mem_alloc_lines(options->secondaries * sizeof *secondaries);
+	struct inproc_secondary *secondaries = mem_alloc_lines(options->secondaries * sizeof *secondaries);
 	*transport = (struct transport){.options = *options, .secondaries = secondaries};
 	for (uint32_t i = 0; i < options->secondaries; i++)
-		secondaries[i] = (struct seat){0};
+		secondaries[i] = (struct inproc_secondary){0};
 	transport->active = options->secondaries;
 	transport->spins = eventcount_spins(MAX(options->threads, options->secondaries));
 	*ret_transport = transport;
@@ -99,7 +99,7 @@ static bool is_after(uint32_t a, uint32_t b)
 }
 
 /* Skips the steps in which this secondary did not take part. It may have slept through all of them. */
-static void pass_over(struct seat *secondary)
+static void pass_over(struct inproc_secondary *secondary)
 {
 	uint32_t since = atomic_load_explicit(&secondary->since, memory_order_relaxed);
 	if (is_after(since, secondary->seen))
@@ -111,7 +111,7 @@ enum wake { WAKE_STEP, WAKE_CLOSED, WAKE_NOTHING };
 /* timeout_ns: 0 for ever. WAKE_NOTHING: the timeout passed, or release() was called. */
 static enum wake wait_for_step(struct transport *transport, uint32_t index, uint64_t timeout_ns)
 {
-	struct seat *secondary = &transport->secondaries[index];
+	struct inproc_secondary *secondary = &transport->secondaries[index];
 	for (;;) {
 		uint32_t head = eventcount_read(&transport->head);
 		bool closed = atomic_load(&transport->closed);
@@ -136,7 +136,7 @@ static enum wake wait_for_step(struct transport *transport, uint32_t index, uint
 
 static void take_step(struct transport *transport, uint32_t index, struct transport_message *ret_step)
 {
-	struct seat *secondary = &transport->secondaries[index];
+	struct inproc_secondary *secondary = &transport->secondaries[index];
 	secondary->taken = transport->slots[secondary->seen & MASK];
 	secondary->seen++;
 	secondary->owes_ack = true;
@@ -183,7 +183,7 @@ static void inproc_resize(struct transport *transport, uint32_t active)
 
 static troupe_status inproc_ack(struct transport *transport, uint32_t index, struct transport_message ack)
 {
-	struct seat *secondary = &transport->secondaries[index];
+	struct inproc_secondary *secondary = &transport->secondaries[index];
 	if (!secondary->owes_ack || ack.number != secondary->taken.number)
 		return TROUPE_EPROTOCOL;
 	secondary->owes_ack = false;
