@@ -301,7 +301,7 @@ static void measure(const struct bench_options *options, int robots, int seconda
 	fprintf(stderr, "%d robots on %d: %lu messages by gz-transport, %lu step boundaries lost; %lu bare\n", robots,
 		secondaries, (unsigned long)counts.published, (unsigned long)counts.boundaries_lost,
 		(unsigned long)sender.sent);
-	troupe_gz_end(gz);
+	troupe_gz_end(gz, NULL);
 	close_sender(&sender);
 	end_process(by_node);
 	end_process(bare);

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 	}
 	must(!rounds || rounds < 1000 || (read > rounds && bad > rounds / 4), "damage that damages nothing or all", "",
 		0);
-	printf("%llu rounds: %llu frames read, %llu streams refused; 1 passed, 0 failed\n", (unsigned long long)rounds,
+	printf("%llu rounds: %llu frames read, %llu streams refused\n1 passed, 0 failed\n", (unsigned long long)rounds,
 		(unsigned long long)read, (unsigned long long)bad);
 	for (int i = 0; i < STREAMS; i++)
 		text_fini(&corpus[i]);
