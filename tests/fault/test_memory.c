@@ -3,9 +3,6 @@
  * process ends with one line and a status, or the refusal does not matter: then the state is the usual one. A file
  * whose reader is refused memory is an error with this reason. A world without one of its shapes, a crash or another
  * error would be wrong. */
-#include "check.h"
-
-#include "../amount.h"
 
 #include "base/base.h"
 
@@ -23,6 +20,10 @@
 
 /* A sanitizer brings its own malloc(), which ends the process in its own way. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+#include "check.h"
+
+#include "../amount.h"
 
 enum { REFUSED = 10, WRONG = 11, STEPS = 20 }; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */
 
