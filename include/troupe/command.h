@@ -37,8 +37,7 @@ struct troupe_when {   /* NULL or zeroed: at the next step */
  * given before: then the topic is checked when the step comes, and def.on_reply is called if it has no listener then.
  * def.on_reply also gets the result of commands to services of the world (/world/NAME/create and so on). A server
  * with several worlds gives a topic that names no world to all its worlds or, if one world refuses it, to none.
- * ret_step, here and below: the step that the command was accepted for (with several worlds: the step of the last
- * world); may be NULL. */
+ * ret_step, here and below: the step that the command was accepted for, in all worlds; may be NULL. */
 TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *text, uint64_t *ret_step, struct troupe_error *error);
 

@@ -144,8 +144,8 @@ enum schedule_late { SCHEDULE_LATE_NEXT, SCHEDULE_LATE_REFUSE }; /* for a comman
 troupe_status schedule_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	uint64_t *ret_step, struct troupe_error *error);
 /* The same in two calls, for a command that several schedules take, or none. Between the calls posted->command.step
- * is the step at which it will be taken, and the primary cannot begin that step: so the caller must not wait there.
- * keep: false withdraws the command and frees it. */
+ * is the step at which it will be taken, and the primary cannot begin that step: so the caller must not wait there. The
+ * caller may raise the step. keep: false withdraws the command and frees it. */
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error);
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep);

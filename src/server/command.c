@@ -124,7 +124,7 @@ static troupe_status make_copies(
 	return TROUPE_OK;
 }
 
-/* Posts to all worlds or to none. The result is the last of the steps at which the worlds take it. */
+/* Posts to all worlds or to none. All take it at one step, the first that none of them has begun. */
 static troupe_status post_copies(struct troupe_server *server, const struct given *given, struct troupe_error *error)
 {
 	struct command copies[SDF_WORLDS_MAX];
@@ -144,8 +144,11 @@ static troupe_status post_copies(struct troupe_server *server, const struct give
 		}
 	for (uint32_t i = 0; i < begun; i++)
 		last_step = MAX(last_step, posted[i]->command.step);
-	for (uint32_t i = 0; i < begun; i++)
+	for (uint32_t i = 0; i < begun; i++) {
+		posted[i]->command.step =
+			last_step; /* some worlds may have taken the commands of a step, and others not */
 		schedule_end_post(&server->worlds[i].primary.schedule, posted[i], !status);
+	}
 	if (!status && given->ret_step)
 		*given->ret_step = last_step;
 	return status;
