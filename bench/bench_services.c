@@ -11,10 +11,13 @@
 #include <troupe/barrier.h>
 #include <troupe/gateway.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -160,19 +163,31 @@ static pid_t start(bool bare, const char *address)
 	_exit(1);
 }
 
+/* A port that is free now: the processes that connect to it are forked before ZeroMQ, which has threads, binds it. */
+static void choose_address(char ret_address[64])
+{
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof name;
+	int file = socket(AF_INET, SOCK_STREAM, 0);
+	if (file < 0 || bind(file, (struct sockaddr *)&name, bytes) ||
+		getsockname(file, (struct sockaddr *)&name, &bytes))
+		barrier_die("no free port");
+	close(file);
+	(void)snprintf(ret_address, 64, "tcp://127.0.0.1:%d", ntohs(name.sin_port));
+}
+
 int main(int argc, char **argv)
 {
 	struct bench_options options = bench_parse(argc, argv,
-		"bench_services: exchanges of a barrier client over gz-transport; baseline: bare exchanges over ZeroMQ "
-		"of "
-		"as many bytes");
+		"bench_services: exchanges of a barrier client over gz-transport; "
+		"baseline: bare exchanges over ZeroMQ of as many bytes");
 	uint64_t steps = options.smoke ? 20 : 400, until = 0;
 	char address[64];
 	set_environment();
 	sizes = mmap(NULL, sizeof *sizes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sizes == MAP_FAILED)
 		barrier_die("no memory to share");
-	(void)snprintf(address, sizeof address, "tcp://127.0.0.1:%d", 40000 + (int)(getpid() % 20000));
+	choose_address(address);
 	pid_t bare = start(true, address), client = start(false, NULL);
 	void *zmq = zmq_ctx_new(), *socket = zmq_socket(zmq, ZMQ_DEALER);
 	if (zmq_bind(socket, address))

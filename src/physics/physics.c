@@ -113,7 +113,8 @@ const indices *physics_taken(const struct physics *physics)
 
 void physics_set_statics(struct physics *physics, const uint32_t *present)
 {
-	memcpy(physics->present, present, physics->scene->model_count * sizeof *present);
+	if (physics->scene->model_count) /* of an empty world both may be NULL */
+		memcpy(physics->present, present, physics->scene->model_count * sizeof *present);
 	for (uint32_t i = 0; i < physics->taken.count; i++)
 		physics->instances[physics->taken.at[i]]->statics_known = false;
 }
