@@ -298,11 +298,11 @@ static void measure(const struct bench_options *options, int robots, int seconda
 		servers[WAY_GZ], 0.95);
 	bench_same(servers[WAY_ALONE], servers[WAY_GZ], "with and without a subscriber");
 	struct troupe_gz_counts counts = troupe_gz_counts(gz);
+	troupe_gz_end(gz, NULL);
+	close_sender(&sender);
 	fprintf(stderr, "%d robots on %d: %lu messages by gz-transport, %lu step boundaries lost; %lu bare\n", robots,
 		secondaries, (unsigned long)counts.published, (unsigned long)counts.boundaries_lost,
 		(unsigned long)sender.sent);
-	troupe_gz_end(gz, NULL);
-	close_sender(&sender);
 	end_process(by_node);
 	end_process(bare);
 	for (int way = 0; way < WAYS; way++)
