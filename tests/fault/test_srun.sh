@@ -11,6 +11,7 @@ skip_all()
 	totals
 	exit
 }
+[ -n "$full" ] || skip_all "half a minute: .ci/run takes it (TROUPE_TEST_FULL=1)"
 [ "${WITH_MPI:-yes}" != no ] || skip_all 'this build is without MPI'
 command -v srun >/dev/null && command -v slurmctld >/dev/null && command -v slurmd >/dev/null ||
 	skip_all 'there is no Slurm here'
