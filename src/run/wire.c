@@ -105,8 +105,9 @@ static void acked(void *ctx, const struct step *step)
 	fit(wire);
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
 		keep_of(wire, &wire->peers[i], step, &step->parts[i]);
-	if (step->statics_changed)
-		memcpy(wire->statics, step->statics, wire->primary->shared->scene->model_count * sizeof *wire->statics);
+	uint32_t models = wire->primary->shared->scene->model_count;
+	if (step->statics_changed && models) /* of an empty world both arrays may be NULL */
+		memcpy(wire->statics, step->statics, models * sizeof *wire->statics);
 	keep_ghosts(wire);
 }
 
