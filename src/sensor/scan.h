@@ -1,0 +1,33 @@
+/* What a lidar measures: the directions of its rays.
+ *
+ * Ranges are counted as in Gazebo (gz-sensors, Lidar.cc): row after row, from the lowest angle of <vertical> up, and in
+ * each row from the lowest angle of <horizontal>. In the sensor's frame x is ahead and z is up. A row or a column has
+ * samples * resolution numbers (rounded down, at least 1); each of them is a ray of its own, where Gazebo interpolates
+ * between the rays of a lower resolution.
+ *
+ * Pure. Thread: any. */
+#ifndef SENSOR_SCAN_H
+#define SENSOR_SCAN_H
+
+#include "sdf/sensor.h"
+
+struct scan_axis {
+	uint32_t count;
+	double min_rad, step_rad; /* of angle i: min_rad + i step_rad; the last one is the largest; 0 if there is one */
+};
+
+struct scan_layout {
+	struct scan_axis columns, rows;
+};
+
+struct scan_layout scan_layout(const struct sdf_lidar *lidar);
+
+static inline uint32_t scan_count(const struct scan_layout *layout)
+{
+	return layout->columns.count * layout->rows.count;
+}
+
+/* directions[scan_count()]: unit, in the sensor's frame. */
+void scan_directions(const struct scan_layout *layout, struct vec3 *directions);
+
+#endif
