@@ -48,6 +48,26 @@ double math_atan2(double y, double x)
 	return Sleef_cinz_atan2d1_u10purec(y, x);
 }
 
+double math_tan(double x)
+{
+	return Sleef_cinz_tand1_u10purec(x);
+}
+
+double math_exp(double x)
+{
+	return Sleef_cinz_expd1_u10purec(x);
+}
+
+double math_expm1(double x)
+{
+	return Sleef_cinz_expm1d1_u10purec(x);
+}
+
+double math_log(double x)
+{
+	return Sleef_cinz_logd1_u10purec(x);
+}
+
 #else
 
 #include <math.h>
@@ -85,6 +105,26 @@ double math_acos(double x)
 double math_atan2(double y, double x)
 {
 	return atan2(y, x);
+}
+
+double math_tan(double x)
+{
+	return tan(x);
+}
+
+double math_exp(double x)
+{
+	return exp(x);
+}
+
+double math_expm1(double x)
+{
+	return expm1(x);
+}
+
+double math_log(double x)
+{
+	return log(x);
 }
 
 #endif

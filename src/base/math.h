@@ -16,7 +16,11 @@ void math_sincos(double x, double *ret_sin, double *ret_cos);
 double math_asin(double x);
 double math_acos(double x);
 double math_atan2(double y, double x);
-float math_asinf(float x); /* this and the next one for ODE only */
+double math_tan(double x);
+double math_exp(double x);
+double math_expm1(double x); /* exp(x) - 1 */
+double math_log(double x);   /* natural */
+float math_asinf(float x);   /* this and the next one for ODE only */
 float math_acosf(float x);
 
 #endif

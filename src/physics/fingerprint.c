@@ -54,6 +54,11 @@ static double single_acos(double x)
 	return (double)acosf((float)x);
 }
 
+static double log_of_positive(double x)
+{
+	return math_log(fabs(x) + 0x1p-1000);
+}
+
 typedef double (*unary_fn)(double x);
 typedef double (*binary_fn)(double x, double y);
 /* Volatile, so that no compiler computes them itself. range: the greatest argument. */
@@ -61,7 +66,8 @@ static const struct {
 	volatile unary_fn fn;
 	double range;
 } unary[] = {{math_sin, 3.2}, {math_cos, 3.2}, {math_sin, 1e4}, {math_cos, 1e4}, {sine_of_both, 7}, {math_asin, 1},
-	{math_acos, 1}, {floor, 1e3}, {single_of_both, 7}, {single_acos, 1}};
+	{math_acos, 1}, {floor, 1e3}, {single_of_both, 7}, {single_acos, 1}, {math_tan, 1.5}, {math_exp, 50},
+	{math_expm1, 2}, {log_of_positive, 1}, {log_of_positive, 0x1p-40}};
 static const struct {
 	volatile binary_fn fn;
 	double range_x, range_y;
