@@ -4,6 +4,10 @@
  * race. `orders` weakens the orders one by one and expects this program to fail. Without ThreadSanitizer this program
  * checks values.
  *
+ * A race shows only where the weakened operation is the only order between the two threads. In most interleavings some
+ * other operation orders them as well. So each order has a case in which a gate of relaxed atomics, which order
+ * nothing, forces the interleaving that needs it; it does not depend on the load of the machine. The other cases vary.
+ *
  * ThreadSanitizer cannot see an order between two variables: test_weave checks such orders. */
 #include "check.h"
 
@@ -11,9 +15,11 @@
 #include "net/inproc/inproc.h"
 #include "run/share.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { WORDS = 8, RUNNERS_MAX = 3 };
@@ -45,17 +51,68 @@ static void dawdle(uint64_t number)
 		sched_yield();
 }
 
+/* --- gates -------------------------------------------------------------------------------------------------------- */
+
+static bool is_set(_Atomic bool *flag)
+{
+	return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+static void set(_Atomic bool *flag, bool value)
+{
+	atomic_store_explicit(flag, value, memory_order_relaxed);
+}
+
+static void wait_until_set(_Atomic bool *flag)
+{
+	while (!is_set(flag))
+		sched_yield();
+}
+
+/* A thread that comes to a closed gate says so, and waits until another thread opens it. */
+struct gate {
+	_Atomic bool closed, reached;
+};
+
+static void gate_close(struct gate *gate)
+{
+	set(&gate->reached, false);
+	set(&gate->closed, true);
+}
+
+static void gate_pass(struct gate *gate)
+{
+	set(&gate->reached, true);
+	while (is_set(&gate->closed))
+		sched_yield();
+}
+
+static struct gate advancing; /* before eventcount_advance(), for any thread */
+static _Atomic bool sleeps;   /* set when a thread is about to sleep in eventcount_await() */
+
 /* The linker puts this function in the place of eventcount_advance(). Data are often ready before the eventcount is
- * advanced, and a thread that comes in between must not need the eventcount. So this time is made longer. */
+ * advanced, and a thread that comes in between must not need the eventcount. So this time is made longer: by the gate,
+ * and at times in the other cases. */
 void __real_eventcount_advance(struct eventcount *eventcount);
 void __wrap_eventcount_advance(struct eventcount *eventcount);
 void __wrap_eventcount_advance(struct eventcount *eventcount)
 {
 	static _Atomic uint32_t calls;
 	uint32_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+	gate_pass(&advancing);
 	if (call % 3 == 0)
 		(void)usleep(call % 200);
 	__real_eventcount_advance(eventcount);
+}
+
+/* In the place of syscall(), by which eventcount_await() sleeps: it has read the count before. */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, void *word, long operation, long value, const void *timeout, void *other, long last);
+long __wrap_syscall(long number, void *word, long operation, long value, const void *timeout, void *other, long last)
+{
+	if (number == SYS_futex && (operation & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		set(&sleeps, true);
+	return __real_syscall(number, word, operation, value, timeout, other, last);
 }
 
 /* --- eventcount --------------------------------------------------------------------------------------------------- */
@@ -128,6 +185,33 @@ static void hand_over_by_eventcount(const char *what, wait_fn *wait, uint64_t ro
 	check(!exchange.wrong[0] && !exchange.wrong[1], "eventcount, %s: other words arrive", what);
 }
 
+/* The count changes when the waiter has read it and goes to sleep, so it reads it once more. */
+struct nap {
+	struct eventcount eventcount;
+	uint64_t words[WORDS];
+};
+
+static void *advance_in_the_nap(void *arg)
+{
+	struct nap *nap = arg;
+	write_words(nap->words, 1);
+	wait_until_set(&sleeps);
+	eventcount_advance(&nap->eventcount);
+	return NULL;
+}
+
+static void hand_over_in_a_nap(const char *what, uint64_t timeout_ns)
+{
+	struct nap nap = {0};
+	pthread_t thread;
+	set(&sleeps, false);
+	start(&thread, advance_in_the_nap, &nap);
+	bool woken = eventcount_await(&nap.eventcount, 0, 0, timeout_ns) == 1;
+	uint64_t wrong = woken ? wrong_words(nap.words, 1) : 0;
+	pthread_join(thread, NULL);
+	check(woken && !wrong, "eventcount, %s: other words arrive", what);
+}
+
 /* --- share -------------------------------------------------------------------------------------------------------- */
 
 enum { PARTS = 12 };
@@ -137,7 +221,7 @@ struct shared_work {
 	uint64_t given[PARTS][WORDS], made[PARTS][WORDS];
 	uint64_t rounds, wrong, stolen;
 	bool by_waiting;
-	_Atomic bool ended;
+	_Atomic bool has_stolen, ended;
 };
 
 /* Reads the data that the owner wrote before it opened the round, and writes data that the owner reads when all parts
@@ -154,9 +238,10 @@ static void *steal(void *arg)
 {
 	struct shared_work *work = arg;
 	uint64_t wrong = 0, stolen = 0;
-	while (!atomic_load_explicit(&work->ended, memory_order_relaxed)) {
+	while (!is_set(&work->ended)) {
 		uint32_t part;
 		if (share_steal(&work->share, &part)) {
+			set(&work->has_stolen, true);
 			do_part(work, part, &wrong);
 			stolen++;
 		} else {
@@ -174,6 +259,8 @@ static void own_round(struct shared_work *work, uint64_t round, uint64_t *wrong)
 	for (uint32_t i = 0; i < PARTS; i++)
 		write_words(work->given[i], round * PARTS + i);
 	share_open(&work->share, PARTS, (uint32_t)round + 1);
+	if (round == 0)
+		wait_until_set(&work->has_stolen); /* no part was done before: only share_open() orders the words */
 	dawdle(round);
 	while (share_take(&work->share, &part)) {
 		do_part(work, part, wrong);
@@ -197,7 +284,7 @@ static void hand_over_by_share(const char *what, bool by_waiting, uint64_t round
 	start(&thief, steal, &work);
 	for (uint64_t round = 0; round < rounds; round++)
 		own_round(&work, round, &wrong);
-	atomic_store_explicit(&work.ended, true, memory_order_relaxed);
+	set(&work.ended, true);
 	pthread_join(thief, NULL);
 	check(!wrong && !work.wrong, "share, %s: other words arrive", what);
 	check(work.stolen > 0, "share, %s: nothing was stolen", what);
@@ -322,8 +409,101 @@ static void deliver_before_the_end(uint64_t rounds)
 		(int)missed);
 }
 
+static void *publish_first(void *arg)
+{
+	publish(arg);
+	return NULL;
+}
+
+static void *write_and_close(void *arg)
+{
+	struct field *field = arg;
+	write_words(field->last_words, 4711);
+	transport_inproc.close(field->transport);
+	return NULL;
+}
+
+/* A step, or the end, is seen before the eventcount is advanced. */
+static void see_before_the_advance(const char *what, void *(*act)(void *arg), bool ends)
+{
+	static struct field field;
+	struct transport_options options = {.secondaries = 1, .threads = 1000, .all_acked = do_nothing};
+	struct transport_message step = {0};
+	troupe_status status = TROUPE_OK;
+	pthread_t other;
+	field = (struct field){.turns = 1};
+	if (transport_inproc.create(&options, &field.transport, NULL))
+		abort();
+	gate_close(&advancing);
+	start(&other, act, &field);
+	wait_until_set(&advancing.reached);
+	/* the flag, being relaxed, may be seen before the write that stands before it */
+	while (!status && !step.payload)
+		status = transport_inproc.wait_for(field.transport, 0, 1000000, &step);
+	uint64_t wrong = ends ? wrong_words(field.last_words, 4711) : wrong_words(field.published, 1);
+	set(&advancing.closed, false);
+	pthread_join(other, NULL);
+	check(!wrong && (status == TROUPE_EPEER) == ends, "inproc, %s before the advance: other words arrive", what);
+	transport_inproc.destroy(field.transport);
+}
+
+/* Two runners have the step. The second acknowledges when the first has done so. */
+struct two {
+	struct field field;
+	_Atomic bool first_acked;
+};
+
+static void acknowledge(struct field *field, uint32_t index)
+{
+	struct transport_message step;
+	if (transport_inproc.wait(field->transport, index, &step))
+		abort();
+	write_words(field->acknowledged[index], index);
+	struct transport_message ack = {step.number, field->acknowledged[index]};
+	if (transport_inproc.ack(field->transport, index, ack))
+		abort();
+}
+
+static void *acknowledge_first(void *arg)
+{
+	struct two *two = arg;
+	acknowledge(&two->field, 0);
+	set(&two->first_acked, true);
+	return NULL;
+}
+
+static void read_both_acks(void *ctx)
+{
+	struct field *field = ctx;
+	for (uint32_t i = 0; i < 2; i++)
+		field->wrong += wrong_words(transport_inproc.ack_of(field->transport, i).payload, i);
+	field->turns++;
+}
+
+static void collect_acks_in_turn(void)
+{
+	static struct two two;
+	struct transport_options options = {
+		.secondaries = 2, .threads = 2, .all_acked = read_both_acks, .ctx = &two.field};
+	pthread_t first;
+	if (transport_inproc.create(&options, &two.field.transport, NULL))
+		abort();
+	publish(&two.field);
+	start(&first, acknowledge_first, &two);
+	wait_until_set(&two.first_acked);
+	acknowledge(&two.field, 1);
+	pthread_join(first, NULL);
+	check(!two.field.wrong && two.field.turns == 1, "inproc, acks in turn: other words come back");
+	transport_inproc.destroy(two.field.transport);
+}
+
 int main(void)
 {
+	hand_over_in_a_nap("asleep", 0);
+	hand_over_in_a_nap("asleep for at most a minute", UINT64_C(60000000000));
+	see_before_the_advance("a step", publish_first, false);
+	see_before_the_advance("the end", write_and_close, true);
+	collect_acks_in_turn();
 	hand_over_by_eventcount("read", wait_by_reading, 300);
 	hand_over_by_eventcount("spun for", wait_by_spinning, 300);
 	hand_over_by_eventcount("slept for", wait_by_sleeping, 300);
