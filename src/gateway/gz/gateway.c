@@ -205,7 +205,7 @@ static void pass_on(struct troupe_gz *gateway, const struct troupe_message *mess
 	}
 	if (!map_find(&gateway->index[TROUPE_TOPIC_PUBLISHED], message->topic, &at))
 		return;
-	if (node_publish(gateway->offers.at[at]->publisher, message->bytes, message->count) == NODE_SENT)
+	if (node_queue(gateway->offers.at[at]->publisher, message->bytes, message->count) == NODE_SENT)
 		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
 }
 
@@ -213,12 +213,14 @@ static void pass_on(struct troupe_gz *gateway, const struct troupe_message *mess
 static bool pass_on_some(struct troupe_gz *gateway)
 {
 	struct troupe_message message;
-	for (uint32_t i = 0; i < BATCH; i++) {
-		if (!troupe_client_take(gateway->client, 0, &message))
-			return false;
+	uint32_t count = 0;
+	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
 		pass_on(gateway, &message);
+		count++;
 	}
-	return true;
+	if (count)
+		node_flush(gateway->node);
+	return count == BATCH;
 }
 
 static void *work(void *arg)

@@ -1,5 +1,5 @@
-/* The face of a node: what other threads call. They change what the node has under `guard` and send discovery
- * themselves; what needs a ZeroMQ socket, they order from the node's thread (node_internal.h). */
+/* The face of a node: what other threads call. They do all themselves under `guard`, sending included; the node's
+ * thread is woken only for what they leave to it (node_internal.h). */
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define GROUP_DEFAULT "239.255.0.7"
+enum { SLICE = 64 }; /* publications that are sent without giving `guard` back */
 
 /* --- identities --------------------------------------------------------------------------------------------------- */
 
@@ -161,8 +162,8 @@ static void init(struct node *node)
 	node_make_uuid(node->serve_id);
 	node_make_uuid(node->answer_id);
 	pthread_mutex_init(&node->guard, NULL);
-	pthread_mutex_init(&node->orders_guard, NULL);
-	STAILQ_INIT(&node->orders);
+	pthread_mutex_init(&node->waiting_guard, NULL);
+	STAILQ_INIT(&node->waiting);
 	TAILQ_INIT(&node->replies);
 	TAILQ_INIT(&node->calls);
 	node->directory = directory_create(topics_gone, node);
@@ -254,23 +255,16 @@ void node_destroy(struct node *node)
 	if (node->wake_fd >= 0)
 		close(node->wake_fd);
 	pthread_mutex_destroy(&node->guard);
-	pthread_mutex_destroy(&node->orders_guard);
+	pthread_mutex_destroy(&node->waiting_guard);
 	free(node->partition);
 	free(node->username);
 	free(node->password);
 	free(node);
 }
 
-/* --- orders ------------------------------------------------------------------------------------------------------- */
+/* --- the node's thread -------------------------------------------------------------------------------------------- */
 
-struct order *node_order(enum order_kind kind, size_t count)
-{
-	struct order *order = mem_realloc(NULL, sizeof *order + count);
-	*order = (struct order){.kind = kind, .count = count};
-	return order;
-}
-
-/* `awake` is cleared by the node's thread before it takes orders: one that is given after that wakes it again. */
+/* `awake` is cleared by the node's thread before it looks for work: a call after that wakes it again. */
 void node_wake(struct node *node)
 {
 	uint64_t one = 1;
@@ -278,19 +272,11 @@ void node_wake(struct node *node)
 		(void)!write(node->wake_fd, &one, sizeof one);
 }
 
-void node_give(struct node *node, struct order *order)
+void node_leave(struct node *node)
 {
-	pthread_mutex_lock(&node->orders_guard);
-	STAILQ_INSERT_TAIL(&node->orders, order, next);
-	pthread_mutex_unlock(&node->orders_guard);
-	node_wake(node);
-}
-
-static void order_topic(struct node *node, enum order_kind kind, const char *full)
-{
-	struct order *order = node_order(kind, strlen(full) + 1);
-	memcpy(order->bytes, full, order->count);
-	node_give(node, order);
+	if (loop_has_input(node) || services_due_ns(node, clock_now_ns()) < node->wait_until_ns)
+		node_wake(node);
+	pthread_mutex_unlock(&node->guard);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -411,12 +397,11 @@ void node_unadvertise(struct node_publisher *publisher)
 	memmove(&node->publishers.at[at], &node->publishers.at[at + 1],
 		(node->publishers.count - at) * sizeof *node->publishers.at);
 	map_remove(&node->publisher_index, publisher->full);
+	(void)topics_send_waiting(node, UINT32_MAX);
 	beacons_advertise_topic(node, publisher, BEACON_UNADVERTISE);
-	pthread_mutex_unlock(&node->guard);
+	node_leave(node);
 	events_purge(&node->events, &publisher->source, NULL, NULL);
-	struct order *order = node_order(ORDER_FREE_PUBLISHER, 0);
-	order->publisher = publisher;
-	node_give(node, order);
+	topics_free_publisher(publisher);
 }
 
 uint32_t node_subscribers(const struct node_publisher *publisher)
@@ -424,7 +409,7 @@ uint32_t node_subscribers(const struct node_publisher *publisher)
 	return atomic_load_explicit(&publisher->subscribers, memory_order_relaxed);
 }
 
-/* With orders_guard. */
+/* With waiting_guard. */
 static enum node_sent admit(struct node_publisher *publisher, size_t count)
 {
 	struct node *node = publisher->node;
@@ -434,33 +419,49 @@ static enum node_sent admit(struct node_publisher *publisher, size_t count)
 			return NODE_TOO_SOON;
 		publisher->due_ns = now_ns + period_ns;
 	}
-	if (node->orders_bytes + count > (size_t)NODE_SENDING_BYTES_MAX) {
+	if (node->waiting_bytes + count > (size_t)NODE_SENDING_BYTES_MAX) {
 		node->unsent++;
 		return NODE_FULL;
 	}
-	node->orders_bytes += count;
+	node->waiting_bytes += count;
 	return NODE_SENT;
 }
 
-enum node_sent node_publish(struct node_publisher *publisher, const void *bytes, size_t count)
+enum node_sent node_queue(struct node_publisher *publisher, const void *bytes, size_t count)
 {
 	struct node *node = publisher->node;
 	if (!node_subscribers(publisher))
 		return NODE_NOBODY;
 	if (count > NODE_MESSAGE_BYTES_MAX)
 		return NODE_FULL;
-	struct order *order = node_order(ORDER_PUBLISH, count);
-	order->publisher = publisher;
-	memcpy(order->bytes, count ? bytes : "", count);
-	pthread_mutex_lock(&node->orders_guard);
-	enum node_sent sent = admit(publisher, sizeof *order + count);
+	struct publication *publication = mem_realloc(NULL, sizeof *publication + count);
+	*publication = (struct publication){.publisher = publisher, .count = count};
+	memcpy(publication->bytes, count ? bytes : "", count);
+	pthread_mutex_lock(&node->waiting_guard);
+	enum node_sent sent = admit(publisher, sizeof *publication + count);
 	if (sent == NODE_SENT)
-		STAILQ_INSERT_TAIL(&node->orders, order, next);
-	pthread_mutex_unlock(&node->orders_guard);
+		STAILQ_INSERT_TAIL(&node->waiting, publication, next);
+	pthread_mutex_unlock(&node->waiting_guard);
+	if (sent != NODE_SENT)
+		free(publication);
+	return sent;
+}
+
+/* A slice at a time: a reply of another thread does not wait for a thousand messages. */
+void node_flush(struct node *node)
+{
+	for (bool more = true; more;) {
+		pthread_mutex_lock(&node->guard);
+		more = topics_send_waiting(node, SLICE);
+		node_leave(node);
+	}
+}
+
+enum node_sent node_publish(struct node_publisher *publisher, const void *bytes, size_t count)
+{
+	enum node_sent sent = node_queue(publisher, bytes, count);
 	if (sent == NODE_SENT)
-		node_wake(node);
-	else
-		free(order);
+		node_flush(publisher->node);
 	return sent;
 }
 
@@ -481,10 +482,10 @@ troupe_status node_subscribe(struct node *node, const char *topic, uint32_t queu
 	if (!status) {
 		map_add(&node->subscription_index, subscription->full, node->subscriptions.count);
 		vec_push(&node->subscriptions, subscription);
-		order_topic(node, ORDER_FOLLOW, subscription->full);
+		topics_follow(node, subscription->full);
 		beacons_seek(node, subscription->full, false);
 	}
-	pthread_mutex_unlock(&node->guard);
+	node_leave(node);
 	if (status) {
 		free(subscription->full);
 		free(subscription);
@@ -512,8 +513,8 @@ void node_unsubscribe(struct node_subscription *subscription)
 	struct node *node = subscription->node;
 	pthread_mutex_lock(&node->guard);
 	TAKE_OUT(&node->subscriptions, &node->subscription_index, subscription);
-	order_topic(node, ORDER_LEAVE, subscription->full);
-	pthread_mutex_unlock(&node->guard);
+	topics_leave(node, subscription->full);
+	node_leave(node);
 	events_purge(&node->events, &subscription->source, NULL, NULL);
 	free(subscription->full);
 	free(subscription);
@@ -605,16 +606,12 @@ bool node_reply(struct node *node, uint64_t request, bool good, const void *byte
 	if (known) {
 		reply->to = *slot;
 		*slot = (struct request){0};
+		services_send_reply(node, reply);
 	}
-	pthread_mutex_unlock(&node->guard);
-	if (!known) {
+	node_leave(node);
+	if (!known)
 		free(reply);
-		return false;
-	}
-	struct order *order = node_order(ORDER_REPLY, 0);
-	order->reply = reply;
-	node_give(node, order);
-	return true;
+	return known;
 }
 
 static struct call *make_call(struct node *node, const char *service, const char *request_type, const char *reply_type,
@@ -643,24 +640,20 @@ troupe_status node_call(struct node *node, const char *service, const char *requ
 			NODE_MESSAGE_BYTES_MAX);
 	if (status)
 		return status;
-	pthread_mutex_lock(&node->guard);
-	if (node->call_count == NODE_CALLS_MAX)
-		status = fail(error, TROUPE_ELIMIT, "gz-transport: more than %d calls at a time", NODE_CALLS_MAX);
-	else
-		node->call_count++;
-	uint64_t number = ++node->call_number;
-	pthread_mutex_unlock(&node->guard);
-	if (status)
-		return status;
 	struct call *call = make_call(node, service, request_type, reply_type, bytes, count);
-	call->number = number;
 	call->ctx = ctx;
 	call->deadline_ns = clock_now_ns() + (uint64_t)MAX(timeout_ms, 0) * NODE_MS;
-	*ret_call = number; /* before its outcome can come */
-	struct order *order = node_order(ORDER_CALL, 0);
-	order->call = call;
-	node_give(node, order);
-	return TROUPE_OK;
+	pthread_mutex_lock(&node->guard);
+	if (node->call_count == NODE_CALLS_MAX) {
+		status = fail(error, TROUPE_ELIMIT, "gz-transport: more than %d calls at a time", NODE_CALLS_MAX);
+	} else {
+		*ret_call = call->number = ++node->call_number; /* before its outcome can come */
+		services_call(node, call);
+	}
+	node_leave(node);
+	if (status)
+		services_free_call(call);
+	return status;
 }
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */
@@ -808,9 +801,9 @@ void node_get_counts(struct node *node, struct node_counts *ret_counts)
 	for (int i = 0; i < NODE_LISTENERS; i++)
 		ret_counts->connections += node->listeners[i].connections;
 	pthread_mutex_unlock(&node->guard);
-	pthread_mutex_lock(&node->orders_guard);
+	pthread_mutex_lock(&node->waiting_guard);
 	ret_counts->unsent = node->unsent;
-	pthread_mutex_unlock(&node->orders_guard);
+	pthread_mutex_unlock(&node->waiting_guard);
 	pthread_mutex_lock(&node->events.guard);
 	ret_counts->lost = node->events.lost;
 	pthread_mutex_unlock(&node->events.guard);

@@ -9,9 +9,10 @@
  *
  * Threads. Each function may be called from any thread, except that nothing may run beside node_destroy(), nor use a
  * handle beside or after the call that ends it. No call waits for a peer; only node_next() waits, and node_destroy()
- * for its linger time. A node has one thread of its own, which does all input and output, and ZeroMQ has one or two.
- * Several nodes in one process are independent of each other, and see each other as other processes do. A node does not
- * hear what it publishes itself, and does not find its own services.
+ * for its linger time. A node has one thread of its own, for input, discovery and times, and ZeroMQ has one or two.
+ * What a call sends is handed to ZeroMQ by the calling thread. Several nodes in one process are independent of each
+ * other, and see each other as other processes do. A node does not hear what it publishes itself, and does not find its
+ * own services.
  *
  * What comes in is events, which the caller takes with node_next() from any thread. Nothing is called back, except by
  * node_take_directly().
@@ -44,7 +45,7 @@ enum {
 	NODE_REQUESTS_MAX = 1024, /* that wait for node_next() or node_reply() */
 	NODE_CALLS_MAX = 1024,    /* that wait for their reply */
 	NODE_WAITING_BYTES_MAX = 256 << 20,
-	NODE_SENDING_BYTES_MAX = 256 << 20, /* published, and not yet taken by the node's thread */
+	NODE_SENDING_BYTES_MAX = 256 << 20, /* queued, and not yet handed to ZeroMQ */
 };
 
 enum node_generation { NODE_IGNITION, NODE_GZ }; /* "ignition.msgs.", "gz.msgs." */
@@ -107,8 +108,12 @@ enum node_sent {
 	NODE_TOO_SOON, /* beyond rate_hz */
 	NODE_FULL,     /* NODE_SENDING_BYTES_MAX or NODE_MESSAGE_BYTES_MAX exceeded; lost, and counted */
 };
-/* Copies the bytes and returns. Messages of one publisher are sent in the order of the calls. */
+/* Copies the bytes, hands them to ZeroMQ, and returns. Messages of one publisher are sent in the order of the calls. */
 enum node_sent node_publish(struct node_publisher *publisher, const void *bytes, size_t count);
+/* The same in two parts, for many messages at a time: what was queued is sent by the next node_flush(), node_publish()
+ * or node_unadvertise() on any thread, or by node_destroy(). */
+enum node_sent node_queue(struct node_publisher *publisher, const void *bytes, size_t count);
+void node_flush(struct node *node);
 
 /* --- subscribing -------------------------------------------------------------------------------------------------- */
 

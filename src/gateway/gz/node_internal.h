@@ -1,9 +1,12 @@
 /* What the files of a node share. See node.h for what it does.
  *
- * The node's thread holds `guard` while it works, and releases it while it waits for input; other threads take it to
- * add, remove and list. Only the node's thread touches ZeroMQ sockets. What other threads want it to do with them goes
- * through `orders`, which have a lock of their own, held for a few instructions: publishing never waits for the
- * thread's work. Events have a third lock. No thread takes a lock of these while it holds the second or third. */
+ * The ZeroMQ sockets belong to the thread that holds `guard`. The node's thread holds it while it works, and releases
+ * it while it waits for input; another thread takes it to add, remove and list, and to send by itself: so a message
+ * does not wait for a second thread to wake. Publications that wait for node_flush() have a lock of their own, held for
+ * a few instructions, and events have a third one. No thread takes a lock of these while it holds the second or third.
+ *
+ * A socket has a descriptor that says once that something has changed. Any use of the socket may take this signal. So
+ * what uses a socket notes it in `used`, and whoever gives `guard` back looks whether such a socket has input. */
 #ifndef GATEWAY_GZ_NODE_INTERNAL_H
 #define GATEWAY_GZ_NODE_INTERNAL_H
 
@@ -78,9 +81,9 @@ struct node_publisher {
 	_Atomic uint32_t subscribers; /* written by whoever holds `guard` */
 	uint64_t advertised_ns;
 	struct event_source source;
-	uint64_t due_ns;     /* guarded by orders_guard */
-	zmq_msg_t frames[3]; /* topic, address, type; used by the node's thread */
-	uint64_t sequence;   /* of statistics; the same */
+	uint64_t due_ns;     /* guarded by waiting_guard */
+	zmq_msg_t frames[3]; /* topic, address, type */
+	uint64_t sequence;   /* of statistics */
 };
 
 struct node_subscription {
@@ -99,28 +102,16 @@ struct node_service {
 	node_request_fn take; /* with the node's guard; NULL: none */
 };
 
-/* --- orders ------------------------------------------------------------------------------------------------------- */
+/* --- publications that wait --------------------------------------------------------------------------------------- */
 
-enum order_kind {
-	ORDER_PUBLISH,
-	ORDER_FREE_PUBLISHER, /* behind all that it published */
-	ORDER_FOLLOW,         /* bytes: a full topic, to which the node has subscribed */
-	ORDER_LEAVE,          /* the same, unsubscribed */
-	ORDER_REPLY,
-	ORDER_CALL,
-};
-
-struct order {
-	STAILQ_ENTRY(order) next;
-	enum order_kind kind;
+struct publication {
+	STAILQ_ENTRY(publication) next;
 	struct node_publisher *publisher;
-	struct reply *reply;
-	struct call *call;
 	_Atomic bool handed; /* to ZeroMQ */
 	size_t count;
 	char bytes[];
 };
-STAILQ_HEAD(order_list, order);
+STAILQ_HEAD(publication_list, publication);
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
@@ -196,16 +187,17 @@ struct node {
 	pthread_t thread;
 	bool has_thread;
 
-	/* the node's thread only, once it runs */
-	void *zmq, *subscribe, *request, *access;
-	struct listener listeners[NODE_LISTENERS];
-	struct links sources, clients, servers; /* of the sockets subscribe, serve, request */
-	struct reply_list replies;
-
 	_Atomic bool stop, awake;
 	int wake_fd;
 
 	pthread_mutex_t guard; /* guards the following, and the use of UDP sockets */
+	void *zmq, *subscribe, *request, *access;
+	struct listener listeners[NODE_LISTENERS];
+	uint32_t used;          /* bits 1 << enum node_wait: may have input without a signal */
+	bool looked;            /* a socket had input when it was asked: a part of a message may be taken */
+	uint64_t wait_until_ns; /* the node's thread sleeps at most until then */
+	struct links sources, clients, servers; /* of the sockets subscribe, serve, request */
+	struct reply_list replies;
 	struct multicast *topics, *services;
 	struct directory *directory;
 	struct audience audience;
@@ -224,9 +216,9 @@ struct node {
 	struct node_counts counts;
 	struct text datagram; /* reused */
 
-	pthread_mutex_t orders_guard;
-	struct order_list orders;
-	size_t orders_bytes; /* of ORDER_PUBLISH, until they are handed to ZeroMQ */
+	pthread_mutex_t waiting_guard; /* guards the following */
+	struct publication_list waiting;
+	size_t waiting_bytes; /* until they are handed to ZeroMQ */
 	uint64_t unsent;
 
 	struct events events;
@@ -234,11 +226,23 @@ struct node {
 
 enum { LISTENER_PUBLISH, LISTENER_SERVE, LISTENER_ANSWERS };
 
+/* What the node's thread waits for. */
+enum node_wait {
+	WAIT_WAKE,
+	WAIT_TOPICS,
+	WAIT_SERVICES,
+	WAIT_SUBSCRIBE, /* the first one of a ZeroMQ socket */
+	WAIT_LISTENERS,
+	WAIT_MONITORS = WAIT_LISTENERS + NODE_LISTENERS,
+	WAIT_ACCESS = WAIT_MONITORS + NODE_LISTENERS,
+	WAIT_ALL
+};
+
 /* node.c */
 void node_make_uuid(char ret_uuid[NODE_UUID_BYTES]);
-struct order *node_order(enum order_kind kind, size_t count);
-void node_give(struct node *node, struct order *order);
 void node_wake(struct node *node);
+/* Gives `guard` back, on another thread than the node's, which is woken if there is something for it. */
+void node_leave(struct node *node);
 
 /* node_sockets.c: what comes from ZeroMQ */
 troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error);
@@ -260,6 +264,8 @@ bool parts_send(void *socket, const struct part *parts, uint32_t count);
 
 /* node_loop.c */
 void *node_loop(void *node);
+/* With `guard`. Whether one of the sockets that were used has input; if not, they count as not used any more. */
+bool loop_has_input(struct node *node);
 
 /* node_beacons.c; with `guard` */
 void beacons_read(struct node *node, struct multicast *multicast, uint64_t now_ns);
@@ -273,7 +279,8 @@ void beacons_seek(struct node *node, const char *full, bool is_service);
 void beacons_connection(struct node *node, const struct directory_record *record, enum beacon_kind kind);
 
 /* node_topics.c; with `guard` */
-void topics_publish(struct node *node, struct order *order);
+/* Hands publications that wait to ZeroMQ, at most so many. False: none is left. */
+bool topics_send_waiting(struct node *node, uint32_t most);
 void topics_free_publisher(struct node_publisher *publisher);
 /* Puts the event of a publisher whose number of subscribers has changed. */
 void topics_tell_subscribers(struct node *node, struct node_publisher *publisher, uint32_t count);
@@ -296,6 +303,7 @@ void services_receive(struct node *node);
 void services_receive_answers(struct node *node);
 void services_send_reply(struct node *node, struct reply *reply);
 void services_call(struct node *node, struct call *call);
+void services_free_call(struct call *call);
 /* Tries again what could not be sent, ends calls that are late. */
 void services_tick(struct node *node, uint64_t now_ns);
 /* At the end: until all replies are sent, at most the linger time. */

@@ -135,11 +135,12 @@ static void free_reply(struct reply *reply)
 	free(reply);
 }
 
-/* A connection for something that was refused with EHOSTUNREACH: a first one, or a new one for one that is dead. */
-static void connect_for(struct links *links, void *socket, const char *address, uint64_t now_ns)
+/* A connection for something that was refused with EHOSTUNREACH: a first one, or a new one for one that is dead, unless
+ * a message may be half read (node_loop.c says why). */
+static void connect_for(struct node *node, struct links *links, void *socket, const char *address, uint64_t now_ns)
 {
 	struct link *link = links_find(links, address);
-	if (link && now_ns > link->connected_ns + RECONNECT_NS) {
+	if (link && now_ns > link->connected_ns + RECONNECT_NS && !node->looked) {
 		links_disconnect(links, socket, address);
 		link = NULL;
 	}
@@ -154,6 +155,7 @@ static bool try_reply(struct node *node, struct reply *reply, uint64_t now_ns)
 	const struct part parts[] = {part_of(reply->to.id), part_of(reply->to.service), part_of(reply->to.node),
 		part_of(reply->to.uuid), {reply->bytes, reply->count}, part_of(reply->good ? "1" : "0")};
 	struct link *link = links_find(&node->clients, reply->to.address);
+	node->used |= 1u << (WAIT_LISTENERS + LISTENER_SERVE);
 	if (link)
 		link->used_ns = now_ns;
 	if (parts_send(socket, parts, ARRAY_LEN(parts)))
@@ -164,7 +166,7 @@ static bool try_reply(struct node *node, struct reply *reply, uint64_t now_ns)
 		return true;
 	}
 	if (code == EHOSTUNREACH)
-		connect_for(&node->clients, socket, reply->to.address, now_ns);
+		connect_for(node, &node->clients, socket, reply->to.address, now_ns);
 	return false;
 }
 
@@ -205,7 +207,7 @@ static void retry_replies(struct node *node, uint64_t now_ns)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-static void free_call(struct call *call)
+void services_free_call(struct call *call)
 {
 	free(call->service);
 	free(call->request_type);
@@ -223,7 +225,7 @@ static void end_call(struct node *node, struct call *call, enum node_outcome out
 			.outcome = outcome});
 	TAILQ_REMOVE(&node->calls, call, next);
 	node->call_count--;
-	free_call(call);
+	services_free_call(call);
 }
 
 static const struct directory_record *find_service(const struct node *node, const struct call *call)
@@ -251,7 +253,7 @@ static void send_call(struct node *node, struct call *call, const struct directo
 	if (parts_send(node->request, parts, ARRAY_LEN(parts)))
 		call->sent = true;
 	else if (zmq_errno() == EHOSTUNREACH)
-		connect_for(&node->servers, node->request, record->address, now_ns);
+		connect_for(node, &node->servers, node->request, record->address, now_ns);
 	if (call->sent && names_is_empty_type(call->reply_type))
 		end_call(node, call, NODE_REPLIED, (struct part){"", 0});
 }
@@ -272,6 +274,7 @@ static void advance_call(struct node *node, struct call *call, uint64_t now_ns)
 
 void services_call(struct node *node, struct call *call)
 {
+	node->call_count++;
 	TAILQ_INSERT_TAIL(&node->calls, call, next);
 	advance_call(node, call, clock_now_ns());
 }
@@ -347,7 +350,7 @@ void services_free(struct node *node)
 	}
 	while ((call = TAILQ_FIRST(&node->calls))) {
 		TAILQ_REMOVE(&node->calls, call, next);
-		free_call(call);
+		services_free_call(call);
 	}
 	for (uint32_t i = 0; i < NODE_REQUESTS_MAX; i++)
 		free(node->requests[i].service);

@@ -1,8 +1,8 @@
 /* Topics: sending to whoever subscribes, and receiving what the node subscribes to.
  *
  * Publishing. The topic, the address and the type of a publisher are made into ZeroMQ messages once, of which each
- * publication sends copies that share the bytes; the payload is the memory of the order, handed over. So a message
- * costs one allocation and one copy, made by the thread that publishes it.
+ * publication sends copies that share the bytes; the payload is the memory of the publication, handed over. So a
+ * message costs one allocation and one copy, and is handed to ZeroMQ by the thread that publishes it.
  *
  * Subscribing. One socket is connected to each publisher's address once, however many topics come from there. Its
  * filter is the full name of the topic, which for ZeroMQ is a beginning of names, so the name is compared again. */
@@ -20,12 +20,12 @@ enum { AUDIENCE_MAX = 1024, MESSAGES_MAX = 512 }; /* taken in one round */
 
 /* On a thread of ZeroMQ. Its queues order this after all that our threads did; ThreadSanitizer cannot see them, but it
  * sees that the flag pairs with the one in send_payload(). */
-static void free_order(void *bytes, void *ctx)
+static void free_publication(void *bytes, void *ctx)
 {
-	struct order *order = ctx;
+	struct publication *publication = ctx;
 	(void)bytes;
-	(void)atomic_load_explicit(&order->handed, memory_order_acquire);
-	free(order);
+	(void)atomic_load_explicit(&publication->handed, memory_order_acquire);
+	free(publication);
 }
 
 static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
@@ -39,12 +39,13 @@ static bool send_frame(void *socket, zmq_msg_t *frame, bool more)
 	return good;
 }
 
-static bool send_payload(void *socket, struct order *order)
+static bool send_payload(void *socket, struct publication *publication)
 {
 	zmq_msg_t payload;
-	atomic_store_explicit(&order->handed, true, memory_order_release);
-	if (zmq_msg_init_data(&payload, order->bytes, order->count, free_order, order))
-		mem_run_out(order->count);
+	size_t count = publication->count;
+	atomic_store_explicit(&publication->handed, true, memory_order_release);
+	if (zmq_msg_init_data(&payload, publication->bytes, count, free_publication, publication))
+		mem_run_out(count);
 	bool good = zmq_msg_send(&payload, socket, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0;
 	if (!good)
 		zmq_msg_close(&payload);
@@ -57,22 +58,40 @@ static bool send_statistics(void *socket, struct node_publisher *publisher)
 	return zmq_send(socket, statistics, sizeof statistics, ZMQ_DONTWAIT) >= 0;
 }
 
-void topics_publish(struct node *node, struct order *order)
+static void publish(struct node *node, struct publication *publication)
 {
-	struct node_publisher *publisher = order->publisher;
+	struct node_publisher *publisher = publication->publisher;
 	void *socket = node->listeners[LISTENER_PUBLISH].socket;
-	size_t bytes = sizeof *order + order->count;
 	if (!send_frame(socket, &publisher->frames[0], true)) {
-		free(order);
-	} else if (send_frame(socket, &publisher->frames[1], true) && send_payload(socket, order) &&
+		free(publication);
+	} else if (send_frame(socket, &publisher->frames[1], true) && send_payload(socket, publication) &&
 		   send_frame(socket, &publisher->frames[2], node->statistics)) {
 		if (node->statistics)
 			(void)send_statistics(socket, publisher);
 		node->counts.sent++;
 	}
-	pthread_mutex_lock(&node->orders_guard);
-	node->orders_bytes -= bytes;
-	pthread_mutex_unlock(&node->orders_guard);
+}
+
+bool topics_send_waiting(struct node *node, uint32_t most)
+{
+	struct publication_list slice = STAILQ_HEAD_INITIALIZER(slice);
+	struct publication *publication;
+	size_t bytes = 0;
+	pthread_mutex_lock(&node->waiting_guard);
+	for (; most && (publication = STAILQ_FIRST(&node->waiting)); most--) {
+		STAILQ_REMOVE_HEAD(&node->waiting, next);
+		STAILQ_INSERT_TAIL(&slice, publication, next);
+		bytes += sizeof *publication + publication->count;
+	}
+	bool more = !STAILQ_EMPTY(&node->waiting);
+	node->waiting_bytes -= bytes;
+	pthread_mutex_unlock(&node->waiting_guard);
+	while ((publication = STAILQ_FIRST(&slice))) {
+		STAILQ_REMOVE_HEAD(&slice, next);
+		publish(node, publication);
+	}
+	node->used |= 1u << (WAIT_LISTENERS + LISTENER_PUBLISH);
+	return more;
 }
 
 void topics_free_publisher(struct node_publisher *publisher)
@@ -144,6 +163,7 @@ void topics_hear_audience(struct node *node)
 
 static void use(struct node *node, struct directory_record *record)
 {
+	node->used |= 1u << WAIT_SUBSCRIBE;
 	struct link *link = links_find(&node->sources, record->address);
 	if (!link)
 		link = links_connect(&node->sources, node->subscribe, record->address, clock_now_ns());
@@ -185,6 +205,7 @@ void topics_tick(struct node *node, uint64_t now_ns)
 
 void topics_follow(struct node *node, const char *full)
 {
+	node->used |= 1u << WAIT_SUBSCRIBE;
 	(void)zmq_setsockopt(node->subscribe, ZMQ_SUBSCRIBE, full, strlen(full));
 	for (uint32_t i = 0; i < directory_count(node->directory); i++) {
 		struct directory_record *record = directory_at(node->directory, i);
@@ -199,6 +220,7 @@ void topics_follow(struct node *node, const char *full)
 void topics_leave(struct node *node, const char *full)
 {
 	uint32_t index;
+	node->used |= 1u << WAIT_SUBSCRIBE;
 	(void)zmq_setsockopt(node->subscribe, ZMQ_UNSUBSCRIBE, full, strlen(full));
 	if (map_find(&node->subscription_index, full, &index))
 		return; /* subscribed again since */
