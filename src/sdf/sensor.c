@@ -219,8 +219,8 @@ static struct sdf_imu *load_imu(struct load *load, const struct sdf_element *ele
 	const struct sdf_element *frame = sdf_child(element, "orientation_reference_frame", NULL);
 	const char *rpy = sdf_attribute(sdf_child(frame, "custom_rpy", NULL), "parent_frame");
 	const char *x = sdf_attribute(sdf_child(frame, "grav_dir_x", NULL), "parent_frame");
-	struct sdf_imu *imu = NEW(load, sdf_imu, .orientation = true, .rpy_frame = rpy ? rpy : "", .x_axis = {1, 0, 0},
-		.x_axis_frame = x ? x : "");
+	struct sdf_imu *imu = NEW(load, sdf_imu, .orientation = true, .reference_given = frame != NULL,
+		.rpy_frame = rpy ? rpy : "", .x_axis = {1, 0, 0}, .x_axis_frame = x ? x : "");
 	load_bool(load, element, "enable_orientation", &imu->orientation);
 	imu->frame = (enum sdf_imu_frame)WORD_OF(load, frame, "localization", frames, SDF_IMU_CUSTOM);
 	load_vec3(load, frame, "custom_rpy", -SDF_LENGTH_MAX, SDF_LENGTH_MAX, &imu->rpy);

@@ -145,6 +145,7 @@ enum sdf_imu_frame { SDF_IMU_CUSTOM, SDF_IMU_NED, SDF_IMU_ENU, SDF_IMU_NWU, SDF_
 
 struct sdf_imu {
 	bool orientation;         /* enable_orientation, true */
+	bool reference_given;     /* <orientation_reference_frame>; without it the frame is the sensor's at first */
 	enum sdf_imu_frame frame; /* localization */
 	struct vec3 rpy;          /* custom_rpy, 0 0 0 */
 	const char *rpy_frame;    /* parent_frame of custom_rpy; "": the sensor */

@@ -263,7 +263,7 @@ Test(sensors, imu)
 		"<localization>GRAV_DOWN</localization><custom_rpy parent_frame='world'>1 2 3</custom_rpy>"
 		"<grav_dir_x parent_frame='f'>0 1 0</grav_dir_x></orientation_reference_frame></imu>"));
 	const struct sdf_imu *imu = sensor_of(sdf)->settings->imu;
-	cr_assert(!imu->orientation && imu->frame == SDF_IMU_GRAVITY_DOWN);
+	cr_assert(!imu->orientation && imu->reference_given && imu->frame == SDF_IMU_GRAVITY_DOWN);
 	near3(imu->rpy, 1, 2, 3);
 	near3(imu->x_axis, 0, 1, 0);
 	cr_assert_str_eq(imu->rpy_frame, "world");
@@ -271,7 +271,8 @@ Test(sensors, imu)
 	sdf_free(sdf);
 	sdf = good(SENSOR("imu", ""));
 	imu = sensor_of(sdf)->settings->imu;
-	cr_assert(imu->orientation && imu->frame == SDF_IMU_CUSTOM && !*imu->rpy_frame && !*imu->x_axis_frame);
+	cr_assert(imu->orientation && !imu->reference_given && imu->frame == SDF_IMU_CUSTOM && !*imu->rpy_frame &&
+		  !*imu->x_axis_frame);
 	near3(imu->rpy, 0, 0, 0);
 	near3(imu->x_axis, 1, 0, 0);
 	sdf_free(sdf);

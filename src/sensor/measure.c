@@ -1,0 +1,188 @@
+/* Each sensor is a formula on the motion of its frame. The acceleration is a difference of velocities, and not a force
+ * by a mass, because a step's contacts and joints act as impulses: the difference has all of them, whichever part of
+ * the physics made them. */
+#include "sensor/measure.h"
+
+#include "base/math.h"
+
+#define PI 3.14159265358979323846
+
+struct motion measure_motion(const struct body_state *body, struct pose in_body)
+{
+	struct vec3 arm = quat_rotate(body->q, in_body.p);
+	return (struct motion){.pose = {vec3_add(body->p, arm), quat_unit(quat_mul(body->q, in_body.q))},
+		.v = vec3_add(body->v, vec3_cross(body->w, arm)),
+		.w = body->w};
+}
+
+/* A vector of the world in the axes of a frame. */
+static struct vec3 in_axes(struct quat frame, struct vec3 v)
+{
+	return quat_rotate(quat_conj(frame), v);
+}
+
+static void put(struct vec3 v, double *to)
+{
+	to[0] = v.x;
+	to[1] = v.y;
+	to[2] = v.z;
+}
+
+/* --- IMU ---------------------------------------------------------------------------------------------------------- */
+
+/* v without its part along the unit vector. */
+static struct vec3 across(struct vec3 v, struct vec3 along)
+{
+	return vec3_sub(v, vec3_scale(along, vec3_dot(v, along)));
+}
+
+static struct vec3 first_across(struct vec3 wanted, struct vec3 along)
+{
+	const struct vec3 tries[] = {vec3_unit(wanted), {1, 0, 0}, {0, 1, 0}};
+	struct vec3 x = {0};
+	for (uint32_t i = 0; i < ARRAY_LEN(tries) && vec3_length(x) < 1e-6; i++)
+		x = across(tries[i], along);
+	return vec3_unit(x);
+}
+
+/* The rotation whose x and z axes are these (unit, at right angles): by way of the half turn or less that takes the
+ * world's z to z, and then a turn about z. */
+static struct quat from_axes(struct vec3 x, struct vec3 z)
+{
+	struct quat tilt = z.z > -0.5 ? quat_unit((struct quat){1 + z.z, -z.y, z.x, 0})
+				      : quat_unit((struct quat){-z.y, 1 - z.z, 0, z.x});
+	struct vec3 flat = quat_rotate(quat_conj(tilt), x);
+	return quat_mul(tilt, quat_from_rpy(0, 0, math_atan2(flat.y, flat.x)));
+}
+
+static struct quat by_gravity(struct vec3 gravity, struct vec3 x_axis, bool up)
+{
+	struct vec3 z = vec3_unit(vec3_scale(gravity, -1));
+	if (!(vec3_length(z) > 0.5))
+		z = (struct vec3){0, 0, 1};
+	if (!up)
+		z = vec3_scale(z, -1);
+	return from_axes(first_across(x_axis, z), z);
+}
+
+struct quat measure_imu_reference(const struct sdf_imu *imu, const struct earth *earth, struct vec3 gravity,
+	struct quat first, struct quat rpy_parent, struct quat x_axis_parent)
+{
+	if (!imu->reference_given)
+		return first;
+	switch (imu->frame) {
+	case SDF_IMU_ENU:
+		return earth_axes(earth);
+	case SDF_IMU_NED:
+		return quat_mul(earth_axes(earth), quat_from_rpy(PI, 0, PI / 2));
+	case SDF_IMU_NWU:
+		return quat_mul(earth_axes(earth), quat_from_rpy(0, 0, PI / 2));
+	case SDF_IMU_GRAVITY_UP:
+	case SDF_IMU_GRAVITY_DOWN:
+		return by_gravity(gravity, quat_rotate(x_axis_parent, imu->x_axis), imu->frame == SDF_IMU_GRAVITY_UP);
+	case SDF_IMU_CUSTOM:
+		break;
+	}
+	return quat_mul(rpy_parent, quat_from_rpy(imu->rpy.x, imu->rpy.y, imu->rpy.z));
+}
+
+/* At a pitch of a quarter turn, where roll and yaw are one angle, roll is 0. */
+static struct vec3 rpy_of(struct quat q)
+{
+	struct mat3 m = quat_matrix(q);
+	double level = sqrt(m.m[0][0] * m.m[0][0] + m.m[1][0] * m.m[1][0]), pitch = math_atan2(-m.m[2][0], level);
+	if (level < 1e-9)
+		return (struct vec3){0, pitch, math_atan2(-m.m[0][1], m.m[1][1])};
+	return (struct vec3){math_atan2(m.m[2][1], m.m[2][2]), pitch, math_atan2(m.m[1][0], m.m[0][0])};
+}
+
+void measure_imu(const struct motion *before, const struct motion *after, double step_s, struct vec3 gravity,
+	struct quat reference, double signals[9], struct quat *ret_orientation)
+{
+	struct vec3 acceleration = vec3_scale(vec3_sub(after->v, before->v), 1 / step_s);
+	struct quat orientation = quat_unit(quat_mul(quat_conj(reference), after->pose.q));
+	put(in_axes(after->pose.q, after->w), signals + SDF_IMU_ANGULAR_VELOCITY);
+	put(in_axes(after->pose.q, vec3_sub(acceleration, gravity)), signals + SDF_IMU_LINEAR_ACCELERATION);
+	put(rpy_of(orientation), signals + SDF_IMU_ORIENTATION);
+	*ret_orientation = orientation;
+}
+
+struct quat measure_imu_orientation(const double signals[9])
+{
+	const double *rpy = signals + SDF_IMU_ORIENTATION;
+	return quat_from_rpy(rpy[0], rpy[1], rpy[2]);
+}
+
+/* --- height, field and air ---------------------------------------------------------------------------------------- */
+
+void measure_altimeter(const struct motion *motion, double reference_m, double signals[2])
+{
+	signals[SDF_ALTITUDE] = motion->pose.p.z - reference_m;
+	signals[SDF_CLIMB] = motion->v.z;
+}
+
+void measure_magnetometer(const struct motion *motion, struct vec3 field, double signals[3])
+{
+	put(in_axes(motion->pose.q, field), signals);
+}
+
+void measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double reference_m, double signals[1])
+{
+	signals[0] = earth_air(air, reference_m + motion->pose.p.z).pressure_Pa;
+}
+
+void measure_air_speed(
+	const struct motion *motion, const struct sdf_air *air, double signals[1], double *ret_temperature_K)
+{
+	struct earth_air here = earth_air(air, motion->pose.p.z);
+	double speed = in_axes(motion->pose.q, motion->v).x;
+	signals[0] = here.density_kg_m3 / 2 * speed * fabs(speed);
+	*ret_temperature_K = here.temperature_K;
+}
+
+/* --- navsat ------------------------------------------------------------------------------------------------------- */
+
+void measure_navsat(const struct earth *earth, const struct motion *motion, double numbers[NAVSAT_NUMBERS])
+{
+	struct earth_place place = earth_place(earth, motion->pose.p);
+	numbers[NAVSAT_LATITUDE] = place.latitude_deg;
+	numbers[NAVSAT_LONGITUDE] = place.longitude_deg;
+	numbers[NAVSAT_ALTITUDE] = place.altitude_m;
+	put(earth_velocity(earth, motion->v), numbers + NAVSAT_EAST);
+}
+
+void measure_navsat_noise(const struct earth *earth, const struct sdf_signal signals[4],
+	const uint64_t keys[NAVSAT_NUMBERS], const struct noise_sample *sample, struct noise_cache *caches,
+	double numbers[NAVSAT_NUMBERS])
+{
+	static const uint32_t signal_of[NAVSAT_NUMBERS] = {SDF_NAVSAT_POSITION, SDF_NAVSAT_POSITION,
+		SDF_NAVSAT_POSITION + 1, SDF_NAVSAT_VELOCITY, SDF_NAVSAT_VELOCITY, SDF_NAVSAT_VELOCITY + 1};
+	double metres[NAVSAT_NUMBERS] = {1, 1, 1, 1, 1, 1}; /* of one unit of each number */
+	const struct earth_place place = {
+		numbers[NAVSAT_LATITUDE], numbers[NAVSAT_LONGITUDE], numbers[NAVSAT_ALTITUDE]};
+	earth_degree(earth, place, &metres[NAVSAT_LATITUDE], &metres[NAVSAT_LONGITUDE]);
+	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
+		if (noise_matters(&signals[signal_of[i]]) && metres[i] > 0)
+			numbers[i] = noise_apply(&signals[signal_of[i]], keys[i], sample, caches ? &caches[i] : NULL,
+					     numbers[i] * metres[i]) /
+				     metres[i];
+	if (fabs(numbers[NAVSAT_LATITUDE]) > 90)
+		numbers[NAVSAT_LATITUDE] = copysign(90, numbers[NAVSAT_LATITUDE]);
+	if (fabs(numbers[NAVSAT_LONGITUDE]) > 180)
+		numbers[NAVSAT_LONGITUDE] = remainder(numbers[NAVSAT_LONGITUDE], 360);
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+void measure_force_torque(const struct sdf_force_torque *sdf, struct wrench on_child, struct vec3 point,
+	const struct pose *sensor, struct quat child, struct quat parent, double signals[6])
+{
+	struct quat axes = sdf->frame == SDF_WRENCH_CHILD    ? child
+			   : sdf->frame == SDF_WRENCH_PARENT ? parent
+							     : sensor->q;
+	double sign = sdf->parent_to_child ? 1 : -1;
+	struct vec3 arm = vec3_sub(point, sensor->p);
+	struct vec3 torque = vec3_add(on_child.torque, vec3_cross(arm, on_child.force));
+	put(in_axes(axes, vec3_scale(on_child.force, sign)), signals + SDF_FORCE);
+	put(in_axes(axes, vec3_scale(torque, sign)), signals + SDF_TORQUE);
+}

@@ -1,0 +1,79 @@
+/* What the sensors measure that need neither rays nor forces: from the motion of the sensor and its surroundings to the
+ * numbers of sdf_settings.signals, in their order (sdf/sensor.h), without noise. Pure; any thread. */
+#ifndef SENSOR_MEASURE_H
+#define SENSOR_MEASURE_H
+
+#include "scene/state.h"
+#include "sensor/earth.h"
+#include "sensor/noise.h"
+
+struct motion {           /* of a sensor */
+	struct pose pose; /* in the world */
+	struct vec3 v;    /* of its origin, m/s, world axes */
+	struct vec3 w;    /* rad/s, world axes */
+};
+
+/* in_body: the sensor's pose in the frame of the body (centre of mass). */
+struct motion measure_motion(const struct body_state *body, struct pose in_body);
+
+/* The rotation, in the world, of the frame to which an IMU's orientation refers. Without <orientation_reference_frame>
+ * it is the sensor's at the beginning. ENU, NED, NWU: with the heading of <spherical_coordinates>, as navsat has it
+ * (gz-sim's IMU takes the heading with the other sign). CUSTOM: custom_rpy in its parent frame. GRAV_UP, GRAV_DOWN: z
+ * is against or along gravity (without gravity: the world's z is up), x is grav_dir_x, projected; if nothing is left of
+ * it, the world's x or y. first: the sensor's rotation in the world at the beginning. rpy_parent, x_axis_parent: the
+ * same of the frames that sdf_imu names; of "world" the identity, and of "" `first`. */
+struct quat measure_imu_reference(const struct sdf_imu *imu, const struct earth *earth, struct vec3 gravity,
+	struct quat first, struct quat rpy_parent, struct quat x_axis_parent);
+
+/* An IMU at the end of the step from `before` to `after`, which takes step_s: rates and orientation of `after`; the
+ * mean acceleration in the step less gravity, in the axes of `after`, as Gazebo has it. At rest it is -gravity. If
+ * there was no step before: before == after. *ret_orientation: in the reference frame; signals has it as roll, pitch
+ * and yaw, for the noise (measure_imu_orientation() is the way back). */
+void measure_imu(const struct motion *before, const struct motion *after, double step_s, struct vec3 gravity,
+	struct quat reference, double signals[9], struct quat *ret_orientation);
+struct quat measure_imu_orientation(const double signals[9]);
+
+/* reference_m: the sensor's z at the beginning. */
+void measure_altimeter(const struct motion *motion, double reference_m, double signals[2]);
+
+/* field: T, world axes. */
+void measure_magnetometer(const struct motion *motion, struct vec3 field, double signals[3]);
+
+/* reference_m: <reference_altitude>, the altitude of the world's z = 0. */
+void measure_air_pressure(
+	const struct motion *motion, const struct sdf_air *air, double reference_m, double signals[1]);
+
+/* The pressure of a pitot tube along the sensor's x in air at rest: rho / 2 u |u|, with the density at the sensor's
+ * height (gz-sensors AirSpeedSensor; its noise is in hPa, ours in Pa as SDF says). */
+void measure_air_speed(
+	const struct motion *motion, const struct sdf_air *air, double signals[1], double *ret_temperature_K);
+
+enum { /* the numbers of a navsat; the velocity is east, north, up */
+	NAVSAT_LATITUDE,
+	NAVSAT_LONGITUDE,
+	NAVSAT_ALTITUDE,
+	NAVSAT_EAST,
+	NAVSAT_NORTH,
+	NAVSAT_UP,
+	NAVSAT_NUMBERS
+};
+
+/* Degrees, m, m/s. Six numbers, of four signals: noise is for horizontal and vertical ones. */
+void measure_navsat(const struct earth *earth, const struct motion *motion, double numbers[NAVSAT_NUMBERS]);
+/* Adds the noise of the signals; that of the horizontal position is in m, as SDF says (Gazebo adds it in degrees).
+ * keys: of each number. caches: NULL, or one for each number. Longitude has no noise at a pole. */
+void measure_navsat_noise(const struct earth *earth, const struct sdf_signal signals[4],
+	const uint64_t keys[NAVSAT_NUMBERS], const struct noise_sample *sample, struct noise_cache *caches,
+	double numbers[NAVSAT_NUMBERS]);
+
+struct wrench {
+	struct vec3 force, torque; /* N, N m */
+};
+
+/* A force-torque sensor, its origin the point of the torque. on_child: what the joint exerts on its child, about
+ * `point`, both in the world. The signals are that in the axes of sensor, child or parent, with the sign of
+ * measure_direction: child to parent, the default, is what the child exerts on the joint. */
+void measure_force_torque(const struct sdf_force_torque *sdf, struct wrench on_child, struct vec3 point,
+	const struct pose *sensor, struct quat child, struct quat parent, double signals[6]);
+
+#endif
