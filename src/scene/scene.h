@@ -259,6 +259,11 @@ struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body);
 /* The same for a geom that is at `pose` itself. */
 struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose);
 
+/* The heights of a heightmap that has an image. As in Gazebo: the height of the brightest pixel is size.z, each pixel
+ * is a point of the grid, the top of the image is at +y, its centre above the origin; a negative size.z exchanges
+ * bright and dark. The caller owns z: free(). */
+struct trimesh_grid scene_heightmap(const struct sdf_shape *shape);
+
 /* Whether the place of the geom belongs to a model. */
 static inline bool scene_has_geom(const struct scene *scene, uint32_t geom)
 {

@@ -144,11 +144,8 @@ static void add_mesh(struct compile *c, const struct sdf_collision *from, const 
 
 /* --- heightmaps ------------------------------------------------------------------------------------------------- */
 
-/* As in Gazebo: the height of the brightest pixel is size.z, each pixel is a point of the grid, the top of the image
- * is at +y, its centre above the origin; a negative size.z exchanges bright and dark. */
-static void add_heightmap(struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
+struct trimesh_grid scene_heightmap(const struct sdf_shape *shape)
 {
-	const struct sdf_shape *shape = &from->shape;
 	const struct image *image = shape->image;
 	double sx = fabs(shape->size.x), sy = fabs(shape->size.y), sz = fabs(shape->size.z), most = 0;
 	size_t count = (size_t)image->columns * image->rows;
@@ -164,8 +161,13 @@ static void add_heightmap(struct compile *c, const struct sdf_collision *from, s
 		double value = most > 0 ? (double)image->values[i] / most : 0;
 		grid.z[i] = (float)(sz * (shape->size.z < 0 ? 1 - value : value));
 	}
+	return grid;
+}
+
+static void add_heightmap(struct compile *c, const struct sdf_collision *from, struct scene_geom geom, scene_geoms *out)
+{
 	struct trimesh *trimesh = mem_alloc(sizeof *trimesh);
-	trimesh_of_grid(grid, trimesh);
+	trimesh_of_grid(scene_heightmap(&from->shape), trimesh);
 	vec_push(&c->own->trimeshes, trimesh);
 	geom.kind = SCENE_HEIGHTMAP;
 	geom.trimesh = trimesh;

@@ -158,6 +158,8 @@ void load_surroundings(struct load *load, const struct sdf_element *world, const
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
 /* Reads the data that a collision's shape needs: a mesh, an image, a polyline (solid.c). */
 void load_solid(struct load *load, struct sdf_shape *shape);
+/* The same for all visuals of the world, if the options ask for it. */
+void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);
 struct sdf_surface load_surface(struct load *load, const struct sdf_element *collision, uint32_t *max_contacts);
 struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static);

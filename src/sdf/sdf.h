@@ -99,7 +99,8 @@ struct sdf_shape {
 	const char *uri;                   /* mesh, heightmap, image: as written; NULL if none */
 	const char *path;                  /* the local file that uri resolves to; NULL when it was not found */
 	const struct sdf_element *element; /* <geometry>, for settings that are not listed here */
-	/* Only for collisions. NULL: the shape has none, or it could not be read, and a warning was given. */
+	/* For collisions, and for visuals if the options ask for them. NULL: the shape has none, or it could not be
+	 * read, and a warning was given. */
 	const struct mesh *mesh;   /* mesh: the part that the file names, centred and scaled; polyline: extruded. In
 				    * the shape's frame, welded; the same address for the same file, part and scale. */
 	const struct mesh *pieces; /* polyline: the same as convex parts */
@@ -335,6 +336,13 @@ struct sdf {
  * separated by colons. */
 extern const char *const sdf_path_variables[];
 
+/* Whether the meshes and images of visuals are read, too. */
+enum sdf_visuals {
+	SDF_VISUALS_UNREAD,
+	SDF_VISUALS_IF_SEEN, /* of a world that has a sensor which sees them, sdf_sees() */
+	SDF_VISUALS_READ,
+};
+
 struct sdf_options {
 	/* Folders for model:// and relative file names, NULL-terminated. They are searched after the folder of the
 	 * file that contains the name. If use_environment is set, the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and
@@ -343,7 +351,8 @@ struct sdf_options {
 	bool use_environment;
 	struct files *files;       /* all files are read through it; NULL: from the file system */
 	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: an importer for this load only */
-	bool find;                 /* sdf_load_file() searches for a world of that name with sdf_find_file() */
+	enum sdf_visuals visuals;
+	bool find; /* sdf_load_file() searches for a world of that name with sdf_find_file() */
 	/* To add one entity to a running world. If any of the next three is set (NULL: not set), the text must hold
 	 * exactly one model, light or actor: in <sdf>, as the root element itself (read as SDF 1.12, with a warning),
 	 * or, for a model, as the only model of a <world>, whose other elements are ignored. The name and pose below
@@ -422,5 +431,7 @@ const char *sdf_joint_kind_text(enum sdf_joint_kind kind);
 const char *sdf_shape_kind_text(enum sdf_shape_kind kind);
 /* Whether the sensor takes pictures and so has cameras. */
 bool sdf_is_camera(enum sdf_sensor_kind kind);
+/* Whether its readings depend on visuals: cameras and lidars. */
+bool sdf_sees(enum sdf_sensor_kind kind);
 
 #endif

@@ -371,6 +371,11 @@ bool sdf_is_camera(enum sdf_sensor_kind kind)
 	}
 }
 
+bool sdf_sees(enum sdf_sensor_kind kind)
+{
+	return sdf_is_camera(kind) || kind == SDF_LIDAR || kind == SDF_GPU_LIDAR;
+}
+
 static void load_settings(
 	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, size_t row, uint32_t scope)
 {

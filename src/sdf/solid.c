@@ -1,7 +1,7 @@
-/* Collisions that are no primitives. A file is read once, however often it is used, and so is each of its parts at
- * each scale. A file that cannot be read gives one warning, and the model stays without that shape, as in Gazebo. If
- * the process that reads the file dies or reaches a limit, that is an error: on another machine it might not, and
- * peers would simulate different worlds. */
+/* Collisions and visuals that are no primitives. A file is read once, however often it is used, and so is each of its
+ * parts at each scale. A file that cannot be read gives one warning, and the model stays without that shape, as in
+ * Gazebo. If the process that reads the file dies or reaches a limit, that is an error: on another machine it might
+ * not, and peers would simulate different worlds. */
 #include "sdf/load.h"
 
 #include <stdlib.h>
@@ -213,6 +213,28 @@ void load_solid(struct load *load, struct sdf_shape *shape)
 		load_heightmap(load, element, shape);
 	else if (shape->kind == SDF_POLYLINE)
 		load_polyline(load, element, shape);
+}
+
+static bool has_eyes(const struct sdf_world *world)
+{
+	for (uint32_t i = 0; i < world->sensors.count; i++)
+		if (sdf_sees(world->sensors.at[i].kind))
+			return true;
+	return false;
+}
+
+void load_visual_solids(struct load *load)
+{
+	struct sdf_world *world = load->world;
+	enum sdf_visuals visuals = load->options->visuals;
+	if (visuals == SDF_VISUALS_UNREAD || (visuals == SDF_VISUALS_IF_SEEN && !has_eyes(world)))
+		return;
+	for (uint32_t i = 0; i < world->visuals.count; i++) {
+		struct sdf_visual *visual = &world->visuals.at[i];
+		load->owner = world->models.at[world->links.at[visual->link].model].scoped;
+		load_solid(load, &visual->shape);
+	}
+	load->owner = NULL;
 }
 
 void load_solids_fini(struct sdf *sdf)

@@ -133,6 +133,7 @@ void load_begin(struct load *load, struct sdf_world *world, const struct sdf_ele
 static void finish(struct load *load, struct sdf_world *world)
 {
 	load_place(load);
+	load_visual_solids(load);
 	vec_push(&load->sdf->worlds, *world);
 	load->world = NULL;
 }

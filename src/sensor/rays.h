@@ -1,0 +1,69 @@
+/* What rays hit: the visuals of all models that are not absent, whether their level is loaded or not.
+ *
+ * A visual is a box, sphere, cylinder, capsule, cone, ellipsoid, plane (of the size that the file gives), polyline,
+ * mesh or heightmap. It is seen from its outside: a ray that begins inside a closed visual leaves it without a hit, as
+ * in Gazebo, whose renderer culls the far side of surfaces; the outside of a triangle is where its corners run
+ * counter-clockwise. A material that is double_sided is seen from both sides.
+ *
+ * A hit is exact: the distance is computed in double precision from the shape's own formula. Of visuals at the same
+ * distance the one of the lowest model id, then of the lowest index, is hit. So the hits of a ray are a function of the
+ * ray and of the poses of the visuals alone: not of the order in which models came or moved, nor of the number of
+ * threads or of the CPU.
+ *
+ * Limits: TREE_ITEMS_MAX triangles. A pose that is not finite is not seen. Visuals that are larger than 16 km, or
+ * farther than 8 km from the middle of the world as it was first, are tested one by one for each ray.
+ *
+ * Thread: rays_cast(), rays_blocked() and rays_normal() any, at the same time; all other calls one, while no other
+ * thread uses the rays. Blocking: no. Units: metres; poses and directions in the world. */
+#ifndef SENSOR_RAYS_H
+#define SENSOR_RAYS_H
+
+#include "scene/state.h"
+
+struct ray {
+	struct vec3 origin, direction; /* direction: unit */
+	double min, max;               /* only hits in [min, max] count; 0 <= min; max may be INFINITY */
+};
+
+struct ray_hit {
+	double distance;        /* from the origin; INFINITY: nothing is hit, and the next two are SCENE_NONE */
+	uint32_t model, visual; /* visual: in scene.models[model].from->visuals */
+	uint32_t place, part;   /* private */
+};
+
+struct rays;
+
+/* Whether troupe was built with Embree. */
+bool rays_available(void);
+
+/* The scene must outlive the rays. Nothing is seen before the first rays_follow(). set: an instruction set by Embree's
+ * name ("sse4.2", "avx2"); NULL: the best that the CPU has. TROUPE_EINVAL: there is no Embree. */
+troupe_status rays_create(
+	const struct scene *scene, const char *set, struct rays **ret_rays, struct troupe_error *error);
+void rays_destroy(struct rays *rays); /* NULL is fine */
+
+/* Puts the visuals at their poses in state `now`. Must be called after every change of the scene or the state, and
+ * before the next cast. Costs little when nothing moved (it compares poses), about 0.3 us for each visual of the world
+ * otherwise. */
+void rays_follow(struct rays *rays, const struct state *state);
+
+/* Visuals whose visibility_flags share a bit with mask count. Eight neighbouring rays are searched together: rays that
+ * run alike should stand together. */
+void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, struct ray_hit *hits);
+/* Whether any visual that casts a shadow lies on each ray. */
+void rays_blocked(const struct rays *rays, const struct ray *cast, uint32_t count, uint32_t mask, bool *blocked);
+
+static inline struct vec3 ray_point(const struct ray *ray, const struct ray_hit *hit)
+{
+	return vec3_add(ray->origin, vec3_scale(ray->direction, hit->distance));
+}
+
+/* The unit normal of the surface at a hit (not: nothing hit), towards the origin of the ray. */
+struct vec3 rays_normal(const struct rays *rays, const struct ray *ray, const struct ray_hit *hit);
+/* The visual of a hit. */
+const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit);
+
+/* How many visuals are seen now, and how many of them are tested one by one. */
+uint32_t rays_count(const struct rays *rays, uint32_t *ret_loose);
+
+#endif
