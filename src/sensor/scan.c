@@ -1,9 +1,10 @@
 /* The sines and cosines of a row and of all columns are computed once each: a scan of many rows has far more rays than
  * angles. The last angle of a row is min + (count - 1) step, which may differ from the file's max in its last bit;
- * Gazebo's messages give min and step, so the rays are where a reader of the message expects them. */
+ * Gazebo's messages give min and step, so the rays are where a reader of the message expects them.
+ *
+ * A surface that is too near hides those behind it, as in Gazebo: rays begin at the sensor, and not at the least range.
+ */
 #include "sensor/scan.h"
-
-#include "base/base.h"
 
 #include <stdlib.h>
 
@@ -34,4 +35,33 @@ void scan_directions(const struct scan_layout *layout, struct vec3 *directions)
 			*directions++ = (struct vec3){up.cos * turns[c].cos, up.cos * turns[c].sin, up.sin};
 	}
 	free(turns);
+}
+
+enum { CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */
+
+void scan_measure(const struct rays *rays, const struct scan_layout *layout, const struct vec3 *directions,
+	struct pose sensor, const struct sdf_signal *range, uint32_t visibility_mask, double *ranges,
+	double *intensities)
+{
+	struct ray cast[CHUNK];
+	struct ray_hit hits[CHUNK];
+	struct mat3 m = quat_matrix(sensor.q);
+	uint32_t count = scan_count(layout);
+	for (uint32_t first = 0; first < count; first += CHUNK) {
+		uint32_t some = MIN(count - first, (uint32_t)CHUNK);
+		for (uint32_t i = 0; i < some; i++) {
+			struct vec3 d = directions[first + i];
+			struct vec3 turned = {m.m[0][0] * d.x + m.m[0][1] * d.y + m.m[0][2] * d.z,
+				m.m[1][0] * d.x + m.m[1][1] * d.y + m.m[1][2] * d.z,
+				m.m[2][0] * d.x + m.m[2][1] * d.y + m.m[2][2] * d.z};
+			cast[i] = (struct ray){sensor.p, turned, 0, fmax(range->max, 0)};
+		}
+		rays_cast(rays, cast, some, visibility_mask, hits);
+		for (uint32_t i = 0; i < some; i++) {
+			bool near = hits[i].distance < range->min, hit = hits[i].model != SCENE_NONE && !near;
+			ranges[first + i] = near ? (double)-INFINITY : hits[i].distance;
+			if (intensities)
+				intensities[first + i] = hit ? rays_visual(rays, &hits[i])->laser_retro : 0;
+		}
+	}
 }

@@ -1,4 +1,4 @@
-/* What a lidar measures: the directions of its rays.
+/* What a lidar measures: the directions of its rays, and their ranges without noise.
  *
  * Ranges are counted as in Gazebo (gz-sensors, Lidar.cc): row after row, from the lowest angle of <vertical> up, and in
  * each row from the lowest angle of <horizontal>. In the sensor's frame x is ahead and z is up. A row or a column has
@@ -9,7 +9,7 @@
 #ifndef SENSOR_SCAN_H
 #define SENSOR_SCAN_H
 
-#include "sdf/sensor.h"
+#include "sensor/rays.h"
 
 struct scan_axis {
 	uint32_t count;
@@ -29,5 +29,13 @@ static inline uint32_t scan_count(const struct scan_layout *layout)
 
 /* directions[scan_count()]: unit, in the sensor's frame. */
 void scan_directions(const struct scan_layout *layout, struct vec3 *directions);
+
+/* One scan. ranges[scan_count()], in m: -INFINITY where the first surface is nearer than range->min, INFINITY where
+ * there is none up to range->max. intensities[scan_count()] (NULL: not wanted): the laser_retro of the visual, 0 where
+ * nothing is hit or it is too near. Noise and the resolution of ranges are the caller's (sensor/noise.h), who leaves
+ * infinite ranges as they are. sensor: its pose in the world. */
+void scan_measure(const struct rays *rays, const struct scan_layout *layout, const struct vec3 *directions,
+	struct pose sensor, const struct sdf_signal *range, uint32_t visibility_mask, double *ranges,
+	double *intensities);
 
 #endif

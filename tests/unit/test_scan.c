@@ -1,7 +1,7 @@
 /* The rays of a lidar point where the message about them says: wrong counts, orders or steps would turn every scan. */
+#include "sdf_help.h"
 #include "sensor/scan.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,4 +32,56 @@ Test(scan, one_ray_has_the_lowest_angle)
 	scan_directions(&layout, &d);
 	cr_assert_float_eq(atan2(d.y, d.x), 0.5, 1e-14);
 	cr_assert_float_eq(asin(d.z), 0.25, 1e-14);
+}
+
+#define WALL(name, x, more)                                                                                            \
+	"<model name='" name "'><static>1</static><pose>" x " 0 0 0 0 0</pose><link name='l'><visual name='v'>" more   \
+	"<geometry><box><size>0.2 40 4</size></box></geometry></visual></link></model>"
+
+/* A wall ahead in 5 m, one behind in 0.9 m, of which a lidar that sees from 1 m on is right beside. */
+Test(scan, ranges_and_their_limits)
+{
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct sdf *sdf = sdf_help_good("<sdf version='1.9'><world name='w'>" WALL("a", "5.1",
+						"<laser_retro>7</laser_retro>") WALL("b", "-1", "") "</world></sdf>",
+		NULL);
+	struct scene *scene;
+	struct rays *rays;
+	struct troupe_error error;
+	cr_assert(!scene_create(&sdf->worlds.at[0], NULL, &scene, &error), "%s", error.text);
+	struct state *state = state_create(scene, NULL);
+	cr_assert(!rays_create(scene, NULL, &rays, &error), "%s", error.text);
+	rays_follow(rays, state);
+	struct sdf_lidar lidar = {.horizontal = {720, 1, -3, 3}, .vertical = {3, 1, -0.1, 0.1}};
+	struct scan_layout layout = scan_layout(&lidar);
+	enum { COUNT = 720 * 3 };
+	static struct vec3 directions[COUNT];
+	static double ranges[COUNT], intensities[COUNT];
+	struct pose sensor = {{0, 0, 0.25}, quat_from_rpy(0, 0, 0.5)};
+	struct sdf_signal range = {.min = 1, .max = 8};
+	uint32_t ahead = 0, near = 0, none = 0;
+	scan_directions(&layout, directions);
+	scan_measure(rays, &layout, directions, sensor, &range, UINT32_MAX, ranges, intensities);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		struct vec3 d = quat_rotate(sensor.q, directions[i]);
+		double t = d.x > 0 ? 5 / d.x : -0.9 / d.x;
+		bool in = fabs(t * d.y) < 20 && fabs(0.25 + t * d.z) < 2 && t <= 8;
+		double want = !in ? (double)INFINITY : t < 1 ? (double)-INFINITY : t;
+		cr_assert(ranges[i] == want || fabs(ranges[i] - want) < 1e-9, "ray %u: %.12g, not %.12g", i, ranges[i],
+			want);
+		cr_assert_eq(intensities[i], isfinite(want) && d.x > 0 ? 7 : 0);
+		ahead += isfinite(want) && d.x > 0;
+		near += in && t < 1;
+		none += !in;
+	}
+	cr_assert(ahead > 100 && near > 100 && none > 100);
+	range.max = 0; /* no <range>: nothing is in range */
+	scan_measure(rays, &layout, directions, sensor, &range, UINT32_MAX, ranges, NULL);
+	for (uint32_t i = 0; i < COUNT; i++)
+		cr_assert(ranges[i] > 0 && isinf(ranges[i]));
+	rays_destroy(rays);
+	state_destroy(state);
+	scene_destroy(scene);
+	sdf_free(sdf);
 }
