@@ -31,7 +31,8 @@ struct troupe_replay {
 	uint64_t same;   /* of the last state that was equal */
 	uint64_t hashes; /* number of states that were compared; 0: the recording ends, or is damaged, before the
 			  * first */
-	bool failed;     /* the recorded run ended with an error, after `step` */
+	uint64_t readings, readings_digest; /* of all worlds: see report.h */
+	bool failed;                        /* the recorded run ended with an error, after `step` */
 	/* For TROUPE_REPLAY_DIFFERS, one line: the world; the model, link, joint or system; the quantity; the
 	 * recorded value and the present one. */
 	char difference[TROUPE_ERROR_TEXT_BYTES];

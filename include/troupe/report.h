@@ -49,6 +49,9 @@ struct troupe_report_world {
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */
 	uint64_t created, removed, refused_commands, waiting_commands;
+	/* What sensors measured since state 0: the number of readings, and the sum of a hash of each. It does not
+	 * depend on the number of secondaries, if the same sensors measured. */
+	uint64_t readings, readings_digest;
 	struct troupe_report_tuning tuning;
 	struct troupe_report_network network;
 	const struct troupe_scene *scene;

@@ -98,6 +98,7 @@ struct troupe_server_def {
 	const char *const *pins;  /* NULL-terminated "NAME=I": secondary I simulates the performer, model or level of
 				   * that name in the file, as if the file said so; may be NULL */
 	bool sleepless;           /* step models at rest too; gives other bits than with sleeping */
+	bool sense_all;           /* all sensors measure, not only those that a client has subscribed to */
 	bool ignore_levels;       /* all levels are loaded all the time */
 	troupe_pace pace;
 	double rtf, rate_hz;

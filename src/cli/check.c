@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "scene/scene.h"
+#include "sensor/sensor.h"
 #include "system/ignored.h"
 #include "system/system.h"
 
@@ -131,12 +132,14 @@ static void list_kind(const struct ignored *ignored)
 	text_fini(&line);
 }
 
-/* One line for each sensor. */
+/* One line for each sensor that measures nothing. */
 static void list_sensors(const struct sdf_world *world)
 {
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
 		bool of_link = sensor->link != SDF_NONE;
+		if (sensor_is_simulated(sensor->kind))
+			continue;
 		struct text line = {0};
 		text_add(&line, "sensor \"%.200s::%.100s\" of type %.100s (%.300s:%u)",
 			of_link ? world->links.at[sensor->link].scoped : world->joints.at[sensor->joint].scoped,
@@ -149,7 +152,7 @@ static void list_sensors(const struct sdf_world *world)
 static void list_ignored(struct totals *totals, const struct sdf *sdf)
 {
 	struct ignored_list list = {0};
-	ignored_find(sdf, &list);
+	ignored_find(sdf, sensor_is_simulated, &list);
 	for (uint32_t i = 0; i < list.all.count; i++) {
 		totals->warnings += !list.all.at[i].aside;
 		if (list.all.at[i].kind != IGNORED_SENSORS)

@@ -110,6 +110,9 @@ static void print_same(const struct settings *settings, const struct troupe_repl
 		printf("%s: %s after step %" PRIu64 ": ", settings->recording, how, replay->step);
 	printf("%" PRIu64 " steps, %" PRIu64 " hashes compared: all the same%s\n", replay->step - replay->begin,
 		replay->hashes, replay->failed ? " (the recorded run failed after these steps)" : "");
+	if (replay->readings)
+		printf("%" PRIu64 " readings of sensors, digest %016" PRIx64 "\n", replay->readings,
+			replay->readings_digest);
 }
 
 static int print_result(const struct settings *settings, const struct troupe_replay *replay)

@@ -138,6 +138,9 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 	text_add(out, "%" PRIu64 " steps, %.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n",
 		world->steps, world->simulated_s, world->wall_s, world->rtf, world->steps_per_s);
 	add_moves(world, out);
+	if (world->readings)
+		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,
+			plural(world->readings, "reading", "readings"), world->readings_digest);
 	add_shares(world, out);
 	add_commands(world, out);
 }

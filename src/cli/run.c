@@ -42,7 +42,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, trace, anew, strict;
+	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict;
 	struct network_settings network;
 	struct gateways_settings gateways;
 	struct lockstep_settings lockstep;
@@ -115,6 +115,9 @@ static const struct option_spec specs[] = {
 		.help = "ignore the levels of the world: all models are always loaded"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
+	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
+		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
+			"digest"},
 	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN | RANKS, .argument = "NAME",
 		.offset = AT(network.transport), .list = network_transports,
 		.help = "inproc: secondaries are threads (the default); tcp: secondaries are processes on this "
@@ -643,6 +646,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.distribution = settings->distribution;
 	def.pins = settings->pins.at;
 	def.sleepless = settings->no_sleep;
+	def.sense_all = settings->sense_all;
 	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
 	if (settings->rate_hz > 0)
 		def.pace = TROUPE_PACE_RATE;

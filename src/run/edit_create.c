@@ -96,7 +96,7 @@ static void list_ignored(struct edit_source *source)
 {
 	struct ignored_list list = {0};
 	struct text text = {0};
-	ignored_find(source->sdf, &list);
+	ignored_find(source->sdf, sensor_is_simulated, &list);
 	for (uint32_t i = 0; i < list.all.count; i++)
 		if (!list.all.at[i].aside)
 			text_add(&text, "%s%s", text.count ? ", " : "; ignored: ", list.all.at[i].what);

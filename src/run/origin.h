@@ -7,7 +7,7 @@
 
 struct origin {
 	uint64_t seed;
-	bool ignore_levels, sleepless;
+	bool ignore_levels, sleepless, sense_all;
 	char *path;          /* of the world file */
 	VEC(char *) folders; /* where files were searched, without NULL at the end */
 	struct files files;

@@ -27,6 +27,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	edit_init(&primary->edit, shared, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
 	primary->even_since_s = options->initial_time_s;
+	primary->seen_ns = INT64_MAX;
 	primary->plan.dispatch.measure = options->measure;
 	primary->plan.dispatch.chaos = options->chaos;
 	primary->plan.dispatch.chaos_seed = options->chaos_seed;
@@ -64,6 +65,7 @@ void primary_fini(struct primary *primary)
 		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
 	observed_fini(&primary->observed);
+	readings_fini(&primary->readings);
 	free(primary->stats);
 }
 
@@ -247,15 +249,31 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 	return false;
 }
 
+static void take_readings(struct primary *primary, struct ack *const *acks)
+{
+	struct readings *readings = &primary->readings;
+	primary->seen_ns = primary->step.times.now_ns;
+	if (!primary->shared->sensors->wanted)
+		return;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		if (acks[i]->readings)
+			readings_append(readings, acks[i]->readings);
+	readings_sort(readings);
+	primary->reading_count += readings->list.count;
+	primary->reading_digest += readings_digest(readings);
+}
+
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
 	count_time(primary, acks);
 	if (primary->remote.acked)
 		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
+	readings_clear(&primary->readings);
 	if (primary->step.paused)
 		return;
 	advance(primary, acks);
+	take_readings(primary, acks);
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
@@ -525,6 +543,32 @@ static void observe(struct primary *primary)
 	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
 }
 
+static int64_t to_ns(double time_s)
+{
+	return llround(time_s * 1e9);
+}
+
+/* After a reset, and at first, time was not seen by sensors. */
+static struct sensor_times times_of(const struct primary *primary)
+{
+	int64_t now_ns = to_ns(primary_time_s(primary));
+	double next_s = primary->even_since_s + (double)(primary->even_steps + 1) * primary->edit.step_s;
+	return (struct sensor_times){.seen_ns = primary->seen_ns < now_ns ? primary->seen_ns : now_ns - 1,
+		.now_ns = now_ns,
+		.next_ns = to_ns(next_s)};
+}
+
+static void begin_sensors(struct primary *primary)
+{
+	struct sensors *sensors = primary->shared->sensors;
+	primary->step.times = times_of(primary);
+	if (primary->sensed_epoch != primary->edit.epoch + 1)
+		sensors_update(sensors);
+	primary->sensed_epoch = primary->edit.epoch + 1;
+	if (!primary->paused)
+		sensors_begin(sensors, &primary->step.times);
+}
+
 static const struct step *decide(struct primary *primary)
 {
 	uint64_t k = primary->lockstep.number;
@@ -545,6 +589,7 @@ static const struct step *decide(struct primary *primary)
 	step->number = k;
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
+	begin_sensors(primary);
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
 	step->measure = dispatch_measures(&primary->plan.dispatch, k);
@@ -632,6 +677,9 @@ void primary_pack(struct primary *primary, struct text *out)
 	pack_u64(out, primary->moving_steps);
 	pack_u64(out, primary->even_steps);
 	pack_double(out, primary->even_since_s);
+	pack_u64(out, (uint64_t)primary->seen_ns);
+	pack_u64(out, primary->reading_count);
+	pack_u64(out, primary->reading_digest);
 	pack_u64(out, primary->paused);
 	pack_u64(out, primary->multi_steps);
 	pack_double(out, primary->run_to_s);
@@ -659,6 +707,9 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	primary->moving_steps = unpack_u64(in);
 	primary->even_steps = unpack_u64(in);
 	primary->even_since_s = unpack_double(in);
+	primary->seen_ns = (int64_t)unpack_u64(in);
+	primary->reading_count = unpack_u64(in);
+	primary->reading_digest = unpack_u64(in);
 	primary->paused = unpack_count(in, 1);
 	primary->multi_steps = unpack_u64(in);
 	primary->run_to_s = unpack_double(in);

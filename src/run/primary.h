@@ -75,6 +75,7 @@ struct primary {
 	uint64_t moving_steps; /* steps not paused since the last reset */
 	uint64_t even_steps;   /* of these, the steps since the time step has its present length */
 	double even_since_s;   /* simulated time at the first of the even steps */
+	int64_t seen_ns;       /* simulated time of the last state that was stepped; INT64_MAX: none was */
 	bool paused;
 	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
@@ -82,6 +83,10 @@ struct primary {
 
 	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
 	VEC(struct command_call *) waiting_calls;
+
+	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
+	uint64_t reading_count, reading_digest; /* of all readings so far */
+	uint64_t sensed_epoch;                  /* of the changes of the scene that the sensors follow, plus one */
 
 	uint64_t share_rounds; /* steps so far that were shared */
 	bool repeats;          /* the last step was given up, so the next step repeats it */

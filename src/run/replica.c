@@ -54,6 +54,8 @@ void replica_step_clear(struct replica_step *step)
 	step->pairs_changed = false;
 	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
 	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
+	step->sense.wanted.count = step->sense.secondaries = 0;
+	step->sense.changed = step->sense.all = false;
 }
 
 void replica_step_fini(struct replica_step *step)
@@ -68,6 +70,7 @@ void replica_step_fini(struct replica_step *step)
 	vec_free(&step->ghosts);
 	vec_free(&step->commands);
 	vec_free(&step->wrenches);
+	vec_free(&step->sense.wanted);
 }
 
 /* --- at the primary ----------------------------------------------------------------------------------------------- */
@@ -140,6 +143,8 @@ static troupe_status load(
 	replica->shared.physics.rule = rule;
 	replica->shared.physics.seed = replica->origin.seed;
 	replica->shared.physics.sleepless = replica->origin.sleepless;
+	if (replica->origin.sense_all)
+		sensors_want_all(replica->shared.sensors);
 	edit_init(&replica->edit, &replica->shared, &options);
 	replica->ready = true;
 	status = edit_unpack(&replica->edit, in, error);
@@ -527,6 +532,39 @@ static troupe_status follow_wrenches(struct replica *replica, struct replica_ste
 	return TROUPE_OK;
 }
 
+static troupe_status want(struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
+{
+	struct sensors *sensors = replica->shared.sensors;
+	sensors_want_none(sensors);
+	if (sense->all)
+		sensors_want_all(sensors);
+	for (uint32_t i = 0; i < sense->wanted.count; i++) {
+		struct sensor *sensor = sensors_find(sensors, sense->wanted.at[i].model, sense->wanted.at[i].index);
+		if (!sensor)
+			return bad(error, "a sensor that does not exist is to measure");
+		sensors_want(sensors, sensor);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status follow_sense(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	const struct replica_sense *sense = &message->sense;
+	struct step *step = &replica->step;
+	int64_t now_ns = llround(message->time_s * 1e9);
+	if (message->edits.count || message->world_changed)
+		sensors_update(replica->shared.sensors);
+	if (sense->changed && want(replica, sense, error))
+		return error->status;
+	if (replica->shared.sensors->wanted && !sense->secondaries)
+		return bad(error, "sensors measure, but it does not say when");
+	step->secondaries = sense->secondaries;
+	step->times = (struct sensor_times){now_ns - sense->since_ns, now_ns, now_ns + sense->step_ns};
+	if (!message->paused)
+		sensors_begin(replica->shared.sensors, &step->times);
+	return TROUPE_OK;
+}
+
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
 static troupe_status follow_head(struct replica *replica, struct replica_step *message, struct troupe_error *error)
@@ -583,9 +621,10 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 troupe_status replica_follow(struct replica *replica, struct replica_step *message, uint32_t share_over,
 	const struct step **ret_step, struct troupe_error *error)
 {
-	static troupe_status (*const parts[])(struct replica * replica, struct replica_step * message,
-		struct troupe_error * error) = {follow_head, follow_edits, follow_changes, follow_written,
-		follow_statics, follow_pairs, follow_ghosts, follow_commands, follow_wrenches, check_pairs};
+	static troupe_status (*const parts[])(
+		struct replica * replica, struct replica_step * message, struct troupe_error * error) = {follow_head,
+		follow_edits, follow_changes, follow_written, follow_statics, follow_pairs, follow_ghosts,
+		follow_commands, follow_wrenches, follow_sense, check_pairs};
 	struct troupe_error why;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i](replica, message, &why))

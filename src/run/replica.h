@@ -24,6 +24,10 @@ struct replica_words {
 	const char *bytes;
 };
 
+struct replica_sensor {
+	uint32_t model, index;
+};
+
 struct replica_change {
 	struct change change;
 	bool again;                 /* CHANGE_TAKE: with the words that the replica has */
@@ -39,6 +43,14 @@ struct replica_ghost {
 
 struct replica_static {
 	uint32_t model, value;
+};
+
+struct replica_sense { /* zero: no sensor measures, and nothing changed */
+	uint32_t secondaries;
+	int64_t since_ns; /* time since the last state that was stepped */
+	int64_t step_ns;
+	bool changed, all; /* other sensors are wanted from now on: all, or those of the list */
+	VEC(struct replica_sensor) wanted;
 };
 
 struct replica_command { /* the listener gives the type of the message */
@@ -64,6 +76,7 @@ struct replica_step {
 	VEC(struct replica_ghost) ghosts;
 	VEC(struct replica_command) commands;
 	VEC(struct due_wrench) wrenches;
+	struct replica_sense sense;
 };
 
 void replica_step_clear(struct replica_step *step); /* empties it; memory is kept */

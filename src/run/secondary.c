@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "physics/worker.h"
+#include "run/sense.h"
 #include "run/share.h"
 #include "scene/actor.h"
 
@@ -31,6 +32,8 @@ struct secondary {
 	struct physics *physics;
 	struct worker *worker; /* of its thread */
 	indices with_systems;  /* taken models that have systems or a script */
+	indices with_sensors;  /* taken models that have sensors */
+	struct readings readings;
 	struct ack ack;
 	uint64_t idle_since_ns;
 	uint64_t idle_ns; /* in this step, without work */
@@ -82,6 +85,8 @@ void secondary_destroy(struct secondary *secondary)
 	physics_destroy(secondary->physics);
 	worker_destroy(secondary->worker);
 	vec_free(&secondary->with_systems);
+	vec_free(&secondary->with_sensors);
+	readings_fini(&secondary->readings);
 	vec_free(&secondary->ack.changed);
 	vec_free(&secondary->ack.leavers);
 	free(secondary);
@@ -116,12 +121,15 @@ static void take(struct secondary *secondary, uint32_t model)
 	physics_take(secondary->physics, model);
 	if (m->actor || (systems_count(secondary->shared->systems, model) && m->body_count))
 		indices_add(&secondary->with_systems, model);
+	if (secondary->shared->sensors->sets[model].count)
+		indices_add(&secondary->with_sensors, model);
 }
 
 static void release(struct secondary *secondary, uint32_t model)
 {
 	physics_release(secondary->physics, model);
 	indices_remove(&secondary->with_systems, model);
+	indices_remove(&secondary->with_sensors, model);
 }
 
 /* LOAD, UNLOAD and GHOST need no work here. To load a level, its static models become present (to all secondaries)
@@ -344,6 +352,19 @@ static troupe_status step_physics(
 	return ack->status;
 }
 
+/* --- sensors ------------------------------------------------------------------------------------------------------ */
+
+static void sense(struct secondary *secondary, const struct step *step, enum sensor_group group)
+{
+	const struct sensors *sensors = secondary->shared->sensors;
+	if (!(group == SENSOR_OF_SELF ? sensors->due_self : sensors->due_world))
+		return;
+	sense_models(
+		secondary->shared, step, group, secondary->physics, &secondary->with_sensors, &secondary->readings);
+	sense_statics(secondary->shared, step, group, secondary->number, &secondary->readings);
+	secondary->ack.readings = &secondary->readings;
+}
+
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
 static void poison_next(const struct secondary *secondary)
@@ -437,6 +458,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
+	sense(secondary, step, SENSOR_OF_WORLD);
 	pre_update(secondary, &system_step);
 	push(secondary, part);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);
@@ -444,6 +466,7 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	post_update(secondary, &system_step);
+	sense(secondary, step, SENSOR_OF_SELF);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
 		if (shared_leaves(shared, models->at[i]))
@@ -493,6 +516,8 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->abandoned = false;
 	ack->changed.count = ack->leavers.count = ack->stepped = 0;
 	ack->notes = NULL;
+	ack->readings = NULL;
+	readings_clear(&secondary->readings);
 	secondary->mate_count = secondary->mates ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;

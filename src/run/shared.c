@@ -17,6 +17,7 @@ static enum physics_solver choose_solver(const struct scene *scene)
 void shared_init(struct shared *shared, struct scene *scene, struct systems *systems)
 {
 	*shared = (struct shared){.scene = scene, .systems = systems, .state = systems_create_state(systems)};
+	shared->sensors = sensors_create(scene);
 	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
 	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
 	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
@@ -38,6 +39,7 @@ void shared_fini(struct shared *shared)
 		tracker_fini(&shared->tracker);
 	}
 	state_destroy(shared->state);
+	sensors_destroy(shared->sensors);
 	free(shared->control.joints);
 	free(shared->control.bodies);
 	free(shared->control.models);

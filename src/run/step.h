@@ -6,6 +6,7 @@
 #include "level/tracker.h"
 #include "physics/physics.h"
 #include "run/cost.h"
+#include "sensor/reading.h"
 #include "system/system.h"
 
 enum change_kind {
@@ -59,12 +60,13 @@ struct step_part {
 
 /* Step k: the primary writes it before publishing it; all secondaries read it until they acknowledge. */
 struct step {
-	uint64_t number;    /* k */
-	double time_s;      /* simulated time of state k */
-	double dt;          /* s */
-	bool paused;        /* nothing moves; commands still arrive */
-	bool repeated;      /* the step before was given up: this is the same step again */
-	bool state_changed; /* the primary wrote state k: forget what was derived from it */
+	uint64_t number;           /* k */
+	double time_s;             /* simulated time of state k */
+	double dt;                 /* s */
+	struct sensor_times times; /* the same in ns, for sensors */
+	bool paused;               /* nothing moves; commands still arrive */
+	bool repeated;             /* the step before was given up: this is the same step again */
+	bool state_changed;        /* the primary wrote state k: forget what was derived from it */
 	bool statics_changed;
 	bool world_changed;           /* the scene changed: models were added, or its gravity changed */
 	bool measure;                 /* measure costs, see run/cost.h */
@@ -96,6 +98,8 @@ struct ack {
 	 * this secondary stepped for another one, whose `changed` lists them. The secondary owns it. NULL: no notes
 	 * were asked for, or nothing moved. */
 	const struct notes *notes;
+	/* What its sensors measured in this step; the secondary owns it. NULL: nothing. */
+	const struct readings *readings;
 	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
 	 * the primary finds them, because they follow from state k+1. */
 	VEC(uint32_t) leavers;
@@ -109,6 +113,7 @@ struct ack {
 struct shared {
 	struct scene *scene;
 	struct systems *systems;
+	struct sensors *sensors; /* owned */
 	struct state *state;
 	struct control control;
 	struct aabb_line

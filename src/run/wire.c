@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "geom/pack.h"
 #include "run/wire_notes.h"
+#include "run/wire_sense.h"
 #include "run/wire_words.h"
 
 #include <inttypes.h>
@@ -26,6 +27,8 @@ struct wire_peer {
 	/* the last ack, and the sizes of step and ack */
 	struct ack ack;
 	struct notes notes;
+	struct readings readings;
+	uint64_t wants, wants_next; /* the epoch of the wanted sensors that it knows, and that it is told */
 	struct physics_stats stats_next;
 	uint64_t step_bytes, ack_bytes;
 };
@@ -94,6 +97,7 @@ static void keep_of(struct wire *wire, struct wire_peer *peer, const struct step
 		memcpy(vec_append(&peer->changed_before, peer->ack.changed.count), peer->ack.changed.at,
 			peer->ack.changed.count * sizeof *peer->changed_before.at);
 	peer->stats = peer->stats_next;
+	peer->wants = peer->wants_next;
 	wire->counts.step_bytes += peer->step_bytes;
 	wire->counts.ack_bytes += peer->ack_bytes;
 	wire->counts.robot_steps += peer->ack.changed.count;
@@ -135,6 +139,7 @@ void wire_destroy(struct wire *wire)
 		vec_free(&peer->ack.leavers);
 		vec_free(&peer->ack.costs);
 		notes_fini(&peer->notes);
+		readings_fini(&peer->readings);
 	}
 	free(wire->peers);
 	free(wire->statics);
@@ -369,7 +374,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	wire->calls++;
 	size_t begin = out->count;
 	uint32_t flags = plain_flags(wire, peer, step);
-	text_add_bytes(out, "\0\0", 2); /* room for the flags, filled in later */
+	text_add_bytes(out, "\0\0\0", WIRE_FLAG_BYTES); /* room for the flags, filled in later */
 	pack_var(out, (uint64_t)secondary + 1);
 	pack_var(out, step->number);
 	pack_double(out, step->time_s);
@@ -385,8 +390,11 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	flags |= encode_ghosts(wire, secondary, out);
 	flags |= encode_commands(wire, &step->parts[secondary], out);
 	flags |= encode_wrenches(&step->parts[secondary], out);
-	out->at[begin] = (char)(flags & 0xff);
-	out->at[begin + 1] = (char)(flags >> 8);
+	if (wire_put_sense(out, wire->primary->shared->sensors, step, peer->wants))
+		flags |= WIRE_SENSE;
+	peer->wants_next = wire->primary->shared->sensors->epoch;
+	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)
+		out->at[begin + i] = (char)(flags >> 8 * i & 0xff);
 	peer->step_bytes = out->count - begin;
 }
 
@@ -451,6 +459,19 @@ static troupe_status decode_notes(
 	return wire_get_notes(in, step->observe, &changed, &peer->ack, &peer->notes, error);
 }
 
+static troupe_status decode_readings(
+	struct wire *wire, uint32_t secondary, struct unpack *in, struct troupe_error *error)
+{
+	struct wire_peer *peer = &wire->peers[secondary];
+	const struct wire_sensed sensed = {wire->primary->shared->scene, wire->primary->shared->sensors,
+		&wire->primary->step, wire->primary->plan.dispatch.roster.now.model, secondary + 1, wire->calls};
+	readings_clear(&peer->readings);
+	if (!sensed.sensors->wanted || wire->primary->step.paused)
+		return TROUPE_OK;
+	peer->ack.readings = &peer->readings;
+	return wire_get_readings(in, &sensed, &peer->readings, error);
+}
+
 static void decode_costs(struct ack *ack, struct unpack *in)
 {
 	for (uint32_t i = 0; i < ack->changed.count && !in->bad; i++)
@@ -481,6 +502,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	ack->changed.count = ack->leavers.count = ack->costs.count = ack->stepped = 0;
 	ack->diverged = SCENE_NONE;
 	ack->notes = NULL;
+	ack->readings = NULL;
 	ack->number = unpack_var(in);
 	ack->status = (troupe_status)unpack_var_count(in, INT32_MAX);
 	decode_stats(peer, in);
@@ -494,6 +516,8 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		decode_costs(ack, in);
 	if (!status && !in->bad && !ack->status)
 		status = decode_notes(wire, peer, in, error);
+	if (!status && !in->bad && !ack->status)
+		status = decode_readings(wire, secondary, in, error);
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)

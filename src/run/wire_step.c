@@ -4,6 +4,7 @@
 
 #include "geom/pack.h"
 #include "run/wire_notes.h"
+#include "run/wire_sense.h"
 #include "run/wire_words.h"
 
 #include <string.h>
@@ -178,10 +179,11 @@ static troupe_status get_wrenches(struct unpack *in, struct replica_step *step)
 static troupe_status get_head(
 	struct unpack *in, uint32_t number, struct replica_step *step, uint32_t *ret_flags, struct troupe_error *error)
 {
-	if (in->end - in->at < 2)
+	uint32_t flags = 0;
+	if (in->end - in->at < WIRE_FLAG_BYTES)
 		return bad(error, "it is cut off");
-	uint32_t flags = (unsigned char)in->at[0] | (uint32_t)(unsigned char)in->at[1] << 8;
-	in->at += 2;
+	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)
+		flags |= (uint32_t)(unsigned char)*in->at++ << 8 * i;
 	uint32_t whose = unpack_var_count(in, UINT32_MAX);
 	if (!in->bad && whose != number)
 		return fail(error, TROUPE_EPROTOCOL, "it is for secondary %u: expected %u", whose, number);
@@ -219,6 +221,8 @@ static troupe_status get_part(
 		return get_ghosts(in, step);
 	case WIRE_COMMANDS:
 		return get_commands(in, step);
+	case WIRE_SENSE:
+		return wire_get_sense(in, &step->sense, error);
 	}
 	return get_wrenches(in, step);
 }
@@ -226,7 +230,7 @@ static troupe_status get_part(
 static troupe_status get_step(struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	static const uint32_t parts[] = {WIRE_EDITS, WIRE_CHANGES, WIRE_WRITTEN, WIRE_STATICS, WIRE_PAIRS, WIRE_GHOSTS,
-		WIRE_COMMANDS, WIRE_WRENCHES};
+		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SENSE};
 	uint32_t flags = 0;
 	troupe_status status = get_head(in, number, step, &flags, error);
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !status && !in->bad; i++)
@@ -295,4 +299,6 @@ void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text
 		pack_var(out, shared->costs.ns[ack->changed.at[i]]);
 	if (report.step->observe && !report.step->paused)
 		wire_put_notes(out, report.step->observe, shared->scene, ack);
+	if (shared->sensors->wanted && !report.step->paused)
+		wire_put_readings(out, ack->readings);
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "server/client.h"
 #include "server/model_topics.h"
+#include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/message.h"
 
@@ -179,8 +180,14 @@ void clients_answered(struct clients *clients, const struct reply *reply)
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
+/* A sensor's own rate is not asked for again: its readings come at it. */
 static double rate_of(const struct topic_row *row, const struct want *want)
 {
+	const struct publish_ops *ops = row->ops;
+	if (ops->when == PUBLISH_READING)
+		return want->rate_hz > 0 && (row->rate_hz <= 0 || want->rate_hz < row->rate_hz) ? want->rate_hz : 0;
+	if (ops->when != PUBLISH_IN_TIME)
+		return 0;
 	if (row->rate_hz <= 0 || want->rate_hz <= 0)
 		return MAX(row->rate_hz, want->rate_hz);
 	return MIN(row->rate_hz, want->rate_hz);
@@ -197,8 +204,10 @@ struct remake {
 static bool is_of(const struct group *group, const struct troupe_client *client, uint32_t world, enum publish_when when,
 	double rate_hz, bool fresh)
 {
-	return group->client == client && group->world == world && group->when == when && group->rate_hz == rate_hz &&
-	       (group->next_ns == INT64_MIN) == fresh;
+	/* sensors of different rates are due at different times: those that are slowed down have a group each */
+	bool alone = when == PUBLISH_READING && rate_hz > 0;
+	return !alone && group->client == client && group->world == world && group->when == when &&
+	       group->rate_hz == rate_hz && (group->next_ns == INT64_MIN) == fresh;
 }
 
 /* The group in which the client had the topic; NULL: it did not have it, so that its first message comes at once. */
@@ -213,7 +222,7 @@ static void add_row(
 {
 	struct clients *clients = remake->clients;
 	const struct publish_ops *ops = row->ops;
-	double rate_hz = ops->when == PUBLISH_IN_TIME ? rate_of(row, want) : 0;
+	double rate_hz = rate_of(row, want);
 	const struct group *old = find_old(remake, row->name);
 	int64_t next_ns = old && old->rate_hz == rate_hz && !want->again ? old->next_ns : INT64_MIN;
 	struct group *group = NULL;
@@ -275,6 +284,24 @@ static void find_next(struct clients *clients)
 		atomic_store_explicit(&clients->told[i], told[i], memory_order_relaxed);
 }
 
+/* Sensors measure when some group has a topic of theirs. */
+static void want_sensors(struct clients *clients)
+{
+	for (uint32_t w = 0; w < clients->server->world_count; w++)
+		if (!clients->server->worlds[w].shared.sensors->all)
+			sensors_want_none(clients->server->worlds[w].shared.sensors);
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		const struct group *group = clients->groups.at[i];
+		struct sensors *sensors = clients->server->worlds[group->world].shared.sensors;
+		for (uint32_t r = 0; r < group->rows.count && group->when == PUBLISH_READING; r++) {
+			const struct topic_row *row = &group->rows.at[r];
+			struct sensor *sensor = sensors_find(sensors, (uint32_t)row->key - 1, sensor_topics_index(row));
+			if (sensor)
+				sensors_want(sensors, sensor);
+		}
+	}
+}
+
 static void remake_groups(struct clients *clients)
 {
 	struct remake remake = {.clients = clients, .old = clients->groups.at, .old_count = clients->groups.count};
@@ -285,6 +312,7 @@ static void remake_groups(struct clients *clients)
 	for (uint32_t i = 0; i < clients->all.count; i++)
 		look_at_client(&remake, clients->all.at[i]);
 	pthread_mutex_unlock(&clients->lock);
+	want_sensors(clients);
 	for (uint32_t i = 0; i < remake.old_count; i++)
 		group_release(remake.old[i]);
 	free(remake.old);
@@ -306,8 +334,19 @@ static bool levels_changed(const struct server_world *world)
 	return world->primary.plan.dispatch.events.count > 0;
 }
 
+static bool has_reading(const struct group *group, const struct server_world *world)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < group->rows.count && !found; i++)
+		found = readings_find(&world->primary.readings, (uint32_t)group->rows.at[i].key - 1,
+			sensor_topics_index(&group->rows.at[i]));
+	return found;
+}
+
 static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
+	if (group->when == PUBLISH_READING)
+		return stepped && (group->rate_hz <= 0 || time_ns >= group->next_ns) && has_reading(group, world);
 	if (group->next_ns == INT64_MIN)
 		return true;
 	switch (group->when) {

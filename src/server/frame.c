@@ -41,6 +41,7 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->ghosts);
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
+	readings_fini(&frame->readings);
 	free(frame);
 }
 
@@ -273,6 +274,18 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 	frame->bytes += frame->added.count;
 }
 
+static size_t readings_bytes(const struct readings *readings)
+{
+	return readings->list.room * sizeof *readings->list.at + readings->numbers.room * sizeof *readings->numbers.at;
+}
+
+static void fill_readings(struct frame *frame, const struct server_world *world)
+{
+	size_t before = readings_bytes(&frame->readings);
+	readings_append(&frame->readings, &world->primary.readings);
+	frame->bytes += readings_bytes(&frame->readings) - before;
+}
+
 struct frame *frame_make(struct frame_pool *pool, struct server_world *world, uint32_t parts)
 {
 	if (atomic_load_explicit(&pool->bytes_out, memory_order_relaxed) > FRAME_BYTES_MAX)
@@ -280,11 +293,12 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 	struct frame *frame = take_unused(pool);
 	frame->parts = parts;
 	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = 0;
+	readings_clear(&frame->readings);
 	frame->server = world->server;
 	fill_time(frame, world);
 	if (parts & FRAME_HASH)
 		frame->hash = troupe_server_hash(world->server);
-	if (parts & ~(uint32_t)FRAME_HASH)
+	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS))
 		frame->snapshot.scene = view_hold(world_view(world));
 	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
 		fill_mobile(frame, world);
@@ -298,6 +312,8 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		fill_levels(frame, world);
 	if (parts & FRAME_SDF)
 		fill_sdf(frame, world);
+	if (parts & FRAME_READINGS)
+		fill_readings(frame, world);
 	if (parts & FRAME_BEFORE) {
 		frame->before = pool->before;
 		pool->before = view_hold(frame->snapshot.scene);

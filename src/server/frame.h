@@ -20,6 +20,7 @@ enum frame_part {
 	FRAME_BEFORE = 128,
 	FRAME_HASH = 256,
 	FRAME_SDF = 512, /* gravity, added */
+	FRAME_READINGS = 1024,
 };
 
 #define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
@@ -66,7 +67,8 @@ struct frame {
 	VEC(struct frame_move) moves;
 	VEC(struct frame_place) places; /* by model, then level */
 	struct vec3 gravity;
-	struct text added; /* SDF of created models, and of the lights of the world */
+	struct text added;        /* SDF of created models, and of the lights of the world */
+	struct readings readings; /* of the last step */
 	/* The outcome of a request; NULL: no request. `service` is the start of one piece of memory. */
 	char *service, *reply_text;
 	uint64_t reply_step;

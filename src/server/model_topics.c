@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "server/encode.h"
+#include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/motion.pb-c.h"
 #include "topic/scene.pb-c.h"
@@ -236,6 +237,35 @@ static void add_output(struct model_topics *topics, struct place *place, const s
 	}
 }
 
+struct sensor_rows {
+	struct model_topics *topics;
+	struct place *place;
+	struct topic_row base;
+};
+
+static void add_sensor_row(void *ctx, const struct topic_row *row)
+{
+	struct sensor_rows *rows = ctx;
+	struct topic_row own = *row;
+	own.world = rows->base.world;
+	own.key = rows->base.key;
+	own.owner = rows->base.owner;
+	add_row(rows->topics, rows->place, &own);
+}
+
+static void add_sensors(struct model_topics *topics, uint32_t model, const struct topic_row *base)
+{
+	const struct sensors *sensors = topics->world->shared.sensors;
+	struct sensor *sensor;
+	for (uint32_t i = 0; (sensor = sensors_find(sensors, model, i)); i++) {
+		char *owner = mem_printf("sensor '%s'", sensor->name);
+		struct sensor_rows rows = {topics, &topics->places[model], *base};
+		rows.base.owner = owner;
+		sensor_topics_each(sensor, add_sensor_row, &rows);
+		free(owner);
+	}
+}
+
 static void add_model(struct model_topics *topics, uint32_t model)
 {
 	const struct scene *scene = topics->world->scene;
@@ -258,6 +288,7 @@ static void add_model(struct model_topics *topics, uint32_t model)
 			add_output(topics, place, &system->outputs.at[o], &row, scene->models[model].link_count);
 		free(owner);
 	}
+	add_sensors(topics, model, &row);
 }
 
 static void remove_model(struct model_topics *topics, struct place *place)
@@ -275,6 +306,7 @@ void model_topics_update(struct model_topics *topics)
 	if (topics->epoch == epoch)
 		return;
 	topics->epoch = epoch;
+	sensors_update(topics->world->shared.sensors);
 	if (topics->room < scene->room.models) {
 		MEM_FIT(topics->places, topics->room, scene->room.models);
 		topics->room = scene->room.models;

@@ -259,7 +259,13 @@ static troupe_status replay_all(struct replay *replay, const struct troupe_serve
 	if (read != RECORDING_CHUNK || kind != RECORD_START)
 		return stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
 	status = begin(replay, def, &in, error);
-	return status ? status : follow(replay, error);
+	if (!status)
+		status = follow(replay, error);
+	for (uint32_t i = 0; !status && i < replay->server->world_count; i++) {
+		replay->result.readings += replay->server->worlds[i].primary.reading_count;
+		replay->result.readings_digest += replay->server->worlds[i].primary.reading_digest;
+	}
+	return status;
 }
 
 troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until, struct troupe_replay *ret_replay,

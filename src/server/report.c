@@ -126,7 +126,9 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.created = primary->edit.created,
 		.removed = primary->edit.removed,
 		.refused_commands = primary->refused,
-		.waiting_commands = schedule_waiting(&primary->schedule)};
+		.waiting_commands = schedule_waiting(&primary->schedule),
+		.readings = primary->reading_count,
+		.readings_digest = primary->reading_digest};
 }
 
 static struct transport_counts bytes_of(const struct troupe_server *server)
@@ -206,6 +208,8 @@ static void add_totals(const struct troupe_report *report, const struct troupe_r
 	text_add(out, "  \"removed\": %" PRIu64 ",\n", world->removed);
 	text_add(out, "  \"refused_commands\": %" PRIu64 ",\n", world->refused_commands);
 	text_add(out, "  \"waiting_commands\": %" PRIu64 ",\n", world->waiting_commands);
+	text_add(out, "  \"readings\": %" PRIu64 ",\n", world->readings);
+	text_add(out, "  \"readings_digest\": \"%016" PRIx64 "\",\n", world->readings_digest);
 	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", report->peak_memory_bytes);
 }
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 5 };
+enum { VERSION = 6 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";
@@ -53,6 +53,7 @@ static void pack_origin(const struct troupe_server *server, const struct files *
 	struct origin origin = {.seed = server->def.seed,
 		.ignore_levels = server->def.ignore_levels,
 		.sleepless = server->def.sleepless,
+		.sense_all = server->def.sense_all,
 		.path = mem_strdup(server->def.world_path)};
 	list_folders(&server->def, &origin);
 	origin.files = server->files; /* lent */
@@ -165,6 +166,7 @@ static void take_origin(struct troupe_server *server, struct origin *origin)
 	def->seed = origin->seed;
 	def->ignore_levels = origin->ignore_levels;
 	def->sleepless = origin->sleepless;
+	def->sense_all |= origin->sense_all;
 	def->world_path = server->saved_path = origin->path;
 	for (const char *const *at = def->resource_paths; at && *at; at++)
 		vec_push(&server->folders, mem_strdup(*at));

@@ -142,7 +142,7 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 static void warn_of_ignored(const struct troupe_server *server)
 {
 	struct ignored_list list = {0};
-	ignored_find(server->sdf, &list);
+	ignored_find(server->sdf, sensor_is_simulated, &list);
 	for (uint32_t i = 0; i < list.all.count; i++)
 		if (!list.all.at[i].aside)
 			server_warn(server, ignored_warning(&list, &list.all.at[i]));

@@ -70,6 +70,8 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->physics.seed = world->server->def.seed;
 	shared->physics.sleepless = world->server->def.sleepless;
 	shared->physics.anew = world->server->def.anew;
+	if (world->server->def.sense_all)
+		sensors_want_all(shared->sensors);
 	shared_watch(shared);
 }
 

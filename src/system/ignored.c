@@ -1,5 +1,5 @@
-/* The loader knows which elements have no effect, and the systems know which plug-ins have none. Sensors have no
- * effect yet, whatever their type. Things of one kind are one entry with a count, so a world with a thousand cameras
+/* The loader knows which elements have no effect, and the systems know which plug-ins have none. The caller
+ * knows which sensors have an effect. Things of one kind are one entry with a count, so a world with a thousand cameras
  * gives one line; the line names the first few sensors, because their lines in the file may be far from what a user
  * looks at: a robot may come with an <include>. */
 #include "system/ignored.h"
@@ -89,14 +89,15 @@ static void find_elements(const struct sdf *sdf, struct ignored_list *list)
 	free(all);
 }
 
-void ignored_find(const struct sdf *sdf, struct ignored_list *list)
+void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ignored_list *list)
 {
 	struct kinds sensors = {0}, plugins = {0};
 	find_elements(sdf, list);
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		for (uint32_t i = 0; i < world->sensors.count; i++)
-			count_sensor(&sensors, world, &world->sensors.at[i]);
+			if (!simulates || !simulates(world->sensors.at[i].kind))
+				count_sensor(&sensors, world, &world->sensors.at[i]);
 		for (uint32_t i = 0; i < world->plugins.count; i++)
 			if (systems_ignore(&world->plugins.at[i]))
 				(void)count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);

@@ -29,9 +29,12 @@ struct ignored_list {            /* zeroed is empty */
 	struct arena arena;
 };
 
+/* Says whether sensors of this kind have an effect. NULL: none has. */
+typedef bool ignored_sensor_fn(enum sdf_sensor_kind kind);
+
 /* Appends the ignored things of the file. The sdf must live as long as the list. If the file could not be read as
  * SDF, then the list has the elements that SDF does not know. */
-void ignored_find(const struct sdf *sdf, struct ignored_list *list);
+void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ignored_list *list);
 /* The text of a warning, "w.sdf:12: ignored: <wind> in <world> x2", or "w.sdf:3: ignored: sensors of type imu x1:
  * robot::base::s"; valid as long as the list. */
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored);

@@ -667,25 +667,25 @@ report $? 'run does not give the 8 warnings that check counts'
 # --- sensors, and --strict -----------------------------------------------------------------------------------------
 cat >sensors.sdf <<'END'
 <sdf version="1.9"><world name="w"><scene/><plugin name="gz::sim::systems::Sensors" filename="a"/>
-<model name="a"><link name="l"><sensor name="left" type="camera"/><sensor name="right" type="camera"/></link></model>
-<model name="b"><link name="l"><sensor name="s" type="imu"/></link></model>
+<model name="a"><link name="l"><sensor name="left" type="rfid"/><sensor name="right" type="rfid"/></link></model>
+<model name="b"><link name="l"><sensor name="s" type="sonar"/></link></model>
 </world></sdf>
 END
-good '^warning: sensors.sdf:2: ignored: sensors of type camera x2: a::l::left, a::l::right$' run --iterations 1 sensors.sdf
-good '^warning: sensors.sdf:3: ignored: sensors of type imu x1: b::l::s$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:2: ignored: sensors of type rfid x2: a::l::left, a::l::right$' run --iterations 1 sensors.sdf
+good '^warning: sensors.sdf:3: ignored: sensors of type sonar x1: b::l::s$' run --iterations 1 sensors.sdf
 [ "$(grep -c '^warning' err)" = 2 ]
 report $? 'run warns of more than two types of sensors'
-good '^ignored: sensor "a::l::left" of type camera \(sensors.sdf:2\)$' check sensors.sdf
-for line in '^ignored: sensor "a::l::right" of type camera \(sensors.sdf:2\)$' \
-	'^ignored: sensor "b::l::s" of type imu \(sensors.sdf:3\)$' '^ignored: <scene> in <world> x1 '; do
+good '^ignored: sensor "a::l::left" of type rfid \(sensors.sdf:2\)$' check sensors.sdf
+for line in '^ignored: sensor "a::l::right" of type rfid \(sensors.sdf:2\)$' \
+	'^ignored: sensor "b::l::s" of type sonar \(sensors.sdf:3\)$' '^ignored: <scene> in <world> x1 '; do
 	grep -qE "$line" err
 	report $? "check does not say: $line"
 done
 [ "$(wc -l <err)" = 4 ] && grep -q 'warnings: 2$' out
 report $? 'check of sensors: not four lines and two warnings'
 # the ignored parts of a created model are in the reply
-echo '1 /world/w/create sdf: "<sdf version='"'1.9'"'><model name='"'n'"'><link name='"'l'"'><sensor name='"'s'"' type='"'imu'"'/><sensor name='"'t'"' type='"'lidar'"'/></link><plugin name='"'p'"' filename='"'q'"'/></model></sdf>"' >c.txt
-good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of type imu x1, sensors of type lidar x1, plugin \"p\" x1$" \
+echo '1 /world/w/create sdf: "<sdf version='"'1.9'"'><model name='"'n'"'><link name='"'l'"'><sensor name='"'s'"' type='"'sonar'"'/><sensor name='"'t'"' type='"'rfid'"'/></link><plugin name='"'p'"' filename='"'q'"'/></model></sdf>"' >c.txt
+good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of type sonar x1, sensors of type rfid x1, plugin \"p\" x1$" \
 	run --iterations 5 --trace --commands c.txt w.sdf
 good '^5 steps' run --strict --iterations 5 w.sdf
 good '^w.sdf: can be run' check --strict w.sdf
@@ -700,7 +700,7 @@ for world in sensors all many; do
 	[ $? = 1 ] && grep -q "^$world.sdf: can be run: .*warnings: [1-9]" out
 	report $? "check --strict $world.sdf"
 done
-bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type camera x2: a::l::left, a::l::right$' run --strict -v0 sensors.sdf
+bad 1 '^troupe run: --strict: 2 warnings, the first: sensors.sdf:2: ignored: sensors of type rfid x2: a::l::left, a::l::right$' run --strict -v0 sensors.sdf
 printf '<troupe><strict>true</strict></troupe>' >c.xml
 bad 1 '^troupe run: --strict: 2 warnings, the first: ' run --config c.xml -v0 sensors.sdf
 # the secondaries that the primary started end with it

@@ -575,9 +575,11 @@ static uint32_t step_side; /* the secondary that gets the step */
 /* The beginning of a step with these flags, for step_side. */
 static void put_step(struct text *out, uint32_t flags)
 {
-	char bytes[2] = {(char)(flags & 0xff), (char)(flags >> 8)};
+	char bytes[WIRE_FLAG_BYTES];
+	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)
+		bytes[i] = (char)(flags >> 8 * i & 0xff);
 	out->count = 0;
-	text_add_bytes(out, bytes, 2);
+	text_add_bytes(out, bytes, sizeof bytes);
 	pack_var(out, step_side + 1);
 	pack_var(out, SOUND_STEPS);
 	pack_double(out, 0.003);
@@ -624,7 +626,7 @@ static void test_heads(void)
 	struct text bytes = {0};
 	static const double lengths[] = {0, -1, (double)NAN, (double)INFINITY, 1e7, 1e-300};
 	bytes.count = 0;
-	text_add_bytes(&bytes, "\xff\xff", 2);
+	text_add_bytes(&bytes, "\xff\xff\xff", WIRE_FLAG_BYTES);
 	PUT(&bytes, step_side + 1, SOUND_STEPS);
 	pack_double(&bytes, 0);
 	refuses_step(&bytes, "its step: its beginning");
@@ -636,13 +638,13 @@ static void test_heads(void)
 		refuses_step(&bytes, "its step: its beginning");
 	}
 	bytes.count = 0;
-	text_add_bytes(&bytes, "\0\0", 2);
+	text_add_bytes(&bytes, "\0\0\0", WIRE_FLAG_BYTES);
 	PUT(&bytes, step_side + 1, SOUND_STEPS);
 	pack_double(&bytes, (double)NAN);
 	refuses_step(&bytes, "its step: its beginning");
 	/* only the number of the secondary is wrong */
 	bytes.count = 0;
-	text_add_bytes(&bytes, "\0\0", 2);
+	text_add_bytes(&bytes, "\0\0\0", WIRE_FLAG_BYTES);
 	PUT(&bytes, 2 - step_side, SOUND_STEPS);
 	pack_double(&bytes, 0);
 	refuses_step(&bytes, step_side ? "its step: it is for secondary 1: expected 2"
@@ -1248,7 +1250,7 @@ static void lie_as_primary(struct channel *channel, enum lie lie)
 	if (lie >= LIE_STEP && await(channel, FRAME_READY, NULL)) {
 		number_encode(0, &out);
 		send_text(channel, FRAME_START, &out);
-		text_add_bytes(&out, (const char[]){WIRE_DT, 0}, 2);
+		text_add_bytes(&out, (const char[]){WIRE_DT, 0, 0}, WIRE_FLAG_BYTES);
 		pack_var(&out, lie == LIE_STEP ? 7 : 1);
 		pack_var(&out, lie == LIE_STEP_NUMBER);
 		pack_double(&out, 0);

@@ -675,7 +675,7 @@ static void assert_warnings(const char *text, const char *const *expected)
 	struct ignored_list list = {0};
 	uint32_t warnings = 0;
 	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
-	ignored_find(sdf, &list);
+	ignored_find(sdf, NULL, &list);
 	for (uint32_t i = 0; i < list.all.count; i++) {
 		const char *line = ignored_warning(&list, &list.all.at[i]);
 		if (list.all.at[i].aside)

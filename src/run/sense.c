@@ -1,0 +1,48 @@
+/* A sleeping model has no state k+1 of its own in `next`: its state k holds on. */
+#include "run/sense.h"
+
+#include "sensor/sampler.h"
+
+static struct sampler begin(const struct shared *shared, const struct step *step, enum sensor_group group)
+{
+	const struct sensor_times *times = &step->times;
+	return (struct sampler){.scene = shared->scene,
+		.state = shared->state,
+		.sensors = shared->sensors,
+		.seed = shared->physics.seed,
+		.dt = step->dt,
+		.time_ns = group == SENSOR_OF_SELF ? times->next_ns : times->now_ns};
+}
+
+static void measure_model(
+	const struct sampler *sampler, uint32_t model, enum sensor_group group, struct readings *ret_readings)
+{
+	const struct sensor_set *set = &sampler->sensors->sets[model];
+	for (uint32_t i = 0; i < set->count; i++)
+		if (sensor_is_due(sampler->sensors, &set->at[i], group))
+			sampler_read(sampler, &set->at[i], ret_readings);
+}
+
+void sense_models(const struct shared *shared, const struct step *step, enum sensor_group group,
+	const struct physics *physics, const indices *models, struct readings *ret_readings)
+{
+	struct sampler sampler = begin(shared, step, group);
+	for (uint32_t i = 0; i < models->count; i++) {
+		uint32_t model = models->at[i];
+		sampler.moved = group == SENSOR_OF_SELF &&
+				(!physics_sleeps(physics, model) || physics_fell_asleep(physics, model));
+		measure_model(&sampler, model, group, ret_readings);
+	}
+}
+
+void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,
+	struct readings *ret_readings)
+{
+	struct sampler sampler = begin(shared, step, group);
+	const struct sensors *sensors = shared->sensors;
+	for (uint32_t i = 0; i < sensors->statics.count; i++) {
+		uint32_t model = sensors->statics.at[i];
+		if (sense_statics_by(model, step->secondaries) == number && !shared->scene->models[model].absent)
+			measure_model(&sampler, model, group, ret_readings);
+	}
+}

@@ -1,0 +1,22 @@
+/* The sensors of a secondary's models in one step. Which models it simulates changes no reading: a sensor reads state k
+ * of any model, and state k+1 of its own. */
+#ifndef RUN_SENSE_H
+#define RUN_SENSE_H
+
+#include "run/step.h"
+
+/* Measures with the sensors of the group, of these models, that are due in the step. SENSOR_OF_WORLD: before the
+ * physics of the step. SENSOR_OF_SELF: after it, and after the systems. Thread: the secondary's. */
+void sense_models(const struct shared *shared, const struct step *step, enum sensor_group group,
+	const struct physics *physics, const indices *models, struct readings *ret_readings);
+/* The secondary, from 1, that measures for a static model, which no secondary simulates. */
+static inline uint32_t sense_statics_by(uint32_t model, uint32_t secondaries)
+{
+	return model % secondaries + 1;
+}
+
+/* The same for the static models for which secondary `number` measures. */
+void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,
+	struct readings *ret_readings);
+
+#endif

@@ -1,0 +1,76 @@
+/* Bytes are kept as doubles, because nearly all of them are. */
+#include "sensor/reading.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void readings_fini(struct readings *readings)
+{
+	vec_free(&readings->list);
+	vec_free(&readings->numbers);
+}
+
+double *readings_add(struct readings *readings, const struct sensor *sensor, uint64_t id, int64_t time_ns, size_t bytes)
+{
+	uint32_t numbers = (uint32_t)((bytes + sizeof(double) - 1) / sizeof(double));
+	vec_push(&readings->list, (struct reading){.id = id,
+					  .model = sensor->model,
+					  .index = sensor->index,
+					  .kind = sensor->sdf->kind,
+					  .time_ns = time_ns,
+					  .first = readings->numbers.count * (uint32_t)sizeof(double),
+					  .count = (uint32_t)bytes});
+	return vec_append(&readings->numbers, numbers);
+}
+
+void readings_append(struct readings *to, const struct readings *from)
+{
+	uint32_t base = to->numbers.count * (uint32_t)sizeof(double);
+	if (from->numbers.count)
+		memcpy(vec_append(&to->numbers, from->numbers.count), from->numbers.at,
+			from->numbers.count * sizeof *from->numbers.at);
+	for (uint32_t i = 0; i < from->list.count; i++) {
+		struct reading reading = from->list.at[i];
+		reading.first += base;
+		vec_push(&to->list, reading);
+	}
+}
+
+static int compare(uint32_t model_a, uint32_t index_a, uint32_t model_b, uint32_t index_b)
+{
+	return model_a != model_b ? (model_a > model_b) - (model_a < model_b)
+				  : (index_a > index_b) - (index_a < index_b);
+}
+
+static int compare_readings(const void *a, const void *b)
+{
+	const struct reading *x = a, *y = b;
+	return compare(x->model, x->index, y->model, y->index);
+}
+
+void readings_sort(struct readings *readings)
+{
+	if (readings->list.count > 1)
+		qsort(readings->list.at, readings->list.count, sizeof *readings->list.at, compare_readings);
+}
+
+const struct reading *readings_find(const struct readings *readings, uint32_t model, uint32_t index)
+{
+	const struct reading key = {.model = model, .index = index};
+	if (!readings->list.count)
+		return NULL;
+	return bsearch(&key, readings->list.at, readings->list.count, sizeof key, compare_readings);
+}
+
+uint64_t readings_digest(const struct readings *readings)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < readings->list.count; i++) {
+		const struct reading *reading = &readings->list.at[i];
+		uint64_t of = hash_mix(hash_mix(reading->id, reading->index), (uint64_t)reading->time_ns);
+		sum += hash_bytes(of, readings_numbers(readings, reading), reading->count);
+	}
+	return sum;
+}

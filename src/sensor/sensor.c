@@ -1,0 +1,315 @@
+/* The sensors of a model are made when its id appears in a place of the scene, and dropped when another id is there.
+ * Ids are never used again, so that a comparison of ids finds every change.
+ *
+ * Rates are compared in whole micro-hertz and times in whole ns, so that the number of samples until a time is a
+ * quotient of integers. It cannot drift, and 30 Hz are 30 samples in every second. */
+#include "sensor/sensor.h"
+
+#include "sensor/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_MICRO_HZ INT64_C(1000000000000000) /* ns of a period, times micro-hertz */
+
+enum sensor_group sensor_group_of(enum sdf_sensor_kind kind)
+{
+	switch (kind) {
+	case SDF_IMU:
+	case SDF_ALTIMETER:
+	case SDF_MAGNETOMETER:
+	case SDF_NAVSAT:
+	case SDF_AIR_PRESSURE:
+	case SDF_AIR_SPEED:
+		return SENSOR_OF_SELF;
+	default:
+		return SENSOR_SILENT;
+	}
+}
+
+/* --- compiling ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t rate_of(struct sensors *sensors, double hz)
+{
+	uint64_t micro_hz = hz > 0 ? MAX((uint64_t)llround(hz * 1e6), UINT64_C(1)) : 0;
+	for (uint32_t i = 0; i < sensors->rates.count; i++)
+		if (sensors->rates.at[i].micro_hz == micro_hz)
+			return i;
+	vec_push(&sensors->rates, (struct sensor_rate){.micro_hz = micro_hz});
+	return sensors->rates.count - 1;
+}
+
+/* "/world/w/model/a/model/b": the model may be nested in others. */
+static const char *path_of_model(
+	struct arena *arena, const struct scene *scene, const struct sdf_world *world, uint32_t model)
+{
+	const struct sdf_model *m = &world->models.at[model];
+	if (m->parent == SDF_NONE)
+		return arena_printf(arena, "/world/%s/model/%s", scene->name, m->name);
+	return arena_printf(arena, "%s/model/%s", path_of_model(arena, scene, world, m->parent), m->name);
+}
+
+/* Names as Gazebo's: .../link/LINK/sensor/SENSOR. */
+static const char *topic_of(
+	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
+{
+	if (sensor->link != SDF_NONE)
+		return arena_printf(arena, "%s/link/%s/sensor/%s",
+			path_of_model(arena, scene, world, world->links.at[sensor->link].model),
+			world->links.at[sensor->link].name, sensor->name);
+	return arena_printf(arena, "%s/joint/%s/sensor/%s",
+		path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
+		world->joints.at[sensor->joint].name, sensor->name);
+}
+
+static const char *given_topic(struct arena *arena, const char *topic)
+{
+	return *topic == '/' ? arena_strdup(arena, topic) : arena_printf(arena, "/%s", topic);
+}
+
+/* The scene's joint for a joint of the file; SCENE_NONE: it connects links of one body. */
+static uint32_t find_joint(const struct scene *scene, uint32_t model, const struct sdf_joint *sdf)
+{
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		if (scene->joints[j].sdf == sdf)
+			return j;
+	return SCENE_NONE;
+}
+
+static bool walks(const struct sdf_settings *settings)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < settings->signal_count; i++)
+		found |= settings->signals[i].noise.walk_stddev > 0 && settings->signals[i].noise.walk_time_s > 0;
+	return found;
+}
+
+static struct pose first_pose(const struct scene *scene, uint32_t link)
+{
+	const struct scene_link *l = &scene->links[link];
+	return l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->reference);
+}
+
+/* The rotation of the frame that an IMU names, at the beginning: of the world, of the sensor, or of a link. */
+static struct quat named_frame(const struct scene *scene, const struct sensor *sensor, const char *name)
+{
+	uint32_t link = *name ? scene_find_link(scene, sensor->model, name) : SCENE_NONE;
+	if (!strcmp(name, "world"))
+		return QUAT_IDENTITY;
+	return link == SCENE_NONE ? sensor->first.q : first_pose(scene, link).q;
+}
+
+static void place(const struct scene *scene, struct sensor *sensor)
+{
+	const struct sdf_imu *imu = sensor->sdf->settings->imu;
+	sensor->first = pose_mul(first_pose(scene, sensor->link), sensor->sdf->in_parent);
+	if (sensor->sdf->kind != SDF_IMU)
+		return;
+	struct earth earth = earth_of(&sensor->surroundings->earth);
+	sensor->reference = measure_imu_reference(imu, &earth, scene->gravity, sensor->first.q,
+		named_frame(scene, sensor, imu->rpy_frame), named_frame(scene, sensor, imu->x_axis_frame));
+}
+
+static void make(struct sensors *sensors, uint32_t model, const struct sdf_sensor *sdf, struct sensor *out)
+{
+	const struct scene *scene = sensors->scene;
+	const struct scene_model *m = &scene->models[model];
+	struct sensor_set *set = &sensors->sets[model];
+	const struct sdf_world *world = m->from;
+	const char *topic = sdf->settings->topic;
+	bool linked = sdf->link != SDF_NONE;
+	*out = (struct sensor){.sdf = sdf,
+		.surroundings = &scene->sdf->surroundings,
+		.topic_given = topic && *topic,
+		.group = sensor_group_of(sdf->kind),
+		.model = model,
+		.index = set->count,
+		.link = linked ? m->link_first + (sdf->link - world->models.at[m->sdf].link_first) : SCENE_NONE,
+		.joint = linked ? SCENE_NONE : find_joint(scene, model, &world->joints.at[sdf->joint]),
+		.rate = rate_of(sensors, sdf->update_rate)};
+	out->name = arena_printf(&set->arena, "%s::%s",
+		linked ? world->links.at[sdf->link].scoped : world->joints.at[sdf->joint].scoped, sdf->name);
+	out->topic = out->topic_given ? given_topic(&set->arena, topic) : topic_of(&set->arena, scene, world, sdf);
+	if (linked)
+		place(scene, out);
+	out->caches = walks(sdf->settings) ? mem_alloc(SDF_SIGNALS_MAX * sizeof *out->caches) : NULL;
+	if (sensors->all)
+		sensors_want(sensors, out);
+}
+
+/* Whether the sensor belongs to the model, or to a model nested in it. */
+static bool belongs(const struct sdf_world *world, const struct sdf_model *model, const struct sdf_sensor *sensor)
+{
+	return sensor->link != SDF_NONE ? sensor->link - model->link_first < model->link_count
+					: sensor->joint - model->joint_first < model->joint_count &&
+						  world->joints.at[sensor->joint].model != SDF_NONE;
+}
+
+static void add_set(struct sensors *sensors, uint32_t model)
+{
+	const struct scene_model *m = &sensors->scene->models[model];
+	struct sensor_set *set = &sensors->sets[model];
+	uint32_t count = 0;
+	set->id = m->id;
+	if (m->sdf == SDF_NONE)
+		return;
+	const struct sdf_world *world = m->from;
+	for (uint32_t i = 0; i < world->sensors.count; i++)
+		count += belongs(world, &world->models.at[m->sdf], &world->sensors.at[i]);
+	count = MIN(count, SENSORS_MAX - sensors->count);
+	set->at = count ? mem_alloc(count * sizeof *set->at) : NULL;
+	for (uint32_t i = 0; set->count < count; i++)
+		if (belongs(world, &world->models.at[m->sdf], &world->sensors.at[i])) {
+			make(sensors, model, &world->sensors.at[i], &set->at[set->count]);
+			set->count++;
+		}
+	sensors->count += count;
+	if (count && !m->body_count)
+		indices_add(&sensors->statics, model);
+}
+
+static void unwant(struct sensors *sensors, struct sensor *sensor)
+{
+	sensors->epoch += sensor->wanted;
+	sensors->wanted -= sensor->wanted;
+	sensors->rates.at[sensor->rate].wanted -= sensor->wanted;
+	sensor->wanted = false;
+}
+
+static void drop_set(struct sensors *sensors, uint32_t model)
+{
+	struct sensor_set *set = &sensors->sets[model];
+	for (uint32_t i = 0; i < set->count; i++) {
+		unwant(sensors, &set->at[i]);
+		free(set->at[i].caches);
+	}
+	sensors->count -= set->count;
+	free(set->at);
+	arena_fini(&set->arena);
+	*set = (struct sensor_set){0};
+	indices_remove(&sensors->statics, model);
+}
+
+void sensors_update(struct sensors *sensors)
+{
+	const struct scene *scene = sensors->scene;
+	if (sensors->room < scene->room.models) {
+		MEM_FIT(sensors->sets, sensors->room, scene->room.models);
+		sensors->room = scene->room.models;
+	}
+	for (uint32_t m = 0; m < sensors->room; m++) {
+		bool there = m < scene->model_count && !scene->models[m].absent;
+		uint64_t id = there ? scene->models[m].id : 0;
+		if (sensors->sets[m].id == id)
+			continue;
+		drop_set(sensors, m);
+		if (id)
+			add_set(sensors, m);
+	}
+}
+
+struct sensors *sensors_create(const struct scene *scene)
+{
+	struct sensors *sensors = mem_alloc(sizeof *sensors);
+	sensors->scene = scene;
+	sensors_update(sensors);
+	return sensors;
+}
+
+void sensors_destroy(struct sensors *sensors)
+{
+	if (!sensors)
+		return;
+	for (uint32_t m = 0; m < sensors->room; m++)
+		drop_set(sensors, m);
+	free(sensors->sets);
+	vec_free(&sensors->rates);
+	vec_free(&sensors->statics);
+	free(sensors);
+}
+
+struct sensor *sensors_find(const struct sensors *sensors, uint32_t model, uint32_t index)
+{
+	if (model >= sensors->room || index >= sensors->sets[model].count)
+		return NULL;
+	return &sensors->sets[model].at[index];
+}
+
+/* --- wanting ------------------------------------------------------------------------------------------------------ */
+
+void sensors_want(struct sensors *sensors, struct sensor *sensor)
+{
+	if (sensor->wanted || sensor->group == SENSOR_SILENT)
+		return;
+	sensor->wanted = true;
+	sensors->epoch++;
+	sensors->wanted++;
+	sensors->rates.at[sensor->rate].wanted++;
+}
+
+void sensors_want_none(struct sensors *sensors)
+{
+	sensors->all = false;
+	for (uint32_t m = 0; m < sensors->room && sensors->wanted; m++)
+		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
+			unwant(sensors, &sensors->sets[m].at[i]);
+}
+
+void sensors_want_all(struct sensors *sensors)
+{
+	sensors->epoch++;
+	sensors->all = true;
+	for (uint32_t m = 0; m < sensors->room; m++)
+		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
+			sensors_want(sensors, &sensors->sets[m].at[i]);
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+/* Samples that are due at or before a time; 0 at a time before 0. */
+static uint64_t samples_until(uint64_t micro_hz, int64_t time_ns)
+{
+	return time_ns < 0 ? 0 : (uint64_t)((unsigned __int128)(uint64_t)time_ns * micro_hz / NS_MICRO_HZ) + 1;
+}
+
+bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns)
+{
+	return !micro_hz || samples_until(micro_hz, until_ns) > samples_until(micro_hz, after_ns);
+}
+
+static double step_s(const struct sensors *sensors)
+{
+	return sensors->scene->step_s;
+}
+
+uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *sensor, int64_t time_ns)
+{
+	uint64_t micro_hz = sensors->rates.at[sensor->rate].micro_hz;
+	if (time_ns < 0)
+		return 0;
+	return micro_hz ? samples_until(micro_hz, time_ns) - 1
+			: (uint64_t)llround((double)time_ns * 1e-9 / step_s(sensors));
+}
+
+double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor)
+{
+	uint64_t micro_hz = sensors->rates.at[sensor->rate].micro_hz;
+	return micro_hz ? 1e6 / (double)micro_hz : step_s(sensors);
+}
+
+void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
+{
+	sensors->due_self = sensors->due_world = false;
+	if (!sensors->wanted)
+		return;
+	sensors->times = *times;
+	for (uint32_t i = 0; i < sensors->rates.count; i++) {
+		struct sensor_rate *rate = &sensors->rates.at[i];
+		rate->due_self = rate->wanted && sensor_rate_is_due(rate->micro_hz, times->now_ns, times->next_ns);
+		rate->due_world = rate->wanted && sensor_rate_is_due(rate->micro_hz, times->seen_ns, times->now_ns);
+		sensors->due_self |= rate->due_self;
+		sensors->due_world |= rate->due_world;
+	}
+}

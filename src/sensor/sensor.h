@@ -1,0 +1,124 @@
+/* The sensors of a world, compiled from its file, and when each of them measures.
+ *
+ * A reading is a function of the state of the world at one simulated time, of the seed, and of the sensor: a sensor has
+ * no memory. The time of a sample follows from the sensor's rate, its noise is a function of that time (noise.h), and
+ * what a sensor measures is in state k and k+1. So nothing of a sensor has to be moved, saved, reset or sent, and its
+ * bits depend neither on who measures nor on whether other sensors measure. No state depends on readings.
+ *
+ * A sensor of rate r measures once in each period: its samples are due at n / r s of simulated time for n = 0, 1, ...,
+ * computed without rounding, and are taken in the first state at or after that time. Rate 0: in each state. There are
+ * two groups:
+ *   SENSOR_OF_SELF   measures the motion of its own model, and the forces on it, at the end of step k: its time is that
+ *                    of state k+1. So it has no sample at the time at which the world begins.
+ *   SENSOR_OF_WORLD  measures all models, in state k, at the beginning of step k.
+ * In a paused step nobody measures. Only a sensor that is wanted measures: its topic has a subscriber, or all sensors
+ * are wanted.
+ *
+ * Thread: the owner of a struct sensors (the primary; the thread of a replica) calls the functions between steps;
+ * others read it during steps. */
+#ifndef SENSOR_SENSOR_H
+#define SENSOR_SENSOR_H
+
+#include "base/arena.h"
+#include "base/indices.h"
+#include "scene/scene.h"
+#include "sensor/noise.h"
+
+enum { SENSORS_MAX = 1 << 20 }; /* of a world; the others do not measure */
+
+enum sensor_group {
+	SENSOR_SILENT, /* of a type that is not simulated */
+	SENSOR_OF_SELF,
+	SENSOR_OF_WORLD,
+};
+
+struct sensor {
+	const struct sdf_sensor *sdf;
+	const struct sdf_surroundings *surroundings; /* of the world */
+	const char *name;                            /* "robot::arm::imu" */
+	const char *topic; /* the beginning of its topics' names: <topic>, or ".../sensor/NAME" without a last part */
+	bool topic_given;  /* by the file */
+	enum sensor_group group;
+	uint32_t model, index; /* index: among its model's sensors, in file order */
+	uint32_t link, joint;  /* in the scene; one of them is SCENE_NONE */
+	uint32_t rate;         /* in sensors.rates */
+	struct pose first;      /* its pose in the world at the beginning, as the file or the command has it */
+	struct quat reference;  /* of an IMU: the rotation in the world of the frame of its orientation */
+	/* For the bias of each number that it measures, if some bias walks; else NULL. Of the thread that measures. */
+	struct noise_cache *caches;
+	bool wanted;
+	uint64_t read_in; /* for a primary that decodes acks: the last one that had a reading of it */
+};
+
+struct sensor_set { /* of one model */
+	struct sensor *at;
+	uint32_t count;
+	uint64_t id; /* of the model; 0: the place is free */
+	struct arena arena;
+};
+
+struct sensor_rate {
+	uint64_t micro_hz; /* 0: in each state */
+	uint32_t wanted;   /* sensors of this rate that are wanted */
+	bool due_self, due_world;
+};
+
+struct sensor_times {    /* simulated, in ns */
+	int64_t seen_ns; /* of the last state that SENSOR_OF_WORLD measured; one ns before the first state: of none */
+	int64_t now_ns;  /* of state k */
+	int64_t next_ns; /* of state k+1 */
+};
+
+struct sensors {
+	const struct scene *scene;
+	struct sensor_set *sets; /* [room] by model */
+	uint32_t room, count;
+	indices statics; /* static models that have sensors */
+	uint32_t wanted; /* the number of sensors that are wanted */
+	bool all;        /* all sensors are wanted */
+	uint64_t epoch;  /* grows when another set of sensors is wanted */
+	VEC(struct sensor_rate) rates;
+	struct sensor_times times; /* of the step */
+	bool due_self, due_world;  /* in this step some sensor measures */
+};
+
+struct sensors *sensors_create(const struct scene *scene);
+void sensors_destroy(struct sensors *sensors); /* NULL is fine */
+
+/* Follows the scene when models were added or removed. Which sensors are wanted stays, for models that stay. */
+void sensors_update(struct sensors *sensors);
+
+/* A sensor of a model that is part of the world; NULL: there is none. */
+struct sensor *sensors_find(const struct sensors *sensors, uint32_t model, uint32_t index);
+
+/* Says which sensors are wanted: none, or all of them, then single ones. */
+void sensors_want_none(struct sensors *sensors);
+void sensors_want_all(struct sensors *sensors);
+void sensors_want(struct sensors *sensors, struct sensor *sensor);
+
+/* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
+ * wanted. */
+void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
+static inline bool sensor_is_due(const struct sensors *sensors, const struct sensor *sensor, enum sensor_group group)
+{
+	const struct sensor_rate *rate = &sensors->rates.at[sensor->rate];
+	return sensor->wanted && sensor->group == group && (group == SENSOR_OF_SELF ? rate->due_self : rate->due_world);
+}
+
+/* Whether a sample of a sensor of this rate is due after one time and not after another, in ns. A pure function. */
+bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns);
+
+/* The number of the sample that a sensor takes at a time, from 0: of its rate's samples, or, if it measures in each
+ * state, of the world's steps. A pure function. */
+uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *sensor, int64_t time_ns);
+/* Simulated time between two samples. */
+double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor);
+
+/* The group of sensors of this kind. */
+enum sensor_group sensor_group_of(enum sdf_sensor_kind kind);
+static inline bool sensor_is_simulated(enum sdf_sensor_kind kind)
+{
+	return sensor_group_of(kind) != SENSOR_SILENT;
+}
+
+#endif

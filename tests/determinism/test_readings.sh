@@ -1,0 +1,126 @@
+#!/bin/sh
+# test limit: 200
+# What sensors measure is the same with any number of secondaries, over tcp, with forced moves, in a resumed run and in a
+# replay. A sensor takes as many samples in each second as its rate says. Sensors change no state.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+world=$scratch/world.sdf
+steps=$(amount 400 2000 6000)
+
+# noise VALUE: of one signal, with a bias that walks
+noise()
+{
+	echo "<noise type='gaussian'><mean>0.1</mean><stddev>$1</stddev><bias_mean>0.2</bias_mean><bias_stddev>$1</bias_stddev>
+		<dynamic_bias_stddev>$1</dynamic_bias_stddev><dynamic_bias_correlation_time>3</dynamic_bias_correlation_time></noise>"
+}
+# sensors RATE: of a robot
+sensors()
+{
+	cat <<-EOF3
+		<sensor name='a' type='altimeter'><update_rate>$1</update_rate><altimeter>
+			<vertical_position>$(noise 0.1)</vertical_position></altimeter></sensor>
+		<sensor name='i' type='imu'><update_rate>$1</update_rate><imu><angular_velocity><x>$(noise 0.01)</x></angular_velocity>
+			<linear_acceleration><z>$(noise 0.2)</z></linear_acceleration></imu></sensor>
+		<sensor name='m' type='magnetometer'><update_rate>$1</update_rate></sensor>
+		<sensor name='n' type='navsat'><update_rate>$1</update_rate><navsat><position_sensing>
+			<horizontal>$(noise 1)</horizontal></position_sensing></navsat></sensor>
+		<sensor name='p' type='air_pressure'><update_rate>$1</update_rate></sensor>
+		<sensor name='s' type='air_speed'><update_rate>$1</update_rate></sensor>
+	EOF3
+}
+# robot NAME X Z RATE
+robot()
+{
+	echo "<model name='$1'><pose>$2 0 $3 0.3 0.2 0.1</pose><link name='l'><inertial><mass>1</mass></inertial>
+		<collision name='c'><geometry><box><size>0.5 0.6 0.7</size></box></geometry></collision>$(sensors "$4")</link></model>"
+}
+{
+	echo '<sdf version="1.9"><world name="w"><spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>'
+	echo '<model name="floor"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision>'
+	echo "$(sensors 7)</link></model>"
+	robot a 0 3 30
+	robot b 0.2 5 0
+	robot c 4 1 33.333
+	robot d 9 0.35 1000
+	echo '</world></sdf>'
+} >"$world"
+robot e 7 2 50 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"
+cat >"$scratch/commands" <<-EOF2
+	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"
+	90 /world/w/set_pose name: "d" position {x: 9 z: 4}
+	120 /world/w/set_physics max_step_size: 0.002
+	150 /world/w/control pause: true
+	155 /world/w/control pause: false
+	200 /world/w/remove name: "c" type: MODEL
+	240 /world/w/set_physics max_step_size: 0.001
+	300 /world/w/control reset { all: true }
+EOF2
+
+# measure OUTPUT OPTION...: writes count and digest of the readings and the hash of the state to OUTPUT
+measure()
+{
+	out=$1
+	shift
+	run "$scratch/said" "$world" "$scratch/commands" "$steps" --report "$scratch/report" "$@"
+	check "runs with $*" $?
+	for what in readings readings_digest state_hash; do
+		member "$scratch/report" $what
+	done >"$out"
+}
+same() { cmp -s "$2" "$3"; check "$1: $(tr '\n' ' ' <"$2") and $(tr '\n' ' ' <"$3")" $?; }
+
+measure "$scratch/one" --sense-all --secondaries 0
+[ "$(head -n 1 "$scratch/one")" -gt 1000 ]
+check "sensors measure: $(head -n 1 "$scratch/one") readings" $?
+for options in '1' '2' '5 --chaos 3' '2 --chaos 4 --chaos-moves 2' '2 --transport tcp --network-stale-ms 60000' \
+	'3 --transport tcp --chaos 5 --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086 # options are words
+	measure "$scratch/again" --sense-all --secondaries $options
+	same "secondaries $options" "$scratch/one" "$scratch/again"
+done
+
+measure "$scratch/none" --secondaries 1
+[ "$(head -n 1 "$scratch/none")" = 0 ] && [ "$(tail -n 1 "$scratch/none")" = "$(tail -n 1 "$scratch/one")" ]
+check 'without subscribers nothing is measured, and the states are the same' $?
+
+measure "$scratch/other" --sense-all --secondaries 1 --seed 5
+[ "$(sed -n 2p "$scratch/other")" != "$(sed -n 2p "$scratch/one")" ]
+check 'noise depends on the seed' $?
+
+# the total of a resumed run is that of the whole run
+measure "$scratch/again" --sense-all --secondaries 2 --save-at 37 "$scratch/s1" --save-at 130 "$scratch/s2" --save-at 152 \
+	"$scratch/s3" --save-at 333 "$scratch/s4" --record "$scratch/recording"
+same 'saved and recorded' "$scratch/one" "$scratch/again"
+for at in 1 2 3 4; do
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s$at" --rtf 0 -v 0 --iterations "$steps" --secondaries $at \
+		--report "$scratch/report" >"$scratch/said" 2>&1
+	check "resumes: $(head -n 3 "$scratch/said")" $?
+	for what in readings readings_digest state_hash; do
+		member "$scratch/report" $what
+	done >"$scratch/again"
+	same "resumed from state $at" "$scratch/one" "$scratch/again"
+done
+timeout "$run_limit_s" "$troupe" replay "$scratch/recording" --secondaries 3 >"$scratch/said" 2>&1
+check "replays: $(cat "$scratch/said")" $?
+grep -q "^$(head -n 1 "$scratch/one") readings of sensors, digest $(sed -n 2p "$scratch/one")\$" "$scratch/said"
+check "the replay measures the same: $(cat "$scratch/said")" $?
+
+# 30 Hz are 30 samples in each second, 33.333 Hz are 33 or 34; rate 0 is one in each state
+count()
+{
+	echo "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><sensor name='s' type='altimeter'>
+		<update_rate>$1</update_rate></sensor></link></model></world></sdf>" >"$scratch/count.sdf"
+	run "$scratch/said" "$scratch/count.sdf" - "$2" --sense-all --secondaries 0 --report "$scratch/report"
+	[ "$(member "$scratch/report" readings)" = "$3" ]
+	check "$1 Hz for $2 ms: $(member "$scratch/report" readings) readings, expected $3" $?
+}
+for ms in 1000 2000 3000 60000; do
+	count 30 $ms $((ms * 30 / 1000))
+done
+count 33.333 3000 99
+count 33.333 30030 1000
+count 0 500 500
+count 1000 500 500
+count 100000 500 500
+count 0.5 10000 5
+totals

@@ -1,0 +1,202 @@
+/* Sensors of a running world, as their subscribers see them: rates and stamps, values against formulas, and what comes
+ * of models that come, go and sleep. */
+#include "clients.h"
+
+#include "topic/sensor.pb-c.h"
+
+#include <math.h>
+#include <string.h>
+
+TestSuite(sensing, .timeout = 60);
+
+#define SENSORS(rate)                                                                                                  \
+	"<sensor name='imu' type='imu'><update_rate>" rate "</update_rate></sensor>"                                   \
+	"<sensor name='alt' type='altimeter'><update_rate>" rate "</update_rate></sensor>"                             \
+	"<sensor name='mag' type='magnetometer'><update_rate>" rate "</update_rate><topic>field</topic></sensor>"      \
+	"<sensor name='nav' type='navsat'><update_rate>" rate "</update_rate></sensor>"                                \
+	"<sensor name='air' type='air_pressure'><update_rate>" rate "</update_rate></sensor>"                          \
+	"<sensor name='wind' type='air_speed'><update_rate>" rate "</update_rate></sensor>"
+#define BOX(name, pose, extra)                                                                                         \
+	"<model name='" name "'><pose>" pose "</pose>" extra "<link name='l'><inertial><mass>2</mass></inertial>"      \
+	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision>" SENSORS(                  \
+		"100") "</link></model>"
+#define FLOOR                                                                                                          \
+	"<model name='floor'><static>1</static><link name='l'><collision name='c'><geometry><plane/></geometry>"       \
+	"</collision>" SENSORS("10") "</link></model>"
+static const char world[] =
+	"<sdf version='1.9'><world name='w'><magnetic_field>1e-5 2e-5 -4e-5</magnetic_field><spherical_coordinates>"
+	"<surface_model>EARTH_WGS84</surface_model><latitude_deg>10</latitude_deg><longitude_deg>20</longitude_deg>"
+	"<elevation>100</elevation></spherical_coordinates>" FLOOR BOX("falling", "0 0 900 0 0 0", "")
+		BOX("lying", "5 0 0.5 0 0 0", "") BOX("turned", "9 0 900 0 0 1.5707963267948966", "") "</world></sdf>";
+
+#define TOPIC(model, sensor, last) "/world/w/model/" model "/link/l/sensor/" sensor "/" last
+
+struct seen { /* messages of one topic */
+	uint32_t count;
+	struct troupe_message last;
+	void *message; /* the last one, decoded */
+};
+
+static struct troupe_server *server;
+static struct troupe_client *client;
+
+static void start(void)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	def.world_path = "w.sdf";
+	def.world_text = world;
+	def.secondaries = 2;
+	def.pace = TROUPE_PACE_FACTOR;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	client = client_of(server, 4096);
+}
+
+static void stop(void)
+{
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+static void take_steps(uint64_t count)
+{
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_step(server, count, &error), TROUPE_OK, "%s", error.text);
+}
+
+/* Takes all messages that wait, and keeps the last one of the topic. The caller frees its message. */
+static struct seen drain(const char *topic)
+{
+	struct seen seen = {0};
+	struct troupe_message message;
+	while (troupe_client_take(client, 0, &message)) {
+		if (strcmp(message.topic, topic) != 0)
+			continue;
+		if (seen.message)
+			message_free(seen.message);
+		seen.message = decode(&message);
+		seen.last = message;
+		seen.count++;
+	}
+	return seen;
+}
+
+static void near(double found, double expected, double tolerance, const char *what)
+{
+	cr_expect(fabs(found - expected) <= tolerance, "%s: %.12g, expected %.12g", what, found, expected);
+}
+
+Test(sensing, imu_falls_lies_and_is_at_rest)
+{
+	start();
+	subscribe(client, TOPIC("falling", "imu", "imu"), 0);
+	subscribe(client, TOPIC("lying", "imu", "imu"), 0);
+	subscribe(client, TOPIC("floor", "imu", "imu"), 0);
+	take_steps(2000); /* long enough for the one that lies to sleep */
+	uint32_t of[3] = {0};
+	struct troupe_message message;
+	while (troupe_client_take(client, 0, &message)) {
+		static const char *const names[] = {"falling::l::imu", "lying::l::imu", "floor::l::imu"};
+		Gz__Msgs__IMU *imu = decode(&message);
+		uint32_t which = !strcmp(imu->entity_name, names[0]) ? 0 : !strcmp(imu->entity_name, names[1]) ? 1 : 2;
+		cr_expect_str_eq(imu->entity_name, names[which]);
+		cr_expect_str_eq(imu->header->data[0]->value[0], names[which]);
+		near(imu->linear_acceleration->x, 0, 1e-9, "acceleration x");
+		near(imu->linear_acceleration->z, which ? 9.8 : 0, which == 1 ? 0.05 : 1e-9, "acceleration z");
+		near(imu->orientation->w, 1, 1e-9, "orientation");
+		of[which]++;
+		message_free(&imu->base);
+	}
+	cr_expect_eq(of[0], 200);
+	cr_expect_eq(of[1], 200, "asleep it goes on measuring: %u", of[1]);
+	cr_expect_eq(of[2], 20);
+	stop();
+}
+
+Test(sensing, altitude_place_and_air)
+{
+	const double t = 1, drop = 9.8 * t * t / 2;
+	start();
+	subscribe(client, TOPIC("falling", "alt", "altimeter"), 0);
+	take_steps(1000);
+	struct seen seen = drain(TOPIC("falling", "alt", "altimeter"));
+	const Gz__Msgs__Altimeter *altimeter = seen.message;
+	cr_assert_eq(seen.count, 100);
+	near(altimeter->vertical_position, -drop, 0.006, "vertical position");
+	near(altimeter->vertical_velocity, -9.8 * t, 1e-6, "vertical velocity");
+	near(altimeter->vertical_reference, 900, 1e-9, "vertical reference");
+	cr_expect_eq(altimeter->header->stamp->sec, 1);
+	message_free(seen.message);
+
+	troupe_client_unsubscribe(client, TOPIC("falling", "alt", "altimeter"));
+	subscribe(client, TOPIC("falling", "nav", "navsat"), 0);
+	take_steps(10);
+	seen = drain(TOPIC("falling", "nav", "navsat"));
+	cr_assert_geq(seen.count, 1);
+	const Gz__Msgs__NavSat *navsat = seen.message;
+	near(navsat->latitude_deg, 10, 1e-9, "latitude");
+	near(navsat->longitude_deg, 20, 1e-9, "longitude");
+	near(navsat->altitude, 1000 - 9.8 * 1.01 * 1.01 / 2, 0.006, "altitude");
+	near(navsat->velocity_up, -9.8 * 1.01, 1e-6, "velocity up");
+	message_free(seen.message);
+	stop();
+}
+
+Test(sensing, field_is_in_the_axes_of_the_sensor)
+{
+	start();
+	subscribe(client, "/field", 0); /* the topic of all magnetometers: one message of each */
+	take_steps(10);
+	struct troupe_message message;
+	bool found = false;
+	while (troupe_client_take(client, 0, &message)) {
+		Gz__Msgs__Magnetometer *field = decode(&message);
+		if (!strcmp(field->header->data[0]->value[0], "turned::l::mag")) {
+			near(field->field_tesla->x, 2e-5, 1e-12, "field x");
+			near(field->field_tesla->y, -1e-5, 1e-12, "field y");
+			near(field->field_tesla->z, -4e-5, 1e-12, "field z");
+			found = true;
+		}
+		message_free(&field->base);
+	}
+	cr_expect(found);
+	stop();
+}
+
+Test(sensing, a_client_may_ask_for_fewer)
+{
+	start();
+	subscribe(client, TOPIC("falling", "imu", "imu"), 7);
+	subscribe(client, TOPIC("floor", "imu", "imu"), 3);
+	take_steps(2000);
+	uint32_t of[2] = {0};
+	struct troupe_message message;
+	while (troupe_client_take(client, 0, &message))
+		of[strstr(message.topic, "floor") != NULL]++;
+	cr_expect(of[0] >= 13 && of[0] <= 15, "%u messages of 7 Hz in 2 s", of[0]);
+	cr_expect(of[1] >= 5 && of[1] <= 7, "%u messages of 3 Hz in 2 s", of[1]);
+	stop();
+}
+
+Test(sensing, models_come_and_go)
+{
+	struct troupe_error error;
+	start();
+	subscribe(client, "/world/w/model/new/link/l/sensor/imu/imu", 0);
+	take_steps(100);
+	struct troupe_message message;
+	cr_expect_not(troupe_client_take(client, 0, &message));
+	cr_assert_eq(troupe_server_command(server, 100, "/world/w/create",
+			     "sdf: \"<sdf version='1.9'><model name='new'><link name='l'><sensor name='imu' type='imu'>"
+			     "<update_rate>50</update_rate></sensor></link></model></sdf>\"",
+			     &error),
+		TROUPE_OK, "%s", error.text);
+	cr_assert_eq(troupe_server_command(server, 600, "/world/w/remove", "name: 'new' type: MODEL", &error),
+		TROUPE_OK, "%s", error.text);
+	take_steps(900);
+	uint32_t count = 0;
+	while (troupe_client_take(client, 0, &message))
+		count++;
+	cr_expect(count >= 24 && count <= 25, "%u messages of 50 Hz in half a second", count);
+	stop();
+}
