@@ -2,6 +2,8 @@
 #ifndef BENCH_BARRIER_H
 #define BENCH_BARRIER_H
 
+#include "bench.h"
+
 #include "base/text.h"
 #include "topic/message.h"
 
@@ -78,6 +80,47 @@ static inline uint64_t barrier_step_of(const unsigned char *packet)
 		if (!(*at++ & 0x80))
 			return step;
 	}
+}
+
+/* What is measured, in exchanges/s: the steps of a server with a client; these without the time that the same steps
+ * take a server alone; and bare exchanges of as many bytes. */
+struct barrier_rates {
+	struct bench_samples steps, exchanges, bare;
+};
+
+/* exchange(): does so many bare exchanges, and returns their time in ns. */
+static inline void barrier_measure(const struct bench_options *options, struct troupe_server *server,
+	struct troupe_server *alone, double (*exchange)(void *ctx, uint64_t exchanges), void *ctx, uint64_t steps,
+	struct barrier_rates *rates)
+{
+	uint64_t until = 0;
+	for (int r = -1; r < options->repeats; r++) {
+		double ns = 0, bare_ns = 0, alone_ns = 0, count = (double)(steps * BENCH_TURNS);
+		bench_progress(options, "exchanges", r);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			until += steps;
+			ns += bench_run(server, until);
+			bare_ns += exchange(ctx, steps);
+			alone_ns += bench_run(alone, until);
+		}
+		if (r < 0)
+			continue;
+		bench_add(&rates->steps, count / ns * 1e9);
+		bench_add(&rates->exchanges, count / (ns - alone_ns) * 1e9);
+		bench_add(&rates->bare, count / bare_ns * 1e9);
+	}
+}
+
+/* steps_least: the target for the steps; 0: none. share_least: for the exchanges, as a share of the bare ones. */
+static inline void barrier_print(const struct bench_options *options, const char *subject,
+	const struct barrier_rates *rates, double steps_least, double share_least, struct troupe_server *server)
+{
+	struct bench_row row = {subject, "exchanges/s", &rates->steps, NULL, .at_least = steps_least,
+		.hash = troupe_server_hash(server)};
+	bench_print(options, &row);
+	row = (struct bench_row){"the same, without the time of the step", "exchanges/s", &rates->exchanges,
+		&rates->bare, .at_least = share_least};
+	bench_print(options, &row);
 }
 
 #endif

@@ -263,6 +263,22 @@ double bench_run(struct troupe_server *server, uint64_t until)
 	return (double)(bench_now_ns() - begin);
 }
 
+void bench_take_turns(const struct bench_options *options, const char *subject, struct troupe_server *const *servers,
+	int count, uint64_t steps, uint64_t *until, struct bench_samples *rates)
+{
+	for (int r = -1; r < options->repeats; r++) {
+		double ns[BENCH_SERVERS_MAX] = {0};
+		bench_progress(options, subject, r);
+		for (int turn = 0; turn < BENCH_TURNS; turn++) {
+			*until += steps;
+			for (int i = 0; i < count; i++)
+				ns[i] += bench_run(servers[i], *until);
+		}
+		for (int i = 0; r >= 0 && i < count; i++)
+			bench_add(&rates[i], (double)(steps * BENCH_TURNS) / ns[i] * 1e9);
+	}
+}
+
 void bench_same(const struct troupe_server *a, const struct troupe_server *b, const char *what)
 {
 	if (troupe_server_hash(a) == troupe_server_hash(b))

@@ -12,6 +12,7 @@
 enum {
 	BENCH_REPEATS_MAX = 99,
 	BENCH_SECONDARIES_MAX = 16,
+	BENCH_SERVERS_MAX = 8,
 	/* For each repeat: subject and baseline take turns so often in it. Load that comes and goes then affects both.
 	 * A turn should last some 20 ms, otherwise its start would be a part of the measurement. */
 	BENCH_TURNS = 10,
@@ -64,6 +65,10 @@ struct troupe_server *bench_create(const struct troupe_server_def *def);
 struct troupe_server *bench_server(const char *world, int secondaries);
 /* Runs the server until so many steps have been taken in all; returns the time of this in ns. */
 double bench_run(struct troupe_server *server, uint64_t until);
+/* The servers take turns, BENCH_TURNS for each repeat, each of so many steps. *until: the number of steps that each has
+ * taken; grows. rates[i]: gets the steps per second of server i. */
+void bench_take_turns(const struct bench_options *options, const char *subject, struct troupe_server *const *servers,
+	int count, uint64_t steps, uint64_t *until, struct bench_samples *rates);
 /* Exits with a message if the two servers have different states. */
 void bench_same(const struct troupe_server *a, const struct troupe_server *b, const char *what);
 

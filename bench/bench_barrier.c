@@ -136,8 +136,10 @@ static void make_step(unsigned char *frame, size_t count, uint64_t number)
 	(void)barrier_put_varint(frame + at, number);
 }
 
-static double exchange(int file, size_t count, uint64_t exchanges)
+static double exchange(void *socket, uint64_t exchanges)
 {
+	int file = *(const int *)socket;
+	size_t count = atomic_load(step_bytes);
 	static unsigned char frame[FRAME_MAX], answer[FRAME_MAX];
 	uint64_t begun = bench_now_ns();
 	for (uint64_t i = 0; i < exchanges; i++) {
@@ -156,7 +158,7 @@ int main(int argc, char **argv)
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_barrier: exchanges of a barrier client through the lockstep socket; baseline: bare exchanges "
 		"of as many bytes");
-	uint64_t steps = options.smoke ? 200 : 4000, until = 0;
+	uint64_t steps = options.smoke ? 200 : 4000;
 	char path[64];
 	int pair[2];
 	(void)snprintf(path, sizeof path, "/tmp/troupe-bench-barrier-%d", (int)getpid());
@@ -175,30 +177,9 @@ int main(int argc, char **argv)
 	if (entrance_create(server, &where, &entrance, &error) ||
 		troupe_server_await(server, names, 10000000000u, &error))
 		barrier_die(error.text);
-	struct bench_samples rates = {0}, bares = {0}, alones = {0};
-	for (int r = -1; r < options.repeats; r++) {
-		double ns = 0, bare_ns = 0, alone_ns = 0;
-		bench_progress(&options, "exchanges", r);
-		for (int turn = 0; turn < BENCH_TURNS; turn++) {
-			until += steps;
-			ns += bench_run(server, until);
-			bare_ns += exchange(pair[0], atomic_load(step_bytes), steps);
-			alone_ns += bench_run(alone, until);
-		}
-		double count = (double)(steps * BENCH_TURNS);
-		if (r >= 0) {
-			bench_add(&rates, count / ns * 1e9);
-			bench_add(&bares, count / bare_ns * 1e9);
-			/* the exchange alone: without the step itself */
-			bench_add(&alones, count / (ns - alone_ns) * 1e9);
-		}
-	}
-	struct bench_row row = {"lockstep socket, a cart, an exchange in each step", "exchanges/s", &rates, NULL,
-		.at_least = 20000, .hash = troupe_server_hash(server)};
-	bench_print(&options, &row);
-	row = (struct bench_row){
-		"the same, without the time of the step", "exchanges/s", &alones, &bares, .at_least = 0.5};
-	bench_print(&options, &row);
+	struct barrier_rates rates = {0};
+	barrier_measure(&options, server, alone, exchange, &pair[0], steps, &rates);
+	barrier_print(&options, "lockstep socket, a cart, an exchange in each step", &rates, 20000, 0.5, server);
 	entrance_destroy(entrance, false, "done");
 	close(pair[0]);
 	close(pair[1]);

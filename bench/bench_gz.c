@@ -279,17 +279,7 @@ static void measure(const struct bench_options *options, int robots, int seconda
 	await_subscriber(gz, servers[WAY_GZ], robots, &until);
 	for (int way = 0; way < WAYS; way++)
 		(void)bench_run(servers[way], until);
-	for (int r = -1; r < options->repeats; r++) {
-		double ns[WAYS] = {0};
-		bench_progress(options, "gz", r);
-		for (int turn = 0; turn < BENCH_TURNS; turn++) {
-			until += steps;
-			for (int way = 0; way < WAYS; way++)
-				ns[way] += bench_run(servers[way], until);
-		}
-		for (int way = 0; r >= 0 && way < WAYS; way++)
-			bench_add(&rates[way], (double)(steps * BENCH_TURNS) / ns[way] * 1e9);
-	}
+	bench_take_turns(options, "gz", servers, WAYS, steps, &until, rates);
 	print(options, "gz-transport, to alone", robots, secondaries, &rates[WAY_GZ], &rates[WAY_ALONE],
 		servers[WAY_GZ], 0.95);
 	print(options, "bare ZeroMQ, to alone", robots, secondaries, &rates[WAY_BARE], &rates[WAY_ALONE],

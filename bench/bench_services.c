@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_services: exchanges of a barrier client over gz-transport; "
 		"baseline: bare exchanges over ZeroMQ of as many bytes");
-	uint64_t steps = options.smoke ? 20 : 400, until = 0;
+	uint64_t steps = options.smoke ? 20 : 400;
 	char address[64];
 	set_environment();
 	sizes = mmap(NULL, sizeof *sizes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -200,29 +200,9 @@ int main(int argc, char **argv)
 	const char *const names[] = {"b", NULL};
 	if (troupe_gz_start(server, &def, &gz, &error) || troupe_server_await(server, names, 10000000000u, &error))
 		barrier_die(error.text);
-	struct bench_samples rates = {0}, alones = {0}, bares = {0};
-	for (int r = -1; r < options.repeats; r++) {
-		double ns = 0, bare_ns = 0, alone_ns = 0;
-		bench_progress(&options, "exchanges", r);
-		for (int turn = 0; turn < BENCH_TURNS; turn++) {
-			until += steps;
-			ns += bench_run(server, until);
-			bare_ns += exchange(socket, steps);
-			alone_ns += bench_run(alone, until);
-		}
-		double count = (double)(steps * BENCH_TURNS);
-		if (r < 0)
-			continue;
-		bench_add(&rates, count / ns * 1e9);
-		bench_add(&alones, count / (ns - alone_ns) * 1e9);
-		bench_add(&bares, count / bare_ns * 1e9);
-	}
-	struct bench_row row = {"gz-transport, a cart, an exchange in each step", "exchanges/s", &rates, NULL,
-		.hash = troupe_server_hash(server)};
-	bench_print(&options, &row);
-	row = (struct bench_row){
-		"the same, without the time of the step", "exchanges/s", &alones, &bares, .at_least = 0.7};
-	bench_print(&options, &row);
+	struct barrier_rates rates = {0};
+	barrier_measure(&options, server, alone, exchange, socket, steps, &rates);
+	barrier_print(&options, "gz-transport, a cart, an exchange in each step", &rates, 0, 0.7, server);
 	troupe_gz_end(gz, NULL);
 	kill(bare, SIGTERM);
 	(void)waitpid(bare, NULL, 0);

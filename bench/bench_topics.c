@@ -85,17 +85,7 @@ static void measure(const struct bench_options *options, int robots, int seconda
 		robots_drive(servers[way], robots);
 		start(&takers[way], servers[way], way, robots);
 	}
-	for (int r = -1; r < options->repeats; r++) {
-		double ns[WAYS] = {0};
-		bench_progress(options, "topics", r);
-		for (int turn = 0; turn < BENCH_TURNS; turn++) {
-			until += steps;
-			for (int way = 0; way < WAYS; way++)
-				ns[way] += bench_run(servers[way], until);
-		}
-		for (int way = 0; r >= 0 && way < WAYS; way++)
-			bench_add(&rates[way], (double)(steps * BENCH_TURNS) / ns[way] * 1e9);
-	}
+	bench_take_turns(options, "topics", servers, WAYS, steps, &until, rates);
 	for (int way = WAY_IDLE; way < WAYS; way++) {
 		(void)snprintf(subject, sizeof subject, "%d robots on %d, %s", robots, secondaries, names[way]);
 		struct bench_row row = {subject, "steps/s", &rates[way], &rates[WAY_ALONE], .at_least = 0.95,
