@@ -29,6 +29,20 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 		result_;                                                                                               \
 	})
 
+/* The list that begins at `first`, whose items point to the next one by the member `next`, turned round: returns its
+ * last item, now the first. A list to which threads push is taken newest first. */
+#define LIST_REVERSED(first, next)                                                                                     \
+	({                                                                                                             \
+		__typeof__(first) rest_ = (first), turned_ = NULL;                                                     \
+		while (rest_) {                                                                                        \
+			__typeof__(rest_) item_ = rest_;                                                               \
+			rest_ = item_->next;                                                                           \
+			item_->next = turned_;                                                                         \
+			turned_ = item_;                                                                               \
+		}                                                                                                      \
+		turned_;                                                                                               \
+	})
+
 /* Memory. The rules for memory that cannot be had, for all of troupe:
  *
  *  1. Memory of this process (heap, stack of a new thread, heap of a library that it calls): the process ends at once.

@@ -690,6 +690,7 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 		else
 			status = command_unpack(in, world, step, &schedule->may_create, &command, error);
 		if (!status && !in->bad) {
+			command.saved = true;
 			command.broadcast = kind == PACKED_SHARED ? next_broadcast(broadcasts, &shared) : NULL;
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 		}

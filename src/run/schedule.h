@@ -70,6 +70,7 @@ struct command {
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
+	bool saved;                  /* it waited in the saved state from which the run continues */
 	struct command_call *call;   /* NULL: no code waits for the outcome */
 };
 

@@ -244,15 +244,9 @@ void troupe_client_unsubscribe(struct troupe_client *client, const char *topic)
 
 static struct reply *next_reply(struct troupe_client *client)
 {
-	if (!client->taken_replies) {
-		struct reply *reply = atomic_exchange_explicit(&client->replies, NULL, memory_order_acquire);
-		while (reply) {
-			struct reply *older = reply->next;
-			reply->next = client->taken_replies;
-			client->taken_replies = reply;
-			reply = older;
-		}
-	}
+	if (!client->taken_replies)
+		client->taken_replies =
+			LIST_REVERSED(atomic_exchange_explicit(&client->replies, NULL, memory_order_acquire), next);
 	struct reply *reply = client->taken_replies;
 	if (reply)
 		client->taken_replies = reply->next;

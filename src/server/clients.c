@@ -373,6 +373,17 @@ static void stir(struct clients *clients, struct troupe_client *client)
 	vec_push(&clients->stirred, client_hold(client));
 }
 
+/* frame: NULL: there was no memory for it, so the client loses what it has subscribed to. */
+static void deliver(struct clients *clients, struct group *group, struct frame *frame)
+{
+	if (!frame) {
+		atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
+		return;
+	}
+	client_deliver(group->client, group, frame_hold(frame));
+	stir(clients, group->client);
+}
+
 static void tell_stirred(struct clients *clients, bool all)
 {
 	uint32_t kept = 0;
@@ -412,12 +423,7 @@ static void serve_groups(struct clients *clients, uint32_t index, int64_t time_n
 		struct group *group = clients->groups.at[i];
 		if (group->world != index || !is_due(group, world, time_ns, stepped))
 			continue;
-		if (frame) {
-			client_deliver(group->client, group, frame_hold(frame));
-			stir(clients, group->client);
-		} else {
-			atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
-		}
+		deliver(clients, group, frame);
 		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;
 	}
@@ -456,12 +462,7 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 		struct group *group = clients->groups.at[i];
 		if (group->when != PUBLISH_REPLIES || group->world != world)
 			continue;
-		if (frame) {
-			client_deliver(group->client, group, frame_hold(frame));
-			stir(clients, group->client);
-		} else {
-			atomic_fetch_add_explicit(&group->client->dropped, 1, memory_order_relaxed);
-		}
+		deliver(clients, group, frame);
 	}
 	if (frame)
 		frame_release(frame);
@@ -469,14 +470,8 @@ void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t ste
 
 static void tell_answered(struct clients *clients)
 {
-	struct answered *newest = atomic_exchange_explicit(&clients->answered, NULL, memory_order_acquire);
-	struct answered *oldest = NULL;
-	while (newest) {
-		struct answered *next = newest->next;
-		newest->next = oldest;
-		oldest = newest;
-		newest = next;
-	}
+	struct answered *oldest =
+		LIST_REVERSED(atomic_exchange_explicit(&clients->answered, NULL, memory_order_acquire), next);
 	for (const struct answered *at = oldest; at; at = at->next)
 		world_tell_reply(
 			&clients->server->worlds[at->world], at->step, at->service, at->status, at->text, true);
@@ -502,14 +497,8 @@ static void act(struct server_world *world, struct reply *reply)
 
 static void answer(struct clients *clients)
 {
-	struct question *question = atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire);
-	struct question *oldest = NULL;
-	while (question) {
-		struct question *next = question->next;
-		question->next = oldest;
-		oldest = question;
-		question = next;
-	}
+	struct question *oldest =
+		LIST_REVERSED(atomic_exchange_explicit(&clients->asked, NULL, memory_order_acquire), next);
 	while (oldest) {
 		struct question *next = oldest->next;
 		struct reply *reply = oldest->reply;

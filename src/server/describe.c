@@ -36,9 +36,7 @@ static void fill_now(
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		uint32_t model = view_sdf_model(scene, i);
 		if (model != SDF_NONE) {
-			const struct troupe_pose *pose = encode_model_pose(&frame->snapshot, i);
-			poses[model] =
-				(struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
+			poses[model] = view_pose_back(encode_model_pose(&frame->snapshot, i));
 			gone[model] = false;
 		} else if (scene->models[i].actor && !view_is_created(scene, i)) {
 			find_actor(world, scene->models[i].name, gone_actors);

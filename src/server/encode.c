@@ -78,11 +78,6 @@ Gz__Msgs__Pose *encode_pose(struct arena *arena, const struct troupe_pose *pose,
 	return &out->pose;
 }
 
-static struct pose pose_of(const struct troupe_pose *pose)
-{
-	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
-}
-
 const struct troupe_pose *encode_model_pose(const struct troupe_snapshot *snapshot, uint32_t model)
 {
 	return model < snapshot->model_count ? &snapshot->models[model].pose : &snapshot->scene->models[model].pose;
@@ -93,6 +88,6 @@ struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint
 	const struct troupe_scene_link *of = &snapshot->scene->links[link];
 	if (link >= snapshot->link_count)
 		return of->in_model;
-	struct pose model = pose_of(encode_model_pose(snapshot, of->model));
-	return view_pose(pose_mul(pose_inverse(model), pose_of(&snapshot->links[link].pose)));
+	struct pose model = view_pose_back(encode_model_pose(snapshot, of->model));
+	return view_pose(pose_mul(pose_inverse(model), view_pose_back(&snapshot->links[link].pose)));
 }

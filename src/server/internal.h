@@ -49,7 +49,6 @@ struct troupe_server {
 	/* of all worlds; NULL before it is made. Writer: the thread that uses the server. */
 	_Atomic(struct crew *) crew;
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
-	struct taken *taken;       /* taken.h; NULL: no program asks for taken commands */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */

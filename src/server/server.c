@@ -420,7 +420,6 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 	publish_add_rows(server);
 	if (server->def.resume_path)
 		status = server_resume(server, error);
-	taken_create(server);
 	if (!status)
 		status = costs_create(server, error);
 	return status ? status : record_create(server, error);
@@ -489,7 +488,6 @@ void troupe_server_destroy(struct troupe_server *server)
 	clients_destroy(server->clients);
 	network_destroy(server->network);
 	record_destroy(server->recorder);
-	taken_destroy(server->taken);
 	costs_destroy(server->costs);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);

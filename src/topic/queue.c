@@ -121,22 +121,11 @@ void topic_queue_push(struct topic_queue *queue, void *item)
 		trim(queue);
 }
 
-static struct node *reversed(struct node *newest)
-{
-	struct node *oldest = NULL;
-	while (newest) {
-		struct node *older = newest->older;
-		newest->older = oldest;
-		oldest = newest;
-		newest = older;
-	}
-	return oldest;
-}
-
 void *topic_queue_pop(struct topic_queue *queue)
 {
 	if (!queue->taken)
-		queue->taken = reversed(atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire));
+		queue->taken =
+			LIST_REVERSED(atomic_exchange_explicit(&queue->newest, NULL, memory_order_acquire), older);
 	struct node *node = queue->taken;
 	if (!node)
 		return NULL;
