@@ -357,20 +357,30 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 	return added;
 }
 
-/* Requests that are commands, each under two names, and some as messages on a topic. Returns the number of rows that
- * are left out. */
+/* Adds a service under its name and under NAME/blocking; returns the number of rows that are left out. Its reply comes
+ * when it is done, whichever name is called: Gazebo's clients call some services by one name, some by the other. */
+static uint32_t add_service(struct troupe_server *server, const struct topic_row *row, uint32_t world)
+{
+	struct topic_row blocking = *row;
+	char *name = mem_printf("%s/blocking", row->name);
+	blocking.name = name;
+	uint32_t left_out = !add_row(server, row, world) + !add_row(server, &blocking, world);
+	free(name);
+	return left_out;
+}
+
+/* Requests that are commands, some also as messages on a topic. Returns the number of rows that are left out. */
 static uint32_t add_services(struct troupe_server *server, uint32_t world)
 {
 	uint32_t count, left_out = 0;
 	const struct command_service *services = services_list(&count);
-	for (uint32_t i = 0; i < 2 * count; i++) {
-		const struct command_service *service = &services[i / 2];
-		char *name = mem_printf("/world/*/%s%s", service->name, i % 2 ? "/blocking" : "");
-		struct topic_row row = ASKED(name, service_sent_type(service)->name, "gz.msgs.Boolean", NULL);
-		left_out += !add_row(server, &row, world);
+	for (uint32_t i = 0; i < count; i++) {
+		char *name = mem_printf("/world/*/%s", services[i].name);
+		struct topic_row row = ASKED(name, service_sent_type(&services[i])->name, "gz.msgs.Boolean", NULL);
+		left_out += add_service(server, &row, world);
 		row.kind = TOPIC_TAKEN;
 		row.reply = NULL;
-		if (service->is_topic && i % 2 == 0)
+		if (services[i].is_topic)
 			left_out += !add_row(server, &row, world);
 		free(name);
 	}
@@ -392,7 +402,8 @@ void publish_add_rows(struct troupe_server *server)
 	for (uint32_t w = 0; w < server->world_count; w++) {
 		uint32_t left_out = add_services(server, w);
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-			left_out += !add_row(server, &rows[i], w);
+			left_out += rows[i].kind == TOPIC_SERVICE ? add_service(server, &rows[i], w)
+								  : !add_row(server, &rows[i], w);
 		if (left_out)
 			warn_of_name(server, w, left_out);
 	}

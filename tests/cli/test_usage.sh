@@ -862,6 +862,7 @@ good '^out +/world/w/pose/info +gz.msgs.Pose_V  60 Hz  \(server\)$' topics w.sdf
 good '^in +/model/robot_0/cmd_vel +gz.msgs.Twist  \(gz::sim::systems::DiffDrive of model .robot_0.\)$' topics large
 good '^out +/model/robot_0/odometry +gz.msgs.Odometry  50 Hz' topics large
 good '^service +/world/w/remove/blocking +gz.msgs.Entity -> gz.msgs.Boolean' topics w.sdf
+good '^service +/server_control/blocking +gz.msgs.ServerControl -> gz.msgs.Boolean' topics w.sdf
 good '"kind": "service", "name": "/world/w/hash"' topics --json w.sdf
 bad 1 'nowhere.sdf' topics nowhere.sdf
 

@@ -267,6 +267,35 @@ Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
 	troupe_server_destroy(server);
 }
 
+/* Services that change no world, by both names. */
+Test(clients, questions_and_acts_have_a_second_name)
+{
+	static const char *const services[][2] = {{"/world/w/scene/info", "gz.msgs.Empty"},
+		{"/world/w/scene/graph", "gz.msgs.Empty"}, {"/world/w/hash", "gz.msgs.Empty"},
+		{"/world/w/generate_world_sdf", "gz.msgs.SdfGeneratorConfig"}, {"/world/w/gui/info", "gz.msgs.Empty"},
+		{"/gazebo/worlds", "gz.msgs.Empty"}, {"/world/w/save", "gz.msgs.StringMsg"},
+		{"/server_control", "gz.msgs.ServerControl"}};
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 0);
+	for (uint64_t i = 0; i < ARRAY_LEN(services); i++) {
+		struct troupe_message reply;
+		struct text first = {0};
+		char second[64];
+		(void)snprintf(second, sizeof second, "%s/blocking", services[i][0]);
+		request(client, services[i][0], services[i][1], "", 2 * i);
+		request(client, second, services[i][1], "", 2 * i + 1);
+		lib_step(server, 1);
+		cr_assert(answer(client, 2 * i, &reply), "%s", services[i][0]);
+		text_add_bytes(&first, reply.bytes, reply.count);
+		cr_assert(answer(client, 2 * i + 1, &reply), "%s", second);
+		cr_assert_str_eq(reply.topic, second);
+		cr_assert(reply.count == first.count && !memcmp(reply.bytes, first.at, first.count), "%s", second);
+		text_fini(&first);
+	}
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 /* For Gazebo a message without a pause lets the world run: then there are no steps to wait for. */
 Test(clients, a_blocking_request_is_answered_when_the_world_is_let_run)
 {
