@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "server/encode.h"
+#include "server/encode_often.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/motion.pb-c.h"
@@ -69,17 +70,9 @@ static bool encode_odometry(const struct frame *frame, const struct topic_row *r
 {
 	struct troupe_pose pose;
 	const struct troupe_odometry *o = odometry_of(frame, row, &pose);
-	struct arena arena = {0};
-	Gz__Msgs__Odometry message = GZ__MSGS__ODOMETRY__INIT;
-	Gz__Msgs__Twist twist = GZ__MSGS__TWIST__INIT;
-	if (!o)
-		return false;
-	message.header = header_of(&arena, frame, row->frame, row->child_frame);
-	message.pose = encode_pose(&arena, &pose, NULL, 0);
-	twist.linear = encode_vec3(&arena, (struct troupe_vec3){o->linear, 0, 0});
-	twist.angular = encode_vec3(&arena, (struct troupe_vec3){0, 0, o->angular});
-	message.twist = &twist;
-	return encode_end(&message.base, &arena, out);
+	if (o)
+		encode_often_odometry(out, frame->time_ns, row->frame, row->child_frame, &pose, o->linear, o->angular);
+	return o;
 }
 
 static bool encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)

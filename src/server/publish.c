@@ -6,6 +6,7 @@
 #include "server/acts.h"
 #include "server/describe.h"
 #include "server/encode.h"
+#include "server/encode_often.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -18,14 +19,9 @@
 
 static bool encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	struct arena arena = {0};
-	Gz__Msgs__Clock clock = GZ__MSGS__CLOCK__INIT;
 	(void)row;
-	clock.header = encode_header(&arena, frame->time_ns);
-	clock.sim = encode_time(&arena, frame->time_ns);
-	clock.real = encode_time(&arena, frame->real_ns);
-	clock.system = encode_time(&arena, frame->system_ns);
-	return encode_end(&clock.base, &arena, out);
+	encode_often_clock(out, frame->time_ns, frame->real_ns, frame->system_ns);
+	return true;
 }
 
 static bool encode_stats(const struct frame *frame, const struct topic_row *row, struct text *out)
@@ -47,30 +43,24 @@ static bool encode_stats(const struct frame *frame, const struct topic_row *row,
 /* --- poses -------------------------------------------------------------------------------------------------------- */
 
 /* Poses as Gazebo gives them: of models in the world, of links in their model. */
-static void add_model_poses(
-	struct arena *arena, const struct troupe_snapshot *snapshot, uint32_t model, Gz__Msgs__PoseV *poses)
+static void add_model_poses(const struct troupe_snapshot *snapshot, uint32_t model, struct text *out)
 {
 	const struct troupe_scene *scene = snapshot->scene;
 	const struct troupe_scene_model *m = &scene->models[model];
 	const struct troupe_pose *pose = encode_model_pose(snapshot, model);
-	poses->pose[poses->n_pose++] = encode_pose(arena, pose, m->name, (uint32_t)m->id);
+	encode_often_pose(out, pose, m->name, (uint32_t)m->id);
 	for (uint32_t l = m->link_first; l < m->link_first + m->link_count; l++) {
 		struct troupe_pose in_model = encode_link_pose(snapshot, l);
-		poses->pose[poses->n_pose++] =
-			encode_pose(arena, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
+		encode_often_pose(out, &in_model, scene->links[l].name, encode_link_id(&scene->links[l]));
 	}
 }
 
 static bool encode_poses(const struct frame *frame, uint32_t models, struct text *out)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
-	struct arena arena = {0};
-	Gz__Msgs__PoseV poses = GZ__MSGS__POSE__V__INIT;
-	poses.header = encode_header(&arena, frame->time_ns);
-	poses.pose = arena_array(&arena, Gz__Msgs__Pose *, models + scene->link_count);
+	encode_often_poses(out, frame->time_ns);
 	for (uint32_t i = 0; i < models; i++)
-		add_model_poses(&arena, &frame->snapshot, i, &poses);
-	return encode_end(&poses.base, &arena, out);
+		add_model_poses(&frame->snapshot, i, out);
+	return true;
 }
 
 static bool encode_pose_info(const struct frame *frame, const struct topic_row *row, struct text *out)

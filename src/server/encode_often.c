@@ -1,0 +1,164 @@
+/* protobuf-c takes 2.3 us for an odometry: it makes a struct for each part, computes the size of each part once for
+ * each part around it, and looks at each field of each descriptor. Here a part is written at once behind a byte for its
+ * length, which nearly always is enough; otherwise the part is moved.
+ *
+ * So the numbers of these fields stand here for a second time. tests/unit/test_often compares the bytes with those of
+ * protobuf-c, which come from the .proto files. */
+#include "server/encode_often.h"
+
+#include <string.h>
+
+enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH };
+enum { TIME_BYTES = 2 + 11 + 11, VEC3_BYTES = 2 + 27, POSE_BYTES = 2 + 9 + 10 + 6 + VEC3_BYTES + 2 + 36 };
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+static uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (uint8_t)(value | 0x80);
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* What is 0 is left out, as in all of proto3. */
+static uint8_t *put_number(uint8_t *at, unsigned field, uint64_t value)
+{
+	if (!value)
+		return at;
+	*at++ = (uint8_t)(field << 3 | WIRE_VARINT);
+	return put_varint(at, value);
+}
+
+static uint8_t *put_double(uint8_t *at, unsigned field, double value)
+{
+	uint64_t bits;
+	if (value == 0)
+		return at;
+	memcpy(&bits, &value, sizeof bits);
+	*at++ = (uint8_t)(field << 3 | WIRE_64);
+	for (unsigned i = 0; i < sizeof bits; i++) /* a single store where the machine has this order */
+		at[i] = (uint8_t)(bits >> 8 * i);
+	return at + sizeof bits;
+}
+
+static uint8_t *put_text(uint8_t *at, unsigned field, const char *text, size_t count)
+{
+	*at++ = (uint8_t)(field << 3 | WIRE_LENGTH);
+	at = put_varint(at, count);
+	memcpy(at, text, count);
+	return at + count;
+}
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+/* The place where the content of the part begins. */
+static uint8_t *open_part(uint8_t *at, unsigned field)
+{
+	*at = (uint8_t)(field << 3 | WIRE_LENGTH);
+	return at + 2;
+}
+
+/* The content ends at `at`. Returns the end of the part. */
+static uint8_t *close_part(uint8_t *content, uint8_t *at)
+{
+	uint8_t length[10];
+	size_t count = (size_t)(at - content), bytes = (size_t)(put_varint(length, count) - length);
+	if (bytes > 1)
+		memmove(content + bytes - 1, content, count);
+	memcpy(content - 1, length, bytes);
+	return at + bytes - 1;
+}
+
+static uint8_t *put_time(uint8_t *at, unsigned field, int64_t ns)
+{
+	uint8_t *content = open_part(at, field);
+	at = put_number(content, 1, (uint64_t)(ns / 1000000000));
+	return close_part(content, put_number(at, 2, (uint64_t)(ns % 1000000000)));
+}
+
+static uint8_t *put_pair(uint8_t *at, const char *key, size_t key_count, const char *value)
+{
+	uint8_t *content = open_part(at, 2);
+	at = put_text(content, 1, key, key_count);
+	return close_part(content, put_text(at, 2, value, strlen(value)));
+}
+
+static uint8_t *put_header(uint8_t *at, int64_t time_ns, const char *frame, const char *child_frame)
+{
+	static const char frame_key[] = "frame_id", child_key[] = "child_frame_id";
+	uint8_t *content = open_part(at, 1);
+	at = put_time(content, 1, time_ns);
+	if (frame)
+		at = put_pair(at, frame_key, sizeof frame_key - 1, frame);
+	if (child_frame)
+		at = put_pair(at, child_key, sizeof child_key - 1, child_frame);
+	return close_part(content, at);
+}
+
+static uint8_t *put_vec3(uint8_t *at, unsigned field, double x, double y, double z)
+{
+	uint8_t *content = open_part(at, field);
+	at = put_double(content, 2, x);
+	at = put_double(at, 3, y);
+	return close_part(content, put_double(at, 4, z));
+}
+
+static uint8_t *put_pose(uint8_t *at, const struct troupe_pose *pose, const char *name, size_t name_count, uint32_t id)
+{
+	uint8_t *part = open_part(at, 2);
+	at = name_count ? put_text(part, 2, name, name_count) : part;
+	at = put_vec3(put_number(at, 3, id), 4, pose->x, pose->y, pose->z);
+	uint8_t *orientation = open_part(at, 5);
+	at = put_double(orientation, 2, pose->qx);
+	at = put_double(at, 3, pose->qy);
+	at = put_double(at, 4, pose->qz);
+	return close_part(part, close_part(orientation, put_double(at, 5, pose->qw)));
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static uint8_t *begin(struct text *out, size_t bytes)
+{
+	text_reserve(out, bytes);
+	return (uint8_t *)out->at + out->count;
+}
+
+static void end(struct text *out, const uint8_t *at)
+{
+	out->count = (size_t)(at - (const uint8_t *)out->at);
+	out->at[out->count] = '\0';
+}
+
+void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64_t system_ns)
+{
+	uint8_t *at = begin(out, 2 + 4 * TIME_BYTES);
+	at = put_header(at, sim_ns, NULL, NULL);
+	at = put_time(at, 2, system_ns);
+	at = put_time(at, 3, real_ns);
+	end(out, put_time(at, 4, sim_ns));
+}
+
+void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
+	const struct troupe_pose *pose, double linear, double angular)
+{
+	enum { PAIR_BYTES = 10 + 2 + 14 + 10 }; /* without the value */
+	size_t names = (frame ? strlen(frame) : 0) + (child_frame ? strlen(child_frame) : 0);
+	uint8_t *at = begin(out, names + 10 + TIME_BYTES + 2 * PAIR_BYTES + POSE_BYTES + 2 + 2 * VEC3_BYTES);
+	at = put_header(at, time_ns, frame, child_frame);
+	at = put_pose(at, pose, NULL, 0, 0);
+	uint8_t *twist = open_part(at, 3);
+	at = put_vec3(twist, 2, linear, 0, 0);
+	end(out, close_part(twist, put_vec3(at, 3, 0, 0, angular)));
+}
+
+void encode_often_poses(struct text *out, int64_t time_ns)
+{
+	end(out, put_header(begin(out, 2 + TIME_BYTES), time_ns, NULL, NULL));
+}
+
+void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id)
+{
+	size_t count = strlen(name);
+	end(out, put_pose(begin(out, count + 10 + POSE_BYTES), pose, name, count, id));
+}

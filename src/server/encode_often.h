@@ -1,0 +1,20 @@
+/* The messages that are published most often, written as bytes without a tree of structs. The bytes are those that
+ * protobuf-c writes for the same message. Pure; each function appends to the text. */
+#ifndef SERVER_ENCODE_OFTEN_H
+#define SERVER_ENCODE_OFTEN_H
+
+#include "base/text.h"
+
+#include <troupe/world.h>
+
+/* gz.msgs.Clock; its header has the simulated time. */
+void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64_t system_ns);
+/* gz.msgs.Odometry of a robot that moves in its plane: m/s along x, rad/s about z. frame, child_frame: NULL for none.
+ */
+void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
+	const struct troupe_pose *pose, double linear, double angular);
+/* gz.msgs.Pose_V: its header, then its poses one by one. */
+void encode_often_poses(struct text *out, int64_t time_ns);
+void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
+
+#endif

@@ -1,0 +1,212 @@
+/* Messages that are written as bytes without structs have the bytes that protobuf-c writes: random numbers, zeros of
+ * both signs, nan, times before 0, names from none to longer than a length of one byte. */
+#include "base/hash.h"
+#include "server/encode_often.h"
+#include "topic/message.h"
+#include "topic/motion.pb-c.h"
+#include "topic/plain.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(often, .timeout = 60);
+
+enum { ROUNDS = 20000, POSES = 4, NAME_MAX_BYTES = 20000 };
+
+static uint64_t dice;
+static uint64_t roll(uint64_t below)
+{
+	dice = hash_mix(dice, 0x9e3779b97f4a7c15u);
+	return (dice >> 8) % below;
+}
+
+static double number(void)
+{
+	static const double some[] = {0, -0.0, 1, -1, 0.5, NAN, INFINITY, 5e-324};
+	return roll(3) ? (double)roll(1u << 30) / 1e4 - 5e4 : some[roll(ARRAY_LEN(some))];
+}
+
+static int64_t time_ns(void)
+{
+	static const int64_t some[] = {0, 1, 999999999, 1000000000, -1, -1000000001, INT64_MAX, INT64_MIN};
+	return roll(3) ? (int64_t)roll(UINT64_C(1) << 50) : some[roll(ARRAY_LEN(some))];
+}
+
+/* Lengths about the places where lengths of parts need one more byte. */
+static const char *name(void)
+{
+	static char names[8][NAME_MAX_BYTES + 1];
+	static unsigned next;
+	char *out = names[next++ % 8];
+	size_t count = roll(4) ? roll(20) : roll(8) ? roll(160) : roll(NAME_MAX_BYTES);
+	memset(out, 'a' + (int)roll(26), count);
+	out[count] = '\0';
+	return out;
+}
+
+static struct troupe_pose random_pose(void)
+{
+	return (struct troupe_pose){.x = number(),
+		.y = number(),
+		.z = number(),
+		.qx = number(),
+		.qy = number(),
+		.qz = number(),
+		.qw = number()};
+}
+
+static void expect(struct text *written, const ProtobufCMessage *message)
+{
+	struct text expected = {0};
+	message_add_bytes(&expected, message);
+	cr_assert_eq(written->count, expected.count, "%zu bytes, expected %zu", written->count, expected.count);
+	cr_assert_arr_eq(written->at, expected.at, expected.count);
+	cr_assert_eq(written->at[written->count], '\0');
+	text_fini(&expected);
+	text_fini(written);
+}
+
+/* --- the same messages as structs --------------------------------------------------------------------------------- */
+
+struct header {
+	Gz__Msgs__Header header;
+	Gz__Msgs__Time stamp;
+	Gz__Msgs__Header__Map maps[2], *list[2];
+	char *values[2];
+};
+
+static Gz__Msgs__Time time_of(int64_t ns)
+{
+	Gz__Msgs__Time time = GZ__MSGS__TIME__INIT;
+	time.sec = ns / 1000000000;
+	time.nsec = (int32_t)(ns % 1000000000);
+	return time;
+}
+
+static void add_pair(struct header *header, const char *key, const char *value)
+{
+	size_t i = header->header.n_data;
+	if (!value)
+		return;
+	header->header.n_data++;
+	gz__msgs__header__map__init(&header->maps[i]);
+	header->values[i] = message_string(value);
+	header->maps[i].key = message_string(key);
+	header->maps[i].value = &header->values[i];
+	header->maps[i].n_value = 1;
+	header->list[i] = &header->maps[i];
+}
+
+static Gz__Msgs__Header *fill_header(struct header *header, int64_t ns, const char *frame, const char *child)
+{
+	gz__msgs__header__init(&header->header);
+	header->stamp = time_of(ns);
+	header->header.stamp = &header->stamp;
+	header->header.data = header->list;
+	add_pair(header, "frame_id", frame);
+	add_pair(header, "child_frame_id", child);
+	return &header->header;
+}
+
+struct pose {
+	Gz__Msgs__Pose pose;
+	Gz__Msgs__Vector3d position;
+	Gz__Msgs__Quaternion orientation;
+};
+
+static Gz__Msgs__Pose *fill_pose(struct pose *out, const struct troupe_pose *from, const char *name, uint32_t id)
+{
+	gz__msgs__pose__init(&out->pose);
+	gz__msgs__vector3d__init(&out->position);
+	gz__msgs__quaternion__init(&out->orientation);
+	out->position.x = from->x;
+	out->position.y = from->y;
+	out->position.z = from->z;
+	out->orientation.x = from->qx;
+	out->orientation.y = from->qy;
+	out->orientation.z = from->qz;
+	out->orientation.w = from->qw;
+	out->pose.position = &out->position;
+	out->pose.orientation = &out->orientation;
+	out->pose.id = id;
+	if (name)
+		out->pose.name = message_string(name);
+	return &out->pose;
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------- */
+
+Test(often, clock)
+{
+	for (dice = 1; dice <= ROUNDS; dice++) {
+		uint64_t seed = dice;
+		int64_t sim = time_ns(), real = time_ns(), day = time_ns();
+		struct text written = {0};
+		struct header header;
+		Gz__Msgs__Clock message = GZ__MSGS__CLOCK__INIT;
+		Gz__Msgs__Time of_sim = time_of(sim), of_real = time_of(real), of_day = time_of(day);
+		message.header = fill_header(&header, sim, NULL, NULL);
+		message.sim = &of_sim;
+		message.real = &of_real;
+		message.system = &of_day;
+		encode_often_clock(&written, sim, real, day);
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
+
+Test(often, odometry)
+{
+	for (dice = 1; dice <= ROUNDS; dice++) {
+		uint64_t seed = dice;
+		int64_t ns = time_ns();
+		const char *frame = roll(4) ? name() : NULL, *child = roll(4) ? name() : NULL;
+		struct troupe_pose at = random_pose();
+		double linear = number(), angular = number();
+		struct text written = {0};
+		struct header header;
+		struct pose pose;
+		Gz__Msgs__Odometry message = GZ__MSGS__ODOMETRY__INIT;
+		Gz__Msgs__Twist twist = GZ__MSGS__TWIST__INIT;
+		Gz__Msgs__Vector3d along = GZ__MSGS__VECTOR3D__INIT, about = GZ__MSGS__VECTOR3D__INIT;
+		message.header = fill_header(&header, ns, frame, child);
+		message.pose = fill_pose(&pose, &at, NULL, 0);
+		along.x = linear;
+		about.z = angular;
+		twist.linear = &along;
+		twist.angular = &about;
+		message.twist = &twist;
+		encode_often_odometry(&written, ns, frame, child, &at, linear, angular);
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
+
+Test(often, poses)
+{
+	for (dice = 1; dice <= ROUNDS; dice++) {
+		uint64_t seed = dice;
+		int64_t ns = time_ns();
+		struct text written = {0};
+		struct header header;
+		struct pose poses[POSES];
+		Gz__Msgs__Pose *list[POSES];
+		Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
+		message.header = fill_header(&header, ns, NULL, NULL);
+		message.n_pose = roll(POSES + 1);
+		message.pose = list;
+		encode_often_poses(&written, ns);
+		for (size_t i = 0; i < message.n_pose; i++) {
+			struct troupe_pose at = random_pose();
+			const char *of = name();
+			uint32_t id = roll(2) ? (uint32_t)roll(300) : (uint32_t)roll(UINT64_C(1) << 32);
+			list[i] = fill_pose(&poses[i], &at, of, id);
+			encode_often_pose(&written, &at, of, id);
+		}
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
