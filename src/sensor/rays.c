@@ -31,6 +31,7 @@ struct seen {
 	uint32_t model, visual;
 	struct surface *surface;
 	bool both_sides, shadow;
+	struct rays_label label;
 
 	/* for rays_follow() */
 	uint32_t body; /* SCENE_NONE: static */
@@ -216,6 +217,75 @@ static void set_shape(struct rays *rays, struct seen *seen, const struct sdf_sha
 	}
 }
 
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+static bool is_label(const char *name, const char *filename)
+{
+	return (name && (!strcmp(name, "gz::sim::systems::Label") ||
+				!strcmp(name, "ignition::gazebo::systems::Label"))) ||
+	       (filename && strstr(filename, "label-system"));
+}
+
+static uint32_t label_in(const struct sdf_element *plugin)
+{
+	const char *text = sdf_child_text(plugin, "label");
+	double value;
+	return text && text_doubles(text, &value, 1) == 1 && value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static uint32_t label_of(const struct sdf_world *from, const struct sdf_visual *visual)
+{
+	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
+		if (is_label(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
+			return label_in(at);
+	for (uint32_t m = from->links.at[visual->link].model; m != SDF_NONE; m = from->models.at[m].parent) {
+		const struct sdf_model *model = &from->models.at[m];
+		for (uint32_t p = model->plugin_first; p < model->plugin_first + model->plugin_count; p++)
+			if (from->plugins.at[p].model == m &&
+				is_label(from->plugins.at[p].name, from->plugins.at[p].filename))
+				return label_in(from->plugins.at[p].element);
+	}
+	return 0;
+}
+
+static int by_label(const void *a, const void *b)
+{
+	const struct seen *x = *(const struct seen *const *)a, *y = *(const struct seen *const *)b;
+	if (x->label.label != y->label.label)
+		return x->label.label < y->label.label ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Numbers the models of each label. */
+static void number_instances(struct rays *rays)
+{
+	struct seen **all = mem_alloc((rays->places.end + 1) * sizeof *all);
+	uint32_t count = 0, number = 0;
+	for (uint32_t i = 0; i < rays->places.end; i++)
+		if (rays->seen[i].label.label)
+			all[count++] = &rays->seen[i];
+	qsort(all, count, sizeof *all, by_label);
+	for (uint32_t i = 0; i < count; i++) {
+		bool same = i > 0 && all[i]->label.label == all[i - 1]->label.label;
+		if (!same)
+			number = 1;
+		else if (all[i]->id != all[i - 1]->id)
+			number++;
+		all[i]->label.instance = number;
+	}
+	free(all);
+}
+
+struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit)
+{
+	return rays->seen[hit->place].label;
+}
+
+const struct sdf_scene *rays_surroundings(const struct rays *rays)
+{
+	return &rays->scene->sdf->surroundings.scene;
+}
+
 /* --- following ---------------------------------------------------------------------------------------------------- */
 
 static void place(struct rays *rays, struct seen *seen)
@@ -261,6 +331,7 @@ static void add_visual(struct rays *rays, uint32_t model, uint32_t visual, uint3
 		.body = rays->scene->links[link].body,
 		.link = link,
 		.in_link = from->in_link,
+		.label = {label_of(m->from, from), 0},
 	};
 	set_shape(rays, seen, &from->shape);
 }
@@ -449,11 +520,15 @@ static void fit(struct rays *rays)
 void rays_follow(struct rays *rays, const struct state *state)
 {
 	const struct scene *scene = rays->scene;
-	bool changed = drop_models(rays);
+	bool changed = drop_models(rays), came = changed;
 	fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (stands(scene, m))
+		if (stands(scene, m)) {
+			came |= !rays->known.at[m].id;
 			changed |= follow_model(rays, state, m);
+		}
+	if (came)
+		number_instances(rays);
 	if (changed)
 		build(rays);
 }

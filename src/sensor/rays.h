@@ -63,6 +63,15 @@ struct vec3 rays_normal(const struct rays *rays, const struct ray *ray, const st
 /* The visual of a hit. */
 const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit);
 
+/* Gazebo's Label plug-in: that of the visual, else of the innermost model around it that has one. */
+struct rays_label {
+	uint32_t label;    /* 0: none */
+	uint32_t instance; /* number of the top-level model among those with this label, by id, from 1; 0: no label */
+};
+struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit);
+/* Lights and colours of the world of the rays. */
+const struct sdf_scene *rays_surroundings(const struct rays *rays);
+
 /* How many visuals are seen now, and how many of them are tested one by one. */
 uint32_t rays_count(const struct rays *rays, uint32_t *ret_loose);
 

@@ -1,0 +1,330 @@
+/* Pictures against formulas: the depth of a plane and of a sphere in every pixel, lenses against their definition,
+ * colours against the sum of the lights, labels and boxes against the shapes. A lens that is off by half a pixel, a
+ * depth along the ray instead of the axis, a light or shadow of the wrong side would show. */
+#include "base/hash.h"
+#include "sdf_help.h"
+#include "sensor/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+TestSuite(picture, .timeout = 120);
+
+enum { W = 64, H = 48 };
+
+static const struct sdf_camera usual = {.fov_rad = 1.2,
+	.width = W,
+	.height = H,
+	.near_m = 0.1,
+	.far_m = 50,
+	.depth_near_m = 0.5,
+	.depth_far_m = 20,
+	.centre_x = 0.5,
+	.centre_y = 0.5,
+	.cutoff_rad = 1.5,
+	.lens_to_fov = true,
+	.c1 = 1,
+	.c2 = 1,
+	.f = 1,
+	.visibility_mask = UINT32_MAX};
+
+struct world {
+	struct sdf *sdf;
+	struct scene *scene;
+	struct state *state;
+	struct rays *rays;
+	struct picture_lights lights;
+};
+
+static struct world load(const char *inside)
+{
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct world w;
+	struct troupe_error error = {0};
+	char *text = mem_printf("<sdf version='1.9'><world name='w'>%s</world></sdf>", inside);
+	w.sdf = sdf_help_good(text, &(struct sdf_options){.visuals = SDF_VISUALS_READ});
+	free(text);
+	cr_assert(!scene_create(&w.sdf->worlds.at[0], NULL, &w.scene, &error), "%s", error.text);
+	w.state = state_create(w.scene, NULL);
+	cr_assert(!rays_create(w.scene, NULL, &w.rays, &error), "%s", error.text);
+	rays_follow(w.rays, w.state);
+	picture_lights(w.state, &w.lights);
+	return w;
+}
+
+static void drop(struct world *w)
+{
+	rays_destroy(w->rays);
+	state_destroy(w->state);
+	scene_destroy(w->scene);
+	sdf_free(w->sdf);
+}
+
+#define MODEL(name, pose, visual)                                                                                      \
+	"<model name='" name "'><static>1</static><pose>" pose "</pose><link name='l'><visual name='v'>" visual        \
+	"</visual></link></model>"
+#define SHAPE(shape) "<geometry>" shape "</geometry>"
+
+/* --- lenses ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Where a direction falls, in pixels, by the pinhole and Brown's distortion. */
+static void project(const struct sdf_camera *camera, struct vec3 d, double f, double *ret_column, double *ret_row)
+{
+	double x = -d.y / d.x, y = -d.z / d.x, r2 = x * x + y * y;
+	double radial = 1 + camera->k1 * r2 + camera->k2 * r2 * r2 + camera->k3 * r2 * r2 * r2;
+	double to_x = x * radial + 2 * camera->p1 * x * y + camera->p2 * (r2 + 2 * x * x);
+	double to_y = y * radial + camera->p1 * (r2 + 2 * y * y) + 2 * camera->p2 * x * y;
+	*ret_column = W / 2.0 + f * to_x;
+	*ret_row = H / 2.0 + f * to_y;
+}
+
+Test(picture, rays_of_a_pinhole_go_through_the_middles_of_pixels)
+{
+	static struct vec3 directions[W * H];
+	for (int kind = 0; kind < 2; kind++) {
+		struct sdf_camera camera = usual;
+		if (kind) {
+			camera.k1 = -0.12, camera.k2 = 0.03, camera.k3 = 0.001, camera.p1 = 0.002, camera.p2 = -0.003;
+		}
+		double f = W / 2.0 / tan(0.6), column, row;
+		picture_directions(&camera, false, directions);
+		for (uint32_t r = 0; r < H; r++)
+			for (uint32_t c = 0; c < W; c++) {
+				struct vec3 d = directions[r * W + c];
+				project(&camera, d, f, &column, &row);
+				cr_assert(fabs(column - c - 0.5) < 1e-9 && fabs(row - r - 0.5) < 1e-9,
+					"%u %u: %.12g %.12g", c, r, column, row);
+				cr_assert_float_eq(vec3_length(d), 1, 1e-14);
+			}
+	}
+}
+
+Test(picture, intrinsics_replace_the_field_of_view)
+{
+	static struct vec3 directions[W * H];
+	struct sdf_camera camera = usual;
+	camera.intrinsics_given = true;
+	camera.fx = 70, camera.fy = 60, camera.cx = 30, camera.cy = 25, camera.skew = 2;
+	picture_directions(&camera, false, directions);
+	for (uint32_t r = 0; r < H; r++)
+		for (uint32_t c = 0; c < W; c++) {
+			struct vec3 d = directions[r * W + c];
+			double x = -d.y / d.x, y = -d.z / d.x;
+			cr_assert_float_eq(70 * x + 2 * y + 30, c + 0.5, 1e-9);
+			cr_assert_float_eq(60 * y + 25, r + 0.5, 1e-9);
+		}
+}
+
+Test(picture, wide_lenses)
+{
+	static struct vec3 directions[W * H];
+	static const enum sdf_lens lenses[] = {SDF_LENS_GNOMONICAL, SDF_LENS_STEREOGRAPHIC, SDF_LENS_EQUIDISTANT,
+		SDF_LENS_EQUISOLID, SDF_LENS_ORTHOGRAPHIC, SDF_LENS_CUSTOM};
+	for (size_t i = 0; i < ARRAY_LEN(lenses); i++) {
+		struct sdf_camera camera = usual;
+		camera.lens = lenses[i];
+		camera.function = SDF_LENS_ID;
+		camera.fov_rad = i == 0 ? 2 : 2.8;
+		camera.cutoff_rad = i == 0 ? 1.05 : 1.3;
+		picture_directions(&camera, true, directions);
+		uint32_t cut = 0;
+		for (uint32_t r = 0; r < H; r++)
+			for (uint32_t c = 0; c < W; c++) {
+				struct vec3 d = directions[r * W + c];
+				double x = c + 0.5 - W / 2.0, y = r + 0.5 - H / 2.0, radius = sqrt(x * x + y * y);
+				double angle = acos(fmin(d.x, 1)), border = camera.fov_rad / 2, want = 0;
+				if (vec3_length(d) == 0) {
+					cut++;
+					cr_assert_gt(radius, W / 4.0);
+					continue;
+				}
+				switch (lenses[i]) {
+				case SDF_LENS_GNOMONICAL:
+					want = tan(angle) / tan(border);
+					break;
+				case SDF_LENS_STEREOGRAPHIC:
+					want = tan(angle / 2) / tan(border / 2);
+					break;
+				case SDF_LENS_EQUISOLID:
+					want = sin(angle / 2) / sin(border / 2);
+					break;
+				case SDF_LENS_ORTHOGRAPHIC:
+					want = sin(angle) / sin(border);
+					break;
+				case SDF_LENS_EQUIDISTANT:
+				case SDF_LENS_CUSTOM:
+					want = angle / border;
+					break;
+				}
+				cr_assert(angle <= camera.cutoff_rad + 1e-9);
+				cr_assert_float_eq(want * W / 2, radius, 1e-6);
+				cr_assert_float_eq(atan2(-d.z, -d.y), atan2(y, x), 1e-9);
+			}
+		cr_assert_gt(cut, 0);
+	}
+}
+
+/* --- depth ----------------------------------------------------------------------------------------------------------
+ */
+
+Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
+{
+	struct world w = load(MODEL("wall", "8.05 0 0 0 0 0", SHAPE("<box><size>0.1 40 3</size></box>"))
+			MODEL("ball", "3 1 0 0 0 0", SHAPE("<sphere><radius>0.5</radius></sphere>"))
+				MODEL("near", "0.4 -0.3 0.1 0 0 0", SHAPE("<box><size>0.1 0.2 0.1</size></box>")));
+	static struct vec3 directions[W * H];
+	static float depth[W * H];
+	uint32_t walls = 0, balls = 0, near = 0, none = 0;
+	struct pose pose = {{0, 0, 0}, quat_from_rpy(0, 0.1, 0)};
+	picture_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.depth = depth});
+	for (uint32_t i = 0; i < W * H; i++) {
+		struct vec3 d = quat_rotate(pose.q, directions[i]), ball = {3, 1, 0};
+		double t = 8 / d.x, along = vec3_dot(d, ball), square = along * along - vec3_dot(ball, ball) + 0.25;
+		bool wall = fabs(t * d.z) < 1.5, hit = square >= 0;
+		double face = 0.35 / d.x;
+		bool close = fabs(face * d.y + 0.3) < 0.1 && fabs(face * d.z - 0.1) < 0.05;
+		double want = close  ? (double)-INFINITY
+			      : hit  ? (along - sqrt(square)) * directions[i].x
+			      : wall ? t * directions[i].x
+				     : (double)INFINITY;
+		if (!close && isinf((double)depth[i]) && depth[i] < 0) /* a side of the near box */
+			continue;
+		cr_assert((double)depth[i] == want || fabs((double)depth[i] - want) < 1e-5, "pixel %u: %.9g, not %.9g",
+			i, (double)depth[i], want);
+		near += close, balls += hit, walls += wall, none += isinf(want) && want > 0;
+	}
+	cr_assert(walls > 100 && balls > 50 && near > 10 && none > 50, "%u %u %u %u", walls, balls, near, none);
+	drop(&w);
+}
+
+/* --- colours --------------------------------------------------------------------------------------------------------
+ */
+
+#define COLOURS(r)                                                                                                     \
+	"<material><ambient>0.5 0.25 0 1</ambient><diffuse>" r " 0.5 0.2 1</diffuse><specular>0 0 0 1</specular>"      \
+	"<emissive>0 0 0.1 1</emissive></material>"
+
+/* A floor under a lamp, with the shadow of a plate, and a window before the camera. */
+Test(picture, lights_shadows_and_transparency)
+{
+	struct world w = load(
+		"<scene><ambient>0.4 0.4 0.4 1</ambient><background>0.1 0.2 0.3 "
+		"1</background><shadows>1</shadows></scene>"
+		"<light name='sun' type='directional'><cast_shadows>1</cast_shadows><diffuse>0.5 0.5 0.5 1</diffuse>"
+		"<specular>0 0 0 1</specular><direction>0 0 -1</direction></light>"
+		"<light name='lamp' type='point'><pose>0 0 3 0 0 0</pose><diffuse>1 0 0 1</diffuse>"
+		"<specular>0 0 0 1</specular><attenuation><range>10</range><constant>1</constant><linear>0.1</linear>"
+		"<quadratic>0.05</quadratic></attenuation></light>" MODEL("floor", "0 0 -0.5 0 0 0",
+			SHAPE("<box><size>6 6 1</size></box>") COLOURS("0.8")) MODEL("plate", "1 0 1 0 0 0",
+			SHAPE("<box><size>1 1 0.01</size></box>") COLOURS("0.3")) MODEL("window", "0 -1.5 4 0 0 0",
+			"<transparency>0.75</transparency>" SHAPE(
+				"<box><size>6 1 0.01</size></box>") "<material><ambient>0 0 0 1</ambient><diffuse>0 0 "
+								    "0 1</diffuse><specular>0 0 0 1</specular>"
+								    "<emissive>0 1 0 1</emissive></material>"));
+	static struct vec3 directions[W * H];
+	static float colour[3 * W * H];
+	struct pose pose = {{0, 0, 6}, quat_from_rpy(0, M_PI / 2, 0)};
+	uint32_t lit = 0, dark = 0, behind = 0, empty = 0;
+	cr_assert_eq(w.lights.count, 2);
+	picture_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.colour = colour});
+	for (uint32_t i = 0; i < W * H; i++) {
+		struct vec3 d = quat_rotate(pose.q, directions[i]);
+		double t = -6 / d.z, top = -(6 - 1.005) / d.z, pane = -(6 - 4.005) / d.z;
+		struct vec3 p = vec3_add(pose.p, vec3_scale(d, t));
+		double x = pose.p.x + d.x * top, y = d.y * top, high = 0, red = 0.8;
+		if (fabs(fabs(x - 1) - 0.5) < 0.02 || fabs(fabs(y) - 0.5) < 0.02 || fabs(fabs(p.x - 1) - 0.5) < 0.02 ||
+			fabs(fabs(d.y * pane + 1.5) - 0.5) < 0.02 || fabs(fabs(p.y + 1.5) - 0.5) < 0.02)
+			continue; /* edges: their sides may be seen */
+		bool plate = fabs(x - 1) < 0.5 && fabs(y) < 0.5;
+		if (plate) {
+			p = (struct vec3){x, y, 1.005};
+			high = 1.005, red = 0.3;
+		}
+		bool floor = plate || (fabs(p.x) < 3 && fabs(p.y) < 3);
+		double r = 0.1, g = 0.2, b = 0.3;
+		if (floor) {
+			struct vec3 to = vec3_sub((struct vec3){0, 0, 3}, p);
+			double far = vec3_length(to), strength = to.z / far / (1 + 0.1 * far + 0.05 * far * far);
+			/* the sun is above the plate and above the window, the lamp (without shadows) is not */
+			bool sun = plate || !(fabs(p.x - 1) < 0.5 && fabs(p.y) < 0.5);
+			sun = sun && !(fabs(p.y + 1.5) < 0.5 && fabs(p.x) < 3);
+			r = 0.2 + red * (sun ? 0.5 : 0) + red * strength, g = 0.1 + (sun ? 0.25 : 0),
+			b = 0.1 + (sun ? 0.1 : 0);
+			lit += sun, dark += !sun;
+			cr_assert(high >= 0);
+		} else {
+			empty++;
+		}
+		if (fabs(d.y * pane + 1.5) < 0.5) {
+			r *= 0.75, g = 0.75 * g + 0.25, b *= 0.75;
+			behind++;
+		}
+		const float *at = &colour[3 * i];
+		cr_assert(fabs((double)at[0] - fmin(r, 1)) < 1e-5 && fabs((double)at[1] - fmin(g, 1)) < 1e-5 &&
+				  fabs((double)at[2] - fmin(b, 1)) < 1e-5,
+			"pixel %u (%g %g): %g %g %g, not %g %g %g", i, p.x, p.y, (double)at[0], (double)at[1],
+			(double)at[2], r, g, b);
+	}
+	cr_assert(lit > 100 && dark > 20 && behind > 50 && empty > 0, "%u %u %u %u", lit, dark, behind, empty);
+	drop(&w);
+}
+
+/* --- labels and boxes -----------------------------------------------------------------------------------------------
+ */
+
+#define LABELLED(name, pose, label, size)                                                                              \
+	"<model name='" name "'><static>1</static><pose>" pose "</pose><link name='l'><visual name='v'>" SHAPE(        \
+		"<box><size>" size "</size></box>") "</visual></link><plugin name='gz::sim::systems::Label' "          \
+						    "filename='gz-sim-label-system'><label>" label "</label></plugin>" \
+						    "</model>"
+
+Test(picture, labels_instances_and_boxes)
+{
+	struct world w = load(LABELLED("a", "5 1 0 0 0 0", "7", "1 1 1") LABELLED("b", "5 -1 0 0 0 0", "7", "1 1 1")
+			LABELLED("c", "4 0 1 0 0 0", "3", "1 0.5 0.5") LABELLED("d", "8 0 0 0 0 0", "9", "1 0.4 0.4")
+				MODEL("none", "9 0 0 0 0 0", SHAPE("<box><size>0.1 9 9</size></box>")));
+	static struct vec3 directions[W * H];
+	static uint32_t labels[W * H], instances[W * H];
+	struct picture_box boxes[8];
+	picture_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
+		&(struct picture){.labels = labels, .instances = instances});
+	uint32_t count = picture_boxes(labels, instances, W, H, boxes, 8);
+	static const uint32_t want[4][2] = {{3, 1}, {7, 1}, {7, 2}, {9, 1}};
+	cr_assert_eq(count, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert(boxes[i].label == want[i][0] && boxes[i].instance == want[i][1]);
+	double f = W / 2.0 / tan(0.6);
+	/* the front of a: y from 0.5 to 1.5 in 4.5 m */
+	cr_assert_eq(boxes[1].left, (uint32_t)ceil(W / 2.0 - f * 1.5 / 4.5 - 0.5));
+	cr_assert_eq(boxes[1].top, (uint32_t)ceil(H / 2.0 - f * 0.5 / 4.5 - 0.5));
+	cr_assert_eq(boxes[1].bottom, (uint32_t)floor(H / 2.0 + f * 0.5 / 4.5 - 0.5));
+	/* b lies to the right of a, and at most mirrored */
+	cr_assert_eq(boxes[2].right, W - 1 - boxes[1].left);
+	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 2), 2);
+	/* a goes: b is now the first of its label */
+	scene_set_absent(w.scene, 0, true);
+	rays_follow(w.rays, w.state);
+	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
+		&(struct picture){.labels = labels, .instances = instances});
+	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 8), 3);
+	cr_assert(boxes[1].label == 7 && boxes[1].instance == 1 && boxes[1].left > W / 2);
+	drop(&w);
+}
+
+Test(picture, the_frustum_of_a_logical_camera)
+{
+	struct sdf_logical_camera camera = {1, 10, 2, M_PI / 2};
+	struct pose pose = {{5, 0, 1}, quat_from_rpy(0, 0, M_PI / 2)}; /* along y */
+	cr_assert(picture_frustum_holds(&camera, pose, (struct vec3){5, 2, 1}));
+	cr_assert(picture_frustum_holds(&camera, pose, (struct vec3){6.9, 2, 1.9}));
+	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){7.1, 2, 1}));
+	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 2, 2.1}));
+	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 0.9, 1}));
+	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 10.1, 1}));
+	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, -2, 1}));
+}
